@@ -110,8 +110,8 @@ func TestWithheld(t *testing.T) {
 		got = append(got, f.Field+": "+f.Message)
 	}
 	want := []string{
-		"gateway.enabled=true: only with this does the chart ship doors.example.com, gates.example.com",
-		"crds.install=true and minimal=false: only with this does the chart ship walls.example.com",
+		"gateway.enabled=true: the chart ships doors.example.com, gates.example.com only with this value",
+		"crds.install=true and minimal=false: the chart ships walls.example.com only with this value",
 		": the chart ships steps.example.com, but does not render it, and no value explains why",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

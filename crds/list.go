@@ -136,7 +136,7 @@ func Compare(before, after []object.Object) []finding.Finding {
 		}
 		d := Describe(o, nil)
 		if cmp.Or(old.Scope, "Namespaced") != cmp.Or(d.Scope, "Namespaced") {
-			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server refuses", "delete the CRD with all its custom resources first, or keep the scope", "")
+			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server rejects", "delete the CRD with all its custom resources first, or keep the scope", "")
 		}
 		for _, v := range old.Versions {
 			switch there := d.has(v.Name); {

@@ -166,7 +166,7 @@ func (s *Survey) WithheldCRDs(rendered []object.Object) []finding.Finding {
 		f := &all[i]
 		slices.Sort(brings[f.Field])
 		names := strings.Join(slices.Compact(brings[f.Field]), ", ")
-		f.Message, f.Remedy = "only with this does the chart ship "+names, "set it in both Applications if you use the feature"
+		f.Message, f.Remedy = "the chart ships "+names+" only with this value", "set it in both Applications if you use the feature"
 		if f.Field == "" {
 			f.Message, f.Remedy = "the chart ships "+names+", but does not render it, and no value explains why", "check its template"
 		}

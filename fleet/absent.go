@@ -45,7 +45,7 @@ func (a Absent) name() string {
 	return parts[1]
 }
 
-// KnownCharts are the records of the missing charts of an Application.
+// KnownCharts returns the records of the missing charts of an Application.
 func (a *Application) KnownCharts() []knowledge.Chart {
 	var all []knowledge.Chart
 	for _, c := range a.Absent {
@@ -56,8 +56,8 @@ func (a *Application) KnownCharts() []knowledge.Chart {
 	return all
 }
 
-// lack notes what is not at hand. An Application is for what its operators are for,
-// and else for what its first known chart is.
+// lack records missing sources. The rung of an Application is then that of its operators,
+// otherwise that of its first known chart.
 func (a *Application) lack(base *knowledge.Base, ref remote.Ref) {
 	c := Absent{Ref: ref}
 	if known, ok := base.Chart(ref.URL, c.name()); ok {
@@ -70,8 +70,8 @@ func (a *Application) lack(base *knowledge.Base, ref remote.Ref) {
 	a.Absent = append(a.Absent, c)
 }
 
-// renderRest renders an Application that does not render without what is not at hand.
-// Of what keeps it from being rendered, the rest is an error.
+// renderRest renders an Application without its missing sources. Faults with other causes are
+// errors.
 func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Request, failed error) (plugin.Result, bool) {
 	res, absent, err := Rest(ctx, req, f.base, failed)
 	if err != nil {
@@ -79,7 +79,7 @@ func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Req
 	}
 	if res.Plan != nil {
 		app.take(res)
-		// What seems to be missing may come with what is not at hand.
+		// Objects that seem to be missing may be in the missing sources.
 		app.Findings = slices.DeleteFunc(app.Findings, func(found finding.Finding) bool { return found.Missing != "" })
 	}
 	for _, ref := range absent {
@@ -89,14 +89,14 @@ func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Req
 	case app.Part == crds.Only:
 		app.Rung, app.RungWhy = "crds", "its CRDs are split off"
 	case app.Rung != knowledge.Controllers && len(absent) > 0 && len(app.KnownCharts()) == 0:
-		app.Rung, app.RungWhy = "workloads", "nothing is known of the chart "+app.Absent[0].name()+", and most are for workloads"
+		app.Rung, app.RungWhy = "workloads", "unknown chart "+app.Absent[0].name()+"; most charts are for workloads"
 	}
 	return res, res.Plan != nil
 }
 
-// Rest renders a component without its missing charts and files, which it returns. Use it for a
-// component that does not render with them; failed says why. The error contains the faults with
-// other causes. The result is empty if the rest does not render by itself.
+// Rest renders a component without its missing charts and files, and returns them. Use it for
+// a component that cannot be rendered with them; failed is the reason. The error contains the
+// faults with other causes. The result is empty if the rest cannot be rendered by itself.
 func Rest(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
 	sources := &emptySources{from: req.Remote}
 	req.Remote = sources
@@ -113,8 +113,8 @@ func Rest(ctx context.Context, req plugin.Request, base *knowledge.Base, failed 
 	return res, absent, nil
 }
 
-// guess takes charts of which nothing is known for those that bring the kinds of an API
-// group, if their name is in its name and no other chart is known to bring these.
+// guess assumes that an unknown chart installs the kinds of an API group if the name of the
+// group contains its name, and no other chart is known to install these kinds.
 func (f *Fleet) guess() {
 	var groups []string
 	for _, app := range f.Applications {
@@ -137,8 +137,8 @@ func (f *Fleet) guess() {
 	}
 }
 
-// namedAfter reports whether the name of a chart is in that of an API group:
-// kopiur, kopiur-operator and kopiur-crds are of kopiur.example.com.
+// namedAfter reports whether an API group is named after a chart: kopiur, kopiur-operator and
+// kopiur-crds belong to kopiur.example.com.
 func namedAfter(chart, group string) bool {
 	core := strings.TrimSuffix(chart, "-crds")
 	for _, ending := range []string{"-operator", "-controller"} {
@@ -150,15 +150,15 @@ func namedAfter(chart, group string) bool {
 	})
 }
 
-// again are the faults that are found a second time, at the same place.
+// again returns the faults that were found before, at the same place.
 func again(first, second []finding.Finding) []finding.Finding {
 	return slices.DeleteFunc(slices.Clone(first), func(a finding.Finding) bool {
 		return !slices.ContainsFunc(second, func(b finding.Finding) bool { return a.File == b.File && a.Line == b.Line && a.Field == b.Field })
 	})
 }
 
-// emptySources fetches what another Fetcher has. A chart that is not at hand is one
-// that renders to nothing, a file is empty, and both are noted.
+// emptySources wraps another Fetcher. It replaces a missing chart with one that renders to
+// nothing and a missing file with an empty one, and records both.
 type emptySources struct {
 	from remote.Fetcher // may be nil
 
@@ -194,7 +194,7 @@ func (e *emptySources) sorted() []remote.Ref {
 
 var versionNumber = regexp.MustCompile(`\d+(\.\d+)*(-[0-9A-Za-z.-]+)?`)
 
-// someVersion is one that most ranges take which are written so: their first number.
+// someVersion returns a version that most ranges contain: their first number.
 func someVersion(asked string) string {
 	number := cmp.Or(versionNumber.FindString(asked), "0.0.0")
 	core, pre, _ := strings.Cut(number, "-")

@@ -32,7 +32,7 @@ func TestAbsentCharts(t *testing.T) {
 		"a known chart and its kinds": {map[string]string{
 			"cm/component.yaml": "rolloutPhase: 120\n", "cm/kustomization.yaml": absent("cert-manager", jetstack), "cm/a.yaml": issuer,
 			"web/component.yaml": "rolloutPhase: 650\n", "web/a.yaml": certificate,
-		}, []string{"not-fetched: chart cert-manager of https://charts.jetstack.io is not fetched, so the order of cm follows what Ladder knows about it"}, "web->cm"},
+		}, []string{"not-fetched: chart cert-manager of https://charts.jetstack.io is not fetched, so Ladder orders cm by its built-in record"}, "web->cm"},
 		"a dependency of a chart": {map[string]string{
 			"cm/component.yaml": "rolloutPhase: 120\n", "cm/templates/a.yaml": issuer,
 			"cm/Chart.yaml":      "{apiVersion: v2, name: cm, version: 1.0.0, dependencies: [{name: cert-manager, version: ^1.0.0, repository: \"" + jetstack + "\"}]}",
@@ -41,7 +41,7 @@ func TestAbsentCharts(t *testing.T) {
 		"one chart of several, in several versions": {map[string]string{
 			"a/component.yaml": "rolloutPhase: 650\n", "a/kustomization.yaml": absent("nobody-knows", "https://charts.example.com"), "a/a.yaml": configMap,
 			"b/component.yaml": "rolloutPhase: 650\n", "b/kustomization.yaml": strings.Replace(absent("nobody-knows", "https://charts.example.com"), "1.0.0", "2.0.0", 1), "b/a.yaml": strings.Replace(configMap, "name: ", "name: other-", 1),
-		}, []string{"not-fetched: chart nobody-knows of https://charts.example.com is not fetched and unknown, so what it provides to a, b and depends on is not checked"}, ""},
+		}, []string{"not-fetched: chart nobody-knows of https://charts.example.com is not fetched and unknown, so the dependencies of a, b on it are not checked"}, ""},
 		"a chart that is called as a group": {map[string]string{
 			"op/component.yaml": "rolloutPhase: 120\n", "op/kustomization.yaml": absent("kitchen-operator", "https://charts.example.com"), "op/a.yaml": strings.Replace(spoon, "name: s", "name: own", 1),
 			"web/component.yaml": "rolloutPhase: 650\n", "web/a.yaml": spoon,

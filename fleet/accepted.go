@@ -10,22 +10,21 @@ import (
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
-// fault is a finding, with whom it is about: that decides whether the owners of
-// the fleet have accepted it.
+// fault is a finding with the Applications that it is about, which determine whether the
+// owners of the fleet have accepted it.
 type fault struct {
 	finding.Finding
-	// of is an Application, and needs the other one; empty where there is none.
+	// of is an Application, and needs the other one; empty if there is none.
 	of, needs string
 }
 
-// with says which other Application a finding is about.
+// with sets the other Application of a finding.
 func (f fault) with(other *Application) fault {
 	f.needs = other.Name
 	return f
 }
 
-// accept makes a note of a finding that the owners of the fleet know of, and
-// remembers what they said of it.
+// accept turns a finding that the owners accepted into a note with their reason.
 func (l *lint) accept(found fault) finding.Finding {
 	for i, a := range l.Settings.Accepted {
 		if !a.Matches(found.Rule, found.of, found.needs) {
@@ -39,8 +38,8 @@ func (l *lint) accept(found fault) finding.Finding {
 	return found.Finding
 }
 
-// besides reports whether the owners accept that an Application stands at the
-// step of another which it needs.
+// besides reports whether the owners accept that an Application is in the same step as one
+// that it depends on.
 func (f *Fleet) besides(n Need) bool {
 	from, to := f.Applications[n.From].Name, f.Applications[n.To].Name
 	return slices.ContainsFunc(f.Settings.Accepted, func(a profile.Accepted) bool {
@@ -64,12 +63,12 @@ func withNewRules(settings profile.Fleet) (accepted []profile.Accepted, warnings
 	return accepted, warnings
 }
 
-// Renamed are warnings about entries of accepted that use an old name of a rule. They are
-// also findings of Lint.
+// Renamed returns warnings about entries of accepted that use an old name of a rule. They
+// are also findings of Lint.
 func (f *Fleet) Renamed() []finding.Finding { return f.renamed }
 
-// stale finds what is accepted and does not occur. In one of several
-// environments some of it need not, and what could not be rendered says nothing.
+// stale reports accepted findings that do not occur. It ignores those that can occur only in
+// other environments, or in components that could not be rendered.
 func (l *lint) stale() []fault {
 	if !l.whole || !l.last {
 		return nil
@@ -89,7 +88,7 @@ func (l *lint) stale() []fault {
 	return all
 }
 
-// noFinding says what an entry matches none of.
+// noFinding returns the finding for an entry without matches.
 func noFinding(a profile.Accepted) string {
 	switch {
 	case a.Component == "" && a.Needs == "":
@@ -102,7 +101,7 @@ func noFinding(a profile.Accepted) string {
 	return fmt.Sprintf("no finding of rule %s for %s and %s", a.Rule, a.Component, a.Needs)
 }
 
-// unknownNames says which name of an entry is that of nothing, and what to do.
+// unknownNames reports names in an entry that do not exist.
 func (l *lint) unknownNames(a profile.Accepted) (message, remedy string) {
 	if !slices.ContainsFunc(l.rules, func(r Rule) bool { return r.Name == a.Rule }) {
 		var names []string

@@ -88,12 +88,12 @@ func TestAddressIsSure(t *testing.T) {
 	}
 	_, _, appset := f.ApplicationSets(fleet.SetOptions{})
 	_, _, apps := f.Apps(fleet.AppsOptions{Path: "apps"})
-	for name, all := range map[string][]finding.Finding{"lint": f.Lint(""), "appset": finding.Of(appset), "apps": finding.Of(apps), "simulate": rollout.Doubts(f, rollout.LayoutSet, "")} {
+	for name, all := range map[string][]finding.Finding{"lint": f.Lint(""), "appset": finding.Of(appset), "apps": finding.Of(apps), "simulate": rollout.Findings(f, rollout.LayoutSet, "")} {
 		if !same(all) {
 			t.Errorf("%s does not say that the store comes before the Vault: %v", name, all)
 		}
 	}
-	if run, err := (rollout.Options{Layout: rollout.LayoutSet, Times: rollout.AssumedDurations()}).Play(f); err != nil || run.Done() {
+	if run, err := (rollout.Options{Layout: rollout.LayoutSet, Times: rollout.AssumedDurations()}).Simulate(f); err != nil || run.Done() {
 		t.Errorf("the rollout is said to end (%v)", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestInferredIsSaid(t *testing.T) {
 			return found.Rule == "later-step" && found.Severity == finding.Warning
 		})
 	}
-	if !warned(rollout.Doubts(m.Fleet, rollout.LayoutSet, "")) || !warned(m.Disproved("")) {
+	if !warned(rollout.Findings(m.Fleet, rollout.LayoutSet, "")) || !warned(m.Disproved("")) {
 		t.Error("an inferred need that the phases do not keep is not told")
 	}
 }

@@ -19,8 +19,8 @@ func (l *lint) sameStep() []fault {
 	return l.violated(func(from, to int) bool { return to == from })
 }
 
-// violated finds needs that the steps do not meet, of Applications that stand
-// to each other in a certain way: one finding for each two.
+// violated finds the dependencies that the steps violate, for pairs of Applications that match
+// a condition: one finding for each pair.
 func (l *lint) violated(which func(from, to int) bool) []fault {
 	var all []fault
 	for from, app := range l.Applications {
@@ -35,7 +35,7 @@ func (l *lint) violated(which func(from, to int) bool) []fault {
 			if len(broken) == 0 {
 				continue
 			}
-			// A sure reason says more than a stronger one that is inferred.
+			// A certain reason says more than a stronger one that is inferred.
 			slices.SortStableFunc(broken, func(x, y Reason) int { return boolean(doubtful(x)) - boolean(doubtful(y)) })
 			if r := broken[0]; !doubtful(r) || !l.reaches(link.To, from, true) {
 				all = append(all, l.broken(from, link.To, r, len(broken)-1))
@@ -45,13 +45,13 @@ func (l *lint) violated(which func(from, to int) bool) []fault {
 	return all
 }
 
-// met reports whether steps satisfy a need.
+// met reports whether steps satisfy a dependency.
 func met(r Reason, from, to int) bool {
 	return r.Strength < Exists || to < from || to == from && !r.Strength.NeedsEarlierStep()
 }
 
-// elsewhere reports whether another Application meets a need in time, since it
-// holds the same object.
+// elsewhere reports whether another Application satisfies a dependency in time, because it
+// contains the same object.
 func (l *lint) elsewhere(from int, r Reason) bool {
 	app := l.Applications[from]
 	return slices.ContainsFunc(l.needs[from], func(link Link) bool {
@@ -62,10 +62,10 @@ func (l *lint) elsewhere(from int, r Reason) bool {
 	})
 }
 
-// doubtful reports whether the need may be none.
+// doubtful reports whether a dependency may not exist.
 func doubtful(r Reason) bool { return r.Inferred || isNamespace(r) }
 
-// broken is the finding about a need that steps do not meet.
+// broken returns the finding for a dependency that the steps violate.
 func (l *lint) broken(from, to int, r Reason, more int) fault {
 	app, other := l.Applications[from], l.Applications[to]
 	severity := finding.Error
@@ -85,7 +85,7 @@ func (l *lint) broken(from, to int, r Reason, more int) fault {
 	return f
 }
 
-// said is the sentence about a need, of which the object is named before.
+// said returns the sentence about a dependency, without its subject.
 func said(r Reason) string {
 	if shown(r) == "" {
 		return r.String()
@@ -95,7 +95,7 @@ func said(r Reason) string {
 
 func shown(r Reason) string { return strings.TrimSpace(r.From.String()) }
 
-// rendered says where the object that needs another was rendered from.
+// rendered returns the file that the dependent object was rendered from.
 func rendered(r Reason) string {
 	switch {
 	case r.File == "" || shown(r) == "":
@@ -106,7 +106,7 @@ func rendered(r Reason) string {
 	return fmt.Sprintf(" (%s:%d)", r.File, r.Line)
 }
 
-// otherwise says what becomes of a rollout in such steps.
+// otherwise says what happens in a rollout with these steps.
 func (l *lint) otherwise(app, other *Application, r Reason) string {
 	may := ""
 	if doubtful(r) {
@@ -122,19 +122,19 @@ func (l *lint) otherwise(app, other *Application, r Reason) string {
 	case isNamespace(r):
 		return "until then the namespace is created by CreateNamespace=true, without its labels and annotations, or the sync fails"
 	case own == others && r.Strength == Applied:
-		return "both are synced at the same time, so its sync " + verb("fails") + ", and Argo CD retries only a few times"
+		return "both are synced at the same time, so the sync of " + app.Name + " " + verb("fails") + ", and Argo CD retries it only a few times"
 	case own == others:
-		return "both are synced at the same time, and it " + verb("starts") + " before the other is healthy"
+		return "both are synced at the same time, and " + app.Name + " " + verb("starts") + " before " + other.Name + " is healthy"
 	case r.Strength == Applied:
-		return "its sync " + verb("fails") + ", " + own + " never becomes Healthy, and " + others + " never begins"
+		return "the sync of " + app.Name + " " + verb("fails") + ", so " + own + " never completes and " + others + " never starts"
 	case may != "":
-		return "it may never become healthy, and then " + own + " does not either, and " + others + " never begins"
+		return app.Name + " may never become healthy, and then " + own + " never completes and " + others + " never starts"
 	default:
-		return "it never becomes healthy, " + own + " does not either, and " + others + " never begins"
+		return app.Name + " never becomes healthy, so " + own + " never completes and " + others + " never starts"
 	}
 }
 
-// remedy says which of two Applications to move, and whereto.
+// remedy says which of two Applications to move, and to which step.
 func (l *lint) remedy(from, to int, r Reason) string {
 	app, other := l.Applications[from], l.Applications[to]
 	if l.reaches(to, from, !doubtful(r)) {
@@ -160,8 +160,8 @@ func (l *lint) remedy(from, to int, r Reason) string {
 	return fmt.Sprintf("add a place for %s after %s to the profile, and move %s there", cmp.Or(app.Rung, app.Name), l.step(other.Phase.Number), app.Name)
 }
 
-// untie says which dependency of a cycle to remove: on CRDs, or else of objects that
-// nothing else uses. Without either, all are named.
+// untie proposes the dependency of a cycle to remove: one on CRDs, otherwise one of objects
+// that nothing else uses. If there is neither, it names all of them.
 func (l *lint) untie(circle []Link) string {
 	app, other := l.Applications[circle[0].From], l.Applications[circle[0].To]
 	because := ", because no order satisfies both: " + l.told(circle[1:])
@@ -181,12 +181,12 @@ func (l *lint) untie(circle []Link) string {
 	return fmt.Sprintf("remove one of the dependencies between %s and %s", app.Name, other.Name) + because
 }
 
-// linkOf is the link between two Applications.
+// linkOf returns the link between two Applications.
 func (l *lint) linkOf(from, to int) Link {
 	return l.needs[from][slices.IndexFunc(l.needs[from], func(link Link) bool { return link.To == to })]
 }
 
-// followers names those that have to follow an Application which moves.
+// followers names the Applications that have to follow one that moves.
 func (l *lint) followers(moved, to int) string {
 	var names []string
 	for from, app := range l.Applications {
@@ -205,10 +205,9 @@ func (l *lint) followers(moved, to int) string {
 	return ", and its dependents after it: " + few(names)
 }
 
-// rightPhases are where Applications belong: where they are, if they are for
-// what stands there and come after all that they need, or else the next place
-// of which that is true. What they need is taken to be where it belongs, so
-// that one may follow all remedies at once.
+// rightPhases returns the correct step of each Application: its current one if the step is for
+// such Applications and comes after all dependencies, otherwise the next such step. It assumes
+// that the dependencies are in their correct steps, so all remedies can be applied at once.
 func (l *lint) rightPhases() []int {
 	l.right = make([]int, len(l.Applications))
 	visited := make([]bool, len(l.Applications))
@@ -234,7 +233,7 @@ func (l *lint) rightPhases() []int {
 	return l.right
 }
 
-// rightPhase is where an Application belongs that is not to come before a bound.
+// rightPhase returns the first correct step of an Application that is not before a bound.
 func (l *lint) rightPhase(app *Application, bound int) int {
 	now := app.Phase.Number
 	belongs := app.Phase.Set && l.belongs(app)
@@ -261,8 +260,7 @@ func (l *lint) rightPhase(app *Application, bound int) int {
 	return slices.MinFunc(all, func(x, y int) int { return cmp.Compare(max(x-now, now-x), max(y-now, now-y)) })
 }
 
-// madeFor are those steps of an Application's band that are there for such as
-// it above all.
+// madeFor returns the steps of an Application's band that are primarily for its rung.
 func (l *lint) madeFor(app *Application, phases []int) []int {
 	band, _ := l.Profile.Band(app.Phase.Number)
 	var all []int
@@ -274,8 +272,7 @@ func (l *lint) madeFor(app *Application, phases []int) []int {
 	return all
 }
 
-// belongs reports whether an Application is for what stands at its step, in a
-// band of its own.
+// belongs reports whether the step of an Application is for its rung, in a band of its domain.
 func (l *lint) belongs(app *Application) bool {
 	band, in := l.Profile.Band(app.Phase.Number)
 	if !in {
@@ -285,8 +282,8 @@ func (l *lint) belongs(app *Application) bool {
 	return (there && (l.fits(app, place) || !l.room(app)) || len(band.Places) == 0) && !l.foreign(app, band)
 }
 
-// bound is the first step that comes after all that an Application needs. Needs
-// that no step can meet are passed over.
+// bound returns the first step after all dependencies of an Application. It ignores
+// dependencies that no step can satisfy.
 func (l *lint) bound(from int) int {
 	app := l.Applications[from]
 	first, any := 0, false
@@ -307,7 +304,7 @@ func (l *lint) bound(from int) int {
 	return first
 }
 
-// least is where the profile begins.
+// least returns the first step of the profile.
 func (l *lint) least() int {
 	if len(l.Profile.Bands) == 0 {
 		return 0
@@ -315,8 +312,8 @@ func (l *lint) least() int {
 	return l.Profile.Bands[0].From
 }
 
-// latest is the last step, not after a limit, that is right for an Application
-// and comes after all that it needs: in its bands, or else in any.
+// latest returns the last correct step up to a limit that comes after all dependencies of an
+// Application: in its bands or, if there is none, in any band.
 func (l *lint) latest(at, limit int) (int, bool) {
 	app, bound := l.Applications[at], l.bound(at)
 	for _, bands := range [][]profile.Band{l.bandsOf(app), l.Profile.Bands} {
@@ -329,8 +326,8 @@ func (l *lint) latest(at, limit int) (int, bool) {
 	return 0, false
 }
 
-// places are the steps that are right for what an Application is for, in order:
-// those of its bands, or of all where these have none from a bound on.
+// places returns the steps for the rung of an Application, in order: those of its bands, or of
+// all bands if its own have none from a bound on.
 func (l *lint) places(app *Application, bound, wanted int) []int {
 	if len(l.Profile.Bands) == 0 {
 		return []int{wanted}
@@ -342,9 +339,8 @@ func (l *lint) places(app *Application, bound, wanted int) []int {
 	return own
 }
 
-// in are the steps of bands that are right for what an Application is for, in
-// order. Where a band has no places, each number of it is one, and of these the
-// wanted.
+// in returns the steps of bands for the rung of an Application, in order. In a band without
+// places, each number is a step; of these it returns the wanted one.
 func (l *lint) in(bands []profile.Band, app *Application, wanted int) []int {
 	var all []int
 	for _, b := range bands {
@@ -361,9 +357,8 @@ func (l *lint) in(bands []profile.Band, app *Application, wanted int) []int {
 	return slices.Compact(all)
 }
 
-// pull moves what an Application needs to an earlier step where its own bands
-// have none that is late enough: to leave them would drag behind it whatever
-// needs it.
+// pull moves the dependencies of an Application to earlier steps if its own bands have no step
+// that is late enough. Otherwise, all its dependents would have to move, too.
 func (l *lint) pull(from int) {
 	app := l.Applications[from]
 	own := l.in(l.bandsOf(app), app, l.bound(from))
@@ -388,21 +383,20 @@ func (l *lint) pull(from int) {
 	}
 }
 
-// search is where a search for what an Application needs begins; sure ones pass
-// over needs that may be none.
+// search is the start of a search for dependencies; if sure is set, it skips doubtful ones.
 type search struct {
 	from int
 	sure bool
 }
 
-// reaches reports whether one Application needs another, be it through others.
+// reaches reports whether one Application depends on another, directly or through others.
 func (l *lint) reaches(from, to int, sure bool) bool {
 	_, found := l.reached(search{from, sure})[to]
 	return found
 }
 
-// reached are the Applications that one needs, each with the one by which a
-// shortest chain of needs comes to it.
+// reached returns the direct and transitive dependencies of an Application, each with its
+// predecessor on a shortest path.
 func (l *lint) reached(s search) map[int]int {
 	if before, done := l.ways[s]; done {
 		return before
@@ -421,12 +415,12 @@ func (l *lint) reached(s search) map[int]int {
 	return before
 }
 
-// orders reports whether a link says which of the two comes first.
+// orders reports whether a link determines the order of two Applications.
 func orders(link Link, sure bool) bool {
 	return slices.ContainsFunc(link.Reasons, func(r Reason) bool { return r.Strength >= Exists && !(sure && doubtful(r)) })
 }
 
-// chain is a shortest chain of needs from one Application to another.
+// chain returns a shortest path of dependencies from one Application to another.
 func (l *lint) chain(from, to int) []Link {
 	before := l.reached(search{from: from})
 	var chain []Link
@@ -437,7 +431,7 @@ func (l *lint) chain(from, to int) []Link {
 	return chain
 }
 
-// told says why each in a chain needs the next.
+// told returns the reasons along a path.
 func (l *lint) told(chain []Link) string {
 	var all []string
 	for _, link := range chain {

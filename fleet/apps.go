@@ -85,8 +85,8 @@ func (f *Fleet) Apps(opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	return append([]Manifest{root}, children...), faults, err
 }
 
-// children are the Applications of sets, which have one order. With promotion, those of an
-// environment come after all of the one before.
+// children returns the Applications of sets that share an order. With promotion, those of an
+// environment come after all of the previous one.
 func (f *Fleet) children(sets []set, opt AppsOptions, dir string) ([]Manifest, error) {
 	var all []Manifest
 	first, last := 0, 0
@@ -110,7 +110,7 @@ func (f *Fleet) children(sets []set, opt AppsOptions, dir string) ([]Manifest, e
 	return all, nil
 }
 
-// child is the Application of a component.
+// child returns the Application of a component.
 func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) (Manifest, error) {
 	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
 		Metadata: metadata{Name: d.Name, Namespace: f.namespace(), Labels: f.childLabels(d), Annotations: map[string]string{syncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
@@ -142,12 +142,12 @@ func (f *Fleet) child(d Deployment, opt AppsOptions, file string, wave int) (Man
 	if !d.Phase.Set {
 		text = "It has no " + f.Profile.Noun() + ", so it comes last."
 	}
-	m.comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": nothing now")+".", "metadata", "annotations", syncWave)
+	m.comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": none")+".", "metadata", "annotations", syncWave)
 	return m, nil
 }
 
-// remoteSources are a chart from elsewhere, which Argo CD renders itself, and
-// the repository of the component for its values.
+// remoteSources returns a remote chart, which Argo CD renders itself, and the repository of
+// the component with its values.
 func remoteSources(c component.Chart, release string, repo source) []source {
 	s := source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"), Helm: &helmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs, IgnoreMissing: c.IgnoreMissing}}
 	if c.Chart != "" {
@@ -182,8 +182,8 @@ func (f *Fleet) childLabels(d Deployment) map[string]string {
 	return all
 }
 
-// childParameters are what the plugin is told: which half of a component it is,
-// and by which name and namespace it renders where the Application has others.
+// childParameters returns the parameters for the plugin: the half of a split component, and
+// the release name and namespace if the Application has others.
 func (f *Fleet) childParameters(d Deployment) []pluginParameter {
 	var all []pluginParameter
 	if d.Part != "" || d.place.Name != "" {
@@ -201,7 +201,7 @@ func (f *Fleet) childParameters(d Deployment) []pluginParameter {
 	return append(all, d.capabilities()...)
 }
 
-// parent is an Application of what lies in a directory.
+// parent returns an Application for the content of a directory.
 func (f *Fleet) parent(opt AppsOptions, name, dir, revision string) Manifest {
 	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
 		Metadata: metadata{Name: name, Namespace: f.namespace(), Finalizers: []string{cascade}},
@@ -223,7 +223,7 @@ func (f *Fleet) parent(opt AppsOptions, name, dir, revision string) Manifest {
 	return m
 }
 
-// tiers are a parent of parents: an Application for each band, in its order.
+// tiers returns a parent of parents: an Application for each band, in order.
 func (f *Fleet) tiers(sets []set, opt AppsOptions, ordered bool) ([]Manifest, error) {
 	revision := sets[0].places[0].Revision
 	all := []Manifest{f.parent(opt, f.name(opt.Target), opt.Path, revision)}
@@ -274,7 +274,7 @@ func (f *Fleet) tiers(sets []set, opt AppsOptions, ordered bool) ([]Manifest, er
 	return append(all, later...), nil
 }
 
-// only is the part of a set that is among some Applications.
+// only returns the part of a set that contains some Applications.
 func (s set) only(members []*Application) set {
 	var listed []*Application
 	for _, app := range members {
@@ -340,7 +340,7 @@ func applicationCheck(base *knowledge.Base) []health.Check {
 }
 
 // HealthCheck is the health check with which Argo CD waits for child Applications: as a patch
-// of the ConfigMap argocd-cm, and as values of the Argo CD Helm chart.
+// of the argocd-cm ConfigMap, and as values of the Argo CD Helm chart.
 func HealthCheck(base *knowledge.Base) (configMap, values string) {
 	check := applicationCheck(base)
 	return health.ConfigMap(check), health.Values(check)

@@ -221,7 +221,7 @@ func TestChecksChildren(t *testing.T) {
 		"healthy whatever":      {"data:\n  " + key + "return {status = 'Healthy'}", `returns "Healthy" for a child that is Degraded`},
 		"stumbles":              {"data:\n  " + key + "return {status = obj.status.health.status}", "fails: "},
 		"it does not look":      {"data:\n  " + key + "return {status = 'Progressing'}", "for a child that is Healthy"},
-		"no YAML":               {"data: [", "name the ConfigMap argocd-cm"},
+		"no YAML":               {"data: [", "pass the argocd-cm ConfigMap"},
 		"it reads files itself": {"data:\n  " + key + "dofile('/etc/passwd')", "fails: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,14 +17,14 @@ import (
 const (
 	argoCDGroup   = "argoproj.io"
 	argoCDVersion = argoCDGroup + "/v1alpha1"
-	// cascade is the finalizer with which Argo CD deletes what an Application
-	// holds before the Application.
+	// cascade is the finalizer with which Argo CD deletes the resources of an Application
+	// before the Application.
 	cascade = "resources-finalizer.argocd.argoproj.io"
 	// inCluster is the cluster that Argo CD runs in.
 	inCluster = "https://kubernetes.default.svc"
-	// syncWave orders what a parent Application holds.
+	// syncWave is the annotation that orders the children of a parent Application.
 	syncWave = "argocd.argoproj.io/sync-wave"
-	// pluginName is what the sidecar is called.
+	// pluginName is the name of the sidecar's plugin.
 	pluginName = "ladder"
 )
 
@@ -103,8 +103,8 @@ type automated struct {
 	AllowEmpty bool `yaml:"allowEmpty,omitempty"`
 }
 
-// patient is how often a sync is tried again: a webhook that is ready and not
-// yet reachable fails the first one.
+// patient is the default retry of a sync: if a webhook is ready but not yet reachable, the
+// first attempt fails.
 var patient = component.Retry{Limit: 5, Backoff: component.Backoff{Duration: "5s", Factor: 2, MaxDuration: "3m"}}
 
 type applicationSet struct {
@@ -171,15 +171,14 @@ type rollingSync struct {
 	Steps []step `yaml:"steps"`
 }
 
-// step is a set of Applications that are synced before those of the next.
-// Argo CD takes a maxUpdate of 0 for none at all, and none for all.
+// step is a group of Applications that are synced before those of the next step. For Argo CD,
+// a maxUpdate of 0 means none, and a missing one means all.
 type step struct {
 	MatchExpressions []expression `yaml:"matchExpressions"`
 	MaxUpdate        *int         `yaml:"maxUpdate,omitempty"`
 }
 
-// atOnce is the maxUpdate of a place: of one that people sync it is 0, and of
-// one with room for all it is left out.
+// atOnce returns the maxUpdate of a place: 0 if people sync it, nil if it has no limit.
 func atOnce(p profile.Place) *int {
 	switch {
 	case p.Manual:
@@ -199,22 +198,21 @@ type template struct {
 	Spec     applicationSpec `yaml:"spec"`
 }
 
-// Manifest is an object that is to be committed, with comments.
+// Manifest is an object to commit, with comments.
 type Manifest struct {
-	// File is what its file is called, where each has one: a path without
-	// extension.
+	// File is the path of its file without extension, if each manifest has its own file.
 	File string
 	node *yaml.Node
-	// text is its text if that of the owner is kept.
+	// text is set if the text of the owner's template is kept.
 	text string
 }
 
-// manifest makes a Manifest of a value.
+// manifest converts a value to a Manifest.
 func manifest(file string, value any) Manifest {
 	return Manifest{File: file, node: encoded(value)}
 }
 
-// encoded is a value as a node.
+// encoded returns a value as a YAML node.
 func encoded(value any) *yaml.Node {
 	var n yaml.Node
 	if err := n.Encode(value); err != nil {
@@ -223,7 +221,7 @@ func encoded(value any) *yaml.Node {
 	return &n
 }
 
-// at finds what stands at a path of keys; a key "2" is an index of a list.
+// at returns the node at a path of keys; a key such as "2" is an index of a list.
 func (m Manifest) at(keys ...string) *yaml.Node {
 	n := m.node
 	for _, key := range keys {
@@ -235,7 +233,7 @@ func (m Manifest) at(keys ...string) *yaml.Node {
 	return n
 }
 
-// comment puts a comment above the entry at a path.
+// comment adds a comment above the entry at a path.
 func (m Manifest) comment(text string, keys ...string) {
 	n := m.at(keys...)
 	if n == nil || text == "" {
@@ -286,7 +284,7 @@ func cluster(server, namespace string) destination {
 	return destination{Name: server, Namespace: namespace}
 }
 
-// set puts a value at a path of mappings.
+// set sets the value at a path of mappings.
 func (m Manifest) set(value any, keys ...string) {
 	at := m.at(keys[:len(keys)-1]...)
 	at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: keys[len(keys)-1]}, encoded(value))

@@ -19,7 +19,7 @@ const (
 	TalosFile  = "talos.yaml"
 )
 
-// Files are what a bootstrap is written as, by their names.
+// Files returns the files of a bootstrap by name.
 func (b Bootstrap) Files(talos bool) map[string]string {
 	files := map[string]string{ScriptFile: b.Script()}
 	for _, step := range b.Steps {
@@ -31,8 +31,8 @@ func (b Bootstrap) Files(talos bool) map[string]string {
 	return files
 }
 
-// Check compares a bootstrap that was written before, by the names of its files, with
-// what Argo CD syncs of the same components now. Values are not told: some are secret.
+// Check compares an existing bootstrap, given by the names of its files, with what Argo CD
+// would sync from the same components now. It does not print values, because some are secret.
 func (b Bootstrap) Check(written map[string]string) []finding.Finding {
 	var all []finding.Finding
 	report := func(file string, line int, id, message, remedy string) {
@@ -64,8 +64,8 @@ func (b Bootstrap) Check(written map[string]string) []finding.Finding {
 	return append(all, faults...)
 }
 
-// objectsIn are the objects in the files of the steps of a bootstrap, by what they are
-// called, with the group: several have a kind of the same name.
+// objectsIn returns the objects in the files of a bootstrap by name, with their groups,
+// because several groups may have a kind with the same name.
 func objectsIn(files map[string]string) (map[string]object.Object, []finding.Finding) {
 	all := map[string]object.Object{}
 	var faults []finding.Finding
@@ -82,7 +82,7 @@ func objectsIn(files map[string]string) (map[string]object.Object, []finding.Fin
 	return all, faults
 }
 
-// equalValues reports whether two texts say the same.
+// equalValues reports whether two YAML texts have the same meaning.
 func equalValues(a, b string) bool {
 	if strings.TrimSpace(a) == strings.TrimSpace(b) {
 		return true

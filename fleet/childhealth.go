@@ -14,12 +14,12 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// What an Application tells of its health, and what a check must not make of
-// it for waves between Applications to mean anything.
+// The states that a health check for Applications must report correctly, so that waves between
+// Applications have an effect.
 var childStates = []struct {
 	name   string
 	status map[string]any
-	// healthy is what the check must say.
+	// healthy is the state that the check must return.
 	healthy bool
 }{
 	{"has no status yet", nil, false},
@@ -28,7 +28,7 @@ var childStates = []struct {
 	{"is Healthy", map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": "Synced"}, "operationState": map[string]any{"phase": "Succeeded"}}, true},
 }
 
-// ChecksChildren reports whether a configuration of Argo CD, the ConfigMap argocd-cm or
+// ChecksChildren reports whether a configuration of Argo CD, the argocd-cm ConfigMap or
 // values of its Helm chart, has a health check for Applications that tells a healthy
 // child from any other. Without one, Argo CD treats a child as healthy as soon as it
 // exists, so that the waves of an app of apps have no effect.
@@ -45,7 +45,7 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 				break
 			}
 			line, message := object.SyntaxError(err)
-			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: "not valid YAML: " + message, Remedy: "name the ConfigMap argocd-cm, or values of the Argo CD Helm chart"}
+			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: "not valid YAML: " + message, Remedy: "pass the argocd-cm ConfigMap, or values of the Argo CD Helm chart"}
 		}
 		order = append(order, childScripts(&doc, scripts)...)
 		doc = yaml.Node{}
@@ -65,7 +65,7 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 	return all, nil
 }
 
-// childHealthTimeout is how long a health check of a few lines may run.
+// childHealthTimeout limits the run time of a health check.
 const childHealthTimeout = 5 * time.Second
 
 // JudgeChildHealth runs a health check for Applications, and returns a message for each
@@ -90,8 +90,8 @@ func JudgeChildHealth(ctx context.Context, script string) []string {
 	return all
 }
 
-// childScripts finds the health checks for Applications in a configuration, by
-// the key of today and by that of old.
+// childScripts finds the health checks for Applications in a configuration, under the current
+// key and the old one.
 func childScripts(n *yaml.Node, scripts map[*yaml.Node]string) []*yaml.Node {
 	var all []*yaml.Node
 	add := func(n *yaml.Node, script string) {

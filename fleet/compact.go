@@ -10,10 +10,10 @@ import (
 
 // Compact is a rollout in the fewest steps that keep every gate.
 type Compact struct {
-	// Steps has the step of each Application, in the order of the fleet, from 1 on. An
+	// Steps is the step of each Application, in the order of the fleet, starting at 1. An
 	// Application that is not deployed has the step that it would have.
 	Steps []int
-	// Why has the reasons.
+	// Why contains the reasons.
 	Why []string
 	// Count is the number of steps.
 	Count int
@@ -75,8 +75,8 @@ func (p *Phases) together(smoke, other Placed) bool {
 	return smoke.Band == other.Band
 }
 
-// Steps counts the steps at which something is deployed; all Applications without a step count
-// as one more.
+// Steps counts the steps with deployed Applications; all Applications without a step count as
+// one more.
 func (f *Fleet) Steps(phase func(i int) component.Phase) int {
 	seen := map[component.Phase]bool{}
 	for i, app := range f.Applications {

@@ -10,16 +10,16 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// broken is a cycle of needs, and the one at which it is broken.
+// broken is a cycle of dependencies, and the one at which it is broken.
 type broken struct {
 	circle []Need
 	at     Need
 }
 
-// breakCycles takes one need after the other out of the cycles, until there is an order.
-// So what is in a cycle has a step, and so has all that depends on it: one reference that
-// is wrong does not leave a fleet without an order. Applications that depend on each other
-// are one finding, however many cycles they form.
+// breakCycles removes dependencies from the cycles until there is an order. So a single wrong
+// reference does not leave a fleet without an order: Applications in a cycle, and their
+// dependents, still get steps. Applications that depend on each other are one finding, however
+// many cycles they form.
 func (f *Fleet) breakCycles(needs []Need) (kept, cut []Need, faults []finding.Finding) {
 	kept = slices.Clone(needs)
 	tangle := groups(len(f.Applications), needs)
@@ -47,9 +47,9 @@ func (f *Fleet) breakCycles(needs []Need) (kept, cut []Need, faults []finding.Fi
 	return kept, cut, faults
 }
 
-// weakest is the need of a cycle that is easiest to remove: that of objects which nothing
-// else uses, such as a dashboard; then that of the fewest objects, and of several that of
-// the Application for which most others wait.
+// weakest returns the dependency of a cycle that is easiest to remove: one of objects that
+// nothing else uses, such as a dashboard; then the one with the fewest objects; in a tie,
+// that of the Application with the most dependents.
 func (f *Fleet) weakest(circle, needs []Need) Need {
 	waiting := map[int]int{}
 	for _, n := range needs {
@@ -60,7 +60,7 @@ func (f *Fleet) weakest(circle, needs []Need) Need {
 	})
 }
 
-// cycleFinding names every need of the cycles, and which to remove.
+// cycleFinding names every dependency of the cycles, and which one to remove.
 func (f *Fleet) cycleFinding(cycles []broken) finding.Finding {
 	var links, cuts []string
 	for _, c := range cycles {
@@ -77,7 +77,7 @@ func (f *Fleet) cycleFinding(cycles []broken) finding.Finding {
 		Remedy:  strings.Join(cuts, ", and ") + "; the computed steps assume that"}
 }
 
-// cut says how to remove a need.
+// cut returns the remedy that removes a dependency.
 func (f *Fleet) cut(n Need) string {
 	from, to := f.Applications[n.From].Name, f.Applications[n.To].Name
 	switch {
@@ -86,7 +86,7 @@ func (f *Fleet) cut(n Need) string {
 	case n.reason.From == (object.ID{}):
 		return fmt.Sprintf("remove the dependency of %s on %s", from, to)
 	case n.signs > 1:
-		return fmt.Sprintf("move %s and %d more from %s to a component of their own after %s", n.reason.From, n.signs-1, from, to)
+		return fmt.Sprintf("move %s and %d more from %s to a separate component after %s", n.reason.From, n.signs-1, from, to)
 	}
-	return fmt.Sprintf("move %s from %s to a component of its own after %s", n.reason.From, from, to)
+	return fmt.Sprintf("move %s from %s to a separate component after %s", n.reason.From, from, to)
 }

@@ -13,9 +13,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Difference is where a committed manifest is not as it would be written now.
+// Difference is an entry of a committed manifest that differs from the manifest that would be
+// written now.
 type Difference struct {
-	// Line is that of the committed file; 0 if it lacks the entry.
+	// Line is the line in the committed file; 0 if the file lacks the entry.
 	Line int
 	// Path is the entry, such as "spec.strategy.rollingSync.steps[3]".
 	Path    string
@@ -72,8 +73,8 @@ func identity(n *yaml.Node) string {
 	return text("kind") + " " + text("metadata", "namespace") + "/" + text("metadata", "name")
 }
 
-// added is what somebody wrote by hand. But for steps it is not quoted: it may be a
-// variable with a password.
+// added describes an entry that somebody wrote by hand. Only steps are quoted: other entries
+// may contain a password.
 func added(path string, n *yaml.Node) string {
 	if strings.HasPrefix(path, ".spec.strategy.") {
 		return short(n)
@@ -126,7 +127,7 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 	}
 }
 
-// below is what stands at a key of a mapping, or at an index of a list.
+// below returns the value of a key, or of an index of a list.
 func below(n *yaml.Node, key string) *yaml.Node {
 	if n.Kind == yaml.SequenceNode {
 		if i, err := strconv.Atoi(key); err == nil && i < len(n.Content) {
@@ -142,7 +143,7 @@ func below(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// short says a value in a few words.
+// short describes a value in a few words.
 func short(n *yaml.Node) string {
 	text := n.Value
 	if n.Kind != yaml.ScalarNode {

@@ -18,8 +18,7 @@ type Edit struct {
 // for the value, which is written beside it.
 type Change struct{ Key, Before, After, Why string }
 
-// Stays reports whether the value is the right one, so that only an earlier reason is
-// renewed.
+// Stays reports whether the value is already correct, so only an existing reason is updated.
 func (c Change) Stays() bool { return c.Before == c.After }
 
 // Edits returns the changes that set every step to the computed one. The findings are
@@ -52,8 +51,8 @@ func (p *Phases) Edits() ([]Edit, []finding.Finding) {
 	return all, faults
 }
 
-// Renewals lists the steps that stay, with the reasons that are to be written where an
-// earlier one is.
+// Renewals lists the steps that stay, with the reasons to write where a file contains an
+// earlier one.
 func (p *Phases) Renewals() []Edit {
 	var all []Edit
 	for _, row := range p.Places {
@@ -74,14 +73,14 @@ func with(all []Edit, c *Component, changes ...Change) []Edit {
 	return all
 }
 
-// stays reports whether the step that is set is right.
+// stays reports whether the current step is correct.
 func (p Placed) stays() bool {
 	v := p.Verdict()
 	return v == Equal || v == Intent
 }
 
-// unknown are the Applications that depend on one without a step, or on one that does not
-// render, each with that dependency.
+// unknown returns the Applications that depend on one without a step, or on one that cannot be
+// rendered, each with that dependency.
 func (p *Phases) unknown() map[int]Need {
 	all := map[int]Need{}
 	for more := true; more; {
@@ -97,7 +96,7 @@ func (p *Phases) unknown() map[int]Need {
 	return all
 }
 
-// changes returns those of the keys that hold the step: both, if both are set.
+// changes returns the changes of the keys that hold the step: both keys, if both are set.
 func (p Placed) changes(missing string) []Change {
 	key := p.phaseKey(missing)
 	why := finding.Sanitize(p.Why)

@@ -13,18 +13,19 @@ import (
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
-// fields are those of an Application: the fleet's, and over them its component's.
+// fields returns the fields of an Application: those of the fleet, overridden by those of the
+// component.
 func (f *Fleet) fields(app *Application) component.ApplicationFields {
 	return app.WithDefaults(f.Settings.ApplicationFields)
 }
 
-// common are the fields of every Application that the fleet sets.
+// common returns the fields that the fleet sets for every Application.
 func (f *Fleet) common() component.ApplicationFields {
 	return component.ApplicationFields{}.WithDefaults(f.Settings.ApplicationFields)
 }
 
-// put writes fields into an Application, or into the template for some. Labels come from
-// elsewhere, since a step and an environment join them.
+// put writes fields into an Application, or into the template for several. Labels are added
+// elsewhere, because they include the step and the environment.
 func put(x component.ApplicationFields, m *metadata, spec *applicationSpec) {
 	if len(x.Annotations) > 0 {
 		if m.Annotations == nil {
@@ -36,7 +37,7 @@ func put(x component.ApplicationFields, m *metadata, spec *applicationSpec) {
 	spec.SyncPolicy.Automated, spec.SyncPolicy.ManagedNamespaceMetadata = automation(x.Automated), x.ManagedNamespaceMetadata
 }
 
-// automation is what Argo CD does without being told; nil for nothing.
+// automation returns the automated sync settings; nil for none.
 func automation(a *component.Automated) *automated {
 	made := automated{Prune: true, SelfHeal: true}
 	if a == nil {
@@ -55,8 +56,8 @@ func automation(a *component.Automated) *automated {
 	return &made
 }
 
-// serverFor is the cluster of an Application at a place: the one that its component names,
-// where the platform allows that.
+// serverFor returns the cluster of an Application at a destination: the one that its component
+// names, if the platform allows it.
 func (f *Fleet) serverFor(app *Application, p place) string {
 	if app.Server != "" && slices.Contains(f.Settings.Allow.Servers, app.Server) {
 		return app.Server
@@ -64,22 +65,21 @@ func (f *Fleet) serverFor(app *Application, p place) string {
 	return p.Server
 }
 
-// apart reports whether two Applications go to different clusters. Environments are not
-// looked at: they move both.
+// apart reports whether two Applications are deployed to different clusters. It ignores
+// environments, which move both.
 func (f *Fleet) apart(a, b *Application) bool {
 	return f.serverOf(profile.Environment{Server: a.Server}) != f.serverOf(profile.Environment{Server: b.Server})
 }
 
-// chosenFields are what a component writes into its Application, as JSON.
+// chosenFields returns the fields that a component sets in its Application, as JSON.
 type chosenFields struct {
 	Dir  string
 	JSON string
 }
 
-// chosenFields are those of each component. They are fixed when the ApplicationSet is
-// written, and found by the directory: it is the one thing about a component that its
-// file cannot change, and so no other component gets the cluster or the automation of
-// this one.
+// chosenFields returns these fields for each component. They are fixed when the ApplicationSet
+// is written, and selected by directory: this is the only property of a component that its
+// file cannot change, so no other component gets the cluster or the automation of this one.
 func (f *Fleet) chosenFields() []chosenFields {
 	var all []chosenFields
 	for _, c := range f.Components {
@@ -115,8 +115,8 @@ func (f *Fleet) chosenFields() []chosenFields {
 	return all
 }
 
-// destinationPatch takes the place of the cluster in a template: Argo CD refuses one that
-// has a URL and a name.
+// destinationPatch replaces the cluster in a template: Argo CD rejects a destination with a
+// URL and a name.
 func destinationPatch(server string) map[string]any {
 	d := cluster(server, "")
 	if d.Name != "" {
@@ -125,7 +125,7 @@ func destinationPatch(server string) map[string]any {
 	return map[string]any{"server": d.Server, "name": nil}
 }
 
-// asJSON writes a value of this package as YAML has it: with the same keys.
+// asJSON converts a value of this package to JSON with the same keys as in YAML.
 func asJSON(value any) string {
 	var plain any
 	if err := encoded(value).Decode(&plain); err != nil {
@@ -138,12 +138,13 @@ func asJSON(value any) string {
 	return string(text)
 }
 
-// platformSetting is the rule about what reaches beyond the Application of a component.
+// platformSetting is the rule about settings that affect more than the Application of a
+// component.
 const platformSetting = "platform-setting"
 
-// notAllowed finds the settings of a component that the platform has to allow: another
-// cluster, annotations that Argo CD and its companions obey, and metadata of a namespace,
-// which decides what Pods there may do and who reaches them.
+// notAllowed finds settings of a component that the platform has to allow: another cluster,
+// annotations that configure Argo CD and its add-ons, and metadata of a namespace, which
+// affects the permissions of Pods and who can connect to them.
 func (f *Fleet) notAllowed(app *Application) []finding.Finding {
 	var all []finding.Finding
 	allow := f.Settings.Allow
@@ -155,24 +156,24 @@ func (f *Fleet) notAllowed(app *Application) []finding.Finding {
 	case len(f.Settings.Environments) > 0:
 		all = append(all, app.fault(platformSetting, "server", "the fleet has environments, which decide the cluster", "remove server"))
 	case !slices.Contains(allow.Servers, app.Server):
-		refuse("server", app.Server, "servers", fmt.Sprintf("%s asks for the cluster %q, which the platform does not allow", app.Name, app.Server))
+		refuse("server", app.Server, "servers", fmt.Sprintf("%s requests the cluster %q, which the platform does not allow", app.Name, app.Server))
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.Annotations)) {
 		if key == syncWave {
 			all = append(all, app.fault(platformSetting, "annotations", "the annotation "+key+" holds the step of an app of apps", "remove it, and write "+f.Profile.Key))
 		} else if f.reservedLabel().MatchString(key) && strings.Contains(key, "/") && !profile.Allows(allow.Annotations, key) {
-			refuse("annotations", key, "annotations", fmt.Sprintf("Argo CD or a program next to it obeys the annotation %s, and the platform does not allow it", key))
+			refuse("annotations", key, "annotations", fmt.Sprintf("the annotation %s configures Argo CD or one of its add-ons, and the platform does not allow components to set it", key))
 		}
 	}
 	if m := app.ManagedNamespaceMetadata; m != nil {
 		for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
 			if !profile.Allows(allow.NamespaceMetadata, key) {
-				refuse("managedNamespaceMetadata.labels", key, "namespaceMetadata", fmt.Sprintf("the label %s of a namespace is for the platform to decide, which does not allow it", key))
+				refuse("managedNamespaceMetadata.labels", key, "namespaceMetadata", fmt.Sprintf("only the platform may set the namespace label %s", key))
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
 			if !profile.Allows(allow.NamespaceMetadata, key) {
-				refuse("managedNamespaceMetadata.annotations", key, "namespaceMetadata", fmt.Sprintf("the annotation %s of a namespace is for the platform to decide, which does not allow it", key))
+				refuse("managedNamespaceMetadata.annotations", key, "namespaceMetadata", fmt.Sprintf("only the platform may set the namespace annotation %s", key))
 			}
 		}
 	}
@@ -192,7 +193,7 @@ func (l *lint) platformSettings() []fault {
 	return all
 }
 
-// misset finds fields of the fleet that cannot be in every Application.
+// misset finds fields of the fleet that must not be set for every Application.
 func (f *Fleet) misset() []finding.Finding {
 	var all []finding.Finding
 	fault := func(rule, field, message, remedy string) {
@@ -207,7 +208,7 @@ func (f *Fleet) misset() []finding.Finding {
 		fault(platformSetting, "annotations", "the annotation "+syncWave+" holds the step of an app of apps", "remove it")
 	}
 	if text := asJSON(f.Settings.ApplicationFields); strings.Contains(text, "{{") {
-		fault(unsafeValue, "ignoreDifferences", "a value contains a template, which Argo CD would fill in", "write a plain value")
+		fault(unsafeValue, "ignoreDifferences", "a value contains a template, which Argo CD would fill in", "write a scalar value")
 	}
 	return all
 }

@@ -57,8 +57,8 @@ type Source struct {
 	// Unrendered means that only the component.yaml files are read. The Applications have their
 	// steps, and their dependencies are unknown.
 	Unrendered bool
-	// Partial keeps components with an invalid component.yaml, as if they did not render.
-	// Without it, Load returns their faults as its error.
+	// Partial keeps components with an invalid component.yaml, like components that cannot be
+	// rendered. Without it, Load returns their faults as its error.
 	Partial bool
 	// Projects are the AppProjects that components may choose from; if empty, the project is
 	// fixed.
@@ -92,8 +92,8 @@ type Fleet struct {
 	Links []Link
 	// Findings are problems that were found while reading and rendering.
 	Findings []finding.Finding
-	// Dirs are the directories that were searched for components, and Passed are files there
-	// that have the name of a component.yaml and are something else.
+	// Dirs are the directories that were searched for components. Passed lists files in them
+	// that are named component.yaml and are something else.
 	Dirs   []string
 	Passed []string
 
@@ -135,7 +135,7 @@ type Component struct {
 // Application is what Argo CD syncs: a component, or a part of it.
 type Application struct {
 	*Component
-	// Name is that of the Application.
+	// Name is the name of the Application.
 	Name string
 	// Part is the part of a component that is split.
 	Part crds.Mode
@@ -158,9 +158,9 @@ type Application struct {
 	// Rung is its purpose, and RungWhy the reason.
 	Rung    string
 	RungWhy string
-	// Findings are those of its rendering.
+	// Findings are the findings of its rendering.
 	Findings []finding.Finding
-	// Earlier are the API versions that are installed before it, if it asks for them.
+	// Earlier are the API versions that are installed before it, if it requests them.
 	Earlier []string
 
 	// environment is the one that it is rendered for; empty if it does not matter.
@@ -246,7 +246,7 @@ func (s Source) show(p string) string {
 	return s.Show(p)
 }
 
-// top is the directory that all of the fleet is in.
+// top returns the directory that contains the whole fleet.
 func (s Source) top() string {
 	top := path.Clean(s.Dirs[0])
 	for _, dir := range s.Dirs[1:] {
@@ -342,7 +342,7 @@ func (f *Fleet) apply(environment string) {
 		f.Applications = append(f.Applications, &app)
 	}
 	slices.SortStableFunc(f.Applications, func(x, y *Application) int {
-		// What has no step comes last.
+		// Applications without a step come last.
 		return cmp.Or(cmp.Compare(unset(x.Phase), unset(y.Phase)), cmp.Compare(x.Phase.Number, y.Phase.Number), cmp.Compare(x.Name, y.Name))
 	})
 }
@@ -403,8 +403,8 @@ func (f *Fleet) renderAll(ctx context.Context, src Source, apps []*Application, 
 	return ctx.Err()
 }
 
-// FindingsOf returns the findings of the renderings of Applications. What both parts of a split
-// component have in common is listed once.
+// FindingsOf returns the findings of the renderings of Applications. A finding of both parts
+// of a split component is listed once.
 func FindingsOf(apps []*Application) []finding.Finding {
 	var all []finding.Finding
 	told := map[*Component][]finding.Finding{}
@@ -419,9 +419,9 @@ func FindingsOf(apps []*Application) []finding.Finding {
 	return all
 }
 
-// renderMemory is how many bytes of decoded text components share. Decoded, a text takes ten
-// times as much memory; this suffices for the CRDs of a chart whose parts are two Applications.
-// Other texts are rarely shared.
+// renderMemory is the size of the decoded texts that components share, in bytes. A decoded
+// text takes ten times as much memory; this suffices for the CRDs of a chart whose parts are
+// two Applications. Other texts are rarely shared.
 const renderMemory = 8 << 20
 
 func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *input.Memory) (res plugin.Result, rendered bool) {

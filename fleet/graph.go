@@ -123,13 +123,13 @@ func (f *Fleet) Graph(opt GraphOptions) draw.Rollout {
 	return r
 }
 
-// inShort is a reason for the label of an arrow, whose ends name the objects.
+// inShort returns a reason for the label of an arrow, whose ends name the objects.
 func inShort(r Reason) string {
 	words := []string{r.From.Kind, r.Why, r.To.Kind, r.To.Name}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// told is a reason with its strength and its source.
+// told returns a reason with its strength and its source.
 func told(r Reason) string {
 	about := []string{r.Strength.String()}
 	if r.Field != "" {
@@ -141,7 +141,7 @@ func told(r Reason) string {
 	return r.String() + " (" + strings.Join(about, ", ") + ")"
 }
 
-// step is a step with its band and its place.
+// step returns a step with its band and its place.
 func (f *Fleet) step(phase int) draw.Step {
 	var about []string
 	band, _ := f.Profile.Band(phase)
@@ -227,9 +227,9 @@ func around(links []Link, chosen []int) []Link {
 	})
 }
 
-// reduce omits dependencies that follow from others: what depends on a database that depends on
-// an operator also depends on the operator. It keeps those that the steps contradict, and those
-// of the Applications that the drawing is about.
+// reduce omits transitive dependencies: a component that depends on a database, which depends
+// on an operator, also depends on the operator. It keeps those that the steps contradict, and
+// those of the Applications that the drawing is about.
 func (f *Fleet) reduce(links []Link, chosen []int) []Link {
 	out := map[int][]int{} // indices of links, by where they begin
 	gone := make([]bool, len(links))
@@ -267,8 +267,8 @@ func (f *Fleet) reduce(links []Link, chosen []int) []Link {
 	return kept
 }
 
-// follows reports whether other dependencies lead the same way, at least one of which requires
-// a later step if this one does.
+// follows reports whether a dependency is implied by others, at least one of which requires a
+// later step if this one does.
 func follows(l Link, links []Link, out map[int][]int, without func(link int) bool) bool {
 	type place struct {
 		app   int

@@ -20,18 +20,16 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// What stands between a fleet and its rollout: faults that Argo CD would not
-// report before it is too late, or not at all.
+// Faults that prevent a rollout, and that Argo CD would report too late or not at all.
 
-// dnsName is a name that Kubernetes takes for an object, labelValue one that it
-// takes for the value of a label.
+// dnsName matches a valid name of a Kubernetes object, labelValue a valid value of a label.
 var (
 	dnsName    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`)
 	labelKey   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 )
 
-// guard finds what keeps the fleet from being rolled out.
+// guard finds everything that prevents the rollout of the fleet.
 func (f *Fleet) guard(t Target, sets []set) []finding.Finding {
 	var all []finding.Finding
 	if cmp.Or(t.RepoURL, f.Settings.RepoURL) == "" {
@@ -40,13 +38,13 @@ func (f *Fleet) guard(t Target, sets []set) []finding.Finding {
 	}
 	if name := f.name(t); f.name(t) != "." && !dnsName.MatchString(name) {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "fleet.name",
-			Message: fmt.Sprintf("%q is not a valid object name", name), Remedy: "use lower case letters, digits and \"-\""})
+			Message: fmt.Sprintf("%q is not a valid object name", name), Remedy: "use lowercase letters, digits and \"-\""})
 	}
 	taken := map[string]*Application{}
 	for _, s := range sets {
 		for _, d := range f.deployments(s) {
 			if other, twice := taken[d.Name]; twice && other != d.Application {
-				all = append(all, d.fault("same-name", "name", fmt.Sprintf("%s has an Application %s as well", other.File, d.Name), "give each component a name of its own"))
+				all = append(all, d.fault("same-name", "name", fmt.Sprintf("%s has an Application %s as well", other.File, d.Name), "give each component a unique name"))
 				continue
 			}
 			if taken[d.Name] == nil {
@@ -77,17 +75,16 @@ func (f *Fleet) guardOne(app *Application) []finding.Finding {
 	return append(all, f.miswritten(app)...)
 }
 
-// misnamed finds a name that no Application can have.
+// misnamed finds an invalid name of an Application.
 func (a *Application) misnamed(name string) []finding.Finding {
 	if dnsName.MatchString(name) {
 		return nil
 	}
-	return []finding.Finding{a.fault("bad-name", "name", fmt.Sprintf("%q is not a valid Application name", name), "use lower case letters, digits and \"-\"")}
+	return []finding.Finding{a.fault("bad-name", "name", fmt.Sprintf("%q is not a valid Application name", name), "use lowercase letters, digits and \"-\"")}
 }
 
-// miswritten finds what Argo CD or Kubernetes takes otherwise than the file of a
-// component means it, or not at all. Of a component in two parts the file is
-// looked at once.
+// miswritten finds settings that Argo CD or Kubernetes interprets differently than intended,
+// or ignores. The file of a component in two parts is checked once.
 func (f *Fleet) miswritten(app *Application) []finding.Finding {
 	if app.Part == crds.Only {
 		return nil
@@ -134,8 +131,7 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 	return all
 }
 
-// neverHealthy: what comes later waits for an Application until it is healthy,
-// for ever.
+// neverHealthy: later steps wait for an Application forever.
 func (f *Fleet) neverHealthy() []finding.Finding {
 	var all []finding.Finding
 	told := map[int]bool{}
@@ -159,7 +155,7 @@ func (f *Fleet) neverHealthy() []finding.Finding {
 	return all
 }
 
-// unlabelled: what has a step that no label can hold.
+// unlabelled: Applications whose step is not a valid label value.
 func (f *Fleet) unlabelled() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range f.Enabled() {
@@ -170,7 +166,7 @@ func (f *Fleet) unlabelled() []finding.Finding {
 	return all
 }
 
-// nowhere: components for some environments, in a fleet that names none.
+// nowhere: components for environments, in a fleet without environments.
 func (f *Fleet) nowhere(t Target) []finding.Finding {
 	if len(f.Settings.Environments) > 0 || t.Environment != "" {
 		return nil
@@ -186,8 +182,8 @@ func (f *Fleet) nowhere(t Target) []finding.Finding {
 	return all
 }
 
-// before: the set of a cluster is rolled out before those of its environments,
-// and cannot wait for what these hold.
+// before: the set of a cluster is rolled out before those of its environments, and cannot
+// depend on them.
 func (f *Fleet) before(sets []set) []finding.Finding {
 	var all []finding.Finding
 	if len(sets) < 2 {
@@ -213,7 +209,7 @@ func (a *Application) fault(rule, field, message, remedy string) finding.Finding
 	return finding.Finding{Severity: finding.Error, Rule: rule, File: a.File, Line: a.Line(field), Field: field, Message: message, Remedy: remedy}
 }
 
-// labels are those that the component gives its Application.
+// labels returns the labels that a component sets.
 func (a *Application) labels() map[string]string {
 	all := maps.Clone(a.Component.Labels)
 	if all == nil {
@@ -227,8 +223,8 @@ func (a *Application) labels() map[string]string {
 	return all
 }
 
-// options are the sync options of an Application: the fleet's, and over them
-// its own.
+// options returns the sync options of an Application: those of the fleet, overridden by its
+// own.
 func (f *Fleet) options(app *Application) []string {
 	all := f.commonOptions()
 	if f.serverSide(app) {
@@ -245,9 +241,8 @@ func (f *Fleet) options(app *Application) []string {
 	return list
 }
 
-// commonOptions are those of every Application: namespaces are made where they
-// are missing, fields that are ignored in differences are left alone, and an
-// object whose CRD an earlier step installs does not fail the dry run.
+// commonOptions are the sync options of every Application: create missing namespaces, respect
+// ignored differences, and skip the dry run of objects whose CRD an earlier step installs.
 func (f *Fleet) commonOptions() map[string]string {
 	all := map[string]string{"CreateNamespace": "true", "RespectIgnoreDifferences": "true", "SkipDryRunOnMissingResource": "true"}
 	for _, o := range f.Settings.SyncOptions {
@@ -268,14 +263,14 @@ func (f *Fleet) makesNamespace(app *Application) bool {
 	return value == "true"
 }
 
-// serverSide reports whether an Application holds what is too large for the
-// annotation in which the other way of applying keeps it.
+// serverSide reports whether an Application contains an object that is too large for
+// client-side apply, which keeps it in an annotation.
 func (f *Fleet) serverSide(app *Application) bool {
 	return slices.Contains(f.definitionPhases(), f.Write(app.Phase)) || app.large()
 }
 
-// largeApplications are those that are applied by the server for what they hold
-// and not for where they stand, by name.
+// largeApplications returns, by name, the Applications that need server-side apply because of
+// their content.
 func (f *Fleet) largeApplications() []string {
 	if f.commonOptions()["ServerSideApply"] == "true" {
 		return nil
@@ -291,13 +286,12 @@ func (f *Fleet) largeApplications() []string {
 	return slices.Compact(all)
 }
 
-// mostAnnotated is how long all annotations of an object may be together, in
-// bytes (TotalAnnotationSizeLimitB of apimachinery).
+// mostAnnotated is the size limit for all annotations of an object, in bytes
+// (TotalAnnotationSizeLimitB of apimachinery).
 const mostAnnotated = 256 << 10
 
-// large reports whether an Application holds an object that does not fit into an
-// annotation, or a chart of a registry that is known to bring definitions, of
-// which nobody here sees the length.
+// large reports whether an Application contains an object that does not fit into an
+// annotation, or a chart in a registry that is known to contain CRDs, whose size is unknown.
 func (a *Application) large() bool {
 	if slices.ContainsFunc(a.KnownCharts(), func(c knowledge.Chart) bool {
 		return len(c.Provides) > 0 && slices.Contains([]string{"crds", knowledge.Controllers}, c.Rung)
@@ -317,7 +311,7 @@ func (a *Application) large() bool {
 	})
 }
 
-// definitionPhases are those in use in which definitions stand.
+// definitionPhases returns the steps in use that contain CRDs.
 func (f *Fleet) definitionPhases() []string {
 	only := map[string]bool{}
 	for _, app := range f.Enabled() {
@@ -336,8 +330,8 @@ func (f *Fleet) definitionPhases() []string {
 	return all
 }
 
-// patterns are those of the files that describe the components. Where the
-// pattern would find files that do not, each is named.
+// patterns returns the patterns for the files that describe the components. If a pattern would
+// match other files, too, each file is named.
 func (f *Fleet) patterns() []string {
 	var all []string
 	for _, dir := range f.Dirs {

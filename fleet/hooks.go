@@ -8,10 +8,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// onlyHooks: Argo CD compares what is in the cluster with what is not a hook. An
-// Application of hooks has nothing to compare, is in sync from its first moment,
-// and so is never synced by a step or by itself: its hooks never run. (Seen with
-// the controllers of v3.5.7; e2e's TestRollout wants a sync of each.)
+// onlyHooks: Argo CD compares the cluster only with objects that are not hooks. An Application
+// that contains only hooks is therefore always in sync, so neither a step nor an automated
+// sync ever syncs it, and its hooks never run. (Observed with the controllers of v3.5.7; e2e's
+// TestRollout expects a sync of each.)
 func (l *lint) onlyHooks() []fault {
 	var all []fault
 	for _, app := range l.Applications {

@@ -9,8 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// LoadUntilInterrupted loads a fleet. The first interrupt ends that in good order,
-// and the next one as usual.
+// LoadUntilInterrupted loads a fleet. The first interrupt cancels the loading cleanly, and the
+// next one ends the program.
 func LoadUntilInterrupted(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()

@@ -9,17 +9,16 @@ import (
 	"github.com/ladder-cmp/ladder/internal/link"
 )
 
-// Link is what one Application needs of another. Both are indices of
-// Fleet.Applications.
+// Link is a dependency of one Application on another. Both are indices of Fleet.Applications.
 type Link = link.Link
 
 // Reason is one reference that crosses from one Application to another.
 type Reason = link.Reason
 
-// Strength says what becomes of an Application whose need comes later.
+// Strength says what happens if the dependency comes later than the dependent.
 type Strength = link.Strength
 
-// The strengths of links (package link says what each means).
+// The strengths of links. Package link describes each of them.
 const (
 	Calls   = link.Calls
 	Exists  = link.Exists
@@ -27,7 +26,7 @@ const (
 	Applied = link.Applied
 )
 
-// link finds what Applications need of each other.
+// link finds the dependencies between Applications.
 func (f *Fleet) link() error {
 	apps := make([]link.Application, len(f.Applications))
 	for i, app := range f.Applications {
@@ -47,9 +46,9 @@ func (f *Fleet) link() error {
 	return nil
 }
 
-// trustAddresses makes sure what is only inferred within a component: where a field is
-// called for an address and holds that of a Service which another component brings,
-// a rollout that does not wait for that component hangs.
+// trustAddresses makes some inferred dependencies certain: if a field for an address contains
+// that of a Service in another component, a rollout that does not wait for that component
+// hangs.
 func trustAddresses(l Link) {
 	for i := range l.Reasons {
 		l.Reasons[i].Inferred = l.Reasons[i].Inferred && !l.Reasons[i].Address
@@ -59,7 +58,7 @@ func trustAddresses(l Link) {
 	})
 }
 
-// halves: what is left of a component that is split comes after its definitions.
+// halves: the rest of a split component comes after its CRDs.
 func (f *Fleet) halves() []Link {
 	definitions := map[*Component]int{}
 	for i, app := range f.Applications {

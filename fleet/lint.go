@@ -11,7 +11,7 @@ import (
 // Rule is a check of a fleet.
 type Rule struct {
 	Name string
-	// Severities are those of its findings, the most severe first.
+	// Severities are the severities of its findings, the most severe first.
 	Severities []finding.Severity
 	// Finds describes its findings for the documents.
 	Finds string
@@ -28,7 +28,7 @@ var rules = []Rule{
 	{"no-place", only(finding.Error), "a step that is not a place of its band, so the rollout does not select the component", (*lint).noPlace},
 	{EmptyPlace, only(finding.Note), "places of the profile without a component; each is a step", (*lint).emptyPlaces},
 	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are out of order, duplicate, or not described", (*lint).placeOrder},
-	{"wrong-place", only(finding.Warning), "a component at a place for something else: an operator among secrets, secrets among runtimes, a smoke test before the smokes", (*lint).wrongPlace},
+	{"wrong-place", only(finding.Warning), "a component in a step for something else: an operator in a step for secrets, secrets in a step for workloads, a smoke test before the step for smoke tests", (*lint).wrongPlace},
 	{"bundled-crds", only(finding.Warning), "CRDs in a component at a place that is not for CRDs, such as an operator", (*lint).bundled},
 	{"foreign-band", only(finding.Warning), "a component in a band of other domains", (*lint).foreignBand},
 	{"same-name", only(finding.Error, finding.Warning), "two Applications with the same name in one environment; a warning if one of them is disabled", (*lint).sameName},
@@ -47,9 +47,9 @@ var rules = []Rule{
 	{"crd-shared", only(finding.Error), "a CRD in two components that are deployed together", (*lint).sameDefinition},
 	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster both contain", (*lint).sameObject},
 	{needsDisabled, only(finding.Error, finding.Warning), "a component that is disabled or not in an environment, while a deployed component depends on it; a warning if the dependency is inferred, or is the CRD of objects that are created later", (*lint).needsDisabled},
-	{missingKind, only(finding.Warning), "objects whose kind is defined by nothing in the fleet, by Kubernetes or by Argo CD: one finding for each API group", (*lint).missingKinds},
+	{missingKind, only(finding.Warning), "objects whose kind neither the fleet, nor Kubernetes, nor Argo CD defines: one finding for each API group", (*lint).missingKinds},
 	{"only-hooks", only(finding.Warning), "a component that contains only hooks: Argo CD reports it as Synced and never runs them", (*lint).onlyHooks},
-	{"not-fetched", only(finding.Warning), "a chart or a file that a kustomization or a chart names, and that is neither vendored nor fetched: Ladder uses what it knows about it", (*lint).notFetched},
+	{"not-fetched", only(finding.Warning), "a chart or a file that a kustomization or a chart names, and that is neither vendored nor fetched: Ladder uses its built-in record of the chart, if there is one", (*lint).notFetched},
 	{"unknown-chart", only(finding.Note), "an unknown chart in a registry, whose dependencies are not checked", (*lint).unknownCharts},
 	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time", (*lint).noVersion},
 	{laterStep, only(finding.Error, finding.Warning), "a component that depends on a component of a later step; a warning if the dependency is inferred, or is a namespace that Argo CD creates", (*lint).laterStep},
@@ -84,9 +84,9 @@ const badName = "bad-name"
 
 func only(severities ...finding.Severity) []finding.Severity { return severities }
 
-// Lint checks a fleet: its component.yaml files and its rendered objects. Components that do
-// not render are among the findings; other findings of renderings are not. An environment omits
-// what is not deployed there; empty checks all environments.
+// Lint checks a fleet: its component.yaml files and its rendered objects. The findings include
+// components that cannot be rendered, but no other findings of renderings. With an
+// environment, only its components are checked; empty checks all environments.
 func (f *Fleet) Lint(environment string) []finding.Finding {
 	all := FindingsOf(slices.DeleteFunc(f.Renderings(environment), func(app *Application) bool { return !app.Failed }))
 	all = append(all, f.findIn(environment, rules)...)
@@ -220,7 +220,7 @@ type lint struct {
 // step names a step in messages.
 func (l *lint) step(number int) string { return l.Profile.StepName(number) }
 
-// move is the remedy that puts an Application into another step.
+// move returns the remedy that moves an Application to another step.
 func (l *lint) move(app *Application, to int, also string) string {
 	return strings.TrimSpace("move " + app.Name + " to " + l.step(to) + " " + also)
 }

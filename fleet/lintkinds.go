@@ -19,13 +19,13 @@ import (
 type lackingKinds struct {
 	group string
 	kinds []string
-	// first is the first object of them, of users those Applications that hold some.
+	// first is their first object, and users are the Applications that contain some.
 	first graph.Node
 	users []*Application
 }
 
-// missingKinds finds kinds that nothing defines: one finding for each API group, and
-// one for each Application whose owners accept it.
+// missingKinds finds kinds that nothing defines: one finding for each API group, and a
+// separate one for each Application whose owners accept it.
 func (l *lint) missingKinds() []fault {
 	if slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Failed && len(app.Objects) == 0 && l.anywhere(app) }) {
 		return nil // what does not render may define them
@@ -75,7 +75,7 @@ func (l *lint) missingKinds() []fault {
 // missingKind is the rule about kinds that nothing defines.
 const missingKind = "missing-kind"
 
-// servedObjects are the objects whose kinds something in the fleet defines.
+// servedObjects returns the objects whose kinds something in the fleet defines.
 func (l *lint) servedObjects() map[object.ID]bool {
 	served := map[object.ID]bool{}
 	for _, r := range l.Objects.References {
@@ -93,8 +93,8 @@ func (l *lint) servedObjects() map[object.ID]bool {
 	return served
 }
 
-// accepts reports whether the owners of the fleet accept what a rule says of an
-// Application, whatever that needs.
+// accepts reports whether the owners of the fleet accept a finding of a rule about an
+// Application, for any dependency.
 func (l *lint) accepts(rule string, app *Application) bool {
 	return slices.ContainsFunc(l.Settings.Accepted, func(a profile.Accepted) bool { return a.Rule == rule && a.Component == app.Name && a.Needs == "" })
 }
@@ -107,8 +107,8 @@ func namesOf(apps []*Application) []string {
 	return names
 }
 
-// platform is what the clusters of the fleet are of: as a ladder.yaml says, or as the
-// first object shows that runs nowhere else; empty if nothing tells.
+// platform returns the platform of the clusters: from a ladder.yaml, or from the first object
+// that exists only on one platform; empty if unknown.
 func (l *lint) platform() string {
 	if said := l.base.Platform(); said != "" {
 		return said
@@ -123,8 +123,8 @@ func (l *lint) platform() string {
 	return ""
 }
 
-// bring says what to add for kinds of a group that nothing defines: the package, if the
-// fleet or its platform has packages, or else the chart.
+// bring returns what to add for kinds of a group that nothing defines: a package, if the fleet
+// or its platform uses packages, otherwise a chart.
 func (l *lint) bring(group string, kinds []string, platform string) string {
 	var packages []string
 	for _, p := range l.packages(group, kinds) {
@@ -139,12 +139,12 @@ func (l *lint) bring(group string, kinds []string, platform string) string {
 		}
 		return "add a component with a Subscription for " + which + few(packages)
 	case chart != "":
-		return "add a component with the CRDs, such as the chart " + chart
+		return "add a component with the CRDs, such as the " + chart + " chart"
 	}
 	return "add a component with the CRDs"
 }
 
-// packages are those that bring all of some kinds.
+// packages returns the packages that install all of some kinds.
 func (l *lint) packages(group string, kinds []string) []knowledge.Package {
 	_, all := l.base.Origin(group, kinds[0])
 	for _, kind := range kinds[1:] {
@@ -161,7 +161,7 @@ func (l *lint) subscribes() bool {
 	return slices.ContainsFunc(l.Objects.Nodes, func(n graph.Node) bool { return n.Kind.Operator.Installs() })
 }
 
-// bringing names a chart with which kinds of a group come.
+// bringing returns a chart that installs kinds of a group.
 func (l *lint) bringing(group string) string {
 	for _, c := range l.base.Charts() {
 		if c.Brings(group) && !c.Manifests {
@@ -171,7 +171,7 @@ func (l *lint) bringing(group string) string {
 	return ""
 }
 
-// perhaps names the sources that might bring what no known chart does.
+// perhaps names the missing sources that might install kinds for which no chart is known.
 func (l *lint) perhaps(group string) string {
 	var names []string
 	for _, c := range l.absent() {
@@ -185,7 +185,7 @@ func (l *lint) perhaps(group string) string {
 	return ", unless one of these unknown charts does: " + few(names)
 }
 
-// lackingSource is a chart or a file that is not at hand, and the Applications that deploy it.
+// lackingSource is a missing chart or file, and the Applications that deploy it.
 type lackingSource struct {
 	ref   remote.Ref // of any version
 	name  string
@@ -194,8 +194,8 @@ type lackingSource struct {
 	users []*Application
 }
 
-// absent lists what is not at hand, whatever its version. What Argo CD fetches is apart
-// from what the plugin does.
+// absent lists the missing sources, regardless of their version. Sources that Argo CD fetches
+// are separate from those that the plugin fetches.
 func (l *lint) absent() []lackingSource {
 	var all []lackingSource
 	for _, app := range l.Applications {
@@ -225,17 +225,17 @@ func (l *lint) absent() []lackingSource {
 	return all
 }
 
-// unknownCharts finds charts that Argo CD fetches, and of which nothing is known.
+// unknownCharts finds charts that Argo CD fetches and for which there is no record.
 func (l *lint) unknownCharts() []fault {
 	var all []fault
 	for _, c := range l.absent() {
 		if c.known != nil && !c.known.Inferred || !c.users[0].Elsewhere {
 			continue
 		}
-		message, remedy := "unknown chart %s of %s, so what %s provides and depends on is not checked", "run cmp vendor, or put the chart into this repository and name it as chart.path"
+		message, remedy := "unknown chart %s of %s, so the dependencies of %s are not checked", "run cmp vendor, or put the chart into this repository and name it as chart.path"
 		what := []any{c.name, remote.Ref{URL: c.ref.URL}, few(namesOf(c.users))}
 		if c.users[0].Component.Chart.Chart == "" {
-			message, remedy, what = "the manifests of %s are not available here, so what %s provides and depends on is not checked", "run cmp vendor, or put the manifests into this repository and name their directory as chart.path", what[1:]
+			message, remedy, what = "the manifests of %s are not available here, so the dependencies of %s are not checked", "run cmp vendor, or put the manifests into this repository and name their directory as chart.path", what[1:]
 		}
 		f := l.at(finding.Note, c.users[0], fmt.Sprintf(message, what...), remedy)
 		f.Line = c.users[0].Line("chart")
@@ -244,7 +244,7 @@ func (l *lint) unknownCharts() []fault {
 	return all
 }
 
-// notFetched finds what whoever renders the components has to fetch.
+// notFetched finds the sources that the plugin has to fetch.
 func (l *lint) notFetched() []fault {
 	var all []fault
 	for _, c := range l.absent() {
@@ -255,12 +255,12 @@ func (l *lint) notFetched() []fault {
 		if c.files > 0 {
 			what = fmt.Sprintf("%s, with %s of %s,", what, finding.Counted(c.files, "other file"), c.name)
 		}
-		message := fmt.Sprintf("%s is not fetched and unknown, so what it provides to %s and depends on is not checked", what, names)
+		message := fmt.Sprintf("%s is not fetched and unknown, so the dependencies of %s on it are not checked", what, names)
 		switch {
 		case c.known != nil && c.known.Inferred:
 			message = fmt.Sprintf("%s is not fetched and unknown; by its name, it provides kinds of %s to %s", what, strings.Join(c.known.Provides, ", "), names)
 		case c.known != nil:
-			message = fmt.Sprintf("%s is not fetched, so the order of %s follows what Ladder knows about it", what, names)
+			message = fmt.Sprintf("%s is not fetched, so Ladder orders %s by its built-in record", what, names)
 		}
 		remedy := "run cmp vendor " + path.Dir(c.users[0].File)
 		if len(c.users) > 1 {

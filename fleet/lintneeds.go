@@ -66,7 +66,7 @@ type Lack struct {
 	reason Reason
 }
 
-// String says what is missing, and why.
+// String describes the missing dependency and its reason.
 func (l Lack) String() string {
 	where := "is disabled"
 	if l.Of.IsEnabled() {

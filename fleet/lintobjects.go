@@ -44,7 +44,7 @@ func (l *lint) badName() []fault {
 	return all
 }
 
-// miswritten finds what a rule says of the files of components.
+// miswritten returns the findings of a rule about the files of components.
 func miswritten(rule string) func(*lint) []fault {
 	return func(l *lint) []fault {
 		var all []fault
@@ -69,15 +69,15 @@ func (l *lint) sameDefinition() []fault {
 
 func (l *lint) sameObject() []fault {
 	all := l.shared(func(o object.Object) bool { return !crds.Is(o) },
-		"each takes it over from the other, so one of the two is always OutOfSync, and the rollout stops there", "keep it in one of the two")
+		"each takes it over from the other, so one of them is always OutOfSync, and the rollout stops there", "keep it in one of the two")
 	for _, c := range l.collisions(l.environments) {
 		all = append(all, c.fault())
 	}
 	return all
 }
 
-// shared finds objects that two Applications hold which are deployed together:
-// one finding for each two.
+// shared finds objects in two Applications that are deployed together: one finding for each
+// pair.
 func (l *lint) shared(which func(object.Object) bool, why, remedy string) []fault {
 	type pair struct{ a, b int }
 	var pairs []pair

@@ -49,21 +49,21 @@ func (l *lint) noStep() []fault {
 	return all
 }
 
-// begins reports whether the steps of a fleet are still to be computed: it has more
-// than a few components, and none has one.
+// begins reports whether a fleet has no steps yet: it has more than a few components, and none
+// has a step.
 func (l *lint) begins() bool {
 	const few = 3
 	return len(l.Components) > few && !slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Phase.Set })
 }
 
-// isPlace reports whether a component may stand at a step: the profile has it, in a band.
+// isPlace reports whether a component may be in a step: the profile has it, in a band.
 func (l *lint) isPlace(phase int) bool {
 	band, in := l.Profile.Band(phase)
 	_, there := l.Profile.Place(phase)
 	return len(l.Profile.Bands) == 0 || in && (there || len(band.Places) == 0)
 }
 
-// quoted writes a step so that YAML does not take it for octal.
+// quoted formats a step so that YAML does not read it as an octal number.
 func quoted(phase string) string {
 	if strings.HasPrefix(phase, "0") && phase != "0" {
 		return `"` + phase + `"`
@@ -82,8 +82,7 @@ func (l *lint) noBand() []fault {
 	return all
 }
 
-// home is the remedy for what stands in no band of its own: it names none of
-// another domain.
+// home returns the remedy for a component outside of the bands of its domain.
 func (l *lint) home(i int) string {
 	app := l.Applications[i]
 	if band, in := l.Profile.Band(l.right[i]); in && l.right[i] != app.Phase.Number && l.isPlace(l.right[i]) && !l.foreign(app, band) {
@@ -123,8 +122,8 @@ func (l *lint) noPlace() []fault {
 	return all
 }
 
-// moved is the remedy that names where an Application belongs, or else what is
-// given.
+// moved returns the remedy that names the correct step of an Application or, if there is none,
+// another remedy.
 func (l *lint) moved(i int, otherwise string) string {
 	if p := l.right[i]; p != l.Applications[i].Phase.Number && l.isPlace(p) {
 		return l.move(l.Applications[i], p, "")
@@ -149,13 +148,13 @@ func (l *lint) emptyPlaces() []fault {
 	if len(empty) == 0 || len(l.Applications) == 0 {
 		return nil
 	}
-	which := "the places " + strings.Join(empty, ", ")
+	which := strings.Join(empty, ", ")
 	if n := len(empty) - maxPlacesNamed; n > 1 {
-		which = fmt.Sprintf("the places %s and %d more", strings.Join(empty[:maxPlacesNamed], ", "), n)
+		which = fmt.Sprintf("%s and %d more", strings.Join(empty[:maxPlacesNamed], ", "), n)
 	}
 	return []fault{{Finding: finding.Finding{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
-		Message: "no component uses " + which + " of the profile " + l.Profile.Name,
-		Remedy:  "keep them for future components, or define the bands without them"}}}
+		Message: "these steps of the " + l.Profile.Name + " profile have no component: " + which,
+		Remedy:  "remove them from the bands, unless later components will use them"}}}
 }
 
 // maxPlacesNamed keeps a note on one line: a small fleet leaves most places of
@@ -199,7 +198,7 @@ func (l *lint) placeOrder() []fault {
 	return all
 }
 
-// does says what a component for a rung is or does.
+// does describes components on a rung.
 var does = map[string]string{
 	"namespaces": "holds namespaces", "crds": "contains CRDs", knowledge.Controllers: "is an operator", "secrets": "holds secrets", "configs": "holds configuration",
 	"workloads": "is a runtime", knowledge.Bootstraps: "is a bootstrap", "exposure": "exposes others", knowledge.Smokes: "is a smoke test",
@@ -218,15 +217,15 @@ func (l *lint) wrongPlace() []fault {
 	return all
 }
 
-// room reports whether the bands of an Application have a place for such as it.
-// Where they have none, it stands as well where it is.
+// room reports whether the bands of an Application have a place for its rung. If they have
+// none, its current place is as good.
 func (l *lint) room(app *Application) bool {
 	return slices.ContainsFunc(l.bandsOf(app), func(b profile.Band) bool {
 		return slices.ContainsFunc(b.Places, func(p profile.Place) bool { return l.fits(app, p) })
 	})
 }
 
-// bandsOf are the bands that an Application may stand in.
+// bandsOf returns the bands that an Application may be in.
 func (l *lint) bandsOf(app *Application) []profile.Band {
 	if domain := app.Component.Part(); domain != "" {
 		return l.Profile.BandsOf(domain)
@@ -234,7 +233,7 @@ func (l *lint) bandsOf(app *Application) []profile.Band {
 	return l.Profile.Bands
 }
 
-// fits reports whether an Application belongs into a place, as far as one knows.
+// fits reports whether an Application belongs in a place, as far as its rung is known.
 func (l *lint) fits(app *Application, place profile.Place) bool {
 	return app.Rung == "" || place.Accepts(app.Rung)
 }
@@ -258,7 +257,7 @@ func (l *lint) bundled() []fault {
 		if holder := l.holder(app, definitions); holder != nil {
 			remedy = "set crds: skip, because " + holder.Name + " contains them"
 		}
-		f := l.at(finding.Warning, app, fmt.Sprintf("%s in %s contains CRDs (%s): an update changes them at the same time as the objects that use them, and they come too late for components before it",
+		f := l.at(finding.Warning, app, fmt.Sprintf("%s in %s contains CRDs (%s): an update changes them at the same time as the objects that use them, and components in earlier steps cannot use them",
 			app.Name, l.step(app.Phase.Number), few(names)), remedy)
 		f.Object = definitions[0].ID.String()
 		all = append(all, f)
@@ -266,7 +265,7 @@ func (l *lint) bundled() []fault {
 	return all
 }
 
-// holder is another Application that is for definitions and holds all of these.
+// holder returns another Application that is for CRDs and contains all of these.
 func (l *lint) holder(app *Application, definitions []object.Object) *Application {
 	for _, other := range l.Applications {
 		if other == app || other.Rung != "crds" || !l.together(app, other) {
@@ -282,8 +281,8 @@ func (l *lint) holder(app *Application, definitions []object.Object) *Applicatio
 	return nil
 }
 
-// definitionsAt is the step for the definitions of an Application that belongs
-// to a step: the last before it that takes them, of its bands.
+// definitionsAt returns the step for the CRDs of an Application in a step: the last earlier
+// step for CRDs in its bands.
 func (l *lint) definitionsAt(app *Application, phase int) (int, bool) {
 	at, found := 0, false
 	for _, b := range l.bandsOf(app) {
@@ -296,7 +295,7 @@ func (l *lint) definitionsAt(app *Application, phase int) (int, bool) {
 	return at, found
 }
 
-// few names some of many.
+// few lists the first of many names.
 func few(names []string) string {
 	const most = 3
 	if len(names) <= most {
@@ -319,7 +318,7 @@ func (l *lint) foreignBand() []fault {
 	return all
 }
 
-// foreign reports whether a band is for other domains than the Application's.
+// foreign reports whether a band is for other domains than that of the Application.
 func (l *lint) foreign(app *Application, band profile.Band) bool {
 	domain := app.Component.Part()
 	return domain != "" && len(band.Domains) > 0 && !slices.Contains(band.Domains, domain)

@@ -32,7 +32,8 @@ type Need struct {
 	unused bool
 }
 
-// Needs returns what links require, in an order that does not depend on the order of the input.
+// Needs returns the dependencies that follow from links, in an order that does not depend on
+// the order of the input.
 func (f *Fleet) Needs() []Need {
 	var all []Need
 	used := f.usedObjects()
@@ -84,7 +85,7 @@ func (f *Fleet) Compare(x, y int) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Dir, b.Dir), strings.Compare(string(a.Part), string(b.Part)))
 }
 
-// sentence says what a need requires and why.
+// sentence describes a dependency and its reason.
 func (f *Fleet) sentence(n Need) string {
 	relation := "not before "
 	if n.Later {
@@ -112,8 +113,9 @@ func (n Need) Because() string {
 	return n.reason.String() + " (" + strings.Join(aside, ", ") + ")"
 }
 
-// Ordered returns the needs that can be satisfied together. Inferred needs yield to certain and
-// to stronger ones. Each cycle of certain needs is an error, and broken at one of them.
+// Ordered returns the dependencies that can be satisfied together. Inferred ones give way to
+// certain and to stronger ones. Each cycle of certain ones is an error, and is broken at one
+// of them.
 func (f *Fleet) Ordered(all []Need) (kept, dropped, broken []Need, faults []finding.Finding) {
 	var signs []Need
 	for _, n := range all {
@@ -142,8 +144,8 @@ func (f *Fleet) Ordered(all []Need) (kept, dropped, broken []Need, faults []find
 	return kept, dropped, broken, faults
 }
 
-// chain is the shortest path along needs from one Application to another; nil if there is none.
-// If strictly is true, a need on it must require a later step.
+// chain returns the shortest path of dependencies from one Application to another; nil if
+// there is none. If strictly is true, one of them must require a later step.
 func chain(out [][]Need, from, to int, strictly bool) []Need {
 	type state struct {
 		at     int
@@ -171,7 +173,7 @@ func groups(count int, needs []Need) []int {
 	return cycle.Components(out)
 }
 
-// circle is the shortest cycle in a group that cannot be satisfied.
+// circle returns the shortest cycle in a group that cannot be satisfied.
 func (f *Fleet) circle(needs []Need, group []int, g int) []Need {
 	out := make([][]Need, len(f.Applications))
 	for _, n := range needs {

@@ -9,11 +9,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// What is applied before Argo CD comes to nodes without a network of Pods. The kubelet
-// starts nothing there but Pods on the hosts' network that tolerate a node which is not
-// ready.
+// A bootstrap runs before the cluster has a Pod network. Without it, the kubelet starts only
+// Pods on the host network that tolerate a node that is not ready.
 
-// podSpecs are the specifications of the Pods that an object makes.
+// podSpecs returns the Pod specs in an object.
 func podSpecs(n *graph.Node) []object.Value {
 	var all []object.Value
 	for _, found := range n.Kind.Pod.Find(n.Root()) {
@@ -34,13 +33,13 @@ func isNetwork(n *graph.Node) bool {
 	})
 }
 
-// onHostNetwork reports whether the Pods of an object start without a network of Pods.
+// onHostNetwork reports whether the Pods of an object start without a Pod network.
 func onHostNetwork(n *graph.Node) bool {
 	specs := podSpecs(n)
 	return len(specs) > 0 && !slices.ContainsFunc(specs, needsNetwork)
 }
 
-// needsNetwork reports whether Pods start only where there is a network of Pods.
+// needsNetwork reports whether an object has Pods that start only with a Pod network.
 func needsNetwork(spec object.Value) bool {
 	return !spec.Get("hostNetwork").True() || !slices.ContainsFunc(spec.Get("tolerations").Items(), func(t object.Value) bool {
 		key, effect := t.Get("key").Text(), t.Get("effect").Text()
@@ -68,7 +67,7 @@ func isCrowded(n *graph.Node) bool {
 	})
 }
 
-// meetsItself reports whether a selector chooses the Pods of an object.
+// meetsItself reports whether a selector matches the Pods of the object itself.
 func meetsItself(n *graph.Node, selector object.Value) bool {
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, want := range selector.Get("matchLabels").Fields() {
@@ -80,8 +79,8 @@ func meetsItself(n *graph.Node, selector object.Value) bool {
 	return true
 }
 
-// networkFirst puts behind the network what needs one and stands before it, with what
-// needs that. What the network needs itself stays before it. The findings name what has
+// networkFirst moves the Applications that need a Pod network, and their dependents, after the
+// network. Dependencies of the network stay before it. The findings name the Applications that
 // moved.
 func (f *Fleet) networkFirst(all []*Application) ([]*Application, []finding.Finding) {
 	network, uses := map[*Application]bool{}, map[*Application]bool{}
@@ -118,7 +117,7 @@ func (f *Fleet) networkFirst(all []*Application) ([]*Application, []finding.Find
 	return slices.Concat(ahead, all[last:last+1], moved, all[last+1:]), notes
 }
 
-// neededBy are some Applications, and all that they need of others.
+// neededBy returns some Applications with all their dependencies.
 func (f *Fleet) neededBy(all []*Application, some map[*Application]bool) map[*Application]bool {
 	needed := map[*Application]bool{}
 	for _, app := range all {
@@ -136,14 +135,14 @@ func (f *Fleet) neededBy(all []*Application, some map[*Application]bool) map[*Ap
 	return needed
 }
 
-// needs reports whether an Application needs another one.
+// needs reports whether an Application depends on another one.
 func (f *Fleet) needs(from, to *Application) bool {
 	return slices.ContainsFunc(f.Links, func(l Link) bool {
 		return l.Strength() >= Exists && f.Applications[l.From] == from && f.Applications[l.To] == to
 	})
 }
 
-// awaitBehindNetwork moves gates behind that of the network that do not open before.
+// awaitBehindNetwork moves gates that need the Pod network after the gate of the network.
 func awaitBehindNetwork(steps []BootstrapStep) {
 	last := -1
 	for i, s := range steps {

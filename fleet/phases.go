@@ -29,7 +29,7 @@ type Placed struct {
 	*Application
 	// Computed is the earliest step; it is not set if there is none.
 	Computed component.Phase
-	// Band and Title are those of the place.
+	// Band and Title are the band and the title of the place.
 	Band, Title string
 	// Why is the reason why it is not an earlier step.
 	Why string

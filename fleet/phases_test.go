@@ -94,12 +94,12 @@ func TestPhasesByNeeds(t *testing.T) {
 	m.needs("same", "db", fleet.Exists, false)
 	m.needs("crds", "temporal", fleet.Calls, false)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
-150 vault: must be later; the first place for workloads in foundation: Thing vault
+150 vault: must be later; first step for workloads in foundation: Thing vault
 155 store: must be later; after vault, because Thing store needs Thing vault
-210 crds: equal; the first place for crds in data and data-extended: Thing crds
-250 db: must be earlier; the first place for workloads in data and data-extended: Thing db
-250 same: equal; the first place for workloads in data and data-extended: Thing same
-350 keycloak: not set; the first place for workloads in platform: Thing keycloak
+210 crds: equal; first step for crds in data and data-extended: Thing crds
+250 db: must be earlier; first step for workloads in data and data-extended: Thing db
+250 same: equal; first step for workloads in data and data-extended: Thing same
+350 keycloak: not set; first step for workloads in platform: Thing keycloak
 450 temporal: equal; after keycloak, because Thing temporal needs Thing keycloak
 499 smoke: must be later; after temporal, because Thing smoke needs Thing temporal (inferred)
 `)
@@ -117,10 +117,10 @@ func TestPhasesOfWhatHasNoPlace(t *testing.T) {
 	m.needs("early", "late", fleet.Healthy, false)
 	m.needs("sign", "late", fleet.Healthy, true)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
-250 sign: equal; the first place for workloads in data and data-extended: Thing sign
+250 sign: equal; first step for workloads in data and data-extended: Thing sign
 630 unknown: equal; its purpose is unknown, so it keeps its step
 640 kept: equal; no place in apps is for bootstraps, so it keeps its step
-650 late: equal; the first place for workloads in apps: Thing late
+650 late: equal; first step for workloads in apps: Thing late
  early: no place; no place for it
  nothing: no place; no place for it
  stranger: no place; no place for it
@@ -143,8 +143,8 @@ func TestPhasesAccepted(t *testing.T) {
 	m.needs("other", "store", fleet.Healthy, false)
 	m.Settings.Accepted = []profile.Accepted{{Rule: "same-step", Component: "bundle", Needs: "store"}, {Rule: "same-step", Component: "other", Needs: "bundle"}, {Rule: "wrong-place", Component: "other"}}
 	check(t, m.Phases(fleet.PhaseOptions{}), `
-250 bundle: equal; the first place for workloads in data and data-extended: Thing bundle
-250 store: equal; the first place for workloads in data and data-extended: Thing store
+250 bundle: equal; first step for workloads in data and data-extended: Thing bundle
+250 store: equal; first step for workloads in data and data-extended: Thing store
 260 other: must be later; after store, because Thing other needs Thing store
 `)
 }
@@ -163,13 +163,13 @@ func TestCircles(t *testing.T) {
 	m.needs("y", "x", fleet.Exists, true)
 	m.needs("after", "a", fleet.Healthy, false)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
-250 a: not set; the first place for workloads in data and data-extended: Thing a; without its dependency on b, which is part of a cycle
-250 b: not set; the first place for workloads in data and data-extended: Thing b
-250 c: not set; the first place for workloads in data and data-extended: Thing c
-250 y: not set; the first place for workloads in data and data-extended: Thing y
+250 a: not set; first step for workloads in data and data-extended: Thing a; without its dependency on b, which is part of a cycle
+250 b: not set; first step for workloads in data and data-extended: Thing b
+250 c: not set; first step for workloads in data and data-extended: Thing c
+250 y: not set; first step for workloads in data and data-extended: Thing y
 260 after: not set; after a, because Thing after needs Thing a
 260 x: not set; after y, because Thing x needs Thing y (inferred)
-error cycle: a/component.yaml: a: no order satisfies all dependencies: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; fix: move Thing a from a to a component of its own after b; the computed steps assume that
+error cycle: a/component.yaml: a: no order satisfies all dependencies: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; fix: move Thing a from a to a separate component after b; the computed steps assume that
 warning sign-passed-over: y/component.yaml: y: it should come not before x, because Thing y needs Thing x (inferred), but that would create a cycle; fix: keep it, if it starts without; otherwise split one of the two, or change the domain
 `)
 }
@@ -427,7 +427,7 @@ func TestSplit(t *testing.T) {
 	m.Applications = append(m.Applications, &fleet.Application{Component: app.Component, Name: "op-crds", Part: "only", Rung: knowledge.Controllers})
 	m.Applications[1].Rung = "crds"
 	edits, _ := m.Phases(fleet.PhaseOptions{}).Edits()
-	if len(edits) != 1 || !slices.Equal(edits[0].Changes, []fleet.Change{{Key: "crdsPhase", After: "210", Why: "the first place for crds in data and data-extended: "}}) {
+	if len(edits) != 1 || !slices.Equal(edits[0].Changes, []fleet.Change{{Key: "crdsPhase", After: "210", Why: "first step for crds in data and data-extended: "}}) {
 		t.Errorf("%+v", edits)
 	}
 }
@@ -442,9 +442,9 @@ func TestMustBeEarlier(t *testing.T) {
 	m.needs("needs", "provider", fleet.Healthy, false)
 	m.needs("needs", "hinted", fleet.Healthy, true)
 	same(t, text(m.Phases(fleet.PhaseOptions{})), `
-130 hinted: earlier possible; the first place for secrets in foundation: Thing hinted
-130 provider: must be earlier; the first place for secrets in foundation: Thing provider
-140 needs: equal; the first place for configs in foundation: Thing needs
+130 hinted: earlier possible; first step for secrets in foundation: Thing hinted
+130 provider: must be earlier; first step for secrets in foundation: Thing provider
+140 needs: equal; first step for configs in foundation: Thing needs
 `)
 }
 

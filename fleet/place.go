@@ -14,78 +14,77 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Target overrides where the ladder.yaml says that a fleet is deployed.
+// Target overrides the destination in ladder.yaml.
 type Target struct {
-	// RepoURL and Revision are where Argo CD finds the components; if empty, those of the
-	// ladder.yaml.
+	// RepoURL and Revision are the repository and revision from which Argo CD reads the
+	// components; if empty, those in ladder.yaml.
 	RepoURL  string
 	Revision string
-	// Environment is the only one to deploy to; empty means all.
+	// Environment limits the output to one environment; empty means all.
 	Environment string
-	// Unproven generates the rollout even if Lint proves that it never ends.
+	// Unproven generates the rollout although Lint reports that it cannot finish.
 	Unproven bool
 }
 
-// place is what the Applications of a set go to: an environment, or the cluster
-// of several.
+// place is a destination of a set: an environment, or one of several clusters.
 type place struct {
-	// Name is empty where there is only one.
+	// Name is empty if there is only one.
 	Name     string
 	Server   string
 	Suffix   string
 	Revision string
-	// In are the environments whose components go there.
+	// In lists the environments whose components are deployed there.
 	In []string
 }
 
-// Deployment is an Application at one of its places.
+// Deployment is an Application at one of its destinations.
 type Deployment struct {
 	*Application
-	// Name is that of the Application there.
+	// Name is the name of the Application there.
 	Name      string
 	Namespace string
 	place     place
-	// moved is true if some place of its set has a namespace of its own for it.
+	// moved is true if a destination of its set has a namespace suffix.
 	moved bool
-	// environment is the label of the Application; empty for what is of none.
+	// environment is the label of the Application; empty for one without environment.
 	environment string
 }
 
-// set is what one ApplicationSet, or one parent Application, holds.
+// set is the content of one ApplicationSet, or of one parent Application.
 type set struct {
 	name string
-	// title says what is special about the set; empty if it is the only one.
+	// title describes the set; empty if it is the only one.
 	title string
-	// wave is where it stands among the sets; nil if it is the only one.
+	// wave is the position among the sets; nil if it is the only one.
 	wave   *int
 	places []place
-	// rank is how many environments are rolled out before, with promotion.
+	// rank is the number of environments that are rolled out before, with promotion.
 	rank int
-	// suffixed is true if Applications are named by their places.
+	// suffixed is true if the names of Applications contain the destination.
 	suffixed bool
-	// has reports whether an Application is in the set. listed are those that
-	// are chosen by name, unless rest is true: then they are those left out.
+	// has reports whether an Application is in the set. listed are the Applications that the
+	// set selects by name or, if rest is true, those that it excludes.
 	listed []*Application
 	rest   bool
 }
 
 func (s set) has(app *Application) bool { return slices.Contains(s.listed, app) != s.rest }
 
-// moved reports whether a component lands in another namespace than it names.
+// moved reports whether a component is deployed to another namespace than it names.
 func (s set) moved() bool {
 	return slices.ContainsFunc(s.places, func(p place) bool { return p.Suffix != "" })
 }
 
-// labelled reports whether Applications are labelled with an environment: what a
-// cluster has once is of none, though it may be that of one only.
+// labelled reports whether Applications have an environment label. Those that exist once per
+// cluster have none, even if only one environment uses them.
 func (s set) labelled() bool {
 	return s.named() && !slices.ContainsFunc(s.places, func(p place) bool { return len(p.In) != 1 })
 }
 
-// named reports whether the set goes to places with names.
+// named reports whether the destinations of the set have names.
 func (s set) named() bool { return s.places[0].Name != "" }
 
-// deployments are the Applications of a set at its places, by their steps.
+// deployments returns the Applications of a set at its destinations, by step.
 func (f *Fleet) deployments(s set) []Deployment {
 	var all []Deployment
 	for _, app := range f.Enabled() {
@@ -106,8 +105,8 @@ func (f *Fleet) deployments(s set) []Deployment {
 	return all
 }
 
-// ApplicationNames are the names that Applications have in an environment. If the fleet
-// does not know it, they are those of the components.
+// ApplicationNames returns the names of the Applications in an environment. If the fleet does
+// not have it, they are those of the components.
 func (f *Fleet) ApplicationNames(environment string) map[*Application]string {
 	names := map[*Application]string{}
 	for _, app := range f.Applications {
@@ -125,13 +124,13 @@ func (f *Fleet) ApplicationNames(environment string) map[*Application]string {
 	return names
 }
 
-// takes reports whether a component goes to a place.
+// takes reports whether a component is deployed to a destination.
 func (p place) takes(app *Application) bool {
 	return len(p.In) == 0 || slices.ContainsFunc(p.In, app.IsIn)
 }
 
-// sets divides the fleet: one set, unless several environments share a cluster.
-// What is for the whole of a cluster goes there once, in a set of its own.
+// sets divides the fleet: into one set, unless several environments share a cluster. Then,
+// components that exist once per cluster are in a separate set.
 func (f *Fleet) sets(t Target) ([]set, error) {
 	name, revision := f.name(t), cmp.Or(t.Revision, f.Settings.Revision, "HEAD")
 	all := f.Settings.Environments
@@ -194,9 +193,9 @@ func (f *Fleet) sets(t Target) ([]set, error) {
 	return []set{clusters, environments}, nil
 }
 
-// promoted are the sets in the order of a promotion: each environment has one of its own,
-// which is rolled out when the one before is healthy. What a cluster has once comes before
-// all of them. Without promotion, the sets stay as they are.
+// promoted returns the sets in promotion order: one for each environment, which is rolled out
+// when the previous one is healthy. Components that exist once per cluster come first. Without
+// promotion, the sets stay as they are.
 func (f *Fleet) promoted(sets []set) []set {
 	last := len(sets) - 1
 	if !f.Settings.Promotion || len(sets[last].places) < 2 {
@@ -215,27 +214,27 @@ func (f *Fleet) promoted(sets []set) []set {
 	return all
 }
 
-// forCluster reports whether a cluster has an Application once, however many
-// environments share it: definitions, what serves them, namespaces, and what
-// holds nothing that is in a namespace. A component that names its environments
-// belongs to each, and so does one with values for an environment.
+// forCluster reports whether a cluster has an Application once, however many environments
+// share it: CRDs, the controllers of their kinds, namespaces, and Applications with only
+// cluster-scoped objects. A component that names its environments belongs to each of them,
+// and so does one with values for an environment.
 func (f *Fleet) forCluster(app *Application) bool {
 	rung := app.Rung
 	return len(app.Environments.Names()) == 0 && !app.differs() &&
 		(app.Part == crds.Only || slices.Contains([]string{"crds", knowledge.Controllers, "namespaces"}, rung) || f.onlyForCluster(app))
 }
 
-// name is what the fleet is called: by its ladder.yaml, or as its repository.
+// name returns the name of the fleet: from its ladder.yaml, or that of its repository.
 func (f *Fleet) name(t Target) string {
 	address, _, _ := strings.Cut(finding.WithoutCredentials(cmp.Or(t.RepoURL, f.Settings.RepoURL)), "?")
 	return cmp.Or(f.Settings.Name, strings.TrimSuffix(path.Base(address), ".git"))
 }
 
-// namespace is where the objects of Argo CD live.
+// namespace returns the namespace of Argo CD's objects.
 func (f *Fleet) namespace() string { return cmp.Or(f.Settings.ArgoCDNamespace, "argocd") }
 
-// projectOf is the AppProject of an Application: what its component names, where
-// the platform lets it choose that.
+// projectOf returns the AppProject of an Application: the one that the component names, if the
+// platform allows it to choose.
 func (f *Fleet) projectOf(app *Application) string {
 	if slices.Contains(f.Projects, app.Project) {
 		return app.Project
@@ -243,5 +242,5 @@ func (f *Fleet) projectOf(app *Application) string {
 	return f.project()
 }
 
-// project is that of components that choose none.
+// project returns the AppProject of components that do not choose one.
 func (f *Fleet) project() string { return cmp.Or(f.Settings.Project, "default") }

@@ -10,8 +10,8 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 )
 
-// retry is how often Argo CD tries to sync an Application: as its component.yaml
-// says, or as what it holds needs (the note olm-retry), or as all others.
+// retry returns the retry settings for an Application: those in its component.yaml, those that
+// its objects need (the note olm-retry), or the default.
 func (f *Fleet) retry(app *Application) component.Retry {
 	if app.Retry != nil {
 		return app.Retry.WithDefaults(f.patient())
@@ -27,7 +27,7 @@ func (f *Fleet) retry(app *Application) component.Retry {
 	return f.patient()
 }
 
-// patient is how often Argo CD tries what nobody says otherwise of.
+// patient is the default retry.
 func (f *Fleet) patient() component.Retry {
 	if f.Settings.Retry != nil {
 		return f.Settings.Retry.WithDefaults(patient)
@@ -35,18 +35,18 @@ func (f *Fleet) patient() component.Retry {
 	return patient
 }
 
-// retried are the Applications with the same retries.
+// retried groups Applications with the same retry.
 type retried struct {
 	component.Retry
 	Names []string
 }
 
-// Dict is the retry as an expression of a template of Argo CD's.
+// Dict returns the retry as an expression for Argo CD's templates.
 func (r retried) Dict() string {
 	return fmt.Sprintf(`(dict "limit" %d "backoff" (dict "duration" %q "factor" %d "maxDuration" %q))`, r.Limit, r.Backoff.Duration, r.Backoff.Factor, r.Backoff.MaxDuration)
 }
 
-// retries are the Applications that are not tried like all others.
+// retries returns the Applications whose retry is not the default.
 func (f *Fleet) retries() []retried {
 	var all []retried
 	for _, app := range f.Applications {

@@ -5,7 +5,7 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// rungOf says what a component as a whole is for, and which object tells.
+// rungOf returns the rung of a component as a whole, and the object that determines it.
 func rungOf(p *wave.Plan) (rung, why string) {
 	rung, at := p.Purpose()
 	if rung == "" {

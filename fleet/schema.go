@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// schema is a JSON Schema, as far as one is needed here.
+// schema is the subset of JSON Schema that is needed here.
 type schema struct {
 	Schema      string             `json:"$schema,omitempty"`
 	Title       string             `json:"title,omitempty"`
@@ -22,7 +22,7 @@ type schema struct {
 	Maximum     *int               `json:"maximum,omitempty"`
 	Items       *schema            `json:"items,omitempty"`
 	Properties  map[string]*schema `json:"properties,omitempty"`
-	// Additional is false, or what other keys hold.
+	// Additional is false, or the schema of other keys.
 	Additional   any            `json:"additionalProperties,omitempty"`
 	Dependencies map[string]any `json:"dependencies,omitempty"`
 	Required     []string       `json:"required,omitempty"`
@@ -32,9 +32,9 @@ type schema struct {
 	Default      any            `json:"default,omitempty"`
 }
 
-// Schema is the JSON Schema of component.yaml, of draft 7, which is what editors
-// know best. It comes from the keys of descriptions and the parameters of
-// renderings, as the reader of the file does, and allows no more than that.
+// Schema returns the JSON Schema (draft 7, which editors support best) of component.yaml. It
+// is generated from the keys of descriptions and the parameters of renderings, and accepts
+// exactly what the reader of the file accepts.
 func Schema() ([]byte, error) {
 	root := schema{Schema: "http://json-schema.org/draft-07/schema#", Title: component.File,
 		Description: "A component of a fleet: what it is, where it is deployed, when it is rolled out, and how it is rendered.",
@@ -71,7 +71,7 @@ func Schema() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// single are the types of a value that is written as it is.
+// single lists the types of scalar values.
 var single = []string{"string", "number", "boolean", "null"}
 
 func ofParameter(p plugin.Parameter) *schema {
@@ -110,7 +110,7 @@ func ofKey(k component.Key) *schema {
 	return s
 }
 
-// ofEnvironments is the schema of the two forms of environments.
+// ofEnvironments returns the schema of the two forms of environments.
 func ofEnvironments(k component.Key) *schema {
 	there := schema{Type: "object", Properties: map[string]*schema{}, Additional: false}
 	for _, inner := range k.Keys {
@@ -121,7 +121,7 @@ func ofEnvironments(k component.Key) *schema {
 	return &schema{Description: k.Doc, AnyOf: []*schema{{Type: "array", Items: &schema{Type: "string"}}, {Type: "object", Additional: &there}}}
 }
 
-// ofType is the schema of what is decoded into a type.
+// ofType returns the schema of a Go type that a value is decoded into.
 func ofType(t reflect.Type) *schema {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

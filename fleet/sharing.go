@@ -19,18 +19,19 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// Environments that share a cluster share what is in no namespace, and what says
-// itself in which it is. Argo CD lets one Application have an object: the other
-// is out of sync for ever, and the step with it.
+// Environments that share a cluster share cluster-scoped objects, and objects with a fixed
+// namespace. Argo CD lets only one Application have an object: the other one stays out of
+// sync, and its step never completes.
 
-// movedTo is an Application in an environment whose namespaces have a suffix.
+// movedTo is an Application in an environment with a namespace suffix.
 type movedTo struct {
 	component   *Component
 	part        crds.Mode
 	environment string
 }
 
-// serverOf is the cluster of an environment: what runs Argo CD has three names.
+// serverOf returns the cluster of an environment: the cluster that runs Argo CD has three
+// names.
 func (f *Fleet) serverOf(e profile.Environment) string {
 	server := cmp.Or(e.Server, f.Settings.Server, inCluster)
 	if server == "in-cluster" {
@@ -39,7 +40,7 @@ func (f *Fleet) serverOf(e profile.Environment) string {
 	return server
 }
 
-// suffixed are the environments with a suffix that share a cluster.
+// suffixed returns the environments with a namespace suffix that share a cluster.
 func (f *Fleet) suffixed() []profile.Environment {
 	var all []profile.Environment
 	for i, e := range f.Settings.Environments {
@@ -53,9 +54,9 @@ func (f *Fleet) suffixed() []profile.Environment {
 	return all
 }
 
-// renderMoved renders again what may hold the same objects in several
-// environments of a cluster: whether a name, or a namespace that is written out,
-// follows the namespace of the release shows nowhere else.
+// renderMoved renders again the Applications that may contain the same objects in several
+// environments of a cluster. Only this shows whether a name, or a written namespace, follows
+// the namespace of the release.
 func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 	suffixed := f.suffixed()
 	if len(suffixed) == 0 {
@@ -97,14 +98,12 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 	return ctx.Err()
 }
 
-// mayStay reports whether an Application holds objects that need not follow its
-// namespace.
+// mayStay reports whether an Application contains objects that may not follow its namespace.
 func (f *Fleet) mayStay(i int) bool {
 	return slices.ContainsFunc(f.Objects.Nodes, func(n graph.Node) bool { return n.Part == i && (n.Key.Namespace == "" || n.ID.Namespace != "") })
 }
 
-// onlyForCluster reports whether all that an Application holds is in no
-// namespace.
+// onlyForCluster reports whether an Application contains only cluster-scoped objects.
 func (f *Fleet) onlyForCluster(app *Application) bool {
 	if f.Objects == nil || app.Absent != nil || len(app.Objects) == 0 {
 		return false
@@ -113,7 +112,7 @@ func (f *Fleet) onlyForCluster(app *Application) bool {
 	return !slices.ContainsFunc(f.Objects.Nodes, func(n graph.Node) bool { return n.Part == i && n.Key.Namespace != "" })
 }
 
-// held are what Applications hold at their places, by their identity there.
+// held maps identities to the objects that Applications contain at their destinations.
 type held struct {
 	fleet   *Fleet
 	nodes   map[*Application][]graph.Node
@@ -134,7 +133,7 @@ func (f *Fleet) held() held {
 	return h
 }
 
-// at are the objects of an Application at a place.
+// at returns the objects of an Application at a destination.
 func (h held) at(d Deployment) []object.ID {
 	var all []object.ID
 	moved, again := h.fleet.moved[movedTo{d.Component, d.Part, d.place.Name}]
@@ -163,17 +162,17 @@ func (h held) at(d Deployment) []object.ID {
 	return all
 }
 
-// collision is of two Applications, or of one in two environments.
+// collision is an object in two Applications, or in one Application in two environments.
 type collision struct {
 	a, b Deployment
 	ids  []object.ID
-	// in are the environments of both.
+	// in lists the environments of both.
 	in []string
 }
 
-// collisions finds what Applications of several environments of one cluster hold
-// both, as far as some of the given environments are among these. What stands
-// together in one environment is not their business.
+// collisions finds objects that Applications of several environments of one cluster contain,
+// if one of the given environments is among them. It ignores objects that are shared within
+// one environment.
 func (f *Fleet) collisions(environments []string) []*collision {
 	sets, err := f.sets(Target{})
 	if err != nil || !sets[0].named() {
@@ -227,7 +226,7 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
-// fault says what two Applications hold, and what to do.
+// fault reports the shared objects of two Applications, and what to do.
 func (c *collision) fault() fault {
 	slices.SortFunc(c.ids, func(x, y object.ID) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.String(), y.String()))
@@ -265,7 +264,7 @@ func (c *collision) remedy() string {
 	return strings.Join(all, "; ")
 }
 
-// sharing are the collisions that the owners of the fleet have not accepted.
+// sharing returns the collisions that the owners of the fleet have not accepted.
 func (f *Fleet) sharing(t Target) []finding.Finding {
 	l := &lint{Fleet: f, accepted: make([]bool, len(f.Settings.Accepted))}
 	var all []finding.Finding

@@ -117,19 +117,19 @@ func TestFail(t *testing.T) {
 0:00-0:01 b
 0:01-0:02 c
 0:02-never d
-a: true, it never becomes healthy, as requested
+a: true, it never becomes healthy (--fail)
 d: true, it waits for a, because Thing d needs Thing a
-last: false, 130 secrets comes after 120 operators, which never ends
+last: false, step 130 (secrets) comes after step 120 (operators), which never ends
 2s by b, c
 `)
 	same(t, story(play(m, d, "a", "b"), m), `
 0:00-never a
 0:00-never b
-a: true, it never becomes healthy, as requested
-b: true, it never becomes healthy, as requested
-c: false, 120 operators updates 2 at a time and waits for a, b
-d: false, 120 operators updates 2 at a time and waits for a, b
-last: false, 130 secrets comes after 120 operators, which never ends
+a: true, it never becomes healthy (--fail)
+b: true, it never becomes healthy (--fail)
+c: false, step 120 (operators) updates 2 at a time and waits for a, b
+d: false, step 120 (operators) updates 2 at a time and waits for a, b
+last: false, step 130 (secrets) comes after step 120 (operators), which never ends
 0s by 
 `)
 }
@@ -144,7 +144,7 @@ func TestWrongOrder(t *testing.T) {
 	same(t, story(play(m, seconds(t, "store=1 vault=1")), m), `
 0:00-never store
 store: true, it waits for vault, because Thing store needs Thing vault
-vault: false, 150 runtimes comes after 130 secrets, which never ends
+vault: false, step 150 (workloads) comes after step 130 (secrets), which never ends
 0s by 
 `)
 	m.Links[0].Reasons[0].Inferred = true // a sign is not enough to be stuck
@@ -164,7 +164,7 @@ func TestManual(t *testing.T) {
 	}
 	same(t, story(play(m, seconds(t, "a=1 b=1")), m), `
 0:00-0:01 a
-b: false, 130 secrets is manual: it is only synced manually
+b: false, step 130 (secrets) is only synced manually
 1s by a
 `)
 }
@@ -320,7 +320,7 @@ func TestNeverThere(t *testing.T) {
 0:00-never needs
 0:00-0:02 perhaps
 needs: true, it waits for provider, which is disabled, because Thing needs needs Thing provider
-behind: false, 140 configs comes after 130 secrets, which never ends
+behind: false, step 140 (configs) comes after step 130 (secrets), which never ends
 2s by perhaps
 `)
 	m.Settings.Accepted = []profile.Accepted{{Rule: "needs-disabled", Component: "needs", Why: "the cluster has it"}}

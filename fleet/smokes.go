@@ -7,9 +7,9 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// tested are the needs of smokes that no manifest shows: a smoke comes after all of its
-// domain that stands before it. One without a step comes after what it names, or else
-// after all of its domain. given are the needs that are known.
+// tested returns the dependencies of smoke tests that no manifest shows: a smoke test comes
+// after all components of its domain that are before it. One without a step comes after what
+// it names or, if it names nothing, after its whole domain. given are the known dependencies.
 func (f *Fleet) tested(given []Need) []Need {
 	var all []Need
 	for i, smoke := range f.Applications {

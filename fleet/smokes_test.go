@@ -18,8 +18,8 @@ func TestSmokesStayBehind(t *testing.T) {
 	m.app("new", "data", "smokes", -1)
 	m.needs("temporal", "keycloak", fleet.Healthy, false)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
-250 db: equal; the first place for workloads in data and data-extended: Thing db
-350 keycloak: equal; the first place for workloads in platform: Thing keycloak
+250 db: equal; first step for workloads in data and data-extended: Thing db
+350 keycloak: equal; first step for workloads in platform: Thing keycloak
 450 temporal: earlier possible; after keycloak, because Thing temporal needs Thing keycloak
 499 new: not set; after temporal, because it tests the domain data (inferred)
 499 smoke: equal; after temporal, because it tests the domain data (inferred)

@@ -11,25 +11,24 @@ import (
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
-// spot is a place at which an Application may stand. Where a band has no places,
-// it is all of the band.
+// spot is a place for an Application. In a band without places, it is the whole band.
 type spot struct {
 	from, to int
 	band     string
 	title    string
 }
 
-// stand is what an Application may do, whatever it needs.
+// stand contains the places for an Application, regardless of its dependencies.
 type stand struct {
 	spots []spot
-	// least is the step before which it does not go.
+	// least is the earliest step to use.
 	least int
-	// why says why its first place is that.
+	// why is the reason for its first place.
 	why   string
 	fault finding.Finding
 }
 
-// first is the earliest step that is not before another.
+// first returns the earliest step that is not before another one.
 func (s stand) first(bound int) (int, spot, bool) {
 	bound = max(bound, s.least)
 	for _, sp := range s.spots {
@@ -43,8 +42,7 @@ func (s stand) first(bound int) (int, spot, bool) {
 // lowest is before all steps.
 const lowest = -1 << 30
 
-// stand says where an Application may stand: at the places of its bands that are
-// for what it is.
+// stand returns the places for an Application: those in its bands that are for its rung.
 func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 	if opt.OnlyMissing && app.Phase.Set {
 		return stand{spots: []spot{f.spotAt(app.Phase.Number)}, least: lowest, why: "its step is set"}
@@ -72,14 +70,14 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 	}
 	switch {
 	case len(s.spots) > 0 && s.spots[0].from < s.spots[0].to:
-		// Its numbers say nothing but the order.
+		// The numbers only define an order.
 		s.why = "the steps " + where + " have no special meaning"
 		if app.Phase.Set && slices.ContainsFunc(s.spots, func(sp spot) bool { return sp.from <= app.Phase.Number && app.Phase.Number <= sp.to }) {
 			s.least = app.Phase.Number
 			s.why += ", so it keeps its own"
 		}
 	case len(s.spots) > 0:
-		s.why = fmt.Sprintf("the first place for %s %s: %s", app.Rung, where, app.RungWhy)
+		s.why = fmt.Sprintf("first step for %s %s: %s", app.Rung, where, app.RungWhy)
 	case app.Phase.Set && app.Rung == "":
 		s.spots, s.least, s.why = f.kept(app, anywhere), app.Phase.Number, "its purpose is unknown, so it keeps its step"
 	case app.Phase.Set:
@@ -100,7 +98,7 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 	return s
 }
 
-// domainsFor are the domains whose bands have a place for what an Application is.
+// domainsFor returns the domains whose bands have a place for the rung of an Application.
 func (f *Fleet) domainsFor(app *Application) []string {
 	var all []string
 	for _, b := range f.Profile.Bands {
@@ -115,7 +113,7 @@ func (f *Fleet) domainsFor(app *Application) []string {
 	return slices.Compact(all)
 }
 
-// nameDomain is the remedy for an Application that names none.
+// nameDomain returns the remedy for an Application without a domain.
 func (f *Fleet) nameDomain(app *Application) string {
 	names := f.domainsFor(app)
 	if len(names) == 0 {
@@ -131,9 +129,8 @@ func (a *Application) unplaced(severity finding.Severity, message, remedy string
 	return finding.Finding{Severity: severity, Rule: "no-place", File: a.File, Line: a.Line(a.PhaseKey()), Object: a.Name, Message: message, Remedy: remedy}
 }
 
-// bandsOf lists the bands in which an Application may stand: those of its domain.
-// A step that is set chooses a band that is open to any domain, and the band of
-// a component whose domain has none.
+// bandsOf lists the bands for an Application: those of its domain. A step that is set selects
+// a band that is open to any domain, and the band of a component whose domain has none.
 func (f *Fleet) bandsOf(app *Application) []profile.Band {
 	if len(f.Profile.Bands) == 0 {
 		return []profile.Band{{Name: "the rollout", From: min(0, app.Phase.Number), To: Highest}}
@@ -167,14 +164,15 @@ func spotsOf(b profile.Band) []spot {
 	return all
 }
 
-// spotAt is the place at a step, whether the profile has it or not.
+// spotAt returns the place at a step, whether the profile has it or not.
 func (f *Fleet) spotAt(phase int) spot {
 	band, _ := f.Profile.Band(phase)
 	place, _ := f.Profile.Place(phase)
 	return spot{phase, phase, band.Name, place.Title}
 }
 
-// kept are places for what keeps its step if it can: that, and those behind.
+// kept returns the places for an Application that keeps its step if possible: that step, and
+// later ones.
 func (f *Fleet) kept(app *Application, spots []spot) []spot {
 	own := f.spotAt(app.Phase.Number)
 	all := []spot{own}
@@ -186,7 +184,7 @@ func (f *Fleet) kept(app *Application, spots []spot) []spot {
 	return all
 }
 
-// domains lists those that bands are made for.
+// domains lists the domains that have a band.
 func (f *Fleet) domains() []string {
 	var all []string
 	for _, b := range f.Profile.Bands {

@@ -12,7 +12,7 @@ import (
 	texttemplate "text/template"
 )
 
-// template is what all Applications have in common.
+// template is the part that all Applications have in common.
 func (f *Fleet) template(s set, opt SetOptions) template {
 	t := template{
 		Metadata: metadata{Name: `{{ .values.name }}`, Labels: map[string]string{f.Profile.Label: `{{ .values.phase }}`}, Finalizers: []string{cascade}},
@@ -52,8 +52,8 @@ func (f *Fleet) template(s set, opt SetOptions) template {
 	return t
 }
 
-// projectTemplate is the AppProject of every Application. Components choose theirs
-// only among those that the platform allows.
+// projectTemplate is the AppProject of every Application. Components can choose only among
+// those that the platform allows.
 func (f *Fleet) projectTemplate() string {
 	if len(f.Projects) == 0 {
 		return f.project()
@@ -65,12 +65,12 @@ func (f *Fleet) projectTemplate() string {
 	return fmt.Sprintf(`{{ $own := get . "project" }}{{ if has $own (list %s) }}{{ $own }}{{ else }}%s{{ end }}`, strings.Join(allowed, " "), f.project())
 }
 
-// templated is a parameter whose value is an expression of a template.
+// templated is a parameter whose value is a template expression.
 type templated struct{ Name, Expression string }
 
-// parameters are those that every Application of a set needs: the release is
-// called by the component, also where the Application is called by its
-// environment, and what templates see as namespace is where it goes.
+// parameters are the parameters of every Application of a set: the release name is that of the
+// component, even if the Application is named after the environment, and the namespace that
+// templates see is the destination.
 func (f *Fleet) parameters(s set) []templated {
 	if !s.named() {
 		return nil
@@ -90,8 +90,8 @@ var templatePatchText string
 
 var templatePatch = texttemplate.Must(texttemplate.New("").Delims("[[", "]]").Funcs(texttemplate.FuncMap{"quote": strconv.Quote}).Parse(templatePatchText))
 
-// templatePatch is what differs from one Application to the other. Argo CD
-// fills it with the component.yaml of each.
+// templatePatch contains what differs between Applications. Argo CD fills it in with the
+// component.yaml of each.
 func (f *Fleet) templatePatch(s set, opt SetOptions) string {
 	type option struct{ Name, Value string }
 	d := struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Whoever owns a component writes its component.yaml, and is not trusted with the
-// projects, clusters and Applications of others. What is generated holds whatever a file
-// says; the rules here tell who tried.
+// The owner of a component writes its component.yaml, and is not trusted with the projects,
+// clusters and Applications of others. The generated manifests enforce this; the rules here
+// report attempts.
 
 const (
 	foreignProject = "foreign-project"
@@ -23,11 +23,11 @@ const (
 	reservedName   = "reserved-name"
 )
 
-// IsName reports whether Kubernetes takes a text as the name of an object.
+// IsName reports whether a text is a valid name of a Kubernetes object.
 func IsName(text string) bool { return dnsName.MatchString(text) }
 
-// Overreach finds the components that ask for what the platform alone decides, in what
-// is deployed in an environment; in all if that is empty.
+// Overreach finds components that request settings which only the platform may set, in an
+// environment, or in all if it is empty.
 func (f *Fleet) Overreach(environment string) []finding.Finding {
 	names := []string{foreignProject, reservedLabel, unsafeValue, platformSetting}
 	found := f.lint(environment).find(slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !slices.Contains(names, r.Name) }))
@@ -35,14 +35,13 @@ func (f *Fleet) Overreach(environment string) []finding.Finding {
 	return found
 }
 
-// reservedLabel is the expression for keys of labels that no component may set: that of
-// the step, by which the steps select, that of the environment, and all of Argo CD's
-// own.
+// reservedLabel returns the expression for label keys that no component may set: the step
+// label, by which the steps select, the environment label, and Argo CD's own labels.
 func (f *Fleet) reservedLabel() *regexp.Regexp {
 	return regexp.MustCompile(`^(environment|` + regexp.QuoteMeta(f.Profile.Label) + `|([^/]*\.)?argoproj\.io/.*)$`)
 }
 
-// overreach finds what one component asks for that is not its own to decide.
+// overreach finds the settings in one component that only the platform may set.
 func (f *Fleet) overreach(app *Application) []finding.Finding {
 	var all []finding.Finding
 	if f.asksForeign(app) {
@@ -52,31 +51,31 @@ func (f *Fleet) overreach(app *Application) []finding.Finding {
 	return slices.Concat(all, f.notAllowed(app), app.unsafe())
 }
 
-// asksForeign reports whether a component names an AppProject and does not get it.
+// asksForeign reports whether a component names an AppProject that it does not get.
 func (f *Fleet) asksForeign(app *Application) bool {
 	return app.Project != "" && app.Project != f.projectOf(app)
 }
 
-// foreignProject says that a component does not get the AppProject that it names.
+// foreignProject reports a component that does not get the AppProject that it names.
 func (f *Fleet) foreignProject(app *Application) (message, remedy string) {
 	return fmt.Sprintf("%s asks for the AppProject %q, but the fleet deploys it to %q", app.Name, app.Project, f.project()),
 		"remove project, or allow it with --project-from-components --allow-project " + shellQuoted(app.Project)
 }
 
-// unsafe finds values that are no plain texts.
+// unsafe finds values that are not plain text.
 func (a *Application) unsafe() []finding.Finding {
 	var all []finding.Finding
 	for _, v := range generatedValues(a.Description) {
 		if what := breaksOut(v.text); what != "" {
-			all = append(all, a.fault(unsafeValue, v.field, fmt.Sprintf("%q contains %s, which is not allowed in an Application", v.text, what), "write a plain value"))
+			all = append(all, a.fault(unsafeValue, v.field, fmt.Sprintf("%q contains %s, which is not allowed in an Application", v.text, what), "write a scalar value"))
 		}
 	}
 	return all
 }
 
-// foreignProjects finds the components that do not get the AppProject that they name.
-// Where no list is given of those that they may choose, none of them gets it, and one
-// finding for each project is enough.
+// foreignProjects finds the components that do not get the AppProject that they name. Without
+// a list of allowed projects, no component gets its own, and one finding for each project is
+// enough.
 func (l *lint) foreignProjects() []fault {
 	var all []fault
 	first := map[string]int{}
@@ -106,7 +105,7 @@ func (l *lint) foreignProjects() []fault {
 	return all
 }
 
-// unsafeValues finds values that may be meant to break out of what is generated.
+// unsafeValues finds values that may be intended to escape from the generated manifests.
 func (l *lint) unsafeValues() []fault {
 	var all []fault
 	for _, app := range l.Applications {
@@ -120,10 +119,10 @@ func (l *lint) unsafeValues() []fault {
 	return all
 }
 
-// value is a text of a component.yaml, and where it stands.
+// value is a text in a component.yaml, with its location.
 type value struct{ field, text string }
 
-// generatedValues are the texts of a description that are written into Applications.
+// generatedValues returns the texts of a description that are written into Applications.
 func generatedValues(d component.Description) []value {
 	all := []value{{"name", d.Name}, {"namespace", d.Namespace}, {"project", d.Project}, {"domain", d.Domain}, {"tier", d.Tier}, {"componentType", d.Type}, {"dependencyPhase", d.DependencyPhase},
 		{"chart.repoURL", d.Chart.RepoURL}, {"chart.path", d.Chart.Path}, {"chart.chart", d.Chart.Chart}, {"chart.version", d.Chart.Version}, {"chart.releaseName", d.Chart.ReleaseName}, {"server", d.Server}}
@@ -153,7 +152,7 @@ func generatedValues(d component.Description) []value {
 	return all
 }
 
-// breaksOut says what of a text is no plain value; empty if it is one.
+// breaksOut returns the part of a text that makes it unsafe; empty if it is plain text.
 func breaksOut(text string) string {
 	switch {
 	case strings.Contains(text, "{{") || strings.Contains(text, "}}"):
@@ -166,8 +165,8 @@ func breaksOut(text string) string {
 	return ""
 }
 
-// reserved finds Applications that are called like what an app-of-apps consists of:
-// they would take the place of the parent, or of the list of children.
+// reserved finds Applications with the name of a part of an app of apps: they would replace
+// the parent, or the list of children.
 func (f *Fleet) reserved(t Target, sets []set) []finding.Finding {
 	taken := []string{RootFile, "kustomization", f.name(t)}
 	for _, b := range f.Profile.Bands {

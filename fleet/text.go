@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// String writes what is known of each Application and its needs, for tests.
+// String describes each Application and its dependencies, for tests.
 func (f *Fleet) String() string {
 	var b strings.Builder
 	for i, app := range f.Applications {

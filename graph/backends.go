@@ -56,8 +56,8 @@ func (b *builder) orderOwnWebhooks() {
 					b.waitForBackend(w, server, "must admit the Pods of")
 					b.Findings = append(b.Findings, finding.Finding{Severity: finding.Warning, Rule: "own-pods", File: config.File, Line: config.Line, Object: config.Key.String(),
 						Field:   "webhooks[" + hook.Get("name").Text() + "]",
-						Message: "it rejects the Pods of its own server " + b.Nodes[server].Key.String() + " whenever the server is down, so it is applied after the server",
-						Remedy:  "exclude the server by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
+						Message: "it rejects the Pods of its backend " + b.Nodes[server].Key.String() + " whenever the backend is down, so it is applied after the backend",
+						Remedy:  "exclude the backend by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
 				}
 			}
 		}
@@ -79,7 +79,7 @@ func (b *builder) waitForBackend(config, server int, why string) {
 func (b *builder) followBackend(config, server int) {
 	for _, i := range b.pairs[[2]int{config, server}] {
 		if r := &b.References[i]; r.Meaning == knowledge.With {
-			r.Meaning, r.Inferred, r.Sign, r.Why = knowledge.Healthy, true, Registration, "is registered as soon as it can be answered by"
+			r.Meaning, r.Inferred, r.Sign, r.Why = knowledge.Healthy, true, Registration, "is registered after its backend"
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (b *builder) referToWebhooks() {
 						}
 						for _, j := range writers {
 							if !dependencies[i] {
-								r := b.inferred(i, j, webhooksField, knowledge.Healthy, "must be admitted by webhook "+name+", which cannot answer before")
+								r := b.inferred(i, j, webhooksField, knowledge.Healthy, "must be admitted by webhook "+name+", which is not available before")
 								r.Refused = true
 								b.refer(r)
 							}

@@ -110,7 +110,7 @@ func (b *builder) reportDeprecatedPrefix() {
 // order makes one node depend on another because the user said so.
 func (b *builder) order(from, to int, key string, meaning knowledge.Meaning) {
 	b.refer(Reference{From: from, To: to, Field: annotationField(key), Meaning: meaning, Explicit: true,
-		Why: "follows, by its annotation " + key + ", after"})
+		Why: "has annotation " + key + ", so it must come after"})
 }
 
 // orderAfter makes one node wait until another is healthy.
@@ -131,7 +131,7 @@ func (b *builder) dropReleased() {
 		r := &b.References[i]
 		if key := b.releases[[2]int{r.From, r.To}]; key != "" && !r.Explicit && r.Meaning == knowledge.Healthy {
 			r.Meaning, r.Hard, r.Refused, r.Data = knowledge.Exists, false, false, false
-			r.Because = "not awaited by its annotation " + key
+			r.Because = "no wait, because of annotation " + key
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (b *builder) putOnRung(i int, key, rung string) {
 		b.badAnnotation(i, key, "unknown rung "+object.ShownName(rung), nearest.Or(rung, names, "use one of "+strings.Join(names, ", ")))
 		return
 	}
-	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed there by its annotation "+key
+	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed on this rung by annotation "+key
 }
 
 func (b *builder) badAnnotation(i int, key, message, remedy string) {

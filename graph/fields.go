@@ -46,7 +46,7 @@ func (b *builder) referToInstallers() {
 			for _, kind := range b.runs {
 				for i := kind.from; i < kind.to && kind.group == group; i++ {
 					if b.Nodes[i].Foreign {
-						b.refer(Reference{From: i, To: to, Field: kindField, Meaning: knowledge.Healthy, Hard: true, Why: "is a kind served by", Source: n.Kind.Source})
+						b.refer(Reference{From: i, To: to, Field: kindField, Meaning: knowledge.Healthy, Hard: true, Why: "has a kind that is served by", Source: n.Kind.Source})
 					}
 				}
 			}

@@ -142,9 +142,9 @@ const (
 	// Configuration: a word of From is the name of To, whose kind it reconciles.
 	Configuration Sign = "configuration"
 	// Companion: To belongs to From, a controller, which may need it.
-	Companion Sign = "company"
+	Companion Sign = "companion"
 	// Installation: To may install the kind of which From creates objects.
-	Installation Sign = "bringer"
+	Installation Sign = "installation"
 	// Registration: a webhook configuration that is applied between its backend and
 	// the first object that it admits, so that connections reach the backend by
 	// then.

@@ -175,7 +175,7 @@ func (b *builder) missingServers() {
 				id := b.identify(i, m)
 				if id.Namespace == n.home && len(b.byKey[id]) == 0 && len(b.producers[id]) == 0 {
 					b.find(i, finding.Warning, "missing-service", id.String(), m.field,
-						"it "+rec.Why+" "+id.String()+", which is not in the component: the API server gets no answer until it exists", "correct the name or the namespace, or add the Service")
+						"it "+rec.Why+" "+id.String()+", which is not in the component: the API server cannot reach it until it exists", "correct the name or the namespace, or add the Service")
 				}
 			}
 		}
@@ -224,7 +224,7 @@ func (b *builder) missingNamespaces() {
 			continue
 		}
 		b.find(i, finding.Note, "missing-namespace", "Namespace "+namespace, "metadata.namespace",
-			"it is in namespace "+namespace+", which is neither the destination of the Application nor in the component: the API server refuses it until the namespace exists",
+			"it is in namespace "+namespace+", which is neither the destination of the Application nor in the component: the API server rejects it until the namespace exists",
 			"add the Namespace, or correct metadata.namespace")
 	}
 }
@@ -240,7 +240,7 @@ func (b *builder) unknownKinds() {
 		for i := kind.from; wrong && i < kind.to; i++ {
 			version := b.Nodes[i].Get("apiVersion").Text()
 			b.find(i, finding.Error, UnknownKind, gk.String(), "kind",
-				"unknown kind in "+version+": the API server refuses it", nearest.Or(gk.Kind, names, "correct apiVersion or kind"))
+				"unknown kind in "+version+": the API server rejects it", nearest.Or(gk.Kind, names, "correct apiVersion or kind"))
 		}
 	}
 }

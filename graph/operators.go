@@ -103,7 +103,7 @@ func (b *builder) approved(in installation) {
 	others := slices.DeleteFunc(slices.Clone(in.nodes), func(i int) bool { return b.Nodes[i].Kind.Operator.IsManual(b.Nodes[i].Object) })
 	if len(others) > 0 && !b.joined {
 		b.report(by, finding.Warning, "manual-approval", fmt.Sprintf("manual approval applies to the whole namespace: %s waits for an approval, too", b.Nodes[others[0]].Key),
-			"move it to a namespace of its own, or use the same approval everywhere")
+			"move it to a separate namespace, or use the same approval everywhere")
 	}
 	approvers := b.approvers(in.part, by)
 	for _, i := range in.nodes {
@@ -166,7 +166,7 @@ func (b *builder) progress() {
 				!slices.ContainsFunc(n.Kind.Operator.Progress, func(word string) bool { return b.mentions(j, word) }) {
 				continue
 			}
-			b.refer(b.inferred(j, by.node, "spec.template", knowledge.Exists, "asks for the progress of"))
+			b.refer(b.inferred(j, by.node, "spec.template", knowledge.Exists, "checks the progress of"))
 			asked[j] = true
 		}
 	}
@@ -177,7 +177,7 @@ func (b *builder) progress() {
 		for i := range b.Nodes {
 			n := &b.Nodes[i]
 			if n.Foreign && n.InSync() && n.Part == b.Nodes[j].Part && b.isInstalled(i) && !b.refersTo(j, i) {
-				b.refer(b.inferred(i, j, kindField, knowledge.Exists, "is a kind awaited by"))
+				b.refer(b.inferred(i, j, kindField, knowledge.Exists, "has a kind that is checked by"))
 				b.markGuard(j)
 			}
 		}
@@ -204,7 +204,7 @@ func (b *builder) isInstalled(i int) bool {
 	return false
 }
 
-// installsKind reports whether a bringer installs a kind for a component. A package
+// installsKind reports whether an installer installs a kind for a component. A package
 // installs the kinds known for it. A kind without a known package comes from any
 // installer of its component, unless the platform or another object there provides
 // it.
@@ -230,13 +230,13 @@ func (b *builder) installsKind(by installer, kind run, part int) bool {
 	})
 }
 
-// isPackaged reports whether a bringer installs a package that is known for a kind.
+// isPackaged reports whether an installer installs a package that is known for a kind.
 func (b *builder) isPackaged(by installer, kind run) bool {
 	n := &b.Nodes[by.node]
 	return n.Kind.Operator.Installs() && slices.Contains(b.origin(b.kindOf(kind)).packages, first(n.Kind.Operator.Package, *n))
 }
 
-// isOnlySource reports whether a kind certainly belongs to the package of a bringer: no
+// isOnlySource reports whether a kind certainly belongs to the package of an installer: no
 // other package that the component installs is known for it.
 func (b *builder) isOnlySource(by installer, kind run) bool {
 	if !b.isPackaged(by, kind) {

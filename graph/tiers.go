@@ -68,7 +68,7 @@ func (b *builder) orderJobs() {
 				// Users of the same store may wait for the Job's changes.
 				for _, u := range others {
 					if !slices.Contains(users, u) {
-						b.refer(b.inferred(u, j, "spec", knowledge.Exists, "uses what is migrated by"))
+						b.refer(b.inferred(u, j, "spec", knowledge.Exists, "uses a database that is migrated by"))
 					}
 				}
 			}
@@ -76,7 +76,7 @@ func (b *builder) orderJobs() {
 			// It may prepare the store for them (buckets, topics) or use their
 			// data. In one wave it can do either.
 			for _, u := range others {
-				b.refer(b.inferred(u, j, "spec", knowledge.Exists, "uses what is also used by"))
+				b.refer(b.inferred(u, j, "spec", knowledge.Exists, "uses the same service as"))
 			}
 		case len(needs) > 0 && word == "":
 			b.giveRole(j, knowledge.Bootstraps, "configures what it calls")

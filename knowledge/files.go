@@ -181,7 +181,7 @@ func loadGroup(name string) (*groupFile, error) {
 	for i := range f.Kinds {
 		k := &f.Kinds[i]
 		if f.byKind[k.Kind] != nil {
-			return nil, fmt.Errorf("knowledge/%s: kind %s is there twice", name, k.Kind)
+			return nil, fmt.Errorf("knowledge/%s: duplicate kind %s", name, k.Kind)
 		}
 		f.byKind[k.Kind] = k
 	}

@@ -156,10 +156,10 @@ func (b *Base) guessRung(k Kind) Kind {
 			return k
 		}
 	}
-	why := "custom resources of an unknown kind are taken for workloads"
+	why := "custom resources of an unknown kind are treated as workloads"
 	k.Rung = Workloads
 	if b.Builtin(k.Group) {
-		k.Rung, why = "configs", "unknown kinds of Kubernetes are taken for configuration"
+		k.Rung, why = "configs", "unknown kinds of Kubernetes are treated as configuration"
 	}
 	k.Why = cmp.Or(k.Why, why)
 	return k

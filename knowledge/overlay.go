@@ -352,7 +352,7 @@ func (r *reader) packages(over *Base, root *yaml.Node) {
 		case len(p.Brings) == 0:
 			r.fault(n, field, "missing what the package installs", "write brings: with groups, or Kind.group for one kind of a group")
 		case slices.ContainsFunc(more, func(other Package) bool { return other.Name == p.Name }):
-			r.fault(n, field, "package "+p.Name+" is there twice", "merge the two records")
+			r.fault(n, field, "duplicate package "+p.Name, "merge the two records")
 		default:
 			p.Source = cmp.Or(p.Source, fmt.Sprintf("%s:%d", r.Name, n.Line))
 			more = append(more, p)

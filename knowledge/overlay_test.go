@@ -133,11 +133,11 @@ func TestOverrideOne(t *testing.T) {
 		record, group, kind string
 		want                string // rung, scope, moved, why
 	}{
-		{"{group: zoo.example.com, kind: Zebra}", "zoo.example.com", "Zebra", "workloads namespaced false custom resources of an unknown kind are taken for workloads"},
+		{"{group: zoo.example.com, kind: Zebra}", "zoo.example.com", "Zebra", "workloads namespaced false custom resources of an unknown kind are treated as workloads"},
 		{"{group: zoo.example.com, kind: Zebra, rung: workloads}", "zoo.example.com", "Zebra", "workloads namespaced false was put there by a.yaml:1"},
 		{"{group: zoo.example.com, kind: Zebra, rung: configs, why: grazes}", "zoo.example.com", "Zebra", "configs namespaced true grazes"},
 		{"{group: zoo.example.com, kind: Zebra}", "zoo.example.com", "Lion", "unknown"},
-		{`{group: zoo.example.com, kind: "*", scope: cluster}`, "zoo.example.com", "Lion", "workloads cluster false custom resources of an unknown kind are taken for workloads"},
+		{`{group: zoo.example.com, kind: "*", scope: cluster}`, "zoo.example.com", "Lion", "workloads cluster false custom resources of an unknown kind are treated as workloads"},
 		{`{group: zoo.example.com, kind: "*", scope: cluster}`, "zoo.example.com", "LionClass", "configs cluster false classes are named by the objects of the class"},
 		{`{group: "*.example.com", kind: "*", rung: crds, why: starts all}`, "zoo.example.com", "Lion", "crds namespaced true starts all"},
 		{"{group: cert-manager.io, kind: ClusterIssuer, scope: namespaced}", "cert-manager.io", "ClusterIssuer", "secrets namespaced false signs certificates"},

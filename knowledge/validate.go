@@ -109,7 +109,7 @@ func (r *reader) references(n *yaml.Node, field string, all []Reference, group s
 			r.fault(n, field+".doubt", "a doubt has both at and why", "write at: the path in the target, and why: what it means for the health of the object")
 		}
 		if ref.Unless != "" && !ref.Hard {
-			r.fault(n, field+".unless", "only a hard reference is so unless something is", "add hard: true, or leave it out")
+			r.fault(n, field+".unless", "unless has no effect without hard: true", "add hard: true, or leave it out")
 		}
 		r.common(n, field, ref.Why, ref.To)
 		for _, to := range ref.To {

@@ -321,7 +321,7 @@ func (t trailing) Error() string {
 	if t.err != nil {
 		line, _ = SyntaxError(t.err)
 	}
-	return fmt.Sprintf("yaml: line %d: there is more text behind the end of the object", max(line, 1))
+	return fmt.Sprintf("yaml: line %d: unexpected text after the end of the object", max(line, 1))
 }
 
 var syntaxError = regexp.MustCompile(`(?s)^(?:.*error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s*)?(?:line (\d+): )?(.*)$`)

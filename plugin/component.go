@@ -61,7 +61,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	bad := own.Fault
 	data, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return s, component.Description{}, bad(0, "", input.Cause(err), "check that it is a file, readable, and no symlink out of the repository")
+		return s, component.Description{}, bad(0, "", input.Cause(err), "check that it is a readable file, and not a symlink out of the repository")
 	}
 	root, err := own.Parse(data)
 	if root == nil {
@@ -79,7 +79,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 			if !ok {
 				remedy := "write " + p.Key() + ": " + p.sample()
 				if p.Item == "boolean" {
-					remedy = "write one of them"
+					remedy = "write true or false"
 				}
 				faults = append(faults, bad(value.Line, key.Value, "got "+p.describeActual(value)+", want "+p.wants(), remedy))
 				continue
@@ -308,7 +308,7 @@ func (p Parameter) describeActual(n *yaml.Node) string {
 		return "a list"
 	case yaml.MappingNode:
 		if !allScalars(n.Content) {
-			return "a mapping of more than single values"
+			return "a mapping with values that are not scalars"
 		}
 		return "a mapping"
 	}

@@ -75,7 +75,7 @@ func (l selection) missingCRDs(withheld []finding.Finding) error {
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
-	return l.fault(NoCRDs, message, "set crds: include, or the values that bring CRDs, or includeCRDs of a chart in a kustomization")
+	return l.fault(NoCRDs, message, "set crds: include, or the values that enable CRDs, or includeCRDs of a chart in a kustomization")
 }
 
 // splitComponent is a component split into CRDs and other objects.
@@ -236,14 +236,14 @@ func (l *splitComponent) addedObjects(on []crds.Switch, rendered render.Result) 
 // switchRefused says why a value was not turned on.
 func switchRefused(s crds.Switch, err error, more []string) finding.Finding {
 	f := finding.Finding{Severity: finding.Note, Rule: "crd-switch-refused", Field: s.Path.String(),
-		Remedy: "set it in both Applications if you want what it installs"}
+		Remedy: "set it in both Applications if you want these objects"}
 	if err != nil {
 		cause := finding.Of(err)[0]
 		cause.Remedy = "" // the finding has its own remedy
-		f.Message = "CRDs come with it, but the chart does not render with it: " + cause.Error()
+		f.Message = "it enables CRDs, but the chart does not render with it: " + cause.Error()
 		return f
 	}
-	f.Message = fmt.Sprintf("CRDs come with it, but so does more: %s", strings.Join(more[:min(len(more), 5)], ", "))
+	f.Message = fmt.Sprintf("it enables CRDs, but also other objects: %s", strings.Join(more[:min(len(more), 5)], ", "))
 	if len(more) > 5 {
 		f.Message += fmt.Sprintf(" and %d others", len(more)-5)
 	}

@@ -68,7 +68,7 @@ spec: {template: {spec: {containers: [{name: a, image: a}]}}}
 			}
 			for _, o := range res.Objects {
 				why, explained := o.Annotation(object.Why)
-				if o.ID.Kind == "ExternalSecret" && explained && why != "is synced into a Secret that others read; awaited for Deployment default/web" {
+				if o.ID.Kind == "ExternalSecret" && explained && why != "is synced into a Secret that others read; Deployment default/web waits for it" {
 					t.Errorf("the reason is %q", why)
 				}
 				if at := o.Root().Get("spec", "template", "metadata", "annotations"); at.Get(object.Why).Exists() {

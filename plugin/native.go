@@ -20,7 +20,7 @@ import (
 var ofHelm = []Parameter{
 	{
 		Name: "values-object", Title: "Values as YAML", Item: "string", Collection: "string", YAML: true, Kinds: templated,
-		Tooltip: "Values as YAML. They win over values files, and single values win over them.",
+		Tooltip: "Values as YAML. They override values files, and are overridden by single values (set).",
 		set:     list(func(s *Settings) *[]string { return &s.Values.Inline }),
 	},
 	{
@@ -30,7 +30,7 @@ var ofHelm = []Parameter{
 	},
 	{
 		Name: "skip-crds", Title: "Skip crds/", Item: "boolean", Collection: "string", Default: "false", Kinds: charts,
-		Tooltip: "Leave out the files of a chart's crds/, as helm template does; crds: skip leaves out those of its templates, too.",
+		Tooltip: "Omit the files in a chart's crds/ directory, as helm template does. To omit CRDs in templates as well, set crds to skip.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.SkipCRDs }),
 	},
 	{
@@ -46,17 +46,17 @@ var kustomizations = []render.Kind{render.Kustomize}
 var ofKustomize = []Parameter{
 	{
 		Name: "name-prefix", Title: "Name prefix", Item: "string", Collection: "string", Kinds: kustomizations,
-		Tooltip: "Prefix of all names of a kustomization, in place of its own.",
+		Tooltip: "Prefix of all names of a kustomization, instead of its own.",
 		set:     checked(prefixFault, nativeText(func(o *options) *string { return &o.render.Edits.NamePrefix })),
 	},
 	{
 		Name: "name-suffix", Title: "Name suffix", Item: "string", Collection: "string", Kinds: kustomizations,
-		Tooltip: "Suffix of all names of a kustomization, in place of its own.",
+		Tooltip: "Suffix of all names of a kustomization, instead of its own.",
 		set:     checked(suffixFault, nativeText(func(o *options) *string { return &o.render.Edits.NameSuffix })),
 	},
 	{
 		Name: "kustomize-namespace", Title: "Namespace of a kustomization", Item: "string", Collection: "string", Kinds: kustomizations,
-		Tooltip: "Namespace that a kustomization puts on all objects, in place of its own.",
+		Tooltip: "Namespace that a kustomization puts on all objects, instead of its own.",
 		set:     checked(namespaceFault, nativeText(func(o *options) *string { return &o.render.Edits.Namespace })),
 	},
 	{
@@ -86,7 +86,7 @@ var ofKustomize = []Parameter{
 	},
 	{
 		Name: "label-include-templates", Title: "Labels in templates", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
-		Tooltip: "With label-without-selector, put common-labels into templates all the same.",
+		Tooltip: "With label-without-selector, still add common-labels to templates.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.LabelIncludeTemplates }),
 	},
 	{
@@ -185,7 +185,7 @@ func boolValue(set func(*Settings, bool)) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
 		b, err := strconv.ParseBool(values[0])
 		if err != nil {
-			return finding.Fault(fmt.Sprintf("%q is neither true nor false", values[0]), "write one of them")
+			return finding.Fault(fmt.Sprintf("%q is neither true nor false", values[0]), "write true or false")
 		}
 		set(s, b)
 		return nil

@@ -71,7 +71,7 @@ func (r Result) RenewalFindings() []finding.Finding {
 	for _, n := range r.Renewals {
 		all = append(all, finding.Finding{Severity: finding.Note, Rule: "renewal", File: n.Template,
 			Message: fmt.Sprintf("the certificate %q is valid until %s, and the first rendering after %s renews it", n.Name, n.NotAfter.Format(day), n.Renews.Format(day)),
-			Remedy:  "nothing to do; Argo CD renders at least once a day"})
+			Remedy:  "no action needed: Argo CD renders at least once a day"})
 	}
 	return all
 }
@@ -96,7 +96,7 @@ func (r Result) LookupFindings() []finding.Finding {
 		}
 		all = append(all, finding.Finding{Severity: finding.Note, Rule: "lookup", File: file,
 			Message: "lookup finds nothing, because Argo CD renders without a cluster, so the template takes the branch for an empty cluster: " + requests,
-			Remedy:  "set in values what it would find"})
+			Remedy:  "in your values, set what lookup would return"})
 	}
 	return all
 }

@@ -50,10 +50,10 @@ func TestRandom(t *testing.T) {
 		same, derived bool
 		want          string // of the finding or the fault
 	}{
-		{"no seed", "", nil, false, false, "different on every render"},
+		{"no seed", "", nil, false, false, "differs on every render"},
 		{"a seed", "", seeded, true, true, ""},
 		{"a seed, derived", "derived", seeded, true, true, ""},
-		{"a seed, drawn", "drawn", seeded, false, false, "different on every render"},
+		{"a seed, drawn", "drawn", seeded, false, false, "differs on every render"},
 		{"no seed, derived", "derived", nil, false, false, "no seed is configured"},
 		{"something else", "fixed", seeded, false, false, "write derived or drawn"},
 	} {

@@ -35,7 +35,7 @@ func (req Request) Lock() (remote.Lock, bool, error) {
 	}
 	text, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: input.Cause(err), Remedy: "check that it is a file, readable, and no symlink out of the repository"}
+		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: input.Cause(err), Remedy: "check that it is a readable file, and not a symlink out of the repository"}
 	}
 	lock, err := remote.ParseLock(req.show(file), text)
 	return lock, true, err
@@ -94,7 +94,7 @@ func (opt options) fetchFindings() []finding.Finding {
 			note.Message += ", as " + remote.LockFile + " says"
 		case f.Ref.Kind == remote.Chart:
 			note.Severity = finding.Warning
-			note.Message += " now, and will be another as soon as there is a newer one"
+			note.Message += " now, and changes as soon as there is a newer one"
 			note.Remedy = "name that version, or pin it with cmp vendor " + from.Dir
 		}
 		all = append(all, note)
@@ -148,7 +148,7 @@ func (req Request) ignoredFiles() []finding.Finding {
 	var all []finding.Finding
 	for _, name := range names {
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "not-rendered", File: req.show(path.Join(req.Dir, name)),
-			Message: "not rendered: " + component.File + " names a remote chart", Remedy: "make it a component of its own, or use the chart in helmCharts of a kustomization"})
+			Message: "not rendered: " + component.File + " names a remote chart", Remedy: "make it a separate component, or use the chart in helmCharts of a kustomization"})
 	}
 	return all
 }
@@ -262,7 +262,7 @@ func (req Request) chartValues(ctx context.Context, d component.Description, opt
 		file, fsys := at(name)
 		switch {
 		case file.url && opt.render.Remote == nil:
-			return nil, bad(name, "is in no repository, and nothing is fetched", remote.Remedy(req.show(home)))
+			return nil, bad(name, "is a remote file, and fetching is disabled", remote.Remedy(req.show(home)))
 		case file.url:
 			got, err := opt.render.Remote.Fetch(ctx, remote.Ref{Kind: remote.File, URL: file.name})
 			return got.Data, err

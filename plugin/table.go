@@ -39,7 +39,7 @@ var ofRendering = []Parameter{
 	{
 		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
 		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree. Detected from its files if empty; tree is never detected.",
-		Flag:    "Renderer: helm, kustomize, helm-kustomize, template, plain or tree, which is never detected",
+		Flag:    "Renderer: helm, kustomize, helm-kustomize, template, plain, or tree (must be set explicitly)",
 		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
@@ -57,7 +57,7 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "set", Title: "Values", Item: "string", Collection: "map",
-		Tooltip: "Single values by their path, such as image.tag: v2. They win over values files.",
+		Tooltip: "Single values by their path, such as image.tag: v2. They override values files.",
 		Flag:    "Set values, such as image.tag=v2; overrides values files",
 		set:     list(func(s *Settings) *[]string { return &s.Values.Set }),
 	},
@@ -81,7 +81,7 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "api-versions", Kinds: templated, Short: "a", Title: "API versions", Item: "string", Collection: "array",
-		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1; capabilities: pinned leaves out the cluster's.",
+		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1; capabilities: pinned omits the cluster's.",
 		Flag:    "API versions that templates see, such as monitoring.coreos.com/v1",
 		set:     checked(apiVersionFault, list(func(s *Settings) *[]string { return &s.APIVersions })),
 	},
@@ -98,7 +98,7 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "random", Title: "Random values", Item: "string", Collection: "string", Default: randomDerived + " where there is a seed",
-		Tooltip: "What random functions of charts return: derived is the same on every render for the same Application and seed, drawn is new each time, as in Helm.",
+		Tooltip: "What random functions of charts return: derived is the same on every render for the same Application and seed, drawn returns new values on each render, as in Helm.",
 		Choices: words(randomDerived, randomDrawn),
 		set:     nativeText(func(o *options) *string { return &o.random }),
 	},
@@ -107,7 +107,7 @@ var ofRendering = []Parameter{
 var ofOrder = []Parameter{
 	{
 		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
-		Tooltip: "Number of waves: rungs creates one for each gate, compact only those without which something fails, off none.",
+		Tooltip: "Number of waves: rungs creates one for each gate, compact only those without which the sync would fail, off none.",
 		Choices: words(wave.Rungs, wave.Compact, wave.Off),
 		set:     choice(func(s *Settings) *wave.Style { return &s.Order.Waves }),
 	},
@@ -143,7 +143,7 @@ var ofOrder = []Parameter{
 	},
 	{
 		Name: "crds-prune", Title: "Prune CRDs", Item: "boolean", Collection: "string", Default: "false",
-		Tooltip: "With crds: only, let Argo CD prune CRDs that are gone, and with them every object of their kinds.",
+		Tooltip: "If crds is only, let Argo CD prune removed CRDs, and with them every object of their kinds.",
 		set:     boolean(func(s *Settings) **bool { return &s.PruneCRDs }),
 	},
 	{

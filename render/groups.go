@@ -10,9 +10,9 @@ import (
 	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
-// groups reports whether a kustomization holds nothing that a component deploys:
-// it names components below it and leaves them as they are, or has Argo CD deploy
-// some. What else it holds are other objects of Argo CD, such as an AppProject.
+// groups reports whether a kustomization only groups components: it lists directories
+// of components below it without changing them, or contains Applications that deploy
+// them. It may also contain other Argo CD objects, such as an AppProject.
 func (s source) groups(dir string) bool {
 	entries, changes, ok := kustomize.Resources(s.FS, dir)
 	if !ok {
@@ -40,8 +40,8 @@ func (s source) groups(dir string) bool {
 	return named && !changes
 }
 
-// onlyDeploys reports whether all that a kustomization holds are objects of Argo CD and
-// Namespaces, and whether it has some that deploy others.
+// onlyDeploys reports whether a kustomization contains only Argo CD objects and
+// Namespaces, and whether one of them is an Application, ApplicationSet or similar.
 func (s source) onlyDeploys(dir string, seen map[string]bool) (only, deploys bool) {
 	entries, _, ok := kustomize.Resources(s.FS, dir)
 	if !ok || seen[dir] {
@@ -68,8 +68,9 @@ func (s source) onlyDeploys(dir string, seen map[string]bool) (only, deploys boo
 	return true, deploys
 }
 
-// ofArgoCD reports whether a file holds nothing but objects of Argo CD, and Namespaces if
-// these are let pass, and whether some of them deploy others.
+// ofArgoCD reports whether a file contains only Argo CD objects (and Namespaces, if
+// namespaces is set), and whether one of them is an Application, ApplicationSet or
+// similar.
 func (s source) ofArgoCD(file string, namespaces bool) (only, deploys bool) {
 	text, err := fs.ReadFile(s.FS, file)
 	if err != nil {

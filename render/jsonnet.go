@@ -190,9 +190,9 @@ func (s source) jsonnetFault(name string, err error) error {
 	case strings.Contains(f.Message, "max stack frames exceeded"):
 		f.Message, f.Remedy = fmt.Sprintf("calls are nested more than %d deep", maxJsonnetFrames), "end the recursion"
 	case strings.Contains(f.Message, "ndefined external variable"):
-		f.Remedy = "give it with the parameter ext-vars or ext-vars-code"
+		f.Remedy = "set it with the parameter ext-vars or ext-vars-code"
 	case strings.Contains(f.Message, "issing argument"):
-		f.Remedy = "give it with the parameter tlas or tlas-code"
+		f.Remedy = "set it with the parameter tlas or tlas-code"
 	case strings.Contains(f.Message, "function has no parameter"):
 		f.Remedy = "correct the name given with the parameter tlas or tlas-code, or add it to the function"
 	case strings.Contains(f.Message, "manifest function as JSON"):

@@ -62,7 +62,7 @@ func (s source) manifestFiles(holds func(name string) bool) ([]object.Object, er
 func (s source) manifestFile(name string) ([]object.Object, error) {
 	if base := path.Base(name); !hidden(name) && (base == "Chart.yaml" || kustomize.IsFile(base)) {
 		return nil, s.Fault("nested-component", name, "a chart or kustomization inside plain YAML cannot be rendered along with it",
-			"make the directory "+s.Show(path.Join(s.Dir, path.Dir(name)))+" a component of its own, or render all of them with renderer: tree")
+			"make the directory "+s.Show(path.Join(s.Dir, path.Dir(name)))+" a separate component, or render all of them with renderer: tree")
 	}
 	text, skip, err := s.readUnlessSkipped(name)
 	if skip || err != nil {
@@ -79,7 +79,7 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 	for i := range faults {
 		switch {
 		case strings.Contains(text, "{{") && s.opt.Kind == Tree:
-			faults[i].Remedy = "if this is a template, make the directory a component or a chart of its own: a tree renders no templates"
+			faults[i].Remedy = "if this is a template, make the directory a separate component or a chart: a tree renders no templates"
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
 		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // JSON has no comments

@@ -158,7 +158,7 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 			out = joinNames(left) + ", by which files are left out"
 		}
 		return Result{}, s.Fault(Empty, "", "nothing was rendered, and with prune Argo CD would delete all that the component deployed before",
-			"check "+out+"; if the component is to go, delete its Application")
+			"check "+out+"; to remove the component, delete its Application")
 	}
 	res.Kind = kind
 	res.Derived, res.Renewals = s.random.Derived() && s.random.Used(), s.random.Renewals()
@@ -179,7 +179,7 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 		return s.templates()
 	}
 	if slices.ContainsFunc(s.opt.Values, func(v input.Values) bool { return !v.Empty() }) {
-		return Result{}, s.Fault(UnexpectedValues, "", kind.Article()+" takes no values",
+		return Result{}, s.Fault(UnexpectedValues, "", kind.Article()+" does not support values",
 			"remove the values, or render a chart or templated YAML")
 	}
 	switch kind {

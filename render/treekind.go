@@ -37,7 +37,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 	var templates []error
 	objs, err := s.manifestFiles(func(name string) bool {
 		if helm.IsTemplate(name) && !within(name) {
-			templates = append(templates, s.Fault("nested-component", name, "templates are not rendered in a tree", "make the directory a component of its own, or a chart"))
+			templates = append(templates, s.Fault("nested-component", name, "templates are not rendered in a tree", "make the directory a separate component, or a chart"))
 		}
 		return isManifest(name) && !reserved(name) && !within(name)
 	})
@@ -49,7 +49,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 			continue
 		}
 		if input.FileExists(s.FS, path.Join(dir, "component.yaml")) {
-			f := s.Fault("unread-settings", "", "this file is ignored: the directory is part of "+s.Show(s.Dir), "move what it says to "+s.Show(path.Join(s.Dir, "component.yaml"))+", or make the directory a component of its own")
+			f := s.Fault("unread-settings", "", "this file is ignored: the directory is part of "+s.Show(s.Dir), "move what it says to "+s.Show(path.Join(s.Dir, "component.yaml"))+", or make the directory a separate component")
 			f.File, f.Severity = s.Show(path.Join(dir, "component.yaml")), finding.Warning
 			res.Findings = append(res.Findings, f)
 		}
@@ -92,8 +92,9 @@ func (s source) parts() ([]string, error) {
 // refers, and that can be rendered. If dir is one, it is the only one. Everything
 // in a chart belongs to it, as do charts below a kustomization. apart lists
 // directories that are known to be components.
-// A kustomization that only groups components (see groups) is not one; nor is one
-// inside another if neither of the two refers to the other.
+//
+// Roots skips kustomizations that only group components (see groups), and
+// kustomizations nested in another one if neither refers to the other.
 func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 	s := source{Source: input.Source{FS: fsys, Dir: dir}}
 	var all, below []string
@@ -131,17 +132,17 @@ func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 		return nil, err
 	}
 	used := s.used(append(slices.Clone(all), apart...))
-	return slices.DeleteFunc(all, func(p string) bool { return used[p] || s.isDependency(p) || isBase(p) && besides(used, p) }), nil
+	return slices.DeleteFunc(all, func(p string) bool { return used[p] || s.isDependency(p) || isBase(p) && hasSibling(used, p) }), nil
 }
 
-// isBase reports whether a directory is called as those are that overlays change.
+// isBase reports whether a directory has a name that is usual for bases.
 func isBase(dir string) bool {
 	name := path.Base(dir)
 	return name == "base" || name == "bases" || strings.HasPrefix(name, "base-")
 }
 
-// besides reports whether one of some directories is next to another one.
-func besides(dirs map[string]bool, dir string) bool {
+// hasSibling reports whether a directory has a sibling among dirs.
+func hasSibling(dirs map[string]bool, dir string) bool {
 	for other := range dirs {
 		if path.Dir(other) == path.Dir(dir) {
 			return true

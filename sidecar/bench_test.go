@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// BenchmarkWarm is a request whose answer is remembered, each for a new commit:
+// BenchmarkWarm is a request whose response is remembered, each for a new commit:
 // what the server does besides rendering. bench/servers has the whole way, with
 // Argo CD's client.
 func BenchmarkWarm(b *testing.B) {

@@ -28,7 +28,7 @@ func (o *timeoutCause) Error() string { return string(o.limit) + " is over" }
 func limitTime(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	now := time.Now()
 	deadline, limited := ctx.Deadline()
-	end := deadline.Add(-timeToAnswer)
+	end := deadline.Add(-timeToRespond)
 	if own := now.Add(most); most > 0 && (!limited || own.Before(end)) {
 		return context.WithDeadlineCause(ctx, own, &timeoutCause{limit: requestTime, duration: most, since: now})
 	}
@@ -57,8 +57,8 @@ const (
 	waitingForTwin      activity = "waiting for the same repository to arrive"
 	waitingForOthers    activity = "waiting for other renderings"
 	waitingForSame      activity = "waiting for the same component to be rendered"
-	waitingForAnswers   activity = "waiting for the memory that other answers take"
-	sendingAnswer       activity = "sending the answer"
+	waitingForResponses activity = "waiting for the memory that other responses take"
+	sendingResponse     activity = "sending the response"
 	rendering           activity = "rendering"
 	fetchingContent     activity = "fetching " // followed by names
 )
@@ -66,9 +66,9 @@ const (
 // busy maps activities that depend on other requests to a remedy other than more
 // time.
 var busy = map[activity]string{
-	waitingForOthers:  "give the sidecar more CPU and --parallel",
-	waitingForAnswers: "raise --answer-memory with the container's memory limit",
-	waitingForMemory:  "raise --repository-memory with the container's memory limit",
+	waitingForOthers:    "give the sidecar more CPU and --parallel",
+	waitingForResponses: "raise --answer-memory with the container's memory limit",
+	waitingForMemory:    "raise --repository-memory with the container's memory limit",
 }
 
 // timeoutError says why a request for a directory timed out: what the plugin was
@@ -89,11 +89,11 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	took, allows := rounded(time.Since(over.since)), rounded(over.duration)
 	switch over.limit {
 	case stallTime:
-		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it takes, and may then pause for %s (--stall-timeout); fix: look at its CPU and its log", about, over.bytes, took, allows)
+		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it uses; the limit is %s (--stall-timeout); fix: check its CPU and its log", about, over.bytes, took, allows)
 	case renderTime:
 		return status.Errorf(codes.DeadlineExceeded, "%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or end what runs without end in its templates", about, took, allows)
 	}
-	reason := "the time was over while the plugin was"
+	reason := "timed out while the plugin was"
 	if over.limit == clientDeadline {
 		reason = "the repo-server's deadline passed while the plugin was"
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestClock makes sure that what is measured is measured with the clock that
-// nobody can set: a jump of the other one makes no answer old and no request late.
+// nobody can set: a jump of the other one makes no response old and no request late.
 func TestClock(t *testing.T) {
 	s := newServer(Config{Cache: 1 << 20, CacheAge: time.Hour, Timeout: time.Hour, Render: time.Hour, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	req := &request{subject: subject{dir: "app"}, input: task.Input{Repo: fstest.MapFS{}, Dir: "app", Env: map[string]string{}}}
@@ -21,8 +21,8 @@ func TestClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flight.land(task.Answer{}, nil)
-	times := map[string]time.Time{"the age of an answer": s.results.find(req).created}
+	flight.land(task.Response{}, nil)
+	times := map[string]time.Time{"the age of a response": s.results.find(req).created}
 	ctx, cancel := limitTime(t.Context(), time.Hour)
 	defer cancel()
 	times["a request"], _ = ctx.Deadline()

@@ -69,7 +69,7 @@ type fetchSession struct {
 	closed  bool // no more files are opened
 }
 
-// fetchItem is content being fetched; there is closed when it has arrived.
+// fetchItem is content being fetched; arrived is closed when it is complete.
 type fetchItem struct {
 	arrived chan struct{}
 	found   task.Found
@@ -149,7 +149,7 @@ func (s *fetchSession) hold(t *fetchItem) error {
 	}
 	file, err := t.found.Open()
 	if err != nil {
-		return fmt.Errorf("what was fetched was evicted from the cache before it could be used (%w); fix: enlarge the cache", err)
+		return fmt.Errorf("fetched content was evicted from the cache before it could be used (%w); fix: increase the size of the cache", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +167,7 @@ func (s *fetchSession) part(key string, from int64) ([]byte, error) {
 	}
 	data := make([]byte, min(partSize, t.found.Size-from))
 	if _, err := t.file.ReadAt(data, from); err != nil {
-		return nil, fmt.Errorf("what was fetched cannot be read: %w", err)
+		return nil, fmt.Errorf("fetched content cannot be read: %w", err)
 	}
 	return data, nil
 }

@@ -81,15 +81,15 @@ func TestFetchingHoldsNoPlace(t *testing.T) {
 		c.Source, c.Parallel = slow, 1
 		c.Tasks = startWorkers(t, nil).Tasks()
 	})
-	type answer struct {
+	type response struct {
 		out []string
 		err error
 	}
-	first := make(chan answer, 1)
+	first := make(chan response, 1)
 	go func() {
 		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a",
 			Env: map[string]string{"DO": "fetch", "KEYS": "slow,slower,quick"}})
-		first <- answer{out, err}
+		first <- response{out, err}
 	}()
 	// One rendering asks for all that it needs.
 	if got := <-slow.asked + " " + <-slow.asked; got != "slow slower" {
@@ -115,7 +115,7 @@ func TestFetchingHoldsNoPlace(t *testing.T) {
 	}
 }
 
-// TestRememberedThings: an answer is given again as long as what it was made of is
+// TestRememberedThings: a response is given again as long as what it was made of is
 // the same, here and elsewhere.
 func TestRememberedThings(t *testing.T) {
 	var works atomic.Int64
@@ -153,7 +153,7 @@ func TestSlowFetch(t *testing.T) {
 		c := bubble(t, sidecar.Config{Source: never, Parallel: 1, Timeout: 2 * time.Minute, Render: time.Second, Tasks: task.Tasks{Generate: fetchKeys}})
 		began := time.Now()
 		_, err := c.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"KEYS": "chart"}})
-		wants(t, err, codes.DeadlineExceeded, "a: the time was over while the plugin was fetching the thing chart: the request had taken 2m0s of 2m0s; fix: vendor it, so that nothing is fetched, or raise --timeout")
+		wants(t, err, codes.DeadlineExceeded, "a: timed out while the plugin was fetching the thing chart: the request had taken 2m0s of 2m0s; fix: vendor it, so that nothing is fetched, or raise --timeout")
 		if took := time.Since(began); took != 2*time.Minute {
 			t.Errorf("it took %s", took)
 		}

@@ -22,10 +22,10 @@ type server struct {
 	wire.UnimplementedConfigManagementPluginServiceServer
 	cfg       Config
 	receiver  *receiver  // receive.go: receives the repository
-	results   *results   // lookup.go: looks up cached answers
+	results   *results   // lookup.go: looks up cached responses
 	scheduler *scheduler // schedule.go: assigns slots
 	renderer  *renderer  // render.go: runs a task
-	sender    *sender    // send.go: sends the answer
+	sender    *sender    // send.go: sends the response
 	fetched   *repositories
 	metrics   *metrics
 	stages    stages
@@ -49,7 +49,7 @@ func newServer(cfg Config) *server {
 	s.receiver = newReceiver(cfg, newRepositories(cfg.Memory, cfg.Limits.Bytes, keep), s.stages)
 	s.results = newResults(cfg.Cache, cfg.CacheAge, s.metrics.countCache)
 	s.scheduler = newScheduler(cfg.Parallel, cfg.Render, cfg.WorkerMemory)
-	s.renderer = &renderer{tasks: cfg.Tasks, answerBytes: cfg.AnswerBytes, log: cfg.Log}
+	s.renderer = &renderer{tasks: cfg.Tasks, responseBytes: cfg.ResponseBytes, log: cfg.Log}
 	s.sender = newSender(cfg.Answers)
 	s.fetched = newRepositories(cfg.Fetched, maxFetchedBytes, 0)
 	s.metrics.register(s, cfg.Metrics)
@@ -59,13 +59,13 @@ func newServer(cfg Config) *server {
 // request is the state of a request from Argo CD.
 type request struct {
 	subject
-	start  time.Time
-	log    *slog.Logger // identifies the request, once known
-	input  task.Input
-	tenant tenant
-	repo   *heldTree
-	fetch  *fetchSession // nil without a Source
-	answer int64         // memory reserved for the answer, by sender
+	start    time.Time
+	log      *slog.Logger // identifies the request, once known
+	input    task.Input
+	tenant   tenant
+	repo     *heldTree
+	fetch    *fetchSession // nil without a Source
+	response int64         // memory reserved for the response, by sender
 }
 
 func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wire.CheckPluginConfigurationResponse, error) {
@@ -73,7 +73,7 @@ func (s *server) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*wir
 }
 
 func (s *server) GenerateManifest(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ManifestResponse]) error {
-	return s.handle(stream.Context(), task.Generate, stream, func(ctx context.Context, req *request, a task.Answer) error {
+	return s.handle(stream.Context(), task.Generate, stream, func(ctx context.Context, req *request, a task.Response) error {
 		req.log.Info("request answered", append(slices.Clip(a.Output.Log), "duration", time.Since(req.start))...)
 		for _, r := range a.Output.Remarks {
 			req.log.Log(ctx, r.Level, r.Text)
@@ -89,14 +89,14 @@ func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStrea
 		}
 		return stream.SendAndClose(&wire.RepositoryResponse{})
 	}
-	return s.handle(stream.Context(), task.Match, stream, func(_ context.Context, req *request, a task.Answer) error {
+	return s.handle(stream.Context(), task.Match, stream, func(_ context.Context, req *request, a task.Response) error {
 		req.log.Debug("request answered", "task", string(task.Match), "matched", a.Matched, "duration", time.Since(req.start))
 		return stream.SendAndClose(&wire.RepositoryResponse{IsSupported: a.Matched, IsDiscoveryEnabled: true})
 	})
 }
 
 func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
-	// The answer does not depend on the stream, but it must be read.
+	// The response does not depend on the stream, but it must be read.
 	if err := s.discard(stream.Context(), task.Parameters, stream); err != nil {
 		return err
 	}
@@ -104,9 +104,9 @@ func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wir
 }
 
 // handle processes a request: it receives the repository when there is memory for
-// it, looks up the answer or renders it when a slot is free, and sends it when
+// it, looks up the response or renders it when a slot is free, and sends it when
 // there is memory for that. The deadline of the request applies to all of it.
-func (s *server) handle(ctx context.Context, name task.Name, from stream, send func(context.Context, *request, task.Answer) error) (err error) {
+func (s *server) handle(ctx context.Context, name task.Name, from stream, send func(context.Context, *request, task.Response) error) (err error) {
 	req := &request{subject: subject{task: name}, start: time.Now(), log: s.cfg.Log}
 	defer func() { err = s.finish(ctx, req, err) }()
 	ctx, cancel := limitTime(ctx, s.cfg.Timeout)
@@ -139,43 +139,43 @@ func (s *server) handle(ctx context.Context, name task.Name, from stream, send f
 	if err := s.sender.reserve(ctx, req, a); err != nil {
 		return err
 	}
-	s.metrics.observeAnswer(a.Output)
+	s.metrics.observeResponse(a.Output)
 	traceResult(ctx, append([]any{"cache", string(event)}, a.Output.Log...)...)
 	req.log = req.log.With("cache", string(event))
 	return send(ctx, req, a)
 }
 
-// render creates an answer. It starts again while the task requests content that is
-// pending, or has to yield to others. The request has no slot while it waits.
-func (s *server) render(ctx context.Context, req *request) (task.Answer, error) {
+// render creates a response. It starts again while the task requests content that is
+// pending, or was preempted. The request has no slot while it waits.
+func (s *server) render(ctx context.Context, req *request) (task.Response, error) {
 	for slow := false; ; {
 		a, err := s.renderOnce(ctx, req, slow)
 		var ended *task.Ended
-		yielded := errors.As(err, &ended) && ended.Cause == task.Preempted
-		slow = slow || yielded
+		preempted := errors.As(err, &ended) && ended.Cause == task.Preempted
+		slow = slow || preempted
 		if req.fetch.waits() {
 			done := s.stages.begin(ctx, fetching)
 			err = req.fetch.await(ctx, req.dir)
 			done()
 			if err != nil {
-				return task.Answer{}, err
+				return task.Response{}, err
 			}
-		} else if !yielded {
+		} else if !preempted {
 			return a, err
 		}
 	}
 }
 
 // renderOnce runs the task once it has a slot, and releases the slot when there is
-// memory for the answer. slow means that the task has yielded before.
-func (s *server) renderOnce(ctx context.Context, req *request, slow bool) (task.Answer, error) {
+// memory for the response. slow means that the task was preempted before.
+func (s *server) renderOnce(ctx context.Context, req *request, slow bool) (task.Response, error) {
 	endStage := s.stages.begin(ctx, queueing)
 	s.metrics.waiting.Inc()
 	slot, err := s.scheduler.acquire(ctx, req.tenant, slow)
 	s.metrics.waiting.Dec()
 	endStage()
 	if err != nil {
-		return task.Answer{}, timeoutError(ctx, req.dir, waitingForOthers)
+		return task.Response{}, timeoutError(ctx, req.dir, waitingForOthers)
 	}
 	defer slot.release()
 	s.metrics.working.Inc()
@@ -188,7 +188,7 @@ func (s *server) renderOnce(ctx context.Context, req *request, slow bool) (task.
 	return a, err
 }
 
-// discard reads a request whose answer does not depend on its repository.
+// discard reads a request whose response does not depend on its repository.
 func (s *server) discard(ctx context.Context, name task.Name, from stream) (err error) {
 	req := &request{subject: subject{task: name}, start: time.Now(), log: s.cfg.Log}
 	defer func() { err = s.finish(ctx, req, err) }()

@@ -200,7 +200,7 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 		other <- err
 	}()
 	err = slow.RecvMsg(new(wire.ManifestResponse))
-	wants(t, err, codes.DeadlineExceeded, "app: the time was over while the plugin was receiving the repository: the request had taken 7")
+	wants(t, err, codes.DeadlineExceeded, "app: timed out while the plugin was receiving the repository: the request had taken 7")
 	wants(t, <-other, codes.DeadlineExceeded, "receiving the repository")
 	eventually(t, "the memory is free", func() bool { return metric(t, registry, "ladder_repository_bytes") == 0 })
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
@@ -415,7 +415,7 @@ func TestEndlessPaths(t *testing.T) {
 		}
 	}
 	if works != 2 {
-		t.Errorf("worked %d times: an answer was given again of which nobody knows what it was made from", works)
+		t.Errorf("worked %d times: a response was given again of which nobody knows what it was made from", works)
 	}
 }
 

@@ -24,30 +24,30 @@ type subject struct {
 	dir  string
 }
 
-// result is an answer with what it depends on.
+// result is a response with what it depends on.
 type result struct {
-	subject subject
-	env     map[string]string
-	read    repository.Answers // of the repository
-	fetched map[string]string  // digests of what was fetched, by key
-	answer  task.Answer
-	err     error
-	created time.Time
-	size    int64
+	subject  subject
+	env      map[string]string
+	read     repository.Answers // of the repository
+	fetched  map[string]string  // digests of what was fetched, by key
+	response task.Response
+	err      error
+	created  time.Time
+	size     int64
 }
 
-// holds reports whether the answer is valid for another request: the files it read,
+// holds reports whether the response is valid for another request: the files it read,
 // its environment and fetched content are the same, and it has not expired. It
 // checks the repository first, which costs nothing.
 func (r *result) holds(req *request) bool {
-	until := r.answer.Output.Until
+	until := r.response.Output.Until
 	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) && r.read.Same(req.input.Repo) && req.fetch.same(r.fetched)
 }
 
-// used returns the part of an environment that affected the answer.
+// used returns the part of an environment that affected the response.
 func (r *result) used(env map[string]string) map[string]string {
 	env = maps.Clone(env)
-	for _, name := range r.answer.Output.Unused {
+	for _, name := range r.response.Output.Unused {
 		delete(env, name)
 	}
 	return env
@@ -66,10 +66,10 @@ func (r *result) weigh() {
 	for name, value := range r.env {
 		r.size += perEntry + int64(len(name)+len(value))
 	}
-	for _, m := range r.answer.Output.Manifests {
+	for _, m := range r.response.Output.Manifests {
 		r.size += 16 + int64(len(m))
 	}
-	for _, remark := range r.answer.Output.Remarks {
+	for _, remark := range r.response.Output.Remarks {
 		r.size += perEntry + int64(len(remark.Text))
 	}
 }
@@ -111,26 +111,26 @@ func newResults(bytes int64, age time.Duration, report func(cacheEvent)) *result
 
 // lookUp answers a request from the cache, or with the result of a concurrent
 // identical request. Otherwise it returns a flight: the caller must render the
-// answer and land the flight.
-func (c *results) lookUp(ctx context.Context, req *request) (task.Answer, cacheEvent, *flight, error) {
+// response and land the flight.
+func (c *results) lookUp(ctx context.Context, req *request) (task.Response, cacheEvent, *flight, error) {
 	for {
 		if r := c.find(req); r != nil {
 			c.report(hit)
-			return r.answer, hit, nil, nil
+			return r.response, hit, nil, nil
 		}
 		f, isOurs := c.join(req)
 		if isOurs {
 			c.report(miss)
-			return task.Answer{}, miss, f, nil
+			return task.Response{}, miss, f, nil
 		}
 		select {
 		case <-f.landed:
 		case <-ctx.Done():
-			return task.Answer{}, miss, nil, timeoutError(ctx, req.dir, waitingForSame)
+			return task.Response{}, miss, nil, timeoutError(ctx, req.dir, waitingForSame)
 		}
 		if r := f.result; r != nil && r.holds(req) {
 			c.report(shared)
-			return r.answer, shared, nil, r.err
+			return r.response, shared, nil, r.err
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (c *results) join(req *request) (f *flight, isOurs bool) {
 	return f, true
 }
 
-// flight is an answer being rendered, which others wait for.
+// flight is a response being rendered, which others wait for.
 type flight struct {
 	of      *results
 	epoch   int // at its start
@@ -198,14 +198,14 @@ func (f *flight) fetchObserved(ctx context.Context, key string) (task.Found, err
 	return found, err
 }
 
-// land caches the answer and passes it to waiting requests. Errors are not cached.
+// land caches the response and passes it to waiting requests. Errors are not cached.
 // Errors with a status, which come from the context or the machine, are not shared
 // either, unless the rendering itself caused its end.
-func (f *flight) land(a task.Answer, err error) {
+func (f *flight) land(a task.Response, err error) {
 	c := f.of
 	read, complete := f.read.Seen()
 	if complete { // otherwise its validity for others is unknown
-		r := &result{subject: f.subject, env: f.env, read: read, fetched: f.fetched, answer: a, err: err, created: time.Now()}
+		r := &result{subject: f.subject, env: f.env, read: read, fetched: f.fetched, response: a, err: err, created: time.Now()}
 		var ended *task.Ended
 		_, isAccident := status.FromError(err)
 		if err == nil || !isAccident || errors.As(err, &ended) && ended.IsRepeatable() {

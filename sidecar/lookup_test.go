@@ -52,7 +52,7 @@ func counting(works *atomic.Int64) func(context.Context, task.Input) (task.Outpu
 	}
 }
 
-// TestCache says which changes of a request are changes of its answer. The
+// TestCache says which changes of a request are changes of its response. The
 // archive is another one each time.
 func TestCache(t *testing.T) {
 	base := func() map[string]string {
@@ -143,7 +143,7 @@ func pack(files map[string]string) sidecartest.Archive {
 	return sidecartest.PackEntries(entries...)
 }
 
-// TestUntil: an answer that is another one from a time on is given again until then.
+// TestUntil: a response that is another one from a time on is given again until then.
 func TestUntil(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var works atomic.Int64
@@ -199,7 +199,7 @@ func TestCacheBounds(t *testing.T) {
 		}
 		forgetAll(forget)
 		if !worked("b") {
-			t.Error("an answer was remembered after all were to be forgotten")
+			t.Error("a response was remembered after all were to be forgotten")
 		}
 	})
 }
@@ -236,7 +236,7 @@ func TestForgetDuringWork(t *testing.T) {
 }
 
 // TestForgetBeforeASecond lets a request come after all was to be forgotten, while
-// one of before is under way: it does not get the answer of that one.
+// one of before is under way: it does not get the response of that one.
 func TestForgetBeforeASecond(t *testing.T) {
 	var setup atomic.Value
 	setup.Store("old")
@@ -250,10 +250,10 @@ func TestForgetBeforeASecond(t *testing.T) {
 			return task.Output{Manifests: []string{with}}, nil
 		}
 	})
-	answers := make(chan string, 2)
+	responses := make(chan string, 2)
 	ask := func() {
 		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
-		answers <- fmt.Sprint(out, err)
+		responses <- fmt.Sprint(out, err)
 	}
 	go ask()
 	<-begun
@@ -266,16 +266,16 @@ func TestForgetBeforeASecond(t *testing.T) {
 		t.Error("the second waits for the first")
 	}
 	close(release)
-	if got := []string{<-answers, <-answers}; !slices.Contains(got, "[new] <nil>") || !slices.Contains(got, "[old] <nil>") {
-		t.Errorf("the answers are %q", got)
+	if got := []string{<-responses, <-responses}; !slices.Contains(got, "[new] <nil>") || !slices.Contains(got, "[old] <nil>") {
+		t.Errorf("the responses are %q", got)
 	}
 	go ask()
-	if got := <-answers; got != "[new] <nil>" {
+	if got := <-responses; got != "[new] <nil>" {
 		t.Errorf("remembered is %s", got)
 	}
 }
 
-// TestOneSubject remembers four answers for one Application and directory, and
+// TestOneSubject remembers four responses for one Application and directory, and
 // drops the one that was not used for longest.
 func TestOneSubject(t *testing.T) {
 	var works atomic.Int64
@@ -295,7 +295,7 @@ func TestOneSubject(t *testing.T) {
 }
 
 // TestSameRequestsTogether lets requests for one thing wait for one rendering,
-// and tells an error to all of them. Who brings other files gets other answers.
+// and tells an error to all of them. Who brings other files gets other responses.
 func TestSameRequestsTogether(t *testing.T) {
 	for _, fault := range []error{nil, errors.New("values.yaml:3: wrong")} {
 		var works atomic.Int64
@@ -334,7 +334,7 @@ func TestSameRequestsTogether(t *testing.T) {
 		all.Wait()
 		// Who has arrived may be slow to find the work that is under way.
 		if shared := int64(metric(t, registry, "ladder_cache_events_total", "shared")); shared == 0 || works.Load()+shared != 7 {
-			t.Errorf("worked %d times, and shared %d answers of 7", works.Load(), shared)
+			t.Errorf("worked %d times, and shared %d responses of 7", works.Load(), shared)
 		}
 	}
 }
@@ -381,7 +381,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// forgetAll returns once the server gives no answer from before.
+// forgetAll returns once the server gives no response from before.
 func forgetAll(forget chan<- chan<- struct{}) {
 	done := make(chan struct{})
 	forget <- done

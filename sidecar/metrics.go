@@ -43,19 +43,19 @@ func newMetrics() *metrics {
 	seconds := prometheus.ExponentialBuckets(0.005, 2, 15) // 5 ms to 82 s
 	return &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_requests_total",
-			Help: "Answered requests of the repo-server, by task (generate, match, parameters) and gRPC code."}, []string{"task", "code"}),
+			Help: "Completed requests from the repo-server, by task (generate, match, parameters) and gRPC code."}, []string{"task", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_request_seconds", Buckets: seconds,
-			Help: "Time from the first message of a request to its answer."}, []string{"task"}),
+			Help: "Time from the first message of a request to its response."}, []string{"task"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_stage_seconds", Buckets: seconds,
 			Help: "Time that requests spend in a stage: receive (the repository), wait (for a worker), work (rendering), fetch (remote sources; without a worker)."}, []string{"stage"}),
 		lost: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_socket_lost",
-			Help: "1 while the socket is missing and cannot be created again, so that the repo-server cannot reach the server; otherwise 0."}),
+			Help: "1 while the socket is missing and cannot be recreated, so the repo-server cannot reach the server; otherwise 0."}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_waiting",
 			Help: "Requests that have arrived and wait for a worker."}),
 		working: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_working",
 			Help: "Requests that a worker is processing."}),
 		cache: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_cache_events_total",
-			Help: "Answers given again (hit), shared between requests at the same time (shared), computed (miss), dropped for room (evicted) or age (expired)."}, []string{"event"}),
+			Help: "Cache lookups and evictions: served from the cache (hit), shared with a concurrent request (shared), computed (miss), evicted for space (evicted) or age (expired)."}, []string{"event"}),
 		received: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_received_bytes_total",
 			Help: "Bytes of repositories as they arrive, compressed."}),
 		answered: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_answered_bytes_total",
@@ -63,7 +63,7 @@ func newMetrics() *metrics {
 		known: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_repositories_known_total",
 			Help: "Received repositories that were already in memory, by checksum, and were not unpacked again."}),
 		measures: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_answer_size", Buckets: prometheus.ExponentialBuckets(1, 2, 14), // 1 to 8192
-			Help: "Size of answers: objects, and waves that they are in."}, []string{"of"}),
+			Help: "Size of responses: objects, and waves that they are in."}, []string{"of"}),
 		remarks: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_findings_total",
 			Help: "Findings about components that were rendered, by severity."}, []string{"severity"}),
 	}
@@ -76,11 +76,11 @@ func (m *metrics) register(s *server, to prometheus.Registerer) {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	to.MustRegister(m.requests, m.seconds, m.stages, m.lost, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
-		gauge("ladder_renderings_aside", "Long renderings that were preempted and now run concurrently with others.", func() float64 { return float64(s.scheduler.asideCount()) }),
-		gauge("ladder_cache_bytes", "Size of the cached answers in bytes.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
-		gauge("ladder_answers_sending_bytes", "Memory of the answers being sent in bytes, as limited by --answer-memory.", func() float64 { return float64(s.sender.bytes.Load()) }),
-		gauge("ladder_answers_waiting", "Answers that wait for memory before they can be sent.", func() float64 { return float64(s.sender.waiting.Load()) }),
-		gauge("ladder_cache_entries", "Number of cached answers.", func() float64 { _, n := s.results.size(); return float64(n) }),
+		gauge("ladder_renderings_aside", "Long renderings that were preempted and now run concurrently with others.", func() float64 { return float64(s.scheduler.backgroundCount()) }),
+		gauge("ladder_cache_bytes", "Size of the cached responses in bytes.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
+		gauge("ladder_answers_sending_bytes", "Memory of the responses being sent in bytes, as limited by --answer-memory.", func() float64 { return float64(s.sender.bytes.Load()) }),
+		gauge("ladder_answers_waiting", "Responses that wait for memory before they can be sent.", func() float64 { return float64(s.sender.waiting.Load()) }),
+		gauge("ladder_cache_entries", "Number of cached responses.", func() float64 { _, n := s.results.size(); return float64(n) }),
 		gauge("ladder_repository_bytes", "Memory of received repositories and of those being received in bytes, as limited by --repository-memory.", func() float64 { return float64(s.receiver.repositories.size()) }),
 		gauge("ladder_repositories_waiting", "Repositories that wait for memory before or while they are received.", func() float64 { return float64(s.receiver.repositories.countWaiting()) }),
 	)
@@ -94,15 +94,15 @@ func (m *metrics) register(s *server, to prometheus.Registerer) {
 		m.stages.WithLabelValues(string(s))
 	}
 	for _, t := range []task.Name{task.Generate, task.Match, task.Parameters} {
-		for _, c := range answerCodes {
+		for _, c := range responseCodes {
 			m.requests.WithLabelValues(string(t), c.String())
 		}
 		m.seconds.WithLabelValues(string(t))
 	}
 }
 
-// answerCodes are the expected status codes. Others are counted, too.
-var answerCodes = []codes.Code{
+// responseCodes are the expected status codes. Others are counted, too.
+var responseCodes = []codes.Code{
 	codes.OK,
 	codes.InvalidArgument,   // the component is invalid
 	codes.ResourceExhausted, // a limit was exceeded
@@ -136,8 +136,8 @@ func (m *metrics) finished(t task.Name, start time.Time, err error) {
 	m.seconds.WithLabelValues(string(t)).Observe(time.Since(start).Seconds())
 }
 
-// observeAnswer records metrics of an answer.
-func (m *metrics) observeAnswer(out task.Output) {
+// observeResponse records metrics of a response.
+func (m *metrics) observeResponse(out task.Output) {
 	for what, n := range out.Measures {
 		m.measures.WithLabelValues(what).Observe(float64(n))
 	}

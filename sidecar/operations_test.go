@@ -205,7 +205,7 @@ func TestProfilesAreLocal(t *testing.T) {
 	}
 }
 
-// recorded is an answer.
+// recorded is a response.
 type recorded struct {
 	header http.Header
 	code   int

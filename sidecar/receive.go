@@ -55,7 +55,7 @@ type received struct {
 // receive reads a request and its repository to the end of the stream, but not
 // beyond ctx: a client may send slowly, or stop sending without closing. It must
 // read to the end even after an error: if the server answers early, Argo CD's
-// client reports the broken stream ("EOF") instead of the answer
+// client reports the broken stream ("EOF") instead of the response
 // (util/cmp/stream.go).
 //
 // On error the input contains what is known of the request.
@@ -86,7 +86,7 @@ func (r *receiver) receiveInTime(ctx context.Context, from stream, read func(*ar
 	select {
 	case got := <-done: // the reader has noticed
 		return got, got.err
-	case <-time.After(timeToAnswer / 2):
+	case <-time.After(timeToRespond / 2):
 	}
 	go func() {
 		if got := <-done; got.repo != nil {

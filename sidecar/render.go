@@ -14,17 +14,17 @@ import (
 
 // renderer runs tasks.
 type renderer struct {
-	tasks       task.Tasks
-	answerBytes int // see Config.AnswerBytes
-	log         *slog.Logger
+	tasks         task.Tasks
+	responseBytes int // see Config.ResponseBytes
+	log           *slog.Logger
 }
 
 // render runs the task of a request once, within the context of its slot. If it was
 // ended early, the error is a task.Ended.
-func (r *renderer) render(slot *slot, req *request) (task.Answer, error) {
+func (r *renderer) render(slot *slot, req *request) (task.Response, error) {
 	in := req.input
 	in.Slot = slot
-	a, err := guarded(r.log, req.dir, func() (task.Answer, error) { return r.tasks.Run(slot.ctx, req.task, in) })
+	a, err := guarded(r.log, req.dir, func() (task.Response, error) { return r.tasks.Run(slot.ctx, req.task, in) })
 	if err == nil {
 		err = r.checkExpanded(req.dir, a.Output)
 	}
@@ -34,7 +34,7 @@ func (r *renderer) render(slot *slot, req *request) (task.Answer, error) {
 	return a, err
 }
 
-// checkExpanded refuses an answer that would exceed Argo CD's memory once aliases
+// checkExpanded refuses a response that would exceed Argo CD's memory once aliases
 // are expanded.
 func (r *renderer) checkExpanded(dir string, out task.Output) error {
 	size := 0
@@ -42,8 +42,8 @@ func (r *renderer) checkExpanded(dir string, out task.Output) error {
 		size += len(m)
 	}
 	size = max(size, out.Expanded)
-	if most := r.answerBytes; most > 0 && size > most {
-		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d bytes where their aliases are followed; the limit is %d (--max-answer-bytes); fix: split the component, or write less by aliases", dir, size, most)
+	if most := r.responseBytes; most > 0 && size > most {
+		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d bytes with YAML aliases expanded; the limit is %d (--max-answer-bytes); fix: split the component, or write less by aliases", dir, size, most)
 	}
 	return nil
 }

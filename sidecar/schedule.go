@@ -20,47 +20,48 @@ import (
 //     running ones, then of the tenant that was served least recently. Requests of
 //     one tenant are served in order of arrival;
 //   - a rendering has its slot for a time slice. After that it must make room for
-//     waiting ones: it steps aside and continues with low CPU priority;
-//   - if there is no room aside either, it yields: it ends, and starts again later,
-//     aside. It only yields to a tenant with fewer running ones.
+//     waiting ones: it moves to the background, where it has a low CPU priority;
+//   - if there is no room in the background, it is stopped and restarted there later.
+//     This only happens in favor of a tenant with fewer running ones.
 //
 // While no rendering waits, each keeps its slot until it is done.
 type scheduler struct {
 	n      int           // number of slots
-	most   int           // maximum number of renderings aside
+	most   int           // maximum number of renderings in the background
 	render time.Duration // time limit of a rendering; 0 means no limit
-	// memory is the memory that renderings may use in total before another may step
-	// aside, in bytes; 0 means no limit.
+	// memory is the memory that renderings may use in total before another may
+	// move to the background, in bytes; 0 means no limit.
 	memory int64
 
-	mu       sync.Mutex
-	count    int // numbers arrivals and starts
-	fresh    []*slot
-	slow     []*slot // have yielded, and wait to continue aside
-	running  []*slot // have a slot, oldest first
-	aside    []*slot // have stepped aside
-	yielding int     // number of renderings that were told to yield and have not ended
-	shares   map[level]*share
-	timer    *time.Timer // set while a rendering waits
+	mu         sync.Mutex
+	count      int // numbers arrivals and starts
+	fresh      []*slot
+	slow       []*slot // were stopped, and wait to restart in the background
+	running    []*slot // have a slot, oldest first
+	background []*slot // run in the background
+	restarting int     // number of renderings that are being stopped
+	shares     map[level]*share
+	timer      *time.Timer // set while a rendering waits
 }
 
 const (
-	// slice is how long a rendering has its slot before it steps aside for another
+	// slice is how long a rendering has its slot before it makes room for another
 	// tenant. Most finish within it.
 	slice = 250 * time.Millisecond
-	// longSlice is how long a rendering has its slot before it steps aside for its
-	// own tenant, which gains little, and before it yields.
+	// longSlice is how long a rendering has its slot before it makes room for its
+	// own tenant, which gains little, and before it is restarted.
 	longSlice = time.Second
-	// stay is how long a rendering stays aside before it yields to a later one.
-	minAside = 5 * time.Second
-	// look is the interval for checking which rendering must step aside.
+	// minBackground is how long a rendering stays in the background before it is
+	// restarted in favor of another one.
+	minBackground = 5 * time.Second
+	// checkInterval is how often the scheduler checks which renderings must make room.
 	checkInterval = 50 * time.Millisecond
-	// maxAside limits the processes of renderings aside.
-	maxAside = 8
+	// maxBackground limits the processes of renderings in the background.
+	maxBackground = 8
 )
 
-// errYield ends a rendering that will start again.
-var errYield = &task.Ended{Cause: task.Preempted, Err: errors.New("others go first")}
+// errPreempted ends a rendering that will start again.
+var errPreempted = &task.Ended{Cause: task.Preempted, Err: errors.New("others go first")}
 
 // tenant identifies whom a rendering is for, from the outside in: AppProject,
 // repository and Application. Argo CD sets all of them, and Applications cannot
@@ -104,23 +105,23 @@ type slot struct {
 	number int           // order of arrival
 	since  time.Time     // when it entered its current state
 	ready  chan struct{} // closed when it may start
-	slow   bool          // has yielded before
+	slow   bool          // was preempted before
 
-	ctx    context.Context // of the rendering
-	end    context.CancelCauseFunc
-	limit  *time.Timer // of --render-timeout
-	until  time.Time   // when the limit expires
-	yields bool
-	memory atomic.Int64 // memory in use, as far as known
+	ctx      context.Context // of the rendering
+	end      context.CancelCauseFunc
+	limit    *time.Timer // of --render-timeout
+	until    time.Time   // when the limit expires
+	restarts bool
+	memory   atomic.Int64 // memory in use, as far as known
 
-	onStepAside func() // of the renderer; may be nil
-	isAside     bool
+	onPreempt    func() // of the renderer; may be nil
+	inBackground bool
 }
 
 // newScheduler returns a scheduler with n slots, or unlimited ones if n is 0, and
 // limits for the time and memory of a rendering.
 func newScheduler(n int, render time.Duration, memory int64) *scheduler {
-	s := &scheduler{n: n, most: maxAside, render: render, memory: int64(n) * memory, shares: map[level]*share{}}
+	s := &scheduler{n: n, most: maxBackground, render: render, memory: int64(n) * memory, shares: map[level]*share{}}
 	if n <= 0 {
 		s.n, s.memory = math.MaxInt, 0
 	}
@@ -168,8 +169,8 @@ func (t *slot) release() {
 	s := t.of
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	began := slices.Contains(s.running, t) || slices.Contains(s.aside, t)
-	for _, queue := range []*[]*slot{&s.fresh, &s.slow, &s.running, &s.aside} {
+	began := slices.Contains(s.running, t) || slices.Contains(s.background, t)
+	for _, queue := range []*[]*slot{&s.fresh, &s.slow, &s.running, &s.background} {
 		*queue = without(*queue, t)
 	}
 	for depth := range t.who {
@@ -182,8 +183,8 @@ func (t *slot) release() {
 			delete(s.shares, l)
 		}
 	}
-	if t.yields {
-		s.yielding--
+	if t.restarts {
+		s.restarting--
 	}
 	if t.limit != nil {
 		t.limit.Stop()
@@ -199,10 +200,10 @@ func (s *scheduler) wake() {
 		s.running = append(s.running, t)
 		s.begin(t)
 	}
-	for t := s.next(s.slow); t != nil && s.freeAside(t); t = s.next(s.slow) {
+	for t := s.next(s.slow); t != nil && s.freeBackground(t); t = s.next(s.slow) {
 		s.slow = without(s.slow, t)
 		s.begin(t)
-		s.setAside(t)
+		s.moveToBackground(t)
 	}
 	if len(s.fresh)+len(s.slow) > 0 && s.timer == nil {
 		s.timer = time.AfterFunc(checkInterval, s.checkAgain)
@@ -285,22 +286,22 @@ func (s *scheduler) freeSlot(waits *slot) bool {
 		if since < slice || since < longSlice && !s.differentTenants(t, waits) {
 			continue
 		}
-		if s.hasRoomAside() {
+		if s.hasBackgroundRoom() {
 			s.running = without(s.running, t)
-			s.setAside(t)
+			s.moveToBackground(t)
 			return true
 		}
 	}
-	s.yield(s.running, longSlice, waits)
+	s.restart(s.running, longSlice, waits)
 	return false
 }
 
-// freeAside is freeSlot for a rendering that will continue aside.
-func (s *scheduler) freeAside(waits *slot) bool {
-	if s.hasRoomAside() {
+// freeBackground is freeSlot for a rendering that will continue in the background.
+func (s *scheduler) freeBackground(waits *slot) bool {
+	if s.hasBackgroundRoom() {
 		return true
 	}
-	s.yield(s.aside, minAside, waits)
+	s.restart(s.background, minBackground, waits)
 	return false
 }
 
@@ -309,71 +310,71 @@ func (s *scheduler) differentTenants(a, b *slot) bool {
 	return a.who.truncate(ofRepository) != b.who.truncate(ofRepository)
 }
 
-// hasRoomAside reports whether another rendering may continue aside. One always may,
+// hasBackgroundRoom reports whether another rendering may continue in the background. One always may,
 // regardless of memory.
-func (s *scheduler) hasRoomAside() bool {
-	if len(s.aside) == 0 || s.memory == 0 {
-		return len(s.aside) < s.most
+func (s *scheduler) hasBackgroundRoom() bool {
+	if len(s.background) == 0 || s.memory == 0 {
+		return len(s.background) < s.most
 	}
 	sum := s.memory / int64(s.n) / 2 // for the rendering that takes its slot
-	for _, t := range slices.Concat(s.running, s.aside) {
+	for _, t := range slices.Concat(s.running, s.background) {
 		sum += t.memory.Load()
 	}
-	return len(s.aside) < s.most && sum <= s.memory
+	return len(s.background) < s.most && sum <= s.memory
 }
 
-// setAside moves a rendering aside, where it continues with low CPU priority and
+// moveToBackground moves a rendering to the background, where it continues with low CPU priority and
 // gets more time.
-func (s *scheduler) setAside(t *slot) {
-	s.aside = append(s.aside, t)
+func (s *scheduler) moveToBackground(t *slot) {
+	s.background = append(s.background, t)
 	if t.limit != nil && t.limit.Stop() {
 		rest := time.Until(t.until) * time.Duration(s.most+s.n) / time.Duration(s.n)
 		t.until = time.Now().Add(rest)
 		t.limit.Reset(rest)
 	}
-	t.since, t.isAside = time.Now(), true
-	if t.onStepAside != nil {
-		go t.onStepAside()
+	t.since, t.inBackground = time.Now(), true
+	if t.onPreempt != nil {
+		go t.onPreempt()
 	}
 }
 
-// yield ends a rendering in favor of a waiting one: among those that have run long
-// enough, that of the tenant with the most running ones, and the latest of these,
-// which loses least. It ends none of a tenant that has no more running ones than
-// the waiting tenant.
-func (s *scheduler) yield(of []*slot, after time.Duration, waits *slot) {
+// restart ends one rendering to make room for a waiting one. Candidates have run for at
+// least after and belong to a tenant with more running renderings than the waiting
+// tenant. It ends the most recently started rendering of the tenant with the most
+// running ones, because that loses the least work.
+func (s *scheduler) restart(of []*slot, after time.Duration, waits *slot) {
 	var last *slot
 	for _, t := range of {
-		if !t.yields && time.Since(t.since) >= after && s.hasMoreActive(t, waits) && (last == nil || !s.hasMoreActive(last, t)) {
+		if !t.restarts && time.Since(t.since) >= after && s.hasMoreActive(t, waits) && (last == nil || !s.hasMoreActive(last, t)) {
 			last = t
 		}
 	}
-	if last != nil && s.yielding == 0 { // one at a time
-		s.requestYield(last)
+	if last != nil && s.restarting == 0 { // one at a time
+		s.requestRestart(last)
 	}
 }
 
-func (s *scheduler) requestYield(t *slot) {
-	t.yields = true
-	s.yielding++
-	t.end(errYield)
+func (s *scheduler) requestRestart(t *slot) {
+	t.restarts = true
+	s.restarting++
+	t.end(errPreempted)
 }
 
-// relieveMemory ends the rendering that stepped aside last, because memory is
+// relieveMemory ends the rendering that moved to the background last, because memory is
 // short.
 func (s *scheduler) relieveMemory() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.aside); n > 0 && s.yielding == 0 {
-		s.requestYield(s.aside[n-1])
+	if n := len(s.background); n > 0 && s.restarting == 0 {
+		s.requestRestart(s.background[n-1])
 	}
 }
 
-// OnStepAside implements task.Slot.
-func (t *slot) OnStepAside(do func()) {
+// OnPreempt implements task.Slot.
+func (t *slot) OnPreempt(do func()) {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
-	if t.onStepAside = do; t.isAside {
+	if t.onPreempt = do; t.inBackground {
 		go do()
 	}
 }
@@ -384,9 +385,9 @@ func (t *slot) Uses(bytes int64) { t.memory.Store(bytes) }
 // RelieveMemory implements task.Slot.
 func (t *slot) RelieveMemory() { t.of.relieveMemory() }
 
-// asideCount returns the number of renderings aside.
-func (s *scheduler) asideCount() int {
+// backgroundCount returns the number of renderings in the background.
+func (s *scheduler) backgroundCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.aside)
+	return len(s.background)
 }

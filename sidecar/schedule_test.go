@@ -189,7 +189,7 @@ func TestProjectsTakeTurns(t *testing.T) {
 }
 
 // TestNobodyStepsAsideForNobody renders slow ones for as long as nobody else has
-// to wait, and counts those that stepped aside.
+// to wait, and counts those that moved to the background.
 func TestNobodyStepsAsideForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
@@ -198,17 +198,17 @@ func TestNobodyStepsAsideForNobody(t *testing.T) {
 		go c.ask(t.Context(), application{"b", "b", "slow-b"})
 		time.Sleep(2 * time.Second)
 		if got := metric(t, registry, "ladder_renderings_aside"); got != 0 {
-			t.Errorf("%v stepped aside, and nobody waited", got)
+			t.Errorf("%v moved to the background, and nobody waited", got)
 		}
 		if err := c.ask(t.Context(), application{"c", "c", "shop"}); err != nil {
 			t.Error(err)
 		}
 		if got := metric(t, registry, "ladder_renderings_aside"); got != 1 {
-			t.Errorf("%v stepped aside, want 1", got)
+			t.Errorf("%v moved to the background, want 1", got)
 		}
 		time.Sleep(10 * time.Second)
 		if got := metric(t, registry, "ladder_renderings_aside"); got != 0 {
-			t.Errorf("%v are aside after the end", got)
+			t.Errorf("%v are in the background after the end", got)
 		}
 	})
 }

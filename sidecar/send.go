@@ -16,7 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// sender sends answers, and limits the memory of those in transit. gRPC accepts
+// sender sends responses, and limits the memory of those in transit. gRPC accepts
 // messages of any size immediately, and buffers them until the client has read
 // them.
 type sender struct {
@@ -26,8 +26,8 @@ type sender struct {
 	waiting atomic.Int64
 }
 
-// smallAnswer is the size up to which an answer is not counted.
-const smallAnswer = 64 << 10
+// smallResponse is the size up to which a response is not counted.
+const smallResponse = 64 << 10
 
 func newSender(limit int64) *sender {
 	if limit <= 0 {
@@ -36,15 +36,15 @@ func newSender(limit int64) *sender {
 	return &sender{limit: limit, memory: semaphore.NewWeighted(limit)}
 }
 
-// reserve waits for the memory of an answer: its manifests, which may not be in the
-// cache, and the message. An answer that exceeds the limit reserves all of it. A
+// reserve waits for the memory of a response: its manifests, which may not be in the
+// cache, and the message. A response that exceeds the limit reserves all of it. A
 // request with a reservation does not reserve more.
-func (s *sender) reserve(ctx context.Context, req *request, a task.Answer) error {
+func (s *sender) reserve(ctx context.Context, req *request, a task.Response) error {
 	need := int64(0)
 	for _, m := range a.Output.Manifests {
 		need += 2 * int64(len(m))
 	}
-	if req.answer > 0 || need <= 2*smallAnswer {
+	if req.response > 0 || need <= 2*smallResponse {
 		return nil
 	}
 	need = min(need, s.limit)
@@ -52,27 +52,27 @@ func (s *sender) reserve(ctx context.Context, req *request, a task.Answer) error
 	err := s.memory.Acquire(ctx, need)
 	s.waiting.Add(-1)
 	if err != nil {
-		return timeoutError(ctx, req.dir, waitingForAnswers)
+		return timeoutError(ctx, req.dir, waitingForResponses)
 	}
-	req.answer = need
+	req.response = need
 	s.bytes.Add(need)
 	return nil
 }
 
 // release releases the reservation of a request.
 func (s *sender) release(req *request) {
-	if req.answer > 0 {
-		s.memory.Release(req.answer)
-		s.bytes.Add(-req.answer)
-		req.answer = 0
+	if req.response > 0 {
+		s.memory.Release(req.response)
+		s.bytes.Add(-req.response)
+		req.response = 0
 	}
 }
 
-// send sends manifests. For a large answer it returns when gRPC has released its
+// send sends manifests. For a large response it returns when gRPC has released its
 // memory, or when ctx ends.
 func (s *sender) send(ctx context.Context, req *request, to grpc.ServerStream, manifests []string) error {
 	res := &wire.ManifestResponse{Manifests: manifests}
-	if req.answer == 0 {
+	if req.response == 0 {
 		return to.SendMsg(res)
 	}
 	m := &tracked{ManifestResponse: res, released: make(chan struct{})}
@@ -83,7 +83,7 @@ func (s *sender) send(ctx context.Context, req *request, to grpc.ServerStream, m
 	case <-m.released:
 		return nil
 	case <-ctx.Done():
-		return timeoutError(ctx, req.dir, sendingAnswer)
+		return timeoutError(ctx, req.dir, sendingResponse)
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// TestAnswersOnTheirWay asks often for a large answer and does not read it. So
+// TestAnswersOnTheirWay asks often for a large response and does not read it. So
 // many are on their way as there is memory for, and the others wait; who leaves
-// makes room, and small answers go past.
+// makes room, and small responses go past.
 func TestAnswersOnTheirWay(t *testing.T) {
 	const size = 4 << 20
 	registry := prometheus.NewRegistry()
@@ -69,7 +69,7 @@ func TestAnswersOnTheirWay(t *testing.T) {
 	late, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := h.GenerateManifest(late, sidecartest.Request{Archive: good(), Dir: "app"})
-	wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for the memory that other answers take")
+	wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for the memory that other responses take")
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "small"}); err != nil {
 		t.Errorf("a small one: %v", err)
 	}

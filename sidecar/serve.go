@@ -2,7 +2,7 @@
 //
 // Argo CD's own, argocd-cmp-server, writes each repository to disk and starts a
 // process for each request. This one keeps repositories in memory, has worker
-// processes that are already running, and caches answers. It uses the same protocol
+// processes that are already running, and caches responses. It uses the same protocol
 // on the same socket; Argo CD cannot distinguish the two.
 //
 // The package knows nothing about charts or waves: tasks are functions in its
@@ -37,11 +37,11 @@ type Config struct {
 	Variables func(name string) bool
 	// Secret returns the secret data for the task of a request, depending on the
 	// request's environment; nil means none. It must return the same for the same
-	// environment while the server runs, because answers are cached by that
+	// environment while the server runs, because responses are cached by that
 	// environment.
 	Secret func(env map[string]string) []byte
-	// Forget signals that tasks give different answers from now on. The channel that
-	// is sent is closed once no earlier answer is given any more.
+	// Forget signals that tasks return different responses from now on. Serve closes
+	// the channel that it receives when the cache has been cleared.
 	Forget <-chan chan<- struct{}
 	// Parameters describes the plugin's parameters for Argo CD's UI.
 	Parameters []*wire.ParameterAnnouncement
@@ -55,32 +55,32 @@ type Config struct {
 	// by Limits; 0 means no limit. A repository that exceeds the remaining size
 	// waits, before or during its arrival. Limits must not exceed Memory.
 	Memory int64
-	// Cache limits the size of cached answers, in bytes; 0 disables the cache. An
-	// answer is reused if the files it was made from and all its other inputs are
+	// Cache limits the size of cached responses, in bytes; 0 disables the cache. A
+	// response is reused if the files it was made from and all its other inputs are
 	// unchanged.
 	Cache int64
-	// Answers limits the memory of answers in transit to clients, in bytes; 0 means
-	// no limit. Answers beyond it wait.
+	// Answers limits the memory of responses in transit to clients, in bytes; 0 means
+	// no limit. Further responses wait.
 	Answers int64
-	// AnswerBytes limits the size of one answer's manifests with YAML aliases
+	// ResponseBytes limits the size of one response's manifests with YAML aliases
 	// expanded, as a reader does; 0 means no limit.
-	AnswerBytes int
-	// CacheAge limits the age of cached answers, whether used or not; 0 means no
+	ResponseBytes int
+	// CacheAge limits the age of cached responses, whether used or not; 0 means no
 	// limit.
 	CacheAge time.Duration
 	// Timeout limits the duration of a request with no deadline or a later one; 0
 	// means no limit.
 	Timeout time.Duration
 	// Render limits the duration of a rendering that has a slot; 0 means no limit.
-	// A rendering that stepped aside may take longer.
+	// A rendering in the background may take longer.
 	Render time.Duration
 	// WorkerMemory limits the memory of one rendering, in bytes; 0 means no limit.
-	// All renderings together, including those aside, are limited to Parallel times
-	// that.
+	// All renderings together, including those in the background, may use Parallel
+	// times as much.
 	WorkerMemory int64
 	// Stall limits how long a client may pause while sending a repository if others
-	// wait for the memory it occupies; 0 means no limit. Nothing limits it before
-	// it has started, or if nobody waits.
+	// wait for the memory it occupies; 0 means no limit. There is no limit before the
+	// first byte arrives, or while no other request waits for memory.
 	Stall time.Duration
 	// Drain limits how long requests may continue after shutdown has started.
 	Drain time.Duration
@@ -105,9 +105,9 @@ type Config struct {
 // increases it to 16 MiB for each waiting stream.
 const window = 256 << 10
 
-// timeToAnswer is subtracted from the deadline of a request, so that the reason for
+// timeToRespond is subtracted from the deadline of a request, so that the reason for
 // a timeout still reaches the client.
-const timeToAnswer = 500 * time.Millisecond
+const timeToRespond = 500 * time.Millisecond
 
 // minPing is the minimum interval of keepalive pings. Argo CD's client pings every
 // 20 seconds by default and every 10 at most; with grpc's default of five minutes

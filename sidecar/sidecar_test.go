@@ -279,7 +279,7 @@ func TestProbe(t *testing.T) {
 	}
 	h.stop()
 	<-h.served
-	if err := sidecar.Probe(t.Context(), h.socket); err == nil || !strings.Contains(err.Error(), "no plugin server answers on "+h.socket) {
+	if err := sidecar.Probe(t.Context(), h.socket); err == nil || !strings.Contains(err.Error(), "no plugin server is listening on "+h.socket) {
 		t.Errorf("a server that has ended: %v", err)
 	}
 }
@@ -379,21 +379,21 @@ func TestBusy(t *testing.T) {
 				return task.Output{Manifests: []string{"ok"}}, nil
 			}}})
 		var others sync.WaitGroup
-		for i := range 20 { // more than have a place or step aside, twice
+		for i := range 20 { // more than have a place or move to the background, twice
 			others.Go(func() {
 				h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: fmt.Sprint("other", i)})
 			})
 		}
 		synctest.Wait()
 		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
-		wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the time was over while the plugin was waiting for other renderings: the request had taken 1m0s of 1m0s; fix: give the sidecar more CPU and --parallel, or raise --timeout")
+		wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: timed out while the plugin was waiting for other renderings: the request had taken 1m0s of 1m0s; fix: give the sidecar more CPU and --parallel, or raise --timeout")
 		others.Wait()
 	})
 }
 
 // TestMemory makes sure that repositories arrive only as far as there is
 // memory for them, that what they do not need is given back as soon as they are
-// there, and all of it with the answer.
+// there, and all of it with the response.
 func TestMemory(t *testing.T) {
 	const limit = 1 << 20
 	registry := prometheus.NewRegistry()
@@ -600,7 +600,7 @@ func TestListen(t *testing.T) {
 	if _, err := h.CheckPluginConfiguration(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sidecar.Listen(h.socket); err == nil || !strings.Contains(err.Error(), "another plugin server answers there") {
+	if _, err := sidecar.Listen(h.socket); err == nil || !strings.Contains(err.Error(), "another plugin server is already listening") {
 		t.Errorf("a second server on the socket: %v", err)
 	}
 

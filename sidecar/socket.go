@@ -17,7 +17,7 @@ import (
 )
 
 // Listen creates the socket at path, which the repo-server finds by its name. It
-// replaces a socket of a dead server, but no socket that answers and no other kind
+// replaces a socket of a dead server, but no socket that a server listens on and no other kind
 // of file. Closing the listener removes the socket.
 //
 // Errors end with a remedy after a semicolon.
@@ -32,7 +32,7 @@ func Listen(path string) (net.Listener, error) {
 		}
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 			conn.Close()
-			return nil, fmt.Errorf("listen on %s: another plugin server answers there; stop it", path)
+			return nil, fmt.Errorf("listen on %s: another plugin server is already listening; stop it", path)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, listenFault(path, err)
@@ -127,13 +127,13 @@ func (k *socketKeeper) look(now *socket) *socket {
 		if err.Error() != k.fault {
 			k.fault = err.Error()
 			k.lost(true)
-			k.log.Error("the socket is gone and cannot be made again", "error", k.fault)
+			k.log.Error("the socket was removed and cannot be recreated", "error", k.fault)
 		}
 		return now
 	}
 	k.fault = ""
 	k.lost(false)
-	k.log.Warn("the socket was gone, and was made again", "socket", now.path)
+	k.log.Warn("the socket was removed, and has been recreated", "socket", now.path)
 	go k.serve(lis)
 	return lis.(*socket)
 }
@@ -162,9 +162,9 @@ func Probe(ctx context.Context, path string) error {
 	res, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
 	if err != nil {
 		if _, missing := os.Lstat(path); missing != nil {
-			return fmt.Errorf("no plugin server answers on %s, which does not exist", path)
+			return fmt.Errorf("no plugin server is listening on %s, which does not exist", path)
 		}
-		return fmt.Errorf("no plugin server answers on %s", path)
+		return fmt.Errorf("no plugin server is listening on %s", path)
 	}
 	if res.GetStatus() != healthpb.HealthCheckResponse_SERVING {
 		return fmt.Errorf("the plugin server on %s accepts no requests: it is stopping", path)

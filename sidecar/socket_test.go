@@ -42,7 +42,7 @@ func TestLostSocket(t *testing.T) {
 		return metric(t, registry, "ladder_socket_lost") == 1 && strings.Contains(ready(), "503 Service Unavailable: the repo-server does not reach the server")
 	}
 	found := func() bool {
-		// What does not answer yet has no metrics either.
+		// What does not respond yet has no metrics either.
 		return sidecar.Probe(t.Context(), h.socket) == nil && metric(t, registry, "ladder_socket_lost") == 0 && strings.HasPrefix(ready(), "200 OK")
 	}
 	eventually(t, "it is well", found)
@@ -85,7 +85,7 @@ func TestLostSocket(t *testing.T) {
 	if _, err := os.Lstat(h.socket); err != nil {
 		t.Errorf("the other's socket: %v", err)
 	}
-	for _, want := range []string{"the path exists and is not a socket; move it away", "the socket is back", "no such directory; create it", "the socket was gone, and was made again", "another plugin server answers there; stop it"} {
+	for _, want := range []string{"the path exists and is not a socket; move it away", "the socket is back", "no such directory; create it", "the socket was removed, and has been recreated", "another plugin server is already listening; stop it"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())
 		}

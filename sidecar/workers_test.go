@@ -269,10 +269,10 @@ func TestWorkingProcessesCount(t *testing.T) {
 	}
 }
 
-// TestStepAside has a worker without end step aside for a request of another
+// TestBackground has a worker without end move to the background for a request of another
 // project: it goes on, with less of the processors, and is of no use to others
 // afterwards.
-func TestStepAside(t *testing.T) {
+func TestBackground(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics, c.Warm = registry, 1 })
 	h := start(t, func(c *sidecar.Config) {
@@ -299,7 +299,7 @@ func TestStepAside(t *testing.T) {
 		}
 	}
 	if got := metric(t, registry, "ladder_renderings_aside"); got != 1 {
-		t.Errorf("%v are aside", got)
+		t.Errorf("%v are in the background", got)
 	}
 	eventually(t, "it has less of the processors", func() bool {
 		return runtime.GOOS != "linux" || niceOf(t, first) > niceOf(t, fmt.Sprint(os.Getpid()))
@@ -328,7 +328,7 @@ func niceOf(t *testing.T, pid string) int {
 	return n
 }
 
-// TestMemoryBesides has renderings step aside until there is no more memory for
+// TestMemoryBesides has renderings move to the background until there is no more memory for
 // all of them: the last ones begin again later, and none fails before its time.
 func TestMemoryBesides(t *testing.T) {
 	const limit = race.MemoryFactor * 256 << 20 // of each

@@ -216,7 +216,7 @@ func AuditText(gates []Gate) string {
 		}
 		fmt.Fprintf(&b, "%s: %s\n", g.Moment(), g.summary())
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		health := "gated by"
+		health := "waits for"
 		if !g.Awaited {
 			health = "health"
 		}
@@ -231,7 +231,7 @@ func AuditText(gates []Gate) string {
 						fmt.Fprintf(w, "  \tand %d more\t\n", len(o.Waiters)-at)
 						break
 					}
-					fmt.Fprintf(w, "  for\t%s\t%s\n", finding.Sanitize(c.Object), c.Why)
+					fmt.Fprintf(w, "  needed by\t%s\t%s\n", finding.Sanitize(c.Object), c.Why)
 				}
 			}
 		}
@@ -256,13 +256,13 @@ func (g Gate) summary() string {
 	}
 	switch {
 	case !g.Awaited:
-		parts = append(parts, "not awaited: it is the last wave")
+		parts = append(parts, "Argo CD does not wait for it: it is the last wave")
 	case g.Open:
 		parts = append(parts, "nothing in it has a health check, so the next wave follows at once")
 	case len(g.GatedBy)+len(g.Hangs) == 0:
-		parts = append(parts, "awaited, but nothing in it has a health check")
+		parts = append(parts, "Argo CD waits for it, but nothing in it has a health check")
 	default:
-		parts = append(parts, "awaited")
+		parts = append(parts, "Argo CD waits for it")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -135,11 +135,11 @@ func (s *sync) readNeeds() {
 // hookTypes reports unknown hook types.
 func (s *sync) hookTypes(i int) {
 	for _, name := range s.Graph.Nodes[i].UnknownHooks() {
-		effect := "which Argo CD ignores"
+		effect := ", which Argo CD ignores"
 		if len(s.Graph.Nodes[i].Phases()) == 0 {
-			effect = "so that Argo CD never applies it"
+			effect = ": Argo CD never applies the object"
 		}
-		s.report(i, finding.Warning, "unknown-hook", object.ShownHook(name)+" is not a hook type, "+effect,
+		s.report(i, finding.Warning, "unknown-hook", object.ShownHook(name)+" is not a hook type"+effect,
 			"use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install")
 	}
 }
@@ -258,11 +258,11 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	case to == never:
 		timing, effect = fmt.Sprintf("Argo CD never applies %s in a sync", s.name(r.To)), ""
 	case r.Hard && r.Unless != "":
-		severity, effect = finding.Warning, ": the API server refuses this object unless "+r.Unless
+		severity, effect = finding.Warning, ": the API server rejects this object unless "+r.Unless
 	case r.Hard:
-		effect = ": the API server refuses this object or its Pods"
+		effect = ": the API server rejects this object or its Pods"
 	case r.Refused && !r.Inferred && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of an object that it deploys
-		effect = ": the API server refuses this object"
+		effect = ": the API server rejects this object"
 	case !n.HasHealth || !s.awaited(at):
 		severity, effect = finding.Warning, ""
 	}
@@ -302,7 +302,7 @@ func (s *sync) reportPVC(i int) {
 	if class != (object.ID{}) {
 		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds immediately", class)
 	}
-	s.report(i, severity, Late, fmt.Sprintf("%s it waits for a Pod of %s, but Argo CD applies that %s, after this object is healthy: a deadlock%s", s.at[i], s.name(first), s.at[first], unless), remedy)
+	s.report(i, severity, Late, fmt.Sprintf("%s it stays Pending until %s uses it, but Argo CD applies that %s, after this PVC is healthy: a deadlock%s", s.at[i], s.name(first), s.at[first], unless), remedy)
 	if class != (object.ID{}) {
 		s.found[len(s.found)-1].Missing = class.String()
 	}
@@ -370,13 +370,13 @@ func (s *sync) doubt(i int) {
 		return
 	}
 	if n.Kind.Place == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
-		return // reported by claim
+		return // reported by reportPVC
 	}
 	remedy := "set a retry in the Application's syncPolicy, or a health override for " + n.Key.GroupKind()
 	if n.Kind.Status != nil && n.Waits.Passes != "" {
 		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
 	}
-	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("the sync waits for wave %d and so for it, but %s", s.at[i].wave, doubt), remedy)
+	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("Argo CD waits for this object in wave %d, but %s", s.at[i].wave, doubt), remedy)
 }
 
 // early reports an object that is healthy before the objects it deploys, where a
@@ -426,7 +426,7 @@ func (s *sync) idleGates() {
 		if len(nodes) > 1 {
 			what = fmt.Sprintf("%s and %d more", what, len(nodes)-1)
 		}
-		s.report(nodes[0], finding.Note, GateWithoutDependent, fmt.Sprintf("Argo CD waits for %s in wave %d, although no later object depends on that; the sync hangs if one of them depends on a later object in a way that no manifest shows", what, m.wave), remedy)
+		s.report(nodes[0], finding.Note, GateWithoutDependent, fmt.Sprintf("Argo CD waits for %s in wave %d, but no later object requires this wait; the sync hangs if the manifests do not show all dependencies on later objects", what, m.wave), remedy)
 	}
 }
 

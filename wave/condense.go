@@ -69,7 +69,7 @@ func condense(g *graph.Graph, nodes []int, all []constraint) (condensation, erro
 			}
 			for _, i := range y.weaken {
 				c.rules[i].gap, c.rules[i].need = 0, ""
-				c.yielded[*c.rules[i].ref] = "not awaited because of a cycle"
+				c.yielded[*c.rules[i].ref] = "no wait because of a cycle"
 			}
 		}
 		if len(faults) > 0 {

@@ -59,7 +59,7 @@ func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) de
 		}
 		if c.need != "" {
 			if why := doubts[r.To].forbids(c.need); why != "" {
-				yielded[*r] = "not awaited, since " + why
+				yielded[*r] = "no wait, since " + why
 				c.need = ""
 			} else {
 				c.gap = 1

@@ -65,9 +65,9 @@ func (p *Plan) dependentSuffix(i int) string {
 	case 0:
 		return ""
 	case 1:
-		return "; awaited for " + p.name(all[0].Node)
+		return fmt.Sprintf("; %s waits for it", p.name(all[0].Node))
 	default:
-		return fmt.Sprintf("; awaited for %s and %d more", p.name(all[0].Node), len(all)-1)
+		return fmt.Sprintf("; %s and %d more wait for it", p.name(all[0].Node), len(all)-1)
 	}
 }
 
@@ -106,7 +106,7 @@ func (p *Plan) cause(i int) string {
 			return "shares the last wave with " + p.name(because.Other)
 		}
 		if n.Uncertain() == "" {
-			return "is in the last wave, where nothing waits for it: what it depends on may never be healthy"
+			return "is in the last wave, where nothing waits for it: an object that it depends on may never be healthy"
 		}
 		return "is in the last wave, where nothing waits for it: " + n.Uncertain()
 	case ByController:
@@ -173,7 +173,7 @@ func (p *Plan) Explain(i int, path func(string) string) string {
 func (p *Plan) gates(b *strings.Builder, i int) {
 	for at, c := range p.dependents[i] {
 		if at == 0 {
-			b.WriteString("awaited for:\n")
+			b.WriteString("objects that wait for it:\n")
 		}
 		fmt.Fprintf(b, "  wave %-10s %s, which %s%s\n", p.waveText(c.Node), p.name(c.Node), c.Need.Without(), inferredSuffix(c.Reference))
 	}
@@ -208,7 +208,7 @@ func (p *Plan) chain(b *strings.Builder, i int) {
 			if set {
 				fmt.Fprintf(b, "%sits author's wave is %d\n", strings.Repeat("  ", depth+1), author)
 			} else {
-				fmt.Fprintf(b, "%sits author wrote no wave, which is wave 0\n", strings.Repeat("  ", depth+1))
+				fmt.Fprintf(b, "%sno wave in the manifest, so wave 0\n", strings.Repeat("  ", depth+1))
 			}
 		}
 	}

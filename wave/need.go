@@ -53,13 +53,13 @@ func (n Need) Without() string {
 	case Checks:
 		return "checks the result once"
 	case Settles:
-		return "follows a moment later, since connections reach a webhook up to a second after it is ready"
+		return "is applied slightly later, because a webhook may not be reachable for up to a second after it is ready"
 	case Reads:
 		return "reads what it writes"
 	case Depends:
 		return "depends on what it installs"
 	case Requested:
-		return "follows it by annotation"
+		return "waits for it because of an annotation"
 	}
 	return ""
 }

@@ -1,12 +1,12 @@
 // Package wave decides when each object of a component is applied.
 //
 // Argo CD applies an Application wave by wave and waits for each wave to be healthy
-// before the next. Every wait can hang on something that no manifest shows, and
-// Kubernetes converges by itself, so a wave must earn its place: it ends where a
-// later object, its dependent, needs something in it healthy (see Need). Objects
-// that nothing waits for are in the last wave, for which Argo CD does not wait.
-// Without a dependent there is one wave, which is Argo CD's default. The rung of an
-// object says what it is for; rungs order the awaited objects and name the waves.
+// before the next. Kubernetes converges by itself, and every wait can hang on something
+// that no manifest shows. So a new wave starts only if a later object, the dependent,
+// needs an object in an earlier wave to be healthy (see Need). Objects that nothing
+// waits for are in the last wave, for which Argo CD does not wait. Without a dependent
+// there is one wave, which is Argo CD's default. The rung of an object is its class,
+// such as workloads; rungs order the awaited objects and determine wave numbers.
 //
 // Objects without health of their own (ServiceAccounts, configuration, RBAC,
 // Services) cost nothing to apply early. They exist when the first awaited program
@@ -37,7 +37,7 @@ type Placement struct {
 	// Wave is the sync wave or, for hooks of other phases, the weight that Argo CD
 	// reads from their annotations.
 	Wave int
-	// Rung is what the object is for.
+	// Rung is the class of the object.
 	Rung knowledge.Rung
 	// Because says what decided the wave.
 	Because Reason

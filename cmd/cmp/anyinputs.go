@@ -21,14 +21,14 @@ type anyInputs struct {
 	*inputs.Component
 	flags *pflag.FlagSet
 	fleet *fleetInputs
-	// ofComponent and ofFleet name the flags that only one of the two has.
+	// ofComponent and ofFleet name the flags that only one of the two accepts.
 	ofComponent, ofFleet []string
 }
 
-// sharedParameters are the parameters that a fleet has, too.
+// sharedParameters are the parameters that fleets accept, too.
 var sharedParameters = []string{"environment", "kube-version", "api-versions"}
 
-// addAnyInputs puts the flags on a command. environment is the help of that flag.
+// addAnyInputs adds the flags to a command. environment is the help of --environment.
 func addAnyInputs(cmd *cobra.Command, environment string) *anyInputs {
 	in := &anyInputs{Component: inputs.Add(cmd), flags: cmd.Flags()}
 	flags := cmd.Flags()
@@ -45,19 +45,18 @@ func addAnyInputs(cmd *cobra.Command, environment string) *anyInputs {
 	return in
 }
 
-// forFleet says that flags are for a fleet only.
+// forFleet marks flags that are only for fleets.
 func (in *anyInputs) forFleet(flags *pflag.FlagSet, names ...string) {
 	help.Put(flags, help.Fleet, names...)
 	in.ofFleet = append(in.ofFleet, names...)
 }
 
-// forComponent says that flags are for a component only.
+// forComponent marks flags that are only for components.
 func (in *anyInputs) forComponent(names ...string) {
 	in.ofComponent = append(in.ofComponent, names...)
 }
 
-// ready completes the inputs for what was found to be a fleet or not, and refuses flags
-// that are for the other one.
+// ready completes the inputs for a fleet or a component, and rejects flags for the other one.
 func (in *anyInputs) ready(isFleet bool, args []string) error {
 	var faults []error
 	in.flags.Visit(func(f *pflag.Flag) {
@@ -88,11 +87,11 @@ func isFleet(cmd *cobra.Command, dirs []string) (bool, error) {
 	return isFleetAt(dirs[0], nil)
 }
 
-// belowFleet reports whether a command is one for fleets by its name.
+// belowFleet reports whether a command is a subcommand of cmp fleet.
 func belowFleet(cmd *cobra.Command) bool { return cmd.HasParent() && cmd.Parent().Name() == "fleet" }
 
-// anyFleet reports whether one of some directories is a fleet. Those that cannot be read
-// are not; who renders them says why.
+// anyFleet reports whether one of some directories is a fleet. Unreadable directories are not;
+// the error is reported when they are rendered.
 func anyFleet(dirs []string, at *checkout.Commit) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		is, err := isFleetAt(dir, at)

@@ -28,17 +28,17 @@ each wave. DIR is a component to render; FILE or - (standard input) holds manife
 With --waves, check the waves that Ladder computes instead of those in the manifests.
 
 If DIR is a directory of components, check each of them with the waves that Ladder
-computes, and print a line for each Application. So does --changed for the components
-that contain the FILEs, such as the ones that a commit changes. The first line of the
-output says which waves were checked.
+computes, and print a line for each Application. With --changed, do the same for the
+components that contain FILE..., for example the files that a commit changes. The
+first line of the output says which waves were checked.
 
-Exits with 1 if there is an error, or with --strict, a warning.`,
+Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp check ./component
   cmp check ./components --strict
   kustomize build ./overlay | cmp check - -o sarif > waves.sarif
   git diff --name-only main | xargs cmp check --changed`,
 	}
-	in := addAnyInputs(cmd, "Check only what is deployed there")
+	in := addAnyInputs(cmd, "Check only the components deployed in this environment")
 	in.ExpandSets()
 	in.forComponent("generator-values")
 	in.fleet.addProjects(cmd.Flags())
@@ -97,7 +97,7 @@ func unexpanded(objs []object.Object) []finding.Finding {
 // isFile reports whether an argument is a file of manifests or standard input.
 func isFile(arg string) bool { return !manifests.IsDir(arg) }
 
-// checkOne checks a component or manifests. The error is one of the command line.
+// checkOne checks a component or manifests. Its error is about the command line.
 func checkOne(in *inputs.Component, stdin io.Reader, arg string, defaults plugin.Settings) (verdict.Verdict, error) {
 	var res plugin.Result
 	var err error

@@ -14,8 +14,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/inputs"
 )
 
-// flagValues complete flags that mean the same with every command. Parameters of
-// a rendering and formats have their choices with them.
+// flagValues complete flags with the same meaning in every command. Parameters of a rendering
+// and formats define their own choices.
 var flagValues = map[string]cobra.CompletionFunc{
 	"ladder": complete.ManifestFiles, "file": complete.ManifestFiles, "values": complete.ManifestFiles, "durations": complete.ManifestFiles, "observed": complete.ManifestFiles, "applications": complete.ManifestFiles, "check": complete.ManifestFiles, "argocd-cm": complete.ManifestFiles, "generator-values": complete.ManifestFiles, "template": complete.ManifestFiles,
 	"out": complete.Folders, "dir": complete.Folders, "plugin-dir": complete.Folders, "compare": complete.Folders, "path": complete.Folders,
@@ -35,7 +35,8 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"health-check":      cobra.FixedCompletions([]string{"configmap", "values"}, cobra.ShellCompDirectiveNoFileComp),
 }
 
-// objects are those of the component that is named before, if it renders in time.
+// objects returns the objects of the component in the preceding argument, if it renders in
+// time.
 func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -61,7 +62,7 @@ func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.S
 	return complete.WithPrefix(found, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// described is a fleet as its files describe it, of which nothing is rendered.
+// described returns a fleet without rendering it.
 func described(cmd *cobra.Command, dirs []string) *fleet.Fleet {
 	if len(dirs) == 0 {
 		dirs = []string{"."}
@@ -73,7 +74,7 @@ func described(cmd *cobra.Command, dirs []string) *fleet.Fleet {
 	})
 }
 
-// applications are the names of what the fleet deploys.
+// applications returns the names of the deployed Applications.
 func applications(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	if f := described(cmd, dirs); f != nil {
@@ -94,7 +95,7 @@ func environments(cmd *cobra.Command, dirs []string, typed string) ([]string, co
 	return complete.WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// steps are those with a component.
+// steps returns the steps that have components.
 func steps(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	if f := described(cmd, dirs); f != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/complete"
 )
 
-// shells are those that completion scripts are for.
+// shells are the supported shells.
 var shells = []struct {
 	name  string
 	write func(root *cobra.Command, out io.Writer, described bool) error

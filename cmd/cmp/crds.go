@@ -80,7 +80,7 @@ still use them. Exits with 1 if there are any.`,
 	return cmd
 }
 
-// ship finds what the component in dir ships.
+// ship returns the CRDs that the component in dir ships.
 func ship(ctx context.Context, in *inputs.Component, dir string) (plugin.Shipment, error) {
 	req, base, done, err := in.Request(dir)
 	if err != nil {

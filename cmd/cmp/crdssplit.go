@@ -19,7 +19,7 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// The directories that a component is split into.
+// Names of the directories of a split component.
 const (
 	definitionsDir = "crds"
 	restDir        = "rest"
@@ -79,15 +79,15 @@ any tool can apply, and components for Ladder. OUT must be empty or missing.`,
 	return cmd
 }
 
-// nothingToSplit says of a half without manifests what that means here, where
-// nobody has set crds.
+// nothingToSplit returns the error for a half without manifests in terms of this command,
+// since nobody set crds.
 func nothingToSplit(err error, mode crds.Mode) error {
 	for _, f := range finding.Of(err) {
 		switch {
 		case f.Rule == plugin.NoCRDs:
-			f.Message, f.Remedy = "it has no CRDs; there is nothing to split", "apply it as it is, or give the values that bring CRDs"
+			f.Message, f.Remedy = "it has no CRDs, so there is nothing to split", "apply it as it is, or give the values that enable CRDs"
 		case f.Rule == render.Empty && mode == crds.Skip:
-			f.Message, f.Remedy = "it has nothing but CRDs; there is nothing to split", "apply it as it is"
+			f.Message, f.Remedy = "it contains only CRDs, so there is nothing to split", "apply it as it is"
 		default:
 			continue
 		}
@@ -97,7 +97,7 @@ func nothingToSplit(err error, mode crds.Mode) error {
 	return err
 }
 
-// half renders a part of a component, whatever its component.yaml says.
+// half renders a part of a component, whatever its component.yaml says about crds.
 func half(ctx context.Context, in *inputs.Component, dir string, mode crds.Mode) (plugin.Result, error) {
 	req, base, done, err := in.Request(dir)
 	if err != nil {

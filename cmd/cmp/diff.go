@@ -14,26 +14,26 @@ func newDiff(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff DIR DIR | REV[..[.]REV] DIR... | --applications FILE DIR...",
 		Short: "Compare components or fleets before and after a change",
-		Long: `Render components before and after a change, and compare objects, waves, and findings;
-of a directory of components, also those of the fleet. Values in Secrets are not printed.
+		Long: `Render components before and after a change, and compare objects, waves and findings.
+For a directory of components, compare the findings of the fleet, too. Values in Secrets
+are not printed.
 
 Compare two directories, or directories at two revisions of their git repository: REV, a
 branch, tag or commit, with the work tree, or REV..REV. With three dots the first side is
 the merge base of both, so that the changes of others are not shown.
 
 With --applications, --context or --kubeconfig, compare a fleet with the Applications that
-deploy its components now: with what they render to, and with the names of their objects.
+deploy its components now: their manifests, and the names of the objects in their status.
 
 Exits with 1 if the change brings a finding of severity error. With --exit-code: 0 if
 nothing differs, 1 if something does, 2 on errors, as kubectl diff does.`,
 		Example: `  cmp diff main ./component
   cmp diff origin/main... ./components -o markdown > comment.md
-  cmp diff v1.4..v1.5 ./component -o json
   cmp diff ./component.old ./component
   cmp diff ./components --applications argocd/root.yaml
   cmp diff ./components --context production`,
 	}
-	in := addAnyInputs(cmd, "Compare only what is deployed there")
+	in := addAnyInputs(cmd, "Compare only the components deployed in this environment")
 	in.ExpandSets()
 	in.forComponent("generator-values")
 	in.fleet.source.Partial = true

@@ -15,20 +15,20 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// The formats of a comparison.
+// Formats of a comparison.
 const (
 	diffText     = "text"
 	diffMarkdown = "markdown"
 	diffJSON     = "json"
 )
 
-// diffOutput are the flags that say how a comparison is told.
+// diffOutput contains the flags for the output of a comparison.
 type diffOutput struct {
 	format             *string
 	exitCode, nameOnly *bool
 	null               *bool
 	limit              *int
-	// given reports whether a flag was.
+	// given reports whether one of the flags is set.
 	given func(flag string) bool
 }
 
@@ -51,7 +51,7 @@ func (o diffOutput) check() error {
 	return nil
 }
 
-// trouble is an error that with --exit-code must not look like a difference.
+// trouble is an error that --exit-code must not report as a difference.
 func (o diffOutput) trouble(err error) error {
 	if *o.exitCode {
 		return usage.Error{Err: err}
@@ -59,8 +59,8 @@ func (o diffOutput) trouble(err error) error {
 	return err
 }
 
-// write prints a comparison. names are what differs, fails says that the change
-// brings an error, and unknown are the names of what nothing can be said of.
+// write prints a comparison. names are the items that differ, fails means that the change
+// introduces an error, and unknown lists the items that could not be compared.
 func (o diffOutput) write(s streams, what told, names []string, fails bool, unknown []string) error {
 	var text string
 	switch {
@@ -107,10 +107,10 @@ func addDiffOutput(cmd *cobra.Command) diffOutput {
 	}
 }
 
-// told is what can be written in each of the formats.
+// told is a comparison in all formats.
 type told interface {
 	Text(p paint.Paint) string
-	// Markdown is of at most so many bytes.
+	// Markdown returns at most limit bytes.
 	Markdown(limit int) string
 	JSON() any
 }

@@ -37,7 +37,7 @@ Applications. The input is any of:
 --sandbox checks whether the kernel of this machine or container supports the sandbox of
 cmp serve. What is not in the input is not checked.
 
-Exits with 1 if there is an error, or with --strict, a warning.`,
+Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp doctor argocd-values.yaml
   cmp doctor ./argo-cd -f your-values.yaml -f argocd-values.yaml
   kustomize build ./argocd | cmp doctor - ./applications
@@ -48,7 +48,7 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 	in := inputs.Add(cmd, "name", "namespace", "values", "set", "set-string", "set-file", "kube-version", "api-versions")
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "Namespace of Argo CD (default: argocd)"
-	flags.Lookup("values").Usage = "Values files of the chart argo-cd, later ones win"
+	flags.Lookup("values").Usage = "Values files of the argo-cd chart, later ones win"
 	d := doctorOptions{in: in, flags: flags, stdin: s.In, cluster: argocd.Cluster{Namespace: "argocd", UserAgent: "cmp doctor " + build.Version(release)}}
 	flags.StringVar(&d.cluster.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster to check")
 	flags.StringVar(&d.cluster.Context, "context", "", "Kubeconfig context of the cluster to check")

@@ -17,7 +17,7 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// run checks what the arguments name, the cluster and the sandbox.
+// run checks the files and directories in the arguments, the cluster and the sandbox.
 func (d doctorOptions) run(ctx context.Context, args []string) (r verdict.Verdict, err error) {
 	live := d.in.Given("kubeconfig") || d.in.Given("context")
 	values, err := d.flags.GetStringSlice("values")
@@ -26,7 +26,7 @@ func (d doctorOptions) run(ctx context.Context, args []string) (r verdict.Verdic
 	}
 	if len(args) == 0 && len(values) == 0 && !live {
 		if !d.sandbox {
-			return r, usage.New("no input; name manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
+			return r, usage.New("no input; pass manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
 		}
 		found, err := server.ExamineSandbox(workerCommand)
 		return verdict.Verdict{Findings: found, Scope: "the sandbox of a worker"}, err
@@ -50,8 +50,8 @@ func (d doctorOptions) run(ctx context.Context, args []string) (r verdict.Verdic
 	return d.diagnose(ctx, e, live)
 }
 
-// diagnose looks at what was read, and at the cluster and the sandbox if they are
-// asked for.
+// diagnose checks the installation that was read and, if requested, the cluster and the
+// sandbox.
 func (d doctorOptions) diagnose(ctx context.Context, e doctor.Input, live bool) (r verdict.Verdict, err error) {
 	if live {
 		found, err := d.cluster.Read(ctx)
@@ -73,7 +73,7 @@ func (d doctorOptions) diagnose(ctx context.Context, e doctor.Input, live bool) 
 	return r, nil
 }
 
-// fits refuses flags that nothing among the arguments takes.
+// fits rejects flags that apply to none of the arguments.
 func (d doctorOptions) fits(args []string) error {
 	isChart, isDir := slices.ContainsFunc(args, argocd.IsChart), slices.ContainsFunc(args, manifests.IsDir)
 	named := strings.Join(args, ", ")
@@ -93,7 +93,7 @@ func (d doctorOptions) fits(args []string) error {
 	return nil
 }
 
-// manifestsOf reads a file of manifests, or renders a directory as it is.
+// manifestsOf reads a file of manifests, or renders a directory without changes.
 func (d doctorOptions) manifestsOf(arg string) ([]object.Object, error) {
 	if !manifests.IsDir(arg) {
 		return manifests.Read(d.stdin, arg)

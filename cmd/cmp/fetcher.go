@@ -13,7 +13,7 @@ import (
 
 const fetcherName = "fetcher"
 
-// newFetcher is the process in which cmp serve fetches one thing.
+// newFetcher returns the command for the process in which cmp serve fetches one source.
 func newFetcher(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:    fetcherName,
@@ -28,8 +28,8 @@ func newFetcher(s streams) *cobra.Command {
 	}
 }
 
-// fetchCommand is this program as a fetcher. Of the server's environment it sees where
-// the system's authorities are, and nothing else; proxies it is told.
+// fetchCommand returns the command that runs this program as a fetcher. It passes only the
+// location of the system's CA certificates and the proxies from the server's environment.
 func fetchCommand() *exec.Cmd {
 	cmd := thisProgram(fetcherName)
 	for _, name := range []string{"SSL_CERT_FILE", "SSL_CERT_DIR"} {
@@ -40,7 +40,7 @@ func fetchCommand() *exec.Cmd {
 	return cmd
 }
 
-// thisProgram is this program as another process, which sees nothing of the environment.
+// thisProgram returns a command that runs this program with an empty environment.
 func thisProgram(args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {

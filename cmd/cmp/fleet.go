@@ -20,16 +20,16 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// fleetInputs are the flags that say which fleet, and how to render it.
+// fleetInputs contains the flags that select a fleet and configure its rendering.
 type fleetInputs struct {
 	source fleet.Source
 	ladder *string
 	remote *fetchers.Options
-	// base is the repository of the fleet that was loaded last.
+	// base is the repository of the last fleet that was loaded.
 	base string
 	// lints is true for a command whose output contains the findings of lint.
 	lints bool
-	// at is the revision to load; nil is what is on disk.
+	// at is the revision to load; nil means the work tree.
 	at *checkout.Commit
 	// projectsFromComponents lets components choose among the projects of the source.
 	projectsFromComponents bool
@@ -50,10 +50,11 @@ func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	return in
 }
 
-// addLoading puts those on that only a fleet has. A component may have the environment.
+// addLoading adds the flags that only fleets have. The command may have --environment
+// already, for components.
 func (in *fleetInputs) addLoading(flags *pflag.FlagSet) {
 	if flags.Lookup("environment") == nil {
-		flags.StringVar(&in.source.Environment, "environment", "", "Leave out components that are not deployed there")
+		flags.StringVar(&in.source.Environment, "environment", "", "Omit components that are not deployed in this environment")
 	}
 	flags.IntVar(&in.source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
 }
@@ -115,8 +116,8 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }
 
-// directories leaves out the plain files that a pattern of the shell, such as
-// components/*, brings among directories, and says so.
+// directories removes regular files from arguments that a shell pattern such as components/*
+// expanded, with a note.
 func (s streams) directories(args []string) []string {
 	dirs, files := checkout.WithoutFiles(args)
 	if len(files) > 0 {

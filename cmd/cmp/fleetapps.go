@@ -100,15 +100,15 @@ func writeApps(s streams, f *fleet.Fleet, opt fleet.AppsOptions, out string, for
 	return wholefile.ReplaceDir(out, force, fleet.Files(made))
 }
 
-// checkApps refuses what can make no Applications before anything is rendered.
+// checkApps rejects invalid combinations before anything is rendered.
 func checkApps(ctx context.Context, opt fleet.AppsOptions, dirs []string, out, argocdCM string) error {
-	if err := opt.Check(out); err != nil {
-		return err
-	}
 	for _, dir := range dirs {
 		if err := checkout.CheckDir(dir); err != nil {
 			return err
 		}
+	}
+	if err := opt.Check(out); err != nil {
+		return err
 	}
 	if argocdCM == "" {
 		return nil

@@ -21,13 +21,13 @@ func newFleetAppset(s streams) *cobra.Command {
 		Short: "Generate the ApplicationSet that rolls out the fleet step by step",
 		Long: `Print an ApplicationSet that creates an Application for each component.yaml and syncs them
 step by step (RollingSync). If several environments share a cluster, print two: the first
-contains what the cluster has only once.
+contains the components that exist once per cluster.
 
 The steps need progressive syncs, which are disabled by default: set
-applicationsetcontroller.enable.progressive.syncs to "true" in the ConfigMap
-argocd-cmd-params-cm.
+applicationsetcontroller.enable.progressive.syncs to "true" in the argocd-cmd-params-cm
+ConfigMap.
 
-Exits with 1 if there is an error, or with --check, if the file is outdated.`,
+Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		Example: `  cmp fleet appset ./components > argocd/platform.yaml
   cmp fleet appset ./components --check argocd/platform.yaml`,
 	}
@@ -61,7 +61,7 @@ Exits with 1 if there is an error, or with --check, if the file is outdated.`,
 		if _, err := io.WriteString(s.Out, fleet.YAML(made...)); err != nil {
 			return err
 		}
-		note(s, `the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the ConfigMap argocd-cmd-params-cm`)
+		note(s, `the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the argocd-cmd-params-cm ConfigMap`)
 		return nil
 	}
 	return cmd
@@ -71,10 +71,10 @@ Exits with 1 if there is an error, or with --check, if the file is outdated.`,
 func addTarget(flags *pflag.FlagSet, t *fleet.Target) {
 	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
 	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
-	flags.BoolVar(&t.Unproven, "unproven", false, "Generate it even if lint proves that the rollout never ends")
+	flags.BoolVar(&t.Unproven, "unproven", false, "Generate it although cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
 }
 
-// unproven adds how to write a rollout that never ends, if there are no other errors.
+// unproven adds a hint about --unproven if the only errors are that the rollout cannot finish.
 func unproven(s streams, err error) error {
 	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !fleet.Disproves(f.Rule) }) {
 		note(s, "this rollout would never end, so nothing was written; fix the errors, or use --unproven")

@@ -25,7 +25,7 @@ func newFleetBootstrap(s streams) *cobra.Command {
 	var talos, force bool
 	cmd := &cobra.Command{
 		Use:   "bootstrap DIR... --until STEP --out DIR",
-		Short: "Generate what to apply before Argo CD is installed",
+		Short: "Generate the manifests to apply before Argo CD is installed",
 		Long: `Write the components up to a step as manifests in ordered files, and a script, apply.sh,
 that applies them with kubectl and waits until each is ready: Gateway API CRDs, the
 network, and whatever else Argo CD needs. The Pod network comes before the components that
@@ -36,7 +36,7 @@ manifests from the same components.
 With --check, compare a generated directory with what Argo CD syncs now. If a component is
 only for some environments, --environment selects the environment of the cluster.
 
-Exits with 1 if there is an error, or with --check, a difference.`,
+Exits with 1 if there is an error or, with --check, a difference.`,
 		Example: `  cmp fleet bootstrap ./components --until 020 --out bootstrap && sh bootstrap/apply.sh
   cmp fleet bootstrap ./components --until 020 --out bootstrap --talos
   cmp fleet bootstrap ./components --until 020 --check bootstrap`,
@@ -85,8 +85,8 @@ Exits with 1 if there is an error, or with --check, a difference.`,
 	return cmd
 }
 
-// loadCluster loads the fleet of one cluster, which has the named components, and of
-// those that are wanted none that is for some environments only.
+// loadCluster loads the fleet of one cluster. The fleet must have the named components, and no
+// wanted component may be limited to some environments.
 func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string, opt fleet.BootstrapOptions) (*fleet.Fleet, error) {
 	f, err := in.load(cmd, s, args)
 	if err != nil {
@@ -104,7 +104,7 @@ func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string,
 	return f, nil
 }
 
-// checkBootstrap refuses flags that do not say what to write, or whereto.
+// checkBootstrap rejects flags that do not say what to write, or where.
 func checkBootstrap(flags *pflag.FlagSet, until, out, check string) error {
 	if until == "" && !flags.Changed("only") {
 		return usage.New("--until is missing; use --until STEP, the last step before Argo CD takes over")

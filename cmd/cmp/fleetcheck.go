@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
-// check checks every component of a fleet by itself, and its settings.
+// check checks every component of a fleet separately, and the settings of the fleet.
 func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verdict.Verdict, error) {
 	f, err := in.loadAll(cmd, s, dirs)
 	if err != nil && !verdict.Reportable(err) {

@@ -30,7 +30,7 @@ func printChildHealth(s streams, ladder, form string) error {
 func checkChildHealth(ctx context.Context, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "name the ConfigMap argocd-cm, or values of the Argo CD Helm chart"}
+		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "pass the argocd-cm ConfigMap, or values of the Argo CD Helm chart"}
 	}
 	found, err := fleet.ChecksChildren(ctx, file, string(text))
 	return errors.Join(err, finding.Err(found))

@@ -9,8 +9,9 @@ func newFleet(s streams) *cobra.Command {
 		Use:   "fleet",
 		Short: "Validate, simulate and generate the rollout of many components",
 		Long: `Work on a fleet: a directory of components, each with a component.yaml. Each component
-becomes an Argo CD Application, and Applications are rolled out in steps. The key fleet
-of ladder.yaml selects how. cmp check, diff, graph and report take a fleet, too.`,
+becomes an Argo CD Application, and Applications are rolled out in steps. The fleet key
+in ladder.yaml configures the rollout. cmp check, diff, graph and report also accept a
+fleet.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet appset ./components > argocd/platform.yaml`,
 		Args: oneOfItsCommands,

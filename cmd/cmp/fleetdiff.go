@@ -46,8 +46,8 @@ func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, o
 	return out.write(s, r, r.Components(), compare.AnyError(r.New), r.Unknown)
 }
 
-// loadSide loads a fleet whole; of an environment that it does not know, there is
-// nothing in it. base is its repository.
+// loadSide loads all of a fleet; it is empty if the fleet does not have the environment. base
+// is its repository.
 func (in *fleetInputs) loadSide(cmd *cobra.Command, s streams, dirs []string) (f *fleet.Fleet, base string, err error) {
 	all := *in
 	all.source.Environment, all.lints = "", true

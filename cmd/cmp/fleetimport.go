@@ -68,7 +68,7 @@ type importOptions struct {
 	ladder        *string
 }
 
-// run imports what the arguments name, and the cluster if it is live.
+// run imports the Applications in the arguments and, if requested, in the cluster.
 func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live bool) error {
 	base, err := ladderfile.Base(*opt.ladder)
 	if err != nil {

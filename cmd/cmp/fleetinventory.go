@@ -9,7 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/option"
 )
 
-// inventories are the formats of an inventory, the usual one first.
+// inventories are the formats of an inventory, the default first.
 var inventories = []struct {
 	name  string
 	write func(inventory.Inventory) (string, error)
@@ -37,7 +37,7 @@ disabled or deployed only to some environments are included.`,
 	}
 	in := addFleetInputs(cmd)
 	in.source.Partial = true
-	in.asksFor(cmd, "Mark what is not deployed there")
+	in.asksFor(cmd, "Mark the components that are not deployed in this environment")
 	format := option.Format(cmd, "Format", names...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, i := range inventories {

@@ -20,18 +20,19 @@ func newFleetLint(s streams) *cobra.Command {
 		Use:   "lint DIR...",
 		Short: "Find errors in the rollout order of a fleet",
 		Long: `Render all components of a fleet and check its rollout: steps that are missing or have no
-effect, components in a step that is for others, objects that several components contain,
-and dependencies on components of a later step. Each finding states the evidence, what
-Argo CD would do, and what to change. Without --environment, check all environments.
+effect, components in a step that is reserved for others, objects that several
+components contain, and dependencies on components of a later step. Each finding states
+the evidence, what Argo CD would do, and what to change. Without --environment, check
+all environments.
 
-Exits with 1 if there is an error, or with --strict, a warning.`,
+Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet lint ./components --strict -o sarif > fleet.sarif`,
 	}
 	in := addFleetInputs(cmd)
 	in.source.Partial, in.lints = true, true
 	in.addProjects(cmd.Flags())
-	in.asksFor(cmd, "Check only what is deployed there")
+	in.asksFor(cmd, "Check only the components deployed in this environment")
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -52,13 +53,13 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 	return cmd
 }
 
-// asksFor says what a command does with an environment that leaves nothing out.
+// asksFor sets the help of --environment for a command that does not omit components.
 func (in *fleetInputs) asksFor(cmd *cobra.Command, usage string) {
 	cmd.Flags().Lookup("environment").Usage = usage
 }
 
-// loadAll loads a fleet, including what is not deployed in the environment, which the fleet must
-// have.
+// loadAll loads a whole fleet, including components that are not deployed in the environment.
+// The environment must exist.
 func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
 	all := *in
 	all.source.Environment = ""

@@ -13,8 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// observedInput are the flags that say where the Applications of a rollout are, as Argo CD
-// left them.
+// observedInput contains the flags that select Applications with a recorded rollout.
 type observedInput struct {
 	flags       *pflag.FlagSet
 	file        string
@@ -41,7 +40,7 @@ func isLive(flags *pflag.FlagSet) bool {
 	return flags.Changed("kubeconfig") || flags.Changed("context")
 }
 
-// read reads the rollout that was recorded; it is empty if no flag asks for one.
+// read reads the recorded rollout; it is empty if no flag requests one.
 func (in *observedInput) read(cmd *cobra.Command, s streams, f *fleet.Fleet, environment string) (rollout.Observed, error) {
 	live := in.fromCluster || isLive(in.flags)
 	switch {

@@ -27,7 +27,7 @@ such as "vault: 2m30s" for each, and defaults by rung below the key defaults. Wi
 an Application never becomes healthy, and the report shows what waits for it.
 
 --observed and --from-cluster read the durations of real syncs from the status of the
-Applications, and compare each step with the last rollout of most of them.
+Applications, and compare each step with the latest rollout of most of them.
 
 Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
@@ -46,7 +46,7 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	flags.StringVar(&sim.compare, "compare", "", "Another directory of components to compare with")
 	flags.StringVar(&sim.against, "against", "", "Another profile for the same components to compare with: a built-in profile or a ladder.yaml")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.ProfilesOrFiles)
-	flags.BoolVar(&sim.noRest, "no-catch-all", false, "Leave out the last step, which contains what no other step selects")
+	flags.BoolVar(&sim.noRest, "no-catch-all", false, "Leave out the last step, which contains the Applications that no other step selects")
 	sim.durations = durationsFlag(flags)
 	sim.observed.add(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -66,7 +66,7 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	return cmd
 }
 
-// simulation is what the flags of cmp fleet simulate say.
+// simulation contains the flags of cmp fleet simulate.
 type simulation struct {
 	in               *fleetInputs
 	layout           string
@@ -79,13 +79,13 @@ type simulation struct {
 
 func (sim *simulation) both() bool { return sim.compare != "" || sim.against != "" }
 
-// rendered is a rollout, or two of them, in any of the formats.
+// rendered is the output for one or two rollouts, in any format.
 type rendered interface {
 	Render(format string) (string, error)
 }
 
-// run simulates a rollout, or two. done is false if a single one never ends and nothing
-// was to fail.
+// run simulates one or two rollouts. done is false if a single one never completes although
+// --fail is not set.
 func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown rendered, done bool, err error) {
 	times, err := rollout.DurationsIn(*sim.durations)
 	if err != nil {
@@ -105,9 +105,9 @@ func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown 
 	if times.Observed, err = sim.observed.read(cmd, s, f, sim.in.source.Environment); err != nil {
 		return nil, false, err
 	}
-	warn(s, append(fleet.Failures(f.Findings), rollout.Doubts(f, sim.layout, sim.in.source.Environment)...))
+	warn(s, append(fleet.Failures(f.Findings), rollout.Findings(f, sim.layout, sim.in.source.Environment)...))
 	play := rollout.Options{Layout: sim.layout, WithoutRest: sim.noRest, Times: times, Failing: failing}
-	run, err := play.Play(f)
+	run, err := play.Simulate(f)
 	if err != nil {
 		return nil, false, err
 	}

@@ -16,8 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// loadOne loads what is deployed in one environment: each has a rollout of its
-// own, and those of all in one would be that of none.
+// loadOne loads the components of one environment: each environment has its own rollout.
 func (in *fleetInputs) loadOne(cmd *cobra.Command, s streams, dirs []string) (*fleet.Fleet, error) {
 	f, err := in.load(cmd, s, dirs)
 	if err != nil {
@@ -29,12 +28,12 @@ func (in *fleetInputs) loadOne(cmd *cobra.Command, s streams, dirs []string) (*f
 	return f, nil
 }
 
-// durationsFlag names a file with the times that Applications take.
+// durationsFlag is the name of the flag for a durations file.
 func durationsFlag(flags *pflag.FlagSet) *string {
 	return flags.String("durations", "", "File with the duration of each Application, such as \"vault: 2m30s\" (default: assumed)")
 }
 
-// other is the fleet to compare with, and what to call it.
+// other returns the fleet to compare with, and its name in the output.
 func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir, against string) (*fleet.Fleet, string, error) {
 	if dir != "" {
 		other, err := in.loadOne(cmd, s, []string{dir})
@@ -49,13 +48,13 @@ func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir,
 	return &other, against, err
 }
 
-// otherRollout is what a rollout is compared with.
+// otherRollout contains the flags that select the rollout to compare with.
 type otherRollout struct {
 	dir, against string
 	rollout.Options
 }
 
-// beside plays another rollout beside that of a fleet.
+// beside simulates the other rollout, too.
 func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *fleet.Fleet, run *rollout.Run, title string) (show.Rollouts, error) {
 	other, otherTitle, err := in.other(cmd, s, f, o.dir, o.against)
 	if err != nil {
@@ -66,7 +65,7 @@ func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *
 			return show.Rollouts{}, err
 		}
 	}
-	beside, err := o.Play(other)
+	beside, err := o.Simulate(other)
 	if err != nil {
 		return show.Rollouts{}, err
 	}
@@ -77,8 +76,7 @@ func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *
 	return show.Rollouts{Titles: [2]string{title, otherTitle}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, beside}}, nil
 }
 
-// checkSimulate refuses unknown values, and flags that are not for two rollouts, or not
-// for one.
+// checkSimulate rejects unknown values, and flags that do not apply to one or two rollouts.
 func checkSimulate(flags *pflag.FlagSet, both bool, format, layout string, fail []string) error {
 	if err := errors.Join(option.KnownFormat(format, reportText, reportJSON, "mermaid", "svg"), option.OneOf("layout", layout, rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)); err != nil {
 		return usage.Error{Err: err}

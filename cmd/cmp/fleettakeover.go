@@ -20,8 +20,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 )
 
-// formerInput are the flags that say where the Applications are that deploy the components
-// of a fleet now.
+// formerInput contains the flags that select the Applications that deploy the components of a
+// fleet now.
 type formerInput struct {
 	flags   *pflag.FlagSet
 	paths   []string
@@ -39,8 +39,8 @@ func addFormerInput(cmd *cobra.Command, in *anyInputs) *formerInput {
 
 func (f *formerInput) given() bool { return f.flags.Changed("applications") || isLive(f.flags) }
 
-// read reads the Applications, and renders what of them is in the repository of the fleet.
-// What cannot be imported of them is of no interest here.
+// read reads the Applications, and renders their sources in the repository of the fleet. It
+// ignores what cannot be imported.
 func (f *formerInput) read(cmd *cobra.Command, s streams, in *fleetInputs, dirs []string) ([]importer.Former, error) {
 	base, err := ladderfile.Base(*in.ladder)
 	if err != nil {
@@ -70,7 +70,7 @@ func (f *formerInput) read(cmd *cobra.Command, s streams, in *fleetInputs, dirs 
 	return formers, err
 }
 
-// takeover compares a fleet with the Applications that exist.
+// takeover compares a fleet with the existing Applications.
 func (in *fleetInputs) takeover(cmd *cobra.Command, s streams, dirs []string, former *formerInput, out diffOutput) error {
 	var err error
 	if in.source.Random, err = inputs.Throwaway(); err != nil {

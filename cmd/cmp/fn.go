@@ -30,7 +30,7 @@ func newFn(s streams) *cobra.Command {
 	return cmd
 }
 
-// function is the program as a KRM function.
+// function returns the command that runs as a KRM function.
 func function(s streams, in io.Reader) error {
 	base, err := ladderfile.Base("")
 	if err != nil {
@@ -52,9 +52,8 @@ func function(s streams, in io.Reader) error {
 	return nil
 }
 
-// peek reads what is to be annotated, which is standard input or a file, and reports
-// whether it is a ResourceList. rest is the same input for those who read it again. What
-// cannot be read is none.
+// peek reads the input to annotate, standard input or a file, and reports whether it is a
+// ResourceList. rest is the same input to read again. Unreadable input is not a ResourceList.
 func peek(stdin io.Reader, file string) (list bool, rest io.Reader) {
 	if file != "-" {
 		text, err := os.ReadFile(file)

@@ -13,13 +13,13 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// checkChanged judges the components that files are in, in the order that the
-// plugin makes.
+// checkChanged checks the components that contain some files, with the waves that the plugin
+// would compute.
 func checkChanged(in *inputs.Component, files []string) (verdict.Verdict, error) {
 	return checkAll(in, locate.Touched(files))
 }
 
-// checkAll judges several components, one after the other.
+// checkAll checks several components one after the other.
 func checkAll(in *inputs.Component, dirs []string, defaults ...plugin.Settings) (verdict.Verdict, error) {
 	r := verdict.Verdict{Scope: finding.Counted(len(dirs), "component"), Waves: checkedWaves(in, defaults...)}
 	for _, dir := range dirs {

@@ -21,7 +21,7 @@ func newGenerate(s streams) *cobra.Command {
 	var from *fetchers.Options
 	cmd := &cobra.Command{
 		Use:   "generate",
-		Short: "Run as the command of Argo CD's plugin, in the directory of the component",
+		Short: "Generate manifests for Argo CD's own plugin server",
 		Long: `Print the manifests of the component in the working directory, as plugin.yaml runs it. The
 input is the environment that Argo CD passes to the command of a plugin: ARGOCD_APP_NAME,
 ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_ENV_LADDER_*,

@@ -29,7 +29,7 @@ with its components and their dependencies. Red arrows are against the order.`,
   cmp graph ./components -o dot | dot -Tpdf > fleet.pdf`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	in := addAnyInputs(cmd, "Leave out components that are not deployed there")
+	in := addAnyInputs(cmd, "Omit components that are not deployed in this environment")
 	in.ExpandSets()
 	in.forComponent("generator-values")
 	in.fleet.source.Partial, in.fleet.source.Assume = true, true
@@ -83,11 +83,10 @@ with its components and their dependencies. Red arrows are against the order.`,
 	return cmd
 }
 
-// drawnPage is the format of a page with all of a drawing, which is that of cmp
-// report.
+// drawnPage is the format for a page with the whole drawing, which cmp report writes.
 const drawnPage = "html"
 
-// errWholePage says that a part of a drawing is no page.
+// errWholePage means that a page cannot show only a part of a drawing.
 var errWholePage = errors.New("-o html draws everything and filters in the browser; drop the filter flags, or use another format")
 
 func drawings() []string {

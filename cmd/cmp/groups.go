@@ -2,8 +2,8 @@ package main
 
 import "github.com/spf13/cobra"
 
-// addCommands puts all commands below the root, in the groups of its help. asItIs are the
-// streams of those whose output programs read.
+// addCommands adds all commands to the root, in the groups of its help. asItIs are the streams
+// of commands whose output is for programs.
 func addCommands(root *cobra.Command, s, asItIs streams) {
 	for _, group := range []struct {
 		id, title string

@@ -22,7 +22,7 @@ func newHealth(s streams) *cobra.Command {
 		Use:   "health DIR | --all",
 		Short: "Print the health checks that Argo CD lacks for a component",
 		Long: `Print health checks for kinds that other objects of the component wait for and that Argo
-CD has no health check for, as a patch of the ConfigMap argocd-cm or as values of the Argo
+CD has no health check for, as a patch of the argocd-cm ConfigMap or as values of the Argo
 CD Helm chart. Without them, Argo CD continues as soon as such objects exist. Also print
 those for awaited kinds whose check in Argo CD says Degraded in a normal start.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml

@@ -12,7 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-// oneOfItsCommands refuses a word where one of the commands below should be.
+// oneOfItsCommands rejects an argument that is not a subcommand.
 func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// asUsage turns the complaints about arguments into usage errors.
+// asUsage turns errors about arguments into usage errors.
 func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, args)

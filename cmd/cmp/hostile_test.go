@@ -48,9 +48,9 @@ func hostileRepositories(listener string) map[string]struct {
 		"a symlink through .git": {append(files("app/a.yaml", configMap, ".git/config", "secret"), linkTo("app/b.yaml", "../.git/config")), ""},
 		// Templates.
 		"until":               {templated(`{{ range until 2000000000 }}x{{ end }}`), "of memory"},
-		"endless":             {templated(`{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`), "the time was over while the plugin was rendering: the request had taken "},
-		"keys without end":    {templated(`{{ range until 100000 }}{{ genPrivateKey "rsa" }}{{ end }}`), "the time was over"},
-		"hashes without end":  {templated(`{{ range until 100000 }}{{ bcrypt "a" }}{{ derivePassword 1 "long" "a" "b" "c" }}{{ end }}`), "the time was over"},
+		"endless":             {templated(`{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`), "timed out while the plugin was rendering: the request had taken "},
+		"keys without end":    {templated(`{{ range until 100000 }}{{ genPrivateKey "rsa" }}{{ end }}`), "timed out while"},
+		"hashes without end":  {templated(`{{ range until 100000 }}{{ bcrypt "a" }}{{ derivePassword 1 "long" "a" "b" "c" }}{{ end }}`), "timed out while"},
 		"output without end":  {templated(`{{ range until 100000 }}{{ range until 100000 }}xxxxxxxxxxxxxxxxxxx{{ end }}{{ end }}`), "of memory"},
 		"include itself":      {templated(`{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`), "rendering template has a nested reference name: a"},
 		"template itself":     {templated(`{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`), "their stack exceeded"},
@@ -88,7 +88,7 @@ func hostileRepositories(listener string) map[string]struct {
 		"a remote base in braces":   {files("app/kustomization.yaml", "resources: ['http://"+listener+"/{a}']\n"), "is not fetched"},
 		"remote crds in braces":     {files("app/kustomization.yaml", "crds: ['http://"+listener+"/{a}']\nresources: [a.yaml]\n", "app/a.yaml", configMap), "is not fetched"},
 		"a remote patch in braces":  {files("app/kustomization.yaml", "patches: [{path: 'http://"+listener+"/{a}'}]\nresources: [a.yaml]\n", "app/a.yaml", configMap), "is not fetched"},
-		"a git repository":          {files("app/kustomization.yaml", "resources: ['git@"+listener+":a/{b}.git']\n"), "is fetched by ssh, and here nothing is"},
+		"a git repository":          {files("app/kustomization.yaml", "resources: ['git@"+listener+":a/{b}.git']\n"), "uses SSH, which Ladder does not support"},
 		"a remote file by a plugin": {files("app/kustomization.yaml", "transformers: [t]\nresources: [a.yaml]\n", "app/a.yaml", configMap, "app/t/kustomization.yaml", "resources: [t.yaml]\n", "app/t/t.yaml", "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\npath: http://"+listener+"/p.yaml\n"), "nothing is fetched"},
 		"a program":                 {files("app/kustomization.yaml", "generators: [g.yaml]\n", "app/g.yaml", "apiVersion: v1\nkind: G\nmetadata:\n  name: g\n  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: /bin/true}\n"), "plugin"},
 		"a container":               {files("app/kustomization.yaml", "transformers: [g.yaml]\nresources: [a.yaml]\n", "app/a.yaml", configMap, "app/g.yaml", "apiVersion: v1\nkind: G\nmetadata:\n  name: g\n  annotations:\n    config.kubernetes.io/function: |\n      container: {image: example.com/a}\n"), "plugin"},
@@ -176,7 +176,7 @@ func TestHostileRepositories(t *testing.T) {
 			for name := range names {
 				hostile := all[name]
 				server := s
-				if strings.HasPrefix(hostile.want, "the time was over") {
+				if strings.HasPrefix(hostile.want, "timed out while") {
 					server = brief
 				}
 				out, err := server.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(hostile.repo...), Dir: "app", Chunk: 1 << 20, Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint("app-", number.Add(1))}})

@@ -72,7 +72,7 @@ func TestHostileSources(t *testing.T) {
 			all.Go(func() {
 				_, err := ask(fmt.Sprintf("%s-%d", kind, i), "evil")
 				// Those whose turn comes late, or not at all, are told that.
-				if err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), fmt.Sprintf("its turn did not come within %ds", seconds)) && !strings.Contains(err.Error(), late) {
+				if err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), fmt.Sprintf("timed out after %ds", seconds)) && !strings.Contains(err.Error(), late) {
 					t.Errorf("%s-%d: %v", kind, i, err)
 				}
 			})

@@ -16,7 +16,7 @@ func newInstall(s streams) *cobra.Command {
 	const values, kustomize = "values", "kustomize"
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Print what adds the plugin to Argo CD",
+		Short: "Print Helm values or a kustomization that add the plugin to Argo CD",
 		Long: `Print values of the argo-cd Helm chart, or a kustomization, that add the plugin to
 Argo CD: the sidecar of the repo-server in this version, the health check of
 Applications, and the settings that fit them. Nothing is written or applied.

@@ -27,7 +27,7 @@ current time. Each finding names the objects that differ, and the template and l
 probably cause it. Errors and warnings of the rendering are reported, too. If DIR is a
 directory of components, lint all of them.
 
-Exits with 1 if there is an error, or with --strict, a warning.`,
+Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp lint ./component
   cmp lint ./components --strict -o sarif > lint.sarif`,
 		Args: cobra.MinimumNArgs(1),
@@ -57,8 +57,8 @@ Exits with 1 if there is an error, or with --strict, a warning.`,
 	return cmd
 }
 
-// lint renders the component in a directory, or each of a folder of them, and finds
-// what varies. The error is one of the command line.
+// lint renders the component in a directory, or each component below it, and reports
+// non-deterministic output. Its error is about the command line.
 func lint(ctx context.Context, in *inputs.Component, dir string) (found []finding.Finding, components int, err error) {
 	req, base, done, err := in.Request(dir)
 	if usage.Is(err) {
@@ -84,8 +84,8 @@ func lint(ctx context.Context, in *inputs.Component, dir string) (found []findin
 	return found, len(all), nil
 }
 
-// lintOne finds what varies in the component of a request. The error is why it does
-// not render.
+// lintOne reports non-deterministic output of a component. Its error is the reason why the
+// component cannot be rendered.
 func lintOne(ctx context.Context, req plugin.Request, base *knowledge.Base) ([]finding.Finding, error) {
 	res, err := plugin.Generate(ctx, req, base)
 	if err != nil {

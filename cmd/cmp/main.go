@@ -1,5 +1,5 @@
-// Command cmp computes the order in which Argo CD applies a component: on a
-// laptop, as the command of a Config Management Plugin, and as its server.
+// Command cmp computes the order in which Argo CD applies a component: on the command line, as
+// the command of a config management plugin, and as its server.
 package main
 
 import (
@@ -24,9 +24,8 @@ func main() {
 	os.Exit(code)
 }
 
-// noNetwork answers whatever a library would fetch. The renderers refuse remote
-// files by name before a library sees them; this is for the day when they
-// overlook one.
+// noNetwork fails every HTTP request of a library. The renderers reject remote files by name
+// before a library sees them; this is a safeguard in case they miss one.
 type noNetwork struct{}
 
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) {

@@ -57,7 +57,7 @@ with any of ` + strings.Join(inputs.Ordering, ", ") + `,
 	return cmd
 }
 
-// noOrdering refuses flags for a ResourceList, which has its own.
+// noOrdering rejects flags for a ResourceList, which has its own settings.
 func noOrdering(flags *pflag.FlagSet) error {
 	for _, name := range append(slices.Clone(inputs.Ordering), "ladder") {
 		if flags.Changed(name) {

@@ -10,8 +10,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// acceptOldFlags lets the flags of all commands be given by their old names, with a
-// warning. It is printed after all flags are parsed, since --quiet may follow.
+// acceptOldFlags accepts old names of flags in all commands, with a warning. It prints the
+// warning after all flags are parsed, because --quiet may come later.
 func acceptOldFlags(root *cobra.Command, s streams) {
 	var early [][2]string
 	parsed := false
@@ -20,7 +20,7 @@ func acceptOldFlags(root *cobra.Command, s streams) {
 			warnOfOldName(s, "--"+old, "flag", "--"+replacement)
 			return
 		}
-		// A command tells those above it, too.
+		// A command also reports to its parents.
 		if names := [2]string{old, replacement}; !slices.Contains(early, names) {
 			early = append(early, names)
 		}
@@ -41,7 +41,7 @@ func acceptOldFlags(root *cobra.Command, s streams) {
 	}
 }
 
-// oldName is a command under a name that it had before: hidden, and with a warning.
+// oldName returns a hidden command under its former name, which prints a warning.
 func oldName(s streams, cmd *cobra.Command, name string) *cobra.Command {
 	_, args, _ := strings.Cut(cmd.Use, " ")
 	cmd.Use, cmd.Hidden = name+" "+args, true

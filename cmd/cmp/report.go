@@ -29,7 +29,7 @@ The page is deterministic. Findings do not change the exit code.`,
   cmp report ./components --environment production -o fleet.html`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	in := addAnyInputs(cmd, "Leave out components that are not deployed there")
+	in := addAnyInputs(cmd, "Omit components that are not deployed in this environment")
 	in.fleet.source.Partial, in.fleet.source.Assume = true, true
 	output := cmd.Flags().StringP("output", "o", "-", "File to write the page to, - for standard output")
 	_ = cmd.RegisterFlagCompletionFunc("output", complete.AnyFile) // the flag is there
@@ -62,5 +62,6 @@ The page is deterministic. Findings do not change the exit code.`,
 	return cmd
 }
 
-// formatWords are what -o takes elsewhere: nobody means a file of that name.
+// formatWords are formats that -o accepts in other commands, and that are unlikely as names of
+// files.
 var formatWords = append(drawings(), reportText, reportJSON, reportSARIF, diffMarkdown, "yaml")

@@ -13,7 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// page is the page of a component or a fleet.
+// page returns the page of a component or a fleet.
 func (in *anyInputs) page(cmd *cobra.Command, s streams, isFleet bool, dirs []string, durations string) (string, error) {
 	if isFleet {
 		return in.fleet.report(cmd, s, dirs, durations)
@@ -21,7 +21,7 @@ func (in *anyInputs) page(cmd *cobra.Command, s streams, isFleet bool, dirs []st
 	return reportComponent(cmd.Context(), s, in.Component, dirs[0])
 }
 
-// reportComponent is the page of one component.
+// reportComponent returns the page of a component.
 func reportComponent(ctx context.Context, s streams, in *inputs.Component, dir string) (string, error) {
 	req, base, done, err := in.Request(dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func reportComponent(ctx context.Context, s streams, in *inputs.Component, dir s
 	return report.Component{Ladder: report.LadderOf(req.DirName, res.Plan, res.Base, res.Findings)}.HTML()
 }
 
-// report is the page of a fleet.
+// report returns the page of a fleet.
 func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, durations string) (string, error) {
 	times, err := rollout.DurationsIn(durations)
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 	exitUsage  = 2 // the command line is wrong
 )
 
-// run executes a command line and returns the exit code. Every fault becomes
-// one line on Err; nothing is written to Out unless all went well.
+// run executes a command line and returns the exit code. It prints each error as one line on
+// Err, and writes to Out only if the command succeeds.
 func run(args []string, s streams) int {
 	root := newRoot(s)
 	s.Out, s.Err = root.OutOrStdout(), root.ErrOrStderr()
@@ -52,8 +52,9 @@ func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cmp",
 		Short: "Compute the sync waves of a component for Argo CD",
-		Long: `cmp renders a component (a Helm chart, a kustomization, templated or plain YAML) and
-computes the Argo CD sync wave of every object from its kind and its references.
+		Long: `cmp renders a component (a Helm chart, a kustomization, jsonnet, templated or plain
+YAML), finds the dependencies between its objects, and adds Argo CD sync waves where a
+sync would otherwise fail.
 
 Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command line.`,
 		Example: `  cmp explain ./component

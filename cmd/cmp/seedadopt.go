@@ -65,8 +65,8 @@ can read it. Only Secrets with generated fields are read, and nothing is written
 	return cmd
 }
 
-// adoptSeed finds what the component in a directory generates, and what keeps what the cluster
-// has of it.
+// adoptSeed finds the generated values of the component in a directory, and the chart values
+// that keep those of the cluster.
 func adoptSeed(ctx context.Context, s streams, in *inputs.Component, dir string, c argocd.Cluster) (adopt.Adoption, error) {
 	req, base, done, err := in.Request(dir)
 	if err != nil {

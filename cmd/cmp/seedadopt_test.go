@@ -112,7 +112,7 @@ func TestSeedAdopt(t *testing.T) {
 
 	// Who may not read it is told so, and what generates nothing needs no cluster.
 	forbidden = true
-	if _, faults := cmp(exitFailed, adopt...); !strings.Contains(faults, "this user may not read Secret shop/cellar-auth") {
+	if _, faults := cmp(exitFailed, adopt...); !strings.Contains(faults, "this user is not allowed to read Secret shop/cellar-auth") {
 		t.Error(faults)
 	}
 	if out, faults := cmp(exitOK, "seed", "adopt", "../../testdata/components/shop", "--kubeconfig", config); out != "" || !strings.Contains(faults, "generates nothing into Secrets") {

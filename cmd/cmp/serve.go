@@ -45,7 +45,7 @@ time or memory limit. Each flag has an environment variable: --worker-memory is
 	return cmd
 }
 
-// workerCommand is this program as a worker. It sees nothing of the server's
+// workerCommand returns the command that runs this program as a worker, with an empty
 // environment.
 func workerCommand(remember bool) *exec.Cmd {
 	return thisProgram(workerName, fmt.Sprintf("--%s=%v", rememberFlag, remember))

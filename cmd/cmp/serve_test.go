@@ -250,7 +250,7 @@ func TestServeSurvives(t *testing.T) {
 	if err := os.Remove(s.socket); err != nil {
 		t.Fatal(err)
 	}
-	s.await(t, "the socket was gone, and was made again")
+	s.await(t, "the socket was removed, and has been recreated")
 	again, err := sidecartest.Dial(s.socket)
 	if err != nil {
 		t.Fatal(err)

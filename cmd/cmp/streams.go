@@ -10,29 +10,28 @@ import (
 	"github.com/ladder-cmp/ladder/internal/screen"
 )
 
-// streams are what a command reads and where it writes: results to Out, all
-// else to Err.
+// streams are the input and outputs of a command: results go to Out, everything else to Err.
 type streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Name is what the program is called by; cmp if empty.
+	// Name is the name under which the program was called; cmp if empty.
 	Name string
 	// Quiet is the flag --quiet; nil if there are no flags.
 	Quiet *bool
 }
 
-// name is what the program is called by.
+// name returns the name under which the program was called.
 func (s streams) name() string { return cmp.Or(s.Name, "cmp") }
 
-// quiet reports whether only results and errors are wanted.
+// quiet reports whether --quiet is set.
 func (s streams) quiet() bool { return s.Quiet != nil && *s.Quiet }
 
-// say writes a line for people.
+// say writes a message for people.
 func (s streams) say(format string, args ...any) {
 	fmt.Fprintf(s.Err, "%s: %s\n", s.name(), help.Spelled(fmt.Sprintf(format, args...), s.name()))
 }
 
-// emit prints what was made, if nothing went wrong.
+// emit prints a result, unless there is an error.
 func emit(s streams, text string, err error) error {
 	if err == nil {
 		_, err = io.WriteString(s.Out, text)
@@ -40,7 +39,7 @@ func emit(s streams, text string, err error) error {
 	return err
 }
 
-// warn writes the findings that left a result possible.
+// warn writes findings that did not prevent the result.
 func warn(s streams, all []finding.Finding) {
 	for _, f := range all {
 		if s.quiet() && f.Severity != finding.Error {
@@ -50,7 +49,7 @@ func warn(s streams, all []finding.Finding) {
 	}
 }
 
-// note writes what is worth knowing beside a result.
+// note writes additional information about a result.
 func note(s streams, format string, args ...any) {
 	if s.quiet() {
 		return

@@ -23,7 +23,7 @@ directory of components, vendor all of them.
 The component is rendered to find its sources; disabled dependencies of charts are not
 fetched. Locked sources keep their version unless --update selects the newest that fits.
 
-Exits with 1 if there is an error, or with --check, if the lock file is outdated.`,
+Exits with 1 if there is an error or, with --check, if the lock file is outdated.`,
 		Example: `  cmp vendor ./component
   cmp vendor ./components --update=redis,postgresql
   cmp vendor ./components --check`,
@@ -36,7 +36,7 @@ Exits with 1 if there is an error, or with --check, if the lock file is outdated
 	f.BoolVar(&v.Check, "check", false, "Write nothing, and exit with 1 if the lock file is outdated; for pipelines")
 	f.StringSliceVar(&v.Update, "update", nil, "Update to the newest versions that fit: everything, or only the named charts, files and repositories")
 	f.Lookup("update").NoOptDefVal = vendoring.Everything
-	f.BoolVar(&v.Keep, "keep", false, "Keep vendored sources that this rendering does not use, because one with other values may")
+	f.BoolVar(&v.Keep, "keep", false, "Keep vendored sources that are not used with these values, in case other values need them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v.ExactDir = in.Given("renderer")
 		var err error

@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
-// The formats of a report.
+// Formats of a report.
 const (
 	reportText  = verdict.Text
 	reportJSON  = verdict.JSON
@@ -23,9 +23,9 @@ func strictFlag(flags *pflag.FlagSet) *bool {
 	return flags.Bool("strict", false, "Exit with 1 if there are warnings, too")
 }
 
-// warnStrictly prints findings to standard error, and fails if there are errors or
-// warnings that must fail. Without strict, even a deadlock in existing waves does not
-// fail a command that has a result: the plugin must not block a running Application.
+// warnStrictly writes findings to standard error and, with --strict, fails if there are
+// errors or warnings. Without it, even a deadlock in existing waves does not fail a command
+// that has a result: the plugin must not block a running Application.
 func warnStrictly(s streams, found []finding.Finding, strict bool) error {
 	warn(s, found)
 	if strict && slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity != finding.Note }) {
@@ -34,8 +34,7 @@ func warnStrictly(s streams, found []finding.Finding, strict bool) error {
 	return nil
 }
 
-// errReported ends a command whose report, on standard output, says what is
-// wrong.
+// errReported is the error of a command whose report on standard output contains the errors.
 var errReported = errors.New("the report holds errors")
 
 func knownReport(format string) error {

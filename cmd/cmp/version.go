@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/option"
 )
 
-// release is the version of the program; a release build sets it by -ldflags.
+// release is the version of the program, set by -ldflags in a release build.
 var release = "dev"
 
 func newVersion(s streams) *cobra.Command {
@@ -39,7 +39,7 @@ components: Helm, kustomize, Go, and the protocol of Argo CD.`,
 	return cmd
 }
 
-// writeJSON prints a value for other programs.
+// writeJSON prints a value as JSON.
 func writeJSON(s streams, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

@@ -72,12 +72,45 @@ func TestRetiredWords(t *testing.T) {
 		}
 	}
 	eachLiteral(t, look)
+	eachOtherText(t, look)
 	for _, w := range words {
 		for _, e := range w.exempt {
 			if !used[w.word.String()+" "+e] {
 				t.Errorf("%s need not be exempt from %s", e, w.word)
 			}
 		}
+	}
+}
+
+// eachOtherText calls a function with every line of the templates, scripts and Lua files of the
+// program, and of the files in deploy.
+func eachOtherText(t *testing.T, look func(file, text string, line int)) {
+	t.Helper()
+	read := 0
+	err := fs.WalkDir(os.DirFS("."), ".", func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains(skipped, entry.Name()):
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
+		case !slices.Contains([]string{".tmpl", ".js", ".lua"}, filepath.Ext(file)) &&
+			!(strings.HasPrefix(file, "deploy/") && slices.Contains([]string{".yaml", ".json", ".sh"}, filepath.Ext(file))):
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		for i, line := range strings.Split(string(text), "\n") {
+			look(file, line, i+1)
+		}
+		read++
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read < 20 {
+		t.Errorf("read only %d files", read)
 	}
 }
 
@@ -94,10 +127,12 @@ func eachLiteral(t *testing.T, look func(file, text string, line int)) {
 	})
 }
 
+// skipped are directories whose texts only contributors see.
+var skipped = []string{".git", ".ci", "testdata", "e2e", "conformance", "bench", "dist"}
+
 // eachSource calls a function with every Go file of the program below a root, tests aside.
 func eachSource(t *testing.T, root string, look func(file string, tree *ast.File, positions *token.FileSet)) {
 	t.Helper()
-	skipped := []string{".git", ".ci", "testdata", "e2e", "conformance", "bench", "dist"}
 	err := fs.WalkDir(os.DirFS(root), ".", func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

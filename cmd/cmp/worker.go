@@ -11,7 +11,7 @@ const (
 	rememberFlag = "remember"
 )
 
-// newWorker is the process in which cmp serve renders a component.
+// newWorker returns the command for the process in which cmp serve renders a component.
 func newWorker(s streams) *cobra.Command {
 	var remember bool
 	cmd := &cobra.Command{

@@ -16,20 +16,19 @@ const (
 	inCluster = "https://kubernetes.default.svc"
 )
 
-// settings are what an Application says besides where its manifests are.
+// settings are the settings of an Application besides its sources.
 type settings struct {
 	component.ApplicationFields
 	namespace, project, server string
 	// home is the namespace of the Application itself.
 	home string
-	// revision is that of the repository; empty if no source is there.
+	// revision is the revision of the repository; empty if no source is in it.
 	revision string
 	options  map[string]string
 	cascades bool
 }
 
-// dropped are fields that a cluster writes, and annotations that say what somebody did
-// once.
+// dropped lists fields that a cluster writes, and annotations that record a single action.
 var dropped = [][]string{
 	{"apiVersion"}, {"kind"}, {"status"}, {"operation"},
 	{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "creationTimestamp"}, {"metadata", "deletionTimestamp"},
@@ -40,7 +39,7 @@ var dropped = [][]string{
 	{"metadata", "labels", "argocd.argoproj.io/instance"}, {"metadata", "labels", "app.kubernetes.io/instance"},
 }
 
-// convert takes an Application apart.
+// convert converts the fields of an Application.
 func (w *work) convert(app *application) {
 	app.made, app.settings = nil, settings{}
 	t := app.fields
@@ -60,7 +59,7 @@ func (w *work) convert(app *application) {
 	}
 }
 
-// metadata takes what the Application is called and labelled.
+// metadata converts the name, labels and annotations.
 func (w *work) metadata(app *application) {
 	t := app.fields
 	app.home = takeText(t, "metadata", "namespace")
@@ -84,14 +83,14 @@ func (w *work) metadata(app *application) {
 	}
 }
 
-// destination takes the cluster and the namespace.
+// destination converts the cluster and the namespace.
 func (w *work) destination(app *application) {
 	t := app.fields
 	app.namespace = takeText(t, "spec", "destination", "namespace")
 	app.server = cmp.Or(takeText(t, "spec", "destination", "name"), takeText(t, "spec", "destination", "server"), inCluster)
 }
 
-// policy takes how the Application is synced.
+// policy converts the sync policy.
 func (w *work) policy(app *application) {
 	t := app.fields
 	automated, is := at(t, "spec", "syncPolicy", "automated").(tree)
@@ -136,7 +135,7 @@ func (w *work) policy(app *application) {
 
 func truth(b bool) *bool { return &b }
 
-// has reports whether a field is there, even with nothing in it.
+// has reports whether a field exists, even if it is empty.
 func has(t tree, keys ...string) bool {
 	m := t
 	for _, key := range keys[:len(keys)-1] {
@@ -146,8 +145,7 @@ func has(t tree, keys ...string) bool {
 	return there
 }
 
-// sources takes where the manifests come from: one component for each source that has
-// any.
+// sources converts the sources: each source with manifests becomes a component.
 func (w *work) sources(app *application) {
 	t := app.fields
 	var all []tree
@@ -198,7 +196,7 @@ func (w *work) sources(app *application) {
 	}
 }
 
-// revision takes address and revision of a source in the repository.
+// revision converts the URL and revision of a source in the repository.
 func (w *work) revision(app *application, s tree, field string) {
 	url, revision := takeText(s, "repoURL"), cmp.Or(takeText(s, "targetRevision"), "HEAD")
 	switch {

@@ -25,17 +25,18 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Sources are where Applications are read from.
+// Sources lists the locations to read Applications from.
 type Sources struct {
 	// Paths are files, "-" for Stdin, and directories.
 	Paths []string
 	Stdin io.Reader
-	// Cluster is read, too, unless it is nil.
+	// Cluster is also read, unless it is nil.
 	Cluster *argocd.Cluster
 	Base    *knowledge.Base
 }
 
-// Directory is one that tells the repository: that of the first path, or this one.
+// Directory returns a directory in the repository: the first path that is one, otherwise the
+// working directory.
 func (s Sources) Directory() string {
 	for _, p := range s.Paths {
 		if p != "-" && manifests.IsDir(p) {
@@ -48,7 +49,7 @@ func (s Sources) Directory() string {
 	return "."
 }
 
-// Read reads all of them.
+// Read reads all sources.
 func (s Sources) Read(ctx context.Context, repo *checkout.Checkout) (Input, []finding.Finding, error) {
 	in := Input{Repo: repo.Repo, Base: s.Base}
 	var findings []finding.Finding
@@ -75,8 +76,8 @@ func (s Sources) Read(ctx context.Context, repo *checkout.Checkout) (Input, []fi
 	return in, findings, errors.Join(faults...)
 }
 
-// directory reads what a directory renders to, if it is a chart or a kustomization, or
-// else the files below it.
+// directory reads the rendered manifests of a directory if it is a chart or a kustomization,
+// otherwise the files below it.
 func (s Sources) directory(ctx context.Context, repo *checkout.Checkout, typed string) ([]object.Object, []finding.Finding, error) {
 	dir, err := repo.Rel(typed)
 	if err != nil {
@@ -99,7 +100,7 @@ func (s Sources) directory(ctx context.Context, repo *checkout.Checkout, typed s
 	return objs, append(findings, more...), err
 }
 
-// Text is all files as one.
+// Text returns all files as one text.
 func (r Result) Text() string {
 	var b strings.Builder
 	for i, f := range r.Files {
@@ -111,7 +112,7 @@ func (r Result) Text() string {
 	return b.String()
 }
 
-// Summary says what Write has written.
+// Summary lists what Write has written.
 func (r Result) Summary(show func(string) string) string {
 	var b strings.Builder
 	for _, c := range r.Components {
@@ -143,13 +144,13 @@ func OpenOthers(named []string) (map[string]fs.FS, error) {
 	return all, nil
 }
 
-// String says what became of an Application.
+// String describes what was imported of an Application.
 func (c Component) String() string {
 	return fmt.Sprintf("%s, %s, step %d", c.Name, c.Source, c.Step)
 }
 
-// Write writes all files or none below the directory of the repository. Without force,
-// files that are there are an error.
+// Write writes all files, or none, below the directory of the repository. Unless force is set,
+// existing files are an error.
 func (r Result) Write(base string, show func(string) string, force bool) error {
 	var all []wholefile.File
 	var faults []error

@@ -9,17 +9,17 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Former is an Application as it deploys its objects without the fleet.
+// Former is an existing Application with the objects that it deploys without the fleet.
 type Former struct {
 	Name string
-	// Components are the names of those that Import makes of it.
+	// Components are the names of the components that Import creates from it.
 	Components []string
-	// Objects are what its sources in the repository render to. Unrendered says why they
-	// are not all; empty if they are.
+	// Objects are the rendered objects of its sources in the repository. Unrendered says why
+	// some are missing; it is empty if none are.
 	Objects    []object.Object
 	Unrendered string
-	// Recorded are the objects that its status lists, besides hooks and what Argo CD would
-	// delete. It has none unless it was read from a cluster.
+	// Recorded are the objects in its status, except hooks and objects that Argo CD would
+	// delete. It is empty unless the Application was read from a cluster.
 	Recorded []object.ID
 }
 
@@ -50,7 +50,7 @@ func Formers(ctx context.Context, in Input) ([]Former, []finding.Finding, error)
 	return formers, w.findings(), nil
 }
 
-// recorded are the objects that the status of an Application lists.
+// recorded returns the objects in the status of an Application.
 func recorded(text string) []object.ID {
 	objs, err := object.Parse("", 1, text)
 	if err != nil || len(objs) == 0 {

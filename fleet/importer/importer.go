@@ -1,13 +1,14 @@
-// Package importer turns Applications and ApplicationSets that exist into components:
-// a component.yaml for each Application, and a ladder.yaml with what all have in common.
+// Package importer converts existing Applications and ApplicationSets to components: a
+// component.yaml for each Application, and a ladder.yaml with the settings that they have in
+// common.
 //
-// A fleet that is to come under Ladder has settings that somebody once had a reason for.
-// So every field is taken from the Application as it is read, and what nothing has taken
-// at the end is reported, each field once: nothing is lost silently.
+// The settings of an existing fleet have their reasons. So Import removes each field from the
+// Application as it is converted, and reports each remaining field at the end: nothing is lost
+// silently.
 //
-// The components are in a directory of their own, and each names the directory of its
-// manifests. The old Applications go on reading theirs, and do not find a component.yaml
-// among the manifests.
+// The components are in a separate directory, and each names the directory of its manifests.
+// The old Applications continue to read their directories, without a component.yaml among the
+// manifests.
 package importer
 
 import (
@@ -28,59 +29,58 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Input is what is to become a fleet.
+// Input contains the Applications to convert.
 type Input struct {
-	// Objects are Applications and ApplicationSets; others are passed over.
+	// Objects are Applications and ApplicationSets; other objects are ignored.
 	Objects []object.Object
-	// Repo is the repository that the components are for, and Dir the directory in it
-	// that they are written to.
+	// Repo is the repository of the components, and Dir the directory in it to write them to.
 	Repo fs.FS
 	Dir  string
-	// RepoURL is the address of Repo; empty for the one that most Applications name
-	// whose directories are there.
+	// RepoURL is the URL of Repo; if empty, the URL that most Applications with existing
+	// directories name.
 	RepoURL string
-	// Others are other repositories that are here, by their names (see package remote).
-	// Generators and values files in them are read.
+	// Others maps names (see package remote) to other available repositories, from which
+	// generators and values files are read.
 	Others map[string]fs.FS
-	// Values are what generators of ApplicationSets would find outside of the repository.
+	// Values are the parameters of generators that cannot be evaluated in a repository.
 	Values appset.Values
 	Base   *knowledge.Base
-	// Random derives what templates generate; nil means that it is new each time.
+	// Random derives generated values of templates; nil means that they are random.
 	Random *plugin.Random
 }
 
-// File is a file to be written; its path is in the repository.
+// File is a file to write. Its path is relative to the root of the repository.
 type File struct{ Path, Text string }
 
-// Result is the fleet.
+// Result is the imported fleet.
 type Result struct {
-	// Files are a ladder.yaml, and what each component consists of.
+	// Files are the ladder.yaml and the files of each component.
 	Files []File
 	// Components describe the component.yaml files, in the order of the files.
 	Components []Component
-	// Findings are what is not imported, and what will be different.
+	// Findings report what is not imported, and what will change.
 	Findings []finding.Finding
 }
 
-// Component is an Application as it was imported.
+// Component is an imported Application.
 type Component struct {
 	File, Name string
-	// Source says in words where the manifests are.
+	// Source describes the location of the manifests.
 	Source string
 	Step   int
-	// Application is the manifest that it was made of.
+	// Application is the original manifest.
 	Application string
 }
 
-// The rules of findings.
+// Rules of findings.
 const (
-	// NotImported is a field, or a whole Application, that no key can hold.
+	// NotImported is for fields, or whole Applications, that component.yaml cannot represent.
 	NotImported = "not-imported"
-	// Changes is what will be different once Ladder renders the components.
+	// Changes is for differences once Ladder renders the components.
 	Changes = "import-changes"
 )
 
-// Import turns Applications into components. It fails if there are none.
+// Import converts Applications to components. It fails if there are none.
 func Import(ctx context.Context, in Input) (Result, error) {
 	w, all, err := takeApart(ctx, in)
 	if err != nil {
@@ -116,7 +116,7 @@ func takeApart(ctx context.Context, in Input) (*work, []*application, error) {
 	return w, all, nil
 }
 
-// next is an Application that has not been looked at.
+// next is an Application that has not been processed.
 func (w *work) next() *application {
 	for _, name := range w.order {
 		if app := w.apps[name]; !app.looked {
@@ -126,20 +126,22 @@ func (w *work) next() *application {
 	return nil
 }
 
-// work is what Import knows so far.
+// work is the state of Import.
 type work struct {
 	Input
-	// apps are the Applications by their names, and order are these names as found.
+	// apps maps names to Applications, and order lists these names in the order in which they
+	// were found.
 	apps  map[string]*application
 	order []string
-	// rendered are those that a parent renders, whose manifest wins over files.
+	// rendered marks Applications that a parent renders, whose manifests take precedence over
+	// files.
 	rendered map[string]bool
-	// sets are the findings about each ApplicationSet, and general those about all.
+	// sets are the findings for each ApplicationSet, and general those for the whole input.
 	sets    map[string][]finding.Finding
 	general []finding.Finding
 }
 
-// findings are all of them, sorted.
+// findings returns all findings, sorted.
 func (w *work) findings() []finding.Finding {
 	all := w.general
 	for _, name := range sortedKeys(w.sets) {
@@ -152,12 +154,12 @@ func (w *work) findings() []finding.Finding {
 	return all
 }
 
-// application is an Application that is taken apart.
+// application is an Application during its conversion.
 type application struct {
 	name string
-	// fields are those that nothing has taken yet.
+	// fields are the fields that have not been converted yet.
 	fields tree
-	// source is the manifest, for messages and as it was.
+	// source is the original manifest, also for messages.
 	file   string
 	line   int
 	from   string // the ApplicationSet; empty if none generates it
@@ -195,7 +197,8 @@ func (w *work) add(o object.Object, above *application) {
 	}
 }
 
-// ownedBySet reports whether an ApplicationSet made an Application of a cluster.
+// ownedBySet reports whether an ApplicationSet generated an Application that was read from a
+// cluster.
 func ownedBySet(fields tree) bool {
 	owners, _ := at(fields, "metadata", "ownerReferences").([]any)
 	return slices.ContainsFunc(owners, func(owner any) bool {
@@ -204,8 +207,8 @@ func ownedBySet(fields tree) bool {
 	})
 }
 
-// put keeps an Application. One of a name counts: that which a parent renders, or else
-// the first.
+// put stores an Application. Of several with the same name it keeps the one that a parent
+// renders, otherwise the first.
 func (w *work) put(app *application, rendered bool) {
 	known, twice := w.apps[app.name]
 	switch {
@@ -223,7 +226,7 @@ func (w *work) put(app *application, rendered bool) {
 	w.apps[app.name], w.rendered[app.name] = app, w.rendered[app.name] || rendered
 }
 
-// follow converts an Application, and finds out whether it is a parent of others.
+// follow converts an Application, and checks whether it is a parent of others.
 func (w *work) follow(ctx context.Context, app *application) {
 	w.convert(app)
 	children, others := w.children(ctx, app)
@@ -241,13 +244,13 @@ func (w *work) follow(ctx context.Context, app *application) {
 	}
 }
 
-// isBelow reports whether an Application of a name is this one, or a parent of it.
+// isBelow reports whether this Application, or one of its parents, has a name.
 func (a *application) isBelow(name string) bool {
 	return a.name == name || a.above != nil && a.above.isBelow(name)
 }
 
-// children are the Applications that an Application renders to, and the others of its
-// objects if there are any. What does not render here has none.
+// children returns the Applications that an Application renders to, and whether it renders
+// other objects. It returns none if the Application cannot be rendered here.
 func (w *work) children(ctx context.Context, app *application) (children, others []object.Object) {
 	for _, m := range app.made {
 		if !m.local {
@@ -274,20 +277,20 @@ func (w *work) generate(ctx context.Context, m *made, order wave.Options) (plugi
 	return plugin.Generate(ctx, plugin.Request{Repo: repo, Dir: m.dir, App: plugin.App{Name: m.app.name, Namespace: m.app.namespace}, Settings: []plugin.Settings{{Order: order}}, Random: w.Random}, w.Base)
 }
 
-// report says that something of an Application is not imported.
+// report records that a part of an Application is not imported.
 func (a *application) report(field, message, remedy string) {
 	a.findings = append(a.findings, finding.Finding{Severity: finding.Warning, Rule: NotImported, File: a.file, Line: a.line, Object: "Application " + a.name, Field: field, Message: message, Remedy: remedy})
 }
 
-// change says what will be different.
+// change records what will change.
 func (a *application) change(field, message string) {
 	a.findings = append(a.findings, finding.Finding{Severity: finding.Note, Rule: Changes, File: a.file, Line: a.line, Object: "Application " + a.name, Field: field, Message: message})
 }
 
-// ours reports whether an address is that of the repository.
+// ours reports whether a URL is that of the repository.
 func (w *work) ours(url string) bool { return remote.SameRepository(w.RepoURL, url) }
 
-// open is the repository with an address; nil if it is not here.
+// open returns the repository with a URL; nil if it is not available.
 func (w *work) open(url string) fs.FS {
 	if w.ours(url) {
 		return w.Repo

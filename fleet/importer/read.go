@@ -14,9 +14,9 @@ import (
 // telling is what a file of Applications says somewhere.
 var telling = regexp.MustCompile(`(?m)^\s*-?\s*"?kind"?\s*:\s*["']?Application(Set)?\b`)
 
-// Find reads the Applications and ApplicationSets in the files below a directory. Charts
-// are left out, whose templates are no manifests, and so are directories whose names
-// begin with a dot. show names a path for people.
+// Find reads the Applications and ApplicationSets in the files below a directory. It skips
+// charts, because templates are not manifests, and directories whose names begin with a dot.
+// show formats a path for messages.
 func Find(repo fs.FS, dir string, show func(string) string) ([]object.Object, []finding.Finding, error) {
 	var all []object.Object
 	var findings []finding.Finding

@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
-// common is what a ladder.yaml says for all Applications.
+// common contains the settings in ladder.yaml, which apply to all Applications.
 type common struct {
 	project, server, revision, home string
 	automated                       component.Automated
@@ -27,7 +27,7 @@ type allowed struct {
 	NamespaceMetadata []string `yaml:"namespaceMetadata,omitempty"`
 }
 
-// most is the value that most Applications have, of equals the first in order.
+// most returns the value that most Applications have; in a tie, the first in order.
 func most[T any](all []*application, of func(*application) (T, bool)) (best T, count int) {
 	counts := map[string]int{}
 	values := map[string]T{}
@@ -51,7 +51,7 @@ func mostText(all []*application, of func(*application) string) string {
 	return best
 }
 
-// share finds what Applications have in common.
+// share finds the settings that Applications have in common.
 func share(all []*application) common {
 	c := common{
 		project:  mostText(all, func(a *application) string { return a.project }),
@@ -78,11 +78,11 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// defaultOptions are those that a fleet sets unless it is told not to.
+// defaultOptions are the sync options that a fleet sets by default.
 var defaultOptions = []string{"CreateNamespace", "RespectIgnoreDifferences", "SkipDryRunOnMissingResource"}
 
-// shareOptions are the sync options that most have, of those that a component can take
-// back; and of the others those that all have.
+// shareOptions returns the sync options that most Applications have, if a component can remove
+// them, and otherwise only those that all of them have.
 func shareOptions(all []*application) map[string]string {
 	shared := map[string]string{}
 	for _, name := range defaultOptions {
@@ -97,14 +97,14 @@ func shareOptions(all []*application) map[string]string {
 	return shared
 }
 
-// written are the options of a fleet: those that are not so anyway.
+// written returns the options to write into ladder.yaml: those that are not defaults.
 func (c common) written() []string {
 	shared := maps.Clone(c.options)
 	maps.DeleteFunc(shared, func(name, value string) bool { return slices.Contains(defaultOptions, name) && value == "true" })
 	return optionList(shared)
 }
 
-// own are the sync options of a component.
+// own returns the sync options of a component.
 func (c common) own(a *application) []string {
 	own := maps.Clone(a.options)
 	for _, name := range defaultOptions {
@@ -122,7 +122,8 @@ func optionList(options map[string]string) []string {
 	return all
 }
 
-// ownAutomated is what a component says of automated syncs where the fleet says another.
+// ownAutomated returns the automated sync settings of a component if they differ from those of
+// the fleet.
 func (c common) ownAutomated(a *application) *component.Automated {
 	own := *a.Automated
 	if asText(own) == asText(c.automated) {
@@ -137,7 +138,7 @@ func (c common) ownAutomated(a *application) *component.Automated {
 	return &own
 }
 
-// allows are the things that components choose which the platform has to allow.
+// allows returns the settings of components that the platform has to allow.
 func (c common) allows(all []*application) allowed {
 	projects, servers, annotations, metadata := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, a := range all {
@@ -164,8 +165,8 @@ func (c common) allows(all []*application) allowed {
 	return allowed{sortedKeys(projects), sortedKeys(servers), sortedKeys(annotations), sortedKeys(metadata)}
 }
 
-// band is that of all steps, with room after them: an Application that has to wait for
-// another at the same step gets a later one.
+// band returns the band of all steps. It leaves room after them, because an Application that
+// has to wait for another one at the same step gets a later one.
 func band(all []*application, steps map[*application]int) profile.Band {
 	b := profile.Band{Name: "imported", From: steps[all[0]], To: steps[all[0]], Why: "the order of the Applications as they were imported, and room after them"}
 	for _, app := range all {

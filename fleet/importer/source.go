@@ -12,7 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// made is a component that is made of a source of an Application.
+// made is a component that is created from a source of an Application.
 type made struct {
 	app  *application
 	name string
@@ -20,17 +20,17 @@ type made struct {
 	local bool
 	dir   string
 	chart chart
-	// values are those of a chart from elsewhere, which become a file: Argo CD renders
-	// such a chart, and reads no component.yaml.
+	// values are the values of a chart from another repository. They become a file, because
+	// Argo CD renders such a chart itself and does not read a component.yaml.
 	values tree
-	// parameters are keys of component.yaml that say how to render it.
+	// parameters are keys of component.yaml for rendering.
 	parameters tree
-	// copies are values files of other repositories that are written next to the
-	// component.yaml, by name.
+	// copies maps names to values files of other repositories, which are written next to the
+	// component.yaml.
 	copies map[string]string
 }
 
-// chart is the key of component.yaml.
+// chart is the chart key of component.yaml.
 type chart struct {
 	RepoURL       string   `yaml:"repoURL,omitempty"`
 	Path          string   `yaml:"path,omitempty"`
@@ -42,7 +42,7 @@ type chart struct {
 	SkipCRDs      bool     `yaml:"skipCrds,omitempty"`
 }
 
-// source takes a source with manifests.
+// source imports a source that has manifests.
 func (w *work) source(m *made, s tree, refs map[string]string, field string) bool {
 	url, name := text(s["repoURL"]), takeText(s, "chart")
 	take(s, "name")
@@ -74,7 +74,7 @@ func (w *work) source(m *made, s tree, refs map[string]string, field string) boo
 	return true
 }
 
-// helm takes what the Application says to Helm.
+// helm imports the Helm settings of a source.
 func (w *work) helm(m *made, s tree, refs map[string]string, field string) {
 	h := fieldsOf(s["helm"])
 	if h == nil {
@@ -117,7 +117,7 @@ func (w *work) helm(m *made, s tree, refs map[string]string, field string) {
 	}
 }
 
-// valuesFile is how a component names a values file.
+// valuesFile returns the name of a values file as a component.yaml names it.
 func (w *work) valuesFile(name string, refs map[string]string) (string, bool) {
 	if strings.Contains(name, "://") {
 		return "", false
@@ -129,7 +129,7 @@ func (w *work) valuesFile(name string, refs map[string]string) (string, bool) {
 	return "/" + below, w.ours(refs[ref])
 }
 
-// elsewhere is the repository of a values file, if it is another one that is here.
+// elsewhere returns the repository of a values file, if it is another one that is available.
 func (w *work) elsewhere(name string, refs map[string]string) fs.FS {
 	ref, _, _ := strings.Cut(strings.TrimPrefix(name, "$"), "/")
 	return w.open(refs[ref])
@@ -155,7 +155,7 @@ func (w *work) copied(m *made, name string, refs map[string]string, field string
 	return "/" + path.Join(w.Dir, m.name, file), true
 }
 
-// inline takes values in the Application. Argo CD prefers valuesObject.
+// inline imports values in the Application. Argo CD prefers valuesObject.
 func (w *work) inline(m *made, h tree, field string) tree {
 	typed, written := fieldsOf(h["valuesObject"]), h["values"]
 	take(h, "valuesObject")
@@ -175,7 +175,7 @@ func (w *work) inline(m *made, h tree, field string) tree {
 	return fieldsOf(values)
 }
 
-// parameters takes what Ladder renders a chart of this repository with.
+// parameters imports the settings with which Ladder renders a chart of this repository.
 func (w *work) parameters(m *made, h, inline tree) {
 	if len(inline) > 0 {
 		m.parameters["valuesObject"] = inline
@@ -211,8 +211,8 @@ func (w *work) parameters(m *made, h, inline tree) {
 	}
 }
 
-// withParameters are inline values with the parameters in them, as Argo CD has them win.
-// One that is an element of a list stays, since nobody knows the rest of the list.
+// withParameters adds parameters to inline values. As in Argo CD, they take precedence. A
+// parameter for an element of a list stays, because the rest of the list is unknown.
 func (w *work) withParameters(m *made, h, values tree, field string) tree {
 	var left []any
 	for _, item := range takeList(h, "parameters") {
@@ -233,7 +233,7 @@ func (w *work) withParameters(m *made, h, values tree, field string) tree {
 	return values
 }
 
-// pathOf are the keys of a parameter; nil if it names an element of a list, or several
+// pathOf returns the keys of a parameter; nil if it names an element of a list, or several
 // values.
 func pathOf(name string) []string {
 	if name == "" || strings.ContainsAny(name, "[]{},=") {
@@ -255,7 +255,8 @@ func pathOf(name string) []string {
 	return append(keys, key)
 }
 
-// typed is a value as helm --set reads it: a number, a truth, nothing, or a text.
+// typed returns a value with the type that helm --set would give it: number, boolean, null or
+// string.
 func typed(value string, forced bool) any {
 	if forced {
 		return value
@@ -289,7 +290,7 @@ func put(t tree, keys []string, value any) {
 	t[keys[len(keys)-1]] = value
 }
 
-// nativeKeys are the fields of kustomize and directory sources and their keys.
+// nativeKeys maps the fields of kustomize and directory sources to keys of component.yaml.
 var nativeKeys = []struct{ of, field, key string }{
 	{"kustomize", "namePrefix", "namePrefix"},
 	{"kustomize", "nameSuffix", "nameSuffix"},
@@ -309,8 +310,8 @@ var nativeKeys = []struct{ of, field, key string }{
 	{"directory", "exclude", "exclude"},
 }
 
-// native takes what the Application says to kustomize, or of a directory. Argo CD reads
-// no directories below one unless it is told to, and Ladder does.
+// native imports the settings of kustomize and directory sources. Unless it is configured to,
+// Argo CD does not read directories below a directory source, but Ladder does.
 func (w *work) native(m *made, s tree, field string) {
 	if m.local {
 		for _, k := range nativeKeys {
@@ -344,7 +345,7 @@ func hasDirectories(repo fs.FS, dir string) bool {
 	return err == nil && slices.ContainsFunc(entries, fs.DirEntry.IsDir)
 }
 
-// jsonnet takes the variables of jsonnet files.
+// jsonnet imports the variables of jsonnet files.
 func (w *work) jsonnet(m *made, s tree) {
 	for field, key := range map[string]string{"tlas": "tlas", "extVars": "extVars"} {
 		plain, code := tree{}, tree{}

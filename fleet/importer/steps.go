@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// place is where an Application is in the order: the waves of its parents from above,
-// and after each ApplicationSet its step.
+// place is the position of an Application in the order: the waves of its parents, starting at
+// the root, with the steps of ApplicationSets after their waves.
 func (a *application) place() []int {
 	if a == nil {
 		return nil
@@ -22,9 +22,8 @@ func (a *application) place() []int {
 	return all
 }
 
-// number gives each Application its step. Where only the waves of one parent order them,
-// these are the steps; where parents and steps of ApplicationSets do, steps are counted,
-// in tens.
+// number assigns a step to each Application. If only the waves of one parent order them, the
+// waves are the steps. Otherwise the positions are counted in tens.
 func (w *work) number(all []*application) map[*application]int {
 	places := map[*application][]int{}
 	flat := true
@@ -53,7 +52,7 @@ func (w *work) number(all []*application) map[*application]int {
 	return numbers
 }
 
-// comparePlaces compares from above, where what is missing is 0.
+// comparePlaces compares positions from the root; missing elements count as 0.
 func comparePlaces(x, y []int) int {
 	for i := range max(len(x), len(y)) {
 		var a, b int

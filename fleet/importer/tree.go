@@ -9,18 +9,18 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// tree is a manifest from which fields are taken until nothing is left that means
-// anything.
+// tree is a manifest from which fields are removed as they are imported, until nothing
+// relevant is left.
 type tree = map[string]any
 
-// fieldsOf is a mapping of a tree; nil if there is none.
+// fieldsOf returns the mapping at the root of a tree; nil if it is not a mapping.
 func fieldsOf(v any) tree {
 	m, _ := v.(tree)
 	return m
 }
 
-// take removes a field and returns it; nil if it is not there. Mappings that it leaves
-// empty go with it.
+// take removes a field and returns it; nil if it does not exist. It also removes mappings that
+// become empty.
 func take(t tree, keys ...string) any {
 	v, there := t[keys[0]]
 	if !there {
@@ -41,16 +41,16 @@ func take(t tree, keys ...string) any {
 	return taken
 }
 
-// takeText takes a field with a text or another single value.
+// takeText takes a field with a single value.
 func takeText(t tree, keys ...string) string { return text(take(t, keys...)) }
 
-// takeTrue takes a field that is true or not.
+// takeTrue takes a boolean field.
 func takeTrue(t tree, keys ...string) bool {
 	is, _ := take(t, keys...).(bool)
 	return is
 }
 
-// takeTexts takes a mapping of texts.
+// takeTexts takes a mapping with single values.
 func takeTexts(t tree, keys ...string) map[string]string {
 	m := fieldsOf(take(t, keys...))
 	if len(m) == 0 {
@@ -69,7 +69,7 @@ func takeList(t tree, keys ...string) []any {
 	return list
 }
 
-// takeAs takes what has exactly the form of a value. Anything else stays, and is
+// takeAs takes a field that has exactly the type of a value. Other fields stay, and are
 // reported.
 func takeAs(t tree, into any, keys ...string) bool {
 	v := at(t, keys...)
@@ -89,7 +89,7 @@ func takeAs(t tree, into any, keys ...string) bool {
 	return true
 }
 
-// at is what stands at a path.
+// at returns the value at a path.
 func at(t tree, keys ...string) any {
 	var v any = t
 	for _, key := range keys {
@@ -102,7 +102,7 @@ func at(t tree, keys ...string) any {
 	return v
 }
 
-// text is a single value as a text.
+// text returns a single value as text.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -115,7 +115,7 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// left are the paths of what nothing has taken: values, and lists as a whole.
+// left returns the paths of the remaining fields: single values, and whole lists.
 func left(t tree, under string) []string {
 	var all []string
 	for _, key := range sortedKeys(t) {

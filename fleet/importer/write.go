@@ -18,7 +18,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// componentFile is a component.yaml, in the order in which people read it.
+// componentFile is a component.yaml. The fields are in the order in which people read them.
 type componentFile struct {
 	Name                        string   `yaml:"name"`
 	Namespace                   string   `yaml:"namespace,omitempty"`
@@ -59,7 +59,7 @@ type bandFile struct {
 	Why  string `yaml:"why"`
 }
 
-// text is the component.yaml before anything is known of the other Applications, which
+// text returns the component.yaml without anything that depends on other Applications, which
 // is enough to render it.
 func (m *made) text(w *work, step int) string { return m.file(w, common{}, step) }
 
@@ -87,8 +87,8 @@ func (m *made) file(w *work, c common, step int) string {
 	return asText(f)
 }
 
-// valuesFile is where the values of a chart from elsewhere are, from the root of the
-// repository.
+// valuesFile returns the path of the values file for a chart that is not in this repository,
+// relative to the root of the repository.
 func (m *made) valuesFile(w *work) string { return "/" + path.Join(w.Dir, m.name, "values.yaml") }
 
 // asText writes a value as YAML.
@@ -104,7 +104,7 @@ func asText(v any) string {
 	return b.String()
 }
 
-// write makes the files of a fleet.
+// write returns the files of a fleet.
 func (w *work) write(all []*application, steps map[*application]int) Result {
 	slices.SortFunc(all, func(x, y *application) int { return strings.Compare(x.name, y.name) })
 	c := share(all)
@@ -139,7 +139,7 @@ func (w *work) write(all []*application, steps map[*application]int) Result {
 	return res
 }
 
-// String says where a chart is.
+// String returns the location of a chart.
 func (c chart) String() string {
 	switch {
 	case c.Chart != "":
@@ -150,18 +150,18 @@ func (c chart) String() string {
 	return c.Path
 }
 
-// differs reports what an Application has in another way than all others, and no
-// component can have.
+// differs reports settings of an Application that differ from those of the others, and that a
+// component.yaml cannot contain.
 func (w *work) differs(a *application, c common) {
 	if a.settings.revision != "" && a.settings.revision != c.revision {
 		a.report("spec.source.targetRevision", fmt.Sprintf("a fleet has one revision, which is %s, and this is %s", c.revision, a.settings.revision), "use one revision, or environments of the fleet")
 	}
 	if a.home != "" && a.home != c.home {
-		a.report("metadata.namespace", fmt.Sprintf("the Applications of a fleet are in one namespace, which is %s, and this is in %s", c.home, a.home), "make a fleet of its own of those in "+a.home)
+		a.report("metadata.namespace", fmt.Sprintf("the Applications of a fleet are in one namespace, which is %s, and this is in %s", c.home, a.home), "make a separate fleet of those in "+a.home)
 	}
 }
 
-// missing says what Applications get that they did not have.
+// missing reports settings that Applications get and did not have before.
 func (w *work) missing(all []*application, c common) {
 	tell := func(which func(*application) bool, message, remedy string) { w.tell(all, which, message, remedy) }
 	var parents []*application
@@ -183,7 +183,7 @@ func (w *work) missing(all []*application, c common) {
 	tell(func(a *application) bool { return a.namespace == "" }, "Applications without a namespace will deploy objects that name none to default", "set namespace")
 }
 
-// tell adds one note about those of some Applications that it is true of.
+// tell adds one note about the Applications that match.
 func (w *work) tell(all []*application, which func(*application) bool, message, remedy string) {
 	var names []string
 	for _, a := range all {
@@ -202,7 +202,7 @@ func (w *work) tell(all []*application, which func(*application) bool, message, 
 	w.general = append(w.general, finding.Finding{Severity: finding.Note, Rule: Changes, Message: message + ": " + shown, Remedy: remedy})
 }
 
-// ladder is the ladder.yaml of the fleet.
+// ladder returns the ladder.yaml of the fleet.
 func (w *work) ladder(all []*application, steps map[*application]int, c common, taken map[string]bool) string {
 	b := band(all, steps)
 	f := fleetFile{Profile: "waves", RepoURL: w.RepoURL, Project: c.project, SyncOptions: c.written(), Retry: c.retry, RevisionHistoryLimit: c.history,
@@ -229,8 +229,8 @@ func (w *work) ladder(all []*application, steps map[*application]int, c common, 
 	return "# Written by cmp fleet import.\n" + asText(ladderFile{f})
 }
 
-// fleetName is the name of the parent, if there is one: the generated one takes its
-// place, and finds the Applications that it has.
+// fleetName returns the name of the parent Application, if there is one: the generated parent
+// replaces it, and takes over its Applications.
 func (w *work) fleetName(taken map[string]bool) string {
 	var tops []string
 	for _, name := range w.order {

@@ -36,15 +36,16 @@ type Comparison struct {
 // Standing is an Application in its step.
 type Standing struct {
 	Name string `json:"name"`
-	// Path is that of what describes it, below the folder of the fleet.
-	Path  string `json:"path"`
+	// Path is the path of its component.yaml, relative to the directory of the fleet.
+	Path string `json:"path"`
+	Step string `json:"step,omitempty"`
+	// Phase is the former name of Step in JSON.
 	Phase string `json:"phase,omitempty"`
 	// Title says what the step is for; empty if nobody does.
 	Title string `json:"title,omitempty"`
 }
 
-// Moved is an Application that stands in another step than before. A step is
-// empty where it has none.
+// Moved is an Application that changes its step. A step is empty if the Application has none.
 type Moved struct {
 	Name string `json:"name"`
 	From string `json:"from,omitempty"`
@@ -56,6 +57,8 @@ type Moved struct {
 
 // StepChange is a step of the rollout that is new, gone or another one.
 type StepChange struct {
+	Step string `json:"step"`
+	// Phase is the former name of Step in JSON.
 	Phase  string         `json:"phase"`
 	Title  string         `json:"title,omitempty"`
 	Change compare.Change `json:"change"`
@@ -65,7 +68,7 @@ type StepChange struct {
 	After  string `json:"after,omitempty"`
 }
 
-// Needed is what an Application needs of another, and the strongest reason.
+// Needed is a dependency of an Application, with its strongest reason.
 type Needed struct {
 	Name     string `json:"name"`
 	Of       string `json:"of"`
@@ -74,14 +77,14 @@ type Needed struct {
 	Why      string `json:"why"`
 }
 
-// ChangedApplication is how many objects of an Application a change touches.
+// ChangedApplication counts the objects of an Application that a change affects.
 type ChangedApplication struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
 	Added   int    `json:"added"`
 	Removed int    `json:"removed"`
 	Changed int    `json:"changed"`
-	// Moved is how many are in another wave.
+	// Moved is the number of objects in another wave.
 	Moved int `json:"moved"`
 	// Was and Is say whether it could be rendered.
 	Was compare.State `json:"was"`
@@ -136,12 +139,12 @@ func FaultsOf(f *fleet.Fleet, names []string) []finding.Finding {
 	return fleet.FindingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *fleet.Application) bool { return !app.Failed || !slices.Contains(names, app.Name) }))
 }
 
-// part is what of a fleet is in an environment.
+// part returns the part of a fleet in an environment.
 type part struct {
 	*fleet.Fleet
 	names []string
 	apps  map[string]*fleet.Application
-	// needs are the strongest reasons, by the names of both ends.
+	// needs maps dependencies, by the names of both ends, to their strongest reasons.
 	needs map[[2]string]fleet.Reason
 	ends  [][2]string
 }
@@ -231,15 +234,15 @@ func of(f *fleet.Fleet, environment string) part {
 
 func (p part) standing(name string) Standing {
 	app := p.apps[name]
-	s := Standing{Name: name, Path: below(p.Fleet, app), Phase: p.Write(app.Phase)}
+	s := Standing{Name: name, Path: below(p.Fleet, app), Step: p.Write(app.Phase), Phase: p.Write(app.Phase)}
 	if place, ok := p.Profile.Place(app.Phase.Number); ok && app.Phase.Set {
 		s.Title = place.Title
 	}
 	return s
 }
 
-// findings are those of the fleet and of the renderings in it. Places at which
-// nothing stands are left out, since the steps tell of them.
+// findings returns the findings of the fleet and of its renderings. It omits steps without
+// components, because the list of steps shows them.
 func (p part) findings(environment string) []finding.Finding {
 	all := slices.DeleteFunc(p.Lint(environment), func(f finding.Finding) bool { return f.Rule == fleet.EmptyPlace })
 	var rendered []*fleet.Application // lint tells of the others
@@ -253,8 +256,8 @@ func (p part) findings(environment string) []finding.Finding {
 	return all
 }
 
-// needsBesides are the needs of Applications that are on both sides which the
-// other side has not.
+// needsBesides returns the dependencies, of Applications on both sides, that the other side
+// does not have.
 func (p part) needsBesides(other part) []Needed {
 	var all []Needed
 	for _, ends := range p.ends {
@@ -268,8 +271,8 @@ func (p part) needsBesides(other part) []Needed {
 	return all
 }
 
-// failed reports whether one of two Applications could not be rendered, so that it
-// is not known what it needs or has.
+// failed reports whether one of two Applications could not be rendered, so its dependencies
+// and content are unknown.
 func (p part) failed(ends [2]string) bool {
 	return slices.ContainsFunc(ends[:], func(name string) bool { return p.apps[name] != nil && p.apps[name].Failed })
 }
@@ -298,14 +301,14 @@ func stepChanges(before, after part) []StepChange {
 	for _, s := range now {
 		i := slices.IndexFunc(old, func(o Row) bool { return o.Phase == s.Phase })
 		if i < 0 {
-			all = append(all, StepChange{Phase: s.Phase, Title: s.Title, Change: compare.Added, After: s.AtOnce()})
+			all = append(all, StepChange{Step: s.Step, Phase: s.Step, Title: s.Title, Change: compare.Added, After: s.AtOnce()})
 		} else if old[i].AtOnce() != s.AtOnce() {
-			all = append(all, StepChange{s.Phase, s.Title, compare.Replaced, old[i].AtOnce(), s.AtOnce()})
+			all = append(all, StepChange{s.Step, s.Step, s.Title, compare.Replaced, old[i].AtOnce(), s.AtOnce()})
 		}
 	}
 	for _, o := range old {
 		if !slices.ContainsFunc(now, func(s Row) bool { return o.Phase == s.Phase }) {
-			all = append(all, StepChange{Phase: o.Phase, Title: o.Title, Change: compare.Removed, Before: o.AtOnce()})
+			all = append(all, StepChange{Step: o.Step, Phase: o.Step, Title: o.Title, Change: compare.Removed, Before: o.AtOnce()})
 		}
 	}
 	slices.SortStableFunc(all, func(x, y StepChange) int {

@@ -36,6 +36,8 @@ type Inventory struct {
 
 // Row is a step with its components.
 type Row struct {
+	Step string `json:"step"`
+	// Phase is the former name of Step in JSON.
 	Phase string `json:"phase"`
 	Band  string `json:"band,omitempty"`
 	Title string `json:"title,omitempty"`
@@ -78,7 +80,7 @@ type Entry struct {
 	// Part is the part of a split component.
 	Part    string `json:"part,omitempty"`
 	Enabled bool   `json:"enabled"`
-	// Environments are where it is deployed; empty means everywhere.
+	// Environments lists the environments where it is deployed; empty means all.
 	Environments []string `json:"environments,omitempty"`
 	// Deployed is false if it is disabled, or not in the environment.
 	Deployed bool        `json:"deployed"`
@@ -89,7 +91,7 @@ type Entry struct {
 	Needs    []Need      `json:"needs,omitempty"`
 }
 
-// Provision is what an Application provides to others: things of one sort.
+// Provision lists what an Application provides to others, of one category.
 type Provision struct {
 	// What they are: "kinds of cert-manager.io", "controllers", "Namespaces", …
 	What  string   `json:"what"`
@@ -188,7 +190,7 @@ func phases(f *fleet.Fleet, entries []Entry) []Row {
 	for _, n := range numbers {
 		band, _ := f.Profile.Band(n)
 		place, _ := f.Profile.Place(n)
-		all = append(all, withMembers(Row{Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}, members[n]))
+		all = append(all, withMembers(Row{Step: f.Profile.Write(n), Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}, members[n]))
 	}
 	if none != nil {
 		all = append(all, withMembers(Row{Title: "without a step"}, none))

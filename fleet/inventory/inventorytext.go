@@ -31,7 +31,7 @@ func (inv Inventory) CSV() (string, error) {
 	return b.String(), err
 }
 
-// Provided is what an entry provides, for texts.
+// Provided returns what an entry provides, as text.
 func (e Entry) Provided() []string {
 	var all []string
 	for _, p := range e.Provides {
@@ -40,7 +40,7 @@ func (e Entry) Provided() []string {
 	return all
 }
 
-// Needed is what an entry depends on, for texts.
+// Needed returns what an entry depends on, as text.
 func (e Entry) Needed() []string {
 	var all []string
 	for _, n := range e.Needs {

@@ -16,7 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// CheckDurations finds times of what none of the fleets has.
+// CheckDurations reports names in a durations file that none of the fleets contains.
 func CheckDurations(d Durations, fleets ...*fleet.Fleet) error {
 	var faults []error
 	for _, name := range d.Unknown(fleets[0]) {
@@ -37,7 +37,8 @@ func nearestApplication(f *fleet.Fleet, name string) *nearest.Names {
 	return near
 }
 
-// ApplicationsNamed are the indices of Applications that are rolled out.
+// ApplicationsNamed returns the indices of the named Applications. It fails if one is
+// unknown or disabled.
 func ApplicationsNamed(f *fleet.Fleet, names []string) (all []int, err error) {
 	for _, name := range names {
 		i, wrong := applicationNamed(f, name)
@@ -57,19 +58,20 @@ func applicationNamed(f *fleet.Fleet, name string) (int, error) {
 	return i, nil
 }
 
-// Options say how a rollout is played.
+// Options of a simulation.
 type Options struct {
 	// Layout names the steps.
 	Layout string
-	// WithoutRest leaves out the last step, which has what no other selects.
+	// WithoutRest omits the last step, which contains the Applications that no other
+	// step selects.
 	WithoutRest bool
 	Times       Durations
 	// Failing are the indices of Applications that never become healthy.
 	Failing []int
 }
 
-// Play plays a rollout.
-func (o Options) Play(f *fleet.Fleet) (*Run, error) {
+// Simulate simulates a rollout.
+func (o Options) Simulate(f *fleet.Fleet) (*Run, error) {
 	l, err := LayoutNamed(f, o.Layout)
 	if o.WithoutRest {
 		l = l.WithoutRest()
@@ -77,17 +79,17 @@ func (o Options) Play(f *fleet.Fleet) (*Run, error) {
 	return Simulate(f, l, o.Times, o.Failing), err
 }
 
-// Doubts are the findings about the order of a layout: those of Fleet.Lint about the
-// steps that are set, or those that computed steps have besides errors, which leave
-// nothing to play.
-func Doubts(f *fleet.Fleet, layout, environment string) []finding.Finding {
+// Findings returns the findings about the order of a layout: those of Fleet.Lint for
+// LayoutSet, otherwise the warnings and notes about the computed steps. With errors,
+// there is no layout to simulate.
+func Findings(f *fleet.Fleet, layout, environment string) []finding.Finding {
 	if layout == LayoutSet {
 		return f.Disproved(environment)
 	}
 	return slices.DeleteFunc(f.Phases(fleet.PhaseOptions{}).Findings, func(found finding.Finding) bool { return found.Severity == finding.Error })
 }
 
-// LayoutNamed is a layout of a fleet.
+// LayoutNamed returns the layout of a fleet with a name, such as LayoutSet.
 func LayoutNamed(f *fleet.Fleet, name string) (Layout, error) {
 	if name == LayoutSet {
 		return NewLayout(f, name, func(i int) component.Phase { return f.Applications[i].Phase }), nil
@@ -102,15 +104,15 @@ func LayoutNamed(f *fleet.Fleet, name string) (Layout, error) {
 	return CompactLayout(f, p.Compact()), nil
 }
 
-// IsPlaced reports whether anything stands at a place of the profile.
+// IsPlaced reports whether any Application is in a step that the profile defines.
 func IsPlaced(l Layout) bool {
 	return slices.ContainsFunc(l.Sets, func(set Set) bool {
 		return slices.ContainsFunc(set.Steps, func(s Step) bool { return s.Phase != "" })
 	})
 }
 
-// FindApplication returns the Applications that the user named: several, if the
-// component is split.
+// FindApplication returns the Applications of a component, or with a name: several if
+// the component is split.
 func FindApplication(f *fleet.Fleet, name string) ([]int, error) {
 	if found := f.Named(name); len(found) > 0 {
 		return found, nil
@@ -119,15 +121,15 @@ func FindApplication(f *fleet.Fleet, name string) ([]int, error) {
 		Remedy: nearestApplication(f, name).Or("use a name that cmp fleet inventory lists")}
 }
 
-// The layouts that can be played.
+// Names of layouts.
 const (
 	LayoutSet      = "set"
 	LayoutComputed = "computed"
 	LayoutCompact  = "compact"
 )
 
-// CheckEnvironment says if nothing of this fleet or the others can be deployed to an
-// environment that is asked for; the empty one always can.
+// CheckEnvironment fails if no component of these fleets is deployed to an
+// environment. An empty environment is always valid.
 func CheckEnvironment(f *fleet.Fleet, environment string, others ...*fleet.Fleet) error {
 	known := f.Environments()
 	for _, other := range others {
@@ -144,8 +146,7 @@ func CheckEnvironment(f *fleet.Fleet, environment string, others ...*fleet.Fleet
 	return usage.Errorf("no component is deployed to environment %q; use %s", environment, strings.Join(known, ", "))
 }
 
-// DurationsIn reads a file with the times that Applications take; without one they are
-// assumed.
+// DurationsIn reads a durations file; without a file it returns AssumedDurations.
 func DurationsIn(file string) (Durations, error) {
 	if file == "" {
 		return AssumedDurations(), nil

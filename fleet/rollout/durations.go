@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -17,28 +18,33 @@ import (
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
-// Durations say how long each Application takes until it is healthy.
+// Durations contains the time that each Application takes until it is healthy.
 type Durations struct {
-	// File is where they are from; empty if all are assumed.
+	// File is the file that they were read from; empty if all are assumed.
 	File string
-	// Named are those of Applications, by name: all of the time it takes.
+	// Named maps names of Applications to their total durations.
 	Named map[string]time.Duration
-	// Lines are where the file names them.
+	// Lines maps names of Applications to their lines in File.
 	Lines map[string]int
-	// Observed are those that Argo CD recorded, for what is not named.
+	// Observed contains the durations that Argo CD recorded, for Applications that
+	// are not in Named.
 	Observed Observed
-	// Kinds and Wave are those of what is not named.
+	// Kinds and Wave apply to all other Applications.
 	Kinds []Assumed
 	Wave  time.Duration
 }
 
-// Assumed is how long what is for a rung takes, besides its waves.
+// Assumed is the assumed duration of Applications of some rungs, without the time
+// between waves.
 type Assumed struct {
+	// Name identifies it in the defaults of a file.
 	Name string `yaml:"name"`
-	// Rungs are what it is for; none means anything.
+	// Title is its name in texts; empty means Name.
+	Title string `yaml:"title"`
+	// Rungs limits it to Applications of these rungs; empty means any.
 	Rungs []string `yaml:"rungs"`
-	// Holds are kinds of which it has one, such as StatefulSet.apps; none means
-	// anything.
+	// Holds limits it to Applications with an object of one of these kinds, such as
+	// StatefulSet.apps; empty means any.
 	Holds  []string      `yaml:"holds"`
 	Takes  time.Duration `yaml:"takes"`
 	Why    string        `yaml:"why"`
@@ -48,7 +54,7 @@ type Assumed struct {
 //go:embed durations.yaml
 var durationsText []byte
 
-// AssumedDurations are those that hold where nobody says otherwise.
+// AssumedDurations returns the durations that apply without a file.
 func AssumedDurations() Durations {
 	var file struct {
 		Wave  Assumed   `yaml:"wave"`
@@ -57,27 +63,26 @@ func AssumedDurations() Durations {
 	dec := yaml.NewDecoder(bytes.NewReader(durationsText))
 	dec.KnownFields(true)
 	if err := dec.Decode(&file); err != nil {
-		panic(err) // no input reaches it, and every test of the package reads it
+		panic(err) // the file is embedded, and every test of the package reads it
 	}
 	return Durations{Named: map[string]time.Duration{}, Lines: map[string]int{}, Kinds: file.Kinds, Wave: file.Wave.Takes}
 }
 
-// defaults is the key of file of durations that has those by rung, and
-// waveKey the one below it for each wave.
+// defaults is the key for assumed durations in a durations file. waveKey is the key
+// below it for the time between waves.
 const (
 	defaults = "defaults"
 	waveKey  = "wave"
 )
 
-// longest is more than anybody waits for an Application.
+// longest limits a duration, to catch typing errors.
 const longest = 30 * 24 * time.Hour
 
-// ReadDurations reads a file with a line for each Application, such as
-// "vault: 2m30s", and assumed ones by rung below the key defaults. The error
-// joins its faults.
+// ReadDurations reads a file with durations of Applications, such as "vault: 2m30s",
+// and assumed durations below the key defaults. It reports all faults.
 func ReadDurations(name string, text []byte) (Durations, error) {
 	d := AssumedDurations()
-	f := settings.File{Name: name, Rule: "durations", Description: "file of durations"}
+	f := settings.File{Name: name, Rule: "durations", Description: "durations file"}
 	d.File = name
 	root, err := f.Parse(text)
 	if err != nil || root == nil {
@@ -135,7 +140,9 @@ func duration(f settings.File, field string, n *yaml.Node) (time.Duration, error
 	return d, nil
 }
 
-// Of is how long an Application takes, and why.
+func (a Assumed) title() string { return cmp.Or(a.Title, a.Name) }
+
+// Of returns the duration of an Application, and where it comes from.
 func (d Durations) Of(app *fleet.Application) (time.Duration, string) {
 	if takes, ok := d.Named[app.Name]; ok {
 		return takes, "given"
@@ -156,9 +163,9 @@ func (d Durations) Of(app *fleet.Application) (time.Duration, string) {
 			continue
 		}
 		if app.Waves > 1 && d.Wave > 0 {
-			return a.Takes + time.Duration(app.Waves-1)*d.Wave, fmt.Sprintf("assumed for %s, and %s for %d waves", a.Name, d.Wave, app.Waves)
+			return a.Takes + time.Duration(app.Waves-1)*d.Wave, fmt.Sprintf("assumed for %s, plus %s between %d waves", a.title(), d.Wave, app.Waves)
 		}
-		return a.Takes, "assumed for " + a.Name
+		return a.Takes, "assumed for " + a.title()
 	}
 	return 0, "no assumption"
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
-// Phases computes the steps of a fleet. Where an Application stands later than it
-// must, and no rollout is faster with it earlier, its place is its owners' choice and
-// stays.
+// Phases computes the steps of a fleet. An Application keeps a step that is later than
+// necessary if an earlier one would not make the rollout faster: its owners probably
+// chose it on purpose.
 func Phases(f *fleet.Fleet, opt fleet.PhaseOptions, times Durations) *fleet.Phases {
 	p := f.Phases(opt)
 	intended := intended(f, p, times)
@@ -17,15 +17,15 @@ func Phases(f *fleet.Fleet, opt fleet.PhaseOptions, times Durations) *fleet.Phas
 	opt.Intended = intended
 	kept := f.Phases(opt)
 	for i, place := range p.Places {
-		if place.Computed.Set && !kept.Places[i].Computed.Set { // a choice that leaves others no place
+		if place.Computed.Set && !kept.Places[i].Computed.Set { // keeping it leaves no step for others
 			return p
 		}
 	}
 	return kept
 }
 
-// intended are the Applications whose later place slows no rollout, with their earliest
-// steps.
+// intended returns the Applications whose later step does not slow the rollout, with
+// their earliest steps.
 func intended(f *fleet.Fleet, p *fleet.Phases, times Durations) map[int]component.Phase {
 	all := map[int]component.Phase{}
 	for i, place := range p.Places {
@@ -68,5 +68,6 @@ func intended(f *fleet.Fleet, p *fleet.Phases, times Durations) map[int]componen
 	return all
 }
 
-// faster reports whether a rollout ends earlier than another one, or at all.
+// faster reports whether a rollout ends earlier than another one, or ends and the other
+// one does not.
 func faster(a, b *Run) bool { return a.Done() && (!b.Done() || a.Total < b.Total) }

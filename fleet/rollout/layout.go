@@ -12,44 +12,57 @@ import (
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
-// Layout is in which order a fleet is rolled out.
+// Layout is the order in which a fleet is rolled out.
 type Layout struct {
-	// Name is what people call it.
+	// Name is LayoutSet, LayoutComputed or LayoutCompact.
 	Name string
 	// Sets are rolled out independently of each other.
 	Sets []Set
-	// Never are Applications that no step has, so that nobody syncs them.
+	// Never lists the Applications that no step selects; they are only synced
+	// manually.
 	Never []int
 	// Waves means that a parent Application with sync waves rolls them out.
 	Waves bool
 }
 
-// Set is an ApplicationSet with steps, or a parent with waves. Each begins when
-// all Applications of the one before are synced and healthy.
+// Set is an ApplicationSet with steps, or a parent Application with waves. A step
+// starts when all Applications of the previous one are synced and healthy.
 type Set struct {
 	Name  string
 	Steps []Step
 }
 
-// Step is what is synced at the same time.
+// Step is a group of Applications that are synced at the same time.
 type Step struct {
-	// Phase is as it is written; empty for what no other step has.
+	// Phase is the step number as written in component.yaml; empty for the
+	// catch-all step.
 	Phase, Title string
-	// MaxUpdate is how many are updated at once; 0 means all.
+	// MaxUpdate is the number of concurrent updates; 0 means no limit.
 	MaxUpdate int
-	// Manual means that nobody syncs them but a person.
+	// Manual means that people sync the Applications of the step.
 	Manual bool
-	// Applications are indices of Fleet.Applications, by name.
+	// Applications are indices of Fleet.Applications, sorted by name.
 	Applications []int
 }
 
-// String names the step.
+// String returns the number and title of the step.
 func (s Step) String() string { return strings.TrimSpace(s.Phase + " " + s.Title) }
 
-// NewLayout is the rollout of a fleet by its profile, with a step for each
-// Application: a step for each place at which something is deployed, and one at
-// the end for all that stands at no place. Of places that a profile does not
-// list, and of waves, each number is a step.
+// named returns the step for a sentence.
+func (s Step) named() string {
+	switch {
+	case s.Phase == "":
+		return "the last step (" + s.Title + ")"
+	case s.Title == "":
+		return "step " + s.Phase
+	}
+	return fmt.Sprintf("step %s (%s)", s.Phase, s.Title)
+}
+
+// NewLayout returns the layout of a fleet according to its profile: a step for each
+// place with Applications, and a last one for Applications without a place. If the
+// profile lists no places, or uses waves, each number is a step. phase returns the
+// step number of an Application.
 func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) Layout {
 	l := Layout{Name: name, Waves: f.Profile.Style == profile.Waves}
 	type key struct{ set, step int }
@@ -70,7 +83,7 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) L
 		k, step := key{set, at.Number}, Step{Phase: f.Write(at), Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}
 		free := l.Waves || len(f.Profile.Bands) == 0 || inBand && len(band.Places) == 0
 		if l.Waves {
-			step.MaxUpdate, step.Manual = 0, false // waves know neither
+			step.MaxUpdate, step.Manual = 0, false // waves have neither
 		}
 		if !at.Set || !free && !hasPlace {
 			k.step, step = rest, Step{Title: "all others"}
@@ -97,8 +110,9 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) L
 	return l
 }
 
-// setOf is which set has an Application: the only one, or that of its band. What
-// is in no band belongs to the band of its domain, if there is one.
+// setOf returns the index of the set that contains an Application: 0 if there is only
+// one, otherwise that of its band. An Application outside of all bands belongs to the
+// band of its domain, if there is one.
 func setOf(f *fleet.Fleet, app *fleet.Application, at component.Phase) int {
 	if f.Profile.Sets != profile.Independent {
 		return 0
@@ -121,7 +135,7 @@ func setName(f *fleet.Fleet, set int) string {
 	return f.Profile.Bands[set].Name
 }
 
-// WithoutRest leaves out the last steps, which have what no other step selects.
+// WithoutRest omits the catch-all step of each set.
 func (l Layout) WithoutRest() Layout {
 	l.Sets, l.Never = slices.Clone(l.Sets), slices.Clone(l.Never)
 	for i, set := range l.Sets {
@@ -133,7 +147,7 @@ func (l Layout) WithoutRest() Layout {
 	return l
 }
 
-// CompactLayout is the layout of the fewest steps.
+// CompactLayout returns the layout with the fewest steps.
 func CompactLayout(f *fleet.Fleet, c *fleet.Compact) Layout {
 	l := Layout{Name: "compact", Waves: f.Profile.Style == profile.Waves}
 	steps := make([]Step, c.Count)

@@ -17,18 +17,17 @@ type Sync struct{ Start, End time.Time }
 // Takes is the duration of the sync.
 func (s Sync) Takes() time.Duration { return s.End.Sub(s.Start) }
 
-// Observed is what Argo CD recorded about the rollouts of a fleet.
+// Observed contains the syncs that Argo CD recorded for a fleet.
 type Observed struct {
-	// Rollout has the syncs of one rollout, by the names of the Applications in the
-	// fleet: the rollout of most Applications, and of several the last.
+	// Rollout maps Applications of the fleet to their syncs in one rollout: the one
+	// that contains the most Applications; in a tie, the latest.
 	Rollout map[string]Sync
-	// Latest has the last sync of each other Application, which is not part of that
-	// rollout.
+	// Latest maps all other Applications to their last sync.
 	Latest map[string]Sync
 }
 
-// apart is how long nothing is synced between two rollouts. Argo CD starts the next step
-// within seconds, and polls for new commits every three minutes.
+// apart is the minimum pause between two rollouts. Argo CD starts the next step within
+// seconds, and polls for new commits every three minutes.
 const apart = 10 * time.Minute
 
 // Observe reads the syncs of the Applications of a fleet from their manifests, as a
@@ -55,8 +54,8 @@ func Observe(f *fleet.Fleet, environment, from string, objs []object.Object) (Ob
 	return split(all), nil
 }
 
-// syncsOf are the syncs of whole Applications that succeeded. What kubectl applied by hand
-// or Argo CD synced only in part says nothing about a rollout.
+// syncsOf returns the successful syncs of whole Applications. Partial syncs, and objects
+// that were applied with kubectl, say nothing about a rollout.
 func syncsOf(o object.Object) []Sync {
 	var all []Sync
 	add := func(start, end object.Value) {
@@ -109,8 +108,8 @@ func split(all map[string][]Sync) Observed {
 		if now == nil || s.Start.Sub(end) > apart {
 			now = map[string]Sync{}
 		}
-		// Several syncs of one Application in a rollout are one that did the work, and
-		// retries and refreshes that found nothing to do.
+		// Of several syncs of one Application in a rollout, only one did the work; the
+		// others are retries and refreshes.
 		if known, twice := now[s.name]; !twice || s.Takes() > known.Takes() {
 			now[s.name] = s.Sync
 		}
@@ -130,7 +129,7 @@ func split(all map[string][]Sync) Observed {
 	return o
 }
 
-// of is the sync of an Application.
+// of returns the sync of an Application.
 func (o Observed) of(name string) (s Sync, known bool) {
 	if s, known = o.Rollout[name]; known {
 		return s, true
@@ -139,7 +138,7 @@ func (o Observed) of(name string) (s Sync, known bool) {
 	return s, known
 }
 
-// RealStep is a step of a simulated rollout as it really was.
+// RealStep is a step of a simulated rollout with its measured duration.
 type RealStep struct {
 	Set, Step int
 	// Measured is how many of its Applications the real rollout contains.
@@ -151,8 +150,8 @@ type RealStep struct {
 	Done bool
 }
 
-// Real compares the steps of a run with the rollout that was observed. Start is when that
-// began, and total its duration.
+// Real compares the steps of a run with the observed rollout. It also returns the start
+// of that rollout and its duration.
 func (r *Run) Real(o Observed) (steps []RealStep, start time.Time, total time.Duration) {
 	var all Sync
 	for _, s := range r.Steps {
@@ -170,7 +169,7 @@ func (r *Run) Real(o Observed) (steps []RealStep, start time.Time, total time.Du
 	return steps, all.Start, all.Takes()
 }
 
-// with is the time from the first start to the last end.
+// with returns the span from the first start to the last end of two syncs.
 func (s Sync) with(other Sync) Sync {
 	if s.Start.IsZero() {
 		return other

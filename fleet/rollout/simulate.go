@@ -1,6 +1,6 @@
-// Package rollout plays the rollout of a fleet: which Applications are applied at which
-// step, how long that takes, and what a rollout is stuck over. It reads a fleet.Fleet
-// and changes nothing of it.
+// Package rollout simulates the rollout of a fleet: in which step each Application is
+// synced, how long the rollout takes, and where it hangs. It does not modify the
+// fleet.Fleet.
 package rollout
 
 import (
@@ -13,22 +13,23 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
-// Run is a rollout that was played.
+// Run is a simulated rollout.
 type Run struct {
 	Layout Layout
-	// Spans are the Applications that begin, in the order in which they do.
+	// Spans are the Applications that start, in this order.
 	Spans []Span
-	// Steps are the steps that begin, set by set.
+	// Steps are the steps that start, set by set.
 	Steps []StepSpan
-	// Total is when the last Application was healthy.
+	// Total is the time until the last Application is healthy.
 	Total time.Duration
-	// Critical are the spans, by their indices, that the total is the sum of:
-	// each begins when the one before is healthy.
+	// Critical is the critical path, as indices into Spans: each span starts when
+	// the previous one is healthy.
 	Critical []int
-	// Stuck says of each Application that never gets healthy why, by name.
+	// Stuck lists the Applications that never become healthy, with the reason,
+	// sorted by name.
 	Stuck []Stuck
-	// Unordered are needs that the layout does not keep, since the two are in
-	// sets that know nothing of each other.
+	// Unordered lists the dependencies that the layout does not enforce, because
+	// the two Applications are in independent sets.
 	Unordered []Crossing
 
 	fleet *fleet.Fleet
@@ -36,15 +37,15 @@ type Run struct {
 
 // Span is an Application in a rollout.
 type Span struct {
-	// Application is its index.
+	// Application is an index of Fleet.Applications.
 	Application int
 	Set, Step   int
-	// Start is when its sync begins, Ready when what it needs is there, and End
+	// Start is when its sync starts, Ready when its dependencies are ready, and End
 	// when it is healthy.
 	Start, Ready, End time.Duration
-	// Healthy is false if it never is.
+	// Healthy is false if it never becomes healthy.
 	Healthy bool
-	// Takes says why it takes so long.
+	// Takes says where its duration comes from.
 	Takes string
 	// Why says what it waited for last.
 	Why string
@@ -56,23 +57,23 @@ type Span struct {
 type StepSpan struct {
 	Set, Step  int
 	Start, End time.Duration
-	// Done is false if it never ends.
+	// Done is false if it never completes.
 	Done bool
 }
 
-// Crossing is a need between sets.
+// Crossing is a dependency between sets.
 type Crossing struct {
 	From, To int
-	// Waits is how long the one that needs the other waits for it in this run;
-	// it is below zero if it comes that much later anyway.
+	// Waits is how long the dependent waits for the other Application in this run;
+	// it is negative if the dependent starts that much later anyway.
 	Waits time.Duration
 	Why   string
 }
 
-// Done reports whether all is rolled out.
+// Done reports whether every Application becomes healthy.
 func (r *Run) Done() bool { return len(r.Stuck) == 0 }
 
-// StepCount counts the steps of all sets.
+// StepCount returns the number of steps of all sets.
 func (r *Run) StepCount() int {
 	n := 0
 	for _, s := range r.Layout.Sets {
@@ -81,7 +82,7 @@ func (r *Run) StepCount() int {
 	return n
 }
 
-// player is a rollout while it is played.
+// player is the state of a simulation.
 type player struct {
 	*Run
 	durations Durations
@@ -95,20 +96,20 @@ type player struct {
 	sets      []progress
 }
 
-// progress is how far a set is.
+// progress is the state of a set.
 type progress struct {
 	step  int // the current one
 	begun bool
-	// from is when the next step may begin, and cause the span that ended last.
+	// from is when the next step may start, and cause the span that ended last.
 	from  time.Duration
 	cause int
 }
 
-// Simulate plays a rollout. Within a step, Applications are begun by name, as
-// many at once as it takes. One that needs another does not get healthy before
-// that is; one that is in fail never does, nor one that does not render, nor one
-// that needs for sure what is not deployed. A need that is only inferred delays, and makes nothing wait for what
-// would never begin.
+// Simulate simulates a rollout. Within a step, Applications start in order of name, at
+// most MaxUpdate at a time. An Application becomes healthy only after its dependencies.
+// It never becomes healthy if it is listed in fail, cannot be rendered, or has a certain
+// dependency that is not deployed. An inferred dependency only delays an Application; it
+// is dropped if the other Application would never start.
 func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
 	p := &player{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, needs: map[int][]fleet.Need{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
 	for _, i := range fail {
@@ -136,7 +137,7 @@ func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
 	return p.Run
 }
 
-// advance begins all that can begin now.
+// advance starts every Application that can start now.
 func (p *player) advance() {
 	for changed := true; changed; {
 		changed = false
@@ -151,8 +152,8 @@ func (p *player) advance() {
 	}
 }
 
-// advanceSet ends the current step of a set if all of it is healthy, and begins
-// Applications of it.
+// advanceSet ends the current step of a set if all its Applications are healthy, and
+// starts Applications of the current step.
 func (p *player) advanceSet(set int) (changed bool) {
 	at := &p.sets[set]
 	steps := p.Layout.Sets[set].Steps
@@ -200,8 +201,8 @@ func (p *player) advanceSet(set int) (changed bool) {
 	return changed
 }
 
-// begin begins the sync of an Application. Freed is the span of its step that
-// ended last, -1 if none has.
+// begin starts the sync of an Application. freed is the span of its step that ended
+// last, or -1.
 func (p *player) begin(app, set, freed int) {
 	at := p.sets[set]
 	s := Span{Application: app, Set: set, Step: at.step, Start: p.now, cause: at.cause}
@@ -210,11 +211,11 @@ func (p *player) begin(app, set, freed int) {
 	switch {
 	case freed >= 0:
 		s.cause = freed
-		s.Why = fmt.Sprintf("%s updates %d at a time, and %s was the last to finish", step, step.MaxUpdate, p.name(freed))
+		s.Why = fmt.Sprintf("%s updates %d at a time, and %s was the last to finish", step.named(), step.MaxUpdate, p.name(freed))
 	case at.cause >= 0:
-		s.Why = fmt.Sprintf("%s comes after %s, where %s was the last", step, p.stepOf(at.cause), p.name(at.cause))
+		s.Why = fmt.Sprintf("%s comes after %s, where %s was the last", step.named(), p.stepOf(at.cause), p.name(at.cause))
 	default:
-		s.Why = step.String() + " is the first step"
+		s.Why = step.named() + " is the first step"
 		if name := p.Layout.Sets[set].Name; name != "" {
 			s.Why += " of " + name
 		}
@@ -229,10 +230,10 @@ func (p *player) name(span int) string {
 
 func (p *player) stepOf(span int) string {
 	s := p.Spans[span]
-	return p.Layout.Sets[s.Set].Steps[s.Step].String()
+	return p.Layout.Sets[s.Set].Steps[s.Step].named()
 }
 
-// makeReady lets an Application go on if all that it needs is there.
+// makeReady continues the sync of an Application whose dependencies are ready.
 func (p *player) makeReady(i int) bool {
 	s := &p.Spans[i]
 	if _, lacks := p.lacks[p.fleet.Applications[s.Application]]; lacks || p.fail[s.Application] || len(p.missing(s.Application)) > 0 {
@@ -253,7 +254,7 @@ func (p *player) makeReady(i int) bool {
 	return true
 }
 
-// missing are the needs of an Application that are not there yet.
+// missing returns the dependencies of an Application that are not ready yet.
 func (p *player) missing(app int) []fleet.Need {
 	var all []fleet.Need
 	for _, n := range p.needs[app] {
@@ -265,8 +266,7 @@ func (p *player) missing(app int) []fleet.Need {
 	return all
 }
 
-// next goes to the next moment at which something happens; false if nothing
-// will.
+// next advances the clock to the next event. It returns false if there is none.
 func (p *player) next() bool {
 	var soonest time.Duration
 	found := false
@@ -297,8 +297,8 @@ func (p *player) next() bool {
 	return true
 }
 
-// lift gives up the inferred needs of what does not begin, when nothing else can
-// go on; false if there are none.
+// lift drops the inferred dependencies on Applications that do not start, when nothing
+// else can continue. It returns false if there are none.
 func (p *player) lift() bool {
 	lifted := false
 	for _, s := range p.Spans {
@@ -312,7 +312,7 @@ func (p *player) lift() bool {
 	return lifted
 }
 
-// finish says what the rollout came to.
+// finish computes the totals, the critical path and what hangs.
 func (p *player) finish() {
 	last := -1
 	for i, s := range p.Spans {
@@ -329,7 +329,7 @@ func (p *player) finish() {
 	p.unordered()
 }
 
-// AtOnce is how many Applications are synced at the same time at most.
+// AtOnce returns the maximum number of Applications that are synced at the same time.
 func (r *Run) AtOnce() int {
 	most := 0
 	for _, s := range r.Spans {

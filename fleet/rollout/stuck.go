@@ -8,15 +8,15 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
-// Stuck is an Application that never gets healthy.
+// Stuck is an Application that never becomes healthy.
 type Stuck struct {
 	Application int
-	// Begins is false if it is never synced, either.
+	// Begins is false if it is never synced.
 	Begins bool
 	Why    string
 }
 
-// stuck says what never gets healthy.
+// stuck lists the Applications that never become healthy, with the reasons.
 func (p *player) stuck() {
 	for set, s := range p.Layout.Sets {
 		for n, step := range s.Steps {
@@ -39,20 +39,20 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 	case begun && p.fleet.Applications[app].Failed:
 		return "it does not render"
 	case begun && p.fail[app]:
-		return "it never becomes healthy, as requested"
+		return "it never becomes healthy (--fail)"
 	case begun && p.lacks[p.fleet.Applications[app]].Of != nil:
 		return "it waits for " + p.lacks[p.fleet.Applications[app]].String()
 	case begun:
 		n := p.missing(app)[0]
 		verb := "it waits for "
-		if p.inCircle(app) {
-			verb = "both wait for each other: it waits for "
+		if p.isMutual(app) {
+			verb = "they wait for each other: it waits for "
 		}
 		return verb + p.fleet.Applications[n.To].Name + ", because " + n.Because()
 	case n > at:
-		return fmt.Sprintf("%s comes after %s, which never ends", step, current)
+		return fmt.Sprintf("%s comes after %s, which never ends", step.named(), current.named())
 	case step.Manual:
-		return step.String() + " is manual: it is only synced manually"
+		return step.named() + " is only synced manually"
 	}
 	var holders []string
 	for _, other := range step.Applications {
@@ -60,12 +60,12 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 			holders = append(holders, p.fleet.Applications[other].Name)
 		}
 	}
-	return fmt.Sprintf("%s updates %d at a time and waits for %s", step, step.MaxUpdate, strings.Join(holders, ", "))
+	return fmt.Sprintf("%s updates %d at a time and waits for %s", step.named(), step.MaxUpdate, strings.Join(holders, ", "))
 }
 
-// inCircle reports whether an Application and one that it waits for wait for each
+// isMutual reports whether an Application and one that it waits for wait for each
 // other.
-func (p *player) inCircle(app int) bool {
+func (p *player) isMutual(app int) bool {
 	for _, n := range p.missing(app) {
 		if slices.ContainsFunc(p.missing(n.To), func(back fleet.Need) bool { return back.To == app }) {
 			return true
@@ -74,7 +74,7 @@ func (p *player) inCircle(app int) bool {
 	return false
 }
 
-// unordered lists the needs between sets.
+// unordered lists the dependencies between sets.
 func (p *player) unordered() {
 	set := map[int]int{}
 	for i, s := range p.Layout.Sets {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// When writes a moment of a rollout.
+// When formats a time of a rollout.
 func When(d time.Duration) string {
 	d = d.Round(time.Second)
 	if d < time.Hour {
@@ -17,7 +17,7 @@ func When(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
 }
 
-// horizon is where a drawing ends.
+// horizon returns the time at which a drawing ends.
 func (r *Run) horizon() time.Duration {
 	end := r.Total
 	for _, s := range r.Spans {
@@ -61,8 +61,8 @@ func (r *Run) inSteps() []int {
 	return all
 }
 
-// Mermaid draws the rollout as a Gantt chart, in thousandths of a second. The
-// critical path is marked; what never gets healthy is, too, by its name.
+// Mermaid draws the rollout as a Gantt chart, in milliseconds. It marks the critical
+// path, and the Applications that never become healthy.
 func (r *Run) Mermaid() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "gantt\n  title %s\n  dateFormat x\n  axisFormat %%M:%%S\n", mermaidName("rollout in "+When(r.Total)))
@@ -85,7 +85,7 @@ func (r *Run) Mermaid() string {
 	return b.String()
 }
 
-// mermaidName leaves out what means something in a Gantt chart.
+// mermaidName removes characters that have a meaning in a Gantt chart.
 func mermaidName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" -._/,", r) {
@@ -95,7 +95,7 @@ func mermaidName(s string) string {
 	}, s)
 }
 
-// The measures of an SVG drawing, in pixels.
+// The dimensions of an SVG drawing, in pixels.
 const (
 	svgNames = 330 // the column of names
 	svgTimes = 820 // the width of the time
@@ -124,9 +124,9 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 <rect class="page" width="%[1]d" height="%[2]d"/>
 `
 
-// SVG draws the rollout as a picture that needs nothing else. The critical path
-// stands out; what never gets healthy is dashed. The reasons appear where one
-// points at a bar.
+// SVG draws the rollout as a self-contained picture. The critical path is highlighted;
+// bars of Applications that never become healthy are dashed. Each bar has its reason as
+// a tooltip.
 func (r *Run) SVG() string {
 	order := r.inSteps()
 	rows, section := 0, ""

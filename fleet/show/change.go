@@ -13,13 +13,13 @@ import (
 // Change prints the effect of a change on a fleet.
 type Change struct {
 	Command string
-	// Names are the two sides of the comparison.
+	// Names are the names of both sides of the comparison.
 	Names [2]string
 	inventory.Comparison
 }
 
-// Components returns the names of those that differ; if only something else differs, that of
-// the fleet.
+// Components returns the names of the components that differ; if only something else differs,
+// the name of the fleet.
 func (r Change) Components() []string {
 	var names []string
 	seen := map[string]bool{}

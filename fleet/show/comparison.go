@@ -12,15 +12,15 @@ import (
 	"github.com/ladder-cmp/ladder/internal/table"
 )
 
-// Rollouts is two rollouts side by side.
+// Rollouts prints two rollouts side by side.
 type Rollouts struct {
 	Titles [2]string
 	Fleets [2]*fleet.Fleet
 	Runs   [2]*rollout.Run
 }
 
-// ratio is how long the first takes of the time of the second; 0 if one of them
-// never ends.
+// ratio returns the duration of the first rollout divided by that of the second; 0 if one of
+// them never completes.
 func (c Rollouts) ratio() float64 {
 	if !c.Runs[0].Done() || !c.Runs[1].Done() || c.Runs[1].Total == 0 {
 		return 0
@@ -28,7 +28,7 @@ func (c Rollouts) ratio() float64 {
 	return c.Runs[0].Total.Seconds() / c.Runs[1].Total.Seconds()
 }
 
-// Render prints both as text or json.
+// Render prints both as text or JSON.
 func (c Rollouts) Render(format string) (string, error) {
 	if format == "json" {
 		type side struct {
@@ -77,8 +77,8 @@ func (c Rollouts) Render(format string) (string, error) {
 	return b.String(), nil
 }
 
-// names lists the Applications of both, in the order of the first and then the
-// second.
+// names lists the Applications of both rollouts: those of the first in its order, then the
+// others in the order of the second.
 func (c Rollouts) names() []string {
 	var all []string
 	for i, run := range c.Runs {
@@ -91,7 +91,7 @@ func (c Rollouts) names() []string {
 	return all
 }
 
-// when says when an Application of one of the two is synced.
+// when formats the time at which an Application of one rollout is synced.
 func (c Rollouts) when(i int, name string) string {
 	for _, s := range c.Runs[i].Spans {
 		if c.Fleets[i].Applications[s.Application].Name != name {

@@ -7,8 +7,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/report"
 )
 
-// Page is the page of a fleet, of an environment or of each that it has. ladders
-// are those of its Applications.
+// Page returns the web page of a fleet: of one environment, or of each of its environments.
+// ladders returns the ladders of its Applications.
 func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders map[*fleet.Application]*report.Ladder) (string, error) {
 	environments := []string{environment}
 	if all := f.Environments(); environment == "" && len(all) > 1 {
@@ -20,10 +20,10 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 		if err != nil {
 			return "", err
 		}
-		// What could not be rendered is among what lint finds.
+		// The findings include components that could not be rendered.
 		r := report.Rollout{Environment: environment, Graph: there.Graph(fleet.GraphOptions{}), Findings: there.Look(environment)}
-		// Each environment has a rollout of its own, and those of all in one would
-		// be that of none.
+		// Each environment has its own rollout; a rollout of all of them together would not
+		// exist.
 		if environment != "" || len(environments) == 1 {
 			r.Timeline = timeline(there, times)
 		}
@@ -35,7 +35,7 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 	return page.HTML()
 }
 
-// timeline plays a rollout.
+// timeline simulates a rollout.
 func timeline(f *fleet.Fleet, times rollout.Durations) *report.Timeline {
 	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
 	played := Rollout{Fleet: f, Run: run}.Timeline()

@@ -70,20 +70,33 @@ func (r *Phases) Diff() {
 		if row.Verdict == fleet.TooLate {
 			row.Why = p.Late
 		}
-		row.cells = []string{cmp.Or(row.Set, "-"), cmp.Or(p.Earliest.Text, row.Phase, "-"), shownName(p), row.Verdict, row.Why}
+		row.cells = []string{cmp.Or(row.Set, "-"), cmp.Or(p.Earliest.Text, row.Phase, "-"), shownName(p), shownVerdict(row.Verdict), row.Why}
 		if row.Verdict != fleet.Equal {
 			r.rows = append(r.rows, row)
 		}
 	}
 	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Phases.Places), "Application"), count[fleet.Equal], count[fleet.Earlier], count[fleet.Later])
 	for _, more := range []struct{ verdict, text string }{
-		{fleet.TooLate, "must be earlier"}, {fleet.Intent, "later by intent"}, {fleet.Missing, "not set"}, {fleet.Homeless, "without a place"},
+		{fleet.TooLate, "must be earlier"}, {fleet.Intent, shownVerdict(fleet.Intent)}, {fleet.Missing, "not set"}, {fleet.Homeless, "without a reserved step"},
 	} {
 		if n := count[more.verdict]; n > 0 {
 			text += fmt.Sprintf(", %d %s", n, more.text)
 		}
 	}
 	r.summary = append(r.summary, text)
+}
+
+// shownVerdict returns a verdict in words. The JSON keeps the verdicts themselves.
+func shownVerdict(verdict string) string {
+	switch verdict {
+	case fleet.Earlier:
+		return "could be earlier"
+	case fleet.Intent:
+		return "intentionally later"
+	case fleet.Homeless:
+		return "no step reserved"
+	}
+	return verdict
 }
 
 // Compact lists the fewest steps, and how long each layout takes.
@@ -143,8 +156,8 @@ func (r *Phases) Render(format string) (string, error) {
 	return b.String(), nil
 }
 
-// Write writes the steps into the files below the directory of the repository, and says what it
-// wrote. Components with errors keep their steps.
+// Write writes the steps into the files below the directory of the repository, and lists the
+// changes. Components with errors keep their steps.
 func (r *Phases) Write(base string) (text string, faults []finding.Finding, err error) {
 	edits, faults := r.Phases.Edits()
 	faults = append(slices.Clone(r.Findings), faults...)
@@ -202,7 +215,7 @@ type rolloutTime struct {
 	Layout  string  `json:"layout"`
 	Steps   int     `json:"steps"`
 	Seconds float64 `json:"seconds"`
-	// Done is false if it never ends.
+	// Done is false if it never completes.
 	Done bool `json:"done"`
 }
 
@@ -213,7 +226,7 @@ func shownName(p fleet.Placed) string {
 	return p.Name
 }
 
-// newText is what is to be in a file, and whether that is something new.
+// newText is the new content of a file, and whether it differs from the current one.
 func newText(e fleet.Edit, file string) (text []byte, changed bool, err error) {
 	stays := !slices.ContainsFunc(e.Changes, func(c fleet.Change) bool { return !c.Stays() })
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {

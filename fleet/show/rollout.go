@@ -1,5 +1,5 @@
-// Package show prints what is computed of a fleet: its steps, its rollout, and what a
-// change does to it.
+// Package show prints what Ladder computes for a fleet: its steps, its rollout, and the effect
+// of a change.
 package show
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/ladder-cmp/ladder/internal/table"
 )
 
-// Rollout is what is shown of a rollout.
+// Rollout prints a simulated rollout.
 type Rollout struct {
 	Fleet *fleet.Fleet
 	Run   *rollout.Run
 	Fail  []int
-	// Observed is a real rollout to compare with; without one, nothing is compared.
+	// Observed is a measured rollout to compare with; if it is empty, nothing is compared.
 	Observed rollout.Observed
 }
 
 func (r Rollout) name(i int) string { return r.Fleet.Applications[i].Name }
 
-// Render prints it as text, json, mermaid or svg.
+// Render prints the rollout as text, JSON, Mermaid or SVG.
 func (r Rollout) Render(format string) (string, error) {
 	switch format {
 	case "mermaid":
@@ -105,7 +105,7 @@ func (r Rollout) text() string {
 	return b.String()
 }
 
-// real compares each step with the one that Argo CD recorded.
+// real compares each step with the measured one.
 func (r Rollout) real() string {
 	if len(r.Observed.Rollout) == 0 {
 		return ""
@@ -151,7 +151,7 @@ func (r Rollout) total() string {
 	return fmt.Sprintf("%s in %s", all, r.Run.Total)
 }
 
-// waiting counts the Applications that never begin.
+// waiting counts the Applications that never start.
 func (r Rollout) waiting() int {
 	n := 0
 	for _, s := range r.Run.Stuck {
@@ -162,8 +162,8 @@ func (r Rollout) waiting() int {
 	return n
 }
 
-// heldBack says what never gets healthy. What waits for a step is listed by
-// steps, since the reason is the same for all of it.
+// heldBack lists the Applications that never become healthy. Applications that wait for a step
+// are grouped by step, because they share the reason.
 func (r Rollout) heldBack() string {
 	var b strings.Builder
 	held := 0
@@ -203,7 +203,7 @@ func (r Rollout) heldBack() string {
 	return b.String()
 }
 
-// sets says what order independent sets do not keep.
+// sets lists the dependencies that independent sets do not enforce.
 func (r Rollout) sets() string {
 	var b strings.Builder
 	if len(r.Run.Unordered) == 0 {
@@ -222,7 +222,7 @@ func (r Rollout) sets() string {
 	return b.String()
 }
 
-// Timeline is the rollout as other programs read it. Times are seconds from its start.
+// Timeline is the JSON form of a rollout. Times are seconds from its start.
 func (r Rollout) Timeline() report.Timeline {
 	run := r.Run
 	out := report.Timeline{Done: run.Done(), TotalSeconds: run.Total.Seconds(), Applications: []report.Span{}, Steps: []report.Step{}, CriticalPath: []report.Critical{}, Stuck: []report.Stuck{}, Unordered: []report.Crossing{}}
@@ -257,7 +257,7 @@ func (r Rollout) Timeline() report.Timeline {
 	return out
 }
 
-// recorded is the real rollout as other programs read it; nil if none was read.
+// recorded returns the JSON form of the measured rollout; nil if there is none.
 func (r Rollout) recorded() *report.Real {
 	if len(r.Observed.Rollout) == 0 {
 		return nil
@@ -272,7 +272,7 @@ func (r Rollout) recorded() *report.Real {
 	return real
 }
 
-// seconds are those of a moment, nil if it never comes.
+// seconds converts a time to seconds; nil if it is never reached.
 func seconds(d time.Duration, comes bool) *float64 {
 	if !comes {
 		return nil

@@ -12,31 +12,31 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Takeover is what becomes different in the objects of existing Applications when a fleet
-// takes them over.
+// Takeover describes how the objects of existing Applications change when a fleet takes them
+// over.
 type Takeover struct {
 	Command string
 	All     []TakenOver
 }
 
-// TakenOver is an Application and the components that take its place.
+// TakenOver is an Application with the components that replace it.
 type TakenOver struct {
 	Name       string   `json:"name"`
 	Components []string `json:"components"`
-	// Manifests compares what both render to; it is nil if the Application does not render
-	// here, and Unrendered says why.
+	// Manifests compares the manifests of both; it is nil if the Application cannot be
+	// rendered here, and Unrendered says why.
 	Manifests  *compare.Objects `json:"manifests,omitempty"`
 	Unrendered string           `json:"unrendered,omitempty"`
-	// Recorded compares the names of the objects with those that Argo CD lists in the
-	// status; it is nil if there is no status.
+	// Recorded compares the names of the objects with those in the status of the Application;
+	// it is nil if there is no status.
 	Recorded *compare.Objects `json:"recorded,omitempty"`
 	// Missing means that the fleet has no component for it.
 	Missing bool `json:"missing,omitempty"`
-	// Failed means that a component does not render.
+	// Failed means that a component cannot be rendered.
 	Failed bool `json:"failed,omitempty"`
 }
 
-// NewTakeover compares a fleet with the Applications that exist.
+// NewTakeover compares a fleet with existing Applications.
 func NewTakeover(f *fleet.Fleet, environment, command string, formers []importer.Former) Takeover {
 	t := Takeover{Command: command, All: []TakenOver{}}
 	names := f.ApplicationNames(environment)
@@ -71,7 +71,7 @@ func NewTakeover(f *fleet.Fleet, environment, command string, formers []importer
 	return t
 }
 
-// Differs reports whether anything is known to become different.
+// Differs reports whether any change is known.
 func (r TakenOver) Differs() bool {
 	return r.Missing || r.Manifests != nil && !r.Manifests.Same() || r.Recorded != nil && !r.Recorded.Same()
 }
@@ -79,12 +79,12 @@ func (r TakenOver) Differs() bool {
 // unknown reports whether nothing could be compared.
 func (r TakenOver) unknown() bool { return !r.Missing && r.Manifests == nil && r.Recorded == nil }
 
-// Names are those of the Applications that differ.
+// Names returns the names of the Applications that differ.
 func (t Takeover) Names() []string {
 	return t.named(TakenOver.Differs)
 }
 
-// Unknown are the names of those of which nothing could be compared.
+// Unknown returns the names of the Applications that could not be compared.
 func (t Takeover) Unknown() []string { return t.named(TakenOver.unknown) }
 
 func (t Takeover) named(is func(TakenOver) bool) []string {
@@ -97,19 +97,19 @@ func (t Takeover) named(is func(TakenOver) bool) []string {
 	return all
 }
 
-// JSON is the comparison as other programs read it.
+// JSON returns the comparison for other programs.
 func (t Takeover) JSON() any {
 	return struct {
 		Applications []TakenOver `json:"applications"`
 	}{t.All}
 }
 
-// Text is the comparison for a terminal.
+// Text returns the comparison for a terminal.
 func (t Takeover) Text(p paint.Paint) string {
 	return compare.Text(p, t.parts(), len(t.All)-len(t.Unknown()), "Application", t.Unknown())
 }
 
-// Markdown is the comparison for a comment of at most so many bytes.
+// Markdown returns the comparison for a comment of at most limit bytes.
 func (t Takeover) Markdown(limit int) string {
 	return compare.Markdown(t.parts(), len(t.All)-len(t.Unknown()), "Application", t.Command, limit, t.Unknown())
 }
@@ -119,7 +119,7 @@ func (t Takeover) parts() []compare.Part {
 	for _, r := range t.All {
 		switch {
 		case r.Missing:
-			all = append(all, compare.Part{Name: r.Name, Head: []string{"Application " + finding.Sanitize(r.Name) + ": no component takes its place, so its objects stay without one"}})
+			all = append(all, compare.Part{Name: r.Name, Head: []string{"Application " + finding.Sanitize(r.Name) + ": no component replaces it, so its objects stay without an Application"}})
 		case r.Differs():
 			head := "Application " + finding.Sanitize(r.Name) + " -> " + finding.Sanitize(strings.Join(r.Components, ", "))
 			all = append(all, compare.Part{Name: r.Name, Head: []string{head}, Sections: compare.NonEmpty([]compare.Section{
@@ -131,7 +131,7 @@ func (t Takeover) parts() []compare.Part {
 	return all
 }
 
-// differences are a line for each object, and for each field that changed.
+// differences returns a line for each object, and for each field that changed.
 func differences(o *compare.Objects) []compare.Line {
 	if o == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
-// UpToDate says where a committed file is not what would be written.
+// UpToDate reports how a committed file differs from the output that would be written.
 func UpToDate(file string, made []fleet.Manifest) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -28,8 +28,8 @@ func UpToDate(file string, made []fleet.Manifest) error {
 	return errors.Join(all...)
 }
 
-// Bootstrapped says where a directory that cmp fleet bootstrap wrote is not what Argo CD
-// syncs of the same components.
+// Bootstrapped reports how a directory written by cmp fleet bootstrap differs from what Argo
+// CD would sync from the same components.
 func Bootstrapped(dir string, made fleet.Bootstrap) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

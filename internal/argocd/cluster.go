@@ -97,7 +97,7 @@ func (c Cluster) config() (*rest.Config, error) {
 			return nil, fmt.Errorf("%s: %s; correct --kubeconfig", c.Kubeconfig, wholefile.Reason(err))
 		}
 		if !isKubeconfig(text) {
-			return nil, fmt.Errorf("%s: not a kubeconfig; correct --kubeconfig, or name manifests without it", c.Kubeconfig)
+			return nil, fmt.Errorf("%s: not a kubeconfig; correct --kubeconfig, or pass manifests without it", c.Kubeconfig)
 		}
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -155,7 +155,7 @@ var listedKinds = []listedKind{
 }
 
 func notSeen(what string) finding.Finding {
-	return finding.Finding{Severity: finding.Note, Rule: "not-allowed", Message: "this user may not list " + what + ", which are not looked at", Remedy: "use one who may"}
+	return finding.Finding{Severity: finding.Note, Rule: "not-allowed", Message: "this user may not list " + what + ", which are not looked at", Remedy: "select a user with this permission"}
 }
 
 // list lists the objects of a kind: in all namespaces if requested and permitted,

@@ -33,7 +33,7 @@ func (c Cluster) Secrets(ctx context.Context, named []object.ID) (map[object.ID]
 		case apierrors.IsNotFound(err):
 			continue
 		case apierrors.IsForbidden(err):
-			return nil, fmt.Errorf("this user may not read %s; use one who may get it, with --context", id)
+			return nil, fmt.Errorf("this user is not allowed to read %s; select a user with this permission with --context", id)
 		case err != nil:
 			return nil, c.fault(err)
 		}

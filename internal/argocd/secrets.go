@@ -46,7 +46,7 @@ func secretNames(ctx context.Context, config *rest.Config, namespace string) ([]
 	case http.StatusForbidden:
 		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("it was refused"))
 	default:
-		return nil, fmt.Errorf("it answers %q when asked for the Secrets' names", answer.Status)
+		return nil, fmt.Errorf("it returned %q when asked for the names of Secrets", answer.Status)
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxTable))
 	if err != nil {
@@ -62,7 +62,7 @@ func secretNames(ctx context.Context, config *rest.Config, namespace string) ([]
 		} `json:"rows"`
 	}
 	if err := json.Unmarshal(text, &table); err != nil || table.Kind != "Table" || len(table.Columns) == 0 || !strings.EqualFold(table.Columns[0].Name, "name") {
-		return nil, errors.New("it answers with no table of the Secrets' names")
+		return nil, errors.New("it returned no table of Secrets' names")
 	}
 	names := []string{}
 	for _, row := range table.Rows {

@@ -14,11 +14,11 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Values reads a values file of the chart argo-cd.
+// Values reads a values file of the argo-cd chart.
 func Values(file string) (doctor.Values, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return doctor.Values{}, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "name values of the chart argo-cd"}
+		return doctor.Values{}, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "pass values of the argo-cd chart"}
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
@@ -27,7 +27,7 @@ func Values(file string) (doctor.Values, error) {
 	}
 	v, ok := doctor.ChartValues(file, text)
 	if !ok {
-		return v, finding.Finding{Severity: finding.Error, Rule: "no-values", File: file, Message: "it has no values of the chart argo-cd", Remedy: "name such a file, or manifests without --values"}
+		return v, finding.Finding{Severity: finding.Error, Rule: "no-values", File: file, Message: "it has no values of the argo-cd chart", Remedy: "pass such a file, or manifests without --values"}
 	}
 	return v, nil
 }
@@ -50,7 +50,7 @@ func CheckOne(e doctor.Input, live bool) error {
 	if where == "" {
 		return nil
 	}
-	return usage.Errorf("%s has a repo-server already, into which the values of %s are not put; give them with -f to the chart's directory, or look at one of the two", where, e.Values[0].File)
+	return usage.Errorf("%s already contains a repo-server, so the values of %s are not applied to it; pass them with -f together with the directory of the chart, or check only one of the two", where, e.Values[0].File)
 }
 
 func IsChart(dir string) bool {

@@ -98,7 +98,7 @@ func (i *installation) badSetting() (all []finding.Finding) {
 		_, err := strconv.ParseUint(s.text, 10, 31)
 		bad := o.kind == number && err != nil || o.kind == truth && !s.on() && !strings.EqualFold(s.text, "false")
 		if bad {
-			all = append(all, instead(s.fault("Argo CD cannot read %q, and takes %s", s.text, o.fallback), "write %s", o.kind))
+			all = append(all, instead(s.fault("%q is invalid, so Argo CD uses the default, %s", s.text, o.fallback), "write %s", o.kind))
 		}
 	}
 	return all
@@ -111,7 +111,7 @@ func (i *installation) memory() (all []finding.Finding) {
 	i.sidecars(func(_ *workload, s *sidecar) {
 		at := s.at("resources", "limits", "memory")
 		if !at.Exists() {
-			all = append(all, instead(as(finding.Warning, s.fault("it has no memory limit, so that it can take what others on the node need")), "set resources.limits.memory; docs/operations.md has the sum"))
+			all = append(all, instead(as(finding.Warning, s.fault("it has no memory limit, so it can use memory that others on the node need")), "set resources.limits.memory; docs/operations.md has the sum"))
 			return
 		}
 		if s.stock || !s.serves || s.wrong != nil {

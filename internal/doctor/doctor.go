@@ -19,7 +19,7 @@ type Input struct {
 	// Objects are manifests of Argo CD and of the plugin, and the Applications and
 	// ApplicationSets to check.
 	Objects []object.Object
-	// Values are values files of the chart argo-cd; later ones take precedence.
+	// Values are values files of the argo-cd chart; later ones take precedence.
 	// Their keys are checked without rendering the chart.
 	Values []Values
 	// Live means that Objects come from a cluster, so missing objects do not exist.

@@ -12,7 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// chartPods maps values that the chart argo-cd copies unchanged into the Deployment
+// chartPods maps values that the argo-cd chart copies unchanged into the Deployment
 // of the repo-server to their fields there. Source: its
 // templates/argocd-repo-server/deployment.yaml.
 var chartPods = []struct {
@@ -71,14 +71,14 @@ func invalidPod(containers, volumes []thing) (all []finding.Finding) {
 	all = append(same(containers, "name"), same(volumes, "name")...)
 	for _, v := range volumes {
 		all = append(all, missing(v, "name")...)
-		all = append(all, misnamed(v.at("name"), validation.IsDNS1123Label, "63 small letters, digits and hyphens")...)
+		all = append(all, misnamed(v.at("name"), validation.IsDNS1123Label, "63 lowercase letters, digits and hyphens")...)
 		if sources := keysBut(v, "name"); len(sources) > 1 {
 			all = append(all, instead(v.fault("it is several volumes: %s", strings.Join(sources, ", ")), "keep one of them"))
 		}
 	}
 	for _, c := range containers {
 		all = append(all, missing(c, "name")...)
-		all = append(all, misnamed(c.at("name"), validation.IsDNS1123Label, "63 small letters, digits and hyphens")...)
+		all = append(all, misnamed(c.at("name"), validation.IsDNS1123Label, "63 lowercase letters, digits and hyphens")...)
 		all = append(all, oneOf(c.at("imagePullPolicy"), corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
 		all = append(all, oneOf(c.at("restartPolicy"), corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
 		for _, kind := range []string{"startupProbe", "readinessProbe", "livenessProbe"} {
@@ -101,7 +101,7 @@ func invalidContainer(c thing) (all []finding.Finding) {
 	}
 	for _, p := range c.at("ports").items() {
 		all = append(all, missing(p, "containerPort")...)
-		all = append(all, misnamed(p.at("name"), validation.IsValidPortName, "15 small letters, digits and hyphens")...)
+		all = append(all, misnamed(p.at("name"), validation.IsValidPortName, "15 lowercase letters, digits and hyphens")...)
 		all = append(all, oneOf(p.at("protocol"), corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
 		if port := p.at("containerPort"); port.Exists() {
 			if n, ok := port.Int(); ok && len(validation.IsValidPortNum(n)) > 0 {

@@ -37,7 +37,7 @@ func (i *installation) doubledKey() (all []finding.Finding) {
 	return all
 }
 
-// chartHas lists the keys of the chart argo-cd below the checked keys. Source: its
+// chartHas lists the keys of the argo-cd chart below the checked keys. Source: its
 // values.yaml, version 10.1.1.
 var chartHas = []struct{ below, keys string }{
 	{"", `

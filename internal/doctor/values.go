@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// layers are values files of the chart argo-cd; later ones take precedence. Helm
+// layers are values files of the argo-cd chart; later ones take precedence. Helm
 // merges mappings but not lists.
 type layers []thing
 
@@ -90,7 +90,7 @@ func (l layers) workload(role, key string) *workload {
 	return w
 }
 
-// ChartValues recognizes values of the chart argo-cd, also as a subchart's.
+// ChartValues recognizes values of the argo-cd chart, also as a subchart's.
 func ChartValues(file string, text []byte) (Values, bool) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
@@ -118,5 +118,5 @@ func IsOtherMapping(text []byte) bool {
 	return v.IsMap() && !v.Get("apiVersion").Exists() && !v.Get("kind").Exists()
 }
 
-// ChartKeys are values that identify the chart argo-cd.
+// ChartKeys are values that identify the argo-cd chart.
 var ChartKeys = []string{"repoServer", "configs", "applicationSet", "controller", "server"}

@@ -216,7 +216,7 @@ func (i *installation) user() (all []finding.Finding) {
 		if !s.stock && shared {
 			return // the group may connect, too
 		}
-		f := its.at.fault("it runs as user %s and the repo-server as %s, which may not connect to its socket", its.user, theirs.user)
+		f := its.at.fault("it runs as user %s, so the repo-server (user %s) cannot connect to its socket", its.user, theirs.user)
 		if !s.stock && its.implied {
 			f.Message += "; its group is " + its.group + ", because runAsGroup is not set"
 		}
@@ -347,7 +347,7 @@ func (i *installation) twoMatch() (all []finding.Finding) {
 		}
 		if ours != nil && len(who) > 1 {
 			slices.Sort(who)
-			all = append(all, ours.fault("%s answer for Applications that name no plugin", strings.Join(who, " and ")))
+			all = append(all, ours.fault("%s match Applications that name no plugin", strings.Join(who, " and ")))
 		}
 	}
 	return all

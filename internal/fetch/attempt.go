@@ -356,7 +356,7 @@ func (c *counted) Read(p []byte) (int, error) {
 		return n, e.note(e.failureToSend(e.host(), err))
 	//lint:ignore errorlint a reader returns io.EOF itself; wrapped it is a failure
 	case err != nil && err != io.EOF:
-		return n, e.note(failed(unreachable, "try again later", "the answer of %s broke off: %s", e.host(), short(reason(err))))
+		return n, e.note(failed(unreachable, "try again later", "the response of %s was cut off: %s", e.host(), short(reason(err))))
 	}
 	return n, err
 }
@@ -379,7 +379,7 @@ func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
 		if f := e.failureOfStatus(res.StatusCode); f != nil {
 			return nil, f
 		}
-		return nil, failed(broken, "check the URL", "%s answers with status %d", e.host(), res.StatusCode)
+		return nil, failed(broken, "check the URL", "%s returned status %d", e.host(), res.StatusCode)
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err != nil {

@@ -83,7 +83,7 @@ func TestAnew(t *testing.T) {
 	ref := chartRef("https://charts.example.com", "1.0.0")
 	get(t, f, ref)
 	now = append(now, 0)
-	refuse(t, f.Uncached(), ref, "broken", "has the digest "+remote.Digest(now)+", and the index says "+remote.Digest(first))
+	refuse(t, f.Uncached(), ref, "broken", "has the digest "+remote.Digest(now)+", but the index says "+remote.Digest(first))
 	refuse(t, f.Pinned(func(remote.Ref) string { return remote.Digest(first) }), ref, "broken", "has the digest "+remote.Digest(now))
 }
 
@@ -95,7 +95,7 @@ func TestNoDigests(t *testing.T) {
 		index := "apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: [app.tgz], digest: \"" + digest + "\"}]}"
 		n.host("charts.example.com", serving(map[string]string{"/index.yaml": index, "/app.tgz": string(chartArchive(t, "app", "1.0.0"))}))
 		refuse(t, n.fetcher(Config{Allow: []string{"https://charts.example.com"}}), chartRef("https://charts.example.com", "1.0.0"), "broken",
-			"the index of charts.example.com has the digest \""+digest+"\" of app 1.0.0, which is none")
+			"the index of charts.example.com has an invalid digest \""+digest+"\" of app 1.0.0")
 	}
 }
 

@@ -39,7 +39,7 @@ func (e *attempt) chartOfRepository() (fetchedContent, error) {
 	if listed.Digest != "" {
 		digest = "sha256:" + strings.ToLower(strings.TrimPrefix(listed.Digest, "sha256:"))
 		if !isDigest(digest) {
-			return fetchedContent{}, failed(broken, "contact the administrator of "+e.host(), "the index of %s has the digest %q of %s %s, which is none (sha256: and 64 hexadecimal digits)", e.host(), short(listed.Digest), e.ref.Chart, listed.Version)
+			return fetchedContent{}, failed(broken, "contact the administrator of "+e.host(), "the index of %s has an invalid digest %q of %s %s (a digest is sha256: and 64 hexadecimal digits)", e.host(), short(listed.Digest), e.ref.Chart, listed.Version)
 		}
 	}
 	exact := e.ref
@@ -91,13 +91,13 @@ func (e *attempt) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest
 	}
 	content := remote.Content{Version: exact.Version, Digest: remote.Digest(data), Data: data}
 	if digest != "" && content.Digest != digest {
-		return none, failed(broken, "contact the administrator of "+e.host(), "what is at %s has the digest %s, and the index says %s", address, content.Digest, digest)
+		return none, failed(broken, "contact the administrator of "+e.host(), "the content of %s has the digest %s, but the index says %s", address, content.Digest, digest)
 	}
 	if err := packedChart(data, e.host()); err != nil {
 		return none, err
 	}
 	if other := remote.OtherChart(data, exact.Chart, exact.Version); other != "" {
-		return none, failed(broken, "contact the administrator of "+e.host(), "what the index of %s has at %s is wrong: %s", e.host(), address, other)
+		return none, failed(broken, "contact the administrator of "+e.host(), "the content of %[2]s, from the index of %[1]s, is invalid: %[3]s", e.host(), address, other)
 	}
 	return content, e.verifyFile(at, data)
 }
@@ -118,7 +118,7 @@ func (e *attempt) elsewhere(at *url.URL, exact remote.Ref, digest string) (remot
 	}
 	content, manifest, err := e.pull(repository, tagOf(version))
 	if err == nil && digest != "" && content.Digest != digest && manifest != digest {
-		err = failed(broken, "contact the administrator of "+e.host(), "the chart in the registry has the digest %s, and the index says %s", content.Digest, digest)
+		err = failed(broken, "contact the administrator of "+e.host(), "the chart in the registry has the digest %s, but the index says %s", content.Digest, digest)
 	}
 	if other := remote.OtherChart(content.Data, exact.Chart, exact.Version); err == nil && other != "" {
 		err = failed(broken, "contact the administrator of "+e.host(), "the chart in the registry is wrong: %s", other)

@@ -170,7 +170,7 @@ func TestWrongCharts(t *testing.T) {
 		index, chart string
 		rule, text   string
 	}{
-		"digest":    {indexOf("app", release{"1.0.0", "app.tgz", remote.Digest([]byte("other"))}), string(good), "broken", "and the index says sha256:"},
+		"digest":    {indexOf("app", release{"1.0.0", "app.tgz", remote.Digest([]byte("other"))}), string(good), "broken", "but the index says sha256:"},
 		"page":      {indexOf("app", release{"1.0.0", "app.tgz", ""}), "<html>log in</html>", "broken", "something other than a packaged chart (it is a page of HTML)"},
 		"empty":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), "", "broken", "something other than a packaged chart (it is empty)"},
 		"cut off":   {indexOf("app", release{"1.0.0", "app.tgz", ""}), string(good[:20]), "broken", "returned a damaged chart of 20 bytes: unexpected EOF"},

@@ -84,7 +84,7 @@ func (e *attempt) failureOf(err error) *failure {
 	if f := e.failureOfStatus(e.status()); f != nil && !strings.Contains(err.Error(), "bearer realm") {
 		return f
 	}
-	return failed(broken, "contact the administrator of "+e.host()+", or check the URL", "the answer of %s cannot be right: %s", e.host(), short(err.Error()))
+	return failed(broken, "contact the administrator of "+e.host()+", or check the URL", "the response of %s is invalid: %s", e.host(), short(err.Error()))
 }
 
 // The remedies for exceeded limits.
@@ -117,9 +117,9 @@ func (e *attempt) failureOfStatus(status int) *failure {
 	case status >= 500:
 		return failed(unreachable, "try again later, or contact its administrator", "%s returned status %d", e.host(), status)
 	case status == http.StatusBadRequest && e.f.plain(e.at.Host):
-		return failed(broken, "check the URL, or remove "+e.host()+" from --remote-plain-http if it uses TLS", "%s answers with status %d, as servers do that require TLS", e.host(), status)
+		return failed(broken, "check the URL, or remove "+e.host()+" from --remote-plain-http if it uses TLS", "%s returned status %d, as servers that require TLS do", e.host(), status)
 	case status >= 300:
-		return failed(broken, "check the URL", "%s answers with status %d", e.host(), status)
+		return failed(broken, "check the URL", "%s returned status %d", e.host(), status)
 	}
 	return nil
 }

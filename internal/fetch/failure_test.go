@@ -53,7 +53,7 @@ func TestFailures(t *testing.T) {
 		"breaks off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "half")
-		}, "unreachable", "the answer of files.example.com broke off", true, 3},
+		}, "unreachable", "the response of files.example.com was cut off", true, 3},
 		"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 			"timeout", "files.example.com took longer than 500ms; fix: try again later, or give it more time with --remote-timeout", true, -1},
 		"slow in between": {func(w http.ResponseWriter, r *http.Request) {
@@ -64,8 +64,8 @@ func TestFailures(t *testing.T) {
 		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) },
 			"denied", "refuses access (403)", false, 1},
 		"gone":      {http.NotFound, "missing", "returned status 404: not found", false, 1},
-		"strange":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(418) }, "broken", "answers with status 418", true, 1},
-		"unchanged": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(304) }, "broken", "answers with status 304", true, 1},
+		"strange":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(418) }, "broken", "returned status 418", true, 1},
+		"unchanged": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(304) }, "broken", "returned status 304", true, 1},
 		"endless": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				if _, err := w.Write(make([]byte, 4096)); err != nil {
@@ -257,7 +257,7 @@ func TestQueueTakesTime(t *testing.T) {
 	if got := f.queue.length(); got != 0 {
 		t.Errorf("%d wait", got)
 	}
-	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "its turn did not come within 1ms: others use the network, 1 at once, and at most 1 of one host or for one tenant; fix: try again later")
+	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "timed out after 1ms in the queue for the network, which others use: 1 at a time, and at most 1 of one host or for one tenant; fix: try again later")
 }
 
 // waiting tells when somebody waits for it to end.
@@ -366,5 +366,5 @@ func TestPanics(t *testing.T) {
 	n.host("files.example.com", serving(nil))
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}})
 	f.proxy = func(*url.URL) (*url.URL, error) { panic("index out of range") }
-	refuse(t, f, fileRef("https://files.example.com/a"), "broken", "the answer of files.example.com cannot be read: index out of range; fix: check the URL")
+	refuse(t, f, fileRef("https://files.example.com/a"), "broken", "cannot read the response of files.example.com: index out of range; fix: check the URL")
 }

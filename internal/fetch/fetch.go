@@ -395,7 +395,7 @@ func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, 
 		}
 		return remote.Content{}, errUnwanted
 	case err != nil:
-		return remote.Content{}, failed(slow, moreTime, "its turn did not come within %s: others use the network, %d at once, and at most %d of one host or for one tenant",
+		return remote.Content{}, failed(slow, moreTime, "timed out after %s in the queue for the network, which others use: %d at a time, and at most %d of one host or for one tenant",
 			f.limits.Time, f.limits.Concurrent, f.queue.share)
 	}
 	defer leave()
@@ -456,7 +456,7 @@ func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew boo
 	// the process.
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = failed(broken, "check the URL", "the answer of %s cannot be read: %s", e.host(), short(fmt.Sprint(fault)))
+			err = failed(broken, "check the URL", "cannot read the response of %s: %s", e.host(), short(fmt.Sprint(fault)))
 		}
 	}()
 	switch {

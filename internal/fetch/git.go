@@ -294,11 +294,11 @@ func (f *files) count(name string) error {
 	f.left -= int64(2*len(name)) + headerBytes
 	switch {
 	case f.more < 0:
-		return failed(tooLarge, "name another repository, or vendor what is needed of it", "the repository has more than %d files and directories", mostPaths)
+		return failed(tooLarge, "name another repository, or vendor the needed files", "the repository has more than %d files and directories", mostPaths)
 	case f.left < 0:
 		return failed(tooLarge, moreBytes, "the files of the repository have more than %d bytes", f.e.f.limits.Unpacked)
 	case strings.Count(name, "/") > mostNesting:
-		return failed(tooLarge, "name another repository, or vendor what is needed of it", "the repository has more than %d levels of directories", mostNesting)
+		return failed(tooLarge, "name another repository, or vendor the needed files", "the repository has more than %d levels of directories", mostNesting)
 	}
 	return nil
 }

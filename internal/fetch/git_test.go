@@ -123,9 +123,9 @@ func TestBombs(t *testing.T) {
 		"large":         {pack(t, blob, 2<<20, nil, make([]byte, 2<<20)), "unpacks to more than 1048576 bytes"},
 		"large delta":   {pack(t, delta, 6, make([]byte, 20), deltaTo(1<<33)), "unpacks to more than"},
 		"no delta":      {pack(t, delta, 0, make([]byte, 20), nil), "unpacks to more than"},
-		"many":          {append([]byte("PACK\x00\x00\x00\x02\xff\xff\xff\xff"), pack(t, blob, 5, nil, []byte("hello"))[12:]...), "cannot be right"},
-		"another thing": {[]byte("<html>"), "cannot be right"},
-		"nothing":       {nil, "cannot be right"},
+		"many":          {append([]byte("PACK\x00\x00\x00\x02\xff\xff\xff\xff"), pack(t, blob, 5, nil, []byte("hello"))[12:]...), "is invalid"},
+		"another thing": {[]byte("<html>"), "is invalid"},
+		"nothing":       {nil, "is invalid"},
 	} {
 		err := e.measure(c.pack)
 		if c.want == "" && err != nil || c.want != "" && !strings.Contains(fmt.Sprint(err), c.want) {
@@ -146,9 +146,9 @@ func TestWrongRepositories(t *testing.T) {
 	f := n.fetcher(Config{Allow: []string{"https://git.example.com"}, Limits: Limits{Bytes: 4096}})
 	ref := remote.Ref{Kind: remote.Repository, URL: "https://git.example.com/repo", Version: "main"}
 	for text, want := range map[string]string{
-		"":                                "the answer of git.example.com cannot be right",
-		"<html>log in</html>":             "the answer of git.example.com cannot be right",
-		"001e# service=git-upload-pack\n": "cannot be right",
+		"":                                "the response of git.example.com is invalid",
+		"<html>log in</html>":             "the response of git.example.com is invalid",
+		"001e# service=git-upload-pack\n": "is invalid",
 	} {
 		answer = text
 		refuse(t, f, ref, "broken", want)

@@ -410,7 +410,7 @@ func readEntry(entries *yaml.Node, chart string) (index, error) {
 }
 
 func aliased() error {
-	return failed(broken, "ask its administrator to write it as helm repo index does", "has aliases of YAML, which are not read: a few of them stand for more than any memory holds")
+	return failed(broken, "ask its administrator to write it as helm repo index does", "has YAML aliases, which are not supported: a few of them can expand to more than fits in memory")
 }
 
 func hasAlias(n *yaml.Node) bool {

@@ -156,7 +156,7 @@ func (e *attempt) pull(repository *orasremote.Repository, reference string) (rem
 		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
 	})
 	if chart < 0 || manifest.Config.MediaType != helmregistry.ConfigMediaType {
-		return none, "", failed(broken, "check the URL: what is there must have been pushed by helm push", "%s returned something other than a chart: %s", e.host(), kindOf(at, manifest))
+		return none, "", failed(broken, "check the URL: the artifact must have been pushed by helm push", "%s returned something other than a chart: %s", e.host(), kindOf(at, manifest))
 	}
 	layer := manifest.Layers[chart]
 	if layer.Size < 0 || layer.Size > e.f.limits.Bytes {

@@ -124,7 +124,7 @@ func TestRegistry(t *testing.T) {
 				w.Header().Set("Content-Length", fmt.Sprint(len(g.chart)))
 				_, _ = w.Write(g.chart[:10])
 			}
-		}, false, "unreachable", "broke off"},
+		}, false, "unreachable", "was cut off"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newInternet(t)
@@ -197,7 +197,7 @@ func TestChartInRegistryOfIndex(t *testing.T) {
 		}
 	}
 	digest = remote.Digest([]byte("other"))
-	refuse(t, n.fetcher(both), chartRef("https://charts.example.com", ""), "broken", "and the index says")
+	refuse(t, n.fetcher(both), chartRef("https://charts.example.com", ""), "broken", "but the index says")
 }
 
 // TestTokensMoved has a registry whose token service redirects what it was sent,

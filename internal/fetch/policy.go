@@ -71,7 +71,7 @@ func ReadPolicy(name string) (Policy, error) {
 	file := settings.File{Name: name, Rule: "bad-verify-policy", Description: "a policy of --remote-verify"}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, file.Fault(0, "", "the policy cannot be read: "+causeOf(err), "name a file that is there and can be read")
+		return nil, file.Fault(0, "", "the policy cannot be read: "+causeOf(err), "name a readable file")
 	}
 	root, err := file.Parse(text)
 	if err != nil {
@@ -87,7 +87,7 @@ func ReadPolicy(name string) (Policy, error) {
 		}
 	}
 	if len(said.Verify) == 0 {
-		return nil, file.Fault(0, "verify", "the policy has no entries, so that nothing would be verified", "write entries, or drop --remote-verify")
+		return nil, file.Fault(0, "verify", "the policy has no entries, so nothing would be verified", "write entries, or drop --remote-verify")
 	}
 	lines := linesOf(root)
 	var policy Policy
@@ -126,7 +126,7 @@ func (entry policyEntry) signer(policy string, fault func(field, message, remedy
 			fault("cosign.key", wrong, "name the cosign.pub that cosign generate-key-pair or cosign public-key has written")
 		}
 		if at.scheme != "oci" && at.scheme != "" {
-			fault("cosign", "cosign signs what is in a registry, and "+entry.Address+" is not one", "write an oci:// address, or provenance")
+			fault("cosign", "cosign signs artifacts in a registry, and "+entry.Address+" is not one", "write an oci:// address, or provenance")
 		}
 		signer.SignedAs = entry.Cosign.SignedAs
 		if as, wrong := parsePattern(signer.SignedAs); signer.SignedAs != "" && (wrong != "" || as.scheme != "oci") {

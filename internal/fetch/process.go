@@ -35,7 +35,7 @@ func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 	files, err := f.spools()
 	if err != nil {
 		f.store.complain(err)
-		return fetchedContent{}, failed(unreachable, "check its free space and permissions", "the directory of what is fetched (--remote-cache) cannot be written: %s", short(err.Error()))
+		return fetchedContent{}, failed(unreachable, "check its free space and permissions", "the directory of fetched content (--remote-cache) cannot be written: %s", short(err.Error()))
 	}
 	defer files.close()
 	t := &childFetch{f: f, ref: ref, at: at, anew: anew}
@@ -127,7 +127,7 @@ type childFetch struct {
 func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*doneMessage, error) {
 	broke := func(err error) error {
 		t.f.log.Error("no process could be started to fetch", "error", err)
-		return failed(unreachable, "look at the memory and process limits of the container", "no process could be started to fetch it")
+		return failed(unreachable, "check the memory and process limits of the container", "no process could be started to fetch it")
 	}
 	cmd := t.f.config.Process()
 	cmd.ExtraFiles = []*os.File{files.data, files.index, files.known}
@@ -246,7 +246,7 @@ func (t *childFetch) collect(done *doneMessage, files *spools) (fetchedContent, 
 	}
 	digest, err := digestOf(files.data)
 	if err != nil {
-		return fetchedContent{}, failed(unreachable, "check its free space and permissions", "the directory of what is fetched (--remote-cache) cannot be read: %s", short(err.Error()))
+		return fetchedContent{}, failed(unreachable, "check its free space and permissions", "the directory of fetched content (--remote-cache) cannot be read: %s", short(err.Error()))
 	}
 	got := fetchedContent{Content: remote.Content{Version: done.Version, Digest: digest}, file: files.data.Name()}
 	if t.exact != nil {

@@ -71,7 +71,7 @@ func (e *attempt) verifyFile(at *url.URL, packed []byte) error {
 			if why := e.failureOf(err); why.outcome != missing && why.outcome != denied {
 				return why
 			}
-			return unsigned(s, signByHelm, "the chart has no provenance file: %s answers %d for %s", at.Host, e.status(), beside.Path)
+			return unsigned(s, signByHelm, "the chart has no provenance file: %s returned %d for %s", at.Host, e.status(), beside.Path)
 		}
 		if err := verifyProvenance(s, statement, packed); err != nil {
 			return err

@@ -20,7 +20,7 @@ import (
 
 // Check is a health check for Argo CD's configuration.
 type Check struct {
-	// Key is the key in the ConfigMap argocd-cm.
+	// Key is the key in the argocd-cm ConfigMap.
 	Key string
 	// Script is the check, in Lua.
 	Script string
@@ -48,7 +48,7 @@ func Key(group, kind string) string {
 	return "resource.customizations.health." + group + "_" + kind
 }
 
-// ConfigMap formats checks as a manifest to merge into the ConfigMap argocd-cm, by
+// ConfigMap formats checks as a manifest to merge into the argocd-cm ConfigMap, by
 // kubectl or as a kustomize patch. Argo CD requires the label.
 func ConfigMap(checks []Check) string {
 	return `apiVersion: v1

@@ -13,7 +13,7 @@ import (
 
 // GeneratorValues adds --generator-values and returns a function that reads the file.
 func GeneratorValues(flags *pflag.FlagSet) func() (appset.Values, error) {
-	file := flags.String("generator-values", "", "File with what generators of ApplicationSets find outside of the repository, such as clusters")
+	file := flags.String("generator-values", "", "File with the parameters of ApplicationSet generators that Ladder cannot evaluate, such as clusters")
 	return func() (appset.Values, error) {
 		if *file == "" {
 			return nil, nil

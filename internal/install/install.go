@@ -45,7 +45,7 @@ type Options struct {
 	Released string
 }
 
-// Values returns values of the chart argo-cd that are merged into those of a user.
+// Values returns values of the argo-cd chart that are merged into those of a user.
 // Values of an umbrella chart are below the name of the subchart.
 func Values(text string, o Options) (string, error) {
 	add := template()
@@ -100,7 +100,7 @@ func isKustomization(root *yaml.Node) bool {
 	return slices.ContainsFunc([]string{"resources", "components", "patches"}, func(key string) bool { return lookUp(root, key) != nil })
 }
 
-// areValues tells values of the chart argo-cd, or of an umbrella chart.
+// areValues tells values of the argo-cd chart, or of an umbrella chart.
 func areValues(root *yaml.Node) bool {
 	return slices.ContainsFunc(append([]string{"argo-cd", "argocd"}, doctor.ChartKeys...), func(key string) bool { return lookUp(root, key) != nil })
 }

@@ -277,7 +277,7 @@ func (f *finder) linkToProviders(r graph.Reference, providers []provider) {
 		reason := Reason{Strength: Healthy, Inferred: p.inferred, From: from.Key, To: p.workload, Field: r.Field, File: from.File, Line: from.Line,
 			Why: fmt.Sprintf("%s %s, which is provided by", r.Why, class.Key), Source: p.source}
 		if p.chart != "" {
-			reason.Why += " the chart " + p.chart
+			reason.Why += " the " + p.chart + " chart"
 		}
 		f.add(f.appOf[from.Part], p.app, reason)
 	}
@@ -336,7 +336,7 @@ func (f *finder) linkCharts() {
 			f.linkToChart(to, chart)
 			for _, group := range chart.Needs {
 				for _, provider := range f.servers(group) {
-					f.add(to, provider, Reason{Strength: Healthy, Why: fmt.Sprintf("the chart %s uses kinds of %s", chart.Name, group), Source: chart.Source})
+					f.add(to, provider, Reason{Strength: Healthy, Why: fmt.Sprintf("the %s chart uses kinds of %s", chart.Name, group), Source: chart.Source})
 				}
 			}
 		}
@@ -364,14 +364,14 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 				strength = Healthy
 			}
 			f.add(f.appOf[n.Part], to, Reason{Strength: strength, From: n.Key, Field: made.Field, File: n.File, Line: n.Line, Source: made.Source,
-				Why: fmt.Sprintf("%s %s, which comes with the chart %s", made.Why, made.Kind, chart.Name)})
+				Why: fmt.Sprintf("%s %s, which the %s chart installs", made.Why, made.Kind, chart.Name)})
 		}
 	}
 	for from, other := range f.apps {
 		for _, user := range other.Charts {
 			for _, group := range user.Needs {
 				if chart.Brings(group) {
-					f.add(from, to, Reason{Strength: Healthy, Why: fmt.Sprintf("the chart %s uses kinds of %s, which come with the chart %s", user.Name, group, chart.Name), Source: user.Source})
+					f.add(from, to, Reason{Strength: Healthy, Why: fmt.Sprintf("the %s chart uses kinds of %s, which the %s chart installs", user.Name, group, chart.Name), Source: user.Source})
 				}
 			}
 		}
@@ -387,9 +387,9 @@ func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add fu
 	for _, i := range nodes {
 		switch {
 		case f.graph.Nodes[i].Foreign && (chart.Rung == definitions || !f.charts[group]):
-			add(i, Reason{Strength: Applied, Inferred: chart.Inferred, Field: "kind", Why: "uses a CRD installed by the chart " + chart.Name})
+			add(i, Reason{Strength: Applied, Inferred: chart.Inferred, Field: "kind", Why: "uses a CRD installed by the " + chart.Name + " chart"})
 		case chart.Rung == knowledge.Controllers:
-			add(i, Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "is a kind reconciled by the chart " + chart.Name})
+			add(i, Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "has a kind that is reconciled by the " + chart.Name + " chart"})
 		}
 	}
 }
@@ -403,7 +403,7 @@ func (f *finder) byClass(chart knowledge.Chart, add func(int, Reason)) {
 		}
 		for _, found := range n.Kind.Provider.Find(n.Root()) {
 			if slices.Contains(chart.Answers, found.Value.Text()) {
-				add(i, Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the chart " + chart.Name})
+				add(i, Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the " + chart.Name + " chart"})
 			}
 		}
 	}

@@ -186,7 +186,7 @@ var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 // ParseLock parses a lock strictly. name is the name of the file in messages. The
 // error joins all findings.
 func ParseLock(name string, text []byte) (Lock, error) {
-	f := settings.File{Name: name, Rule: badLock, Description: "the lock of what is vendored"}
+	f := settings.File{Name: name, Rule: badLock, Description: "the lock file of vendored sources"}
 	if line := conflict(text); line > 0 {
 		return Lock{}, f.Fault(line, "", "merge conflict", "take the lock of one of the two sides, and run cmp vendor")
 	}

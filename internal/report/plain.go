@@ -38,7 +38,7 @@ func (p page) plain() (string, error) {
 			if c.Off {
 				kind += ", not deployed"
 			}
-			t.Rows = append(t.Rows, []string{r.Phases[c.Phase].Title + " " + r.Phases[c.Phase].About, c.Name, kind, c.Namespace})
+			t.Rows = append(t.Rows, []string{r.Steps[c.Step].Title + " " + r.Steps[c.Step].About, c.Name, kind, c.Namespace})
 		}
 		all = append(all, t)
 	}

@@ -72,7 +72,7 @@ func (f Fleet) HTML() (string, error) {
 func (r Rollout) on(in *page, numbers map[*Ladder]int) rollout {
 	p := rollout{Environment: finding.Sanitize(r.Environment), Timeline: r.Timeline}
 	for _, s := range r.Graph.Steps {
-		p.Phases = append(p.Phases, phase{finding.Sanitize(s.Title), finding.Sanitize(s.About)})
+		p.Steps = append(p.Steps, step{finding.Sanitize(s.Title), finding.Sanitize(s.About)})
 	}
 	for i, a := range r.Graph.Apps {
 		more := r.Applications[i]
@@ -80,7 +80,7 @@ func (r Rollout) on(in *page, numbers map[*Ladder]int) rollout {
 			numbers[more.Ladder] = len(in.Ladders)
 			in.Ladders = append(in.Ladders, more.Ladder)
 		}
-		p.Components = append(p.Components, component{Name: finding.Sanitize(a.Name), Kind: finding.Sanitize(a.Kind), Phase: a.Step, About: finding.Sanitize(a.Tip), Off: a.Disabled,
+		p.Components = append(p.Components, component{Name: finding.Sanitize(a.Name), Kind: finding.Sanitize(a.Kind), Step: a.Step, About: finding.Sanitize(a.Tip), Off: a.Disabled,
 			Namespace: finding.Sanitize(more.Namespace), Domain: finding.Sanitize(more.Domain), Rung: finding.Sanitize(more.Rung), Ladder: numbers[more.Ladder]})
 	}
 	for _, n := range r.Graph.Needs {
@@ -130,7 +130,7 @@ type page struct {
 type rollout struct {
 	Environment string      `json:"environment,omitempty"`
 	Components  []component `json:"components"`
-	Phases      []phase     `json:"phases,omitempty"`
+	Steps       []step      `json:"steps,omitempty"`
 	Needs       []need      `json:"needs,omitempty"`
 	// Findings are about components, by index.
 	Findings []Finding `json:"findings,omitempty"`
@@ -140,7 +140,7 @@ type rollout struct {
 type component struct {
 	Name      string `json:"name"`
 	Kind      string `json:"kind,omitempty"`
-	Phase     int    `json:"phase"`
+	Step      int    `json:"step"`
 	About     string `json:"about,omitempty"`
 	Off       bool   `json:"off,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
@@ -150,7 +150,7 @@ type component struct {
 	Ladder int `json:"ladder"`
 }
 
-type phase struct {
+type step struct {
 	Title string `json:"title"`
 	About string `json:"about"`
 }

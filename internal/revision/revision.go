@@ -63,7 +63,7 @@ func (r *Repository) Commit(name string) (Commit, error) {
 		return Commit{}, fault("", fmt.Sprintf("%q asks for the log of a branch or for a message, which are not read", name), "give the commit that git rev-parse prints for it")
 	}
 	if strings.Contains(name, ":") {
-		return Commit{}, fault("", fmt.Sprintf("%q is a file or directory of a revision", name), "give the revision alone, and the directory as an argument of its own")
+		return Commit{}, fault("", fmt.Sprintf("%q is a file or directory of a revision", name), "pass the revision alone, and the directory as a separate argument")
 	}
 	// The library resolves main^{tree} like main.
 	if kind := peeled.FindStringSubmatch(name); kind != nil && kind[1] != "commit" {
@@ -88,7 +88,7 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	default:
 		message += " that can be read: " + err.Error()
 	}
-	return Commit{}, fault("", message, "name a directory that is there, or a branch, a tag or a commit; in a clone that is shallow, fetch it first")
+	return Commit{}, fault("", message, "name an existing directory, branch, tag or commit; in a shallow clone, fetch it first")
 }
 
 // peeled matches an expression for an object of a kind.

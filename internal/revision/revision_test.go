@@ -100,7 +100,7 @@ func TestCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.Commit("nope"); err == nil || !strings.Contains(err.Error(), `revision "nope" not found; fix: name a directory that is there, or a branch`) {
+	if _, err := repo.Commit("nope"); err == nil || !strings.Contains(err.Error(), `revision "nope" not found; fix: name an existing directory, branch`) {
 		t.Error(err)
 	}
 	for _, name := range []string{"HEAD@{1}", "main@{yesterday}", "@{-1}", ":/text"} {
@@ -111,7 +111,7 @@ func TestCommits(t *testing.T) {
 	for name, want := range map[string]string{"HEAD~100": `revision "HEAD~100" not found, since the history is shorter; `, "a b": "is not a valid revision; fix: write a branch", "^main": "is not a valid revision",
 		"HEAD^2": `revision "HEAD^2" not found, since HEAD is not a merge; `, "HEAD~1^2~3": "since HEAD~1 is not a merge; ", "HEAD~2^2": "since the history is shorter; ",
 		"main^{tree}": `"main^{tree}" asks for a tree, and a revision is a commit; fix: leave out ^{tree}`, "main^{blob}~1": "asks for a blob",
-		"HEAD^5": "is not a valid revision", "main^{foo": "is not a valid revision", "main:a": "give the revision alone"} {
+		"HEAD^5": "is not a valid revision", "main^{foo": "is not a valid revision", "main:a": "pass the revision alone"} {
 		if _, err := repo.Commit(name); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Revision invalid") {
 			t.Errorf("%s: %v", name, err)
 		}

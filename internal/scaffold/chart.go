@@ -35,9 +35,9 @@ func (b *Draft) chart(f *undescribed) {
 		return
 	}
 	doc, said := b.chartYAML(f.dir)
-	fact := strings.TrimSpace("The chart " + said("name") + " " + said("version"))
+	fact := strings.TrimSpace("Chart " + said("name") + " " + said("version"))
 	if app := said("appVersion"); app != "" {
-		fact += ", of " + app
+		fact += " (appVersion " + app + ")"
 	}
 	f.draft.Facts = append(f.draft.Facts, finding.Sanitize(fact)+".")
 	var needs []string

@@ -45,5 +45,5 @@ func namespaceOf(objs []object.Object) (namespace, why string) {
 	case len(theirs) > 1:
 		return "", finding.Sanitize("the manifests name " + strings.Join(slices.DeleteFunc(theirs, func(n string) bool { return n == "" }), ", ") + ", and this is where all else goes")
 	}
-	return "", "where it goes; the manifests do not say"
+	return "", "target namespace; not set in the manifests"
 }

@@ -116,7 +116,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 		res, _, err = fleet.Rest(ctx, req, b.kinds, err)
 	}
 	if err != nil {
-		f.draft.NamespaceWhy = "it could not be rendered, so that nothing names one"
+		f.draft.NamespaceWhy = "it could not be rendered, so its namespace is unknown"
 		for _, fault := range finding.Of(err) {
 			fault.Severity = finding.Warning
 			b.Findings = append(b.Findings, fault)
@@ -278,9 +278,9 @@ func existingFindings(files []string) []finding.Finding {
 	const few = 3
 	var all []finding.Finding
 	for n, file := range files {
-		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it already exists and was not changed", Remedy: "use --force to add what is missing"}
+		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it already exists and was not changed", Remedy: "use --force to add the missing keys"}
 		if n == few-1 && len(files) > few {
-			f.Message = fmt.Sprintf("it is there, as %d more are, and stays", len(files)-few)
+			f.Message = fmt.Sprintf("the file exists, as do %d others, and is kept", len(files)-few)
 			return append(all, f)
 		}
 		all = append(all, f)

@@ -154,7 +154,7 @@ func Announcements() []*wire.ParameterAnnouncement {
 	return all
 }
 
-// maxFaults and maxRemarks limit the errors in an answer, and the findings in the
+// maxFaults and maxRemarks limit the errors in a response, and the findings in the
 // log, since a repository may have millions.
 const (
 	maxFaults  = 50

@@ -60,7 +60,7 @@ func (opt *Options) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if err := sidecar.Probe(ctx, opt.socket()); err != nil {
-		return fmt.Errorf("%w; look at the log of cmp serve, or name its directory with --plugin-dir", err)
+		return fmt.Errorf("%w; check the log of cmp serve, or name its directory with --plugin-dir", err)
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func addressFault(address string, err error) error {
 const LeastWorkerMemory = 64 << 20
 
 // OwnMemory is the memory of the server besides repositories, cached answers and
-// answers in transit.
+// responses in transit.
 const OwnMemory = 128 << 20
 
 // ThisPlugin completes the configuration of a plugin server for Ladder, except for

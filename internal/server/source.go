@@ -36,7 +36,7 @@ type keeper interface {
 }
 
 // source fetches for workers. It caches the digests of fetched content, so that
-// cached answers can be validated without fetching: those of exact versions
+// cached responses can be validated without fetching: those of exact versions
 // permanently, others for their TTL.
 type source struct {
 	// of returns the Fetcher of an AppProject, with the scope of its cache, which
@@ -143,7 +143,7 @@ func newSource(of func(project string) (keeper, string, error), resolve func(rem
 func sizeOf(from keeper, digest string) (int64, error) {
 	file, err := from.Open(digest)
 	if err != nil {
-		return 0, fmt.Errorf("what was fetched was evicted from the cache before it could be used: %w", err)
+		return 0, fmt.Errorf("fetched content was evicted from the cache before it could be used: %w", err)
 	}
 	defer file.Close()
 	info, err := file.Stat()

@@ -209,7 +209,7 @@ func (a *Question) record(k knowledge.Kind) string {
 	if len(k.ChangedBy) > 0 {
 		line("  changed: by %s", strings.Join(k.ChangedBy, ", then by "))
 	} else if !a.unknown {
-		line("  changed: by no %s", knowledge.File)
+		line("  changed: no")
 	}
 	if len(a.others) > 0 {
 		var names []string

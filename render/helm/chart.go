@@ -177,7 +177,7 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			continue
 		}
 		if slices.Contains(above, at) {
-			bad("the chart depends on itself through "+rel, "break the loop")
+			bad("the chart depends on itself through "+rel, "break the cycle")
 			continue
 		}
 		if !input.FileExists(s.FS, path.Join(at, "Chart.yaml")) {
@@ -193,7 +193,7 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			continue
 		}
 		if sub.Name() != dep.Name {
-			bad(fmt.Sprintf("the chart in %s is called %s", s.Show(at), sub.Name()), "name it so here")
+			bad(fmt.Sprintf("the chart in %s is called %s", s.Show(at), sub.Name()), "use this name here")
 			continue
 		}
 		if !satisfies(dep.Version, sub.Metadata.Version) {

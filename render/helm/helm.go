@@ -181,7 +181,7 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 		faults = append(faults, f)
 	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
-		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart wants Kubernetes %s, which %s is not", want, caps.KubeVersion.Version),
+		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart requires Kubernetes %s, but the version is %s", want, caps.KubeVersion.Version),
 			"set kube-version to the cluster's version, or take another release of the chart")
 	}
 	return errors.Join(faults...)
@@ -193,7 +193,7 @@ const BadName = "bad-name"
 // InvalidRelease returns the finding for an invalid release name, without a place.
 func InvalidRelease(name string) (f finding.Finding, invalid bool) {
 	return finding.Finding{Severity: finding.Error, Rule: BadName, Field: "name",
-		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 small letters, digits, \"-\" and \".\"", name),
+		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 lowercase letters, digits, \"-\" and \".\"", name),
 		Remedy:  "choose another with the parameter name, which is --name on a command line"}, chartutil.ValidateReleaseName(name) != nil
 }
 

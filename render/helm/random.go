@@ -150,8 +150,12 @@ func (s source) nonDeterministic(docs []Document, c *random.Chart) []finding.Fin
 	if more := len(objects) - maxShown; more > 0 {
 		named = fmt.Sprintf("%s and %d more", named, more)
 	}
-	f := s.Fault(Random, "", fmt.Sprintf("different on every render, because their templates call %s: %s", strings.Join(functions, ", "), named),
-		s.opt.Random.NoDerivation().Remedy()+", or set values that replace what is generated")
+	message := "%s differs on every render, because its template calls %s"
+	if len(objects) > 1 {
+		message = "%s differ on every render, because their templates call %s"
+	}
+	f := s.Fault(Random, "", fmt.Sprintf(message, named, strings.Join(functions, ", ")),
+		s.opt.Random.NoDerivation().Remedy()+", or set values that replace the generated ones")
 	f.Severity = finding.Note
 	return []finding.Finding{f}
 }

@@ -40,7 +40,7 @@ func derived(t *testing.T) *random.Rendering {
 	return random.New(random.Source{Key: &key, Now: time.Unix(1_800_000_000, 0)})
 }
 
-// renderFiles renders the chart with some files in place of its own.
+// renderFiles renders the chart with some files instead of its own.
 func renderFiles(t *testing.T, r *random.Rendering, files fstest.MapFS) (Result, string) {
 	t.Helper()
 	chart := fstest.MapFS{}
@@ -120,7 +120,7 @@ func TestChangingObjects(t *testing.T) {
 			notes = append(notes, f.Error())
 		}
 	}
-	want := "randAlphaNum: Secret one, Secret two;"
+	want := "Secret one, Secret two differ on every render, because their templates call randAlphaNum;"
 	if len(notes) != 1 || !strings.Contains(notes[0], want) || !strings.Contains(notes[0], "--seed-file") {
 		t.Errorf("got %v, want one with %s", notes, want)
 	}

@@ -46,7 +46,7 @@ func (s Source) Fault(rule, name, message, remedy string) finding.Finding {
 
 // Unreadable reports a file system error, naming the file it is about.
 func (s Source) Unreadable(err error) finding.Finding {
-	f := s.Fault("unreadable", "", Cause(err), "check that the file is there, readable, and no symlink out of the repository")
+	f := s.Fault("unreadable", "", Cause(err), "check that the file exists, is readable, and is not a symlink out of the repository")
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		f.File = s.Show(pe.Path)
@@ -62,7 +62,7 @@ func Cause(err error) string {
 		err = pe.Err
 	}
 	if err.Error() == "path escapes from parent" { // os.Root's error, which is not exported
-		return "it is, or lies behind, a symlink out of the repository"
+		return "its path contains a symlink out of the repository"
 	}
 	return err.Error()
 }

@@ -92,7 +92,7 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 		}
 		if line := secondDocument(data); line > 0 {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name), Line: line,
-				Message: "a second YAML document starts here, and some versions of Helm ignore it", Remedy: "move it to a file of its own, or remove the line \"---\""})
+				Message: "a second YAML document starts here, and some versions of Helm ignore it", Remedy: "move it to a separate file, or remove the line \"---\""})
 			continue
 		}
 		vals, err := loader.LoadValues(bytes.NewReader(data))

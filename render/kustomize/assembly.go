@@ -275,7 +275,7 @@ func (a *assembly) unpack(packed []byte) (fs.FS, error) {
 		return err
 	})
 	if err == nil && a.unpacked > maxUnpacked {
-		err = fmt.Errorf("with it, what was fetched unpacks to more than %d MiB", maxUnpacked>>20)
+		err = fmt.Errorf("with it, the fetched content unpacks to more than %d MiB", maxUnpacked>>20)
 	}
 	return files, err
 }

@@ -317,13 +317,13 @@ func (c *checker) chart(in named) (input.Source, error) {
 		return input.Source{}, errors.Join(faults...)
 	}
 	if content.Warning != "" {
-		f := c.chartFinding(in, content.Warning, "see that the chart can be fetched again")
+		f := c.chartFinding(in, content.Warning, "make sure that the chart can be fetched again")
 		f.Severity = finding.Warning
 		c.assembly.findings = append(c.assembly.findings, f)
 	}
 	files, err := c.unpack(content.Data)
 	if err != nil {
-		return input.Source{}, bad(ref.String()+": "+err.Error(), "see that this is a chart")
+		return input.Source{}, bad(ref.String()+": "+err.Error(), "make sure that this is a chart")
 	}
 	if !input.FileExists(files, path.Join(in.Name, "Chart.yaml")) {
 		return input.Source{}, bad("what was fetched for "+ref.String()+" holds no chart of that name", "correct the name, or the repo")

@@ -81,7 +81,7 @@ func readBuildError(text string) buildError {
 	}
 	e.message = readable(text)
 	if m := duplicateMessage.FindStringSubmatch(e.message); m != nil {
-		e.duplicate, e.message = m[1], "the same object is there twice: "+m[1]
+		e.duplicate, e.message = m[1], "duplicate object: "+m[1]
 	}
 	return e
 }

@@ -127,7 +127,7 @@ func (s source) checkComponent() error {
 	if err != nil || k.Unmarshal(data) != nil || k.Kind != types.ComponentKind {
 		return nil
 	}
-	return s.Fault(input.Empty, file, "nothing was rendered: a kustomization of kind Component changes what others hold, and has no resources itself",
+	return s.Fault(input.Empty, file, "nothing was rendered: a kustomization of kind Component changes the resources of others, and has none itself",
 		"name it under components: in a kustomization, and render that one")
 }
 

@@ -170,8 +170,8 @@ func (c *component) apiVersions() []finding.Finding {
 }
 
 // affecting reports which of some API versions affect the output. It renders with all of
-// them, and with each half only if that differs. If it differs and neither half does, it
-// takes several of them at once, which are not told apart.
+// them, and with each half only if that changes the output. If neither half does, several
+// are needed at once, and the finding lists all of them.
 func (c *component) affecting(groups []string, candidates map[string]apiVersion) []finding.Finding {
 	if len(groups) == 0 {
 		return nil
@@ -203,12 +203,13 @@ func (c *component) affecting(groups []string, candidates map[string]apiVersion)
 		f.Remedy = "correct the template"
 		return []finding.Finding{f}
 	}
-	f.Message = "the output depends on whether the cluster has " + what + ", so a first rollout and a later one differ: " + summary(changes)
-	f.Remedy = "write apiVersions: [" + strings.Join(opt.APIVersions[len(c.opt.APIVersions):], ", ") + "] into component.yaml if the cluster has it by then, or capabilities: pinned if it must not matter"
+	f.Message = "the output depends on whether the cluster has " + what + ", so the first rollout and later ones differ: " + summary(changes)
+	f.Remedy = "write apiVersions: [" + strings.Join(opt.APIVersions[len(c.opt.APIVersions):], ", ") + "] into component.yaml if the API is installed before this component, or capabilities: pinned to ignore the APIs of the cluster"
 	return []finding.Finding{f}
 }
 
-// kubeStep is what changes from the minor version of Kubernetes before, by place.
+// kubeStep maps places to what changes between the previous minor version of Kubernetes
+// and this one.
 type kubeStep struct {
 	minor   int
 	changes map[place]string
@@ -259,11 +260,11 @@ func (c *component) kubeVersions() []finding.Finding {
 			versions[s.changes] = append(versions[s.changes], s.version)
 		}
 		for i, text := range changes {
-			changes[i] = "from " + strings.Join(versions[text], ", ") + " on " + text
+			changes[i] = "in " + strings.Join(versions[text], ", ") + ": " + text
 		}
 		found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleKubeVersion, File: at.file, Line: at.line,
-			Message: "the output depends on the version of Kubernetes: " + strings.Join(changes, "; "),
-			Remedy:  "write kubeVersion: " + render.DefaultKubeVersion + " into component.yaml to fix it, or expect the change when clusters are upgraded"})
+			Message: "the output depends on the Kubernetes version: " + strings.Join(changes, "; "),
+			Remedy:  "write kubeVersion: " + render.DefaultKubeVersion + " into component.yaml to pin the version, or expect the change when clusters are upgraded"})
 	}
 	return found
 }

@@ -70,7 +70,7 @@ func TestRenderings(t *testing.T) {
 		"does not render with one": {questions + "{{- if " + has("g05") + " }}{{ fail \"no\" }}{{ end }}\n  a: b\n", 14,
 			[]string{"api-versions:10 if the cluster has the API version g05.example.com/v1, the component does not render: "}},
 		"one version of Kubernetes": {"{{- if semverCompare \">=1.32-0\" .Capabilities.KubeVersion.Version }}\n  c: d\n{{- end }}\n  a: b\n", 6,
-			[]string{"kube-version-dependent:5 the output depends on the version of Kubernetes: from 1.32 on changed ConfigMap a"}},
+			[]string{"kube-version-dependent:5 the output depends on the Kubernetes version: in 1.32: changed ConfigMap a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, renderings := find(t, tt.template)

@@ -11,9 +11,9 @@ import (
 //
 // It is valid only within this process, whose seeds are unknown to others. It is
 // not a cryptographic hash: whoever found two files with the same digest would get
-// the answer for the other file, but only in one directory of one Application,
+// the response for the other file, but only in one directory of one Application,
 // since results are stored by both. In return it takes a tenth of the time of
-// SHA-256, which would be half the cost of a cached answer.
+// SHA-256, which would be half the cost of a cached response.
 type Digest struct {
 	sums  [len(seeds)]uint64
 	size  int

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// TestDigests says which differences between repositories a remembered answer
+// TestDigests says which differences between repositories a remembered response
 // notices, by what was asked of the first.
 func TestDigests(t *testing.T) {
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s), Mode: 0o644} }

@@ -39,10 +39,10 @@ type Input struct {
 // Slot is the permission to run a task concurrently with others. Whoever runs the
 // task calls its methods.
 type Slot interface {
-	// OnStepAside sets the function to call when the task must make room for
+	// OnPreempt sets the function to call when the task must make room for
 	// others. If that has already happened, it is called immediately. It runs in
 	// its own goroutine.
-	OnStepAside(do func())
+	OnPreempt(do func())
 	// Uses records the memory used by the task, in bytes.
 	Uses(bytes int64)
 	// RelieveMemory reports that all tasks together use too much memory.
@@ -68,7 +68,7 @@ type File interface {
 	io.Closer
 }
 
-// Output is an answer with its log entries.
+// Output is a response with its log entries.
 type Output struct {
 	Manifests []string
 	// Expanded is the size of the manifests with YAML aliases expanded, in bytes; 0
@@ -81,10 +81,10 @@ type Output struct {
 	Measures map[string]int
 	// Remarks are additional log lines.
 	Remarks []Remark
-	// Unused lists environment variables that did not affect the answer although
+	// Unused lists environment variables that did not affect the response although
 	// they could have: with other values it would be the same.
 	Unused []string
-	// Until is when the answer changes without a change of the input; the zero time
+	// Until is when the response changes without a change of the input; the zero time
 	// means never.
 	Until time.Time
 }
@@ -115,46 +115,46 @@ const (
 	Parameters Name = "parameters"
 )
 
-// Answer is the result of a task.
-type Answer struct {
+// Response is the result of a task.
+type Response struct {
 	Output  Output // of Generate
 	Matched bool   // of Match
 }
 
 // Run runs a task. Errors with a gRPC status come from the machine, others from the
 // component.
-func (t Tasks) Run(ctx context.Context, name Name, in Input) (Answer, error) {
+func (t Tasks) Run(ctx context.Context, name Name, in Input) (Response, error) {
 	switch name {
 	case Generate:
 		out, err := t.Generate(ctx, in)
 		if err == nil {
 			err = checkSize(in.Dir, out.Manifests)
 		}
-		return Answer{Output: out}, err
+		return Response{Output: out}, err
 	case Match:
 		matched, err := t.Match(ctx, in)
-		return Answer{Matched: matched}, err
+		return Response{Matched: matched}, err
 	}
-	return Answer{}, fmt.Errorf("unknown task %q", name)
+	return Response{}, fmt.Errorf("unknown task %q", name)
 }
 
 // MaxMessage is the maximum size of a message for Argo CD's client, in bytes
 // (ARGOCD_GRPC_MAX_SIZE_MB, 100 MiB by default).
 const MaxMessage = 100 << 20
 
-// maxAnswer is the maximum size of an answer's manifests. The rest is reserved for
+// maxResponse is the maximum size of a response's manifests. The rest is reserved for
 // overhead.
-const maxAnswer = MaxMessage / 10 * 9
+const maxResponse = MaxMessage / 10 * 9
 
-// checkSize refuses an answer that Argo CD's client would refuse with a gRPC error.
+// checkSize refuses a response that Argo CD's client would refuse with a gRPC error.
 func checkSize(dir string, manifests []string) error {
 	size := 0
 	for _, m := range manifests {
 		size += len(m)
 	}
-	if size > maxAnswer {
+	if size > maxResponse {
 		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d MiB; the limit is %d MiB, because Argo CD accepts messages of at most %d MiB; fix: split the component",
-			dir, size>>20, maxAnswer>>20, MaxMessage>>20)
+			dir, size>>20, maxResponse>>20, MaxMessage>>20)
 	}
 	return nil
 }

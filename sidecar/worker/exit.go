@@ -32,10 +32,10 @@ func (p *process) endCause(ctx context.Context, dir string) *task.Ended {
 			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/confine.StackShare>>20)
 	case cause == task.Memory && p.limit > 0:
 		return ended(task.Memory, codes.ResourceExhausted,
-			"%s: rendering asked for far more memory at once than the %d MiB that it may take; fix: raise --worker-memory, or make the component smaller", dir, p.limit>>20)
+			"%s: a rendering tried to allocate far more memory at once than its limit of %d MiB; fix: raise --worker-memory, or make the component smaller", dir, p.limit>>20)
 	case cause == task.Memory:
 		return ended(task.Memory, codes.ResourceExhausted,
-			"%s: rendering asked for more memory than the system has; fix: make the component smaller, and set --worker-memory", dir)
+			"%s: a rendering tried to allocate more memory than the system has; fix: make the component smaller, and set --worker-memory", dir)
 	}
 	// Its output is only logged: a worker serves different Applications, and the
 	// output may be about another one.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// niceIncrement is the increase of the nice value for a process aside: it gets about a
+// niceIncrement is the increase of the nice value for a process in the background: it gets about a
 // tenth of the CPU of another one, and all that others leave. See setpriority(2);
 // the system call counts from 20 down.
 const (

@@ -43,7 +43,7 @@ type Pool struct {
 	mu         sync.Mutex
 	idle       []*process
 	working    map[*process]bool
-	busy       int // processes with a job, without those whose task is aside
+	busy       int // processes with a job, without those whose task runs in the background
 	waiting    int // idle processes being started
 	setup      []byte
 	gaps       []sandbox.Gap
@@ -142,12 +142,12 @@ func (pool *Pool) Close() {
 }
 
 // run runs a task in a worker, and replaces the worker if it was ended.
-func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.Answer, error) {
+func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.Response, error) {
 	p, err := pool.take()
 	if err != nil {
 		pool.leave(nil)
 		pool.refill()
-		return task.Answer{}, status.Error(codes.Unavailable, err.Error())
+		return task.Response{}, status.Error(codes.Unavailable, err.Error())
 	}
 	r, err := pool.runIn(p, ctx, name, in)
 	if err != nil && !p.hasSpoken {
@@ -166,9 +166,9 @@ func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.
 		if why.Cause != task.Preempted {
 			pool.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(why.Cause), "last", p.lastWords())
 		}
-		return task.Answer{}, why
+		return task.Response{}, why
 	}
-	if pool.leave(p); p.isAside {
+	if pool.leave(p); p.inBackground {
 		p.end() // it would remain slow
 		pool.refill()
 	} else {
@@ -177,10 +177,10 @@ func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.
 	if r.Panic != "" {
 		pool.cfg.Log.Error("a rendering panicked", "component", in.Dir, "panic", r.Panic)
 	}
-	return r.answer()
+	return r.response()
 }
 
-// runIn runs a task in a worker, which steps aside when its slot requires it.
+// runIn runs a task in a worker, which moves to the background when its slot requires it.
 func (pool *Pool) runIn(p *process, ctx context.Context, name task.Name, in task.Input) (*result, error) {
 	pool.mu.Lock()
 	pool.working[p] = true
@@ -188,7 +188,7 @@ func (pool *Pool) runIn(p *process, ctx context.Context, name task.Name, in task
 	if in.Slot == nil {
 		return p.do(ctx, name, in, func(int64) {})
 	}
-	in.Slot.OnStepAside(func() { pool.stepAside(p) })
+	in.Slot.OnPreempt(func() { pool.stepAside(p) })
 	return p.do(ctx, name, in, func(bytes int64) {
 		in.Slot.Uses(bytes)
 		if pool.isShortOfMemory() {
@@ -200,9 +200,9 @@ func (pool *Pool) runIn(p *process, ctx context.Context, name task.Name, in task
 // stepAside lowers the priority of a worker, and replaces it.
 func (pool *Pool) stepAside(p *process) {
 	pool.mu.Lock()
-	first := pool.working[p] && !p.isAside
+	first := pool.working[p] && !p.inBackground
 	if first {
-		p.isAside = true
+		p.inBackground = true
 		pool.busy--
 	}
 	pool.mu.Unlock()
@@ -244,7 +244,7 @@ func (pool *Pool) leave(p *process) {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
 	delete(pool.working, p)
-	if p == nil || !p.isAside {
+	if p == nil || !p.inBackground {
 		pool.busy--
 	}
 }
@@ -269,8 +269,8 @@ func (pool *Pool) replace(ctx context.Context, p *process) (*process, error) {
 	p.end()
 	pool.mu.Lock()
 	delete(pool.working, p)
-	if p.isAside {
-		p.isAside = false
+	if p.inBackground {
+		p.inBackground = false
 		pool.busy++ // for the replacement
 	}
 	text := pool.setup
@@ -371,5 +371,5 @@ func (pool *Pool) begin() bool {
 }
 
 func startError(err error) error {
-	return fmt.Errorf("no worker could be started: %w; fix: look at the memory and process limits of the container", err)
+	return fmt.Errorf("no worker could be started: %w; fix: check the memory and process limits of the container", err)
 }

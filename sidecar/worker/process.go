@@ -17,18 +17,18 @@ import (
 
 // process is the server's side of a worker.
 type process struct {
-	cmd       *exec.Cmd
-	link      *link
-	in, out   io.Closer
-	setup     []byte
-	limit     int64 // memory limit
-	stderr    confine.HeadWriter
-	ended     chan struct{}
-	hasSpoken bool         // whether it sent a message during a job
-	killed    bool         // killed during a job, which may have completed anyway
-	killedAt  int64        // the memory for which it was killed
-	memory    atomic.Int64 // last measured memory
-	isAside   bool         // of Pool: whether its task has stepped aside
+	cmd          *exec.Cmd
+	link         *link
+	in, out      io.Closer
+	setup        []byte
+	limit        int64 // memory limit
+	stderr       confine.HeadWriter
+	ended        chan struct{}
+	hasSpoken    bool         // whether it sent a message during a job
+	killed       bool         // killed during a job, which may have completed anyway
+	killedAt     int64        // the memory for which it was killed
+	memory       atomic.Int64 // last measured memory
+	inBackground bool         // of Pool: whether its task runs in the background
 }
 
 // timeToStart limits the time until a worker is ready.

@@ -83,15 +83,15 @@ type fetchRequest struct {
 
 // result is the result of a job.
 type result struct {
-	Answer task.Answer
-	Fault  string     // why there is no answer
-	Code   codes.Code // of the fault, if any
-	Panic  string     // with the stack, for the log
+	Response task.Response
+	Fault    string     // why there is no response
+	Code     codes.Code // of the fault, if any
+	Panic    string     // with the stack, for the log
 }
 
-func resultOf(a task.Answer, err error) *result {
+func resultOf(a task.Response, err error) *result {
 	if err == nil {
-		return &result{Answer: a}
+		return &result{Response: a}
 	}
 	if s, ok := status.FromError(err); ok {
 		return &result{Fault: s.Message(), Code: s.Code()}
@@ -99,14 +99,14 @@ func resultOf(a task.Answer, err error) *result {
 	return &result{Fault: err.Error()}
 }
 
-func (r *result) answer() (task.Answer, error) {
+func (r *result) response() (task.Response, error) {
 	switch {
 	case r.Code != codes.OK:
-		return task.Answer{}, status.Error(r.Code, r.Fault)
+		return task.Response{}, status.Error(r.Code, r.Fault)
 	case r.Fault != "":
-		return task.Answer{}, errors.New(r.Fault)
+		return task.Response{}, errors.New(r.Fault)
 	}
-	return r.Answer, nil
+	return r.Response, nil
 }
 
 // link is an end of the connection.
@@ -117,7 +117,7 @@ type link struct {
 	in  *bounded
 }
 
-// maxLinkMessage limits a message. An answer of task.MaxMessage fits with its
+// maxLinkMessage limits a message. A response of task.MaxMessage fits with its
 // overhead.
 const maxLinkMessage = task.MaxMessage + task.MaxMessage/4
 

@@ -64,6 +64,6 @@ func (f *follower) withoutHealth(g *graph.Graph) []finding.Finding {
 	}
 	kind := f.graph.Nodes[f.nodes[0]].Key.GroupKind()
 	return []finding.Finding{{Severity: finding.Note, Rule: "no-application-health", Object: kind,
-		Message: "children wait for others to be healthy, but without a health check for " + kind + " Argo CD continues as soon as those exist",
+		Message: "some children wait until others are healthy, but without a health check for " + kind + ", Argo CD continues as soon as the Applications exist",
 		Remedy:  "add the check that cmp health prints for this component to argocd-cm, if it is missing"}}
 }

@@ -118,7 +118,7 @@ function fleetLadder() {
       group: "",
       name: c.name,
       namespace: c.namespace ?? "",
-      band: c.phase,
+      band: c.step,
       rung: c.rung ?? "",
       why: of ? `${counted(of.objects.length, "object")} in ${counted(of.waves.length, "wave")}` : "not rendered",
       about: c.about ?? "",
@@ -140,7 +140,7 @@ function fleetLadder() {
     if (f.about >= 0) found(items[f.about], f);
     findings.push({ ...f, component: items[f.about]?.name ?? "", href: items[f.about]?.href ?? null });
   }
-  const bands = (current.phases ?? []).map((p) => ({ mark: p.title.replace(/^(step|wave) /, "").replace(/^no (step|wave)$/, "–"), title: p.title, about: p.about, why: [], gate: "", held: [], items: [] }));
+  const bands = (current.steps ?? []).map((p) => ({ mark: p.title.replace(/^(step|wave) /, "").replace(/^no (step|wave)$/, "–"), title: p.title, about: p.about, why: [], gate: "", held: [], items: [] }));
   for (const item of items) bands[item.band].items.push(item);
   for (const band of bands) {
     const played = band.items.map((item) => item.span).filter(Boolean);

@@ -57,7 +57,7 @@ function reasons(of, item) {
     }
     at = of.items[at.because];
   }
-  return [h("h3", null, "Why it is in this band"), h("ol", { class: "chain" }, steps)];
+  return [h("h3", null, of.noun === "object" ? "Why it is in this wave" : "Why it is in this step"), h("ol", { class: "chain" }, steps)];
 }
 
 function findingsOf(item) {
@@ -144,15 +144,15 @@ function howTo(isFleet) {
     h("h2", null, "How to read it"),
     h("ul", { class: "plain legend" },
       h("li", null, h("span", { class: "key" }, h("span", { class: "rung-key" })), isFleet
-        ? "A band is a step of the rollout, the first at the top. It starts when all steps before it are synced and healthy."
-        : "A band is a wave, the first at the top. Argo CD applies its objects, and continues when they are healthy."),
+        ? "Each row is a step of the rollout, the first at the top. It starts when all steps before it are synced and healthy."
+        : "Each row is a wave, the first at the top. Argo CD applies its objects, and continues when they are healthy."),
       h("li", null, h("span", { class: "key line gate" }), h("span", null, h("strong", null, "Thick arrow: a gate."), " The target must be healthy first.")),
       h("li", null, h("span", { class: "key line" }), "Thin arrow: the target must be applied first."),
       h("li", null, h("span", { class: "key line inferred" }), "Dashed: inferred, not based on a record."),
       h("li", null, h("span", { class: "key line against" }), h("span", null, h("strong", null, "Red:"), " the order contradicts the dependency.")),
       h("li", null, h("span", { class: "key" }, hourglass()), "Others wait until it is healthy."),
       h("li", null, h("span", { class: "key" }), h("a", { href: "https://github.com/ladder-cmp/ladder/blob/main/docs/glossary.md" }, "Glossary"))),
-    h("p", { class: "keys" }, "Point at an item to see its arrows; select it to keep them. ", ["←", "↑", "↓", "→"].map((key) => [h("kbd", null, key), " "]), "move, ",
+    h("p", { class: "keys" }, "Hover over an item to see its arrows; select it to keep them. ", ["←", "↑", "↓", "→"].map((key) => [h("kbd", null, key), " "]), "move, ",
       h("kbd", null, "Enter"), " selects, ", h("kbd", null, "Esc"), " closes, ", h("kbd", null, "/"), " searches."),
   ];
 }

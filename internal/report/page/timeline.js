@@ -13,9 +13,9 @@ export function timelineView() {
   const stuck = t.applications.some((a) => a.end === null);
   const horizon = Math.max(t.totalSeconds, ...t.applications.map((a) => a.start)) * (stuck ? 1.05 : 1) || 1;
   return h("div", { class: "timeline" },
-    h("p", { class: "lead" }, t.done ? `${counted(t.applications.length, "Application")} in ${moment(t.totalSeconds)} and ${counted(t.steps.length, "step")}${where()} in the simulation.` : "The simulated rollout does not complete."),
+    h("p", { class: "lead" }, t.done ? `Simulated rollout${where()}: ${counted(t.applications.length, "Application")}, ${counted(t.steps.length, "step")}, ${moment(t.totalSeconds)}.` : "The simulated rollout does not complete."),
     h("p", null, "A step starts when all Applications of the previous one are synced and healthy. Durations are assumed unless measured. ",
-      off.length > 0 && [off.map((item, i) => [i > 0 && ", ", named(item.name)]), off.length === 1 ? " is not deployed, and is not here. " : " are not deployed, and are not here. "], h("span", { class: "bar-key critical" }), " on the critical path ", h("span", { class: "bar-key" }), " others ",
+      off.length > 0 && [off.map((item, i) => [i > 0 && ", ", named(item.name)]), off.length === 1 ? " is not deployed in this environment and is omitted. " : " are not deployed in this environment and are omitted. "], h("span", { class: "bar-key critical" }), " on the critical path ", h("span", { class: "bar-key" }), " others ",
       stuck && [h("span", { class: "bar-key never" }), " never healthy"]),
     chart(t, critical, horizon),
     t.stuck.length > 0 && h("section", null, h("h3", null, "Never healthy"), h("ul", null, t.stuck.map((x) => h("li", null, named(x.name), x.begins ? " starts, but does not become healthy: " : " does not start: ", x.why)))),
