@@ -80,7 +80,7 @@ func TestSelection(t *testing.T) {
 	is(p, `document.querySelectorAll(".arrow.gate.needs").length`, 3)
 	is(p, `document.querySelectorAll(".card.near").length`, 4)
 	is(p, `document.querySelector("#details h2").textContent`, "Beaconharbour")
-	is(p, `[...document.querySelectorAll("#details h3")].map((e) => e.textContent).join()`, "Why it is in this band,Depends on 4")
+	is(p, `[...document.querySelectorAll("#details h3")].map((e) => e.textContent).join()`, "Why it is in this wave,Depends on 4")
 	is(p, `document.querySelectorAll("#details .ends .tag.gate").length`, 3)
 	// The details lead on, and back.
 	p.run(chromedp.Click(`#details .ends a[href*="Deployment"]`, chromedp.ByQuery))
@@ -508,7 +508,7 @@ func TestListening(t *testing.T) {
 	}
 	for _, want := range []string{
 		"banner ", "navigation Views", "search ", "searchbox Search objects by name, kind, namespace or rung", "main ", "complementary Details", "status ",
-		"heading rollout of ameide", "heading Steps", "heading Step 150 foundation, runtimes", "region Step 150 foundation, runtimes",
+		"heading rollout of ameide", "heading Steps", "heading Step 150 foundation, workloads", "region Step 150 foundation, workloads",
 		"link foundation · runtime 1 note foundation-vault-core ; 13 objects in 1 wave ; in namespace vault; others wait until it is healthy",
 	} {
 		if !slices.Contains(told, want) {
