@@ -103,6 +103,9 @@ type generatedSet struct {
 	victim string
 	// good are the Applications before the tenant's change, by name.
 	good map[string]v1alpha1.Application
+	// addresses are those of charts that the sets of the fleet have: the platform has
+	// committed them for all of its components.
+	addresses map[string]bool
 }
 
 func generated(t testing.TB) []*generatedSet {
@@ -118,14 +121,18 @@ func generated(t testing.TB) []*generatedSet {
 		if err != nil {
 			t.Fatal(err)
 		}
+		addresses := map[string]bool{}
 		for _, doc := range strings.Split(string(text), "\n---\n") {
-			g := &generatedSet{fleet: filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(file), files: map[string][]byte{}, good: map[string]v1alpha1.Application{}}
+			g := &generatedSet{addresses: addresses, fleet: filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(file), files: map[string][]byte{}, good: map[string]v1alpha1.Application{}}
 			if err := yaml.UnmarshalStrict([]byte(doc), &g.set); err != nil {
 				t.Fatal(err)
 			}
 			g.read(t, filepath.Dir(file))
 			for _, app := range g.generate(t) {
 				g.good[app.Name] = app
+				if f := fixedOf(t, app); f.Plugin == "helm" {
+					addresses[f.RepoURL] = true
+				}
 			}
 			all = append(all, g)
 		}
@@ -210,7 +217,6 @@ func (g *generatedSet) attack(t *testing.T, text string) {
 	before := g.files[g.victim]
 	g.files[g.victim] = []byte(text)
 	defer func() { g.files[g.victim] = before }()
-	allowed := map[string]bool{}
 	projects := map[string]bool{}
 	destinations := map[string]bool{}
 	var own fixed
@@ -218,9 +224,7 @@ func (g *generatedSet) attack(t *testing.T, text string) {
 		f := fixedOf(t, app)
 		projects[f.Project] = true
 		destinations[f.Server+" "+f.Cluster+" "+f.Revision] = true
-		if f.Plugin == "helm" {
-			allowed[f.RepoURL] = true
-		} else if f.Path+"/component.yaml" == g.victim {
+		if f.Plugin != "helm" && f.Path+"/component.yaml" == g.victim {
 			own = f
 		}
 	}
@@ -233,7 +237,7 @@ func (g *generatedSet) attack(t *testing.T, text string) {
 			continue
 		}
 		if got.Plugin == "helm" {
-			if !allowed[got.RepoURL] {
+			if !g.addresses[got.RepoURL] {
 				t.Errorf("%s: a chart comes from %s", app.Name, got.RepoURL)
 			}
 			got.RepoURL, got.Path, got.Revision, got.Plugin = own.RepoURL, own.Path, own.Revision, own.Plugin
