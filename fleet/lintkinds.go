@@ -25,11 +25,9 @@ type lackingKinds struct {
 }
 
 // missingKinds finds kinds that nothing defines: one finding for each API group, and a
-// separate one for each Application whose owners accept it.
+// separate one for each Application whose owners accept it. While a component does not render,
+// it may define any kind, so the findings are only notes.
 func (l *lint) missingKinds() []fault {
-	if slices.ContainsFunc(l.Applications, func(app *Application) bool { return app.Failed && len(app.Objects) == 0 && l.anywhere(app) }) {
-		return nil // what does not render may define them
-	}
 	served := l.servedObjects()
 	platform := l.platform()
 	var all []*lackingKinds
@@ -58,6 +56,10 @@ func (l *lint) missingKinds() []fault {
 			of.users = append(of.users, app)
 		}
 	}
+	severity, unless := finding.Warning, ""
+	if broken := l.unrendered(); len(broken) > 0 {
+		severity, unless = finding.Note, fmt.Sprintf(", unless it is in %s, which could not be rendered", few(namesOf(broken)))
+	}
 	var faults []fault
 	for _, of := range all {
 		remedy := l.bring(of.group, of.kinds, platform) + ", in an earlier step; if something outside of the fleet installs them, apply it before the fleet"
@@ -65,11 +67,16 @@ func (l *lint) missingKinds() []fault {
 		if len(of.users) > 1 {
 			message += fmt.Sprintf(", which %s use: %s", finding.Counted(len(of.users), "component"), few(namesOf(of.users)))
 		}
-		f := l.at(finding.Warning, of.users[0], message+l.perhaps(of.group), remedy)
+		f := l.at(severity, of.users[0], message+l.perhaps(of.group)+unless, remedy)
 		f.Object, f.Field = of.first.Key.String(), "kind"
 		faults = append(faults, f)
 	}
 	return faults
+}
+
+// unrendered returns the Applications whose objects are unknown, because they did not render.
+func (l *lint) unrendered() []*Application {
+	return slices.DeleteFunc(slices.Clone(l.Applications), func(app *Application) bool { return !app.Failed || len(app.Objects) > 0 || !l.anywhere(app) })
 }
 
 // missingKind is the rule about kinds that nothing defines.

@@ -10,7 +10,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-const cni = `
+// networkDaemon provides the Pod network, and cni has an operator and a relay besides.
+const networkDaemon = `
 apiVersion: apps/v1
 kind: DaemonSet
 metadata: {name: agent}
@@ -23,6 +24,9 @@ spec:
       tolerations: [{operator: Exists}]
       containers: [{name: c, image: agent}]
       volumes: [{name: cni, hostPath: {path: /etc/cni/net.d}}]
+`
+
+const cni = networkDaemon + `
 ---
 apiVersion: apps/v1
 kind: Deployment
