@@ -2,7 +2,9 @@ package real_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -92,12 +94,29 @@ const resync = 15 * time.Second
 // those of Argo CD.
 func openLab(ctx context.Context, t *testing.T, name string, opt node.Options, settings map[string]string) *lab {
 	t.Helper()
+	name, err := unused(name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	l, err := withoutArgoCD(startNode(ctx, t, name, opt))
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.argo = startArgoCD(ctx, t, l.node, name, settings)
 	return l
+}
+
+// unused adds a number to the name of a lab that exists already: with -count, each run has an
+// empty database, and the logs of all runs stay.
+func unused(name string) (string, error) {
+	for n, dir := 1, name; ; {
+		err := os.Mkdir(filepath.Join(shop.dir, dir), 0o755)
+		if !errors.Is(err, fs.ErrExist) {
+			return dir, err
+		}
+		n++
+		dir = fmt.Sprintf("%s-%d", name, n)
+	}
 }
 
 // withoutArgoCD is a lab on a node on which there is no Argo CD yet.
