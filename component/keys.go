@@ -49,7 +49,7 @@ var docs = map[string]string{
 	"dependencyPhase":                     "The owners' own name of the step; becomes a label.",
 	"rolloutPhase":                        "Step of the component in the rollout: an integer, with or without leading zeros and quotes.",
 	"wave":                                "Another name for rolloutPhase.",
-	"crds":                                "Which part of the component to deploy: include deploys what its values select; only, every CRD that it can ship; skip, everything but the CRDs; split, two Applications, one with the CRDs and one with the rest.",
+	"crds":                                "Which part of the component to deploy. include: everything that its values enable; skip: everything except CRDs; only: every CRD that it can install, and nothing else; split: two Applications, one with the CRDs and one with the rest.",
 	"crdsPhase":                           "Step of the CRDs in the rollout, with crds: split.",
 	"enabled":                             "false keeps the component's step but does not deploy it.",
 	"environments":                        "Environments in which the component is deployed, as a list; all if empty. Or a mapping with what differs in some environments, by name.",

@@ -110,9 +110,9 @@ func TestWithheld(t *testing.T) {
 		got = append(got, f.Field+": "+f.Message)
 	}
 	want := []string{
-		"gateway.enabled=true: the chart ships doors.example.com, gates.example.com only with this value",
-		"crds.install=true and minimal=false: the chart ships walls.example.com only with this value",
-		": the chart ships steps.example.com, but does not render it, and no value explains why",
+		"gateway.enabled=true: the chart contains doors.example.com, gates.example.com only with this value",
+		"crds.install=true and minimal=false: the chart contains walls.example.com only with this value",
+		": the chart contains steps.example.com, but does not render it, and no value explains why",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -166,9 +166,9 @@ func (s *Survey) WithheldCRDs(rendered []object.Object) []finding.Finding {
 		f := &all[i]
 		slices.Sort(brings[f.Field])
 		names := strings.Join(slices.Compact(brings[f.Field]), ", ")
-		f.Message, f.Remedy = "the chart ships "+names+" only with this value", "set it in both Applications if you use the feature"
+		f.Message, f.Remedy = "the chart contains "+names+" only with this value", "set it in both Applications if you use the feature"
 		if f.Field == "" {
-			f.Message, f.Remedy = "the chart ships "+names+", but does not render it, and no value explains why", "check its template"
+			f.Message, f.Remedy = "the chart contains "+names+", but does not render it, and no value explains why", "check its template"
 		}
 	}
 	finding.Sort(all)

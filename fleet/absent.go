@@ -75,7 +75,7 @@ func (a *Application) lack(base *knowledge.Base, ref remote.Ref) {
 func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Request, failed error) (plugin.Result, bool) {
 	res, absent, err := Rest(ctx, req, f.base, failed)
 	if err != nil {
-		app.Failed, app.Findings = true, finding.Of(err)
+		app.Failed, app.Findings = true, condensed(finding.Of(err))
 	}
 	if res.Plan != nil {
 		app.take(res)

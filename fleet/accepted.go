@@ -16,6 +16,9 @@ type fault struct {
 	finding.Finding
 	// of is an Application, and needs the other one; empty if there is none.
 	of, needs string
+	// in returns the message for some environments if it names them; nil means that it is the
+	// same in all. Without environments, it returns what such messages have in common.
+	in func(environments []string) string
 }
 
 // with sets the other Application of a finding.
@@ -25,17 +28,21 @@ func (f fault) with(other *Application) fault {
 }
 
 // accept turns a finding that the owners accepted into a note with their reason.
-func (l *lint) accept(found fault) finding.Finding {
+func (l *lint) accept(found fault) fault {
 	for i, a := range l.Settings.Accepted {
 		if !a.Matches(found.Rule, found.of, found.needs) {
 			continue
 		}
 		l.accepted[i] = true
 		found.Severity, found.Remedy = finding.Note, ""
-		found.Message += "; accepted: " + strings.TrimSpace(a.Why)
+		reason := "; accepted: " + strings.TrimSpace(a.Why)
+		found.Message += reason
+		if in := found.in; in != nil {
+			found.in = func(environments []string) string { return in(environments) + reason }
+		}
 		break
 	}
-	return found.Finding
+	return found
 }
 
 // besides reports whether the owners accept that an Application is in the same step as one
@@ -82,8 +89,9 @@ func (l *lint) stale() []fault {
 		if unknown, known := l.unknownNames(a); unknown != "" {
 			message, remedy = unknown, known
 		}
-		all = append(all, fault{Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: a.Line, Field: fmt.Sprintf("fleet.accepted[%d]", i),
-			Message: message + ", so this entry has no effect", Remedy: remedy}})
+		message += ", so this entry has no effect"
+		all = append(all, fault{in: always(message), Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: a.Line, Field: fmt.Sprintf("fleet.accepted[%d]", i),
+			Message: message, Remedy: remedy}})
 	}
 	return all
 }

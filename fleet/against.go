@@ -74,13 +74,17 @@ func (l *lint) broken(from, to int, r Reason, more int) fault {
 	}
 	and := ""
 	if more > 0 {
-		and = fmt.Sprintf(", and %d more", more)
+		and = fmt.Sprintf(" (the first of %d such dependencies)", more+1)
 	}
-	stands := fmt.Sprintf("%s is in %s and %s in %s", other.Name, l.step(other.Phase.Number), app.Name, l.step(app.Phase.Number))
+	stands := fmt.Sprintf("component %s is in %s and %s in %s", other.Name, l.step(other.Phase.Number), app.Name, l.step(app.Phase.Number))
 	if app.Phase.Number == other.Phase.Number {
-		stands = fmt.Sprintf("%s and %s are both in %s", other.Name, app.Name, l.step(app.Phase.Number))
+		stands = fmt.Sprintf("components %s and %s are both in %s", other.Name, app.Name, l.step(app.Phase.Number))
 	}
-	f := l.at(severity, app, fmt.Sprintf("%s%s%s, but %s: %s", said(r), rendered(r), and, stands, l.otherwise(app, other, r)), l.remedy(from, to, r)).with(other)
+	message := fmt.Sprintf("%s%s%s, but %s: %s", said(r), rendered(r), and, stands, l.otherwise(app, other, r))
+	if circle := l.circle(from, to, r); circle != nil {
+		message += "; the components form a cycle: " + l.told(circle[1:])
+	}
+	f := l.at(severity, app, message, l.remedy(from, to, r)).with(other)
 	f.Object, f.Field = shown(r), r.Field
 	return f
 }
@@ -120,7 +124,7 @@ func (l *lint) otherwise(app, other *Application, r Reason) string {
 	}
 	switch own, others := l.step(app.Phase.Number), l.step(other.Phase.Number); {
 	case isNamespace(r):
-		return "until then the namespace is created by CreateNamespace=true, without its labels and annotations, or the sync fails"
+		return "until that step, Argo CD creates the namespace without its labels and annotations (CreateNamespace=true), or the sync fails"
 	case own == others && r.Strength == Applied:
 		return "both are synced at the same time, so the sync of " + app.Name + " " + verb("fails") + ", and Argo CD retries it only a few times"
 	case own == others:
@@ -137,22 +141,20 @@ func (l *lint) otherwise(app, other *Application, r Reason) string {
 // remedy says which of two Applications to move, and to which step.
 func (l *lint) remedy(from, to int, r Reason) string {
 	app, other := l.Applications[from], l.Applications[to]
-	if l.reaches(to, from, !doubtful(r)) {
-		back := l.chain(to, from)
-		if !r.Strength.NeedsEarlierStep() && !slices.ContainsFunc(back, func(link Link) bool { return link.Strength().NeedsEarlierStep() }) {
-			return l.move(app, other.Phase.Number, "") + ", because the two depend on each other"
+	if circle := l.circle(from, to, r); circle != nil {
+		if !r.Strength.NeedsEarlierStep() && !slices.ContainsFunc(circle[1:], func(link Link) bool { return link.Strength().NeedsEarlierStep() }) {
+			return l.move(app, other.Phase.Number, "")
 		}
-		return l.untie(append([]Link{l.linkOf(from, to)}, back...))
+		return l.untie(circle)
 	}
 	if own := l.right[to]; own != other.Phase.Number && l.isPlace(own) && met(r, app.Phase.Number, own) {
 		return l.move(other, own, "or earlier")
 	}
 	if later := l.right[from]; l.isPlace(later) && met(r, later, l.right[to]) {
-		moves := ""
 		if l.right[to] != other.Phase.Number {
-			moves = ", because " + other.Name + " belongs to " + l.step(l.right[to])
+			return l.move(other, l.right[to], "") + ", and " + l.move(app, later, "or later") + l.followers(from, later)
 		}
-		return l.move(app, later, "or later") + moves + l.followers(from, later)
+		return l.move(app, later, "or later") + l.followers(from, later)
 	}
 	if earlier, can := l.latest(to, app.Phase.Number-boolean(r.Strength.NeedsEarlierStep())); can {
 		return l.move(other, earlier, "or earlier")
@@ -160,25 +162,33 @@ func (l *lint) remedy(from, to int, r Reason) string {
 	return fmt.Sprintf("add a place for %s after %s to the profile, and move %s there", cmp.Or(app.Rung, app.Name), l.step(other.Phase.Number), app.Name)
 }
 
+// circle returns the cycle that a dependency is part of, if any. The dependency is the first
+// link.
+func (l *lint) circle(from, to int, r Reason) []Link {
+	if !l.reaches(to, from, !doubtful(r)) {
+		return nil
+	}
+	return append([]Link{l.linkOf(from, to)}, l.chain(to, from)...)
+}
+
 // untie proposes the dependency of a cycle to remove: one on CRDs, otherwise one of objects
 // that nothing else uses. If there is neither, it names all of them.
 func (l *lint) untie(circle []Link) string {
 	app, other := l.Applications[circle[0].From], l.Applications[circle[0].To]
-	because := ", because no order satisfies both: " + l.told(circle[1:])
 	used := l.usedObjects()
 	for _, link := range circle {
 		if to := l.Applications[link.To]; to.splits() && isKind(link.Reasons[0]) && !slices.ContainsFunc(link.Reasons, func(r Reason) bool {
 			return !doubtful(r) && r.Strength.NeedsEarlierStep() && !isKind(r)
 		}) {
-			return splitRemedy(to.Name) + because
+			return splitRemedy(to.Name)
 		}
 	}
 	for _, link := range circle {
 		if r := link.Reasons[0]; !doubtful(r) && isUnused(used, link.From, r) && holdsForNothing(used, link) {
-			return fmt.Sprintf("move %s from %s to a component after %s", r.From, l.Applications[link.From].Name, l.Applications[link.To].Name) + because
+			return fmt.Sprintf("move %s from %s to a component after %s", r.From, l.Applications[link.From].Name, l.Applications[link.To].Name)
 		}
 	}
-	return fmt.Sprintf("remove one of the dependencies between %s and %s", app.Name, other.Name) + because
+	return fmt.Sprintf("remove one of the dependencies between %s and %s", app.Name, other.Name)
 }
 
 // linkOf returns the link between two Applications.

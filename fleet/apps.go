@@ -228,7 +228,7 @@ func (f *Fleet) tiers(sets []set, opt AppsOptions, ordered bool) ([]Manifest, er
 	revision := sets[0].places[0].Revision
 	all := []Manifest{f.parent(opt, f.name(opt.Target), opt.Path, revision)}
 	var later []Manifest
-	bands := append(slices.Clone(f.Profile.Bands), profile.Band{Name: "other", Why: "outside of all bands", Wave: 1 + f.lastWave()})
+	bands := append(slices.Clone(f.Profile.Bands), profile.Band{Name: "other", Why: "outside all bands", Wave: 1 + f.lastWave()})
 	var left []*Application
 	for _, app := range f.Enabled() {
 		if _, in := f.Profile.Band(app.Phase.Number); !in || !app.Phase.Set {

@@ -288,7 +288,7 @@ func (f *Fleet) steps(s set, allSteps bool) (steps []step, comments []string) {
 		comments = append(comments, f.stepComment(number, members[number]))
 	}
 	steps = append(steps, step{MatchExpressions: []expression{{f.Profile.Label, "NotIn", append([]string{}, phases...)}}})
-	comments = append(comments, wrapped("All other Applications, which would otherwise never be synced: "+listed(rest)+"."))
+	comments = append(comments, wrapped("Applications that no other step selects (currently: "+listed(rest)+"). Without this step, Argo CD would never sync them."))
 	return steps, comments
 }
 

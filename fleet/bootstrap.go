@@ -19,17 +19,17 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Bootstrap is what a cluster needs before Argo CD runs: files in their order, and what to wait
-// for after each.
+// Bootstrap contains the manifests that a cluster needs before Argo CD runs: files in the order
+// in which to apply them, and the objects to wait for after each file.
 type Bootstrap struct {
 	Steps []BootstrapStep
 	// Until is the last included step, in the format of the fleet.
 	Until string
 }
 
-// BootstrapStep is a file, and the gates after it.
+// BootstrapStep is a file with the objects to wait for after it is applied.
 type BootstrapStep struct {
-	// Name is the name of the file without its extension; it begins with a number.
+	// Name is the name of the file without its extension; it starts with a number.
 	Name string
 	// About describes the content.
 	About string
@@ -47,8 +47,8 @@ type WaitFor struct {
 	// Args are then the arguments that read the number of ready replicas.
 	One bool
 
-	// network means that Pods have a network once it is ready, and early that it becomes
-	// ready without one.
+	// network means that the object provides the Pod network. early means that the object
+	// becomes ready without a Pod network.
 	network, early bool
 }
 
@@ -56,8 +56,8 @@ type WaitFor struct {
 type BootstrapOptions struct {
 	// Until is the last step; if it is not set, all Applications with a step are included.
 	Until component.Phase
-	// Only are the names of the Applications to include, all if empty, and Skip those to omit.
-	// Omitted Applications are assumed to be in the cluster.
+	// Only lists the names of the Applications to include (all if empty), and Skip those to
+	// omit. Omitted Applications are assumed to be in the cluster.
 	Only, Skip []string
 }
 
@@ -70,13 +70,13 @@ func (o BootstrapOptions) has(app *Application) bool {
 }
 
 // Bootstrap generates files for the components up to a step: one for each component, or several
-// if a wave of it must be ready before the next.
+// if one of its waves must be ready before the next.
 //
 // Hooks become plain objects: PreSync hooks come first, PostSync hooks last. Hooks that Argo CD
-// runs at no sync are omitted with a note.
+// runs in no sync are omitted with a note.
 //
-// The Pod network comes before everything that needs it, whatever the steps are, because
-// waiting for a Pod before that would never end.
+// The Pod network comes before everything that needs it, regardless of the steps, because a Pod
+// never becomes ready without it.
 func (f *Fleet) Bootstrap(opt BootstrapOptions) (Bootstrap, []finding.Finding, error) {
 	b := Bootstrap{}
 	apps, behind := f.until(opt)
@@ -119,9 +119,9 @@ func (f *Fleet) nothingToBootstrap(opt BootstrapOptions) error {
 	return finding.Finding{Severity: finding.Error, Rule: "nothing-to-bootstrap", Field: "--until", Message: message, Remedy: remedy}
 }
 
-// until returns the included Applications by step, within a step after their dependencies, and
-// the Pod network before everything that needs it. The findings name the Applications that this
-// moves.
+// until returns the included Applications by step, with the Pod network before everything that
+// needs it. Within a step, each Application comes after its dependencies. The findings name the
+// Applications that move because of the Pod network.
 func (f *Fleet) until(opt BootstrapOptions) ([]*Application, []finding.Finding) {
 	var left, all []*Application
 	for _, app := range f.Enabled() {
@@ -143,13 +143,13 @@ func (f *Fleet) until(opt BootstrapOptions) ([]*Application, []finding.Finding) 
 	return f.networkFirst(all)
 }
 
-// Bound are the included Applications that only some environments have.
+// Bound returns the included Applications that are deployed only in some environments.
 func (f *Fleet) Bound(opt BootstrapOptions) []*Application {
 	all, _ := f.until(opt)
 	return slices.DeleteFunc(all, func(app *Application) bool { return !app.Environments.Limited() })
 }
 
-// cannotBootstrap reports sources that are missing, and dependencies that come later.
+// cannotBootstrap reports missing sources, and dependencies that are applied too late.
 func (f *Fleet) cannotBootstrap(apps []*Application, opt BootstrapOptions) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range apps {
@@ -186,8 +186,8 @@ func (f *Fleet) cannotBootstrap(apps []*Application, opt BootstrapOptions) []fin
 	return all
 }
 
-// bootstrapOne generates the files of an Application. there are the namespaces that exist
-// already; those of the Application are added.
+// bootstrapOne generates the files of an Application. The namespaces in there exist already;
+// bootstrapOne adds those of the Application.
 func (f *Fleet) bootstrapOne(app *Application, there *[]string) ([]BootstrapStep, []finding.Finding) {
 	nodes, notes := f.applied(app)
 	var steps []BootstrapStep
@@ -213,7 +213,7 @@ func (f *Fleet) bootstrapOne(app *Application, there *[]string) ([]BootstrapStep
 		docs, waits = nil, nil
 	}
 	for i, n := range nodes {
-		// A new file begins after a wave with a gate.
+		// Start a new file after a wave with a gate.
 		if i > 0 && turn(nodes[i-1]) != turn(n) && len(waits) > 0 {
 			end()
 		}
@@ -243,7 +243,7 @@ func (f *Fleet) stepAbout(app *Application) string {
 	return text
 }
 
-// moment is when an object is applied.
+// moment is the phase and wave in which Argo CD applies an object.
 type moment struct{ phase, wave int }
 
 func turn(n graph.Node) moment {
@@ -251,7 +251,7 @@ func turn(n graph.Node) moment {
 	return moment{n.Phases()[0].Order(), wave}
 }
 
-// applied returns the objects of an Application that Argo CD applies at a sync, in its order.
+// applied returns the objects of an Application that Argo CD applies in a sync, in apply order.
 func (f *Fleet) applied(app *Application) ([]graph.Node, []finding.Finding) {
 	order := map[string]int{}
 	for i, o := range app.Objects {
@@ -284,7 +284,7 @@ func (f *Fleet) applied(app *Application) ([]graph.Node, []finding.Finding) {
 	return all, notes
 }
 
-// missingNamespaces are the namespaces of objects that nothing creates.
+// missingNamespaces returns the namespaces of objects that no object creates.
 func missingNamespaces(nodes []graph.Node, there []string) []string {
 	var all []string
 	for _, n := range nodes {
@@ -299,7 +299,7 @@ func missingNamespaces(nodes []graph.Node, there []string) []string {
 	return all
 }
 
-// inNamespace is the text of an object with its namespace, which Argo CD would set.
+// inNamespace returns the text of an object with the namespace that Argo CD would set.
 func inNamespace(n graph.Node) string {
 	text := n.Text()
 	if n.Key.Namespace != "" && n.ID.Namespace == "" {
@@ -343,14 +343,14 @@ var gates = func() (g struct {
 // rolledOut is the command of gates.yaml that waits for workloads.
 const rolledOut = "rollout status"
 
-// conditional and valued match what the records of kinds say that Argo CD waits for: "condition
-// Ready", "status.phase Running".
+// conditional and valued match the two forms in which records of kinds describe what Argo CD
+// waits for: "condition Ready" and "status.phase Running".
 var (
 	conditional = regexp.MustCompile(`^condition ([A-Za-z]+)$`)
 	valued      = regexp.MustCompile(`^(status(?:\.[A-Za-z]+)+) ([A-Za-z]+)$`)
 )
 
-// waitFor returns how kubectl waits for an object, if that becomes healthy in a known way.
+// waitFor returns the kubectl arguments that wait for an object, if Ladder knows when it is ready.
 func waitFor(n graph.Node) (WaitFor, bool) {
 	if n.Uncertain() != "" || n.Idle || n.HasHealth && n.Waits.Healthy {
 		return WaitFor{}, false
@@ -400,8 +400,8 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 	return w, false
 }
 
-// resource is the kubectl argument for an object. Names may contain more characters than those
-// of most kinds, such as the colons of a ClusterRole.
+// resource returns the kubectl argument for an object. The names of some kinds contain special
+// characters, such as the colons of a ClusterRole.
 var resource = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[A-Za-z0-9][-A-Za-z0-9._:]*$`)
 
 //go:embed apply.sh.tmpl
@@ -422,8 +422,8 @@ func shellQuoted(word string) string {
 // remark formats a text as a one-line comment.
 func remark(text string) string { return finding.Sanitize(strings.Join(strings.Fields(text), " ")) }
 
-// Script applies the files in their order with kubectl, and waits after each. It needs only a
-// POSIX shell.
+// Script returns a POSIX shell script that applies the files in order with kubectl, and waits
+// after each.
 func (b Bootstrap) Script() string {
 	var text bytes.Buffer
 	if err := script.Execute(&text, b); err != nil {
@@ -432,7 +432,7 @@ func (b Bootstrap) Script() string {
 	return text.String()
 }
 
-// Talos is a patch of a Talos machine configuration with the files as inline manifests. Talos
+// Talos returns a patch of a Talos machine configuration with the files as inline manifests. Talos
 // applies them when it starts the cluster and retries those that fail; it does not wait between
 // them.
 func (b Bootstrap) Talos() string {

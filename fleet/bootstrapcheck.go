@@ -13,7 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// The files of a bootstrap that are not of one step.
+// The files of a bootstrap that do not belong to a single step.
 const (
 	ScriptFile = "apply.sh"
 	TalosFile  = "talos.yaml"
@@ -45,14 +45,14 @@ func (b Bootstrap) Check(written map[string]string) []finding.Finding {
 		old, there := before[id]
 		switch {
 		case !there:
-			report(now[id].File, 0, now[id].ID.String(), "Argo CD syncs it, but it was not bootstrapped", again)
+			report(now[id].File, 0, now[id].ID.String(), "Argo CD syncs this object, but the bootstrap does not contain it", again)
 		case !equalValues(old.Text(), now[id].Text()):
 			report(old.File, old.Line, old.ID.String(), "the bootstrapped object differs from what Argo CD syncs", again)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
 		if _, there := now[id]; !there {
-			report(before[id].File, before[id].Line, before[id].ID.String(), "it was bootstrapped, but Argo CD does not sync it", "delete it from the cluster, or add it to a component; then generate the bootstrap again")
+			report(before[id].File, before[id].Line, before[id].ID.String(), "the bootstrap contains this object, but Argo CD does not sync it", "delete it from the cluster, or add it to a component; then generate the bootstrap again")
 		}
 	}
 	if len(all) == 0 && written[ScriptFile] != b.Script() {

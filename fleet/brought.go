@@ -8,9 +8,9 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// dropBrought drops what is missing in an Application where another one of the
-// fleet brings it, or, of a namespace, is deployed to it, and what the Applications
-// that are generated have. Of waits that buy nothing each Application keeps one.
+// dropBrought removes findings about missing objects that another Application of the fleet
+// contains, about namespaces to which an Application is deployed, and about settings that the
+// generated Applications have. Of the waits without an effect, each Application keeps one.
 func (f *Fleet) dropBrought() {
 	brought, binding := map[string][]*Application{}, map[string][]*Application{}
 	for _, app := range f.Applications {
@@ -18,8 +18,8 @@ func (f *Fleet) dropBrought() {
 			if o.ID.GroupKind() == "StorageClass.storage.k8s.io" && wave.BindsImmediately(o) {
 				binding[o.ID.String()] = append(binding[o.ID.String()], app)
 			}
-			// A graph of the Application alone may take another namespace for an object
-			// without one, which is the destination.
+			// The graph of a single Application may use another namespace for an object
+			// without one. Argo CD deploys such an object to the destination namespace.
 			id := o.ID
 			brought[id.String()] = append(brought[id.String()], app)
 			if id.Namespace == "" {
@@ -33,16 +33,16 @@ func (f *Fleet) dropBrought() {
 		gates := 0
 		app.Findings = slices.DeleteFunc(app.Findings, func(found finding.Finding) bool {
 			switch {
-			case found.Rule == graph.OLMRetry: // the retry is generated
+			case found.Rule == graph.OLMRetry: // the generated Application has a retry
 				return true
 			case found.Rule == wave.GateWithoutDependent:
 				gates++
 				return gates > 1
-			case found.Rule == graph.MissingObject && found.Severity == finding.Note: // stores and people bring it, too
+			case found.Rule == graph.MissingObject && found.Severity == finding.Note: // an external store or a person may create it, too
 				return true
 			}
 			bringers := brought[found.Missing]
-			if found.Rule == wave.Late { // a class is of use to a claim that does not wait
+			if found.Rule == wave.Late { // the PVC only needs a class that binds immediately
 				bringers = binding[found.Missing]
 			}
 			return slices.ContainsFunc(bringers, func(other *Application) bool { return other != app && f.meet(app, other) })
@@ -50,7 +50,7 @@ func (f *Fleet) dropBrought() {
 	}
 }
 
-// meet reports whether an Application finds another one in some environment.
+// meet reports whether two Applications are deployed in the same environment.
 func (f *Fleet) meet(a, b *Application) bool {
 	return slices.ContainsFunc(f.environments(""), func(e string) bool { return a.IsIn(e) && Deployed(b, e) })
 }

@@ -74,7 +74,7 @@ func (f *Fleet) cycleFinding(cycles []broken) finding.Finding {
 	first := f.Applications[cycles[0].circle[0].From]
 	return finding.Finding{Severity: finding.Error, Rule: "cycle", File: first.File, Object: first.Name,
 		Message: "no order satisfies all dependencies: " + strings.Join(links, "; "),
-		Remedy:  strings.Join(cuts, ", and ") + "; the computed steps assume that"}
+		Remedy:  strings.Join(cuts, ", and ") + "; the computed steps assume this change"}
 }
 
 // cut returns the remedy that removes a dependency.

@@ -82,10 +82,11 @@ func (f *Fleet) known() []string {
 // differs reports whether environments render a component differently.
 func (c *Component) differs() bool { return len(c.values) > 0 }
 
-// renderedIn is the environment that a component is rendered for if all are loaded: the
-// first one that has it. It is empty if environments do not differ.
+// renderedIn is the environment that a component is rendered for: the given one or, if all are
+// loaded or the component is not deployed there, the first one that has it. It is empty if
+// environments do not differ.
 func (f *Fleet) renderedIn(c *Component, environment string) string {
-	if !c.differs() || environment != "" {
+	if !c.differs() || environment != "" && c.IsIn(environment) {
 		return environment
 	}
 	for _, e := range f.known() {
@@ -160,16 +161,93 @@ func (f *Fleet) lints(environment string) []*lint {
 // findIn returns the findings of rules in an environment, or in all, each once.
 func (f *Fleet) findIn(environment string, rules []Rule) []finding.Finding {
 	lints := f.lints(environment)
-	var all []finding.Finding
+	var all located
 	for i, l := range lints {
 		l.whole, l.last = environment == "" || len(f.Environments()) <= 1, i == len(lints)-1
 		for _, found := range l.find(rules) {
-			if !slices.Contains(all, found) {
-				all = append(all, found)
-			}
+			all.add(found, l.environments)
 		}
 	}
-	return all
+	if len(lints) == 1 {
+		return all.findings(func(string) []string { return nil })
+	}
+	return all.findings(f.deployedIn)
+}
+
+// deployedIn lists the environments of an Application, or of the fleet if it is unknown.
+func (f *Fleet) deployedIn(name string) []string {
+	known := f.known()
+	return slices.DeleteFunc(slices.Clone(known), func(e string) bool {
+		return slices.ContainsFunc(f.Applications, func(app *Application) bool { return app.Name == name && !app.IsIn(e) })
+	})
+}
+
+// located are findings with the environments that have them.
+type located []struct {
+	fault
+	environments []string
+}
+
+// add adds a finding of some environments. Those of the same finding are combined.
+func (all *located) add(found fault, environments []string) {
+	for i, x := range *all {
+		if x.common() == found.common() {
+			for _, e := range environments {
+				if !slices.Contains(x.environments, e) {
+					(*all)[i].environments = append((*all)[i].environments, e)
+				}
+			}
+			return
+		}
+	}
+	*all = append(*all, struct {
+		fault
+		environments []string
+	}{found, slices.Clone(environments)})
+}
+
+// common returns a finding as it is in all environments.
+func (f fault) common() finding.Finding {
+	if f.in != nil {
+		f.Message = f.in(nil)
+	}
+	return f.Finding
+}
+
+// findings returns the findings. Their messages name the environments, unless the finding is
+// the same in all that the Application is deployed to.
+func (all located) findings(deployed func(name string) []string) []finding.Finding {
+	var found []finding.Finding
+	for _, x := range all {
+		missing := func(e string) bool { return !slices.Contains(x.environments, e) }
+		named := slices.ContainsFunc(x.environments, func(e string) bool { return strings.HasPrefix(x.Field, "environments."+e+".") })
+		switch {
+		case x.in != nil:
+			x.Message = x.in(x.environments)
+		case !named && slices.ContainsFunc(deployed(x.of), missing):
+			x.Message = "in " + strings.Join(x.environments, ", ") + ": " + x.Message
+		}
+		found = append(found, x.Finding)
+	}
+	return found
+}
+
+// FindingsIn returns the findings of all renderings in an environment, or in all, each once.
+func (f *Fleet) FindingsIn(environment string, which func(*Application) bool) []finding.Finding {
+	var all located
+	for _, app := range f.Renderings(environment) {
+		if !app.IsIn(environment) || !which(app) {
+			continue
+		}
+		where := []string{app.environment}
+		if environment != "" || app.environment == "" || f.at == nil {
+			where = f.deployedIn(app.Name)
+		}
+		for _, found := range app.Findings {
+			all.add(fault{Finding: found, of: app.Component.Name}, where)
+		}
+	}
+	return all.findings(f.deployedIn)
 }
 
 // Renderings are the Applications as they are rendered in an environment. If it is empty,
@@ -190,6 +268,11 @@ func (f *Fleet) Renderings(environment string) []*Application {
 	return all
 }
 
+// always returns the message of a finding that does not depend on the checked environments.
+func always(message string) func([]string) string {
+	return func([]string) string { return message }
+}
+
 // unusedValues finds values files of environments that no component has.
 func (l *lint) unusedValues() []fault {
 	var all []fault
@@ -198,8 +281,9 @@ func (l *lint) unusedValues() []fault {
 			if !slices.Contains(l.environments, e.Name) || slices.ContainsFunc(l.Components, func(c *Component) bool { return slices.Contains(c.values[e.Name].Files, path.Join("/", c.Dir, name)) }) {
 				continue
 			}
-			all = append(all, fault{Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line, Field: fmt.Sprintf("fleet.environments[%d].values[%d]", i, k),
-				Message: fmt.Sprintf("no component in %s has a file %s", e.Name, name), Remedy: "correct the name, or add the file next to a component.yaml"}})
+			message := fmt.Sprintf("no component in %s has a file %s", e.Name, name)
+			all = append(all, fault{in: always(message), Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line, Field: fmt.Sprintf("fleet.environments[%d].values[%d]", i, k),
+				Message: message, Remedy: "correct the name, or add the file next to a component.yaml"}})
 		}
 	}
 	return all

@@ -208,7 +208,7 @@ func (f *Fleet) misset() []finding.Finding {
 		fault(platformSetting, "annotations", "the annotation "+syncWave+" holds the step of an app of apps", "remove it")
 	}
 	if text := asJSON(f.Settings.ApplicationFields); strings.Contains(text, "{{") {
-		fault(unsafeValue, "ignoreDifferences", "a value contains a template, which Argo CD would fill in", "write a scalar value")
+		fault(unsafeValue, "ignoreDifferences", "a value contains a template, which Argo CD would expand", "write the literal value")
 	}
 	return all
 }

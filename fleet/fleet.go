@@ -66,6 +66,9 @@ type Source struct {
 	// Assume renders a component without the charts and files that are missing, with the
 	// recorded knowledge about them instead. If false, such a component does not render.
 	Assume bool
+	// Absent means that a directory in Dirs may be missing, and then has no components. If false,
+	// that is an error.
+	Absent bool
 	// Progress, if not nil, is called with the number of rendered components.
 	Progress func(done, of int, name string)
 	// Rendered, if not nil, is called with the rendering of each Application, one at a time,
@@ -200,6 +203,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 		}
 		return nil, err
 	}
+	f.distinguish()
 	f.noteEnvironments(src)
 	f.apply(src.Environment)
 	if src.Unrendered {
@@ -267,6 +271,9 @@ func (s Source) Directories() ([]string, error) {
 // of a component.yaml.
 func (s Source) find() (all, passed []string, err error) {
 	for _, top := range s.Dirs {
+		if _, err := fs.Stat(s.Repo, path.Clean(top)); s.Absent && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		found := len(all)
 		err := fs.WalkDir(s.Repo, path.Clean(top), func(p string, d fs.DirEntry, err error) error {
 			switch {
@@ -442,12 +449,15 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 	}
 	if err != nil {
 		app.Failed = true
-		app.Findings = finding.Of(err)
+		app.Findings = condensed(finding.Of(err))
 		return res, false
 	}
 	app.take(res)
 	return res, true
 }
+
+// HasFailed reports whether the Application could not be rendered.
+func (a *Application) HasFailed() bool { return a.Failed }
 
 // take stores the rendering of an Application.
 func (a *Application) take(res plugin.Result) {

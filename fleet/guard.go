@@ -65,7 +65,7 @@ func (f *Fleet) guardOne(app *Application) []finding.Finding {
 		all = append(all, app.fault("not-described", "", "missing "+component.File+", from which Argo CD generates the Application", "add one with a name, a namespace and a "+f.Profile.Key))
 	}
 	if !app.Phase.Set {
-		found := app.fault(noStep, "", app.Name+" has no "+f.Profile.Noun()+", so it comes last", "add "+f.Profile.Key)
+		found := app.fault(NoStep, "", app.Name+" has no "+f.Profile.Noun()+", so it comes last", "add "+f.Profile.Key)
 		found.Severity = finding.Warning
 		all = append(all, found)
 	}
@@ -126,7 +126,7 @@ func (f *Fleet) miswritten(app *Application) []finding.Finding {
 	}
 	all = append(all, app.missingValues()...)
 	if app.Component.Chart.Remote() && !app.Vendored && app.CRDs == component.Split {
-		all = append(all, app.fault("remote-split", "crds", "the chart is in another repository, and only charts in this repository can be split", "run cmp vendor, put the chart into this repository, or let the chart keep its CRDs"))
+		all = append(all, app.fault("remote-split", "crds", "the chart is in another repository, and only charts in this repository can be split", "run cmp vendor, put the chart into this repository, or remove crds: split"))
 	}
 	return all
 }

@@ -53,9 +53,45 @@ func trustAddresses(l Link) {
 	for i := range l.Reasons {
 		l.Reasons[i].Inferred = l.Reasons[i].Inferred && !l.Reasons[i].Address
 	}
-	slices.SortStableFunc(l.Reasons, func(x, y Reason) int {
+	sortReasons(l.Reasons)
+}
+
+// sortReasons puts the strongest reasons first, and certain ones before inferred ones.
+func sortReasons(all []Reason) {
+	slices.SortStableFunc(all, func(x, y Reason) int {
 		return cmp.Or(cmp.Compare(y.Strength, x.Strength), boolean(x.Inferred)-boolean(y.Inferred))
 	})
+}
+
+// linksEverywhere returns the dependencies of all environments. A reason that several
+// environments have is listed once.
+func (f *Fleet) linksEverywhere() []Link {
+	all := slices.Clone(f.Links)
+	for _, e := range f.Environments() {
+		there := f.at[e]
+		if there == nil {
+			continue
+		}
+		for _, l := range there.Links {
+			if !Deployed(there.Applications[l.From], e) || !Deployed(there.Applications[l.To], e) {
+				continue
+			}
+			i := slices.IndexFunc(all, func(known Link) bool { return known.From == l.From && known.To == l.To })
+			if i < 0 {
+				all = append(all, l)
+				continue
+			}
+			reasons := slices.Clone(all[i].Reasons)
+			for _, r := range l.Reasons {
+				if !slices.Contains(reasons, r) {
+					reasons = append(reasons, r)
+				}
+			}
+			all[i].Reasons = reasons
+			sortReasons(all[i].Reasons)
+		}
+	}
+	return all
 }
 
 // halves: the rest of a split component comes after its CRDs.

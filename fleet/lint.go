@@ -23,8 +23,8 @@ type Rule struct {
 func Rules() []Rule { return rules }
 
 var rules = []Rule{
-	{noStep, only(finding.Error), "a component, or the CRDs of a split one, without a step, so the rollout does not select it. Disabled components need a step, too", (*lint).noStep},
-	{"no-band", only(finding.Error), "a step outside of all bands of the profile", (*lint).noBand},
+	{NoStep, only(finding.Error), "a component, or the CRDs of a split one, without a step, so the rollout does not select it. Disabled components need a step, too", (*lint).noStep},
+	{"no-band", only(finding.Error), "a step outside all bands of the profile", (*lint).noBand},
 	{"no-place", only(finding.Error), "a step that is not a place of its band, so the rollout does not select the component", (*lint).noPlace},
 	{EmptyPlace, only(finding.Note), "places of the profile without a component; each is a step", (*lint).emptyPlaces},
 	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are out of order, duplicate, or not described", (*lint).placeOrder},
@@ -34,7 +34,7 @@ var rules = []Rule{
 	{"same-name", only(finding.Error, finding.Warning), "two Applications with the same name in one environment; a warning if one of them is disabled", (*lint).sameName},
 	{badName, only(finding.Error), "a name that Kubernetes rejects", (*lint).badName},
 	{"bad-label", only(finding.Error), "a label, annotation, domain or tier that Kubernetes rejects", miswritten("bad-label")},
-	{stepLabel, only(finding.Error), "a label with the name of the label that holds the step", miswritten(stepLabel)},
+	{stepLabel, only(finding.Error), "a component that sets the label of the step (`rollout-phase`)", miswritten(stepLabel)},
 	{foreignProject, only(finding.Error, finding.Warning), "a component that asks for an AppProject that the platform does not allow; a warning for each project if the platform allows no choice (no `--project-from-components`)", (*lint).foreignProjects},
 	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`", miswritten(reservedLabel)},
 	{platformSetting, only(finding.Error), "a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`", (*lint).platformSettings},
@@ -57,8 +57,8 @@ var rules = []Rule{
 	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding", (*lint).stale}, // after all others, which say what is accepted
 }
 
-// noStep is the rule about components without a step.
-const noStep = "no-step"
+// NoStep is the rule about components without a step.
+const NoStep = "no-step"
 
 // stepLabel is the rule about labels that hide the label with the step.
 const stepLabel = "step-label"
@@ -88,7 +88,7 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 // components that cannot be rendered, but no other findings of renderings. With an
 // environment, only its components are checked; empty checks all environments.
 func (f *Fleet) Lint(environment string) []finding.Finding {
-	all := FindingsOf(slices.DeleteFunc(f.Renderings(environment), func(app *Application) bool { return !app.Failed }))
+	all := f.FindingsIn(environment, (*Application).HasFailed)
 	all = append(all, f.findIn(environment, rules)...)
 	all = append(all, f.renamed...)
 	finding.Sort(all)
@@ -102,8 +102,8 @@ func (f *Fleet) Look(environment string) []finding.Finding {
 	if f.hasRollout() {
 		return all
 	}
-	all = slices.DeleteFunc(all, func(found finding.Finding) bool { return found.Rule == noStep || found.Rule == EmptyPlace })
-	return append(all, finding.Finding{Severity: finding.Note, Rule: noStep, Message: "no component has a " + f.Profile.Noun() + ", so there is no rollout to check",
+	all = slices.DeleteFunc(all, func(found finding.Finding) bool { return found.Rule == NoStep || found.Rule == EmptyPlace })
+	return append(all, finding.Finding{Severity: finding.Note, Rule: NoStep, Message: "no component has a " + f.Profile.Noun() + ", so there is no rollout to check",
 		Remedy: "run cmp fleet steps, which computes them, if Argo CD is to deploy the components one after the other"})
 }
 
@@ -122,8 +122,8 @@ func (f *Fleet) lint(environment string) *lint {
 }
 
 // find returns the findings of rules.
-func (l *lint) find(rules []Rule) []finding.Finding {
-	var all []finding.Finding
+func (l *lint) find(rules []Rule) []fault {
+	var all []fault
 	for _, rule := range rules {
 		for _, found := range rule.find(l) {
 			if l.unread(found.File) {

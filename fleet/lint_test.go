@@ -88,7 +88,7 @@ func TestFixes(t *testing.T) {
 		{"the operator of Keycloak skips them", "keycloak-operator in step 320 contains CRDs", "crds: skip, because keycloak-crds contains them"},
 		{"the realm comes after Keycloak", "KeycloakRealmImport shop/shop: spec.keycloakCRName", "move keycloak-realm to step 355 or later"},
 		{"Temporal's namespace comes after Temporal", "TemporalNamespace shop/shop: spec.clusterRef", "move temporal-namespace-bootstrap to step 455 or later"},
-		{"certificates stand among secrets", "vault-webhook-certs holds secrets", "move vault-webhook-certs to step 130"},
+		{"certificates stand among secrets", "vault-webhook-certs contains secrets", "move vault-webhook-certs to step 130"},
 		{"certificates come after cert-manager", "Certificate vault/vault-injector: kind", "move vault-webhook-certs to step 130 or later"},
 		{"the store comes after Vault", "ClusterSecretStore vault: spec.provider.vault.server", "move vault-secret-store to step 155 or later"},
 		{"the operator of Temporal comes after cert-manager", "Certificate shop/temporal-webhook: kind", "move temporal-operator to step 220 or later"},
@@ -128,7 +128,7 @@ func TestRemediesHelp(t *testing.T) {
 }
 
 var (
-	moves  = regexp.MustCompile(`^move (\S+) to (?:step|wave) (-?\d+)`)
+	moves  = regexp.MustCompile(`\bmove (\S+) to (?:step|wave) (-?\d+)`)
 	writes = regexp.MustCompile(`(rolloutPhase|wave|crds|crdsPhase): "?(-?\w+)`)
 	phase  = regexp.MustCompile(`(?m)^(rolloutPhase|wave): .*$`)
 )
@@ -145,8 +145,11 @@ func heed(t *testing.T, dir string, found finding.Finding) {
 			t.Fatal(err)
 		}
 	}
-	if m := moves.FindStringSubmatch(found.Remedy); m != nil {
+	all := moves.FindAllStringSubmatch(found.Remedy, -1)
+	for _, m := range all {
 		edit(filepath.Join(dir, "components", m[1], "component.yaml"), func(text string) string { return phase.ReplaceAllString(text, "$1: "+m[2]) })
+	}
+	if all != nil {
 		return
 	}
 	if found.Rule == "crd-shared" {
@@ -166,7 +169,7 @@ func heed(t *testing.T, dir string, found finding.Finding) {
 func TestLintOfAnEnvironment(t *testing.T) {
 	f := load(t, "faults")
 	for environment, wanted := range map[string]bool{"": true, "preview": true, "main": false} {
-		if got := strings.Contains(lines(f.Lint(environment)), "only-main is not in preview"); got != wanted {
+		if got := strings.Contains(lines(f.Lint(environment)), `only-main is not deployed in environment "preview"`); got != wanted {
 			t.Errorf("in %q a need that only preview lacks: found %v, want %v", environment, got, wanted)
 		}
 	}

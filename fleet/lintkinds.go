@@ -62,7 +62,7 @@ func (l *lint) missingKinds() []fault {
 	}
 	var faults []fault
 	for _, of := range all {
-		remedy := l.bring(of.group, of.kinds, platform) + ", in an earlier step; if something outside of the fleet installs them, apply it before the fleet"
+		remedy := l.bring(of.group, of.kinds, platform) + ", in an earlier step; if something outside the fleet installs them, apply it before the fleet"
 		message := fmt.Sprintf("nothing in the fleet defines %s of %s%s", few(of.kinds), of.group, rendered(Reason{From: of.first.Key, File: of.first.File, Line: of.first.Line}))
 		if len(of.users) > 1 {
 			message += fmt.Sprintf(", which %s use: %s", finding.Counted(len(of.users), "component"), few(namesOf(of.users)))

@@ -19,16 +19,28 @@ func (l *lint) needsDisabled() []fault {
 			if lacking == nil {
 				continue
 			}
-			where, remedy := "is disabled", "enable "+to.Name+", or disable "+app.Name
+			where := func([]string) string { return "is disabled" }
+			remedy := "enable " + to.Name + ", or disable " + app.Name
 			if to.IsEnabled() {
-				where = "is not in " + strings.Join(lacking, ", ")
-				remedy = "add it to the environments of " + to.Name + ", or remove it from those of " + app.Name
+				where = func(environments []string) string {
+					if len(environments) == 1 {
+						return fmt.Sprintf("is not deployed in environment %q", environments[0])
+					}
+					return "is not deployed in the environments " + strings.Join(environments, ", ")
+				}
+				remedy = fmt.Sprintf("deploy %s there as well, or do not deploy %s there", to.Name, app.Name)
 			}
 			severity := finding.Error
 			if !sure {
 				severity = finding.Warning
 			}
-			f := l.at(severity, app, fmt.Sprintf("%s%s, and %s %s", said(reason), rendered(reason), to.Name, where), remedy).with(to)
+			message := func(environments []string) string {
+				return fmt.Sprintf("%s%s, but component %s %s", said(reason), rendered(reason), to.Name, where(environments))
+			}
+			f := l.at(severity, app, message(lacking), remedy).with(to)
+			if to.IsEnabled() && len(l.environments) == 1 { // of several, lacking lists them
+				f.in = message
+			}
 			f.Line = max(app.Line("enabled"), app.Line("environments"), app.Line("name"))
 			f.Object, f.Field = shown(reason), reason.Field
 			all = append(all, f)

@@ -71,7 +71,11 @@ func (l *lint) sameObject() []fault {
 	all := l.shared(func(o object.Object) bool { return !crds.Is(o) },
 		"each takes it over from the other, so one of them is always OutOfSync, and the rollout stops there", "keep it in one of the two")
 	for _, c := range l.collisions(l.environments) {
-		all = append(all, c.fault())
+		found := c.fault()
+		if len(l.environments) > 1 { // the message names those that share
+			found.in = nil
+		}
+		all = append(all, found)
 	}
 	return all
 }

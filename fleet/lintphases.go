@@ -9,6 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -35,7 +36,7 @@ func (l *lint) noStep() []fault {
 		}
 		remedy := "add " + key + ", such as " + key + ": " + quoted(l.Profile.Write(l.right[i]))
 		if !l.isPlace(l.right[i]) {
-			remedy = "add a later place to the profile for " + cmp.Or(app.Rung, "it") + ", and " + key
+			remedy = "add a later place for " + cmp.Or(app.Rung, app.Name) + " to the profile, and add " + key
 		}
 		if s := l.stand(app, PhaseOptions{OnlyMissing: true}); s.fault.Message != "" { // so that no number is known
 			remedy = s.fault.Remedy
@@ -77,14 +78,17 @@ func (l *lint) noBand() []fault {
 		if _, in := l.Profile.Band(app.Phase.Number); in || !app.Phase.Set || len(l.Profile.Bands) == 0 {
 			continue
 		}
-		all = append(all, l.at(finding.Error, app, l.step(app.Phase.Number)+" is outside of all bands", l.home(i)))
+		all = append(all, l.at(finding.Error, app, l.step(app.Phase.Number)+" is outside all bands", l.home(i)))
 	}
 	return all
 }
 
-// home returns the remedy for a component outside of the bands of its domain.
+// home returns the remedy for a component outside the bands of its domain.
 func (l *lint) home(i int) string {
 	app := l.Applications[i]
+	if question := l.similarDomain(app.Component.Part()); question != "" {
+		return "correct the domain; " + question
+	}
 	if band, in := l.Profile.Band(l.right[i]); in && l.right[i] != app.Phase.Number && l.isPlace(l.right[i]) && !l.foreign(app, band) {
 		return l.move(app, l.right[i], "")
 	}
@@ -103,6 +107,18 @@ func (l *lint) home(i int) string {
 		return "use a step of one of the bands " + strings.Join(names, ", ")
 	}
 	return "use a step of " + strings.Join(names, " or ") + ", or correct the domain"
+}
+
+// similarDomain suggests domains of the bands for an unknown one.
+func (l *lint) similarDomain(domain string) string {
+	var known []string
+	for _, b := range l.Profile.Bands {
+		known = append(known, b.Domains...)
+	}
+	if domain == "" || slices.Contains(known, domain) {
+		return ""
+	}
+	return nearest.Or(domain, known, "")
 }
 
 func (l *lint) noPlace() []fault {
@@ -154,7 +170,7 @@ func (l *lint) emptyPlaces() []fault {
 	}
 	return []fault{{Finding: finding.Finding{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
 		Message: "these steps of the " + l.Profile.Name + " profile have no component: " + which,
-		Remedy:  "remove them from the bands, unless later components will use them"}}}
+		Remedy:  "remove them from the bands, unless you plan to add components to them"}}}
 }
 
 // maxPlacesNamed keeps a note on one line: a small fleet leaves most places of
@@ -191,7 +207,7 @@ func (l *lint) placeOrder() []fault {
 		numbers(field+".places", "the place", phases(b.Places, func(p profile.Place) int { return p.Phase }))
 		for _, at := range b.At {
 			if !slices.ContainsFunc(known, func(p profile.Place) bool { return p.At == at }) {
-				fault(field+".at", fmt.Sprintf("no place at %d is described, so band %s has no place there", at, b.Name), "describe it under fleet.places, or remove it")
+				fault(field+".at", fmt.Sprintf("fleet.places does not define %d, so band %s cannot use it", at, b.Name), fmt.Sprintf("define %d under fleet.places, or remove it from the band", at))
 			}
 		}
 	}
@@ -200,8 +216,8 @@ func (l *lint) placeOrder() []fault {
 
 // does describes components on a rung.
 var does = map[string]string{
-	"namespaces": "holds namespaces", "crds": "contains CRDs", knowledge.Controllers: "is an operator", "secrets": "holds secrets", "configs": "holds configuration",
-	"workloads": "is a runtime", knowledge.Bootstraps: "is a bootstrap", "exposure": "exposes others", knowledge.Smokes: "is a smoke test",
+	"namespaces": "contains Namespaces", "crds": "contains CRDs", knowledge.Controllers: "is an operator", "secrets": "contains secrets", "configs": "contains configuration",
+	"workloads": "contains workloads", knowledge.Bootstraps: "contains bootstrap objects", "exposure": "exposes other components", knowledge.Smokes: "is a smoke test",
 }
 
 func (l *lint) wrongPlace() []fault {
@@ -211,7 +227,7 @@ func (l *lint) wrongPlace() []fault {
 		if !there || !app.Phase.Set || l.fits(app, place) || !l.room(app) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), and %s is for %s", app.Name, cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", app.Name, cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
 			l.moved(i, "move it to a place for "+app.Rung)))
 	}
 	return all

@@ -27,7 +27,7 @@ func (a *Application) splits() bool { return a.Part == "" || a.Part == crds.Incl
 
 // splitRemedy is the fix for a cycle that CRDs of a component are part of.
 func splitRemedy(component string) string {
-	return fmt.Sprintf("set crds: split in the component.yaml of %s, so that its CRDs come in an earlier step", component)
+	return fmt.Sprintf("set crds: split in the component.yaml of %s, which moves its CRDs to an earlier step", component)
 }
 
 // ownObject is an object of one of Fleet.Applications.
@@ -40,8 +40,17 @@ type ownObject struct {
 // what something may use.
 func (f *Fleet) usedObjects() map[ownObject]bool {
 	used := map[ownObject]bool{}
+	f.noteUsed(used)
+	for _, there := range f.at {
+		there.noteUsed(used)
+	}
+	return used
+}
+
+// noteUsed adds the objects that others use as this fleet is rendered.
+func (f *Fleet) noteUsed(used map[ownObject]bool) {
 	if f.Objects == nil {
-		return used
+		return
 	}
 	own := func(i int) ownObject { return ownObject{f.Objects.Nodes[i].Part, f.Objects.Nodes[i].Key} }
 	for _, r := range f.Objects.References {
@@ -57,7 +66,6 @@ func (f *Fleet) usedObjects() map[ownObject]bool {
 			used[own(i)] = true
 		}
 	}
-	return used
 }
 
 // isUnused reports whether an object that depends on another Application is one that

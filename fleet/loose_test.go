@@ -138,6 +138,6 @@ func TestKindsOfWhatDoesNotRender(t *testing.T) {
 	}
 	files["operator/crd.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	if !missing(finding.Warning, "") || missing(finding.Note, "") {
-		t.Error("the missing kind is no warning")
+		t.Error("the missing kind is not a warning")
 	}
 }

@@ -37,7 +37,7 @@ type Need struct {
 func (f *Fleet) Needs() []Need {
 	var all []Need
 	used := f.usedObjects()
-	for _, l := range f.Links {
+	for _, l := range f.linksEverywhere() {
 		smoke := f.Applications[l.From].Rung == knowledge.Smokes && f.Applications[l.To].Rung != knowledge.Smokes
 		var sure, guess Need
 		add := func(n Need) {

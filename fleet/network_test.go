@@ -142,7 +142,7 @@ func TestBootstrapCheck(t *testing.T) {
 	want := []string{
 		"Deployment cni/operator: the bootstrapped object differs from what Argo CD syncs",
 		"Viper cni/one: the bootstrapped object differs from what Argo CD syncs",
-		"CustomResourceDefinition certificates.cert-manager.io: it was bootstrapped, but Argo CD does not sync it",
+		"CustomResourceDefinition certificates.cert-manager.io: the bootstrap contains this object, but Argo CD does not sync it",
 		": the inline manifests differ from what Argo CD syncs",
 	}
 	if !slices.Equal(got, want) {

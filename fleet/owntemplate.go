@@ -12,14 +12,14 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// OwnTemplate is an Application or ApplicationSet of the owner. Only what decides order
-// and source is written into it; everything else stays as it is.
+// OwnTemplate is an Application or ApplicationSet that the user wrote. Ladder sets only the
+// fields that determine the order and the source; all others are unchanged.
 type OwnTemplate struct {
 	file, text string
 	object.Object
 }
 
-// NewOwnTemplate reads a template of a kind.
+// NewOwnTemplate reads a template of the given kind.
 func NewOwnTemplate(file, kind string, text []byte) (*OwnTemplate, error) {
 	fault := func(field, message, remedy string) error {
 		return finding.Finding{Severity: finding.Error, Rule: "bad-template", File: file, Field: field, Message: message, Remedy: remedy}
@@ -29,11 +29,11 @@ func NewOwnTemplate(file, kind string, text []byte) (*OwnTemplate, error) {
 		return nil, err
 	}
 	if len(objs) != 1 {
-		return nil, fault("", fmt.Sprintf("the file contains %s, want one %s", finding.Counted(len(objs), "object"), kind), "leave one of them in it")
+		return nil, fault("", fmt.Sprintf("the file contains %s instead of one %s", finding.Counted(len(objs), "object"), kind), "keep one of them")
 	}
 	t := &OwnTemplate{file, string(text), objs[0]}
 	if t.ID.Group != argoCDGroup || t.ID.Kind != kind {
-		return nil, fault("kind", fmt.Sprintf("got %s, want %s.%s", t.ID.GroupKind(), kind, argoCDGroup), "name a file with an "+kind)
+		return nil, fault("kind", fmt.Sprintf("must be %s.%s, not %s", kind, argoCDGroup, t.ID.GroupKind()), "name a file with an "+kind)
 	}
 	for _, path := range [][]string{{"spec"}, {"metadata"}} {
 		if !t.Get(path...).IsMap() {
@@ -63,7 +63,7 @@ func (t *OwnTemplate) with(file string, fields ...field) (Manifest, error) {
 	for _, f := range fields {
 		var err error
 		if text, err = textedit.SetField(text, f.value, f.path...); err != nil {
-			return Manifest{}, t.fault(strings.Join(f.path, "."), "the field cannot be written: "+err.Error(), "simplify the file")
+			return Manifest{}, t.fault(strings.Join(f.path, "."), "cannot set the field: "+err.Error(), "simplify the file")
 		}
 	}
 	var doc yaml.Node
@@ -93,7 +93,7 @@ func (f *Fleet) ownSet(s set, opt SetOptions, made applicationSet) (Manifest, er
 	}
 	patch := f.sourcePatch(s, opt)
 	if patch != "" && t.Get("spec", "templatePatch").Text() != "" {
-		return Manifest{}, t.fault("spec.templatePatch", "the sources of this fleet need a templatePatch of their own: it has charts of other repositories, or components with crds: split or capabilities: fleet", "move what it does to the template, or vendor the charts")
+		return Manifest{}, t.fault("spec.templatePatch", "the fleet needs this field for its sources: it has charts of other repositories, or components with crds: split or capabilities: fleet", "move the content of the field to spec.template, or vendor the charts")
 	}
 	fields := []field{
 		{made.Spec.Generators, []string{"spec", "generators"}},
@@ -112,8 +112,8 @@ func (f *Fleet) ownSet(s set, opt SetOptions, made applicationSet) (Manifest, er
 	return t.with(s.name, fields...)
 }
 
-// sourcePatch is the part of templatePatch that decides about sources; empty if there is
-// none.
+// sourcePatch returns the part of templatePatch that sets the sources. It is empty if the
+// sources need no patch.
 func (f *Fleet) sourcePatch(s set, opt SetOptions) string {
 	remote := slices.ContainsFunc(f.Components, func(c *Component) bool { return c.Chart.Remote() && !c.Vendored })
 	earlier := slices.ContainsFunc(f.Applications, func(a *Application) bool { return len(a.Earlier) > 0 })

@@ -295,14 +295,14 @@ func (p *Phases) homeless(i int, s stand, placed []at) finding.Finding {
 	var after []string
 	for _, n := range p.needs {
 		if _, _, fits := s.first(bound(n, placed)); n.From == i && !fits {
-			after = append(after, fmt.Sprintf("%s, which is in %s at the earliest", p.fleet.sentence(n), p.fleet.Profile.StepName(placed[n.To].phase)))
+			after = append(after, fmt.Sprintf("%s, and %s is in %s at the earliest", p.fleet.sentence(n), p.fleet.Applications[n.To].Name, p.fleet.Profile.StepName(placed[n.To].phase)))
 		}
 	}
 	if after == nil { // together they do, or its own step
 		after = []string{"later"}
 	}
-	return app.unplaced(finding.Error, fmt.Sprintf("it must come %s; the last place for it is %s, in %s", strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
-		"change its domain, add a later place to the profile for "+cmp.Or(app.Rung, "it")+", or move its dependencies to an earlier band")
+	return app.unplaced(finding.Error, fmt.Sprintf("it must come %s; but the last place for it is %s, in band %s", strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
+		"change its domain, add a later place for "+cmp.Or(app.Rung, app.Name)+" to the profile, or move its dependencies to an earlier band")
 }
 
 // passedOver reports an inferred dependency that was ignored.
@@ -310,7 +310,7 @@ func (p *Phases) passedOver(n Need, because string) {
 	app := p.fleet.Applications[n.From]
 	p.Findings = append(p.Findings, finding.Finding{Severity: finding.Warning, Rule: "sign-passed-over", File: app.File, Object: app.Name,
 		Message: "it should come " + p.fleet.sentence(n) + ", but " + because,
-		Remedy:  "keep it, if it starts without; otherwise split one of the two, or change the domain"})
+		Remedy:  "ignore this warning if the component starts without the other one; otherwise split one of them, or change the domain"})
 }
 
 // overtaken reports Applications that keep a step before that of a dependency.
@@ -328,7 +328,7 @@ func (p *Phases) overtaken(needs []Need) {
 			severity = finding.Warning
 		}
 		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "step-order", File: from.File, Line: from.Line(from.phaseKey(p.fleet.Profile.Key)), Object: from.Name, Field: from.phaseKey(p.fleet.Profile.Key),
-			Message: fmt.Sprintf("it keeps %s, but must come %s, which is in %s at the earliest", p.fleet.Profile.StepName(from.Computed.Number), p.fleet.sentence(n), p.fleet.Profile.StepName(to.Computed.Number)),
+			Message: fmt.Sprintf("it keeps %s, but must come %s, and %s is in %s at the earliest", p.fleet.Profile.StepName(from.Computed.Number), p.fleet.sentence(n), to.Name, p.fleet.Profile.StepName(to.Computed.Number)),
 			Remedy:  "move it, or compute all steps without --only-missing"})
 	}
 }

@@ -124,10 +124,10 @@ func TestPhasesOfWhatHasNoPlace(t *testing.T) {
  early: no place; no place for it
  nothing: no place; no place for it
  stranger: no place; no place for it
-error no-place: early/component.yaml: early: it must come after late, because Thing early needs Thing late, which is in step 650 at the earliest; the last place for it is 155, in foundation; fix: change its domain, add a later place to the profile for workloads, or move its dependencies to an earlier band
-warning no-place: kept/component.yaml: kept: it is for bootstraps (Thing kept), but no place in apps is; fix: add a place to the profile, or change its domain
+error no-place: early/component.yaml: early: it must come after late, because Thing early needs Thing late, and late is in step 650 at the earliest; but the last place for it is 155, in band foundation; fix: change its domain, add a later place for workloads to the profile, or move its dependencies to an earlier band
+warning no-place: kept/component.yaml: kept: its rung is bootstraps (Thing kept), but no place in apps accepts this rung; fix: add a place to the profile, or change its domain
 error no-place: nothing/component.yaml: nothing: it has no step, and its purpose is unknown; fix: set its rolloutPhase
-warning sign-passed-over: sign/component.yaml: sign: it should come after late, because Thing sign needs Thing late (inferred), but that leaves no place for its dependents; fix: keep it, if it starts without; otherwise split one of the two, or change the domain
+warning sign-passed-over: sign/component.yaml: sign: it should come after late, because Thing sign needs Thing late (inferred), but that leaves no place for its dependents; fix: ignore this warning if the component starts without the other one; otherwise split one of them, or change the domain
 error no-place: stranger/component.yaml: stranger: it has no domain, and no place in prerequisites is for workloads (Thing stranger); fix: add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
 `)
 }
@@ -169,8 +169,8 @@ func TestCircles(t *testing.T) {
 250 y: not set; first step for workloads in data and data-extended: Thing y
 260 after: not set; after a, because Thing after needs Thing a
 260 x: not set; after y, because Thing x needs Thing y (inferred)
-error cycle: a/component.yaml: a: no order satisfies all dependencies: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; fix: move Thing a from a to a separate component after b; the computed steps assume that
-warning sign-passed-over: y/component.yaml: y: it should come not before x, because Thing y needs Thing x (inferred), but that would create a cycle; fix: keep it, if it starts without; otherwise split one of the two, or change the domain
+error cycle: a/component.yaml: a: no order satisfies all dependencies: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; fix: move Thing a from a to a separate component after b; the computed steps assume this change
+warning sign-passed-over: y/component.yaml: y: it should come not before x, because Thing y needs Thing x (inferred), but that would create a cycle; fix: ignore this warning if the component starts without the other one; otherwise split one of them, or change the domain
 `)
 }
 
@@ -191,7 +191,7 @@ func TestTangle(t *testing.T) {
 		m.Links[i].Reasons = append(m.Links[i].Reasons, m.Links[i].Reasons[0])
 	}
 	p := m.Phases(fleet.PhaseOptions{})
-	if len(p.Findings) != 1 || !strings.HasSuffix(p.Findings[0].Remedy, "; the computed steps assume that") || strings.Count(p.Findings[0].Remedy, "move ") != 1 {
+	if len(p.Findings) != 1 || !strings.HasSuffix(p.Findings[0].Remedy, "; the computed steps assume this change") || strings.Count(p.Findings[0].Remedy, "move ") != 1 {
 		t.Errorf("the findings are %v", p.Findings)
 	}
 	for _, row := range p.Places {
@@ -217,7 +217,7 @@ func TestOnlyMissing(t *testing.T) {
 250 consumer: equal; its step is set
 450 late: equal; its step is set
 455 new: not set; after late, because Thing new needs Thing late
-error step-order: consumer/component.yaml: consumer: rolloutPhase: it keeps step 250, but must come after new, because Thing consumer needs Thing new, which is in step 455 at the earliest; fix: move it, or compute all steps without --only-missing
+error step-order: consumer/component.yaml: consumer: rolloutPhase: it keeps step 250, but must come after new, because Thing consumer needs Thing new, and new is in step 455 at the earliest; fix: move it, or compute all steps without --only-missing
 `)
 }
 
@@ -455,6 +455,6 @@ func TestNoBandOfItsOwn(t *testing.T) {
 	m.app("moon", "moon", "workloads", 800)
 	check(t, m.Phases(fleet.PhaseOptions{}), `
 800 moon: equal; no place of a band for moon is for workloads, so it keeps its step
-warning no-place: moon/component.yaml: moon: it is for workloads (Thing moon), but no place of a band for moon is; fix: add a place to the profile, or change its domain
+warning no-place: moon/component.yaml: moon: its rung is workloads (Thing moon), but no place of a band for moon accepts this rung; fix: add a place to the profile, or change its domain
 `)
 }

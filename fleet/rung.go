@@ -14,7 +14,7 @@ func rungOf(p *wave.Plan) (rung, why string) {
 	n := p.Graph.Nodes[at]
 	switch {
 	case n.Role == knowledge.Controllers && rung != knowledge.Controllers:
-		return rung, n.Key.String() + " keeps data of its own"
+		return rung, n.Key.String() + " stores data"
 	case n.Role != "" && n.RoleWhy != "":
 		return rung, n.Key.String() + " " + n.RoleWhy
 	}

@@ -72,6 +72,9 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 			continue
 		}
 		for _, e := range suffixed {
+			if !app.IsIn(e.Name) {
+				continue
+			}
 			room <- struct{}{}
 			if ctx.Err() != nil {
 				break
@@ -235,13 +238,26 @@ func (c *collision) fault() fault {
 	for _, id := range c.ids {
 		names = append(names, id.String())
 	}
-	who := fmt.Sprintf("%s contains %s in each of %s", c.a.Component.Name, few(names), strings.Join(c.in, ", "))
-	if c.a.Application != c.b.Application {
-		who = fmt.Sprintf("%s in %s and %s in %s both contain %s", c.a.Application.Name, c.a.place.Name, c.b.Application.Name, c.b.place.Name, few(names))
+	message := func(environments []string) string {
+		who := fmt.Sprintf("%s and %s both contain %s", c.a.Application.Name, c.b.Application.Name, few(names))
+		all := slices.Clone(c.in)
+		for _, e := range environments {
+			if !slices.Contains(all, e) {
+				all = append(all, e)
+			}
+		}
+		switch {
+		case environments == nil: // what is the same in all of them
+		case c.a.Application == c.b.Application:
+			who = fmt.Sprintf("%s contains %s in each of %s", c.a.Component.Name, few(names), strings.Join(all, ", "))
+		default:
+			who = fmt.Sprintf("%s in %s and %s in %s both contain %s", c.a.Application.Name, c.a.place.Name, c.b.Application.Name, c.b.place.Name, few(names))
+		}
+		return who + ", and these share a cluster: only one Application can own it, the other is always OutOfSync, and the rollout stops there"
 	}
-	found := c.b.fault("object-shared", "name", who+", and these share a cluster: only one Application can own it, the other is always OutOfSync, and the rollout stops there", c.remedy())
+	found := c.b.fault("object-shared", "name", message(c.in), c.remedy())
 	found.Object, found.Field = names[0], ""
-	return fault{Finding: found, of: c.b.Application.Name, needs: c.a.Application.Name}
+	return fault{Finding: found, of: c.b.Application.Name, needs: c.a.Application.Name, in: message}
 }
 
 func (c *collision) remedy() string {
@@ -269,7 +285,7 @@ func (f *Fleet) sharing(t Target) []finding.Finding {
 	l := &lint{Fleet: f, accepted: make([]bool, len(f.Settings.Accepted))}
 	var all []finding.Finding
 	for _, c := range f.collisions(f.environments(t.Environment)) {
-		all = append(all, l.accept(c.fault()))
+		all = append(all, l.accept(c.fault()).Finding)
 	}
 	return all
 }

@@ -83,7 +83,7 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 	case app.Phase.Set:
 		s.spots, s.least = f.kept(app, anywhere), app.Phase.Number
 		s.why = fmt.Sprintf("no place %s is for %s, so it keeps its step", where, app.Rung)
-		s.fault = app.unplaced(finding.Warning, fmt.Sprintf("it is for %s (%s), but no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
+		s.fault = app.unplaced(finding.Warning, fmt.Sprintf("its rung is %s (%s), but no place %s accepts this rung", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
 	case len(bands) == 0 && app.Component.Part() == "":
 		s.fault = app.unplaced(finding.Error, "it has no step and no domain, so its band is unknown", f.nameDomain(app))
 	case len(bands) == 0:
@@ -93,7 +93,7 @@ func (f *Fleet) stand(app *Application, opt PhaseOptions) stand {
 	case app.Component.Part() == "" && len(f.domainsFor(app)) > 0:
 		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it has no domain, and no place %[3]s is for %[1]s (%[2]s)", app.Rung, app.RungWhy, where), f.nameDomain(app))
 	default:
-		s.fault = app.unplaced(finding.Error, fmt.Sprintf("it is for %s (%s), but no place %s is", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
+		s.fault = app.unplaced(finding.Error, fmt.Sprintf("its rung is %s (%s), but no place %s accepts this rung", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
 	}
 	return s
 }

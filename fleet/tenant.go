@@ -30,7 +30,10 @@ func IsName(text string) bool { return dnsName.MatchString(text) }
 // environment, or in all if it is empty.
 func (f *Fleet) Overreach(environment string) []finding.Finding {
 	names := []string{foreignProject, reservedLabel, unsafeValue, platformSetting}
-	found := f.lint(environment).find(slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !slices.Contains(names, r.Name) }))
+	var found []finding.Finding
+	for _, x := range f.lint(environment).find(slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !slices.Contains(names, r.Name) })) {
+		found = append(found, x.Finding)
+	}
 	finding.Sort(found)
 	return found
 }
@@ -58,7 +61,7 @@ func (f *Fleet) asksForeign(app *Application) bool {
 
 // foreignProject reports a component that does not get the AppProject that it names.
 func (f *Fleet) foreignProject(app *Application) (message, remedy string) {
-	return fmt.Sprintf("%s asks for the AppProject %q, but the fleet deploys it to %q", app.Name, app.Project, f.project()),
+	return fmt.Sprintf("%s sets the AppProject %q, but the fleet deploys it to %q", app.Name, app.Project, f.project()),
 		"remove project, or allow it with --project-from-components --allow-project " + shellQuoted(app.Project)
 }
 
@@ -67,7 +70,7 @@ func (a *Application) unsafe() []finding.Finding {
 	var all []finding.Finding
 	for _, v := range generatedValues(a.Description) {
 		if what := breaksOut(v.text); what != "" {
-			all = append(all, a.fault(unsafeValue, v.field, fmt.Sprintf("%q contains %s, which is not allowed in an Application", v.text, what), "write a scalar value"))
+			all = append(all, a.fault(unsafeValue, v.field, fmt.Sprintf("%q contains %s, which is not allowed in an Application", v.text, what), "write the literal value"))
 		}
 	}
 	return all

@@ -46,7 +46,7 @@ func TestForeignProject(t *testing.T) {
 		_, _, errApps := f.Apps(fleet.AppsOptions{Path: "apps"})
 		for _, err := range []error{err, errApps} {
 			for _, name := range names {
-				if err == nil || !strings.Contains(err.Error(), `asks for the AppProject "`+name+`"`) {
+				if err == nil || !strings.Contains(err.Error(), `sets the AppProject "`+name+`"`) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -57,12 +57,12 @@ func TestForeignProject(t *testing.T) {
 	}
 	f := loadFiles(t, files, fleet.Source{})
 	refuses(f, "shop", "platform-admin")
-	if got := texts(f.Lint("")); strings.Count(got, " asks for the AppProject ") != 2 || strings.Contains(got, "error: ") || !strings.Contains(got, `--allow-project platform-admin`) {
+	if got := texts(f.Lint("")); strings.Count(got, " sets the AppProject ") != 2 || strings.Contains(got, "error: ") || !strings.Contains(got, `--allow-project platform-admin`) {
 		t.Errorf("without a list:\n%s", got)
 	}
 	f = loadFiles(t, files, fleet.Source{Projects: []string{"shop"}})
 	refuses(f, "platform-admin")
-	if got := texts(f.Overreach("")); strings.Contains(got, "shop asks") || !strings.Contains(got, "error: components/admin/component.yaml:1: project: admin asks for the AppProject") {
+	if got := texts(f.Overreach("")); strings.Contains(got, "shop sets") || !strings.Contains(got, "error: components/admin/component.yaml:1: project: admin sets the AppProject") {
 		t.Errorf("with a list:\n%s", got)
 	}
 	files["admin/component.yaml"] = "{name: admin, rolloutPhase: 650}\n"

@@ -97,7 +97,7 @@ func (b *builder) controls(rules []rule, part int) string {
 				// create.
 				kind, part, _ := strings.Cut(resource, "/")
 				if (part == "status" || part == "finalizers") && containsAny(r.verbs, "*", "update", "patch") && watches(rules, group, kind) {
-					return "may watch " + kind + "." + group + " and write their " + part
+					return "has RBAC permissions to watch " + kind + "." + group + " and to update their " + part
 				}
 			}
 		}
@@ -109,7 +109,7 @@ func (b *builder) controls(rules []rule, part int) string {
 		}
 	}
 	if own != nil {
-		return "may watch " + slices.Min(own) + ", which the component defines"
+		return "has RBAC permissions to watch " + slices.Min(own) + ", whose CRD is in the component"
 	}
 	return ""
 }

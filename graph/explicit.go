@@ -110,7 +110,7 @@ func (b *builder) reportDeprecatedPrefix() {
 // order makes one node depend on another because the user said so.
 func (b *builder) order(from, to int, key string, meaning knowledge.Meaning) {
 	b.refer(Reference{From: from, To: to, Field: annotationField(key), Meaning: meaning, Explicit: true,
-		Why: "has annotation " + key + ", so it must come after"})
+		Why: "has the " + key + " annotation, so it must come after"})
 }
 
 // orderAfter makes one node wait until another is healthy.
@@ -260,7 +260,7 @@ func (b *builder) putOnRung(i int, key, rung string) {
 		b.badAnnotation(i, key, "unknown rung "+object.ShownName(rung), nearest.Or(rung, names, "use one of "+strings.Join(names, ", ")))
 		return
 	}
-	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed on this rung by annotation "+key
+	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed on this rung by the "+key+" annotation"
 }
 
 func (b *builder) badAnnotation(i int, key, message, remedy string) {

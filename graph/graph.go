@@ -40,7 +40,7 @@ type Node struct {
 	// reconciles or serves a kind, but a controller may need it at startup.
 	Partner bool
 	// Reconciles lists the API groups, other than built-in ones, for which a
-	// controller may watch kinds and write their status.
+	// controller may watch kinds and update their status.
 	Reconciles []string
 	// Idle means that the object runs no Pods at present: it is scaled to zero,
 	// paused or suspended.

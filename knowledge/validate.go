@@ -49,14 +49,14 @@ func (r *reader) identified(n *yaml.Node, field string, k userKind) bool {
 	group, kind := value(n, "group"), value(n, "kind")
 	switch {
 	case group == nil:
-		r.fault(n, field, "the record names no group", `write group: the part of apiVersion before the slash, or group: "" for kinds of core`)
+		r.fault(n, field, "the kind has no group", `add group, the part of apiVersion before the slash, or "" for the core API group`)
 	case strings.Contains(k.Group, "/"):
 		r.fault(group, field+".group", fmt.Sprintf("%q is not a group", k.Group), "leave out the version")
 	case strings.Contains(strings.TrimPrefix(k.Group, anything+"."), anything):
 		r.fault(group, field+".group", fmt.Sprintf("%q is not a group", k.Group), `write a star only in front, as in "*.example.com"`)
 	}
 	if kind == nil || k.Kind.Kind == "" {
-		r.fault(n, field, "the record names no kind", `write kind: as manifests do, or kind: "*" for every other kind of the group`)
+		r.fault(n, field, "the record has no kind", `add kind as in manifests, or "*" for every other kind of the group`)
 	}
 	return len(r.faults) == before
 }

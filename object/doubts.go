@@ -61,16 +61,15 @@ func (o Object) reportDuplicates() []finding.Finding {
 			}
 		}
 		names = slices.Compact(names)
-		f.Message = "the key " + names[0] + " is a duplicate key"
+		f.Message, f.Remedy = fmt.Sprintf("duplicate key %q", names[0]), "keep one"
 		if len(names) > 1 {
-			f.Message = "the keys " + strings.Join(names, ", ") + " are duplicate keys"
+			f.Message, f.Remedy = fmt.Sprintf("duplicate keys %q", names), "keep one of each"
 		}
 		if f.Severity == finding.Warning {
-			f.Message += ", and all but the last are lost"
+			f.Message += "; Argo CD uses only the last value"
 		} else {
 			f.Message += " with the same value"
 		}
-		f.Remedy = "keep one of each"
 		found = append(found, f)
 	})
 	return found
@@ -181,9 +180,9 @@ func (d located) checkSeparator(v Value) error {
 			continue
 		}
 		key, line := k.again.Value, func(n *yaml.Node) int { return max(d.line, d.start, 1) + n.Line - 1 }
-		message := fmt.Sprintf("%s is a duplicate key: the value in line %d would be lost", key, line(k.first))
+		message := fmt.Sprintf("duplicate key %q: the value in line %d would be lost", key, line(k.first))
 		if d.line == 0 {
-			message = fmt.Sprintf("%s is a duplicate key in lines %d and %d of the rendered text: the first value would be lost", key, line(k.first), line(k.again))
+			message = fmt.Sprintf("duplicate key %q in lines %d and %d of the rendered text: the first value would be lost", key, line(k.first), line(k.again))
 		}
 		return d.fault(DuplicateKey, k.again.Line, message, `write a line "---" between two objects, or keep one of the two`)
 	}

@@ -198,7 +198,7 @@ func (d located) checkText(meta Value, object string) error {
 		if !v.Exists() || v.IsText() {
 			return
 		}
-		f := d.fault("not-text", v.Line(), "got "+kindName(v)+", want text", "write text")
+		f := d.fault("not-text", v.Line(), "must be text, not "+kindName(v), "write text")
 		if v.isScalar() && object != "Secret" && !strings.HasPrefix(object, "Secret ") {
 			f.Message = "YAML reads " + v.Text() + " as " + readAs(v) + ", and this must be text"
 			if readAs(v) == v.Text() {
@@ -352,7 +352,7 @@ func withoutGo(message string) string {
 		if field != "" {
 			field += ": "
 		}
-		return field + "got " + typeWord(m[1]) + ", want " + typeWord(m[3])
+		return field + "must be " + typeWord(m[3]) + ", not " + typeWord(m[1])
 	}
 	if strings.HasPrefix(message, "unknown anchor") {
 		return "a value starts with *, but no anchor has that name" // the name may be a secret
@@ -362,7 +362,7 @@ func withoutGo(message string) string {
 	}
 	return wrongYAML.ReplaceAllStringFunc(message, func(s string) string {
 		m := wrongYAML.FindStringSubmatch(s)
-		return "got " + typeWord(m[1]) + ", want " + typeWord(m[2])
+		return "must be " + typeWord(m[2]) + ", not " + typeWord(m[1])
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 var (
 	numberLike = regexp.MustCompile(`^[-+]?[0-9][0-9._,eE]{0,7}$`)
 	wordLike   = regexp.MustCompile(`^[a-z]{1,5}$`)
-	hookLike   = regexp.MustCompile(`^(?i:pre|post|sync|skip|crd|test)[A-Za-z-]{0,14}$`)
+	hookLike   = regexp.MustCompile(`^(?i:pre|post|sync?|skip|crd|test)[A-Za-z-]{0,14}$`)
 	nameLike   = regexp.MustCompile(`^[A-Za-z-]{1,20}$`)
 	kindLike   = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
 	digits     = regexp.MustCompile(`[0-9]`)
@@ -28,12 +28,13 @@ func (o Object) ShownNumber(text string) string {
 	return "the value"
 }
 
-// ShownHook quotes text in place of a hook type, if it starts like one.
+// ShownHook quotes text in place of a hook type, after a space, if it resembles one. It is
+// empty for other text.
 func ShownHook(name string) string {
 	if hookLike.MatchString(name) {
-		return fmt.Sprintf("%q", name)
+		return fmt.Sprintf(" %q", name)
 	}
-	return "the value"
+	return ""
 }
 
 // ShownName quotes text in place of a name, if it looks like Kind/name or is a

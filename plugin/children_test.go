@@ -217,7 +217,7 @@ func TestFaultOfChild(t *testing.T) {
 		", helm: {values: 'a: [b'}":                                            "the values in Application argocd/a",
 		", plugin: {name: ladder, parameters: [{name: nothing, string: a}]}":   "parameter nothing",
 		", plugin: {name: ladder, env: [{name: LADDER_NOTHING, value: a}]}":    "LADDER_NOTHING",
-		", plugin: {name: ladder, parameters: [{name: crds, string: 'only'}]}": "no CRDs",
+		", plugin: {name: ladder, parameters: [{name: crds, string: 'only'}]}": "no CRD",
 	} {
 		repo := family("https://git.example.com/ours.git", more).(fstest.MapFS)
 		repo["a/Chart.yaml"] = &fstest.MapFile{Data: []byte("{apiVersion: v2, name: a, version: 1.0.0}")}

@@ -81,7 +81,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				if p.Item == "boolean" {
 					remedy = "write true or false"
 				}
-				faults = append(faults, bad(value.Line, key.Value, "got "+p.describeActual(value)+", want "+p.wants(), remedy))
+				faults = append(faults, bad(value.Line, key.Value, "must be "+p.wants()+", not "+p.describeActual(value), remedy))
 				continue
 			}
 			if p.Name == "values" {
@@ -89,6 +89,9 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 			}
 			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
 				values = []string{string(crds.Skip)} // the default
+			}
+			if p.Name == "crds" {
+				p.Choices = append(slices.Clone(p.Choices), component.Split)
 			}
 			for _, f := range finding.Of(p.Set(&s, values)) {
 				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value
@@ -106,11 +109,15 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 		return slices.ContainsFunc(faults, func(other error) bool { return isSamePlace(f, other) })
 	})
 	faults = slices.Concat(own.DuplicateKeys(root, ""), faults, described)
+	slices.SortStableFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
 	if d.Chart.SkipCRDs && s.CRDs == "" {
 		s.CRDs = crds.Skip
 	}
 	return s, d, errors.Join(faults...)
 }
+
+// lineOf returns the line of the first finding of an error.
+func lineOf(err error) int { return finding.Of(err)[0].Line }
 
 // placesOf returns the places where a list names values files.
 func placesOf(file, key string, list *yaml.Node) map[string]input.Place {

@@ -60,7 +60,7 @@ func (l selection) fault(rule, message, remedy string) finding.Finding {
 }
 
 func (l selection) nothingLeft() error {
-	return l.fault(render.Empty, "without its CRDs nothing is left of the component, and with prune Argo CD would delete all that it deployed before",
+	return l.fault(render.Empty, "the component contains only CRDs, which crds: skip omits; with pruning, Argo CD would delete everything that the Application deployed",
 		"set crds: only or include")
 }
 
@@ -69,13 +69,20 @@ func (l selection) nothingLeft() error {
 func (l selection) missingCRDs(withheld []finding.Finding) error {
 	var hints []string
 	for _, f := range withheld {
-		hints = append(hints, f.Field+": "+f.Message)
+		hints = append(hints, f.Message+inParentheses(f.Field))
 	}
-	message := "the component has no CRDs: with prune, Argo CD would delete everything that it deployed before"
+	message := "crds is only, but no CRD was rendered; with pruning, Argo CD would delete everything that the Application deployed"
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
 	return l.fault(NoCRDs, message, "set crds: include, or the values that enable CRDs, or includeCRDs of a chart in a kustomization")
+}
+
+func inParentheses(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
 }
 
 // splitComponent is a component split into CRDs and other objects.

@@ -31,6 +31,7 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 		Variables:   map[string]string{},
 		KubeVersion: env["KUBE_VERSION"],
 		APIVersions: splitList(env["KUBE_API_VERSIONS"]),
+		Undeployed:  true,
 	}
 	if explain := wave.Explain(env[DefaultExplain]); explain == wave.InAnnotations {
 		req.Explain = explain

@@ -32,6 +32,27 @@ func (req Request) EnvironmentValues(d component.Description, f profile.Fleet, e
 	return append(files, there.Values...), there.Set
 }
 
+// NotDeployed is the rule of the error about a component that is not deployed in the
+// environment of a request.
+const NotDeployed = "not-deployed"
+
+// IsNotDeployed reports whether this is the only reason for an error of Generate.
+func IsNotDeployed(err error) bool {
+	all := finding.Of(err)
+	return len(all) == 1 && all[0].Rule == NotDeployed
+}
+
+// notDeployed returns the error about a component that is not deployed in an environment,
+// at the key of component.yaml that says so.
+func (req Request) notDeployed(d component.Description, environment string) error {
+	field, remedy := "environments", "add "+environment+" to the list, or use another environment"
+	if _, named := d.Environments.Settings[environment]; named {
+		field, remedy = "environments."+environment+".enabled", "write enabled: true, or use another environment"
+	}
+	return finding.Finding{Severity: finding.Error, Rule: NotDeployed, File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(field), Field: field,
+		Message: "the component is not deployed in environment " + environment, Remedy: remedy}
+}
+
 // environmentSettings returns the settings of the environment of a request. An
 // environment that neither the fleet nor the component knows is an error, unless they
 // know none.
@@ -52,6 +73,9 @@ func (req Request) environmentSettings(own Settings, d component.Description, f 
 	if len(known) > 0 && !slices.Contains(known, environment) {
 		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter environment", Message: fmt.Sprintf("unknown environment %q", environment),
 			Remedy: nearest.Or(environment, known, "use one of "+strings.Join(known, ", ")+", or add it to fleet.environments in ladder.yaml")}
+	}
+	if !d.IsIn(environment) && !req.Undeployed {
+		return nil, req.notDeployed(d, environment)
 	}
 	files, set := req.EnvironmentValues(d, f, environment)
 	if len(files)+len(set) == 0 {

@@ -66,7 +66,8 @@ var ofKustomize = []Parameter{
 	},
 	{
 		Name: "replicas", Title: "Replicas", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
-		Tooltip: "Replicas of a kustomization's workloads by their names, such as web: 3.",
+		Tooltip: "Replica counts of a kustomization's workloads by name, such as web: 3.",
+		Flag:    "Replica counts of a kustomization's workloads by name, such as web=3",
 		set:     checked(replicasFault, nativeList(func(o *options) *[]string { return &o.render.Edits.Replicas })),
 	},
 	{
@@ -76,7 +77,7 @@ var ofKustomize = []Parameter{
 	},
 	{
 		Name: "force-common-labels", Title: "Force common labels", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
-		Tooltip: "Let common-labels replace those that the kustomization has itself.",
+		Tooltip: "Let common-labels replace labels of the kustomization.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.ForceCommonLabels }),
 	},
 	{
@@ -96,7 +97,7 @@ var ofKustomize = []Parameter{
 	},
 	{
 		Name: "force-common-annotations", Title: "Force common annotations", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
-		Tooltip: "Let common-annotations replace those that the kustomization has itself.",
+		Tooltip: "Let common-annotations replace annotations of the kustomization.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.ForceCommonAnnotations }),
 	},
 	{
@@ -162,6 +163,7 @@ var ofDirectory = []Parameter{
 	{
 		Name: "tlas-code", Title: "Jsonnet arguments as code", Item: "string", Collection: "map", Verbatim: true, Kinds: directories,
 		Tooltip: "Top-level arguments of jsonnet files, as code, such as replicas: 3.",
+		Flag:    "Top-level arguments of jsonnet files, as code, such as replicas=3",
 		set:     jsonnetVariables(func(j *render.Jsonnet) *[]render.Variable { return &j.TLAs }, true),
 	},
 	{
@@ -172,6 +174,7 @@ var ofDirectory = []Parameter{
 	{
 		Name: "ext-vars-code", Title: "Jsonnet variables as code", Item: "string", Collection: "map", Verbatim: true, Kinds: directories,
 		Tooltip: "What std.extVar returns in jsonnet files, as code, such as ports: [80, 443].",
+		Flag:    "What std.extVar returns in jsonnet files, as code, such as ports=[80, 443]",
 		set:     jsonnetVariables(func(j *render.Jsonnet) *[]render.Variable { return &j.ExtVars }, true),
 	},
 	{
@@ -334,5 +337,5 @@ func replicasFault(pair string) error {
 	if n, err := strconv.Atoi(count); ok && name != "" && err == nil && n >= 0 {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is not a number of replicas", pair), "write it like web: 3")
+	return finding.Fault(fmt.Sprintf("%q does not set a number of replicas", pair), "use NAME=NUMBER, such as web=3, or web: 3 in a map")
 }

@@ -136,7 +136,7 @@ func (p Parameter) Set(s *Settings, values []string) error {
 		return errors.Join(all...)
 	}
 	if last := len(p.Choices) - 1; last > 0 && !slices.Contains(p.Choices, values[0]) {
-		return p.fault(fmt.Sprintf("unknown value %q", values[0]), fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last]))
+		return p.fault(fmt.Sprintf("unknown value %q", values[0]), nearest.Or(values[0], p.Choices, fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last])))
 	}
 	return nil
 }
@@ -234,13 +234,11 @@ func (p Parameter) values(g given) ([]string, error) {
 		got = "string"
 	}
 	if got != p.Collection {
-		have := "a " + got
-		if got == "array" {
-			have = "an array"
-		} else if got == "" {
-			have = "nothing"
+		message := fmt.Sprintf("must be %s, not %s", article(p.Collection), article(got))
+		if got == "" {
+			message = fmt.Sprintf("must be %s, but has no value", article(p.Collection))
 		}
-		return nil, p.fault(fmt.Sprintf("got %s, want %s", have, article(p.Collection)), "write "+p.example())
+		return nil, p.fault(message, "write "+p.example())
 	}
 	switch got {
 	case "array":

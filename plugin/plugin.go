@@ -63,6 +63,10 @@ type Request struct {
 	// EarlierAPIVersions are API versions that are installed before a component with
 	// capabilities: fleet.
 	EarlierAPIVersions []string
+	// Undeployed renders a component that is not deployed in the environment of the
+	// request. If false, that is an error. Argo CD still needs the manifests of an
+	// Application to delete it: those of its PreDelete and PostDelete hooks.
+	Undeployed bool
 	// Settings are the flags or parameters of the caller. They override
 	// component.yaml.
 	Settings []Settings

@@ -95,7 +95,7 @@ func (r Result) LookupFindings() []finding.Finding {
 			requests = fmt.Sprintf("%s and %d more", requests, more)
 		}
 		all = append(all, finding.Finding{Severity: finding.Note, Rule: "lookup", File: file,
-			Message: "lookup finds nothing, because Argo CD renders without a cluster, so the template takes the branch for an empty cluster: " + requests,
+			Message: fmt.Sprintf("lookup returns nothing for %s, because Argo CD renders without access to the cluster; the template renders as for an empty cluster", requests),
 			Remedy:  "in your values, set what lookup would return"})
 	}
 	return all

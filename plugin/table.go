@@ -38,8 +38,8 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
-		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree. Detected from its files if empty; tree is never detected.",
-		Flag:    "Renderer: helm, kustomize, helm-kustomize, template, plain, or tree (must be set explicitly)",
+		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree (each subdirectory as its files require). Detected from its files if empty; tree is never detected.",
+		Flag:    "Renderer: helm, kustomize, helm-kustomize, template or plain; or tree, which is never detected and renders each subdirectory as its files require",
 		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
@@ -51,7 +51,7 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "values", Short: "f", Title: "Values files", Item: "string", Collection: "array",
-		Tooltip: "Values files, later ones win. Relative to the component's directory; /path is relative to the repository.",
+		Tooltip: "Values files; later ones override earlier ones. Relative to the component's directory; /path is relative to the repository.",
 		Flag:    "Values files; later ones override earlier ones",
 		set:     list(func(s *Settings) *[]string { return &s.Values.Files }),
 	},
@@ -63,13 +63,13 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "set-string", Title: "Text values", Item: "string", Collection: "map",
-		Tooltip: "Like set, but the value is always text, also where it looks like a number.",
+		Tooltip: "Like set, but the value is always text, even if it looks like a number.",
 		Flag:    "Set text values, even if they look like numbers",
 		set:     list(func(s *Settings) *[]string { return &s.Values.SetString }),
 	},
 	{
 		Name: "set-file", Title: "Values from files", Item: "string", Collection: "map",
-		Tooltip: "Like set, but the value is the content of the file that is named.",
+		Tooltip: "Like set, but the value is the content of the named file.",
 		Flag:    "Set values to the content of files",
 		set:     list(func(s *Settings) *[]string { return &s.Values.SetFile }),
 	},
@@ -87,7 +87,7 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "capabilities", Title: "Capabilities", Item: "string", Collection: "string", Default: capabilitiesOfCluster, Kinds: templated,
-		Tooltip: "Which API versions templates see besides Kubernetes' own: cluster adds api-versions to the cluster's, pinned uses only api-versions, fleet is like pinned, but commands for fleets add what components of earlier steps install.",
+		Tooltip: "API versions in .Capabilities besides the built-in ones. cluster: those of the cluster and of api-versions; pinned: only those of api-versions; fleet: like pinned, and fleet commands add the CRDs that components of earlier steps install.",
 		Choices: words(capabilitiesOfCluster, capabilitiesPinned, CapabilitiesOfFleet),
 		set:     nativeText(func(o *options) *string { return &o.capabilities }),
 	},
@@ -98,7 +98,7 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "random", Title: "Random values", Item: "string", Collection: "string", Default: randomDerived + " where there is a seed",
-		Tooltip: "What random functions of charts return: derived is the same on every render for the same Application and seed, drawn returns new values on each render, as in Helm.",
+		Tooltip: "What random functions of charts return. derived: the same values on every render for the same Application and seed; drawn: new values on every render, as in Helm.",
 		Choices: words(randomDerived, randomDrawn),
 		set:     nativeText(func(o *options) *string { return &o.random }),
 	},
@@ -107,48 +107,48 @@ var ofRendering = []Parameter{
 var ofOrder = []Parameter{
 	{
 		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
-		Tooltip: "Number of waves: rungs creates one for each gate, compact only those without which the sync would fail, off none.",
+		Tooltip: "How many waves to create. rungs: one wherever Argo CD has to wait for an object; compact: only where the sync would fail otherwise; off: none.",
 		Choices: words(wave.Rungs, wave.Compact, wave.Off),
 		set:     choice(func(s *Settings) *wave.Style { return &s.Order.Waves }),
 	},
 	{
 		Name: "author-waves", Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
-		Tooltip: "How to treat existing sync waves: refine splits one only if something in it would fail, keep leaves them, override replaces them.",
+		Tooltip: "How to treat existing sync waves. refine: split a wave only if an object in it would fail otherwise; keep: do not change them; override: replace them.",
 		Choices: words(wave.Refine, wave.Keep, wave.Override),
 		set:     choice(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
 	},
 	{
 		Name: "explain", Title: "Reasons of waves", Item: "string", Collection: "string", Default: string(wave.InReports) + ", or --explain of the server",
-		Tooltip: "Where to write the reason of each wave: annotations writes it on the object, where Argo CD's UI shows it, off does not.",
+		Tooltip: "Whether to write the reason for each wave. annotations: as an annotation on the object, which Argo CD's UI shows; off: nowhere.",
 		Choices: words(wave.InReports, wave.InAnnotations),
 		set:     choice(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
 	},
 	{
 		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.AsTheyAre),
-		Tooltip: "How to treat plain Jobs that configure or validate running workloads: hook makes them Sync hooks that are deleted before each run, keep leaves them.",
+		Tooltip: "How to treat plain Jobs that configure or validate running workloads. hook: make them Sync hooks that Argo CD deletes before each run; keep: do not change them.",
 		Choices: words(wave.AsTheyAre, wave.AsHooks),
 		set:     choice(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
 	},
 	{
 		Name: "tests", Title: "Tests", Item: "string", Collection: "string", Default: testsLeft,
-		Tooltip: "How to treat Helm's test hooks, which Argo CD never applies: smoke runs them last in a sync, keep leaves them.",
+		Tooltip: "How to treat Helm's test hooks, which Argo CD never applies. smoke: run them last in a sync; keep: do not change them.",
 		Choices: words(testsLeft, testsAsSmoke),
 		set:     choice(func(s *Settings) *string { return &s.Tests }),
 	},
 	{
 		Name: "crds", Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
-		Tooltip: "Which part of the component to render: include renders it according to its values, skip does so without CRDs, only renders every CRD that it can ship and nothing else.",
+		Tooltip: "Which part of the component to render. include: everything that its values enable; skip: everything except CRDs; only: every CRD that it can install, and nothing else.",
 		Choices: words(crds.Include, crds.Only, crds.Skip),
 		set:     choice(func(s *Settings) *crds.Mode { return &s.CRDs }),
 	},
 	{
 		Name: "crds-prune", Title: "Prune CRDs", Item: "boolean", Collection: "string", Default: "false",
-		Tooltip: "If crds is only, let Argo CD prune removed CRDs, and with them every object of their kinds.",
+		Tooltip: "With crds set to only, let Argo CD prune removed CRDs. This deletes all their custom resources.",
 		set:     boolean(func(s *Settings) **bool { return &s.PruneCRDs }),
 	},
 	{
 		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersLeft,
-		Tooltip: "How to treat a chart's Jobs that write CRDs when they run: off disables them through the chart's values, keep leaves them.",
+		Tooltip: "How to treat a chart's Jobs that write CRDs when they run. off: disable them through the chart's values; keep: do not change them.",
 		Choices: words(upgradersLeft, upgradersOff),
 		set:     choice(func(s *Settings) *string { return &s.Upgraders }),
 	},

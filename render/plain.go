@@ -80,6 +80,8 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 		switch {
 		case strings.Contains(text, "{{") && s.opt.Kind == Tree:
 			faults[i].Remedy = "if this is a template, make the directory a separate component or a chart: a tree renders no templates"
+		case strings.Contains(text, "{{") && path.Base(s.Dir) == "templates" && input.FileExists(s.FS, path.Join(s.Dir, "../Chart.yaml")):
+			faults[i].Remedy = "if this is a template of the chart " + s.Show(path.Dir(s.Dir)) + ", name that directory instead"
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
 		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // JSON has no comments

@@ -100,8 +100,8 @@ func TestBadConversations(t *testing.T) {
 		"empty message":  {[]*wire.AppStreamRequest{{}}, codes.InvalidArgument, "the stream does not start with metadata"},
 		"file first":     {[]*wire.AppStreamRequest{chunk, meta}, codes.InvalidArgument, "the stream does not start with metadata"},
 		"metadata twice": {[]*wire.AppStreamRequest{meta, chunk, meta}, codes.InvalidArgument, "the stream holds a message without a file"},
-		"much to know":   {[]*wire.AppStreamRequest{variables(5000)}, codes.ResourceExhausted, "variables and parameters are 5023890 bytes, and at most 4194304 are taken"},
-		"a long path":    {[]*wire.AppStreamRequest{long}, codes.InvalidArgument, "the application's path has 2097152 bytes, and at most 4096 are taken"},
+		"much to know":   {[]*wire.AppStreamRequest{variables(5000)}, codes.ResourceExhausted, "variables and parameters are 5023890 bytes; the limit is 4194304"},
+		"a long path":    {[]*wire.AppStreamRequest{long}, codes.InvalidArgument, "the Application's path is 2097152 bytes; the limit is 4096"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stream, err := wire.NewConfigManagementPluginServiceClient(h.Conn()).GenerateManifest(t.Context())
@@ -385,7 +385,7 @@ func TestLargeFile(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", strings.Repeat("x", 65<<20)), file("other/manifest.yaml", "kind: A\n"))
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app", Chunk: 1 << 20})
-	wants(t, err, codes.InvalidArgument, "read app/manifest.yaml: the file has 65 MiB, and at most 64 are read")
+	wants(t, err, codes.InvalidArgument, "read app/manifest.yaml: the file is 65 MiB; the limit is 64 MiB")
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "other", Chunk: 1 << 20}); err != nil {
 		t.Errorf("another component: %v", err)
 	}

@@ -216,9 +216,9 @@ func (a *arrival) readMetadata() (got received, meta *wire.ManifestRequestMetada
 	case size > maxEnvironment:
 		got.input.Env = map[string]string{appName: env[appName]}
 		got.err = drained(a.from, status.Errorf(codes.ResourceExhausted,
-			"%s: the Application's variables and parameters are %d bytes, and at most %d are taken; move them into files of values", dir, size, maxEnvironment))
+			"%s: the Application's variables and parameters are %d bytes; the limit is %d; move them into values files", dir, size, maxEnvironment))
 	case isLong:
-		got.err = drained(a.from, status.Errorf(codes.InvalidArgument, "the application's path has %d bytes, and at most %d are taken", len(meta.GetAppRelPath()), repository.MaxPath))
+		got.err = drained(a.from, status.Errorf(codes.InvalidArgument, "the Application's path is %d bytes; the limit is %d", len(meta.GetAppRelPath()), repository.MaxPath))
 	}
 	return got, meta
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/ladder-cmp/ladder/graph"
@@ -35,6 +34,9 @@ type Gate struct {
 	// Hangs lists objects that may never become healthy, which blocks an awaited
 	// wave.
 	Hangs []Gated `json:"hangs,omitempty"`
+	// Moved lists CRDs and namespaces that Argo CD applies here, before their first
+	// user, although they have a later wave.
+	Moved []Gated `json:"moved,omitempty"`
 	// Degrades lists objects that may become Degraded, which fails the sync if the
 	// wave is awaited.
 	Degrades []Gated `json:"degrades,omitempty"`
@@ -91,6 +93,9 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		g.Objects++
 		n := p.Graph.Nodes[i]
 		hooks[m] = hooks[m] || n.IsHook()
+		if own := s.own(i); own != m {
+			g.Moved = append(g.Moved, s.gated(i, fmt.Sprintf("has the later wave %d; Argo CD applies it before its first user", own.wave)))
+		}
 		switch {
 		case !n.HasHealth:
 			// Built-in kinds without health, such as a Secret, are complete once
@@ -167,6 +172,9 @@ func degrades(n graph.Node) string {
 	if n.Waits.Passes != "" {
 		return n.Waits.Passes
 	}
+	if spec := n.Get("spec"); spec.Get("containers").Exists() && spec.Get("restartPolicy").Text() != "Never" {
+		return "" // a bare Pod: the kubelet restarts its containers
+	}
 	if n.Kind.Runs == "once" && slices.Contains(n.Waits.Can, "Degraded") {
 		return "it runs once, and a failed run is not retried"
 	}
@@ -223,7 +231,7 @@ func AuditText(gates []Gate) string {
 		for _, list := range []struct {
 			mark string
 			all  []Gated
-		}{{health, g.GatedBy}, {"blind", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
+		}{{health, g.GatedBy}, {"moved", g.Moved}, {"blind", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
 			for _, o := range list.all {
 				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Sanitize(o.Object), finding.Sanitize(o.Why))
 				for at, c := range o.Waiters {
@@ -250,19 +258,14 @@ func (g Gate) Moment() string {
 
 // summary describes a gate in one line.
 func (g Gate) summary() string {
-	parts := []string{fmt.Sprintf("%d objects", g.Objects)}
-	if g.Objects == 1 {
-		parts[0] = "1 object"
-	}
+	objects := finding.Counted(g.Objects, "object")
 	switch {
 	case !g.Awaited:
-		parts = append(parts, "Argo CD does not wait for it: it is the last wave")
+		return objects + " (last wave: Argo CD does not wait)"
 	case g.Open:
-		parts = append(parts, "nothing in it has a health check, so the next wave follows at once")
+		return objects + " (no health checks: Argo CD continues immediately)"
 	case len(g.GatedBy)+len(g.Hangs) == 0:
-		parts = append(parts, "Argo CD waits for it, but nothing in it has a health check")
-	default:
-		parts = append(parts, "Argo CD waits for it")
+		return objects + " (Argo CD waits, but none of them has a health check)"
 	}
-	return strings.Join(parts, ", ")
+	return objects + " (Argo CD waits)"
 }

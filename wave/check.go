@@ -10,6 +10,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -83,14 +84,11 @@ func (s *sync) schedule() {
 	nodes := s.Graph.Nodes
 	s.at = make([]moment, len(nodes))
 	for i := range nodes {
-		s.at[i] = never
 		if nodes[i].External {
 			s.at[i] = moment{object.PreSync, math.MinInt} // before everything in this component
 			continue
 		}
-		if phases := nodes[i].Phases(); len(phases) > 0 && phases[0].Order() <= object.PostSync.Order() {
-			s.at[i] = moment{phases[0], s.Places[i].Wave}
-		}
+		s.at[i] = s.own(i)
 	}
 	for i := range s.Graph.References {
 		r := &s.Graph.References[i]
@@ -107,6 +105,14 @@ func (s *sync) schedule() {
 	for i, n := range nodes {
 		s.hooked = s.hooked || s.at[i] == s.final && (n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i]))
 	}
+}
+
+// own returns the moment of an object by its own annotations.
+func (s *sync) own(i int) moment {
+	if phases := s.Graph.Nodes[i].Phases(); len(phases) > 0 && phases[0].Order() <= object.PostSync.Order() {
+		return moment{phases[0], s.Places[i].Wave}
+	}
+	return never
 }
 
 // pulledForward reports whether Argo CD itself applies the target of a reference
@@ -137,10 +143,15 @@ func (s *sync) hookTypes(i int) {
 	for _, name := range s.Graph.Nodes[i].UnknownHooks() {
 		effect := ", which Argo CD ignores"
 		if len(s.Graph.Nodes[i].Phases()) == 0 {
-			effect = ": Argo CD never applies the object"
+			effect = ", so Argo CD never applies this object"
 		}
-		s.report(i, finding.Warning, "unknown-hook", object.ShownHook(name)+" is not a hook type"+effect,
-			"use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install")
+		field := object.HelmHook
+		if strings.Contains(s.Graph.Nodes[i].Get("metadata", "annotations", object.Hook).Text(), name) {
+			field = object.Hook
+		}
+		s.report(i, finding.Warning, "unknown-hook", "unknown hook type"+object.ShownHook(name)+effect,
+			nearest.Or(name, []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}, "use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install"))
+		s.found[len(s.found)-1].Field = "metadata.annotations[" + field + "]"
 	}
 }
 
@@ -219,11 +230,11 @@ func (s *sync) orCompute(a, b int) string {
 	_, ofB := s.Graph.Nodes[b].Wave()
 	switch {
 	case ofA && ofB:
-		return fmt.Sprintf(", or delete the annotation %s of %s and of %s, so that Ladder computes both waves", object.SyncWave, s.name(a), s.name(b))
+		return fmt.Sprintf(", or delete the %s annotations of %s and of %s, so that Ladder computes both waves", object.SyncWave, s.name(a), s.name(b))
 	case ofA:
-		return fmt.Sprintf(", or delete the annotation %s of %s, so that Ladder computes both waves", object.SyncWave, s.name(a))
+		return fmt.Sprintf(", or delete the %s annotation of %s, so that Ladder computes both waves", object.SyncWave, s.name(a))
 	case ofB:
-		return fmt.Sprintf(", or delete the annotation %s of %s, so that Ladder computes both waves", object.SyncWave, s.name(b))
+		return fmt.Sprintf(", or delete the %s annotation of %s, so that Ladder computes both waves", object.SyncWave, s.name(b))
 	case s.opt.Waves == Off:
 		return ", or pass the manifests through cmp annotate, which computes both waves"
 	}
@@ -237,7 +248,7 @@ const Late = "late"
 func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	n, at, to := s.Graph.Nodes[i], s.at[i], s.at[r.To]
 	var path []string
-	subject := "it"
+	subject := "this object"
 	for _, c := range append(chain, r) {
 		step := subject + " " + c.Why + " " + s.name(c.To)
 		if c.Because != "" {
@@ -245,41 +256,41 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 		}
 		path, subject = append(path, step), s.name(c.To)
 	}
-	timing := fmt.Sprintf("Argo CD applies %s %s", s.name(r.To), to)
+	timing := fmt.Sprintf("which Argo CD applies only %s", to)
 	if to.phase != at.phase && to.phase == object.Sync {
 		timing += " of phase " + string(to.phase)
 	}
 	severity := finding.Error
-	effect := ", after this object is healthy"
+	verdict, effect := "", ", after this object is healthy"
 	if !r.Inferred {
-		effect += ": a deadlock"
+		verdict = "deadlock: "
 	}
 	switch {
 	case to == never:
-		timing, effect = fmt.Sprintf("Argo CD never applies %s in a sync", s.name(r.To)), ""
+		verdict, timing, effect = "", "which Argo CD never applies in a sync", ""
 	case r.Hard && r.Unless != "":
-		severity, effect = finding.Warning, ": the API server rejects this object unless "+r.Unless
+		severity, verdict, effect = finding.Warning, "", ", so the API server rejects this object unless "+r.Unless
 	case r.Hard:
-		effect = ": the API server rejects this object or its Pods"
+		verdict, effect = "", ", so the API server rejects this object or its Pods"
 	case r.Refused && !r.Inferred && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of an object that it deploys
-		effect = ": the API server rejects this object"
+		verdict, effect = "", ", so the API server rejects this object"
 	case !n.HasHealth || !s.awaited(at):
-		severity, effect = finding.Warning, ""
+		severity, verdict, effect = finding.Warning, "", ""
 	}
 	if r.Inferred { // inferred references are not proof
 		severity = finding.Warning
 	}
-	rule, remedy := Late, "correct the sync-wave of one of the two"+s.orCompute(i, r.To)
+	rule, remedy := Late, "correct the sync wave of one of the two objects"+s.orCompute(i, r.To)
 	if to.phase != at.phase || to == never {
 		rule = "other-phase"
-		remedy = fmt.Sprintf("make this one a Sync hook (%s: Sync)", object.Hook)
+		remedy = fmt.Sprintf("make this object a Sync hook (%s: Sync)", object.Hook)
 		if s.Graph.Nodes[r.To].Kind.IsAwaited() {
-			remedy += ", or deploy the other from an earlier Application"
+			remedy += ", or deploy the other object from an earlier Application"
 		} else {
-			remedy += ", or the other a hook of the same phase"
+			remedy += ", or the other object a hook of the same phase"
 		}
 	}
-	s.report(i, severity, rule, fmt.Sprintf("%s %s, but %s%s", at, strings.Join(path, "; "), timing, effect), remedy)
+	s.report(i, severity, rule, fmt.Sprintf("%s%s, %s, %s%s", verdict, at, strings.Join(path, "; "), timing, effect), remedy)
 }
 
 // reportPVC reports a PVC in a wave before its first consumer if its StorageClass has
@@ -297,12 +308,12 @@ func (s *sync) reportPVC(i int) {
 	if s.at[first].compare(s.at[i]) <= 0 {
 		return
 	}
-	severity, unless, remedy := finding.Error, "", "put it into the wave of "+s.name(first)+s.orCompute(i, first)
+	severity, unless, remedy := finding.Error, "", "put this PVC into the wave of "+s.name(first)+s.orCompute(i, first)
 	class := s.foreignClass(i)
 	if class != (object.ID{}) {
-		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds immediately", class)
+		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds volumes immediately", class)
 	}
-	s.report(i, severity, Late, fmt.Sprintf("%s it stays Pending until %s uses it, but Argo CD applies that %s, after this PVC is healthy: a deadlock%s", s.at[i], s.name(first), s.at[first], unless), remedy)
+	s.report(i, severity, Late, fmt.Sprintf("deadlock%s: %s, this PVC stays Pending until %s uses it, but Argo CD applies that object only %s, after the PVC is healthy", unless, s.at[i], s.name(first), s.at[first]), remedy)
 	if class != (object.ID{}) {
 		s.found[len(s.found)-1].Missing = class.String()
 	}
@@ -418,15 +429,15 @@ func (s *sync) idleGates() {
 		if hooks[m] {
 			continue // Argo CD waits for the hook in any order
 		}
-		remedy := "move it to the last wave"
+		remedy := "move the object to the last wave"
 		if _, set := s.Graph.Nodes[nodes[0]].Wave(); set {
-			remedy += fmt.Sprintf(", or delete its annotation %s, so that Ladder computes the wave", object.SyncWave)
+			remedy += fmt.Sprintf(", or delete its %s annotation, so that Ladder computes the wave", object.SyncWave)
 		}
-		what := s.name(nodes[0])
+		message := fmt.Sprintf("Argo CD waits for this object in wave %d, but no object in a later wave needs this wait. If the object depends on a later one in a way that the manifests do not show, the sync hangs", m.wave)
 		if len(nodes) > 1 {
-			what = fmt.Sprintf("%s and %d more", what, len(nodes)-1)
+			message = fmt.Sprintf("Argo CD waits for this object and %d more in wave %d, but no object in a later wave needs this wait. If one of them depends on a later object in a way that the manifests do not show, the sync hangs", len(nodes)-1, m.wave)
 		}
-		s.report(nodes[0], finding.Note, GateWithoutDependent, fmt.Sprintf("Argo CD waits for %s in wave %d, but no later object requires this wait; the sync hangs if the manifests do not show all dependencies on later objects", what, m.wave), remedy)
+		s.report(nodes[0], finding.Note, GateWithoutDependent, message, remedy)
 	}
 }
 

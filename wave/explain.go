@@ -2,6 +2,7 @@ package wave
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
@@ -61,7 +62,7 @@ func (p *Plan) why(i int) string {
 
 // dependentSuffix names the first dependent of a node for the end of its row.
 func (p *Plan) dependentSuffix(i int) string {
-	switch all := p.dependents[i]; len(all) {
+	switch all := p.laterDependents(i); len(all) {
 	case 0:
 		return ""
 	case 1:
@@ -71,18 +72,33 @@ func (p *Plan) dependentSuffix(i int) string {
 	}
 }
 
+// laterDependents returns the dependents of a node that are not in its wave. With the waves of
+// the manifests, a dependent may share the wave, and then nothing waits.
+func (p *Plan) laterDependents(i int) []Dependent {
+	return slices.DeleteFunc(slices.Clone(p.dependents[i]), func(c Dependent) bool {
+		at, to := p.Places[c.Node], p.Places[i]
+		return at.Computed && to.Computed && at.Wave <= to.Wave
+	})
+}
+
 func (p *Plan) decision(i int) string {
 	n, place := p.Graph.Nodes[i], p.Places[i]
 	if author, set := n.Wave(); place.Author && set && place.Computed {
-		if p.opt.Waves == Off { // of manifests that may be Ladder's own output
-			return fmt.Sprintf("its manifest has wave %d", author)
+		if p.isAsWritten(i) {
+			return fmt.Sprintf("has wave %d in its manifest", author)
 		}
-		if place.Kept || place.Wave == author {
-			return fmt.Sprintf("its author wrote wave %d", author)
-		}
-		return fmt.Sprintf("its author wrote wave %d; within that: %s", author, p.cause(i))
+		return fmt.Sprintf("has wave %d in its manifest; within that wave: %s", author, p.cause(i))
+	} else if p.opt.Waves == Off && !set && place.Computed {
+		return "has no wave in its manifest"
 	}
 	return p.cause(i)
+}
+
+// isAsWritten reports whether a node has the wave of its manifest.
+func (p *Plan) isAsWritten(i int) bool {
+	author, set := p.Graph.Nodes[i].Wave()
+	place := p.Places[i]
+	return place.Author && set && place.Computed && (p.opt.Waves == Off || place.Kept || place.Wave == author)
 }
 
 // cause says what decided the level within one of the author's waves.
@@ -94,7 +110,7 @@ func (p *Plan) cause(i int) string {
 		if len(n.Phases()) == 0 {
 			return "Argo CD never applies it"
 		}
-		return "hooks outside the Sync phase keep their weight"
+		return "hooks outside the Sync phase keep the wave of their manifest"
 	case ByReference:
 		return because.Reference.Why + " " + p.name(because.Other) + because.Reference.Detail() + inferredSuffix(because.Reference)
 	case ByConsumer:
@@ -171,7 +187,7 @@ func (p *Plan) Explain(i int, path func(string) string) string {
 
 // gates prints the dependents of a node, and what would happen to them otherwise.
 func (p *Plan) gates(b *strings.Builder, i int) {
-	for at, c := range p.dependents[i] {
+	for at, c := range p.laterDependents(i) {
 		if at == 0 {
 			b.WriteString("objects that wait for it:\n")
 		}
@@ -198,20 +214,43 @@ func (p *Plan) chain(b *strings.Builder, i int) {
 				continue
 			}
 		case ByRung:
-			fmt.Fprintf(b, "%srung %s begins at wave %d: %s\n", strings.Repeat("  ", depth+1), pl.Rung.Name, pl.Rung.Wave, pl.Rung.Why)
+			if p.isAsWritten(i) {
+				break
+			}
+			fmt.Fprintf(b, "%s%s: %s\n", strings.Repeat("  ", depth+1), p.rungWave(i), pl.Rung.Why)
 			if n.Kind.Source != "" {
 				fmt.Fprintf(b, "%ssource: %s\n", strings.Repeat("  ", depth+1), n.Kind.Source)
 			}
 		}
-		if pl.Author {
-			author, set := n.Wave()
-			if set {
-				fmt.Fprintf(b, "%sits author's wave is %d\n", strings.Repeat("  ", depth+1), author)
-			} else {
-				fmt.Fprintf(b, "%sno wave in the manifest, so wave 0\n", strings.Repeat("  ", depth+1))
-			}
+		if author, set := n.Wave(); pl.Author && !set {
+			fmt.Fprintf(b, "%sno wave in the manifest, so wave 0\n", strings.Repeat("  ", depth+1))
+		} else if pl.Author && !pl.Computed {
+			fmt.Fprintf(b, "%sthe manifest has wave %d\n", strings.Repeat("  ", depth+1), author)
 		}
 	}
+}
+
+// rungWave says at which wave the rung of a node starts.
+func (p *Plan) rungWave(i int) string {
+	rung, at := p.Places[i].Rung, p.Places[i].Wave
+	switch {
+	case p.Places[i].Author:
+		return "rung " + rung.Name
+	case at > rung.Wave && p.isLastBecauseUnneeded(i):
+		return fmt.Sprintf("nothing waits for this object, so it is in the last wave, %d; rung %s starts at wave %d", at, rung.Name, rung.Wave)
+	case at > rung.Wave:
+		return fmt.Sprintf("rung %s normally starts at wave %d; here, it shares wave %d with later rungs", rung.Name, rung.Wave, at)
+	}
+	return fmt.Sprintf("rung %s starts at wave %d", rung.Name, rung.Wave)
+}
+
+// isLastBecauseUnneeded reports whether a node with a health check is in the last wave because
+// no object waits for it.
+func (p *Plan) isLastBecauseUnneeded(i int) bool {
+	if isPassive(&p.Graph.Nodes[i]) || len(p.dependents[i]) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(p.Places, func(other Placement) bool { return other.Computed && other.Wave > p.Places[i].Wave })
 }
 
 // inferredSuffix marks a reference that is inferred from a convention.

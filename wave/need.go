@@ -43,13 +43,13 @@ const (
 func (n Need) Without() string {
 	switch n {
 	case Refused:
-		return "is rejected by the API server until then"
+		return "would be rejected by the API server without the wait"
 	case RunsOnce:
 		return "runs once, and fails if it runs too early"
 	case WrongData:
 		return "would use the wrong data if it started earlier"
 	case Degrades:
-		return "would be Degraded until then, which fails the sync"
+		return "would be Degraded without the wait, which fails the sync"
 	case Checks:
 		return "checks the result once"
 	case Settles:

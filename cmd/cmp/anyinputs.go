@@ -13,6 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -37,7 +38,7 @@ func addAnyInputs(cmd *cobra.Command, environment string) *anyInputs {
 			in.ofComponent = append(in.ofComponent, f.Name)
 		}
 	})
-	in.fleet = &fleetInputs{ladder: in.Ladder, remote: in.Remote}
+	in.fleet = &fleetInputs{ladder: in.Ladder, remote: in.Remote, undescribed: true}
 	in.fleet.addLoading(flags)
 	in.fleet.asksFor(cmd, environment+", and use its values")
 	help.Put(flags, help.Fleet, "environment")
@@ -80,11 +81,11 @@ func (in *anyInputs) ready(isFleet bool, args []string) error {
 
 // isFleet reports whether the arguments of a command name a fleet: several directories, or
 // one with components below it that is not a component itself.
-func isFleet(cmd *cobra.Command, dirs []string) (bool, error) {
+func (in *anyInputs) isFleet(cmd *cobra.Command, dirs []string) (bool, error) {
 	if len(dirs) > 1 || belowFleet(cmd) {
 		return true, nil
 	}
-	return isFleetAt(dirs[0], nil)
+	return in.isFleetAt(dirs[0], nil)
 }
 
 // belowFleet reports whether a command is a subcommand of cmp fleet.
@@ -92,16 +93,17 @@ func belowFleet(cmd *cobra.Command) bool { return cmd.HasParent() && cmd.Parent(
 
 // anyFleet reports whether one of some directories is a fleet. Unreadable directories are not;
 // the error is reported when they are rendered.
-func anyFleet(dirs []string, at *checkout.Commit) bool {
+func (in *anyInputs) anyFleet(dirs []string, at *checkout.Commit) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
-		is, err := isFleetAt(dir, at)
+		is, err := in.isFleetAt(dir, at)
 		return is && err == nil
 	})
 }
 
 // isFleetAt reports whether there are components below a directory, on disk or at a commit,
-// and it is not one itself.
-func isFleetAt(dir string, at *checkout.Commit) (bool, error) {
+// and it is not one itself. Flags that say how to render the directory make it one if no
+// component has a component.yaml.
+func (in *anyInputs) isFleetAt(dir string, at *checkout.Commit) (bool, error) {
 	if dir == "" {
 		return false, nil
 	}
@@ -111,5 +113,8 @@ func isFleetAt(dir string, at *checkout.Commit) (bool, error) {
 	}
 	defer c.Close()
 	c = c.At(at)
-	return fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}.IsFleet(), nil
+	if (fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}).IsFleet() {
+		return true, nil
+	}
+	return !slices.ContainsFunc([]string{"renderer", "recurse", "include", "exclude"}, in.Given) && locate.IsFolder(c.Repo, c.Dir), nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -24,13 +23,14 @@ func newCheck(s streams) *cobra.Command {
 		Short: "Check sync waves by simulating a sync",
 		Long: `Simulate a sync of manifests with their waves and hooks, report each object that
 cannot be applied or become healthy in its wave, and list what Argo CD waits for in
-each wave. DIR is a component to render; FILE or - (standard input) holds manifests.
+each wave. DIR is a component to render; FILE or - (standard input) contains manifests.
 With --waves, check the waves that Ladder computes instead of those in the manifests.
 
 If DIR is a directory of components, check each of them with the waves that Ladder
 computes, and print a line for each Application. With --changed, do the same for the
 components that contain FILE..., for example the files that a commit changes. The
-first line of the output says which waves were checked.
+first line of the output says which waves were checked. Directories of manifests that
+belong to no component get a warning.
 
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp check ./component
@@ -57,7 +57,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		if err := knownReport(*format); err != nil {
 			return err
 		}
-		isFleet := !*changed && (belowFleet(cmd) || anyFleet(slices.DeleteFunc(slices.Clone(args), isFile), nil))
+		isFleet := !*changed && (belowFleet(cmd) || in.anyFleet(slices.DeleteFunc(slices.Clone(args), isFile), nil))
 		if err := in.ready(isFleet, args); err != nil {
 			return err
 		}
@@ -106,9 +106,6 @@ func checkOne(in *inputs.Component, stdin io.Reader, arg string, defaults plugin
 	} else {
 		res, err = in.Annotate(stdin, arg, defaults)
 	}
-	if err != nil && finding.Of(err)[0].Rule == locate.FolderRule {
-		return checkAll(in, in.Components(arg), defaults)
-	}
 	if usage.Is(err) {
 		return verdict.Verdict{}, err
 	}
@@ -118,5 +115,9 @@ func checkOne(in *inputs.Component, stdin io.Reader, arg string, defaults plugin
 	if !manifests.IsDir(arg) {
 		res.Findings = append(res.Findings, unexpanded(res.Objects)...)
 	}
-	return verdict.Verdict{Findings: slices.Concat(res.Findings, res.RenewalFindings(), res.LookupFindings()), Plan: res.Plan, Gates: res.Plan.Audit(res.Base), Waves: checkedWaves(in, defaults)}, nil
+	waves := checkedWaves(in, defaults)
+	if waves == verdict.Computed && slices.ContainsFunc(res.Plan.Places, func(p wave.Placement) bool { return p.Author }) {
+		waves = verdict.Following
+	}
+	return verdict.Verdict{Findings: slices.Concat(res.Findings, res.RenewalFindings(), res.LookupFindings()), Plan: res.Plan, Gates: res.Plan.Audit(res.Base), Waves: waves}, nil
 }

@@ -19,8 +19,8 @@ import (
 func newCRDs(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crds DIR",
-		Short: "List or split off the CRDs that a component can ship",
-		Long: `List every CustomResourceDefinition that the component in DIR can ship, whatever
+		Short: "List the CRDs of a component, or move them to a separate one",
+		Long: `List every CustomResourceDefinition that the component in DIR can install, whatever
 its values: its versions, the size of its manifest in bytes, the values that enable
 it, its conversion webhook, the objects of the component that use it, and its file.
 

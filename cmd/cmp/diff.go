@@ -18,9 +18,9 @@ func newDiff(s streams) *cobra.Command {
 For a directory of components, compare the findings of the fleet, too. Values in Secrets
 are not printed.
 
-Compare two directories, or directories at two revisions of their git repository: REV, a
-branch, tag or commit, with the work tree, or REV..REV. With three dots the first side is
-the merge base of both, so that the changes of others are not shown.
+Compare two directories, or the same ones at two revisions of their git repository: REV
+compares a branch, tag or commit with the work tree; REV..REV compares two revisions. With
+three dots, start from the merge base, so that later commits on the first are not shown.
 
 With --applications, --context or --kubeconfig, compare a fleet with the Applications that
 deploy its components now: their manifests, and the names of the objects in their status.
@@ -59,7 +59,7 @@ nothing differs, 1 if something does, 2 on errors, as kubectl diff does.`,
 		if err != nil {
 			return out.trouble(err)
 		}
-		isFleet := belowFleet(cmd) || anyFleet(ch.After, ch.To) || anyFleet(ch.Before, ch.From)
+		isFleet := belowFleet(cmd) || in.anyFleet(ch.After, ch.To) || in.anyFleet(ch.Before, ch.From)
 		if err := in.ready(isFleet, ch.After); err != nil {
 			return err
 		}

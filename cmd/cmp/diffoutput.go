@@ -83,6 +83,9 @@ func (o diffOutput) write(s streams, what told, names []string, fails bool, unkn
 	default:
 		text = what.Text(screen.PaintFor(s.Out))
 	}
+	if !*o.nameOnly {
+		text = s.spelled(text)
+	}
 	if _, err := io.WriteString(s.Out, text); err != nil {
 		return o.trouble(err)
 	}

@@ -32,10 +32,10 @@ Applications. The input is any of:
 
   - manifests of Argo CD and Applications, or a directory to render first
   - values of the argo-cd chart
-  - a cluster, with --context or --kubeconfig, which is only read
+  - a cluster (read-only), with --context or --kubeconfig
 
 --sandbox checks whether the kernel of this machine or container supports the sandbox of
-cmp serve. What is not in the input is not checked.
+cmp serve. Only what is in the input is checked.
 
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp doctor argocd-values.yaml
@@ -48,7 +48,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	in := inputs.Add(cmd, "name", "namespace", "values", "set", "set-string", "set-file", "kube-version", "api-versions")
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "Namespace of Argo CD (default: argocd)"
-	flags.Lookup("values").Usage = "Values files of the argo-cd chart, later ones win"
+	flags.Lookup("values").Usage = "Values files of the argo-cd chart; later ones override earlier ones"
 	d := doctorOptions{in: in, flags: flags, stdin: s.In, cluster: argocd.Cluster{Namespace: "argocd", UserAgent: "cmp doctor " + build.Version(release)}}
 	flags.StringVar(&d.cluster.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster to check")
 	flags.StringVar(&d.cluster.Context, "context", "", "Kubeconfig context of the cluster to check")

@@ -22,8 +22,8 @@ print the whole chain of reasons for its wave, and its references.
 
 For an ApplicationSet, also list the Applications that it generates.
 
-A deadlock in existing waves or hooks is an error on standard error; the table is still
-printed, and the command exits with 0. With --strict, and in cmp check, it exits with 1.`,
+A deadlock in existing waves or hooks is reported on standard error, but the command still
+prints the table and exits with 0. With --strict, it exits with 1, as cmp check does.`,
 		Example: `  cmp explain ./component
   cmp explain ./component Deployment/web
   cmp explain ./component Deployment/shop/web
@@ -66,7 +66,7 @@ printed, and the command exits with 0. With --strict, and in cmp check, it exits
 			text += explain.SetTable(set)
 		}
 		failed := warnStrictly(s, res.Findings, *strict)
-		return cmp.Or(emit(s, text, nil), failed)
+		return cmp.Or(s.print(text, nil), failed)
 	}
 	return cmd
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,10 @@ type fleetInputs struct {
 	lints bool
 	// at is the revision to load; nil means the work tree.
 	at *checkout.Commit
+	// undescribed takes a directory of components without any component.yaml, too.
+	undescribed bool
+	// left are warnings about what the fleet that was loaded last leaves out.
+	left []finding.Finding
 	// projectsFromComponents lets components choose among the projects of the source.
 	projectsFromComponents bool
 }
@@ -86,19 +91,8 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	in.base = c.Base
 	src := in.source
 	src.Repo, src.Show, src.NoRepository = c.Repo, c.Show, c.NoRepository
-	var faults []error
-	for _, dir := range dirs {
-		in, err := c.Rel(dir)
-		if err != nil {
-			return nil, err
-		}
-		if err := locate.CheckFleet(c.Repo, in, c.Show, ""); err != nil {
-			faults = append(faults, err)
-		}
-		src.Dirs = append(src.Dirs, in)
-	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if src.Dirs, err = in.find(c, dirs); err != nil {
+		return nil, err
 	}
 	if src.Remote, err = in.remote.Remote(nil, nil); err != nil {
 		return nil, err
@@ -116,12 +110,51 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }
 
+// find returns the paths in a repository of the directories to load. What they leave out is
+// kept in left.
+func (in *fleetInputs) find(c *checkout.Checkout, dirs []string) ([]string, error) {
+	var all []string
+	var faults []error
+	in.left = nil
+	rels := make([]string, len(dirs))
+	var named []string
+	for i, dir := range dirs {
+		var err error
+		if rels[i], err = in.rel(c, dir); err != nil {
+			return nil, err
+		}
+		named = append(named, c.Show(rels[i]))
+	}
+	for _, rel := range rels {
+		if !in.undescribed {
+			faults = append(faults, locate.CheckFleet(c.Repo, rel, c.Show, ""))
+		}
+		members, left := locate.Fleet(c.Repo, rel, c.Show)
+		all = append(all, members...)
+		for _, f := range left {
+			if f.File == c.Show(rel) || !slices.Contains(named, f.File) {
+				in.left = append(in.left, f)
+			}
+		}
+	}
+	return all, errors.Join(faults...)
+}
+
+// rel returns the path of a directory in a repository. It need not exist if the other side of
+// a comparison may have it.
+func (in *fleetInputs) rel(c *checkout.Checkout, dir string) (string, error) {
+	if in.source.Absent {
+		return checkout.InRepository(c.Base, dir)
+	}
+	return c.Rel(dir)
+}
+
 // directories removes regular files from arguments that a shell pattern such as components/*
 // expanded, with a note.
 func (s streams) directories(args []string) []string {
 	dirs, files := checkout.WithoutFiles(args)
 	if len(files) > 0 {
-		note(s, "skipped, because a component is a directory: %s", finding.Sanitize(strings.Join(files, ", ")))
+		note(s, "skipped files, because only directories can be components: %s", finding.Sanitize(strings.Join(files, ", ")))
 	}
 	return dirs
 }

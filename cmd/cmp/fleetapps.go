@@ -23,8 +23,8 @@ func newFleetApps(s streams) *cobra.Command {
 to standard output or to a directory with a kustomization. With --tiers, write a parent
 for each band between them.
 
-Argo CD waits for a child only if it has a health check for Applications. --health-check
-prints one; --argocd-cm checks that a configuration has one.`,
+Argo CD waits for a child only if a health check for Applications is configured.
+--health-check prints one; --argocd-cm checks that a configuration has one.`,
 		Example: `  cmp fleet apps ./components --out argocd/platform
   cmp fleet apps ./components --out argocd/platform --tiers --sets
   cmp fleet apps --health-check > argocd-cm.patch.yaml

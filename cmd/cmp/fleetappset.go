@@ -36,7 +36,7 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
 	template := flags.String("template", "", "Your own ApplicationSet: only steps and source are written into it")
-	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Also generate steps for places of the profile without components")
+	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Also generate the steps of the profile that no component uses")
 	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep the resources of Applications when they or the ApplicationSet are deleted")
 	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release to generate for, such as 2.14 (default: the latest)")
 	flags.StringVar(&check, "check", "", "Compare with a committed file, and exit with 1 if it is outdated")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
@@ -21,18 +22,14 @@ func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verd
 	}
 	r := verdict.Verdict{Waves: verdict.Computed}
 	objects := 0
-	for i, app := range f.Renderings(in.source.Environment) {
-		switch {
-		case !app.IsIn(in.source.Environment):
-		case i < len(f.Applications):
+	for _, app := range f.At(in.source.Environment).Applications {
+		if app.IsIn(in.source.Environment) {
 			r.Applications = append(r.Applications, verdict.Summarize(app))
-			r.Findings = append(r.Findings, app.Findings...)
 			objects += len(app.Objects)
-		default: // in another environment
-			r.Findings = append(r.Findings, slices.DeleteFunc(slices.Clone(app.Findings), func(found finding.Finding) bool { return slices.Contains(r.Findings, found) })...)
 		}
 	}
-	r.Findings = append(r.Findings, f.Overreach(in.source.Environment)...)
+	everything := func(*fleet.Application) bool { return true }
+	r.Findings = slices.Concat(f.FindingsIn(in.source.Environment, everything), f.Overreach(in.source.Environment), in.left)
 	finding.Sort(r.Findings)
 	r.Scope = finding.Counted(objects, "object") + " of " + finding.Counted(len(r.Applications), "Application")
 	slices.SortFunc(r.Applications, func(x, y verdict.Application) int { return strings.Compare(x.Name, y.Name) })

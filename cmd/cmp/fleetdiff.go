@@ -20,6 +20,10 @@ func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, o
 	if in.source.Random, err = inputs.Throwaway(); err != nil {
 		return out.trouble(err)
 	}
+	if err := ch.CheckDirs(); err != nil {
+		return out.trouble(err)
+	}
+	in.source.Absent = ch.Revisions
 	r := show.Change{Command: command}
 	var sides [2]*fleet.Fleet
 	var dirs [2]string

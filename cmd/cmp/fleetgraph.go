@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
@@ -20,6 +22,6 @@ func (in *fleetInputs) graph(cmd *cobra.Command, s streams, dirs []string, compo
 			return "", err
 		}
 	}
-	warn(s, f.Findings)
+	warn(s, slices.Concat(f.Findings, in.left))
 	return f.Graph(opt).Draw(format), nil
 }

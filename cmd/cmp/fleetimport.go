@@ -21,18 +21,19 @@ func newFleetImport(s streams) *cobra.Command {
 		Use:   "import [FILE|DIR|-]...",
 		Short: "Turn existing Applications into components",
 		Long: `Write a component.yaml for each Application, and a ladder.yaml with what they have in
-common, into a directory of their own. The manifests stay where they are, and the
-existing Applications keep working.
+common, into a separate directory. The manifests stay where they are, and the existing
+Applications keep working.
 
-The input is files of Applications and ApplicationSets, directories of them, charts and
-kustomizations, which are rendered, or a cluster, which is only read. Applications that
-a parent renders are followed.
+The input can be files of Applications and ApplicationSets, directories of such files,
+charts and kustomizations that render them, or a cluster (read-only). Applications that a
+parent Application deploys are imported, too.
 
-The generators list, git, matrix and merge are expanded from the repository. What others
-would find is read from --generator-values, and other repositories from --repo.
+Ladder expands "list", "git", "matrix" and "merge" generators from the repository. For
+other generators, write their results to the file of --generator-values. For generators
+and values files in another repository, set its local directory with --repo.
 
-A warning names each field that no component.yaml can hold, and a note what will be
-different when Ladder renders the components.`,
+Ladder prints a warning for each field for which component.yaml has no key, and a note
+for each change that rendering with Ladder causes.`,
 		Example: `  cmp fleet import argocd/root.yaml
   cmp fleet import ./apps --out components --dry-run
   cmp fleet import --context production --out components`,
@@ -43,7 +44,7 @@ different when Ladder renders the components.`,
 	flags.StringVarP(&opt.out, "out", "o", "components", "Directory to write the components to, in the same repository")
 	flags.BoolVar(&opt.dryRun, "dry-run", false, "Print the files instead of writing them")
 	flags.BoolVar(&opt.force, "force", false, "Replace existing files")
-	flags.StringVar(&opt.repoURL, "repo-url", "", "Repository of the components (default: the one that most Applications name)")
+	flags.StringVar(&opt.repoURL, "repo-url", "", "Repository of the components (default: that of most Applications)")
 	opt.values = inputs.GeneratorValues(flags)
 	flags.StringArrayVar(&opt.repos, "repo", nil, "Directory of another repository whose generators and values files are read (URL=DIR, may be repeated)")
 	clusterFlags(flags, &opt.cluster)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet/inventory"
@@ -52,13 +50,13 @@ disabled or deployed only to some environments are included.`,
 			if err != nil {
 				return err
 			}
+			warn(s, in.left)
 			for _, app := range f.At(in.source.Environment).Applications {
 				if app.Failed {
 					warn(s, app.Findings)
 				}
 			}
-			_, err = io.WriteString(s.Out, text)
-			return err
+			return s.print(text, nil)
 		}
 		return option.KnownFormat(*format, names...)
 	}

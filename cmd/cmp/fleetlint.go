@@ -9,7 +9,6 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/verdict"
@@ -45,7 +44,8 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		}
 		r := verdict.Verdict{Findings: finding.Of(err)}
 		if err == nil {
-			r.Findings = f.Lint(in.source.Environment)
+			r.Findings = append(f.Lint(in.source.Environment), in.left...)
+			finding.Sort(r.Findings)
 			r.Scope = finding.Counted(len(f.Components), "component") + " and " + dependencies(len(f.Links))
 		}
 		return writeVerdict(s, r, *format, *strict)
@@ -64,7 +64,7 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 	all := *in
 	all.source.Environment = ""
 	f, err := all.load(cmd, s, dirs)
-	if err != nil {
+	if in.left = all.left; err != nil {
 		return nil, err
 	}
 	return f, rollout.CheckEnvironment(f, in.source.Environment)
@@ -74,10 +74,7 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 func writeVerdict(s streams, r verdict.Verdict, format string, strict bool) error {
 	r.Version = build.This(release).Version
 	text, err := r.Render(format, screen.PaintFor(s.Out))
-	if format == reportText {
-		text = help.Spelled(text, s.name())
-	}
-	if err := emit(s, text, err); err != nil {
+	if err := s.print(text, err); err != nil {
 		return err
 	}
 	if r.Count(finding.Error) > 0 || strict && r.Count(finding.Warning) > 0 {

@@ -18,16 +18,17 @@ func newFleetSimulate(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate DIR...",
 		Short: "Simulate the rollout of a fleet",
-		Long: `Simulate the rollout as Argo CD performs it: a step begins when all Applications of the
+		Long: `Simulate the rollout as Argo CD performs it: a step starts when all Applications of the
 previous step are synced and healthy, and at most maxUpdate of them are synced at the same
-time. Print when each begins and is healthy, the critical path, and the total duration.
+time. Print when each starts and is healthy, the critical path, and the total duration.
 
 The duration of an Application is assumed from its kind unless --durations sets it: a line
 such as "vault: 2m30s" for each, and defaults by rung below the key defaults. With --fail,
 an Application never becomes healthy, and the report shows what waits for it.
 
 --observed and --from-cluster read the durations of real syncs from the status of the
-Applications, and compare each step with the latest rollout of most of them.
+Applications, and compare each step with the latest rollout that included the most
+Applications.
 
 Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
@@ -59,9 +60,9 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 		}
 		text, err := shown.Render(*format)
 		if err == nil && !done {
-			return cmp.Or(emit(s, text, nil), errReported)
+			return cmp.Or(s.print(text, nil), errReported)
 		}
-		return emit(s, text, err)
+		return s.print(text, err)
 	}
 	return cmd
 }

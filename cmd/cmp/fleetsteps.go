@@ -29,8 +29,8 @@ and changes nothing else in them. A component keeps a later step if an earlier o
 not make the rollout faster.
 --compact shows the fewest steps that keep every gate, and how long they take.
 
-If dependencies form a cycle, the steps are computed as if the one that is easiest to
-remove did not exist, and the error names it.
+If dependencies form a cycle, Ladder ignores the dependency that is easiest to remove, and
+the error names it.
 
 Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		Example: `  cmp fleet steps ./components
@@ -63,7 +63,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		if *diff || *write {
 			p = rollout.Phases(f, opt, times)
 		}
-		r := show.Phases{Fleet: f, Phases: p, Findings: append(fleet.Failures(f.Findings), p.Findings...)}
+		r := show.Phases{Fleet: f, Phases: p, Findings: append(f.FindingsIn("", (*fleet.Application).HasFailed), p.Findings...)}
 		if *write {
 			return in.writeSteps(s, r)
 		}
@@ -85,7 +85,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 
 func printSteps(s streams, r show.Phases, format string) error {
 	text, err := r.Render(format)
-	if err := emit(s, text, err); err != nil {
+	if err := s.print(text, err); err != nil {
 		return err
 	}
 	if finding.Err(r.Findings) != nil {
@@ -106,7 +106,7 @@ func checkSteps(flags *pflag.FlagSet, format, durations string, compact bool) er
 func (in *fleetInputs) writeSteps(s streams, r show.Phases) error {
 	text, faults, err := r.Write(in.base)
 	warn(s, faults)
-	if err := emit(s, text, err); err != nil {
+	if err := s.print(text, err); err != nil {
 		return err
 	}
 	if finding.Err(faults) != nil {

@@ -64,7 +64,7 @@ func (f *formerInput) read(cmd *cobra.Command, s streams, in *fleetInputs, dirs 
 	if input.Values, err = f.values(); err != nil {
 		return nil, err
 	}
-	input.Random = in.source.Random
+	input.Random, input.KubeVersion, input.APIVersions = in.source.Random, in.source.KubeVersion, in.source.APIVersions
 	formers, findings, err := importer.Formers(cmd.Context(), input)
 	warn(s, slices.DeleteFunc(findings, func(found finding.Finding) bool { return found.Severity == finding.Note }))
 	return formers, err

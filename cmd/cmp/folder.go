@@ -16,7 +16,12 @@ import (
 // checkChanged checks the components that contain some files, with the waves that the plugin
 // would compute.
 func checkChanged(in *inputs.Component, files []string) (verdict.Verdict, error) {
-	return checkAll(in, locate.Touched(files))
+	dirs, left := locate.Touched(files)
+	r, err := checkAll(in, dirs)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Rule == plugin.NotDeployed }) // nobody named these
+	r.Findings = append(r.Findings, left...)
+	finding.Sort(r.Findings)
+	return r, err
 }
 
 // checkAll checks several components one after the other.

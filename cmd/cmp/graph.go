@@ -22,7 +22,7 @@ that it points to is healthy. A dashed arrow is inferred. References that do not
 the order are omitted, and similar objects of a wave are drawn as one.
 
 If DIR is a directory of components, or there are several, draw the steps of the fleet
-with its components and their dependencies. Red arrows are against the order.`,
+with its components and their dependencies. Red arrows contradict the order.`,
 		Example: `  cmp graph ./component
   cmp graph ./component --object Deployment/web -o svg > web.svg
   cmp graph ./components --component keycloak
@@ -43,7 +43,7 @@ with its components and their dependencies. Red arrows are against the order.`,
 		if err := option.KnownFormat(*format, drawings()...); err != nil {
 			return err
 		}
-		isFleet, err := isFleet(cmd, args)
+		isFleet, err := in.isFleet(cmd, args)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ with its components and their dependencies. Red arrows are against the order.`,
 				return usage.Error{Err: errWholePage}
 			}
 			page, err := in.page(cmd, s, isFleet, args, "")
-			return emit(s, page, err)
+			return s.print(page, err)
 		}
 		if isFleet {
 			drawing, err := in.fleet.graph(cmd, s, args, *component, *all, draw.Format(*format))

@@ -24,7 +24,8 @@ func newHealth(s streams) *cobra.Command {
 		Long: `Print health checks for kinds that other objects of the component wait for and that Argo
 CD has no health check for, as a patch of the argocd-cm ConfigMap or as values of the Argo
 CD Helm chart. Without them, Argo CD continues as soon as such objects exist. Also print
-those for awaited kinds whose check in Argo CD says Degraded in a normal start.`,
+health checks for kinds that objects wait for and that Argo CD reports as Degraded during
+a normal start.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml
   cmp health ./component -o values
   cmp health --all`,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,8 +67,15 @@ func asUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
 		if usage.Is(err) {
 			return err
 		}
-		if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+		switch {
+		case err == nil:
+		case strings.HasPrefix(err.Error(), "unknown command"):
 			err = fmt.Errorf("unexpected argument %q", args[0])
+		case !strings.Contains(err.Error(), "arg(s)"): // not cobra's own text
+		case len(args) == 0 || strings.HasPrefix(err.Error(), "requires at least"):
+			err = errors.New("missing argument")
+		default:
+			err = fmt.Errorf("unexpected argument %q", args[len(args)-1])
 		}
 		if err != nil {
 			return usage.Errorf("%w; usage: %s", err, strings.TrimSpace(cmd.UseLine()))

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/scaffold"
 )
@@ -17,10 +18,10 @@ func newInit(s streams) *cobra.Command {
 		Use:   "init DIR...",
 		Short: "Write a component.yaml for a directory",
 		Long: `Write a component.yaml to each DIR with the name, the namespace if the manifests have one,
-the description of the chart, and whether to split off the CRDs. Below a ladder.yaml with
-a fleet profile, also write the domain and the earliest possible rolloutPhase. Unknown
-values become comments. If a directory above, or docs in it, has the component.schema.json
-of cmp fleet schema, the first line refers to it.
+the description of the chart, and whether to move the CRDs to a separate Application.
+Below a ladder.yaml with a fleet profile, also write the domain and the earliest possible
+rolloutPhase. Unknown values become comments. If a directory above, or docs in it, has the
+component.schema.json of cmp fleet schema, the first line refers to it.
 
 With --recursive, do so for each component below DIR: every chart and kustomization
 that no other one refers to. A base, a kustomization of kind Component, and one that
@@ -52,9 +53,11 @@ An existing component.yaml is not changed. With --force, missing keys are added.
 		}
 		defer c.Close()
 		if *recursive {
-			if dirs, err = scaffold.Below(c, dirs, *force); err != nil {
+			var left []finding.Finding
+			if dirs, left, err = scaffold.Below(c, dirs, *force); err != nil {
 				return err
 			}
+			warn(s, left)
 		}
 		in, err := scaffold.Begin(cmd.Context(), c, base, dirs, *force)
 		if err != nil {

@@ -18,13 +18,13 @@ func newInstall(s streams) *cobra.Command {
 		Use:   "install",
 		Short: "Print Helm values or a kustomization that add the plugin to Argo CD",
 		Long: `Print values of the argo-cd Helm chart, or a kustomization, that add the plugin to
-Argo CD: the sidecar of the repo-server in this version, the health check of
-Applications, and the settings that fit them. Nothing is written or applied.
+Argo CD: the repo-server sidecar with the image of this version, the health check
+for Applications, and the settings that they require. Nothing is written or applied.
 
-With --file, print your own values or kustomization with these additions. Whatever
-is in it stays: other containers, your settings of the container ladder, comments.
-Only the image of the container changes, to that of --image or of this version.
-Merging a second time changes nothing.`,
+With --file, print your own values or kustomization with these additions. Your other
+containers, your settings of the "ladder" container and your comments are kept. Only
+the image of the container changes: to --image or, by default, the image of this
+version. Merging a second time changes nothing.`,
 		Example: `  cmp install --print values -f your-values.yaml > argocd-values.yaml
   cmp install --print kustomize --image registry.example.com/ladder:v1.2.3 > ladder/kustomization.yaml
   cmp install --print kustomize -f kustomization.yaml --image registry.example.com/ladder:v1.2.3`,

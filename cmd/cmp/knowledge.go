@@ -66,8 +66,7 @@ is called core.`,
 		if *format == "yaml" {
 			text = knowledge.YAML(a.Kinds)
 		}
-		_, err = io.WriteString(s.Out, text)
-		return err
+		return s.print(text, nil)
 	}
 	return cmd
 }

@@ -72,16 +72,19 @@ func lint(ctx context.Context, in *inputs.Component, dir string) (found []findin
 	if err == nil {
 		return found, 1, nil
 	}
-	all := locate.Components(req)
+	all, left := locate.Components(req)
 	if in.Given("renderer") || len(all) == 0 {
 		return finding.Of(err), 1, nil
 	}
 	for _, req.Dir = range all {
 		req.DirName = ""
 		some, err := lintOne(ctx, req, base)
+		if plugin.IsNotDeployed(err) {
+			continue
+		}
 		found = append(append(found, some...), finding.Of(err)...)
 	}
-	return found, len(all), nil
+	return append(found, left...), len(all), nil
 }
 
 // lintOne reports non-deterministic output of a component. Its error is the reason why the

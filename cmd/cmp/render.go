@@ -13,11 +13,11 @@ func newRender(s streams) *cobra.Command {
 		Use:   "render DIR",
 		Short: "Print the manifests of a component with their sync waves",
 		Long: `Print the manifests of the component in DIR in the order in which Argo CD applies
-them, with their computed sync waves and otherwise as rendered.
+them, with computed sync waves, and otherwise unchanged.
 
 Exits with 1 and prints nothing if the component cannot be rendered or ordered. A deadlock
-in existing waves or hooks is an error on standard error; the manifests are still printed,
-and the command exits with 0. With --strict, and in cmp check, it exits with 1.`,
+in existing waves or hooks is reported on standard error, but the command still prints the
+manifests and exits with 0. With --strict, it exits with 1, as cmp check does.`,
 		Example: `  cmp render ./component
   cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2`,
 		Args: cobra.ExactArgs(1),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -15,8 +14,8 @@ import (
 func newReport(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
-		Short: "Write a web page of a component or a fleet, with waves, reasons and findings",
-		Long: `Write one page that opens from disk and needs no network. It shows the waves of the
+		Short: "Write an HTML report of a component or a fleet, with waves, reasons and findings",
+		Long: `Write a self-contained HTML page that works offline. It shows the waves of the
 component in DIR with their objects, references and reasons, what Argo CD waits for,
 and the findings. It contains names, waves and reasons, but no content of manifests.
 
@@ -39,7 +38,7 @@ The page is deterministic. Findings do not change the exit code.`,
 		if slices.Contains(formatWords, *output) {
 			return usage.Errorf("--output names the file of the page here, and %q is a format of other commands; write -o report.html, or -o ./%s for a file of that name", *output, *output)
 		}
-		isFleet, err := isFleet(cmd, args)
+		isFleet, err := in.isFleet(cmd, args)
 		if err != nil {
 			return err
 		}
@@ -51,10 +50,9 @@ The page is deterministic. Findings do not change the exit code.`,
 			return err
 		}
 		if *output == "-" {
-			_, err = io.WriteString(s.Out, page)
-			return err
+			return s.print(page, nil)
 		}
-		if err := wholefile.WriteFile(*output, []byte(page), 0o644); err != nil {
+		if err := wholefile.WriteFile(*output, []byte(s.spelled(page)), 0o644); err != nil {
 			return fmt.Errorf("%s: %s; name a file that can be written", *output, wholefile.Reason(err))
 		}
 		return nil

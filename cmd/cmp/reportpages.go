@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -53,6 +54,6 @@ func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, dura
 	if err := rollout.CheckDurations(times, f); err != nil {
 		return "", err
 	}
-	warn(s, fleet.Failures(f.Findings))
+	warn(s, slices.Concat(fleet.Failures(f.Findings), in.left))
 	return show.Page(f, in.source.Environment, times, ladders)
 }

@@ -80,6 +80,7 @@ Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command l
 		}
 		return usage.Errorf("%s; see %s --help", option.Fault(err), cmd.CommandPath())
 	})
+	s.Root = root
 	addCommands(root, s, asItIs)
 	complete.All(root, flagValues, objects)
 	acceptOldFlags(root, s)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/screen"
@@ -16,6 +18,8 @@ type streams struct {
 	Out, Err io.Writer
 	// Name is the name under which the program was called; cmp if empty.
 	Name string
+	// Root is the root command.
+	Root *cobra.Command
 	// Quiet is the flag --quiet; nil if there are no flags.
 	Quiet *bool
 }
@@ -30,6 +34,13 @@ func (s streams) quiet() bool { return s.Quiet != nil && *s.Quiet }
 func (s streams) say(format string, args ...any) {
 	fmt.Fprintf(s.Err, "%s: %s\n", s.name(), help.Spelled(fmt.Sprintf(format, args...), s.name()))
 }
+
+// spelled returns a text for people with the name under which the program was called, in
+// whatever format. What other programs apply, such as manifests, stays as it is.
+func (s streams) spelled(text string) string { return help.Invoked(text, s.name(), s.Root) }
+
+// print prints a text for people, unless there is an error.
+func (s streams) print(text string, err error) error { return emit(s, s.spelled(text), err) }
 
 // emit prints a result, unless there is an error.
 func emit(s streams, text string, err error) error {

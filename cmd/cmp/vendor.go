@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/inputs"
@@ -64,8 +62,7 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(s.Out, text)
-		return err
+		return s.print(text, nil)
 	}
 	return cmd
 }

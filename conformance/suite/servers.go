@@ -170,6 +170,16 @@ func start(t *testing.T, dir string, cmd *exec.Cmd) server {
 	}
 }
 
+// Program builds the program until the test ends, and returns its path.
+func Program(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return build(t, root)
+}
+
 // Start starts the program's plugin server where Argo CD's code finds it, until
 // the test ends.
 func Start(t *testing.T) {

@@ -55,7 +55,7 @@ func (w *work) convert(app *application) {
 	takeAs(t, &app.RevisionHistoryLimit, "spec", "revisionHistoryLimit")
 	w.sources(app)
 	for _, field := range left(t, "") {
-		app.report(field, "no key of component.yaml holds this field", "check whether it is needed; if it is, keep this Application outside of the fleet")
+		app.report(field, "no key of component.yaml holds this field", "check whether it is needed; if it is, keep this Application outside the fleet")
 	}
 }
 
@@ -186,7 +186,7 @@ func (w *work) sources(app *application) {
 		}
 		app.made = append(app.made, m)
 		for _, rest := range left(s, field) {
-			app.report(rest, "no key of component.yaml holds this field", "check whether it is needed; if it is, keep this Application outside of the fleet")
+			app.report(rest, "no key of component.yaml holds this field", "check whether it is needed; if it is, keep this Application outside the fleet")
 		}
 	}
 	take(t, "spec", "source")

@@ -38,6 +38,10 @@ func Formers(ctx context.Context, in Input) ([]Former, []finding.Finding, error)
 				former.Unrendered = m.chart.String() + " is not in the repository"
 				continue
 			}
+			if m.lacks != "" {
+				former.Unrendered = m.lacks
+				continue
+			}
 			res, err := w.generate(ctx, m, wave.Options{})
 			if err != nil {
 				former.Unrendered = fmt.Sprintf("%s does not render: %s", m.dir, finding.Of(err)[0].Error())

@@ -45,6 +45,9 @@ type Input struct {
 	// Values are the parameters of generators that cannot be evaluated in a repository.
 	Values appset.Values
 	Base   *knowledge.Base
+	// KubeVersion and APIVersions describe the cluster; both may be empty.
+	KubeVersion string
+	APIVersions []string
 	// Random derives generated values of templates; nil means that they are random.
 	Random *plugin.Random
 }
@@ -274,7 +277,7 @@ func (w *work) children(ctx context.Context, app *application) (children, others
 // generate renders a source in the repository, with the settings of its Application.
 func (w *work) generate(ctx context.Context, m *made, order wave.Options) (plugin.Result, error) {
 	repo := overlay.FS{FS: w.Repo, Files: map[string]string{path.Join(m.dir, "component.yaml"): m.text(w, 0)}}
-	return plugin.Generate(ctx, plugin.Request{Repo: repo, Dir: m.dir, App: plugin.App{Name: m.app.name, Namespace: m.app.namespace}, Settings: []plugin.Settings{{Order: order}}, Random: w.Random}, w.Base)
+	return plugin.Generate(ctx, plugin.Request{Repo: repo, Dir: m.dir, App: plugin.App{Name: m.app.name, Namespace: m.app.namespace}, KubeVersion: w.KubeVersion, APIVersions: w.APIVersions, Settings: []plugin.Settings{{Order: order}}, Random: w.Random}, w.Base)
 }
 
 // report records that a part of an Application is not imported.

@@ -28,6 +28,9 @@ type made struct {
 	// copies maps names to values files of other repositories, which are written next to the
 	// component.yaml.
 	copies map[string]string
+	// lacks says what is not imported although the manifests differ without it; empty if
+	// nothing is.
+	lacks string
 }
 
 // chart is the chart key of component.yaml.
@@ -95,9 +98,11 @@ func (w *work) helm(m *made, s tree, refs map[string]string, field string) {
 			m.chart.ValueFiles = append(m.chart.ValueFiles, name)
 		case w.elsewhere(text(file), refs) != nil:
 			if !m.chart.IgnoreMissing {
+				m.lacks = "the values file " + text(file) + " does not exist"
 				m.app.report(field+".helm.valueFiles", fmt.Sprintf("the values file %s does not exist in the other repository", text(file)), "correct it")
 			}
 		default:
+			m.lacks = "the values file " + text(file) + " is in another repository"
 			m.app.report(field+".helm.valueFiles", fmt.Sprintf("the values file %s is in another repository", text(file)), "import with --repo URL=DIR, where DIR is a checkout of it, or copy it to this repository and name it in chart.valueFiles")
 		}
 	}
@@ -207,7 +212,10 @@ func (w *work) parameters(m *made, h, inline tree) {
 		m.parameters["kubeVersion"] = version
 	}
 	if versions := takeList(h, "apiVersions"); len(versions) > 0 {
-		m.parameters["apiVersions"] = versions
+		m.parameters["apiVersions"], m.parameters["capabilities"] = versions, "pinned" // they replace those of the cluster
+	}
+	if namespace := text(h["namespace"]); namespace != "" && namespace != m.app.namespace {
+		m.lacks = "helm.namespace is not imported"
 	}
 }
 
@@ -314,6 +322,7 @@ var nativeKeys = []struct{ of, field, key string }{
 // Argo CD does not read directories below a directory source, but Ladder does.
 func (w *work) native(m *made, s tree, field string) {
 	if m.local {
+		directory := len(fieldsOf(s["directory"])) > 0 // Argo CD then ignores charts and kustomizations
 		for _, k := range nativeKeys {
 			v := take(s, k.of, k.field)
 			if v != nil && v != false && v != "" {
@@ -329,6 +338,9 @@ func (w *work) native(m *made, s tree, field string) {
 		}
 		w.jsonnet(m, s)
 		kind, err := render.Detect(w.Repo, m.dir)
+		if directory && err == nil && kind != render.Plain {
+			kind, m.parameters["renderer"] = render.Plain, string(render.Plain)
+		}
 		if recurses := takeTrue(s, "directory", "recurse"); err == nil && kind == render.Plain && !recurses && hasDirectories(w.Repo, m.dir) {
 			m.parameters["recurse"] = false
 		}

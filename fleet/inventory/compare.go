@@ -242,9 +242,13 @@ func (p part) standing(name string) Standing {
 }
 
 // findings returns the findings of the fleet and of its renderings. It omits steps without
-// components, because the list of steps shows them.
+// components, because the list of steps shows them, and missing steps if no component has a
+// component.yaml that could name one.
 func (p part) findings(environment string) []finding.Finding {
-	all := slices.DeleteFunc(p.Lint(environment), func(f finding.Finding) bool { return f.Rule == fleet.EmptyPlace })
+	described := slices.ContainsFunc(p.Components, func(c *fleet.Component) bool { return c.Described })
+	all := slices.DeleteFunc(p.Lint(environment), func(f finding.Finding) bool {
+		return f.Rule == fleet.EmptyPlace || f.Rule == fleet.NoStep && !described
+	})
 	var rendered []*fleet.Application // lint tells of the others
 	for _, name := range p.names {
 		if app := p.apps[name]; !app.Failed {

@@ -213,7 +213,7 @@ func (p *player) begin(app, set, freed int) {
 		s.cause = freed
 		s.Why = fmt.Sprintf("%s updates %d at a time, and %s was the last to finish", step.named(), step.MaxUpdate, p.name(freed))
 	case at.cause >= 0:
-		s.Why = fmt.Sprintf("%s comes after %s, where %s was the last", step.named(), p.stepOf(at.cause), p.name(at.cause))
+		s.Why = fmt.Sprintf("%s starts after %s, which ended with %s", step.named(), p.stepOf(at.cause), p.name(at.cause))
 	default:
 		s.Why = step.named() + " is the first step"
 		if name := p.Layout.Sets[set].Name; name != "" {

@@ -44,11 +44,11 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 		return "it waits for " + p.lacks[p.fleet.Applications[app]].String()
 	case begun:
 		n := p.missing(app)[0]
-		verb := "it waits for "
+		to := p.fleet.Applications[n.To].Name
 		if p.isMutual(app) {
-			verb = "they wait for each other: it waits for "
+			return fmt.Sprintf("it and %s wait for each other, because %s", to, n.Because())
 		}
-		return verb + p.fleet.Applications[n.To].Name + ", because " + n.Because()
+		return fmt.Sprintf("it waits for %s, because %s", to, n.Because())
 	case n > at:
 		return fmt.Sprintf("%s comes after %s, which never ends", step.named(), current.named())
 	case step.Manual:

@@ -61,7 +61,7 @@ func (r Rollout) text() string {
 		rows = append(rows, []string{rollout.When(s.Start), end, r.step(s.Set, s.Step), r.name(s.Application), s.Takes})
 	}
 	if len(rows) > 0 {
-		b.WriteString(table.Rows([]string{"START", "HEALTHY", "STEP", "NAME", "TAKES"}, rows) + "\n")
+		b.WriteString(table.Rows([]string{"START", "HEALTHY", "STEP", "NAME", "BASIS"}, rows) + "\n")
 	}
 	if len(r.Fail) > 0 || !run.Done() {
 		b.WriteString(r.heldBack())
@@ -177,11 +177,7 @@ func (r Rollout) heldBack() string {
 		names = append(names, r.name(i))
 	}
 	if len(names) > 0 {
-		verb := "holds"
-		if len(names) > 1 {
-			verb = "hold"
-		}
-		fmt.Fprintf(&b, "%s %s back %s\n", strings.Join(names, ", "), verb, finding.Counted(held, "Application"))
+		fmt.Fprintf(&b, "%s blocked by %s\n", finding.Counted(held, "Application"), strings.Join(names, ", "))
 	} else {
 		fmt.Fprintf(&b, "%s never healthy\n", finding.Counted(held, "Application"))
 	}
@@ -191,11 +187,9 @@ func (r Rollout) heldBack() string {
 		for ; at < len(r.Run.Stuck) && r.Run.Stuck[at].Why == first.Why && r.Run.Stuck[at].Begins == first.Begins; at++ {
 			same = append(same, r.name(r.Run.Stuck[at].Application))
 		}
-		how := "never begins"
+		how := "not started"
 		if first.Begins {
-			how = "begins"
-		} else if len(same) > 1 {
-			how = "never begin"
+			how = "started"
 		}
 		fmt.Fprintf(&b, "  %s: %s; %s\n", finding.Sanitize(strings.Join(same, ", ")), how, finding.Sanitize(first.Why))
 	}

@@ -182,7 +182,7 @@ func (e expansion) given(kind string, g any) ([]params, error) {
 	if !own {
 		var is bool
 		if known, is = e.Values[AllSets][kind]; !is {
-			return nil, outsideError{fmt.Sprintf("the generator %s looks outside of the repository, so its Applications are unknown", kind)}
+			return nil, outsideError{fmt.Sprintf("the %q generator queries data outside the repository, so Ladder does not know its Applications", kind)}
 		}
 	}
 	if kind == "clusters" { // other selectors have other forms

@@ -65,7 +65,7 @@ func Described(e doctor.Input) string {
 		parts = append(parts, finding.Counted(len(e.Objects), "object"))
 	}
 	if len(e.Values) > 0 {
-		parts = append(parts, finding.Counted(len(e.Values), "file")+" of values, without the chart")
+		parts = append(parts, finding.Counted(len(e.Values), "values file")+"; the chart was not rendered")
 	}
 	return strings.Join(parts, " and ")
 }

@@ -38,7 +38,7 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 		}
 	}
 	first, dirs := args[0], Unique(directories(args[1:]))
-	repo, err := revision.Open(GitRoot(NearestExisting(dirs[0])))
+	repo, err := repositoryOf(dirs[0])
 	info, statErr := os.Stat(first)
 	if statErr == nil && info.IsDir() {
 		if len(dirs) > 1 {
@@ -77,6 +77,38 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 		return c, usage.Errorf("%s is a revision, not a directory; use %s..%s, then directories", dirs[0], first, dirs[0])
 	}
 	return c, nil
+}
+
+// repositoryOf opens the git repository of a directory, which need not exist.
+func repositoryOf(dir string) (*revision.Repository, error) {
+	root := GitRoot(NearestExisting(dir))
+	if root == "" { // the library would open that of the working directory
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-revision", File: dir, Message: "not in a git repository", Remedy: "name a directory in a git repository"}
+	}
+	return revision.Open(root)
+}
+
+// CheckDirs returns an error for directories that neither side of a change of revisions has.
+func (ch Change) CheckDirs() error {
+	var faults []error
+	for _, dir := range ch.After {
+		if ch.Revisions && !isAt(dir, ch.From) && !isAt(dir, ch.To) {
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: dir, Message: "no such directory", Remedy: "check the path"})
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// isAt reports whether a directory exists, on disk or at a commit.
+func isAt(dir string, at *Commit) bool {
+	c, err := Open(dir)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	c = c.At(at)
+	info, err := fs.Stat(c.Repo, c.Dir)
+	return err == nil && info.IsDir()
 }
 
 // isRevision reports whether a name is a revision, and not a directory on disk or

@@ -81,16 +81,19 @@ var (
 	parameterKeys = []string{"name", "string", "array", "map"}
 )
 
-// pluginParameters reports unknown keys and unknown parameters in the plugin sources of
-// Applications for Ladder.
+// pluginParameters reports unknown keys in the plugin sources of Applications, and unknown
+// parameters in those for Ladder.
 func (i *installation) pluginParameters() (all []finding.Finding) {
 	for _, a := range i.applications {
 		for _, source := range a.sources() {
 			p, ok := pluginOf(source)
-			if !ok || !i.isOurs(p.name()) {
+			if !ok {
 				continue
 			}
-			all = append(all, unknownKeys(p, pluginKeys)...)
+			all = append(all, unknownKeys(p, pluginKeys)...) // every plugin has the same keys
+			if !i.isOurs(p.name()) {
+				continue
+			}
 			for _, parameter := range p.at("parameters").items() {
 				all = append(all, unknownKeys(parameter, parameterKeys)...)
 				name := parameter.name()

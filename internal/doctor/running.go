@@ -53,7 +53,7 @@ func (i *installation) probes() (all []finding.Finding) {
 func (s *sidecar) wrongProbe(probe thing) string {
 	if command := probe.at("exec", "command").texts(); len(command) > 0 {
 		if path.Base(command[0]) != program && !s.stock {
-			return fmt.Sprintf("it runs %s, and the image holds nothing but %s", command[0], program)
+			return fmt.Sprintf("it runs %s, and the image contains only %s", command[0], program)
 		}
 		return ""
 	}
@@ -280,7 +280,7 @@ func (i *installation) sidecarState() (all []finding.Finding) {
 			}
 			switch {
 			case last.Get("reason").Text() == "OOMKilled":
-				all = append(all, instead(as(finding.Warning, c.fault("it was ended for its memory, %d restarts", restarts)), "compare its limit with the flags; docs/operations.md has the sum"))
+				all = append(all, instead(as(finding.Warning, c.fault("it was OOM-killed, %d restarts", restarts)), "compare its limit with the flags; docs/operations.md has the sum"))
 			case restarts > minRestarts:
 				all = append(all, as(finding.Warning, c.fault("it was restarted %d times, the last time with exit code %s", restarts, or(last.Get("exitCode").Text(), "unknown"))))
 			}

@@ -83,7 +83,7 @@ func plain(t thing, quantity bool) (tree any, all []finding.Finding) {
 			return nil, []finding.Finding{instead(t.fault("it is a list, and must be a quantity"), remedy)}
 		}
 		if _, err := resource.ParseQuantity(t.Text()); err != nil {
-			return nil, []finding.Finding{instead(t.fault("%q is not a quantity", t.Text()), remedy)}
+			return nil, []finding.Finding{instead(t.fault("%q is not a valid quantity", t.Text()), remedy)}
 		}
 		return t.Text(), nil
 	case t.IsText():

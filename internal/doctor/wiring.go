@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -14,6 +15,10 @@ import (
 func (i *installation) noRepoServer() []finding.Finding {
 	if len(i.of(repoServer)) > 0 {
 		return nil
+	}
+	if len(i.applications) > 0 && len(i.workloads) == 0 && len(i.Values) == 0 && !i.Live {
+		f := finding.Finding{Message: "checked only the Applications, because there is neither a Deployment that runs argocd-repo-server nor values of its chart"}
+		return []finding.Finding{instead(as(finding.Note, f), "add the manifests of Argo CD or the values of its chart, or use --context, to check the installation, too")}
 	}
 	return []finding.Finding{{Message: "found neither a Deployment that runs argocd-repo-server nor values of its chart"}}
 }
@@ -67,7 +72,7 @@ func (i *installation) sidecarImage() (all []finding.Finding) {
 		switch {
 		case s.image.repository == "":
 			all = append(all, s.fault("it has no image"))
-		case strings.ContainsAny(at.Text(), " \t") && !strings.Contains(at.Text(), "{{"):
+		case HasSpace(at.Text()) && !strings.Contains(at.Text(), "{{"):
 			all = append(all, instead(at.fault("%q is not an image: it contains a space", at.Text()), "remove the space"))
 		case strings.Contains(at.Text(), "{{"): // a template of the chart
 		case IsPlaceholder(at.Text()):
@@ -83,6 +88,9 @@ func (i *installation) sidecarImage() (all []finding.Finding) {
 
 // movingTags are tags that every build moves, by convention. No tag is latest.
 var movingTags = []string{"", "latest", "main", "master", "dev", "edge", "nightly", "stable"}
+
+// HasSpace reports whether the name of an image contains white space, which none may.
+func HasSpace(image string) bool { return strings.ContainsFunc(image, unicode.IsSpace) }
 
 // IsPlaceholder reports whether an image is in a domain that is reserved for examples,
 // such as that of deploy/argocd-values.yaml.
@@ -218,9 +226,9 @@ func (i *installation) user() (all []finding.Finding) {
 		}
 		f := its.at.fault("it runs as user %s, so the repo-server (user %s) cannot connect to its socket", its.user, theirs.user)
 		if !s.stock && its.implied {
-			f.Message += "; its group is " + its.group + ", because runAsGroup is not set"
+			f.Message += "; the group of the sidecar is " + its.group + ", because runAsGroup is not set"
 		}
-		all = append(all, instead(f, "set runAsUser and runAsGroup to %s, the repo-server's", theirs.user))
+		all = append(all, instead(f, "set runAsUser and runAsGroup to %s, as in the repo-server", theirs.user))
 	})
 	return all
 }

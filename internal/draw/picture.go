@@ -262,7 +262,7 @@ func (s *sketch) settle() *picture {
 	}
 	pic.edges = s.renumber(number)
 	pic.label = fmt.Sprintf("ladder of %d waves", len(pic.bands))
-	pic.legend = "An arrow points to what an object depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. Red: against the order. Hover over an arrow or an object for the reason."
+	pic.legend = "An arrow points to what an object depends on. Bold: waits until the target is healthy. Dashed: inferred. With a dot: does not affect the order. Red: the order contradicts the dependency. Hover over an arrow or an object for the reason."
 	return pic
 }
 

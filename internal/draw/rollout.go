@@ -51,7 +51,7 @@ type Need struct {
 
 // Draw draws a rollout.
 func (r Rollout) Draw(f Format) string {
-	p := &picture{label: finding.Sanitize(r.Label), legend: "An arrow points to what an Application depends on. Bold: waits until that is healthy. Dashed: inferred. With a dot: does not affect the order. " +
+	p := &picture{label: finding.Sanitize(r.Label), legend: "An arrow points to what an Application depends on. Bold: waits until the target is healthy. Dashed: inferred. With a dot: does not affect the order. " +
 		"Red: against the order. Dotted box: not deployed. Hover over an arrow or a box for the reason."}
 	var steps []int // by band
 	for i, s := range r.Steps {

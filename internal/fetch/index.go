@@ -240,7 +240,7 @@ func cutIndex(data []byte, chart string) ([]byte, error) {
 	case !c.found:
 		return nil, nil
 	case c.to-c.from > mostEntry:
-		return nil, failed(tooLarge, "contact its administrator to remove old versions", "has %d bytes about one chart, and at most %d are read", c.to-c.from, mostEntry)
+		return nil, failed(tooLarge, "contact its administrator to remove old versions", "has %d bytes about one chart; the limit is %d", c.to-c.from, mostEntry)
 	}
 	return data[c.from:c.to], nil
 }
@@ -360,7 +360,7 @@ func readEntries(text []byte, chart string) (index, error) {
 // readWholeIndex parses an index in another YAML style.
 func readWholeIndex(data []byte, chart string) (index, error) {
 	if len(data) > mostEntry {
-		return index{}, failed(tooLarge, "ask its administrator to write it as helm repo index does", "has %d bytes and is not in block style, of which at most %d are read", len(data), mostEntry)
+		return index{}, failed(tooLarge, "ask its administrator to write it as helm repo index does", "is %d bytes and not in block style; the limit for such a file is %d", len(data), mostEntry)
 	}
 	var root struct {
 		APIVersion string    `yaml:"apiVersion"`

@@ -39,6 +39,29 @@ func Spelled(text, name string) string {
 	})
 }
 
+// invoked is a command line in a text.
+var invoked = regexp.MustCompile("(^|[\\s\"'`(>])cmp ([a-z-]+)")
+
+// Invoked is a text whose command lines, such as "cmp fleet steps", call the program by a
+// name. Unlike Spelled, it is for texts that may contain other things called cmp: names of
+// objects, scripts, styles.
+func Invoked(text, name string, root *cobra.Command) string {
+	if name == "cmp" || root == nil {
+		return text
+	}
+	commands := map[string]bool{}
+	for _, c := range root.Commands() {
+		commands[c.Name()] = true
+	}
+	return invoked.ReplaceAllStringFunc(text, func(found string) string {
+		before, command, _ := strings.Cut(found, "cmp ")
+		if !commands[command] {
+			return found
+		}
+		return before + name + " " + command
+	})
+}
+
 // Name writes the name of the program into the help of a command and of those below.
 func Name(cmd *cobra.Command, name string) {
 	cmd.Short, cmd.Long, cmd.Example = Spelled(cmd.Short, name), Spelled(cmd.Long, name), Spelled(cmd.Example, name)

@@ -45,17 +45,3 @@ func (in *Component) blamed(err error) error {
 	}
 	return err
 }
-
-// Components lists the components in a directory of them.
-func (in *Component) Components(dir string) []string {
-	req, _, done, err := in.Request(dir)
-	if err != nil {
-		return nil
-	}
-	defer done()
-	var all []string
-	for _, of := range locate.Components(req) {
-		all = append(all, req.Show(of))
-	}
-	return all
-}

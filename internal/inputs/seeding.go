@@ -38,7 +38,7 @@ func addSeeding(flags *pflag.FlagSet) *seeding {
 
 func (in *seeding) define(flags *pflag.FlagSet) {
 	in.file = seedfile.Flag(flags)
-	flags.StringVar(&in.application, "application", "", "Application whose values are derived with --seed-file, as PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application itself is outside of Argo CD's namespace (default: the release name, in the AppProject default)")
+	flags.StringVar(&in.application, "application", "", "Application to derive random values for with --seed-file: PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace (default: the release name, in the AppProject default)")
 	flags.StringVar(&in.destination, "destination-namespace", "", "Namespace of the Application's destination for --seed-file, if the component is rendered for another one (default: that of the rendering)")
 }
 
@@ -104,7 +104,7 @@ func applicationOf(text string) (seed.Application, error) {
 	parts := strings.Split(text, "/")
 	for _, p := range parts {
 		if p == "" || len(parts) < 2 || len(parts) > 3 {
-			return seed.Application{}, usage.Error{Err: fmt.Errorf("--application: %q is not an Application; fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside of Argo CD's namespace", text)}
+			return seed.Application{}, usage.Error{Err: fmt.Errorf("--application: %q is not an Application; fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside Argo CD's namespace", text)}
 		}
 	}
 	// As Argo CD writes the name of one in another namespace than its own.

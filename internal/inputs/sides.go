@@ -24,11 +24,13 @@ func (in *Component) Sides(ch checkout.Change, i int) (before, after compare.Sid
 	if !ch.Revisions {
 		name = filepath.Base(checkout.NearestExisting(ch.After[i]))
 	}
-	if before, err = in.side(ch.Before[i], ch.From, name); err != nil {
-		return before, after, err
+	before, errBefore := in.side(ch.Before[i], ch.From, name)
+	if errBefore != nil && !before.Missing {
+		return before, after, errBefore
 	}
-	if after, err = in.side(ch.After[i], ch.To, name); err != nil {
-		return before, after, err
+	after, errAfter := in.side(ch.After[i], ch.To, name)
+	if errAfter != nil && (!after.Missing || before.Missing) {
+		return before, after, errAfter
 	}
 	if before.Failed && after.Failed && after.Findings[0].Rule == locate.FolderRule {
 		return before, after, after.Findings[0]
@@ -36,7 +38,10 @@ func (in *Component) Sides(ch checkout.Change, i int) (before, after compare.Sid
 	if before.Failed && after.Failed && slices.ContainsFunc(after.Findings, in.asked) {
 		return before, after, finding.Err(after.Findings)
 	}
-	for _, side := range []compare.Side{before, after} {
+	for i, side := range []compare.Side{before, after} {
+		if undeployed := []error{errBefore, errAfter}[i]; undeployed != nil {
+			continue
+		}
 		if side.Missing && (!ch.Revisions || before.Missing && after.Missing) {
 			return before, after, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "no such directory", Remedy: "check the path"}
 		}
@@ -45,7 +50,8 @@ func (in *Component) Sides(ch checkout.Change, i int) (before, after compare.Sid
 }
 
 // side renders a component as it is on disk, or at a commit. name is what its
-// directory is taken to be called; empty means what it is.
+// directory is taken to be called; empty means what it is. A component that is not deployed
+// in the environment is missing, and the error says so.
 func (in *Component) side(dir string, at *checkout.Commit, name string) (compare.Side, error) {
 	c, err := checkout.Open(dir)
 	if err != nil {
@@ -68,6 +74,9 @@ func (in *Component) side(dir string, at *checkout.Commit, name string) (compare
 		return side, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "this is a file", Remedy: "name the directory of the component"}
 	}
 	res, err := plugin.Generate(in.cmd.Context(), req, base)
+	if side.Missing = plugin.IsNotDeployed(err); side.Missing {
+		return side, err
+	}
 	if err = in.Fault(req, err); err != nil {
 		if !verdict.Reportable(err) {
 			return side, err

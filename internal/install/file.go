@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -36,6 +37,9 @@ func InFile(file string, err error) error {
 	for _, f := range finding.Of(err) {
 		if f.Field != imageFlag {
 			f.File = file
+			if file == "-" {
+				f.File = manifests.StandardInput
+			}
 		}
 		all = append(all, f)
 	}

@@ -129,7 +129,11 @@ func (m *merger) fits(key, old, add *yaml.Node) bool {
 		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s is an alias", old.Line, key.Value), "write out the value"))
 		return false
 	case old.Tag != "!!null" && old.Kind != add.Kind:
-		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s has the wrong type", old.Line, key.Value), "correct it; cmp doctor names the fields of Argo CD that are invalid"))
+		want := "write a mapping, with a key on each line"
+		if add.Kind == yaml.SequenceNode {
+			want = "write a list, with an item on each line"
+		}
+		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s has the wrong type", old.Line, key.Value), want+"; cmp doctor names the fields of Argo CD that are invalid"))
 		return false
 	}
 	return true

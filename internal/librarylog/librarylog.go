@@ -64,5 +64,5 @@ var (
 )
 
 // duplicateMessages matches messages that Ladder reports itself: that a version range was
-// resolved.
-var duplicateMessages = regexp.MustCompile(`unable to find exact version requested; falling back`)
+// resolved, and that a field of a kustomization is deprecated.
+var duplicateMessages = regexp.MustCompile(`unable to find exact version requested; falling back|^# Warning: '\w+' is deprecated\. Please use`)

@@ -20,10 +20,10 @@ const FolderRule = "folder-of-components"
 
 // NotComponent is notOne for the command of a name.
 func NotComponent(command string, req plugin.Request, err error) error {
-	if len(Components(req)) == 0 {
+	held := Below(req.Repo, req.Dir)
+	if len(held.Described)+len(held.Others) == 0 {
 		return err
 	}
-	held := Below(req.Repo, req.Dir)
 	of, all := held.Described, ", or list all with cmp fleet inventory"
 	if command == "render" {
 		all = ", or check all with cmp check"
@@ -36,17 +36,96 @@ func NotComponent(command string, req plugin.Request, err error) error {
 }
 
 // Components lists the components in a directory, sorted; none if the directory is
-// or renders as a component itself.
-func Components(req plugin.Request) []string {
+// or renders as a component itself. left are warnings about manifests there that belong
+// to none of them.
+func Components(req plugin.Request) (all []string, left []finding.Finding) {
 	held := Below(req.Repo, req.Dir)
-	return slices.Sorted(slices.Values(append(held.Described, held.Others...)))
+	all = append(slices.Clone(held.Described), held.Others...)
+	plain, left := held.rest(req.Repo, req.Dir, req.Show)
+	return slices.Sorted(slices.Values(append(all, plain...))), left
+}
+
+// Fleet lists the directories to load as the fleet in a directory: itself if it contains a
+// component.yaml or is a component, otherwise the components below it. left are warnings
+// about what a fleet leaves out.
+func Fleet(repo fs.FS, dir string, show func(string) string) (dirs []string, left []finding.Finding) {
+	held := Below(repo, dir)
+	plain, left := held.rest(repo, dir, show)
+	if !held.undescribed() {
+		for _, other := range held.Others {
+			kind := render.Kind(KindAt(repo, other))
+			left = append(left, leftOut(show(other), "this is "+kind.Article()+" without component.yaml", "run cmp init "+show(other)))
+		}
+		return []string{dir}, left
+	}
+	return append(slices.Clone(held.Others), plain...), left
+}
+
+// IsFolder reports whether a directory is not a component and has components, all of them
+// without component.yaml.
+func IsFolder(repo fs.FS, dir string) bool {
+	switch render.Kind(KindAt(repo, dir)) {
+	case render.Helm, render.Kustomize:
+		return false // even if it only groups others, it renders all of them
+	}
+	return Below(repo, dir).undescribed()
+}
+
+// LeftOut is the rule for manifests that no command about several components renders.
+const LeftOut = "left-out"
+
+// rest finds the directories with manifests that belong to no component. Where no component
+// has a component.yaml, these directories are components like the others, unless there are
+// components below them. left are warnings about all others.
+func (f Found) rest(repo fs.FS, dir string, show func(string) string) (plain []string, left []finding.Finding) {
+	for _, l := range f.loose(repo, dir) {
+		if f.undescribed() && !l.Around {
+			plain = append(plain, l.Dir)
+		} else {
+			left = append(left, looseFinding(l, show(l.Dir)))
+		}
+	}
+	return plain, left
+}
+
+// loose finds the directories with manifests that belong to no component. What cannot be read
+// has none: who renders it says why.
+func (f Found) loose(repo fs.FS, dir string) []render.Loose {
+	all := append(slices.Clone(f.Described), f.Others...)
+	if len(all) == 0 {
+		return nil
+	}
+	loose, _ := render.Outside(repo, dir, all)
+	return loose
+}
+
+// Outside returns warnings about the manifests in a directory that belong to none of the
+// components found in it.
+func (f Found) Outside(repo fs.FS, dir string, show func(string) string) []finding.Finding {
+	var all []finding.Finding
+	for _, l := range f.loose(repo, dir) {
+		all = append(all, looseFinding(l, show(l.Dir)))
+	}
+	return all
+}
+
+func looseFinding(l render.Loose, shown string) finding.Finding {
+	remedy := "run cmp init " + shown
+	if l.Around {
+		remedy = "move them to a directory of a component"
+	}
+	return leftOut(shown, "the manifests in this directory belong to no component", remedy)
+}
+
+func leftOut(shown, why, remedy string) finding.Finding {
+	return finding.Finding{Severity: finding.Warning, Rule: LeftOut, File: shown, Message: "left out: " + why, Remedy: remedy}
 }
 
 // CheckFleet reports a directory with components but without any component.yaml,
 // which is not a fleet; otherwise nil.
 func CheckFleet(repo fs.FS, dir string, show func(string) string, also string) error {
 	held := Below(repo, dir)
-	if len(held.Described) > 0 || len(held.Others) == 0 {
+	if !held.undescribed() {
 		return nil
 	}
 	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: show(dir), Message: "not a component, but a directory of " + finding.Counted(len(held.Others), "component") + " without component.yaml",
@@ -56,6 +135,9 @@ func CheckFleet(repo fs.FS, dir string, show func(string) string, also string) e
 // Found are the components below a directory: those with a component.yaml, and
 // charts and kustomizations without one.
 type Found struct{ Described, Others []string }
+
+// undescribed reports whether there are components, and none has a component.yaml.
+func (f Found) undescribed() bool { return len(f.Described) == 0 && len(f.Others) > 0 }
 
 // maxDirs limits the directories to search.
 const maxDirs = 5000
@@ -94,7 +176,7 @@ func Below(repo fs.FS, dir string) Found {
 		return Found{}
 	}
 	loose := own == string(render.Plain) || own == string(render.Template)
-	if !loose || len(others) > 1 { // a component of plain manifests may contain one
+	if !loose || len(found.Described)+len(others) > 1 { // a component of plain manifests may contain one
 		found.Others = others
 	}
 	return found

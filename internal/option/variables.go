@@ -107,5 +107,5 @@ func Fault(err error) string {
 	case screen.ColorModeType:
 		wants = strings.Join(screen.ColorModes, ", ")
 	}
-	return fmt.Sprintf("--%s: got %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), wants)
+	return fmt.Sprintf("--%s: must be %s, not %q", invalid.GetFlag().Name, wants, invalid.GetValue())
 }

@@ -199,8 +199,12 @@ const deciding = 3
 // why says why a wave is separate: the rungs that start there, or else the objects
 // that must follow those of earlier waves.
 func (b *builder) why(band wave.Band) []string {
-	if band.Phase != object.Sync {
-		return []string{"hooks outside the Sync phase keep their weight"}
+	switch band.Phase {
+	case "":
+		return []string{"Argo CD never applies them in a sync"}
+	case object.Sync:
+	default:
+		return []string{"hooks outside the Sync phase keep the wave of their manifest"}
 	}
 	var rungs, objects []string
 	for _, i := range band.Nodes {
@@ -209,7 +213,7 @@ func (b *builder) why(band wave.Band) []string {
 			continue
 		}
 		if place.Because.Cause == wave.ByRung && !place.Author {
-			rungs = append(rungs, finding.Sanitize(fmt.Sprintf("rung %s begins here: %s", place.Rung.Name, place.Rung.Why)))
+			rungs = append(rungs, finding.Sanitize(fmt.Sprintf("first wave with objects of rung %s: %s", place.Rung.Name, place.Rung.Why)))
 		} else if place.Because.Cause != wave.ByConsumer {
 			o := b.Objects[b.number[i]]
 			objects = append(objects, strings.TrimSpace(o.Kind+" "+o.Name)+": "+o.Why)

@@ -249,18 +249,19 @@ func Directories(args []string) ([]string, error) {
 
 // Below returns the components below directories that have no component.yaml; with force,
 // the others, too. A directory without any is returned itself.
-func Below(c *checkout.Checkout, dirs []string, force bool) ([]string, error) {
-	var all []string
+// The findings are about manifests that belong to none.
+func Below(c *checkout.Checkout, dirs []string, force bool) (all []string, left []finding.Finding, err error) {
 	for _, typed := range dirs {
 		dir, err := c.Rel(typed)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		held := locate.Below(c.Repo, dir)
 		if len(held.Described)+len(held.Others) == 0 {
 			all = append(all, typed)
 			continue
 		}
+		left = append(left, held.Outside(c.Repo, dir, c.Show)...)
 		below := held.Others
 		if force {
 			below = append(below, held.Described...)
@@ -270,7 +271,7 @@ func Below(c *checkout.Checkout, dirs []string, force bool) ([]string, error) {
 			all = append(all, filepath.Join(typed, filepath.FromSlash(strings.TrimPrefix(p, input.Prefix(dir)))))
 		}
 	}
-	return all, nil
+	return all, left, nil
 }
 
 // existingFindings reports existing files: each of a few, or their number.

@@ -153,7 +153,7 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		if strings.HasSuffix(field, "]") { // an element
 			remedy = "write " + wants + " there"
 		}
-		c.fault(n, field, "got "+got(n, kind)+", want "+wants, remedy)
+		c.fault(n, field, "must be "+wants+", not "+got(n, kind), remedy)
 	case t.Kind() == reflect.Struct:
 		c.mapping(n, t, field)
 	case t.Kind() == reflect.Slice:

@@ -44,6 +44,9 @@ type sarifLocation struct {
 	Physical struct {
 		Artifact struct {
 			URI string `json:"uri"`
+			// BaseID is what the URI is relative to: the root of the repository, or
+			// empty if there is none.
+			BaseID string `json:"uriBaseId,omitempty"`
 		} `json:"artifactLocation"`
 		Region *sarifRegion `json:"region,omitempty"`
 	} `json:"physicalLocation"`

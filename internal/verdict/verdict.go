@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -42,6 +41,8 @@ const (
 	Written Waves = "checked the waves in the manifests; --waves rungs checks those that Ladder computes"
 	// Computed are those that Ladder computes.
 	Computed Waves = "checked the waves that Ladder computes"
+	// Following are those that Ladder computes from an author's.
+	Following Waves = "checked the waves that Ladder computes; they follow the order of the author's waves, which --author-waves override ignores"
 )
 
 // Count returns the number of findings with a severity.
@@ -123,12 +124,7 @@ func (r Verdict) sarif() (string, error) {
 		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy}
 		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
 		if f.File != "" && f.File != manifests.StandardInput { // code hosts cannot show it
-			var at sarifLocation
-			at.Physical.Artifact.URI = (&url.URL{Path: f.File}).String()
-			if f.Line > 0 {
-				at.Physical.Region = &sarifRegion{f.Line}
-			}
-			result.Locations = []sarifLocation{at}
+			result.Locations = []sarifLocation{location(f)}
 		}
 		run.Results = append(run.Results, result)
 	}

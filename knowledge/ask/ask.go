@@ -139,7 +139,7 @@ func (a *Question) product(group string) string {
 // Text formats the answer for users.
 func (a *Question) Text() string {
 	if a.listed || len(a.Kinds) > 1 {
-		table := table.Columns("GROUP\tKIND\tRUNG\tWAVE\tWAITED FOR\tWHY", func(w io.Writer) {
+		table := table.Columns("GROUP\tKIND\tRUNG\tWAVE\tARGO CD WAITS\tWHY", func(w io.Writer) {
 			for _, k := range a.Kinds {
 				if k.Rung == "" { // a record for any kind of its group
 					k.Rung = a.Base.Guess(k.Group, k.Kind).Rung
@@ -149,7 +149,7 @@ func (a *Question) Text() string {
 			}
 		})
 		if !a.listed {
-			table += "Ask about one of them as GROUP/KIND.\n"
+			table += "To show one of them, run: cmp knowledge GROUP/KIND\n"
 		}
 		return table
 	}

@@ -233,6 +233,9 @@ func (s source) capabilities() (*common.Capabilities, error) {
 // Each needs another rendering.
 const maxTemplateFaults = 20
 
+// FailedTemplate is the rule of errors about templates that cannot be executed.
+const FailedTemplate = "template"
+
 // unparsed is the rule for syntax errors in templates.
 const unparsed = "template-syntax"
 

@@ -23,7 +23,7 @@ var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
 // templateFault converts an error of the engine to a finding, and returns the
 // template, if known.
 func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
-	f := finding.Finding{Severity: finding.Error, Rule: "template", File: s.Show(s.Dir), Message: withoutTplText(err.Error()), Remedy: "correct the template, or set the value it needs"}
+	f := finding.Finding{Severity: finding.Error, Rule: FailedTemplate, File: s.Show(s.Dir), Message: withoutTplText(err.Error()), Remedy: "correct the template, or set the value it needs"}
 	m := templatePlace.FindStringSubmatchIndex(f.Message)
 	if m == nil {
 		f.Message = withoutArguments(ch, f.Message)

@@ -117,12 +117,13 @@ func FieldPath(path []string) string {
 // AtMistyped sets the place of a finding to the value of the wrong type that its
 // message mentions, if a file contains it.
 func AtMistyped(f *finding.Finding, data []byte) {
-	field, got, ok := strings.Cut(f.Message, ": got ")
+	field, rest, ok := strings.Cut(f.Message, ": must be ")
 	if !ok {
 		return
 	}
+	_, got, _ := strings.Cut(rest, ", not ")
 	if steps, line := mistyped(data, strings.Split(field, "."), got); line > 0 {
-		f.Line, f.Message = line, FieldPath(steps)+": got "+got
+		f.Line, f.Message = line, FieldPath(steps)+": must be "+rest
 	}
 }
 

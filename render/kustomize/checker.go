@@ -34,6 +34,7 @@ func (a *assembly) prepare(t *tree, dir, namespace string) (inherits bool, err e
 	k, faults := c.decode()
 	c.faults = append(c.faults, faults...)
 	c.recordDuplicateKeys()
+	c.recordDeprecated(k)
 	if k.Namespace != "" {
 		c.namespace = k.Namespace
 	}
@@ -84,6 +85,31 @@ func (a *assembly) prepare(t *tree, dir, namespace string) (inherits bool, err e
 		}
 	}
 	return c.inherits && k.Namespace == "", errors.Join(c.faults...)
+}
+
+// DeprecatedField is the rule about fields of kustomizations that kustomize still supports.
+const DeprecatedField = "deprecated-field"
+
+// recordDeprecated reports the deprecated fields of a kustomization. kustomize itself logs
+// them without the file, each time it builds the kustomization (kustomize,
+// api/types/kustomization.go, CheckDeprecatedFields).
+func (c *checker) recordDeprecated(k types.Kustomization) {
+	for _, f := range []struct {
+		name, instead string
+		used          bool
+	}{
+		{"bases", "resources", len(k.Bases) > 0},
+		{"commonLabels", "labels", len(k.CommonLabels) > 0},
+		{"imageTags", "images", len(k.ImageTags) > 0},
+		{"patchesJson6902", "patches", len(k.PatchesJson6902) > 0},
+		{"patchesStrategicMerge", "patches", len(k.PatchesStrategicMerge) > 0},
+		{"vars", "replacements", len(k.Vars) > 0},
+	} {
+		if f.used {
+			c.findings = append(c.findings, finding.Finding{Severity: finding.Note, Rule: DeprecatedField, File: c.Show(c.file), Line: lineOfEntry(c.written, f.name+":"), Field: f.name,
+				Message: "kustomize deprecates this field", Remedy: "use " + f.instead + "; kustomize edit fix converts the file"})
+		}
+	}
 }
 
 // checker checks one kustomization file and resolves its references.

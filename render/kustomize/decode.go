@@ -46,7 +46,7 @@ func (c *checker) decode() (types.Kustomization, []error) {
 				continue
 			}
 			f.Line = lineOfEntry(c.written, key+":")
-		} else if field, _, ok := strings.Cut(f.Message, ": got "); ok {
+		} else if field, _, ok := strings.Cut(f.Message, ": must be "); ok {
 			key = field[strings.LastIndexByte(field, '.')+1:]
 			f.Line = lineOfEntry(c.written, key+":")
 			input.AtMistyped(&f, c.written)

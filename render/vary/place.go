@@ -218,38 +218,43 @@ const (
 	changed
 )
 
-func (h how) String() string { return [...]string{"added", "removed", "changed"}[h] }
-
 // compare finds the differences between two renderings.
 func compare(before, after []object.Object) []change {
-	old, now := textsOf(before), textsOf(after)
+	old, now := byIdentity(before), byIdentity(after)
 	var all []change
 	for _, o := range before {
 		if _, there := now[o.ID.Qualified()]; !there {
 			all = append(all, change{o, removed})
 		}
 	}
+	seen := map[string]int{}
 	for _, o := range after {
-		if text, there := old[o.ID.Qualified()]; !there {
+		id := o.ID.Qualified()
+		former, at := old[id], seen[id]
+		seen[id]++
+		if former == nil {
 			all = append(all, change{o, added})
-		} else if text != o.Text() {
+		} else if at >= len(former) || former[at].Text() != o.Text() {
 			all = append(all, change{o, changed})
 		}
 	}
 	return all
 }
 
-func textsOf(objs []object.Object) map[string]string {
-	texts := map[string]string{}
+// byIdentity groups objects by identity. A component may contain several objects with the same
+// one.
+func byIdentity(objs []object.Object) map[string][]object.Object {
+	all := map[string][]object.Object{}
 	for _, o := range objs {
-		texts[o.ID.Qualified()] = o.Text()
+		all[o.ID.Qualified()] = append(all[o.ID.Qualified()], o)
 	}
-	return texts
+	return all
 }
 
-// summary lists changes, with a few examples each.
+// summary says what changes do, with a few examples each.
 func summary(changes []change) string {
 	const most = 4
+	verbs := map[how]string{added: "adds ", removed: "removes ", changed: "changes "}
 	var parts []string
 	for _, h := range []how{added, removed, changed} {
 		var names []string
@@ -262,8 +267,8 @@ func summary(changes []change) string {
 			names = append(names[:most], "…")
 		}
 		if len(names) > 0 {
-			parts = append(parts, h.String()+" "+strings.Join(names, ", "))
+			parts = append(parts, verbs[h]+strings.Join(names, ", "))
 		}
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, " and ")
 }

@@ -121,8 +121,8 @@ func (c *component) volatile(called map[string]bool) []finding.Finding {
 		clock   bool
 		message string
 	}{
-		{world{seed: 1}, false, "a new value on every render (%s), so Argo CD always shows a diff: %s"},
-		{world{later: later}, true, "the output depends on the time of the rendering (%s), so Argo CD shows a diff: %s"},
+		{world{seed: 1}, false, "every render %[2]s (%[1]s), so Argo CD always shows a diff"},
+		{world{later: later}, true, "rendering at a later time %[2]s (%[1]s), so Argo CD shows a diff"},
 	} {
 		functions := slices.DeleteFunc(slices.Sorted(maps.Keys(called)), func(name string) bool {
 			return (clockOf(name) != nil) != other.clock
@@ -135,9 +135,9 @@ func (c *component) volatile(called map[string]bool) []finding.Finding {
 			continue // not in the unmodified component
 		}
 		for at, changes := range c.byPlace(compare(c.first, after), functions) {
-			remedy := "set a value that replaces the generated one, if the chart has such a value"
+			remedy := c.opt.Random.NoDerivation.Remedy() + ", or set a value that replaces the generated one, if the chart has such a value"
 			if len(at.values) > 0 {
-				remedy = "set " + at.values + " of the chart, if that replaces what it generates"
+				remedy = c.opt.Random.NoDerivation.Remedy() + ", or set " + at.values + " of the chart, if that replaces what it generates"
 			}
 			words := at.words
 			if words == "" {
@@ -164,7 +164,7 @@ func (c *component) apiVersions() []finding.Finding {
 	if len(groups) > maxGroups {
 		groups = groups[:maxGroups]
 		found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleAPIVersions, File: c.show(),
-			Message: fmt.Sprintf("templates name more than %d API versions, and the others were not tried", maxGroups), Remedy: "lint parts of the component by themselves"})
+			Message: fmt.Sprintf("templates check more than %d API versions; the others were not tried", maxGroups), Remedy: "lint parts of the component separately"})
 	}
 	return append(found, c.affecting(groups, candidates)...)
 }
@@ -203,7 +203,7 @@ func (c *component) affecting(groups []string, candidates map[string]apiVersion)
 		f.Remedy = "correct the template"
 		return []finding.Finding{f}
 	}
-	f.Message = "the output depends on whether the cluster has " + what + ", so the first rollout and later ones differ: " + summary(changes)
+	f.Message = "if the cluster has " + what + ", rendering " + summary(changes) + ", so the first rollout and later ones differ"
 	f.Remedy = "write apiVersions: [" + strings.Join(opt.APIVersions[len(c.opt.APIVersions):], ", ") + "] into component.yaml if the API is installed before this component, or capabilities: pinned to ignore the APIs of the cluster"
 	return []finding.Finding{f}
 }
@@ -260,7 +260,11 @@ func (c *component) kubeVersions() []finding.Finding {
 			versions[s.changes] = append(versions[s.changes], s.version)
 		}
 		for i, text := range changes {
-			changes[i] = "in " + strings.Join(versions[text], ", ") + ": " + text
+			to := versions[text][0]
+			if len(versions[text]) > 1 {
+				to = "any of " + strings.Join(versions[text], ", ")
+			}
+			changes[i] = "an upgrade to " + to + " " + text
 		}
 		found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleKubeVersion, File: at.file, Line: at.line,
 			Message: "the output depends on the Kubernetes version: " + strings.Join(changes, "; "),

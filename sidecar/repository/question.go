@@ -119,7 +119,7 @@ func Ask(repo fs.FS, q Question) Reply {
 	case readFile:
 		var info fs.FileInfo
 		if info, err = fs.Stat(repo, q.Path); err == nil && info.Size() > maxFile {
-			err = &fs.PathError{Op: "read", Path: q.Path, Err: fmt.Errorf("the file has %d MiB, and at most %d are read", info.Size()>>20, maxFile>>20)}
+			err = &fs.PathError{Op: "read", Path: q.Path, Err: fmt.Errorf("the file is %d MiB; the limit is %d MiB", info.Size()>>20, maxFile>>20)}
 		}
 		if err == nil {
 			r.Data, err = fs.ReadFile(repo, q.Path)

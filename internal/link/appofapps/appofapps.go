@@ -222,7 +222,7 @@ func purpose(r Rendered) (rung, reason string) {
 		return "", ""
 	}
 	n := r.Graph.Nodes[at]
-	reason = "holds " + n.Key.String()
+	reason = "contains " + n.Key.String()
 	if n.Role != "" && n.RoleWhy != "" {
 		reason += ", which " + n.RoleWhy
 	}

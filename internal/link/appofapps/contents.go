@@ -35,7 +35,7 @@ func (f *follower) collect(all *contents, c child, cluster string, seen map[stri
 	for _, s := range c.sources {
 		if chart, known := f.base.Chart(s.Registry, s.Chart); s.Chart != "" && known {
 			all.charts = append(all.charts, chart)
-			all.isFor(chart.Rung, "holds the "+chart.Name+" chart")
+			all.isFor(chart.Rung, "deploys the "+chart.Name+" chart")
 			continue
 		}
 		r := f.rendered[s.key]

@@ -39,8 +39,8 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 		}
 		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: f.graph.Nodes[f.nodes[0]].Kind.Kind,
-			Message: "Ladder cannot see inside these Applications and keeps their waves: " + strings.Join(unknown, ", "),
-			Remedy:  "write " + graph.After + " on those that must come later"})
+			Message: "Ladder cannot render these Applications, so it does not change their waves: " + strings.Join(unknown, ", "),
+			Remedy:  "add the " + graph.After + " annotation to those that must come later"})
 	}
 	return found
 }

@@ -214,7 +214,7 @@ func (c *setChecker) unseen(all []contents) []finding.Finding {
 			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 		}
 		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: c.graph.Nodes[c.nodes[len(c.nodes)-1]].Kind.Kind,
-			Message: "Ladder cannot see inside these generated Applications: " + strings.Join(unknown, ", "),
+			Message: "Ladder cannot render these generated Applications, so it does not check their order: " + strings.Join(unknown, ", "),
 			Remedy:  "check their order by hand"})
 	}
 	return found

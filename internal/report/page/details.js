@@ -53,7 +53,7 @@ function reasons(of, item) {
     steps.push(h("li", null, who, h("strong", null, of.bands[at.band].title), ": ", at.why));
     if (at.because < 0) {
       const rung = of.rungs.find((r) => r.name === at.rung);
-      if (rung && !/^its author/.test(at.why)) steps.push(h("li", { class: "ground" }, `Rung ${rung.name} starts at wave ${rung.wave}: ${rung.why}.`, at.source && h("span", { class: "source" }, ` Source: ${at.source}`)));
+      if (rung && !/^has wave .* in its manifest/.test(at.why)) steps.push(h("li", { class: "ground" }, of.bands[at.band].title === `wave ${rung.wave}` ? `Rung ${rung.name} starts at wave ${rung.wave}: ${rung.why}.` : `Rung ${rung.name} normally starts at wave ${rung.wave}; here, it shares ${of.bands[at.band].title} with later rungs: ${rung.why}.`, at.source && h("span", { class: "source" }, ` Source: ${at.source}`)));
     }
     at = of.items[at.because];
   }
@@ -148,9 +148,9 @@ function howTo(isFleet) {
         : "Each row is a wave, the first at the top. Argo CD applies its objects, and continues when they are healthy."),
       h("li", null, h("span", { class: "key line gate" }), h("span", null, h("strong", null, "Thick arrow: a gate."), " The target must be healthy first.")),
       h("li", null, h("span", { class: "key line" }), "Thin arrow: the target must be applied first."),
-      h("li", null, h("span", { class: "key line inferred" }), "Dashed: inferred, not based on a record."),
+      h("li", null, h("span", { class: "key line inferred" }), "Dashed arrow: inferred from indirect evidence."),
       h("li", null, h("span", { class: "key line against" }), h("span", null, h("strong", null, "Red:"), " the order contradicts the dependency.")),
-      h("li", null, h("span", { class: "key" }, hourglass()), "Others wait until it is healthy."),
+      h("li", null, h("span", { class: "key" }, hourglass()), "Hourglass: other objects wait until this one is healthy."),
       h("li", null, h("span", { class: "key" }), h("a", { href: "https://github.com/ladder-cmp/ladder/blob/main/docs/glossary.md" }, "Glossary"))),
     h("p", { class: "keys" }, "Hover over an item to see its arrows; select it to keep them. ", ["←", "↑", "↓", "→"].map((key) => [h("kbd", null, key), " "]), "move, ",
       h("kbd", null, "Enter"), " selects, ", h("kbd", null, "Esc"), " closes, ", h("kbd", null, "/"), " searches."),

@@ -22,7 +22,7 @@ export function timelineView() {
     t.criticalPath.length > 0 && h("section", null, h("h3", null, "Critical path"), h("p", null, "The duration of the rollout is the sum of these."),
       h("ol", { class: "path" }, t.criticalPath.map((c) => h("li", null, h("span", { class: "when" }, moment(c.start)), " ", named(c.name), h("span", { class: "because" }, ` ${c.why}`))))),
     t.unordered.length > 0 && h("section", null, h("h3", null, "Dependencies without an order"), h("p", null, "These Applications are in ApplicationSets that run independently."),
-      h("ul", null, t.unordered.map((c) => h("li", null, named(c.from), " depends on ", named(c.to), `, because ${c.why}; ${c.waits > 0 ? `it starts ${moment(c.waits)} too early in the simulation` : "in the simulation it starts late enough by coincidence"}`)))));
+      h("ul", null, t.unordered.map((c) => h("li", null, named(c.from), " depends on ", named(c.to), `, because ${c.why}; ${c.waits > 0 ? `it starts ${moment(c.waits)} too early in the simulation` : "nothing enforces the order, but in this simulation it happens to start late enough"}`)))));
 }
 
 /** The environments, each with how its rollout goes. */
@@ -47,7 +47,7 @@ function chart(t, critical, horizon) {
   });
   const table = h("table", null,
     h("caption", { class: "unseen" }, "Applications by step, with their start and when they are healthy"),
-    h("thead", null, h("tr", null, ["Application", "Begins", "Healthy"].map((title) => h("th", { scope: "col" }, title)), h("th", { scope: "col", class: "bars" }, unseen("Time"), axis))),
+    h("thead", null, h("tr", null, ["Application", "Starts", "Healthy"].map((title) => h("th", { scope: "col" }, title)), h("th", { scope: "col", class: "bars" }, unseen("Time"), axis))),
     steps.map(({ step, members }, k) => h("tbody", null,
       h("tr", { class: "step" }, h("th", { scope: "rowgroup", colspan: "4", id: `step-${k}` }, h("span", { class: "step-name" }, [step.set, step.step].filter(Boolean).join(": ")), " ", h("span", { class: "about" }, about(step)))),
       members.map((a) => row(a, critical.has(a.name), horizon)))));
