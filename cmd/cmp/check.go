@@ -40,6 +40,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	}
 	in := addAnyInputs(cmd, "Check only the components deployed in this environment")
 	in.ExpandSets()
+	in.flags.Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: off for one component or file, otherwise rungs)"
 	in.forComponent("generator-values")
 	in.fleet.addProjects(cmd.Flags())
 	in.forFleet(cmd.Flags(), "project-from-components", "allow-project")

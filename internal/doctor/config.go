@@ -239,10 +239,9 @@ func (i *installation) applicationHealth() (all []finding.Finding) {
 	}
 	check.field = ""
 	if child, ok := i.child(); ok {
-		f := check.fault("no health check for Applications, and %s is managed by another owner", child)
-		return []finding.Finding{f}
+		return []finding.Finding{i.byInstall(check.fault("no health check for Applications, and %s is managed by another owner", child))}
 	}
-	return []finding.Finding{as(finding.Note, check.fault("no health check for Applications, without which waves between Applications have no effect"))}
+	return []finding.Finding{i.byInstall(as(finding.Note, check.fault("no health check for Applications, without which waves between Applications have no effect")))}
 }
 
 // letters returns the letters of a key, to recognize other spellings with hyphens,

@@ -7,6 +7,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -33,6 +34,15 @@ func (i *installation) readValues() {
 	for name, t := range i.values.at("configs", "cmp", "plugins").entries() {
 		i.chartPlugins[name+".yaml"] = t
 	}
+}
+
+// byInstall gives a finding the command that merges what is missing into the values file
+// that was read.
+func (i *installation) byInstall(f finding.Finding) finding.Finding {
+	if !slices.ContainsFunc(i.values, func(v thing) bool { return v.file == f.File }) {
+		return f
+	}
+	return instead(f, "run cmp install --print values -f %s, which prints your values with it", f.File)
 }
 
 // chartKeys maps workloads to values of the chart.

@@ -28,7 +28,7 @@ func (i *installation) noSidecar() (all []finding.Finding) {
 		if len(w.sidecars) > 0 {
 			continue
 		}
-		f := w.fault("no container beside the repo-server serves the plugin %s", ourPlugin)
+		f := i.byInstall(w.fault("no container beside the repo-server serves the plugin %s", ourPlugin))
 		if len(w.others) > 0 {
 			var names []string
 			for _, c := range w.others {

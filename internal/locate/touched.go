@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/checkout"
@@ -12,13 +13,21 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Touched lists the components that contain files, sorted. Deleted files count,
-// too. left are warnings about directories of manifests that belong to none.
+// Touched lists the components that contain files, sorted. Deleted files count, too.
+// Where no component of a repository has a component.yaml, a directory of plain manifests
+// is a component, as it is below a directory of components. left are warnings about
+// directories of manifests that belong to none.
 func Touched(files []string) (dirs []string, left []finding.Finding) {
+	loose := looseDirs{}
 	for _, file := range files {
 		if dir, ok := componentOf(file); ok {
 			dirs = append(dirs, dir)
-		} else if f, ok := outsideAll(file); ok && !slices.Contains(left, f) {
+			continue
+		}
+		dir, f := loose.of(file)
+		if dir != "" {
+			dirs = append(dirs, dir)
+		} else if f.Message != "" && !slices.Contains(left, f) {
 			left = append(left, f)
 		}
 	}
@@ -26,19 +35,37 @@ func Touched(files []string) (dirs []string, left []finding.Finding) {
 	return slices.Compact(dirs), left
 }
 
-// outsideAll returns a warning about the directory of a file that is in no component, if the
-// file contains manifests.
-func outsideAll(file string) (finding.Finding, bool) {
+// looseDirs are the directories with manifests outside of charts and kustomizations, by their
+// repository, where no component has a component.yaml; nil where one has.
+type looseDirs map[string][]render.Loose
+
+// of returns the directory that renders a file which is in no component, or a warning about
+// its directory; neither if the file contains no manifests.
+func (all looseDirs) of(file string) (string, finding.Finding) {
 	c, err := checkout.Open(filepath.Dir(file))
 	if err != nil {
-		return finding.Finding{}, false
+		return "", finding.Finding{}
 	}
 	defer c.Close()
 	if !render.Deployable(c.Repo, path.Join(c.Dir, filepath.Base(file))) {
-		return finding.Finding{}, false
+		return "", finding.Finding{}
+	}
+	if c.NoRepository {
+		return c.Show(c.Dir), finding.Finding{}
+	}
+	if _, known := all[c.Base]; !known {
+		all[c.Base] = nil
+		if held := Below(c.Repo, "."); len(held.Described) == 0 {
+			all[c.Base], _ = render.Outside(c.Repo, ".", held.Others)
+		}
+	}
+	for _, l := range all[c.Base] {
+		if !l.Around && (l.Dir == "." || l.Dir == c.Dir || strings.HasPrefix(c.Dir, l.Dir+"/")) {
+			return c.Show(l.Dir), finding.Finding{}
+		}
 	}
 	held := Below(c.Repo, c.Dir)
-	return looseFinding(render.Loose{Dir: c.Dir, Around: len(held.Described)+len(held.Others) > 0}, c.Show(c.Dir)), true
+	return "", looseFinding(render.Loose{Dir: c.Dir, Around: len(held.Described)+len(held.Others) > 0}, c.Show(c.Dir))
 }
 
 // componentOf finds the component that contains a file: the nearest parent
