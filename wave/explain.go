@@ -238,6 +238,8 @@ func (p *Plan) rungWave(i int) string {
 		return "rung " + rung.Name
 	case at > rung.Wave && p.isLastBecauseUnneeded(i):
 		return fmt.Sprintf("nothing waits for this object, so it is in the last wave, %d; rung %s starts at wave %d", at, rung.Name, rung.Wave)
+	case at < rung.Wave && !slices.ContainsFunc(p.Places, func(other Placement) bool { return other.Computed && other.Wave != at }):
+		return fmt.Sprintf("one wave is enough for all objects; with several, rung %s starts at wave %d", rung.Name, rung.Wave)
 	case at > rung.Wave:
 		return fmt.Sprintf("rung %s normally starts at wave %d; here, it shares wave %d with later rungs", rung.Name, rung.Wave, at)
 	}
