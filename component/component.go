@@ -198,7 +198,7 @@ func (d Description) contradictions(f settings.File) []error {
 		fault("wave", "the wave is "+d.Wave.Text+" and the rolloutPhase "+d.RolloutPhase.Text+", which are two names for one thing", "keep one of the two")
 	}
 	if d.CRDsPhase.Set && d.CRDs != Split {
-		fault("crdsPhase", "has no effect without crds: "+Split, "drop it, or write crds: "+Split)
+		fault("crdsPhase", "has no effect without crds: "+Split, "remove it, or write crds: "+Split)
 	}
 	c := d.Chart
 	switch {

@@ -189,7 +189,7 @@ func (s *Survey) IneffectiveSwitches(rendered []object.Object) []finding.Finding
 				continue
 			}
 			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile, Line: c.declared(sw.Path), Field: path.String(),
-				Message: "the switch is on, but no CRD is rendered from the chart " + c.Name,
+				Message: "this value enables CRDs, but no CRD is rendered from the chart " + c.Name,
 				Remedy:  "check that the files that its templates read are in the repository; some exist only in the packaged chart"})
 		}
 	})

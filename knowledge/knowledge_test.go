@@ -188,7 +188,7 @@ func TestConventions(t *testing.T) {
 			t.Errorf("%s: no reason or no source", c.Key)
 		}
 		if c.Meaning != Exists && c.Meaning != Produces {
-			t.Errorf("%s: meaning %q is more than a key alone can tell", c.Key, c.Meaning)
+			t.Errorf("%s: meaning %q cannot be inferred from a key alone", c.Key, c.Meaning)
 		}
 		if len(c.To) == 0 {
 			t.Errorf("%s: refers to nothing", c.Key)

@@ -108,7 +108,7 @@ type addition struct {
 // existing ones, or replace those with the same path or name. The error joins all
 // findings about the file.
 func (b *Base) With(name, text string) (*Base, error) {
-	r := reader{File: settings.File{Name: name, Rule: "bad-ladder", Description: "the file that tells Ladder about kinds"}, base: b}
+	r := reader{File: settings.File{Name: name, Rule: "bad-ladder", Description: "Ladder's own settings"}, base: b}
 	root, err := r.Parse([]byte(text))
 	if root == nil {
 		return b, err
@@ -293,10 +293,10 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 			continue
 		}
 		if bare := strings.Trim(c.Key, anything); bare == "" || strings.Contains(bare, anything) || len(c.Key)-len(bare) > 1 {
-			r.fault(n, field, fmt.Sprintf("%q is not a key", c.Key), `write a key, with "*" before or after it for any beginning or end`)
+			r.fault(n, field, fmt.Sprintf("%q is not a key", c.Key), `write a key, with at most one "*", as its first or last character`)
 		}
 		if c.Meaning != Exists && c.Meaning != Known && c.Meaning != Produces {
-			r.fault(n, field, fmt.Sprintf("meaning %q is more than a key alone can tell", c.Meaning), "write exists, produces for what is written, or known to follow the key no further; or write a record of the kind")
+			r.fault(n, field, fmt.Sprintf("meaning %q cannot be inferred from a key alone", c.Meaning), "write exists, produces if the object writes the target, or known to stop there; or add a record for the kind")
 		}
 		r.common(n, field, c.Why, c.To)
 		for _, to := range c.To {

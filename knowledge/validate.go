@@ -37,7 +37,7 @@ func (r *reader) noRung(n *yaml.Node, field, name string) {
 	}
 	all := "use one of " + strings.Join(names, ", ")
 	if name == "" {
-		r.fault(n, field, "no rung is named", all)
+		r.fault(n, field, "missing name of the rung", all)
 		return
 	}
 	r.fault(n, field, fmt.Sprintf("unknown rung %q", name), nearest.Or(name, names, all))
@@ -72,7 +72,7 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 			r.fault(n, field, "missing what Argo CD waits for", "write waits: in words, or healthy: true if it waits for nothing")
 		}
 		if h.Never != "" && h.Passes != "" {
-			r.fault(n, field, "never and passes are two reasons not to wait for the object", "keep the one that weighs more")
+			r.fault(n, field, "never and passes are both set, but either one means that Argo CD does not wait for the object", "keep the more important one")
 		}
 		if (h.Early == "") != (h.EarlyFix == "") {
 			r.fault(n, field, "early and earlyFix belong together", "write both, or remove both")
@@ -100,16 +100,16 @@ func (r *reader) references(n *yaml.Node, field string, all []Reference, group s
 	for i, n := range items(value(n, "references")) {
 		ref, field := all[i], fmt.Sprintf("%s.references[%d]", field, i)
 		if !ref.named() {
-			r.fault(n, field, "a reference has one of at, named and every", `write at: the path of the name, named: a template such as "{name}-app", or every: true`)
+			r.fault(n, field, "a reference needs exactly one of at, named and every", `write at: the path of the name, named: a template such as "{name}-app", or every: true`)
 		}
 		if ref.Meaning == "" {
-			r.fault(n, field, "the reference has no meaning", "write meaning: "+strings.Join(choices["meaning"], " or "))
+			r.fault(n, field, "missing meaning", "write meaning: and one of "+strings.Join(choices["meaning"], ", "))
 		}
 		if d := ref.Doubt; d.At.IsZero() != (d.Why == "") {
-			r.fault(n, field+".doubt", "a doubt has both at and why", "write at: the path in the target, and why: what it means for the health of the object")
+			r.fault(n, field+".doubt", "a doubt needs both at and why", "write at: the path in the target, and why: what it means for the health of the object")
 		}
 		if ref.Unless != "" && !ref.Hard {
-			r.fault(n, field+".unless", "unless has no effect without hard: true", "add hard: true, or leave it out")
+			r.fault(n, field+".unless", "unless has no effect without hard: true", "add hard: true, or remove unless")
 		}
 		r.common(n, field, ref.Why, ref.To)
 		for _, to := range ref.To {
@@ -123,10 +123,10 @@ func (r *reader) references(n *yaml.Node, field string, all []Reference, group s
 // common checks what references and conventions have in common.
 func (r *reader) common(n *yaml.Node, field, why string, to Targets) {
 	if why == "" {
-		r.fault(n, field, "missing why", "write why: the verb of a sentence such as: mounts, reads, is signed by")
+		r.fault(n, field, "missing why", "write why: and a verb, such as mounts, reads or is signed by")
 	}
 	if len(to) == 0 {
-		r.fault(n, field, "the kinds that are meant are missing", "write to: Kind, or to: Kind.group")
+		r.fault(n, field, "missing kind of the target", "write to: Kind, or to: Kind.group")
 	}
 }
 

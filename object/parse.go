@@ -166,7 +166,7 @@ func (d located) object(v Value) (Object, error) {
 		missing = append(missing, "metadata.name")
 	}
 	if missing != nil {
-		f := d.fault(Incomplete, v.Line(), "the manifest has no "+strings.Join(missing, ", no "), "add it, or keep the file out of the component")
+		f := d.fault(Incomplete, v.Line(), "the manifest lacks "+strings.Join(missing, ", "), "add what is missing, or keep the file out of the component")
 		if kind.Text() != "" {
 			f.Object = strings.TrimSpace(shownKind(kind.Text()) + " " + name.Text())
 		}

@@ -46,22 +46,22 @@ var kustomizations = []render.Kind{render.Kustomize}
 var ofKustomize = []Parameter{
 	{
 		Name: "name-prefix", Title: "Name prefix", Item: "string", Collection: "string", Kinds: kustomizations,
-		Tooltip: "Prefix of all names of a kustomization, instead of its own.",
+		Tooltip: "Prefix for all names in a kustomization, instead of its own namePrefix.",
 		set:     checked(prefixFault, nativeText(func(o *options) *string { return &o.render.Edits.NamePrefix })),
 	},
 	{
 		Name: "name-suffix", Title: "Name suffix", Item: "string", Collection: "string", Kinds: kustomizations,
-		Tooltip: "Suffix of all names of a kustomization, instead of its own.",
+		Tooltip: "Suffix for all names in a kustomization, instead of its own nameSuffix.",
 		set:     checked(suffixFault, nativeText(func(o *options) *string { return &o.render.Edits.NameSuffix })),
 	},
 	{
 		Name: "kustomize-namespace", Title: "Namespace of a kustomization", Item: "string", Collection: "string", Kinds: kustomizations,
-		Tooltip: "Namespace that a kustomization puts on all objects, instead of its own.",
+		Tooltip: "Namespace that a kustomization sets on all objects, instead of its own namespace.",
 		set:     checked(namespaceFault, nativeText(func(o *options) *string { return &o.render.Edits.Namespace })),
 	},
 	{
 		Name: "images", Title: "Images", Item: "string", Collection: "array", Kinds: kustomizations,
-		Tooltip: "Images of a kustomization, such as app=registry/app:v2, as kustomize edit set image takes them.",
+		Tooltip: "Images of a kustomization, such as app=registry/app:v2, in the syntax of kustomize edit set image.",
 		set:     nativeList(func(o *options) *[]string { return &o.render.Edits.Images }),
 	},
 	{
@@ -72,7 +72,7 @@ var ofKustomize = []Parameter{
 	},
 	{
 		Name: "common-labels", Title: "Common labels", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
-		Tooltip: "Labels that a kustomization puts on all objects, and into selectors and templates.",
+		Tooltip: "Labels that a kustomization adds to all objects, and to selectors and templates.",
 		set:     checked(labelFault, nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonLabels })),
 	},
 	{
@@ -92,7 +92,7 @@ var ofKustomize = []Parameter{
 	},
 	{
 		Name: "common-annotations", Title: "Common annotations", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
-		Tooltip: "Annotations that a kustomization puts on all objects.",
+		Tooltip: "Annotations that a kustomization adds to all objects.",
 		set:     checked(annotationFault, nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonAnnotations })),
 	},
 	{
@@ -122,7 +122,7 @@ var ofKustomize = []Parameter{
 	},
 	{
 		Name: "build-options", Title: "Build options", Item: "string", Collection: "string", Kinds: kustomizations,
-		Tooltip: "Options of kustomize build, such as --load-restrictor=LoadRestrictionsNone, which Argo CD has in kustomize.buildOptions.",
+		Tooltip: "Options of kustomize build, such as --load-restrictor=LoadRestrictionsNone, as in Argo CD's kustomize.buildOptions.",
 		set: func(s *Settings, values []string) error {
 			restricted, err := kustomize.BuildOptions(values[0])
 			if err != nil {
@@ -140,19 +140,19 @@ var directories = []render.Kind{render.Plain}
 var ofDirectory = []Parameter{
 	{
 		Name: "recurse", Title: "Recurse", Item: "boolean", Collection: "string", Default: "true", Kinds: directories,
-		Tooltip: "Read plain YAML in subdirectories, too. Argo CD's own directory sources do not by default; false behaves like them.",
+		Tooltip: "Also read plain YAML in subdirectories. Argo CD's own directory sources do not by default; set false to behave like them.",
 		set: boolValue(func(s *Settings, recurse bool) {
 			s.native = append(s.native, func(o *options) { o.render.Directory.Flat = !recurse })
 		}),
 	},
 	{
 		Name: "include", Title: "Include", Item: "string", Collection: "string", Kinds: directories,
-		Tooltip: "Read only the files of plain YAML that match, such as {*.yaml,*.jsonnet}; * also matches slashes.",
+		Tooltip: "Read only the plain YAML files that match a pattern, such as {*.yaml,*.jsonnet}; * also matches slashes.",
 		set:     checked(patternFault, nativeText(func(o *options) *string { return &o.render.Directory.Include })),
 	},
 	{
 		Name: "exclude", Title: "Exclude", Item: "string", Collection: "string", Kinds: directories,
-		Tooltip: "Exclude the files of plain YAML that match, even if include matches them, such as {test/*,values*.yaml}.",
+		Tooltip: "Exclude the plain YAML files that match a pattern, such as {test/*,values*.yaml}, even if include matches them.",
 		set:     checked(patternFault, nativeText(func(o *options) *string { return &o.render.Directory.Exclude })),
 	},
 	{
@@ -168,13 +168,13 @@ var ofDirectory = []Parameter{
 	},
 	{
 		Name: "ext-vars", Title: "Jsonnet variables", Item: "string", Collection: "map", Verbatim: true, Kinds: directories,
-		Tooltip: "What std.extVar returns in jsonnet files, as text.",
+		Tooltip: "External variables (std.extVar) of jsonnet files, as text.",
 		set:     jsonnetVariables(func(j *render.Jsonnet) *[]render.Variable { return &j.ExtVars }, false),
 	},
 	{
 		Name: "ext-vars-code", Title: "Jsonnet variables as code", Item: "string", Collection: "map", Verbatim: true, Kinds: directories,
-		Tooltip: "What std.extVar returns in jsonnet files, as code, such as ports: [80, 443].",
-		Flag:    "What std.extVar returns in jsonnet files, as code, such as ports=[80, 443]",
+		Tooltip: "External variables (std.extVar) of jsonnet files, as code, such as ports: [80, 443].",
+		Flag:    "External variables (std.extVar) of jsonnet files, as code, such as ports=[80, 443]",
 		set:     jsonnetVariables(func(j *render.Jsonnet) *[]render.Variable { return &j.ExtVars }, true),
 	},
 	{
@@ -276,7 +276,7 @@ func patternFault(pattern string) error {
 	if render.ValidPattern(pattern) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is not a valid pattern, or a brace is not closed", pattern), "write it like {*.yaml,base/*}, and \"\\{\" for a brace in a name")
+	return finding.Fault(fmt.Sprintf("%q is not a valid pattern, or a brace is not closed", pattern), "write a pattern such as {*.yaml,base/*}, and \"\\{\" for a brace in a name")
 }
 
 // The syntax of names, label keys, annotation keys and label values

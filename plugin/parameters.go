@@ -126,7 +126,7 @@ func (p Parameter) Set(s *Settings, values []string) error {
 	}
 	s.given = append(s.given, p.Name)
 	if p.Collection == "array" && slices.Contains(values, "") {
-		return p.fault("one of the values is empty", "drop it")
+		return p.fault("one of the values is empty", "remove it")
 	}
 	if err := p.set(s, values); err != nil {
 		var all []error
@@ -199,7 +199,7 @@ func settingsFromGiven(all []given) (Settings, []error) {
 	for i, g := range all {
 		if g.Name == "" {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: fmt.Sprintf("parameters[%d]", i),
-				Message: "the parameter has no name", Remedy: "give it one, or drop it"})
+				Message: "the parameter has no name", Remedy: "add a name, or remove the parameter"})
 			continue
 		}
 		p, ok := find(func(p Parameter) bool { return p.Name == g.Name })

@@ -75,14 +75,14 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "kube-version", Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string", Default: "the cluster's, or " + render.DefaultKubeVersion,
-		Tooltip: "Kubernetes version that templates see, such as 1.34.2. The cluster's if empty.",
-		Flag:    "Kubernetes version that templates see, such as 1.34.2",
+		Tooltip: "Kubernetes version for .Capabilities in templates, such as 1.34.2. The cluster's if empty.",
+		Flag:    "Kubernetes version for .Capabilities in templates, such as 1.34.2",
 		set:     checked(kubeVersionFault, one(func(s *Settings) *string { return &s.KubeVersion })),
 	},
 	{
 		Name: "api-versions", Kinds: templated, Short: "a", Title: "API versions", Item: "string", Collection: "array",
-		Tooltip: "API versions that templates see besides the cluster's, such as monitoring.coreos.com/v1; capabilities: pinned omits the cluster's.",
-		Flag:    "API versions that templates see, such as monitoring.coreos.com/v1",
+		Tooltip: "API versions for .Capabilities in templates, in addition to the cluster's, such as monitoring.coreos.com/v1; capabilities: pinned omits the cluster's.",
+		Flag:    "API versions for .Capabilities in templates, such as monitoring.coreos.com/v1",
 		set:     checked(apiVersionFault, list(func(s *Settings) *[]string { return &s.APIVersions })),
 	},
 	{

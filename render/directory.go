@@ -91,7 +91,7 @@ func (d Directory) compile() (directory, error) {
 		}
 		g, err := glob.Compile(p.pattern)
 		if err != nil {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-pattern", Field: p.name, Message: "invalid pattern: " + err.Error(), Remedy: "write it like {*.yaml,base/*}"})
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-pattern", Field: p.name, Message: "invalid pattern: " + err.Error(), Remedy: "write a pattern such as {*.yaml,base/*}"})
 		}
 		*p.to = g
 	}

@@ -133,7 +133,7 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 		if !bytes.HasPrefix(item, []byte("{")) {
 			f := s.Fault("jsonnet", name, "its output is not an object", "let it be an object or an array of objects")
 			if array {
-				f.Field, f.Message, f.Remedy = fmt.Sprintf("[%d]", i), "not an object", "let each element be an object"
+				f.Field, f.Message, f.Remedy = fmt.Sprintf("[%d]", i), "not an object", "make each element an object"
 			}
 			faults = append(faults, f)
 			continue

@@ -79,15 +79,15 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 	for i := range faults {
 		switch {
 		case strings.Contains(text, "{{") && s.opt.Kind == Tree:
-			faults[i].Remedy = "if this is a template, make the directory a separate component or a chart: a tree renders no templates"
+			faults[i].Remedy = "if this is a template, make the directory a separate component or a chart: a tree does not render templates"
 		case strings.Contains(text, "{{") && path.Base(s.Dir) == "templates" && input.FileExists(s.FS, path.Join(s.Dir, "../Chart.yaml")):
 			faults[i].Remedy = "if this is a template of the chart " + s.Show(path.Dir(s.Dir)) + ", name that directory instead"
 		case strings.Contains(text, "{{"):
-			faults[i].Remedy = "if this is a template, call it " + path.Base(name) + ".tmpl"
+			faults[i].Remedy = "if this is a template, rename it to " + path.Base(name) + ".tmpl"
 		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // JSON has no comments
-			faults[i].Remedy = "add it, or leave the file out (exclude: " + name + ") if it holds no manifests"
+			faults[i].Remedy = "add what is missing, or leave the file out (exclude: " + name + ") if it contains no manifests"
 		case faults[i].Rule == object.Incomplete:
-			faults[i].Remedy = "add it, or begin the file with \"# " + skipMarker + "\" if it holds no manifests"
+			faults[i].Remedy = "add what is missing, or begin the file with \"# " + skipMarker + "\" if it contains no manifests"
 		}
 	}
 	return objs, finding.Err(faults)

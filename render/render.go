@@ -153,11 +153,11 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 		return Result{}, err
 	}
 	if len(res.Objects) == 0 && !opt.Empty {
-		out := "the values and conditions that leave everything out"
+		out := "the values and conditions that exclude everything"
 		if left := opt.Directory.excluding(); kind == Plain && len(left) > 0 {
-			out = joinNames(left) + ", by which files are left out"
+			out = joinNames(left) + ", by which files are excluded"
 		}
-		return Result{}, s.Fault(Empty, "", "nothing was rendered, and with prune Argo CD would delete all that the component deployed before",
+		return Result{}, s.Fault(Empty, "", "nothing was rendered; with prune, Argo CD would delete everything that the component has deployed",
 			"check "+out+"; to remove the component, delete its Application")
 	}
 	res.Kind = kind

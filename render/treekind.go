@@ -22,14 +22,14 @@ import (
 // base, are not rendered separately.
 func (s source) tree(ctx context.Context) (Result, error) {
 	if detectOne(s.FS, s.Dir) != "" {
-		return Result{}, s.Fault("no-tree", "", "the renderer is tree, and the directory is itself a chart or a kustomization", "drop the renderer, or move the chart or the kustomization into a directory below")
+		return Result{}, s.Fault("no-tree", "", "the renderer is tree, and the directory is itself a chart or a kustomization", "remove the renderer, or move the chart or the kustomization into a subdirectory")
 	}
 	parts, err := s.parts()
 	if err != nil {
 		return Result{}, s.Unreadable(err)
 	}
 	if len(parts) == 0 {
-		return Result{}, s.Fault("no-tree", "", "the renderer is tree, but no directory below has a chart or kustomization", "drop the renderer")
+		return Result{}, s.Fault("no-tree", "", "the renderer is tree, but no subdirectory contains a chart or kustomization", "remove the renderer")
 	}
 	within := func(name string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(path.Join(s.Dir, name), input.Prefix(p)) })

@@ -50,8 +50,8 @@ type Gated struct {
 	Kind   string `json:"kind"`
 	Why    string `json:"why"`
 	// Waiters lists the objects that wait until this one is healthy, with what would
-	// happen to them otherwise. If it is empty, the object is awaited for another
-	// one's sake, or for no reason.
+	// happen to them otherwise. If it is empty, Argo CD waits for the object because
+	// of another one in its wave, or for no reason.
 	Waiters []Waiter `json:"for,omitempty"`
 }
 

@@ -160,7 +160,7 @@ func (in input) floors() []Placement {
 	return places
 }
 
-// dependents maps each node to the dependents that it is awaited for.
+// dependents maps each node to the dependents that wait for it.
 func (a numbered) dependents() map[int][]Dependent {
 	all := map[int][]Dependent{}
 	for u := range a.units {

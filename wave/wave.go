@@ -89,8 +89,8 @@ type Plan struct {
 }
 
 // Dependents returns the objects that wait until a node is healthy, with the
-// reasons. A node without dependents is awaited for another one's sake, or not at
-// all.
+// reasons. If a node has none, Argo CD waits for it because of another one in its
+// wave, or not at all.
 func (p *Plan) Dependents(node int) []Dependent { return p.dependents[node] }
 
 // Waves returns the number of waves of the Sync phase.

@@ -63,9 +63,9 @@ func (in *anyInputs) ready(isFleet bool, args []string) error {
 	in.flags.Visit(func(f *pflag.Flag) {
 		switch {
 		case isFleet && slices.Contains(in.ofComponent, f.Name):
-			faults = append(faults, fmt.Errorf("--%s is for one component, and %s contains several; drop it, or name one of them", f.Name, strings.Join(args, " ")))
+			faults = append(faults, fmt.Errorf("--%s is for one component, but %s contains several; remove the flag, or name one of them", f.Name, strings.Join(args, " ")))
 		case !isFleet && slices.Contains(in.ofFleet, f.Name):
-			faults = append(faults, fmt.Errorf("--%s is for a fleet, and %s is not one; drop it, or name the directory of the components", f.Name, strings.Join(args, " ")))
+			faults = append(faults, fmt.Errorf("--%s is for a fleet, but %s is not a fleet; remove the flag, or name the directory of the components", f.Name, strings.Join(args, " ")))
 		}
 	})
 	if len(faults) > 0 {

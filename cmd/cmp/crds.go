@@ -24,9 +24,9 @@ func newCRDs(s streams) *cobra.Command {
 its values: its versions, the size of its manifest in bytes, the values that enable
 it, its conversion webhook, the objects of the component that use it, and its file.
 
-With --against, list what an update from OLD_DIR to DIR removes: CRDs and versions
-that are gone or no longer served, and changed scopes, with the objects of DIR that
-still use them. Exits with 1 if there are any.`,
+With --against, which names a directory with the old version of the component, list what
+the update breaks: CRDs and versions that DIR removes or no longer serves, and changed
+scopes, with the objects of DIR that still use them. Exits with 1 if there are any.`,
 		Example: `  cmp crds ./component
   cmp crds ./component --against ../main/component`,
 		Args: cobra.ExactArgs(1),
@@ -36,7 +36,7 @@ still use them. Exits with 1 if there are any.`,
 	cmd.AddCommand(split)
 	in := inputs.Add(cmd)
 	format := option.Format(cmd, "Format", reportText, reportJSON)
-	against := cmd.Flags().String("against", "", "Directory of the component as it was")
+	against := cmd.Flags().String("against", "", "Directory with the old version of the component")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.Folders)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {

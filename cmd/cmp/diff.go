@@ -15,18 +15,18 @@ func newDiff(s streams) *cobra.Command {
 		Use:   "diff DIR DIR | REV[..[.]REV] DIR... | --applications FILE DIR...",
 		Short: "Compare components or fleets before and after a change",
 		Long: `Render components before and after a change, and compare objects, waves and findings.
-For a directory of components, compare the findings of the fleet, too. Values in Secrets
+For a directory of components, also compare the findings of the fleet. Values in Secrets
 are not printed.
 
 Compare two directories, or the same ones at two revisions of their git repository: REV
 compares a branch, tag or commit with the work tree; REV..REV compares two revisions. With
-three dots, start from the merge base, so that later commits on the first are not shown.
+three dots, start from the merge base, to leave out later commits on the first revision.
 
 With --applications, --context or --kubeconfig, compare a fleet with the Applications that
-deploy its components now: their manifests, and the names of the objects in their status.
+deploy it at present: their manifests, and the names of the objects in their status.
 
-Exits with 1 if the change brings a finding of severity error. With --exit-code: 0 if
-nothing differs, 1 if something does, 2 on errors, as kubectl diff does.`,
+Exits with 1 if the change introduces a finding of severity error. With --exit-code: 0 if
+nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 		Example: `  cmp diff main ./component
   cmp diff origin/main... ./components -o markdown > comment.md
   cmp diff ./component.old ./component

@@ -40,13 +40,13 @@ func (o diffOutput) check() error {
 		return usage.Errorf("--limit is %d; give it at least %d", *o.limit, compare.LeastMarkdown)
 	}
 	if *o.nameOnly && *o.format != diffText {
-		return usage.Errorf("--name-only prints only names; drop it, or -o %s", *o.format)
+		return usage.Errorf("--name-only prints only names; remove it, or -o %s", *o.format)
 	}
 	if *o.null && !*o.nameOnly {
 		return usage.New("--null has no effect without --name-only; add it")
 	}
 	if o.given("limit") && *o.format != diffMarkdown {
-		return usage.New("--limit is for markdown, and the rest is never cut; drop it, or add -o markdown")
+		return usage.New("--limit applies only to markdown; remove it, or add -o markdown")
 	}
 	return nil
 }

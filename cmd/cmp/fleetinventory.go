@@ -26,7 +26,7 @@ func newFleetInventory(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inventory DIR...",
 		Short: "List the components of a fleet by step",
-		Long: `List the components of a fleet by step: what each is, where it is deployed, what it
+		Long: `List the components of a fleet by step: what each one is, where it is deployed, what it
 provides to others and depends on, and the steps of the rollout. Components that are
 disabled or deployed only to some environments are included.`,
 		Example: `  cmp fleet inventory ./components > INVENTORY.md

@@ -20,15 +20,14 @@ func newFleetSimulate(s streams) *cobra.Command {
 		Short: "Simulate the rollout of a fleet",
 		Long: `Simulate the rollout as Argo CD performs it: a step starts when all Applications of the
 previous step are synced and healthy, and at most maxUpdate of them are synced at the same
-time. Print when each starts and is healthy, the critical path, and the total duration.
+time. Print when each one starts and becomes healthy, the critical path, and the duration.
 
-The duration of an Application is assumed from its kind unless --durations sets it: a line
-such as "vault: 2m30s" for each, and defaults by rung below the key defaults. With --fail,
-an Application never becomes healthy, and the report shows what waits for it.
+The duration of an Application is assumed from its kind unless the file of --durations has
+it, in a line such as "vault: 2m30s", or a default for its rung, under the key "defaults".
+With --fail, an Application never becomes healthy, and the report shows what waits for it.
 
 --observed and --from-cluster read the durations of real syncs from the status of the
-Applications, and compare each step with the latest rollout that included the most
-Applications.
+Applications, and compare each step with the rollout that included the most of them.
 
 Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
@@ -43,9 +42,9 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
 	flags.StringVar(&sim.layout, "layout", rollout.LayoutSet, "Steps to simulate: set (from the files), computed, or compact (the fewest steps)")
 	option.Choices(cmd, "layout", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
-	flags.StringSliceVar(&sim.fail, "fail", nil, "Application that never becomes healthy")
+	flags.StringSliceVar(&sim.fail, "fail", nil, "Names of Applications that never become healthy")
 	flags.StringVar(&sim.compare, "compare", "", "Another directory of components to compare with")
-	flags.StringVar(&sim.against, "against", "", "Another profile for the same components to compare with: a built-in profile or a ladder.yaml")
+	flags.StringVar(&sim.against, "against", "", "Profile to compare with, for the same components: a built-in profile or a ladder.yaml")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.ProfilesOrFiles)
 	flags.BoolVar(&sim.noRest, "no-catch-all", false, "Leave out the last step, which contains the Applications that no other step selects")
 	sim.durations = durationsFlag(flags)

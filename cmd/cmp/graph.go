@@ -22,7 +22,7 @@ that it points to is healthy. A dashed arrow is inferred. References that do not
 the order are omitted, and similar objects of a wave are drawn as one.
 
 If DIR is a directory of components, or there are several, draw the steps of the fleet
-with its components and their dependencies. Red arrows contradict the order.`,
+with its components and their dependencies. A red arrow contradicts the order.`,
 		Example: `  cmp graph ./component
   cmp graph ./component --object Deployment/web -o svg > web.svg
   cmp graph ./components --component keycloak

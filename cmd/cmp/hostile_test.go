@@ -37,7 +37,7 @@ func hostileRepositories(listener string) map[string]struct {
 		"many bad documents":     {files("app/a.yaml", strings.Repeat("---\na: 1\n", 20_000)), "| and 19950 more; cmp render lists all"},
 		"many equal documents":   {files("app/a.yaml", strings.Repeat("---\n"+configMap, 5_000)), ""},
 		"many of one name":       {files("app/a.yaml", manyOfOneName(5_000)), "more; cmp render lists all"},
-		"a long kind":            {files("app/a.yaml", "apiVersion: v1\nkind: "+strings.Repeat("x", 10<<20)+"\nmetadata: {nam: a}\n"), "(no kind): the manifest has no metadata.name"},
+		"a long kind":            {files("app/a.yaml", "apiVersion: v1\nkind: "+strings.Repeat("x", 10<<20)+"\nmetadata: {nam: a}\n"), "(no kind): the manifest lacks metadata.name"},
 		"a block not in UTF-8":   {files("app/a.yaml", configMap+"data:\n  a: |\n"+strings.Repeat("    xxxxxxxxxxxxxxxxxxxxxx\n", 2000)+"    \xff\xfe\n"), "app/a.yaml:2006: not valid YAML: the text is not UTF-8"},
 		"a schema not in UTF-8":  {files("app/a.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.b.c}\nspec:\n  group: b.c\n  names: {kind: A, plural: as}\n  scope: Namespaced\n  versions:\n  - name: v1\n    schema:\n      openAPIV3Schema:\n        description: \xff\xfe\n        type: object\n"), "app/a.yaml:12: not valid YAML: the text is not UTF-8"},
 		"UTF-16":                 {files("app/a.yaml", "\xff\xfea\x00:\x00 \x001\x00"), "app/a.yaml:1: not valid YAML: the text is not UTF-8"},

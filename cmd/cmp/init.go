@@ -20,12 +20,13 @@ func newInit(s streams) *cobra.Command {
 		Long: `Write a component.yaml to each DIR with the name, the namespace if the manifests have one,
 the description of the chart, and whether to move the CRDs to a separate Application.
 Below a ladder.yaml with a fleet profile, also write the domain and the earliest possible
-rolloutPhase. Unknown values become comments. If a directory above, or docs in it, has the
-component.schema.json of cmp fleet schema, the first line refers to it.
+rolloutPhase. A key whose value is unknown is written as a comment. If a parent directory
+or its docs directory contains the component.schema.json of cmp fleet schema, the first
+line refers to it.
 
-With --recursive, do so for each component below DIR: every chart and kustomization
-that no other one refers to. A base, a kustomization of kind Component, and one that
-only groups other components or Applications, are not components.
+With --recursive, write a component.yaml for each component below DIR: every chart and
+kustomization that no other one refers to. Bases, kustomizations of kind Component, and
+those that only group other components or Applications are not components.
 
 An existing component.yaml is not changed. With --force, missing keys are added.`,
 		Example: `  cmp init ./components/vault

@@ -24,8 +24,8 @@ func newLint(s streams) *cobra.Command {
 		Long: `Render components several times, and report what makes the output differ: API versions of
 the cluster, the Kubernetes version, generated passwords, keys and certificates, and the
 current time. Each finding names the objects that differ, and the template and line that
-probably cause it. Errors and warnings of the rendering are reported, too. If DIR is a
-directory of components, lint all of them.
+probably cause it. Rendering errors and warnings are also reported. If DIR is a directory
+of components, lint all of them.
 
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp lint ./component

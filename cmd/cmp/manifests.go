@@ -23,9 +23,10 @@ applies them, with their computed sync waves and otherwise unchanged. This makes
 post-renderer for any tool. A ladder.yaml in the directory of FILE (for standard input, in
 the working directory) or above it in the repository applies; component.yaml does not.
 
-A ResourceList, as kustomize and kpt pass to a KRM function, is printed as a ResourceList:
-items keep their order, and findings become results. Its functionConfig is a ConfigMap
-with any of ` + strings.Join(inputs.Ordering, ", ") + `,
+If the input is a ResourceList, which kustomize and kpt pass to KRM functions, so is the
+output: items keep their order, and findings become results. The functionConfig is a
+ConfigMap with any of
+` + strings.Join(inputs.Ordering, ", ") + `,
 ` + krm.LadderKey + `; nothing else is read. Exits with 1 on errors, after printing the list.`,
 		Example: `  helm template shop ./chart | cmp annotate
   kustomize build ./overlay | cmp annotate --namespace shop > manifests.yaml
@@ -61,7 +62,7 @@ with any of ` + strings.Join(inputs.Ordering, ", ") + `,
 func noOrdering(flags *pflag.FlagSet) error {
 	for _, name := range append(slices.Clone(inputs.Ordering), "ladder") {
 		if flags.Changed(name) {
-			return usage.Errorf("--%s is for manifests, and this is a ResourceList; drop it, and set it in the functionConfig of the list", name)
+			return usage.Errorf("--%s is for manifests, but the input is a ResourceList; remove the flag, and set it in the functionConfig of the list", name)
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ and the findings. It contains names, waves and reasons, but no content of manife
 
 If DIR is a directory of components, or there are several, the page shows a fleet: its
 components by step, their dependencies, the waves of each, and the simulated rollout of
-each environment. Flags for rendering a single component are then rejected.
+each environment. Flags for rendering a single component are rejected for a fleet.
 
 The page is deterministic. Findings do not change the exit code.`,
 		Example: `  cmp report ./component -o report.html

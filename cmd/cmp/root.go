@@ -72,7 +72,7 @@ Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command l
 	root.SetVersionTemplate(help.Spelled(build.This(release).Text(), s.name()))
 	root.Flags().Bool("version", false, "Print the version, as cmp version does")
 	root.PersistentFlags().Var(&colour, "color", "Color output: auto (terminals only), always or never")
-	root.PersistentFlags().BoolVarP(s.Quiet, "quiet", "q", false, "Print no warnings, notes or progress to standard error")
+	root.PersistentFlags().BoolVarP(s.Quiet, "quiet", "q", false, "Do not print warnings, notes or progress to standard error")
 	option.Choices(root, "color", screen.ColorModes...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if question := option.Suggestion(cmd.Flags(), err); question != "" {

@@ -19,7 +19,7 @@ their digests to ` + remote.LockFile + `, so that rendering needs no network. Co
 directory of components, vendor all of them.
 
 The component is rendered to find its sources; disabled dependencies of charts are not
-fetched. Locked sources keep their version unless --update selects the newest that fits.
+fetched. Locked sources keep their version unless --update selects newer ones.
 
 Exits with 1 if there is an error or, with --check, if the lock file is outdated.`,
 		Example: `  cmp vendor ./component
@@ -32,7 +32,7 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 	f := cmd.Flags()
 	f.Lookup("allow-remote").Usage = "URLs to fetch from, with everything below them; if empty, any except those of this machine"
 	f.BoolVar(&v.Check, "check", false, "Write nothing, and exit with 1 if the lock file is outdated; for pipelines")
-	f.StringSliceVar(&v.Update, "update", nil, "Update to the newest versions that fit: everything, or only the named charts, files and repositories")
+	f.StringSliceVar(&v.Update, "update", nil, "Update to the newest versions that the component allows: everything, or only the named charts, files and repositories")
 	f.Lookup("update").NoOptDefVal = vendoring.Everything
 	f.BoolVar(&v.Keep, "keep", false, "Keep vendored sources that are not used with these values, in case other values need them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

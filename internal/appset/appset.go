@@ -41,7 +41,7 @@ func ParseValues(file string, text []byte) (Values, error) {
 	var v Values
 	if err := yaml.Unmarshal(text, &v); err != nil {
 		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: "not a mapping of ApplicationSets to generators and their lists of parameters",
-			Remedy: "write it like {addons: {clusters: [{name: prod, server: https://prod.example.com}]}}"}
+			Remedy: "write a mapping such as {addons: {clusters: [{name: prod, server: https://prod.example.com}]}}"}
 	}
 	return v, nil
 }

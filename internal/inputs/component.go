@@ -96,7 +96,7 @@ func AddSeedless(cmd *cobra.Command, only ...string) *Component {
 	}
 	in.Remote = fetchers.Add(in.flags, fetchers.UserCache())
 	ShowProgress(cmd, in.Remote)
-	in.flags.StringVar(&in.revision, "revision", "", "Commit that templates see as .Release.Revision")
+	in.flags.StringVar(&in.revision, "revision", "", "Commit for .Release.Revision in templates")
 	help.Put(in.flags, help.Helm, "revision")
 	return in
 }

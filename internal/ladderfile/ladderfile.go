@@ -21,7 +21,7 @@ const Variable = "LADDER_CONFIG"
 
 // Flag adds the flag that names the file to a command.
 func Flag(flags *pflag.FlagSet) *string {
-	return flags.String("ladder", os.Getenv(Variable), "A "+knowledge.File+" for all components; those in the repository override it. "+Variable+" sets the default")
+	return flags.String("ladder", os.Getenv(Variable), "Path of a "+knowledge.File+" for all components; a file in the repository overrides it. "+Variable+" sets the default")
 }
 
 // Base returns the built-in knowledge, extended by the file, if any.

@@ -182,7 +182,7 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
 		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart requires Kubernetes %s, but the version is %s", want, caps.KubeVersion.Version),
-			"set kube-version to the cluster's version, or take another release of the chart")
+			"set kube-version to the cluster's version, or use another version of the chart")
 	}
 	return errors.Join(faults...)
 }

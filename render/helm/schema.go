@@ -155,7 +155,7 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 			return
 		case *kind.Required:
 			for _, name := range k.Missing {
-				report(append(slices.Clone(e.InstanceLocation), name), "the schema requires this value, and it is not set")
+				report(append(slices.Clone(e.InstanceLocation), name), "the schema requires this value, but it is not set")
 			}
 			return
 		}

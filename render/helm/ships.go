@@ -34,7 +34,7 @@ func (s source) ships(ch *chart.Chart, vals map[string]any) (shipped, error) {
 		for _, f := range c.Definitions {
 			if line := templateLine(f.Text); line > 0 {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-template", File: f.Shown, Line: line,
-					Message: "this is a template, and Helm prints the files of crds/ as they are", Remedy: "move the file to templates/, or take the template out of it"})
+					Message: "this is a template, but Helm does not evaluate templates in crds/", Remedy: "move the file to templates/, or remove the template actions"})
 			}
 		}
 		for _, sub := range c.Charts {

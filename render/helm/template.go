@@ -176,7 +176,7 @@ func MachineFuncs() template.FuncMap {
 	for name := range sprig.TxtFuncMap() {
 		if _, ok := repeatable[name]; !ok {
 			off[name] = func(...any) (string, error) {
-				return "", fmt.Errorf("%s is switched off, because a rendering must be the same each time and everywhere", name)
+				return "", fmt.Errorf("%s is disabled, because the output must be deterministic", name)
 			}
 		}
 	}

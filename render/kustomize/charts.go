@@ -121,7 +121,7 @@ func (c *checker) inflate(in named) string {
 	}
 	release, err := in.release()
 	if err != nil {
-		bad("nameTemplate: "+err.Error(), "write a template of functions whose result is the same each time")
+		bad("nameTemplate: "+err.Error(), "correct the template, and use only deterministic functions")
 	} else if f, ok := helm.InvalidRelease(release); ok {
 		f.Remedy = "choose another"
 		failed(c.atChartField(in, f, ".releaseName"))
@@ -262,19 +262,19 @@ func (c *checker) reportDuplicates(in named, objs []object.Object) {
 			c.entryOf = map[string]string{}
 		}
 		c.entryOf[as] = in.field
-		c.chartFindings[path.Join(c.tree.at, c.dir)+" "+o.ID.String()] = c.chartFinding(in, o.ID.String()+" is in the resources of this kustomization, too", "drop it there, or change releaseName")
+		c.chartFindings[path.Join(c.tree.at, c.dir)+" "+o.ID.String()] = c.chartFinding(in, o.ID.String()+" is also in the resources of this kustomization", "remove it there, or change releaseName")
 	}
 	for _, entry := range slices.Sorted(maps.Keys(duplicates)) {
 		what, is := shortList(duplicates[entry]), " is"
 		if len(duplicates[entry]) > 1 {
 			is = " are"
 		}
-		how, remedy := " rendered by "+entry+", too", "change releaseName, or drop one of the two"
+		how, remedy := " also rendered by "+entry, "change releaseName, or remove one of the two"
 		switch {
 		case entry == in.field:
 			how, remedy = " rendered twice by this chart", "correct the chart or its values"
 		case strings.HasPrefix(entry, "resources["):
-			how, remedy = " in "+entry+", too", "drop it there, or change releaseName"
+			how, remedy = " also in "+entry, "remove it there, or change releaseName"
 		}
 		c.faults = append(c.faults, c.chartFinding(in, what+is+how, remedy))
 	}

@@ -94,20 +94,21 @@ const DeprecatedField = "deprecated-field"
 // them without the file, each time it builds the kustomization (kustomize,
 // api/types/kustomization.go, CheckDeprecatedFields).
 func (c *checker) recordDeprecated(k types.Kustomization) {
+	const fix, fixVars = "kustomize edit fix converts the file", "kustomize edit fix --vars converts them; commit the files first, since it may change the output"
 	for _, f := range []struct {
-		name, instead string
-		used          bool
+		name, instead, fix string
+		used               bool
 	}{
-		{"bases", "resources", len(k.Bases) > 0},
-		{"commonLabels", "labels", len(k.CommonLabels) > 0},
-		{"imageTags", "images", len(k.ImageTags) > 0},
-		{"patchesJson6902", "patches", len(k.PatchesJson6902) > 0},
-		{"patchesStrategicMerge", "patches", len(k.PatchesStrategicMerge) > 0},
-		{"vars", "replacements", len(k.Vars) > 0},
+		{"bases", "resources", fix, len(k.Bases) > 0},
+		{"commonLabels", "labels", fix, len(k.CommonLabels) > 0},
+		{"imageTags", "images", fix, len(k.ImageTags) > 0},
+		{"patchesJson6902", "patches", fix, len(k.PatchesJson6902) > 0},
+		{"patchesStrategicMerge", "patches", fix, len(k.PatchesStrategicMerge) > 0},
+		{"vars", "replacements", fixVars, len(k.Vars) > 0},
 	} {
 		if f.used {
 			c.findings = append(c.findings, finding.Finding{Severity: finding.Note, Rule: DeprecatedField, File: c.Show(c.file), Line: lineOfEntry(c.written, f.name+":"), Field: f.name,
-				Message: "kustomize deprecates this field", Remedy: "use " + f.instead + "; kustomize edit fix converts the file"})
+				Message: "kustomize deprecates this field", Remedy: "use " + f.instead + "; " + f.fix})
 		}
 	}
 }

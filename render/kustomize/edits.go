@@ -68,11 +68,11 @@ func BuildOptions(text string) (restricted bool, err error) {
 		return true, finding.Fault(err.Error(), "use --load-restrictor and --enable-helm")
 	}
 	if len(flags.Args()) > 0 {
-		return true, finding.Fault(fmt.Sprintf("unknown option %q", flags.Arg(0)), "drop it")
+		return true, finding.Fault(fmt.Sprintf("unknown option %q", flags.Arg(0)), "remove it")
 	}
 	for name, on := range off {
 		if *on {
-			return true, finding.Fault(fmt.Sprintf("--%s runs programs, which Ladder never does", name), "drop it")
+			return true, finding.Fault(fmt.Sprintf("--%s runs programs, which Ladder never does", name), "remove it")
 		}
 	}
 	switch *restrictor {

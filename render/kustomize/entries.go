@@ -192,7 +192,7 @@ func (c *checker) local(field, entry string) (string, bool) {
 		c.bad(field, entry, c.Show(p)+" is a pipe, a socket or a device, not a regular file", "name a file or a directory")
 	case ok && !strings.Contains(entry, "://") && input.Exists(c.FS, p):
 		if isFile := input.FileExists(c.FS, p); isFile && !c.component.opt.Unrestricted && !strings.HasPrefix(p, input.Prefix(c.dir)) {
-			c.bad(field, entry, "kustomize reads no file outside the kustomization's directory", "move "+c.Show(p)+" below "+c.Show(c.dir)+", or name a directory with a kustomization of its own")
+			c.bad(field, entry, "kustomize does not read files outside the kustomization's directory", "move "+c.Show(p)+" below "+c.Show(c.dir)+", or refer to a directory that has its own kustomization")
 			return "", false
 		}
 		return p, true

@@ -127,8 +127,8 @@ func (s source) checkComponent() error {
 	if err != nil || k.Unmarshal(data) != nil || k.Kind != types.ComponentKind {
 		return nil
 	}
-	return s.Fault(input.Empty, file, "nothing was rendered: a kustomization of kind Component changes the resources of others, and has none itself",
-		"name it under components: in a kustomization, and render that one")
+	return s.Fault(input.Empty, file, "nothing was rendered: a kustomization of kind Component changes the resources of other kustomizations, and has none of its own",
+		"list it under components: in a kustomization, and render that kustomization")
 }
 
 // names are the file names of kustomizations.

@@ -34,7 +34,7 @@ func (c *checker) remoteBase(field, entry string, git gitAddress) string {
 	}
 	of, content, err := c.repository(git)
 	if errors.Is(err, errNotFetched) && git.usesSSH() { // a Fetcher reports this itself
-		c.bad(field, entry, "the remote base "+entry+" uses SSH, which Ladder does not support", "write its address with https://, as https://host/org/repo//dir?ref=v1")
+		c.bad(field, entry, "the remote base "+entry+" uses SSH, which Ladder does not support", "use an https address, such as https://host/org/repo//dir?ref=v1")
 		return entry
 	}
 	if err != nil {
