@@ -7,13 +7,12 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/argocd"
 )
 
-// retries is how often Argo CD tries a sync again by itself where nobody has
-// said otherwise for automated syncs.
+// retries is how often Argo CD retries an automated sync if the Application does not
+// set a limit.
 const retries = 5
 
-// TestWithoutWaves deploys the same components without waves, as they are
-// deployed by those who write none. It says how many need retries or fail; that
-// some do is what the waves are for.
+// TestWithoutWaves deploys the same components without waves, as teams do that write
+// none. It prints how many need retries or fail: these are why there are waves.
 func TestWithoutWaves(t *testing.T) {
 	t.Parallel()
 	var troubled counter

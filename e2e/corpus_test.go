@@ -14,7 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/argocd"
 )
 
-// corpus reads the files of a folder that hold manifests: *.yaml, or *.yaml.gz.
+// corpus reads the files of a directory that contain manifests: *.yaml, or *.yaml.gz.
 func corpus(folder string) (map[string]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -44,7 +44,7 @@ func corpus(folder string) (map[string]string, error) {
 // ownFault is why manifests of a corpus do not sync in any order.
 type ownFault struct {
 	Result argocd.Result
-	// Says is part of what Argo CD and the cluster double say.
+	// Says is part of what Argo CD and the cluster double report.
 	Says string
 	Why  string
 }
@@ -63,7 +63,7 @@ func readFaults() (map[string]ownFault, error) {
 	return faults, nil
 }
 
-// holds checks that the fault is still there: else it is ours to tell.
+// holds checks that the fault still exists. If it does not, remove it from the file.
 func (f ownFault) holds(t *testing.T, g *stage, name string) {
 	t.Helper()
 	out := g.sync(t, quickPatience)

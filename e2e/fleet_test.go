@@ -30,14 +30,14 @@ func fleet(t *testing.T, name string) story {
 	return s
 }
 
-// at is a component of the repository as a story of its own.
+// at returns a component of the repository as a separate story.
 func (s story) at(path string) story {
 	s.path = path
 	return s
 }
 
 // TestAppOfApps syncs an Application of Applications with waves: the second
-// child is applied when all that the first holds is healthy.
+// child is applied when everything in the first is healthy.
 func TestAppOfApps(t *testing.T) {
 	t.Parallel()
 	s := fleet(t, "family")

@@ -1,5 +1,5 @@
 // Package e2e_test syncs what Ladder renders with a real Argo CD against a real API
-// server; docs/e2e.md is about it.
+// server. docs/e2e.md describes it.
 package e2e_test
 
 import (
@@ -37,9 +37,9 @@ type lab struct {
 	native map[schema.GroupKind]bool
 }
 
-// resync is shorter than Argo CD's default, because a wave of definitions is
-// else waited for up to three minutes where a busy Argo CD learns late that they
-// are established. E2E_RESYNC sets it, 0s to Argo CD's default.
+// resync is shorter than Argo CD's default. Otherwise, a wave of CRDs can take up to
+// three minutes if a busy Argo CD learns late that they are established. E2E_RESYNC
+// sets it; 0s means Argo CD's default.
 func resync() (time.Duration, error) {
 	if text := os.Getenv("E2E_RESYNC"); text != "" {
 		return time.ParseDuration(text)
@@ -174,8 +174,8 @@ func (l *lab) nativeGroups() map[string]bool {
 	return groups
 }
 
-// waiting is what the cluster double waits for in some namespaces, and outside
-// of all.
+// waiting is what the cluster double waits for in some namespaces, and for
+// cluster-scoped objects.
 func (l *lab) waiting(namespaces []string) string {
 	var lines []string
 	for _, w := range l.double.Waiting() {

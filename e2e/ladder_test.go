@@ -14,7 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/argocd"
 )
 
-// components are the folders with the components that the project holds.
+// components are the directories with the components of the project.
 func components(t *testing.T) map[string]string {
 	t.Helper()
 	dirs := map[string]string{}
@@ -69,7 +69,7 @@ func TestLadderOrderSyncs(t *testing.T) {
 	}
 }
 
-// syncs syncs what is on stage, and expects of it what Ladder promises.
+// syncs syncs the stage, and checks what Ladder promises.
 func syncs(t *testing.T, g *stage, suite, name string) {
 	t.Helper()
 	wait := patience
@@ -114,8 +114,8 @@ func none(t *testing.T, faults []string) {
 	}
 }
 
-// forEver are objects that are never healthy, whatever the order: nobody uses
-// them yet. The ladder puts them last, so that nothing waits for them.
+// forEver are objects that are never healthy in any order, because nothing uses
+// them yet. Ladder puts them last, so that nothing waits for them.
 var forEver = []string{"PersistentVolumeClaim ladder-volumes/reports", "PersistentVolumeClaim off-volumes/reports"}
 
 // waitsForEver reports whether all that is unhealthy is what cannot be healthy.
@@ -134,7 +134,7 @@ func (g *stage) hopeless() bool {
 	return slices.ContainsFunc(g.objs, func(obj *unstructured.Unstructured) bool { return slices.Contains(forEver, nameOf(obj)) })
 }
 
-// stays checks that nothing is out of sync when Argo CD looks again.
+// stays checks that nothing is out of sync after a refresh.
 func (g *stage) stays(t *testing.T) {
 	t.Helper()
 	if status := g.compared(t); status.Sync.Status != "Synced" {
@@ -142,7 +142,7 @@ func (g *stage) stays(t *testing.T) {
 	}
 }
 
-// compared has Argo CD render a story anew, and returns what it says then.
+// compared makes Argo CD render a story again, and returns the resulting status.
 func (g *stage) compared(t *testing.T) argocd.Status {
 	t.Helper()
 	if err := here.argo.Refresh(t.Context(), g.name); err != nil {

@@ -35,7 +35,7 @@ func olmComponent(name string) string { return filepath.Join("testdata", "olm", 
 
 // TestOperatorsOfCatalogs deploys components whose operators the Operator Lifecycle
 // Manager installs. In Ladder's order they sync at the first attempt; with the same
-// waves reversed they hang or fail, and "cmp check" has said so.
+// waves reversed they hang or fail, as "cmp check" predicts.
 func TestOperatorsOfCatalogs(t *testing.T) {
 	t.Parallel()
 	for name, early := range fromCatalogs {

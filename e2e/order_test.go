@@ -71,9 +71,9 @@ func nameOf(obj *unstructured.Unstructured) string {
 	return identity(obj.GroupVersionKind().GroupKind(), obj.GetNamespace(), obj.GetName())
 }
 
-// outOfOrder returns a line for each two objects of which the one of a later wave
-// was applied first. Argo CD itself brings forward a namespace and a definition
-// when there is something in it that comes earlier.
+// outOfOrder returns a line for each pair of objects of which the one in the later wave
+// was applied first. Argo CD itself applies a Namespace or a CRD earlier if an object
+// that depends on it is in an earlier wave.
 func outOfOrder(all []applied) (faults []string) {
 	for i, a := range all {
 		for _, b := range all[i+1:] {
@@ -90,7 +90,7 @@ func broughtForward(obj *unstructured.Unstructured) bool {
 	return isDefinition(obj) || obj.GetKind() == "Namespace"
 }
 
-// gate is what "cmp check" says of a wave.
+// gate is what "cmp check" reports about a wave.
 type gate struct {
 	Phase   string
 	Wave    int
@@ -99,13 +99,13 @@ type gate struct {
 	Hangs   []struct{ Why string }
 }
 
-// report is what "cmp check" says of an order.
+// report is what "cmp check" reports about an order.
 type report struct {
 	Findings []struct{ Severity, Rule, Object, Message string }
 	Gates    []gate
 }
 
-// check lets the program judge the waves of manifests.
+// check runs "cmp check" on manifests.
 func check(t *testing.T, namespace string, objs []*unstructured.Unstructured) report {
 	t.Helper()
 	text, err := stream(objs)
@@ -136,9 +136,9 @@ func (r report) errors() []string {
 var phases = map[string]int{"PreSync": -1, "Sync": 0, "PostSync": 1}
 
 // gated checks that objects of later waves were applied only after every object
-// of an awaited wave that gates them had become healthy, and returns how many
-// gates there were. When an object became healthy is read from the audit log:
-// the last time that somebody other than Argo CD changed its status.
+// that gates them in an earlier wave had become healthy, and returns the number of
+// gates. An object became healthy, according to the audit log, when a client other
+// than Argo CD last changed its status.
 func (g *stage) gated(t *testing.T, all []applied) int {
 	t.Helper()
 	found := check(t, g.namespace, g.objs)
@@ -177,8 +177,7 @@ func early(gates []gate, healthy map[string]time.Time, all []applied) (count int
 	return count, faults
 }
 
-// settled reads when the status of each object of a story took the value that it
-// has kept.
+// settled reads when the status of each object of a story last changed.
 func (g *stage) settled(t *testing.T) map[string]time.Time {
 	t.Helper()
 	events, err := here.cluster.Events(cluster.Filter{After: g.mark, Subresource: true, Verbs: []string{"create", "update", "patch"}})
@@ -209,8 +208,7 @@ func (g *stage) settled(t *testing.T) map[string]time.Time {
 
 func clock(t time.Time) string { return t.Format("15:04:05.000") }
 
-// TestFaultsOfAnOrderAreSeen feeds what reads the audit log with orders that are
-// not as they should be.
+// TestFaultsOfAnOrderAreSeen checks that wrong orders in the audit log are detected.
 func TestFaultsOfAnOrderAreSeen(t *testing.T) {
 	start := time.Now()
 	after := func(seconds int, kind, name, wave string) applied {

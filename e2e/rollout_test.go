@@ -220,7 +220,7 @@ func projects(members []member) []*unstructured.Unstructured {
 	return all
 }
 
-// rolling says how far a rollout is, for those who look why it does not go on.
+// rolling describes the progress of a rollout, to help find out why it stopped.
 func (g *stage) rolling(ctx context.Context, children []string) string {
 	var b strings.Builder
 	for _, child := range children {
@@ -309,8 +309,8 @@ func (g *stage) inSteps(t *testing.T, set *unstructured.Unstructured, statuses m
 	}
 }
 
-// healthySince is when each Application of an ApplicationSet got healthy, which
-// all of them are.
+// healthySince is when each Application of an ApplicationSet became healthy. All of
+// them must be healthy.
 func (g *stage) healthySince(t *testing.T, set *unstructured.Unstructured) map[string]time.Time {
 	t.Helper()
 	now, err := here.argo.Kube().Get(t.Context(), set.GroupVersionKind(), set.GetNamespace(), set.GetName())

@@ -13,8 +13,8 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/double"
 )
 
-// readScenario reads what no manifest of a story shows from testdata/scenarios,
-// if there is anything.
+// readScenario reads what no manifest of a story shows from testdata/scenarios, if the
+// story has a file there.
 func readScenario(component string) (double.Scenario, error) {
 	var s double.Scenario
 	path := filepath.Join("testdata", "scenarios", component+".yaml")

@@ -10,8 +10,8 @@ import (
 
 // TestSeed syncs a chart that generates passwords, certificates, identifiers and the time.
 // Without a seed it is out of sync as soon as it is rendered again. With one it stays in
-// sync when all is rendered anew, by the same server, by one that remembers nothing, and by
-// a replica. It restarts what other tests need, so it does not run beside them.
+// sync when everything is rendered again, by the same server, by one with an empty cache,
+// and by a replica. It restarts what other tests need, so it does not run in parallel.
 func TestSeed(t *testing.T) {
 	const chart = "cellar"
 	restart := func(t *testing.T, seed string) {

@@ -27,7 +27,7 @@ type stage struct {
 	// objs is what the plugin makes of it, by our own rendering, and foreign the
 	// definitions of kinds that others bring.
 	objs, foreign []*unstructured.Unstructured
-	// unchanged are objects that the last sync finds as they are, by name.
+	// unchanged are objects that the last sync does not change, by name.
 	unchanged map[string]bool
 	// mark is before the last sync.
 	mark cluster.Mark
@@ -35,12 +35,12 @@ type stage struct {
 	namespaces []string
 }
 
-// Patience says how long nothing may move before a sync is said to hang. Steps
-// of Argo CD and of the cluster double take a few seconds each.
+// Patience is how long nothing may change before a sync counts as hanging. Steps of
+// Argo CD and of the cluster double take a few seconds each.
 const (
 	patience      = 90 * time.Second
 	quickPatience = 25 * time.Second // where a hang is expected
-	// Argo CD looks at each definition for seconds when there are many.
+	// Argo CD takes seconds for each CRD if there are many.
 	longPatience = 5 * time.Minute
 )
 
@@ -117,7 +117,7 @@ func (g *stage) before() []*unstructured.Unstructured {
 	return slices.Concat(all, g.foreign, g.world)
 }
 
-// everywhere are the namespaces that the cluster has for all stories.
+// everywhere are the namespaces that all stories share.
 var everywhere = append([]string{"default", "kube-system", "kube-public", argocd.Namespace}, double.OpenShiftNamespaces...)
 
 // settle finds the namespaces of the story: its own, and all that its objects
@@ -255,9 +255,9 @@ func (g *stage) sync(t *testing.T, patience time.Duration) argocd.Outcome {
 	return out
 }
 
-// syncGiving syncs, and gives what the story waits for and what nothing in it
-// makes: a Secret that its users bring, for instance. It is told what it gave. It
-// waits longer than sync does, because there are many definitions.
+// syncGiving syncs, and creates what the story waits for and does not contain itself,
+// such as a Secret that its users provide. It waits longer than sync does, because
+// there are many CRDs.
 func (g *stage) syncGiving(t *testing.T) (out argocd.Outcome, given []string) {
 	t.Helper()
 	since := time.Now()
@@ -281,7 +281,7 @@ func (g *stage) syncGiving(t *testing.T) (out argocd.Outcome, given []string) {
 
 var absence = regexp.MustCompile(`(Secret|ConfigMap) (\S+)/(\S+), which nothing in the component creates`)
 
-// absent is what "cmp check" says that Pods need and nothing in the story makes.
+// absent is what Pods need and nothing in the story creates, according to "cmp check".
 func (g *stage) absent(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	var all []*unstructured.Unstructured
@@ -298,7 +298,7 @@ func (g *stage) absent(t *testing.T) []*unstructured.Unstructured {
 }
 
 // waiting is what the cluster double waits for, in the namespaces of the story
-// and outside of namespaces.
+// and for cluster-scoped objects.
 func (g *stage) waiting() string {
 	return here.waiting(g.namespaces)
 }
@@ -308,8 +308,8 @@ func cleanupContext(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
 }
 
-// clean removes what the story left, and its Application first, lest Argo CD
-// still works on it.
+// clean removes what the story left, starting with its Application, so that Argo CD no
+// longer works on it.
 func (g *stage) clean(t *testing.T) {
 	ctx, cancel := cleanupContext(t)
 	defer cancel()

@@ -26,8 +26,8 @@ import (
 // story is something that is deployed: a component that the plugin renders, or
 // manifests that are plain YAML.
 type story struct {
-	// name is that of the case: of its Application and repository, and of the
-	// namespace unless namespace says otherwise.
+	// name is the name of the case, of its Application and repository, and of the
+	// namespace unless namespace is set.
 	name, namespace string
 	// files is what the repository contains, and path the component in it.
 	files map[string]string
@@ -35,12 +35,12 @@ type story struct {
 	// plugin is false for plain manifests, whose waves are those in the files.
 	plugin bool
 	source argocd.Source // parameters of the plugin
-	// world is what is in the cluster before: operators that other components
-	// brought, for instance.
+	// world is what is in the cluster before the sync, such as operators of other
+	// components.
 	world []*unstructured.Unstructured
 	// ready is what it renders to, where that is known already.
 	ready []*unstructured.Unstructured
-	// beside are objects that others of its repository bring at the same time.
+	// beside are objects of other components of its repository that are deployed at the same time.
 	beside []*unstructured.Unstructured
 	// brings is a definition that the story's operator makes when it runs.
 	brings *unstructured.Unstructured
@@ -140,8 +140,8 @@ func (s story) rendered(ctx context.Context) ([]*unstructured.Unstructured, erro
 	return objects(text)
 }
 
-// program runs the program under test and returns what it prints. That a report
-// holds errors is none.
+// program runs the program under test and returns its output. Errors in a report are not
+// an error of program.
 func program(ctx context.Context, stdin string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, here.bin.Cmp, args...)
 	var out, said bytes.Buffer

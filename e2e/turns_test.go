@@ -11,7 +11,7 @@ type turns struct {
 	alone  bool
 }
 
-// hold is a claim that is held. Those who mean the same by it hold it together;
+// hold is a claim that is held. Stories that mean the same by it hold it together;
 // an empty meaning is shared by nobody.
 type hold struct {
 	meaning string

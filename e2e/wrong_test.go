@@ -86,7 +86,7 @@ func (w wrongOrder) story(t *testing.T, name, text string) story {
 }
 
 // TestTheSuiteCanFail syncs orders that are wrong: Argo CD hangs or fails, and
-// "cmp check" has said so. The same manifests in Ladder's order sync. Without
+// "cmp check" predicts this. The same manifests in Ladder's order sync. Without
 // this, that Ladder's orders sync would prove nothing.
 func TestTheSuiteCanFail(t *testing.T) {
 	t.Parallel()

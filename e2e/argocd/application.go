@@ -35,20 +35,20 @@ type Application struct {
 	Name, Namespace string
 	Sources         []Source
 	SyncOptions     []string
-	// Prune lets syncs remove what the repository no longer holds.
+	// Prune lets syncs remove what is no longer in the repository.
 	Prune bool
-	// Retry is how often a sync that failed is tried again.
+	// Retry is how often Argo CD retries a failed sync.
 	Retry int
-	// Patient leaves Argo CD its own pauses before that, of 10 seconds and then twice as
-	// long each time; else they begin with one second.
+	// Patient keeps Argo CD's own backoff, which starts at 10 seconds and doubles each
+	// time. Otherwise, it starts at one second.
 	Patient bool
 	// CompareOptions say how Argo CD compares the Application with the cluster, such as
 	// ServerSideDiff=true.
 	CompareOptions string
 }
 
-// Manifest returns the object, with a finalizer so that its deletion is that of
-// what it deployed.
+// Manifest returns the object, with a finalizer so that Argo CD deletes what it
+// deployed along with it.
 func (a Application) Manifest(server string) *unstructured.Unstructured {
 	spec := map[string]any{
 		"project":     "default",
@@ -100,7 +100,7 @@ func (s Source) spec() map[string]any {
 	return spec
 }
 
-// Status is what Argo CD says of an Application.
+// Status is what Argo CD reports about an Application.
 type Status struct {
 	Sync struct {
 		Status   string `json:"status"`
@@ -127,7 +127,7 @@ type Operation struct {
 	} `json:"syncResult"`
 }
 
-// Running reports whether the sync goes on.
+// Running reports whether the sync is still running.
 func (o *Operation) Running() bool {
 	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
 }
@@ -175,8 +175,8 @@ type Condition struct {
 	Message string `json:"message"`
 }
 
-// Status reads an Application. An Application that is not there is an error of
-// the API server's.
+// Status reads an Application. It returns the API server's error if the
+// Application does not exist.
 func (a *ArgoCD) Status(ctx context.Context, name string) (Status, error) {
 	var s Status
 	app, err := a.kube.Get(ctx, ApplicationKind, Namespace, name)
@@ -224,7 +224,7 @@ func (a *ArgoCD) Sync(ctx context.Context, app Application) error {
 	return a.kube.Merge(ctx, ApplicationKind, Namespace, app.Name, string(patch))
 }
 
-// Refresh makes Argo CD compare an Application anew, and waits until it has.
+// Refresh makes Argo CD compare an Application again, and waits until it has done so.
 func (a *ArgoCD) Refresh(ctx context.Context, name string) error {
 	const refresh = "argocd.argoproj.io/refresh"
 	if err := a.kube.Merge(ctx, ApplicationKind, Namespace, name, `{"metadata":{"annotations":{"`+refresh+`":"hard"}}}`); err != nil {
@@ -257,7 +257,7 @@ func (a *ArgoCD) Abandon(ctx context.Context, name string) error {
 	return err
 }
 
-// Gone reports whether there is no such Application any more.
+// Gone reports whether the Application no longer exists.
 func (a *ArgoCD) Gone(ctx context.Context, name string) (bool, error) {
 	_, err := a.Status(ctx, name)
 	if errors.IsNotFound(err) {
@@ -266,10 +266,10 @@ func (a *ArgoCD) Gone(ctx context.Context, name string) (bool, error) {
 	return false, err
 }
 
-// pause is how often the state of something is asked.
+// pause is the interval at which poll checks its condition.
 const pause = 200 * time.Millisecond
 
-// poll asks until the answer is yes, an error, or the context ends.
+// poll checks a condition until it is true, it fails, or the context ends.
 func poll(ctx context.Context, ask func() (bool, error)) error {
 	for {
 		done, err := ask()
@@ -292,7 +292,7 @@ func texts(all []string) []any {
 	return list
 }
 
-// Describe tells what Argo CD says of an Application, for people who look why a
+// Describe summarizes what Argo CD reports about an Application, to help find out why a
 // sync does not end: its message, what is not healthy, what is not applied.
 func (s Status) Describe() string {
 	var b strings.Builder

@@ -24,15 +24,14 @@ type Server struct {
 	Kubeconfig, URL, Token string
 }
 
-// Options say how Argo CD runs. The zero value is its own default.
+// Options configure Argo CD. The zero value means its own defaults.
 type Options struct {
 	// WaveDelay is how long Argo CD sleeps between waves; nil means its default
 	// of two seconds.
 	WaveDelay *time.Duration
-	// Resync is how often Argo CD looks at an Application of which nothing is
-	// reported to it; zero means its default of two to three minutes. It is what
-	// ends the wait for a definition, which is tracked by no Application, when
-	// Argo CD learns late that it is established.
+	// Resync is how often Argo CD compares an Application without an event; zero
+	// means its default of two to three minutes. No Application tracks a CRD, so
+	// if Argo CD learns late that a CRD is established, only this ends the wait.
 	Resync time.Duration
 	// Settings are laid over argocd-cm.
 	Settings map[string]string
@@ -40,7 +39,7 @@ type Options struct {
 
 // ArgoCD is a running Argo CD.
 type ArgoCD struct {
-	// Dir holds its logs and everything that it writes.
+	// Dir contains its logs and everything that it writes.
 	Dir string
 
 	bin    Binaries
@@ -50,12 +49,12 @@ type ArgoCD struct {
 	repo   string // address of the repo-server
 	redis  string
 	procs  []*program.Process
-	// plugin and controller are those of procs that can be started anew.
+	// plugin and controller are those of procs that can be restarted.
 	plugin, controller *program.Process
 }
 
-// Start runs Argo CD against a cluster and returns when it serves. dir should
-// have a short name: sockets stand in it.
+// Start runs Argo CD against a cluster and returns when it serves. The name of dir
+// should be short, because it contains sockets, whose paths are limited.
 func Start(ctx context.Context, server Server, dir string, bin Binaries, opt Options) (_ *ArgoCD, err error) {
 	kube, err := NewKube(server.Config)
 	if err != nil {
@@ -112,8 +111,8 @@ func (a *ArgoCD) end(p *program.Process) error {
 	return p.Stop()
 }
 
-// environment is what every process gets, and nothing of the user's, whose git
-// or kubectl settings must not matter.
+// environment is the environment of every process. It contains nothing of the user's,
+// so that git and kubectl settings have no effect.
 func (a *ArgoCD) environment() []string {
 	return []string{
 		"PATH=" + filepath.Dir(a.bin.ArgoCD) + string(os.PathListSeparator) + os.Getenv("PATH"),
@@ -160,8 +159,8 @@ func (a *ArgoCD) startRepoServer(ctx context.Context) error {
 	return err
 }
 
-// serveRepositories starts a repo-server, of which the last one of a variable holds. It
-// returns its address.
+// serveRepositories starts a repo-server and returns its address. If a variable is
+// set twice, the last value applies.
 func (a *ArgoCD) serveRepositories(ctx context.Context, ask string, vars ...string) (address string, err error) {
 	ports, err := program.FreePorts(2)
 	if err != nil {
@@ -222,7 +221,7 @@ func (a *ArgoCD) startApplicationSets(ctx context.Context) error {
 
 func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
-// answering returns a condition: a server answers a request with OK.
+// answering returns a condition that is true when a server responds with OK.
 func answering(ctx context.Context, url string) func() error {
 	return func() error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -24,7 +24,7 @@ import (
 
 // Binaries are the programs that a run needs.
 type Binaries struct {
-	// ArgoCD is one program that acts by the name it is called by.
+	// ArgoCD is one program; the name under which it runs selects what it does.
 	ArgoCD string
 	// Module is the folder of Argo CD's source, for its definitions and
 	// default settings.
@@ -40,7 +40,7 @@ type Binaries struct {
 const argoModule = "github.com/argoproj/argo-cd/v3"
 
 // Build builds Argo CD, which takes minutes and is kept in cacheDir under its
-// version, and the plugin from the repository in root, which is built anew.
+// version, and the plugin from the repository in root, which is built each time.
 // Errors name what the machine lacks.
 func Build(ctx context.Context, root, cacheDir string) (Binaries, error) {
 	var b Binaries
@@ -88,8 +88,8 @@ func (b Binaries) gitWrapper(dir string) error {
 	return os.WriteFile(filepath.Join(dir, name), text, 0o755)
 }
 
-// run runs a program to its end and returns what it printed; its error holds
-// what the program said.
+// run runs a program and returns its output; the error contains what the program
+// printed.
 func run(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

@@ -16,21 +16,21 @@ type Result string
 const (
 	// Synced: the sync succeeded, and then everything became healthy.
 	Synced Result = "synced"
-	// Failed: Argo CD gave the sync up.
+	// Failed: Argo CD gave up the sync.
 	Failed Result = "failed"
-	// Hangs: nothing moved any more.
+	// Hangs: nothing changed any more.
 	Hangs Result = "hangs"
 	// Unhealthy: the sync succeeded, but something did not become healthy, or
 	// is still out of sync.
 	Unhealthy Result = "unhealthy"
 )
 
-// Outcome is how a sync ended, and what Argo CD said then.
+// Outcome is how a sync ended, and what Argo CD reported then.
 type Outcome struct {
 	Result   Result
 	Status   Status
 	Duration time.Duration
-	// Errors are those of all attempts, each once, in the order in which they came.
+	// Errors are those of all attempts, each once, in the order in which they occurred.
 	Errors []string
 }
 
@@ -42,11 +42,11 @@ func (o Outcome) Attempts() int {
 	return 1 + o.Status.OperationState.RetryCount
 }
 
-// Raced reports whether all that went wrong is that Argo CD came a moment too early with
-// what was ready: a webhook did not answer after its Deployment became available, before
-// kube-proxy led to its Pods, or the API server did not list a kind after its CRD was
-// established. It can happen in any order in which a custom resource comes next, the more
-// so on a busy machine, and no order helps.
+// Raced reports whether the only problem was that Argo CD continued a moment too early:
+// a webhook did not respond although its Deployment was available, because kube-proxy did
+// not route to its Pods yet, or the API server did not list a kind although its CRD was
+// established. This can happen in any order in which a custom resource comes next, more
+// often on a busy machine, and no order prevents it.
 func (o Outcome) Raced() bool {
 	return len(o.Errors) > 0 && !slices.ContainsFunc(o.Errors, func(text string) bool {
 		webhook := strings.Contains(text, "failed calling webhook") && strings.Contains(text, "connection refused")
@@ -55,7 +55,7 @@ func (o Outcome) Raced() bool {
 	})
 }
 
-// note keeps what went wrong so far.
+// note records what has gone wrong so far.
 func (o *Outcome) note(op *Operation) {
 	if op == nil {
 		return
@@ -115,8 +115,8 @@ func (a *ArgoCD) Follow(ctx context.Context, name string, since time.Time, patie
 	return out, err
 }
 
-// Explain tells why a sync ended as it did: what Argo CD says, what waits in the
-// cluster, and where more is written.
+// Explain states why a sync ended as it did: what Argo CD reports, what waits in the
+// cluster, and where to find more.
 func (a *ArgoCD) Explain(out Outcome, waiting string) string {
 	var b strings.Builder
 	b.WriteString(out.Status.Describe())

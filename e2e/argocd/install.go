@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// install writes what Argo CD's own installation would: its definitions, its
-// settings as it ships them, the project default, and the cluster as one that
-// is registered. There is no address of the cluster from inside of it.
+// install writes what Argo CD's own installation would: its CRDs, its default
+// settings, the project default, and the cluster as a registered one, because the
+// cluster has no in-cluster address.
 func (a *ArgoCD) install(ctx context.Context) error {
 	for _, name := range []string{"application-crd", "applicationset-crd", "appproject-crd"} {
 		crd, err := a.shipped(filepath.Join("crds", name+".yaml"))

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// fieldManager is whom the API server names in objects that the tests write.
+// fieldManager is the field manager of objects that the tests write.
 const fieldManager = "ladder-e2e"
 
 // Kube reads and writes objects of any kind.
@@ -75,7 +75,7 @@ func (k *Kube) Key(obj *unstructured.Unstructured) (string, error) {
 	return strings.Join([]string{mapping.Resource.Group, mapping.Resource.Resource, obj.GetNamespace(), obj.GetName()}, "/"), nil
 }
 
-// Apply writes an object, whether or not it is there.
+// Apply writes an object, whether or not it exists.
 func (k *Kube) Apply(ctx context.Context, obj *unstructured.Unstructured) error {
 	client, err := k.Resource(obj.GroupVersionKind(), obj.GetNamespace())
 	if err != nil {

@@ -13,7 +13,7 @@ func start(dir, path, name string, env []string, args ...string) (*program.Proce
 	return program.StartCommand(dir, name, &exec.Cmd{Path: path, Args: append([]string{name}, args...), Dir: dir, Env: env})
 }
 
-// listeningAt returns a condition: something accepts connections at a socket.
+// listeningAt returns a condition that is true when a socket accepts connections.
 func listeningAt(socket string) func() error {
 	return func() error {
 		conn, err := net.DialTimeout("unix", socket, time.Second)
@@ -24,7 +24,7 @@ func listeningAt(socket string) func() error {
 	}
 }
 
-// listening returns a condition: something accepts connections at an address.
+// listening returns a condition that is true when an address accepts connections.
 func listening(address string) func() error {
 	return func() error {
 		conn, err := net.DialTimeout("tcp", address, time.Second)

@@ -2,8 +2,8 @@ package argocd
 
 import "context"
 
-// RestartPlugin ends the plugin server and starts one that remembers nothing, with the
-// seed in a file; without one if that is empty.
+// RestartPlugin ends the plugin server and starts one with an empty cache, with the
+// seed in a file, or without a seed if it is empty.
 func (a *ArgoCD) RestartPlugin(ctx context.Context, seed string) error {
 	if err := a.end(a.plugin); err != nil {
 		return err
@@ -11,9 +11,8 @@ func (a *ArgoCD) RestartPlugin(ctx context.Context, seed string) error {
 	return a.startPlugin(ctx, seed)
 }
 
-// AskReplica starts another repo-server, which has a plugin server of its own beside it,
-// and has the application-controller ask that one. back ends both and has it ask the first
-// one again.
+// AskReplica starts another repo-server with its own plugin server, and restarts the
+// application-controller with it. back ends both and restores the first repo-server.
 func (a *ArgoCD) AskReplica(ctx context.Context, seed string) (back func(context.Context) error, err error) {
 	if err := a.servePlugin(ctx, "replica-plugins", seed); err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func (a *ArgoCD) AskReplica(ctx context.Context, seed string) (back func(context
 	return back, a.askAt(ctx, address)
 }
 
-// askAt starts the application-controller anew, with another repo-server.
+// askAt restarts the application-controller with another repo-server.
 func (a *ArgoCD) askAt(ctx context.Context, repo string) error {
 	if err := a.end(a.controller); err != nil {
 		return err

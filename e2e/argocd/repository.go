@@ -9,7 +9,7 @@ import (
 )
 
 // Repository is a git repository on disk, from which Applications are synced.
-// Each case has its own, so that a commit of one is no news to another.
+// Each case has its own, so that a commit in one does not refresh another.
 type Repository struct {
 	Dir string
 	git string
@@ -28,7 +28,7 @@ func (a *ArgoCD) NewRepository(ctx context.Context, name string) (*Repository, e
 // URL is the address by which the repo-server fetches.
 func (r *Repository) URL() string { return "file://" + r.Dir }
 
-// Commit makes the repository hold these files and no others, and returns the
+// Commit replaces the content of the repository with these files, and returns the
 // revision. Names are relative to the repository.
 func (r *Repository) Commit(ctx context.Context, files map[string]string) (string, error) {
 	old, err := os.ReadDir(r.Dir)

@@ -48,7 +48,7 @@ func (e Event) IsRead() bool { return e.Verb == "get" || e.Verb == "list" || e.V
 // OK reports whether the request was accepted.
 func (e Event) OK() bool { return e.Code >= 200 && e.Code < 300 }
 
-// String is a line for people.
+// String formats it as one readable line.
 func (e Event) String() string {
 	resource := e.Resource
 	if e.Group != "" {
@@ -68,7 +68,7 @@ func (e Event) String() string {
 	return line
 }
 
-// Filter says which events are wanted. A zero field does not narrow it down.
+// Filter selects events. A zero field matches all of them.
 type Filter struct {
 	After       Mark     // only what came after
 	Users       []string // any of these users
@@ -161,7 +161,7 @@ func (f Filter) wants(e Event) bool {
 		(f.DryRun || !e.DryRun) && (f.Reads || !e.IsRead()) && (f.Refused || e.OK()) && (f.Subresource || e.Subresource == "")
 }
 
-// auditRecord is a line of the log, audit.k8s.io/v1 Event, as far as it is read.
+// auditRecord contains the fields of a line of the log (audit.k8s.io/v1 Event) that are read.
 type auditRecord struct {
 	Verb           string
 	RequestURI     string

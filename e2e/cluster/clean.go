@@ -17,24 +17,23 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Cleaner deletes what a case has left in a cluster.
+// Cleaner deletes what a case left in a cluster.
 type Cleaner struct {
 	config *rest.Config
 	spare  func(*unstructured.Unstructured) bool
 	kept   map[string]bool
 }
 
-// NewCleaner makes a cleaner of a cluster that keeps what is there now. It never deletes
-// what spare holds for, which may be nil: what controllers make for themselves at any
-// time.
+// NewCleaner returns a cleaner of a cluster that keeps what exists now. It never deletes
+// objects for which spare is true, such as those that controllers create for themselves
+// at any time. spare may be nil.
 func NewCleaner(ctx context.Context, config *rest.Config, spare func(*unstructured.Unstructured) bool) (*Cleaner, error) {
 	c := &Cleaner{config: config, spare: spare}
 	return c, c.Keep(ctx)
 }
 
-// Keep makes what is in the cluster now stay when it is cleaned: what the API
-// server makes by itself, what a double has furnished namespaces with, what all
-// cases of a suite share.
+// Keep makes the cleaner keep what is in the cluster now: what the API server creates
+// by itself, what a double creates in each namespace, what all cases of a suite share.
 func (c *Cleaner) Keep(ctx context.Context) error {
 	objects, err := c.objects(ctx)
 	if err != nil {
@@ -48,11 +47,10 @@ func (c *Cleaner) Keep(ctx context.Context) error {
 }
 
 // Clean deletes what has come since [Cleaner.Keep] and returns when it is gone:
-// namespaces with all that is in them, definitions, webhook configurations,
-// whatever else. Where mine is given, only what it holds for is deleted, and
-// all that is in a namespace it holds for; so can one of several cases that
-// share the cluster be cleaned. Finalizers are taken away, for nobody may be
-// there to handle them.
+// namespaces with their content, CRDs, webhook configurations, and everything else.
+// If mine is not nil, Clean deletes only objects for which it is true, and everything
+// in the namespaces for which it is true; this cleans one of several cases that share
+// the cluster. Finalizers are removed, because nothing may be left to handle them.
 func (c *Cleaner) Clean(ctx context.Context, mine func(*unstructured.Unstructured) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -79,8 +77,8 @@ func first(left []found) string {
 }
 
 // cleanOnce deletes what can be deleted and returns what was still there. What
-// stands in the way of deletions goes first: webhooks and conversions that
-// nobody answers, then aggregated APIs; definitions go last with their objects.
+// prevents deletions goes first: webhooks and conversions that do not respond, then
+// aggregated APIs; CRDs go last, with their objects.
 func (c *Cleaner) cleanOnce(ctx context.Context, mine func(*unstructured.Unstructured) bool) ([]found, error) {
 	all, err := c.objects(ctx)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/program"
 )
 
-// Users of the API server; each may do everything. Two of them, so that the
-// audit log tells who wrote what.
+// Users of the API server, both with all permissions. There are two so that the audit
+// log shows who wrote what.
 const (
 	Admin  = "admin"  // of Config and Kubeconfig
 	ArgoCD = "argocd" // of Token
@@ -51,7 +51,7 @@ func Start(ctx context.Context, dir string, bin Binaries) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting a cluster: %w", err)
 	}
-	// A port that was free can be taken before a server listens on it.
+	// A free port can be taken before a server listens on it.
 	for try := 1; ; try++ {
 		c, err := startOnce(ctx, filepath.Join(dir, fmt.Sprintf("servers-%d", try)), bin)
 		if err == nil || try == 3 || !strings.Contains(err.Error(), "address already in use") {
@@ -190,7 +190,7 @@ func (c *Cluster) waitUntilReady(ctx context.Context, tokens map[string]string) 
 	return c.writeKubeconfig()
 }
 
-// wait asks until there is no error, as long as the servers run.
+// wait repeats a check until it succeeds, as long as the servers run.
 func (c *Cluster) wait(ctx context.Context, ask func() error) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -225,8 +225,8 @@ func (c *Cluster) writeKubeconfig() error {
 	return nil
 }
 
-// Route leads the API server's connections to Services into dial. Without it
-// nobody answers them. A nil dial ends it.
+// Route passes the API server's connections to Services to dial. Without it, they fail.
+// A nil dial removes the route.
 func (c *Cluster) Route(dial DialFunc) { c.network.route(dial) }
 
 // Stop ends the servers. Their files stay in Dir.

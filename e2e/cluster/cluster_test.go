@@ -174,7 +174,7 @@ func TestConnectionsToServicesAreRouted(t *testing.T) {
 		return nil, errors.New("nobody is at home")
 	})
 	for {
-		// The API server takes a moment to see the new configuration.
+		// The API server takes a moment to load the new configuration.
 		_, err := client.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "s-"}}, metav1.CreateOptions{})
 		if err != nil {
 			if !strings.Contains(err.Error(), "nobody is at home") {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// authority signs all certificates of the double's world.
+// authority signs all certificates that the double issues.
 type authority struct {
 	certificate []byte // PEM
 	parsed      *x509.Certificate

@@ -5,9 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// autoscalers tells autoscalers of their targets, and budgets of their Pods. An
-// autoscaler is in trouble until its target serves and metrics of it are there:
-// Argo CD shows that as Degraded, in a cluster as here.
+// autoscalers writes the status of autoscalers and of PodDisruptionBudgets. An autoscaler
+// reports a failure until its target serves and has metrics: Argo CD shows it as
+// Degraded, as in a real cluster.
 func (t *turn) autoscalers() {
 	for _, o := range t.of("autoscaling", "HorizontalPodAutoscaler") {
 		if o.GetDeletionTimestamp() == nil {
@@ -101,8 +101,8 @@ func (t *turn) budget(o *unstructured.Unstructured) {
 	}).quiet = true
 }
 
-// quotas tells each quota that nothing is used; before that the API server lets
-// nothing in that a quota counts.
+// quotas writes the status of each quota, with nothing used. Until then, the API server
+// rejects objects that the quota counts.
 func (t *turn) quotas() {
 	for _, o := range t.of("", "ResourceQuota") {
 		hard, _, _ := unstructured.NestedMap(o.Object, "spec", "hard")

@@ -219,9 +219,8 @@ func (t *turn) requirementReason(need Requirement, kind, namespace, name string,
 	return ""
 }
 
-// addressReason says why nobody answers at an address, if it is that of a
-// Service of the cluster: web, web.shop and web.shop.svc… are. What is elsewhere
-// is there.
+// addressReason returns why an address does not respond, if it is that of a Service of
+// the cluster, such as web, web.shop or web.shop.svc…. External addresses always respond.
 func (t *turn) addressReason(namespace, address string) string {
 	labels := strings.Split(hostOf(address), ".")
 	name := labels[0]
@@ -237,8 +236,8 @@ func (t *turn) addressReason(namespace, address string) string {
 	return t.missing(Ref{Kind: "Service", Namespace: namespace, Name: name})
 }
 
-// letGo lets the controller of a deleted custom resource, if it serves, take its
-// finalizers away.
+// letGo lets the controller of a deleted custom resource, if it serves, remove the
+// finalizers.
 func (t *turn) letGo(o *unstructured.Unstructured, k kind, record Record) {
 	own := slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool {
 		return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents || strings.Contains(f, "argocd.argoproj.io")
@@ -257,7 +256,7 @@ func (t *turn) letGo(o *unstructured.Unstructured, k kind, record Record) {
 	t.dropFinalizer(o, own[0])
 }
 
-// controllerReason says why nobody serves a kind, empty if somebody does.
+// controllerReason returns why no controller serves a kind, empty if one does.
 func (t *turn) controllerReason(k kind, record Record) string {
 	if p, installed := t.scenarios.operatorOf(k.GroupKind); installed {
 		return t.operatorReason(p)
@@ -273,8 +272,8 @@ func (t *turn) controllerReason(k kind, record Record) string {
 	return why
 }
 
-// findController asks the workload that a scenario names, or else those whose
-// rights say that they serve the kind; one of them is enough.
+// findController looks for a serving controller: the workload that a scenario names, or
+// else any whose RBAC indicates that it serves the kind.
 func (t *turn) findController(k kind) string {
 	if by, named := t.scenarios.controller(k); named {
 		if why := t.missing(by); why != "" {
@@ -298,9 +297,9 @@ func (t *turn) findController(k kind) string {
 	return why
 }
 
-// rightTo is how much the rights of a workload's account say that it serves a
-// kind: 0 is nothing, 1 is that it may do everything, 3 that the status of just
-// this kind is its business.
+// rightTo scores how likely the RBAC of a workload's ServiceAccount makes it that it
+// serves a kind: 0 for no permission, 1 for all permissions, 3 for permission to write
+// the status of just this kind.
 func (t *turn) rightTo(o *unstructured.Unstructured, k kind) int {
 	template, ok := templateOf(o)
 	if !ok {
@@ -478,7 +477,7 @@ func lackingKeys(there, made *unstructured.Unstructured) map[string]any {
 	return lacks
 }
 
-// forgetGone drops what is remembered of objects that are gone.
+// forgetGone drops records of deleted objects.
 func (t *turn) forgetGone() {
 	forget := func(uid types.UID) bool { return t.byUID[uid] == nil }
 	for uid := range t.served {

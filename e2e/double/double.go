@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// UserAgent is how the double calls itself in the audit log.
+// UserAgent is the user agent of the double in the audit log.
 const UserAgent = "cluster-double"
 
-// Options say how a double behaves. The zero value is usable.
+// Options configure a double. The zero value is usable.
 type Options struct {
 	// Seed chooses the delays; the same seed, the same delays.
 	Seed uint64
@@ -31,14 +31,15 @@ type Options struct {
 	// DefaultClass is how the default StorageClass binds, which the double makes
 	// if it is not empty: WaitForFirstConsumer or Immediate.
 	DefaultClass string
-	// OLM says that the Operator Lifecycle Manager is there, as on OpenShift.
+	// OLM simulates the Operator Lifecycle Manager, as on OpenShift.
 	OLM bool
-	// Network leads the API server's connections to Services to the double.
+	// Network routes the API server's connections to Services to the double.
 	// Without it webhooks and aggregated APIs are never reached.
 	Network interface{ Route(cluster.DialFunc) }
-	// Scenario holds all the time; see also [Double.Play].
+	// Scenario always applies; see also [Double.Play].
 	Scenario Scenario
-	// Log is told every step, and every object that waits with its reason. Nil: nothing.
+	// Log receives every step, and every waiting object with its reason. If it is nil,
+	// nothing is logged.
 	Log *slog.Logger
 }
 
@@ -86,11 +87,11 @@ type Wait struct {
 	Since time.Time // since when for this reason
 }
 
-// String is a line for people.
+// String formats it as one readable line.
 func (w Wait) String() string { return fmt.Sprintf("%s waits: %s", w.Of, w.Why) }
 
-// Start runs a double until it is stopped or the context ends. When it returns
-// it knows the cluster and has furnished its namespaces.
+// Start runs a double until it is stopped or the context ends. When it returns, it has
+// read the cluster and created what every namespace has.
 func Start(ctx context.Context, config *rest.Config, opt Options) (*Double, error) {
 	opt = opt.withDefaults()
 	config = rest.CopyConfig(config)
@@ -144,8 +145,8 @@ func (d *Double) Stop() {
 	d.stub.close()
 }
 
-// Play adds a scenario to those that hold; calling end takes it away again.
-// Several tests can so share one double, each with its own.
+// Play adds a scenario to the active ones; calling end removes it again. This lets
+// several tests share one double, each with its own scenario.
 func (d *Double) Play(s Scenario) (end func()) {
 	d.mu.Lock()
 	d.scenarios = append(slices.Clone(d.scenarios), &s)
@@ -159,7 +160,7 @@ func (d *Double) Play(s Scenario) (end func()) {
 	}
 }
 
-// Waiting tells which objects are not healthy yet, and why, sorted by namespace.
+// Waiting returns the objects that are not healthy yet, with the reasons, sorted by namespace.
 func (d *Double) Waiting() []Wait {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -189,7 +190,7 @@ func (d *Double) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-d.wake:
-			// Changes come in swarms, and one turn sees them all.
+			// Changes come in bursts, and one turn handles all of them.
 			select {
 			case <-time.After(20 * time.Millisecond):
 			case <-ctx.Done():
@@ -211,7 +212,7 @@ func (d *Double) takeTurn(ctx context.Context) {
 	d.remember(t)
 }
 
-// turn looks at the world and decides what is to be done.
+// turn reads the state of the cluster and decides what to do.
 func (d *Double) turn(now time.Time) *turn {
 	d.pace.now, d.pace.next = now, time.Time{}
 	d.mu.Lock()
@@ -231,7 +232,7 @@ func (d *Double) act(ctx context.Context, t *turn) {
 	var group errgroup.Group
 	group.SetLimit(8)
 	troubles := map[Ref]string{}
-	// A thing that was done is not done again before it is seen, or some time has passed.
+	// An action is not repeated until its effect is visible, or some time has passed.
 	isFresh := func(key string, again stepKey, version string) bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -274,8 +275,8 @@ func (d *Double) act(ctx context.Context, t *turn) {
 	d.mu.Unlock()
 }
 
-// remember keeps what waits, and tells the log what waits anew or for another
-// reason than before.
+// remember records what waits, and logs objects that have started to wait or wait for
+// a different reason.
 func (d *Double) remember(t *turn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pace makes things take a while: the same things the same while for the same
-// seed, whatever the order in which they happen.
+// pace adds delays to steps. With the same seed, a step always has the same delay,
+// regardless of the order of the steps.
 type pace struct {
 	seed     uint64
 	min, max time.Duration
@@ -45,7 +45,7 @@ func (p *pace) passed(key stepKey, delay time.Duration) bool {
 	return false
 }
 
-// forget makes a step that was possible impossible: its delay starts anew.
+// forget records that a step is no longer possible, so its delay restarts later.
 func (p *pace) forget(key stepKey) { delete(p.since, key) }
 
 // wake asks for a turn at a time.

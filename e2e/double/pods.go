@@ -29,7 +29,7 @@ func templateOf(o *unstructured.Unstructured) (template corev1.PodTemplateSpec, 
 	return template, true
 }
 
-// podReason says why Pods of a template cannot start, empty if they can.
+// podReason returns why Pods of a template cannot start, empty if they can.
 func (t *turn) podReason(namespace string, spec corev1.PodSpec) string {
 	if why := t.creationReason(namespace, spec); why != "" {
 		return why
@@ -47,7 +47,7 @@ func (t *turn) podReason(namespace string, spec corev1.PodSpec) string {
 	return ""
 }
 
-// creationReason says why a Pod cannot even be made.
+// creationReason returns why a Pod cannot even be created.
 func (t *turn) creationReason(namespace string, spec corev1.PodSpec) string {
 	account := spec.ServiceAccountName
 	if account == "" {
@@ -132,7 +132,7 @@ func (t *turn) environmentReason(namespace string, c corev1.Container) string {
 // all that anybody asks for.
 const anyKey = "cluster-double/any-key"
 
-// keysReason says why a Secret or ConfigMap cannot be read, empty if it can.
+// keysReason returns why a Secret or ConfigMap cannot be read, empty if it can.
 func (t *turn) keysReason(kind, namespace, name string, keys []string, optional *bool) string {
 	ref := Ref{Kind: kind, Namespace: namespace, Name: name}
 	o := t.get("", kind, namespace, name)

@@ -64,7 +64,7 @@ type Controller struct {
 	By    Ref
 }
 
-// scenarios are all that hold at a time.
+// scenarios are all scenarios that are active.
 type scenarios []*Scenario
 
 func (all scenarios) needsOf(r Ref) []Need {

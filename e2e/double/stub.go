@@ -117,7 +117,7 @@ func (s *stub) connect(address string) (near net.Conn, c *serviceConn, err error
 	return near, c, nil
 }
 
-// reason says why nobody answers at an address. The caller holds mu.
+// reason returns why an address does not respond. The caller holds mu.
 func (s *stub) reason(address string) string {
 	host, _, _ := net.SplitHostPort(address)
 	to, known := s.routes[host]

@@ -228,7 +228,7 @@ func decoded(secret *unstructured.Unstructured, key string) []byte {
 	return value
 }
 
-// encoded is how a Secret or a ConfigMap holds a value.
+// encoded is the form of a value in a Secret or a ConfigMap.
 func encoded(kind string, value []byte) string {
 	if kind == "Secret" {
 		return base64.StdEncoding.EncodeToString(value)

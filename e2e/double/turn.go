@@ -88,7 +88,7 @@ func (t *turn) setStatus(o *unstructured.Unstructured, what string, status map[s
 	return t.patch(o, what, map[string]any{"status": status}, "status")
 }
 
-// create makes an object; one that is there already is left as it is.
+// create creates an object; it does not change an existing one.
 func (t *turn) create(on *unstructured.Unstructured, o *unstructured.Unstructured) *action {
 	k, known := t.kinds[refOf(o).groupKind()]
 	t.add(action{

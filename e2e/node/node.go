@@ -169,7 +169,7 @@ func (n *Node) startNode(context.Context) error {
 	}})
 }
 
-// servePause makes the image that holds a Pod's namespaces open.
+// servePause creates the image that keeps a Pod's namespaces open.
 func (n *Node) servePause() error {
 	image, err := Program("/pause", map[string]string{"/pause": n.bin.Pause})
 	if err != nil {

@@ -37,13 +37,13 @@ type Warning struct {
 	Count   int
 }
 
-// String is a line for people.
+// String formats it as one readable line.
 func (w Warning) String() string {
 	return fmt.Sprintf("%s %s %s: %s (%d times)", w.Time.Format(time.TimeOnly), w.Object, w.Reason, w.Message, w.Count)
 }
 
-// Restarts reads which containers of a namespace were restarted, init containers too.
-// Those of Pods that are gone are not known any more.
+// Restarts returns the restarted containers of a namespace, including init containers.
+// It does not know those of deleted Pods.
 func (n *Node) Restarts(ctx context.Context, namespace string) ([]Restart, error) {
 	pods, err := n.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/argocd"
 )
 
-// A way is who decides on the order.
+// A way is how the order of a case is determined.
 type way string
 
 const (
@@ -34,7 +34,7 @@ type component struct {
 	name string
 	dir  string
 
-	// Why is what the case is there for.
+	// Why is the purpose of the case.
 	Why string `json:"why"`
 	// Namespace is where it is deployed; its name if there is none.
 	Namespace string `json:"namespace"`
@@ -44,7 +44,7 @@ type component struct {
 	Images []string `json:"images"`
 	// Before are other cases that are in the cluster already.
 	Before []string `json:"before"`
-	// LoadBalancers are given addresses.
+	// LoadBalancers get addresses.
 	LoadBalancers bool `json:"loadBalancers"`
 	// CompareOptions are those that the program's documentation asks for with Argo CD.
 	CompareOptions string `json:"compareOptions"`
@@ -54,9 +54,9 @@ type component struct {
 	// Expert are the waves that an expert has written, by Kind/name, where either may be *.
 	// What is not named has wave 0.
 	Expert map[string]int `json:"expert"`
-	// Source says where the expert's waves are from.
+	// Source is where the expert's waves come from.
 	Source string `json:"source"`
-	// Expect is how a way ends that does not sync at the first attempt.
+	// Expect is how the sync ends in a way that does not succeed at the first attempt.
 	Expect map[way]expectation `json:"expect"`
 }
 
@@ -143,7 +143,7 @@ func (c component) ways() []way {
 	return []way{ladder, without, expert}
 }
 
-// files are those of the component, by name: its own lie over those of others.
+// files are those of the component, by name: its own override those of others.
 func (c component) files(ctx context.Context) (map[string]string, error) {
 	all := map[string]string{}
 	for _, from := range c.Copy {
@@ -197,7 +197,7 @@ func module(ctx context.Context, version string) (string, error) {
 	return about.Dir, nil
 }
 
-// order returns the waves of an expert for manifests: the most exact name decides.
+// order returns the waves of an expert for manifests: the most specific name applies.
 func (c component) order(kind, name string) int {
 	for _, key := range []string{kind + "/" + name, kind + "/*", "*/" + name, "*/*"} {
 		if wave, ok := c.Expert[key]; ok {

@@ -1,4 +1,4 @@
-// Package real_test deploys real charts, whose programs really run, on a real node by a
-// real Argo CD: in Ladder's order, without waves, and in the waves of an expert where
-// one is known. docs/reality.md is about it.
+// Package real_test deploys real charts, whose programs really run, on a real node with
+// a real Argo CD: in Ladder's order, without waves, and in the waves of an expert if
+// there are any. docs/reality.md describes it.
 package real_test

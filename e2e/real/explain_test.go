@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// explain tells why a sync ended as it did: what Argo CD says, which Pods do not run and
-// why, and what the cluster warns of.
+// explain states why a sync ended as it did: what Argo CD reports, which Pods do not run
+// and why, and the cluster's warnings.
 func (l *lab) explain(ctx context.Context, out outcome) string {
 	var b strings.Builder
 	b.WriteString(l.argo.Explain(out.Outcome, ""))
@@ -35,7 +35,7 @@ func (l *lab) explain(ctx context.Context, out outcome) string {
 	return b.String()
 }
 
-// trouble says what keeps a Pod from being ready, or from having succeeded.
+// trouble returns what keeps a Pod from becoming ready or from succeeding.
 func trouble(pod *corev1.Pod) string {
 	if pod.Status.Phase == corev1.PodSucceeded {
 		return ""
@@ -59,7 +59,7 @@ func trouble(pod *corev1.Pod) string {
 	return strings.Join(parts, "; ")
 }
 
-// ends are the last lines of programs that were started again.
+// ends are the last log lines of restarted programs.
 func (l *lab) ends(ctx context.Context, pods []corev1.Pod) string {
 	var b strings.Builder
 	seen := map[string]bool{}

@@ -8,7 +8,7 @@ import (
 )
 
 // TestImages builds what the cases deploy before the first of them is timed: a build
-// beside a running case takes its processors away.
+// during a case would compete with it for CPUs.
 func TestImages(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(shop.cases)) {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/real/images"
 )
 
-// workshop is what all cases are made with.
+// workshop is what all cases share.
 type workshop struct {
 	root   string // of the repository
 	dir    string // of logs
@@ -90,8 +90,8 @@ type lab struct {
 // resync is shorter than Argo CD's default, as in the other suites.
 const resync = 15 * time.Second
 
-// openLab makes a cluster for one case in one order, which ends with the test. Settings are
-// those of Argo CD.
+// openLab creates a cluster for one case in one order, which ends with the test. The
+// settings are those of Argo CD.
 func openLab(ctx context.Context, t *testing.T, name string, opt node.Options, settings map[string]string) *lab {
 	t.Helper()
 	name, err := unused(name)
@@ -119,7 +119,7 @@ func unused(name string) (string, error) {
 	}
 }
 
-// withoutArgoCD is a lab on a node on which there is no Argo CD yet.
+// withoutArgoCD is a lab on a node without Argo CD.
 func withoutArgoCD(n *node.Node) (*lab, error) {
 	client, err := kubernetes.NewForConfig(n.Config)
 	return &lab{node: n, client: client}, err
@@ -152,7 +152,7 @@ func startArgoCD(ctx context.Context, t *testing.T, n *node.Node, name string, s
 	return argo
 }
 
-// restarts counts how often programs were started again.
+// restarts counts how often programs were restarted.
 func (l *lab) restarts(ctx context.Context) (int, error) {
 	all, err := l.node.Restarts(ctx, metav1.NamespaceAll)
 	n := 0

@@ -24,8 +24,8 @@ const waveAnnotation = "argocd.argoproj.io/sync-wave"
 // manifests are the objects of a case in one of its ways.
 type manifests []*unstructured.Unstructured
 
-// write lays a component out as a team has it, where it stays for those who look why a
-// case failed.
+// write writes a component as it is in a team's repository, to a directory that stays, to
+// help find out why a case failed.
 func (c component) write(files map[string]string) (string, error) {
 	dir := filepath.Join(shop.dir, "components", c.name)
 	return dir, write(dir, files)

@@ -16,7 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/cluster"
 )
 
-// A habit is what a program did that no manifest says, as the audit log has it.
+// A habit is what a program did, according to the audit log, that no manifest shows.
 type habit struct {
 	account string // ServiceAccount, as namespace/name
 	does    string // one of the verbs below
@@ -63,7 +63,7 @@ func (l *lab) habits(after cluster.Mark, m manifests) ([]habit, error) {
 	return all, nil
 }
 
-// doing says which habit a request shows, if any.
+// doing returns the habit that a request shows, if any.
 func doing(e cluster.Event, inManifests bool) string {
 	content := e.Resource == "secrets" || e.Resource == "configmaps"
 	switch {

@@ -35,7 +35,7 @@ func (l *lab) pull(ctx context.Context, c prepared) error {
 	}); err != nil {
 		return fmt.Errorf("pulling the images of %s: %w", c.name, err)
 	}
-	// Its Containers have ended: nothing has to be waited for.
+	// Its containers have ended, so there is nothing to wait for.
 	now := int64(0)
 	return pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// patience is how long nothing may change before a sync is said to hang. Argo CD's
+	// patience is how long nothing may change before a sync counts as hanging. Argo CD's
 	// longest pause between attempts is 160 seconds.
 	patience = 3 * time.Minute
 	// retries is what Argo CD does by itself in automated syncs.
@@ -51,7 +51,7 @@ type outcome struct {
 	waves    int
 }
 
-// judge says whether a case ended as it must.
+// judge checks whether a case ended as expected.
 func (c component) judge(t *testing.T, w way, out outcome) {
 	t.Helper()
 	want := c.Expect[w]
@@ -75,7 +75,7 @@ func (c component) judge(t *testing.T, w way, out outcome) {
 	}
 }
 
-// compare holds Ladder's order against the others: it may not be worse than any.
+// compare checks that Ladder's order is not worse than any of the others.
 func compare(t *testing.T, ended map[way]outcome) {
 	t.Helper()
 	ours, ok := ended[ladder]
@@ -132,8 +132,8 @@ func deploy(t *testing.T, c component, w way) outcome {
 	return out
 }
 
-// prepared is a case in one order before there is a cluster: what takes long the first
-// time, since images are built when a case first asks for them.
+// prepared is a case in one order before the cluster exists. Preparing takes long the
+// first time, because images are built when a case first needs them.
 type prepared struct {
 	component
 	way    way

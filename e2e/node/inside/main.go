@@ -46,7 +46,7 @@ func run(args []string) error {
 	return initialize(spec)
 }
 
-// join starts init in the node's cgroups and in namespaces of its own, and waits for
+// join starts init in the node's cgroups and in separate namespaces, and waits for
 // its end.
 func join(dir string, spec protocol.Spec) error {
 	self := []byte(strconv.Itoa(os.Getpid()))

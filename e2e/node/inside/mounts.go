@@ -45,7 +45,7 @@ func mounts(spec protocol.Spec) error {
 	return nil
 }
 
-// cgroups mounts the hierarchies anew, so that their roots are the node's cgroups.
+// cgroups remounts the hierarchies, so that their roots are the node's cgroups.
 // The unified hierarchy stays out, since programs that see it take the machine for one
 // with cgroup v2.
 func cgroups(controllers []string) error {

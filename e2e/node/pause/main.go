@@ -1,4 +1,4 @@
-// Command pause holds the namespaces of a Pod open until it is told to end, and collects what
+// Command pause keeps the namespaces of a Pod open until it is terminated, and reaps what
 // the Pod's processes leave where they share their process namespace.
 package main
 

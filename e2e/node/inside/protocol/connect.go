@@ -14,7 +14,7 @@ func Network(address string) string {
 	return "tcp"
 }
 
-// Connect connects a client to an address until both have said all. If nothing
+// Connect connects a client to an address until both have finished. If nothing
 // listens there the client is closed, as a server that has just gone would.
 func Connect(client net.Conn, address string) {
 	defer client.Close()

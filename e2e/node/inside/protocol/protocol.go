@@ -1,7 +1,7 @@
-// Package protocol is what is said between a node and the process that started it.
+// Package protocol defines the messages between a node and the process that started it.
 package protocol
 
-// Spec says what a node is like. It stands in node.json.
+// Spec describes a node. It is stored in node.json.
 type Spec struct {
 	Hostname string
 	// Cgroups are directories that exist, one for each hierarchy; the node's

@@ -39,7 +39,7 @@ func (o *operator) reconcileAll(ctx context.Context) {
 	}
 }
 
-// rest returns when something happens to a Beacon, and at the latest after [again].
+// rest returns when a Beacon changes, or after [again] at the latest.
 func (o *operator) rest(ctx context.Context, since string) {
 	ctx, stop := context.WithTimeout(ctx, again)
 	defer stop()

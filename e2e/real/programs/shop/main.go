@@ -109,7 +109,7 @@ func serve(ctx context.Context, h habits) error {
 	})
 }
 
-// try does something until it works, as long as the patience lasts.
+// try repeats something until it works or the patience ends.
 func (h habits) try(ctx context.Context, do func(context.Context) error) error {
 	end := time.Now().Add(h.Patience)
 	for {
