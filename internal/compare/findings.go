@@ -4,6 +4,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
@@ -81,7 +83,7 @@ func below(text, dir string) string {
 		switch {
 		case !found:
 			return b.String()
-		case nameBefore.MatchString(before) || !inside && nameAfter.MatchString(after):
+		case endsName(before) || !inside && startsName(after):
 			b.WriteString(dir)
 		case inside:
 			after = rest
@@ -92,9 +94,19 @@ func below(text, dir string) string {
 	}
 }
 
-// What precedes or follows a path that is part of a longer one, or of a word. A dot
-// after it may end a sentence.
-var (
-	nameBefore = regexp.MustCompile(`[\pL\pN_/.-]$`)
-	nameAfter  = regexp.MustCompile(`^(?:[\pL\pN_-]|\.[\pL\pN_-])`)
-)
+// endsName reports whether a path after the text would be part of a longer one, or of a word.
+func endsName(text string) bool {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return inName(r) || r == '/' || r == '.'
+}
+
+// startsName reports whether a path before the text would be part of a word. A dot after a
+// path may end a sentence.
+func startsName(text string) bool {
+	r, _ := utf8.DecodeRuneInString(strings.TrimPrefix(text, "."))
+	return inName(r)
+}
+
+func inName(r rune) bool {
+	return unicode.IsLetter(r) || unicode.Is(unicode.N, r) || r == '_' || r == '-'
+}

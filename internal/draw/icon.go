@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"sync"
 
 	"sigs.k8s.io/yaml"
 
@@ -22,23 +23,24 @@ type Icon struct {
 //go:embed icons.yaml
 var iconsText []byte
 
-var icons = func() (all []Icon) {
+var icons = sync.OnceValue(func() (all []Icon) {
 	if err := yaml.UnmarshalStrict(iconsText, &all); err != nil {
 		panic(fmt.Sprintf("embedded icons: %v", err)) // tests read them
 	}
 	return all
-}()
+})
 
 // Icons returns all icons; the last one is that of kinds without their own.
-func Icons() []Icon { return slices.Clone(icons) }
+func Icons() []Icon { return slices.Clone(icons()) }
 
 // IconOf returns the icon of an object's kind.
 func IconOf(id object.ID) Icon {
 	kind := id.GroupKind()
-	for _, i := range icons {
+	all := icons()
+	for _, i := range all {
 		if slices.Contains(i.Kinds, kind) {
 			return i
 		}
 	}
-	return icons[len(icons)-1]
+	return all[len(all)-1]
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/ladder-cmp/ladder/internal/draw"
@@ -21,21 +22,21 @@ var style string
 
 // looks is the style of the page, with the icons of kinds. An icon is a shape before the
 // text: thousands of elements would make the page slow.
-var looks = func() string {
+var looks = sync.OnceValue(func() string {
 	var b strings.Builder
 	b.WriteString(style)
 	for _, i := range draw.Icons() {
 		fmt.Fprintf(&b, "[data-icon=%q]::before { clip-path: path(evenodd, %q); }\n", i.Name, i.Path)
 	}
 	return b.String()
-}()
+})
 
 //go:embed page/*.js
 var modules embed.FS
 
 // program is the concatenation of all modules, which share their names: a page
 // opened from disk cannot import modules.
-var program = func() string {
+var program = sync.OnceValue(func() string {
 	files, err := modules.ReadDir("page")
 	if err != nil {
 		panic(err) // they are embedded
@@ -53,7 +54,7 @@ var program = func() string {
 		}
 	}
 	return b.String() + "start();\n"
-}()
+})
 
 var document = template.Must(template.New("page").Parse(skeleton))
 
@@ -71,10 +72,10 @@ func (p page) html() (string, error) {
 	var b strings.Builder
 	err = document.Execute(&b, map[string]string{
 		"Title":       template.HTMLEscapeString(p.Title),
-		"Looks":       looks,
-		"LooksHash":   hash(looks),
-		"Program":     program,
-		"ProgramHash": hash(program),
+		"Looks":       looks(),
+		"LooksHash":   hash(looks()),
+		"Program":     program(),
+		"ProgramHash": hash(program()),
 		"Data":        string(data),
 		"Plain":       plain,
 	})
