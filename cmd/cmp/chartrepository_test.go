@@ -113,7 +113,6 @@ func withRepository(env *testscript.Env) error {
 	env.Setenv("REPO", server.URL)
 	env.Setenv("HOST", strings.TrimPrefix(server.URL, "http://"))
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
-	env.Setenv("GOGC", "400") // hundreds of short processes, whose start is most of their time
 	return nil
 }
 

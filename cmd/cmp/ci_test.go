@@ -46,7 +46,7 @@ func newCICheckout(t *testing.T) *ciCheckout {
 		t.Fatal(err)
 	}
 	c := &ciCheckout{t: t, dir: t.TempDir(), home: home, bin: t.TempDir(), temp: t.TempDir()}
-	c.env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GOGC=400", "PATH="+c.bin+":"+os.Getenv("PATH"))
+	c.env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "PATH="+c.bin+":"+os.Getenv("PATH"))
 	for _, app := range []string{"shop", "bookshelf"} {
 		if err := os.CopyFS(filepath.Join(c.dir, "apps", app), os.DirFS(filepath.Join(home, "testdata/components", app))); err != nil {
 			t.Fatal(err)

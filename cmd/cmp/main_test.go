@@ -17,6 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	os.Setenv("GOGC", "400") // hundreds of short processes, whose start is most of their time
 	testscript.Main(m, map[string]func(){"cmp": main, "ladder": main, "kubectl-ladder": main})
 }
 
