@@ -7,9 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet/importer"
-	"github.com/ladder-cmp/ladder/internal/appset"
-	"github.com/ladder-cmp/ladder/internal/argocd"
-	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
@@ -45,48 +42,36 @@ for each change that rendering with Ladder causes.`,
 	flags.BoolVar(&opt.dryRun, "dry-run", false, "Print the files instead of writing them")
 	flags.BoolVar(&opt.force, "force", false, "Replace existing files")
 	flags.StringVar(&opt.repoURL, "repo-url", "", "Repository of the components (default: that of most Applications)")
-	opt.values = inputs.GeneratorValues(flags)
-	flags.StringArrayVar(&opt.repos, "repo", nil, "Directory of another repository whose generators and values files are read (URL=DIR, may be repeated)")
-	clusterFlags(flags, &opt.cluster)
-	opt.ladder = ladderfile.Flag(flags)
+	opt.addFlags(flags)
+	opt.values, opt.ladder = inputs.GeneratorValues(flags), ladderfile.Flag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		live := isLive(flags)
-		if len(args) == 0 && !live {
+		if len(args) == 0 && !isLive(flags) {
 			return usage.New("no input; name files of Applications, a directory, or a cluster with --context")
 		}
-		return opt.run(cmd, s, checkout.Unique(args), live)
+		return opt.run(cmd, s, args)
 	}
 	return cmd
 }
 
 // importOptions are the flags of cmp fleet import.
 type importOptions struct {
+	existingInput
 	out, repoURL  string
 	dryRun, force bool
-	repos         []string
-	values        func() (appset.Values, error)
-	cluster       argocd.Cluster
-	ladder        *string
 }
 
 // run imports the Applications in the arguments and, if requested, in the cluster.
-func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live bool) error {
-	base, err := ladderfile.Base(*opt.ladder)
+func (opt *importOptions) run(cmd *cobra.Command, s streams, paths []string) error {
+	from, err := opt.sources(cmd, s, paths)
 	if err != nil {
 		return err
-	}
-	from := importer.Sources{Paths: paths, Stdin: s.In, Base: base}
-	if live {
-		opt.cluster.UserAgent = cmd.CommandPath() + " " + build.Version(release)
-		from.Cluster = &opt.cluster
 	}
 	repo, err := checkout.Open(from.Directory())
 	if err != nil {
 		return fmt.Errorf("%s: %w", from.Directory(), err)
 	}
 	defer repo.Close()
-	in, findings, err := from.Read(cmd.Context(), repo)
-	warn(s, findings)
+	in, err := opt.read(cmd, s, from, repo)
 	if err != nil {
 		return err
 	}
@@ -94,12 +79,6 @@ func (opt importOptions) run(cmd *cobra.Command, s streams, paths []string, live
 		return err
 	}
 	in.RepoURL = opt.repoURL
-	if in.Values, err = opt.values(); err != nil {
-		return err
-	}
-	if in.Others, err = importer.OpenOthers(opt.repos); err != nil {
-		return err
-	}
 	res, err := importer.Import(cmd.Context(), in)
 	warn(s, res.Findings)
 	if err != nil {

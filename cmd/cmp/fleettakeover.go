@@ -6,43 +6,46 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/importer"
 	"github.com/ladder-cmp/ladder/fleet/show"
-	"github.com/ladder-cmp/ladder/internal/appset"
-	"github.com/ladder-cmp/ladder/internal/argocd"
-	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // formerInput contains the flags that select the Applications that deploy the components of a
 // fleet now.
 type formerInput struct {
-	flags   *pflag.FlagSet
-	paths   []string
-	values  func() (appset.Values, error)
-	cluster argocd.Cluster
+	existingInput
+	paths []string
 }
 
 func addFormerInput(cmd *cobra.Command, in *anyInputs) *formerInput {
-	former := &formerInput{flags: cmd.Flags(), values: in.GeneratorValues}
-	former.flags.StringSliceVar(&former.paths, "applications", nil, "File or directory of existing Applications and ApplicationSets to compare a fleet with, or - for standard input")
-	clusterFlags(former.flags, &former.cluster)
-	in.forFleet(former.flags, "applications", "kubeconfig", "context")
+	former := &formerInput{existingInput: existingInput{values: in.GeneratorValues, ladder: in.Ladder}}
+	flags := cmd.Flags()
+	former.addFlags(flags)
+	flags.StringSliceVar(&former.paths, "applications", nil, "File or directory of existing Applications and ApplicationSets to compare a fleet with, or - for standard input")
+	in.forFleet(flags, "applications", "kubeconfig", "context", "repo")
 	return former
 }
 
 func (f *formerInput) given() bool { return f.flags.Changed("applications") || isLive(f.flags) }
 
-// read reads the Applications, and renders their sources in the repository of the fleet. It
+// check rejects flags that have no effect.
+func (f *formerInput) check() error {
+	if len(f.repos) > 0 && !f.given() {
+		return usage.New("--repo has no effect without --applications, --context or --kubeconfig; add one of them")
+	}
+	return nil
+}
+
+// formers reads the Applications, and renders their sources in the repository of the fleet. It
 // ignores what cannot be imported.
-func (f *formerInput) read(cmd *cobra.Command, s streams, in *fleetInputs, dirs []string) ([]importer.Former, error) {
-	base, err := ladderfile.Base(*in.ladder)
+func (f *formerInput) formers(cmd *cobra.Command, s streams, in *fleetInputs, dirs []string) ([]importer.Former, error) {
+	from, err := f.sources(cmd, s, f.paths)
 	if err != nil {
 		return nil, err
 	}
@@ -51,17 +54,8 @@ func (f *formerInput) read(cmd *cobra.Command, s streams, in *fleetInputs, dirs 
 		return nil, fmt.Errorf("%s: %w", dirs[0], err)
 	}
 	defer repo.Close()
-	from := importer.Sources{Paths: checkout.Unique(f.paths), Stdin: s.In, Base: base}
-	if isLive(f.flags) {
-		f.cluster.UserAgent = cmd.CommandPath() + " " + build.Version(release)
-		from.Cluster = &f.cluster
-	}
-	input, findings, err := from.Read(cmd.Context(), repo)
-	warn(s, findings)
+	input, err := f.read(cmd, s, from, repo)
 	if err != nil {
-		return nil, err
-	}
-	if input.Values, err = f.values(); err != nil {
 		return nil, err
 	}
 	input.Random, input.KubeVersion, input.APIVersions = in.source.Random, in.source.KubeVersion, in.source.APIVersions
@@ -76,7 +70,7 @@ func (in *fleetInputs) takeover(cmd *cobra.Command, s streams, dirs []string, fo
 	if in.source.Random, err = inputs.Throwaway(); err != nil {
 		return out.trouble(err)
 	}
-	formers, err := former.read(cmd, s, in, dirs)
+	formers, err := former.formers(cmd, s, in, dirs)
 	if err != nil {
 		return out.trouble(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/internal/appset"
+	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/overlay"
 	"github.com/ladder-cmp/ladder/internal/remote"
@@ -276,8 +277,11 @@ func (w *work) children(ctx context.Context, app *application) (children, others
 
 // generate renders a source in the repository, with the settings of its Application.
 func (w *work) generate(ctx context.Context, m *made, order wave.Options) (plugin.Result, error) {
-	repo := overlay.FS{FS: w.Repo, Files: map[string]string{path.Join(m.dir, "component.yaml"): m.text(w, 0)}}
-	return plugin.Generate(ctx, plugin.Request{Repo: repo, Dir: m.dir, App: plugin.App{Name: m.app.name, Namespace: m.app.namespace}, KubeVersion: w.KubeVersion, APIVersions: w.APIVersions, Settings: []plugin.Settings{{Order: order}}, Random: w.Random}, w.Base)
+	files := map[string]string{path.Join(m.dir, component.File): m.text(w, 0)}
+	for name, text := range m.copies {
+		files[path.Join(w.Dir, m.name, name)] = text
+	}
+	return plugin.Generate(ctx, plugin.Request{Repo: overlay.FS{FS: w.Repo, Files: files}, Dir: m.dir, App: plugin.App{Name: m.app.name, Namespace: m.app.namespace}, KubeVersion: w.KubeVersion, APIVersions: w.APIVersions, Settings: []plugin.Settings{{Order: order}}, Random: w.Random}, w.Base)
 }
 
 // report records that a part of an Application is not imported.
