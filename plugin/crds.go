@@ -71,7 +71,7 @@ func (l selection) missingCRDs(withheld []finding.Finding) error {
 	for _, f := range withheld {
 		hints = append(hints, f.Message+inParentheses(f.Field))
 	}
-	message := "crds is only, but no CRD was rendered; with pruning, Argo CD would delete everything that the Application deployed"
+	message := "no CRD was rendered; with pruning, Argo CD would delete everything that the Application deployed"
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
