@@ -169,7 +169,7 @@ func same(list []thing, key string) (all []finding.Finding) {
 	for _, t := range list {
 		text := t.Get(key).Text()
 		if text != "" && seen[text] {
-			all = append(all, instead(t.fault("there is another one whose %s is %s", key, text), "give it another %s, or drop it", key))
+			all = append(all, instead(t.fault("another item of the list has the same %s, %s", key, text), "use a different %s, or remove one of the two", key))
 		}
 		seen[text] = true
 	}
