@@ -20,7 +20,7 @@ var rules = []Rule{
 		"pass all manifests of Argo CD, the values of its chart, or --context to read them from a cluster", installMD, (*installation).noRepoServer},
 	{"no-sidecar", only(finding.Error), "a repo-server without a container that serves the plugin",
 		"Applications that use the plugin get `could not find cmp-server plugin with name \"ladder\"`",
-		"run cmp install --print values -f FILE or cmp install --print kustomize -f FILE, which print your file with it", docsCMP, (*installation).noSidecar},
+		"run cmp install --print values -f FILE or cmp install --print kustomize -f FILE, which print your file with this addition", docsCMP, (*installation).noSidecar},
 	{"refused", only(finding.Error), "an invalid Pod of the repo-server, in any container or volume: unknown, missing or duplicate fields, wrong types, quantities such as `2304MB`, a probe with two handlers, a request above its limit; and data of `argocd-cm` or `argocd-cmd-params-cm` that is not a string",
 		"the API server rejects the Deployment, or silently drops the field, so that a probe or a limit is missing",
 		"correct it; kubectl explain pod.spec lists the fields", "Kubernetes, k8s.io/api/core/v1 and pkg/apis/core/validation", (*installation).invalidDeployment},
