@@ -111,5 +111,5 @@ func (u Upgrader) Conflict() finding.Finding {
 		remedy = fmt.Sprintf("set %s=false, or crds-upgraders: off", u.DisabledBy)
 	}
 	return finding.Finding{Severity: finding.Warning, Rule: "crd-upgrader", File: u.File, Line: u.Line, Object: u.ID.String(),
-		Message: "it writes CRDs to the cluster when it runs, and so does the Application that holds them", Remedy: remedy}
+		Message: "it writes CRDs to the cluster when it runs, and so does the Application that contains them", Remedy: remedy}
 }

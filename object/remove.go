@@ -30,7 +30,7 @@ func (o Object) Without(paths ...[]string) (Object, error) {
 		var err error
 		if text, err = rewriteWithout(o.doc.text, there); err != nil {
 			return o, finding.Finding{Severity: finding.Error, Rule: "cannot-edit", File: o.File, Line: o.Line, Object: o.ID.String(),
-				Field: strings.Join(there[0], "."), Message: err.Error(), Remedy: "drop the field in the file"}
+				Field: strings.Join(there[0], "."), Message: err.Error(), Remedy: "remove the field from the file"}
 		}
 	}
 	o.doc = &document{text: text}

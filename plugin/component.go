@@ -312,6 +312,9 @@ func (p Parameter) sample() string {
 func (p Parameter) describeActual(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:
+		if p.Collection == "array" {
+			return "a list with other values"
+		}
 		return "a list"
 	case yaml.MappingNode:
 		if !allScalars(n.Content) {

@@ -71,7 +71,7 @@ func (l selection) missingCRDs(withheld []finding.Finding) error {
 	for _, f := range withheld {
 		hints = append(hints, f.Message+inParentheses(f.Field))
 	}
-	message := "crds is only, but no CRD was rendered; with pruning, Argo CD would delete everything that the Application deployed"
+	message := "no CRD was rendered; with pruning, Argo CD would delete everything that the Application deployed"
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
@@ -331,7 +331,7 @@ func (req Request) checkRelease(opt options, definitions []object.Object) error 
 	for _, o := range definitions {
 		if fields := crds.NamesRelease(o, opt.render.Name); fields != nil {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-release", File: o.File, Line: o.Line, Object: o.ID.String(), Field: fields[0],
-				Message: fmt.Sprintf("it leads to the operator by the name of its release, and %s is the name of this Application", opt.render.Name),
+				Message: fmt.Sprintf("it refers to the operator by the name of its release, but %s is the name of this Application", opt.render.Name),
 				Remedy:  "set the parameter name to the name of the Application that runs the operator, here and there"})
 		}
 	}

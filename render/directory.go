@@ -135,7 +135,7 @@ func (s source) directoryFiles() ([]string, []finding.Finding, error) {
 		if d.Type()&fs.ModeSymlink != 0 {
 			info, err := fs.Stat(s.FS, p)
 			if errors.Is(err, fs.ErrNotExist) {
-				f := s.Fault("dangling-symlink", name, "the symlink leads to nothing, and is left out", "correct it, or delete it")
+				f := s.Fault("dangling-symlink", name, "the target of the symlink does not exist, so Ladder ignores the symlink", "correct it, or delete it")
 				f.Severity = finding.Warning
 				found = append(found, f)
 				return nil

@@ -171,7 +171,7 @@ func (s source) jsonnetFault(name string, err error) error {
 	if errors.As(err, &f) {
 		return f
 	}
-	f = s.Fault("jsonnet", name, strings.TrimPrefix(err.Error(), "RUNTIME ERROR: "), "correct it there")
+	f = s.Fault("jsonnet", name, strings.TrimPrefix(err.Error(), "RUNTIME ERROR: "), "correct the code")
 	var places []ast.LocationRange
 	var static interface{ Loc() ast.LocationRange }
 	var running jsonnet.RuntimeError

@@ -91,7 +91,7 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	case stallTime:
 		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it uses; the limit is %s (--stall-timeout); fix: check its CPU and its log", about, over.bytes, took, allows)
 	case renderTime:
-		return status.Errorf(codes.DeadlineExceeded, "%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or end what runs without end in its templates", about, took, allows)
+		return status.Errorf(codes.DeadlineExceeded, "%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or remove the endless loop from its templates", about, took, allows)
 	}
 	reason := "timed out while the plugin was"
 	if over.limit == clientDeadline {

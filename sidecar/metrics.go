@@ -57,13 +57,13 @@ func newMetrics() *metrics {
 		cache: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_cache_events_total",
 			Help: "Cache lookups and evictions: served from the cache (hit), shared with a concurrent request (shared), computed (miss), evicted for space (evicted) or age (expired)."}, []string{"event"}),
 		received: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_received_bytes_total",
-			Help: "Bytes of repositories as they arrive, compressed."}),
+			Help: "Bytes of repositories received, compressed."}),
 		answered: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_answered_bytes_total",
-			Help: "Bytes of manifests."}),
+			Help: "Bytes of manifests sent."}),
 		known: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_repositories_known_total",
 			Help: "Received repositories that were already in memory, by checksum, and were not unpacked again."}),
 		measures: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_answer_size", Buckets: prometheus.ExponentialBuckets(1, 2, 14), // 1 to 8192
-			Help: "Size of responses: objects, and waves that they are in."}, []string{"of"}),
+			Help: "Size of responses: the number of objects, and the number of their waves."}, []string{"of"}),
 		remarks: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_findings_total",
 			Help: "Findings about components that were rendered, by severity."}, []string{"severity"}),
 	}
@@ -76,7 +76,7 @@ func (m *metrics) register(s *server, to prometheus.Registerer) {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	to.MustRegister(m.requests, m.seconds, m.stages, m.lost, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
-		gauge("ladder_renderings_aside", "Long renderings that were preempted and now run concurrently with others.", func() float64 { return float64(s.scheduler.backgroundCount()) }),
+		gauge("ladder_renderings_aside", "Renderings that were preempted and now run in the background.", func() float64 { return float64(s.scheduler.backgroundCount()) }),
 		gauge("ladder_cache_bytes", "Size of the cached responses in bytes.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
 		gauge("ladder_answers_sending_bytes", "Memory of the responses being sent in bytes, as limited by --answer-memory.", func() float64 { return float64(s.sender.bytes.Load()) }),
 		gauge("ladder_answers_waiting", "Responses that wait for memory before they can be sent.", func() float64 { return float64(s.sender.waiting.Load()) }),

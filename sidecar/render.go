@@ -43,7 +43,7 @@ func (r *renderer) checkExpanded(dir string, out task.Output) error {
 	}
 	size = max(size, out.Expanded)
 	if most := r.responseBytes; most > 0 && size > most {
-		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d bytes with YAML aliases expanded; the limit is %d (--max-answer-bytes); fix: split the component, or write less by aliases", dir, size, most)
+		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d bytes with YAML aliases expanded; the limit is %d (--max-answer-bytes); fix: split the component, or use fewer aliases", dir, size, most)
 	}
 	return nil
 }

@@ -219,7 +219,7 @@ func TestRenderTimeoutOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, sidecar.Config{Parallel: 2, Render: time.Second})
 		err := c.ask(t.Context(), application{"evil", "evil", "endless-0"})
-		wants(t, err, codes.DeadlineExceeded, "app: rendering was stopped after 1s; the limit is 1s; fix: raise --render-timeout, or end what runs without end in its templates")
+		wants(t, err, codes.DeadlineExceeded, "app: rendering was stopped after 1s; the limit is 1s; fix: raise --render-timeout, or remove the endless loop from its templates")
 		if err := c.ask(t.Context(), application{"evil", "evil", "mended"}); err != nil {
 			t.Error(err)
 		}

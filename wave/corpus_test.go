@@ -129,7 +129,7 @@ func TestCorpusTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Waves of real charts
 
-See how Ladder orders charts of public projects. The charts are rendered with default values
+This page shows how Ladder orders charts of public projects. The charts are rendered with default values
 (` + "`helm template rel CHART -n ns --include-crds`" + `) and ordered by ` + "`cmp annotate`" + `.
 
 | column | counts |

@@ -37,7 +37,7 @@ func (o diffOutput) check() error {
 		return err
 	}
 	if *o.limit < compare.LeastMarkdown {
-		return usage.Errorf("--limit is %d; give it at least %d", *o.limit, compare.LeastMarkdown)
+		return usage.Errorf("--limit is %d; use at least %d", *o.limit, compare.LeastMarkdown)
 	}
 	if *o.nameOnly && *o.format != diffText {
 		return usage.Errorf("--name-only prints only names; remove it, or -o %s", *o.format)

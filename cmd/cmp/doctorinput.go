@@ -87,7 +87,7 @@ func (d doctorOptions) fits(args []string) error {
 	}
 	for _, name := range []string{"name", "kube-version", "api-versions"} {
 		if d.in.Given(name) && !isDir {
-			return usage.Errorf("--%s is for directories to render, and %s is not one; drop it, or name a directory", name, named)
+			return usage.Errorf("--%s is for directories to render, and %s is not one; remove the flag, or name a directory", name, named)
 		}
 	}
 	return nil

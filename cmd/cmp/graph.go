@@ -87,7 +87,7 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 const drawnPage = "html"
 
 // errWholePage means that a page cannot show only a part of a drawing.
-var errWholePage = errors.New("-o html draws everything and filters in the browser; drop the filter flags, or use another format")
+var errWholePage = errors.New("-o html draws everything and filters in the browser; remove the filter flags, or use another format")
 
 func drawings() []string {
 	var names []string

@@ -31,7 +31,7 @@ a normal start.`,
   cmp health --all`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if all && len(args) > 0 {
-				return errors.New("--all takes no directory; give one of the two")
+				return errors.New("--all takes no directory; remove one of the two")
 			}
 			if all {
 				return nil

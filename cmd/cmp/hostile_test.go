@@ -63,7 +63,7 @@ func hostileRepositories(listener string) map[string]struct {
 		"doubling":            {templated(`{{ $x := "x" }}{{ range until 64 }}{{ $x = printf "%s%s" $x $x }}{{ end }}{{ $x }}`), "memory"},
 		"regex":               {templated(`{{ regexMatch "(a+)+$" (printf "%sb" (repeat 100000 "a")) }}`), "app/templates/a.yaml"},
 		"regex replace":       {templated(`{{ regexReplaceAll "(x*)*" (repeat 1000000 "x") (repeat 1000 "${1}") }}`), "of memory"},
-		"a value in itself":   {templated(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ $d }}`), "or a value holds itself: their stack exceeded"},
+		"a value in itself":   {templated(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ $d }}`), "or a value contains itself: their stack exceeded"},
 		"parentheses":         {templated("{{ " + strings.Repeat("(", 100000) + "1" + strings.Repeat(")", 100000) + " }}"), "max expression depth exceeded"},
 		"ifs":                 {templated(strings.Repeat("{{ if 1 }}", 100000) + strings.Repeat("{{ end }}", 100000)), "their stack exceeded"},
 		"a long fault":        {templated(`{{ required (repeat 3000000 "x") nil }}`), "xxx ... xxx"},

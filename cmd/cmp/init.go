@@ -66,7 +66,7 @@ An existing component.yaml is not changed. With --force, missing keys are added.
 		}
 		warn(s, in.Findings)
 		if len(in.Found) == 0 {
-			return errors.New("no file is to be written; name directories of components without one, or give --force")
+			return errors.New("there is no component.yaml to write; name directories without one, or use --force")
 		}
 		if !*stdout {
 			if err := in.Write(); err != nil {

@@ -156,7 +156,7 @@ func TestRegistryWithTokens(t *testing.T) {
 	// The password is for the registry, and not for whom the registry names.
 	config.Allow = []string{"oci://" + s.host}
 	before := issuer.requests.Load()
-	refuse(t, fetcher(t, config), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: "1.2.3"}, "wants the credentials to be sent to "+issuer.host)
+	refuse(t, fetcher(t, config), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: "1.2.3"}, "requests that the credentials be sent to "+issuer.host)
 	if issuer.requests.Load() != before {
 		t.Error("it was asked all the same")
 	}

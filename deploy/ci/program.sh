@@ -5,7 +5,7 @@
 #
 #   program.sh REVISION DIR
 #
-# LADDER_RELEASES is another place of the releases.
+# LADDER_RELEASES overrides the URL of the releases.
 set -euo pipefail
 
 fail() {

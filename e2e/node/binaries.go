@@ -79,6 +79,7 @@ func (b *Binaries) find(cacheDir string) error {
 		program.OfMachine{Path: &b.Runc, Name: "runc", Package: "runc"},
 		program.OfMachine{Path: &unused, Name: "/usr/lib/cni/bridge", Package: "containernetworking-plugins"},
 		program.OfMachine{Path: &unused, Name: "ip", Package: "iproute2"},
+		program.OfMachine{Path: &unused, Name: "nsenter", Package: "util-linux"},
 		program.OfMachine{Path: &unused, Name: "nft", Package: "nftables"},
 		program.OfMachine{Path: &unused, Name: "iptables", Package: "iptables"},
 		program.OfMachine{Path: &unused, Name: "conntrack", Package: "conntrack"},

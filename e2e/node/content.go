@@ -9,14 +9,6 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// content is where containerd keeps images.
-func (n *Node) content() string {
-	if n.opts.Content == "" {
-		return n.file("containerd")
-	}
-	return n.opts.Content
-}
-
 // lockContent keeps other nodes from the directory for images.
 func (n *Node) lockContent(context.Context) error {
 	if n.opts.Content == "" {

@@ -18,10 +18,10 @@ const dnsAddress = "10.96.0.10"
 // startDNS runs CoreDNS at the node's address, behind the Service that is called
 // kube-dns everywhere.
 func (n *Node) startDNS(ctx context.Context) error {
-	if err := n.inside.run("coredns", n.bin.CoreDNS, "-conf="+n.file("Corefile")); err != nil {
+	if err := n.first().inside.run("coredns", n.bin.CoreDNS, "-conf="+n.file("Corefile")); err != nil {
 		return err
 	}
-	return n.inside.await(ctx, "Service kube-dns", n.makeDNSService)
+	return n.first().inside.await(ctx, "Service kube-dns", n.makeDNSService)
 }
 
 func (n *Node) makeDNSService(ctx context.Context) error {

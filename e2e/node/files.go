@@ -6,10 +6,8 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"text/template"
 
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -28,20 +26,19 @@ const (
 //go:embed config
 var config embed.FS
 
-// PodNetwork is the configuration of the Pod network, a file of /etc/cni/net.d.
-//
-//go:embed config/cni.conflist
-var PodNetwork string
+// PodNetwork is the configuration of the Pod network of a node without workers, a file of
+// /etc/cni/net.d.
+var PodNetwork = podNetwork(podSubnet(0))
 
 // writeFiles writes what the node's programs read at their start.
 func (n *Node) writeFiles(context.Context) error {
-	for _, dir := range []string{"pki", "etcd", "kubelet", "containerd", "pods", "containers", "cni", "cni-state", "certs.d/_default", "proc", "volumes"} {
+	for _, dir := range []string{"pki", "etcd", "volumes"} {
 		if err := os.MkdirAll(n.file(dir), 0o755); err != nil {
 			return err
 		}
 	}
 	var err error
-	if n.CA, err = writePKI(n.file("pki")); err != nil {
+	if n.CA, err = writePKI(n.file("pki"), n.machines); err != nil {
 		return fmt.Errorf("making certificates: %w", err)
 	}
 	if err := n.writeTokens(); err != nil {
@@ -51,27 +48,18 @@ func (n *Node) writeFiles(context.Context) error {
 	if err := n.writeKubeconfig(n.Kubeconfig, n.URL, admin); err != nil {
 		return err
 	}
-	if err := n.writeKubeconfig(n.file("inside.kubeconfig"), "https://127.0.0.1:6443", programs); err != nil {
-		return err
-	}
-	for _, of := range []struct{ name, to string }{
-		{"containerd.toml", "containerd.toml"}, {"hosts.toml", "certs.d/_default/hosts.toml"},
-		{"kubelet.yaml", "kubelet.yaml"}, {"kube-proxy.yaml", "kube-proxy.yaml"}, {"resolv.conf", "resolv.conf"},
-		{"Corefile", "Corefile"},
-	} {
-		if err := n.writeConfig(of.name, n.file(of.to)); err != nil {
+	for _, m := range n.machines {
+		if err := m.writeFiles(!n.opts.NoNetwork); err != nil {
+			return err
+		}
+		if err := n.writeKubeconfig(m.file("inside.kubeconfig"), m.server, programs); err != nil {
 			return err
 		}
 	}
-	if !n.opts.NoNetwork {
-		if err := os.WriteFile(n.file("cni/10-bridge.conflist"), []byte(PodNetwork), 0o644); err != nil {
-			return err
-		}
-	}
-	if err := os.WriteFile(n.file("audit-policy.yaml"), cluster.AuditPolicy, 0o600); err != nil {
+	if err := n.first().writeConfig("Corefile", n.file("Corefile")); err != nil {
 		return err
 	}
-	return n.writeProc()
+	return os.WriteFile(n.file("audit-policy.yaml"), cluster.AuditPolicy, 0o600)
 }
 
 func (n *Node) writeTokens() error {
@@ -93,62 +81,6 @@ func (n *Node) writeKubeconfig(file, url, user string) error {
 		Contexts:       map[string]*api.Context{nodeName: {Cluster: nodeName, AuthInfo: user}},
 		CurrentContext: nodeName,
 	}, file)
-}
-
-func (n *Node) writeConfig(name, file string) error {
-	text, err := fs.ReadFile(config, "config/"+name)
-	if err != nil {
-		return err
-	}
-	t, err := template.New(name).Parse(string(text))
-	if err != nil {
-		return err
-	}
-	out, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	return t.Execute(out, struct{ Dir, Runc, Address string }{n.Dir, n.bin.Runc, nodeAddress})
-}
-
-// kernelSettings are those that the kubelet sets for the whole machine. It gets files
-// in their place that hold what it wants.
-var kernelSettings = map[string]string{
-	"vm/overcommit_memory": "1",
-	"kernel/panic":         "10",
-	"kernel/panic_on_oops": "1",
-}
-
-func (n *Node) writeProc() error {
-	for name, value := range kernelSettings {
-		if err := os.WriteFile(n.procFile(name), []byte(value+"\n"), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (n *Node) procFile(name string) string {
-	return n.file(filepath.Join("proc", filepath.Base(name)))
-}
-
-// binds are what the node sees in place of the machine's.
-func (n *Node) binds() map[string]string {
-	binds := map[string]string{
-		"/var/lib/kubelet":        n.file("kubelet"),
-		"/var/lib/containerd":     n.content(),
-		"/var/lib/cni":            n.file("cni-state"),
-		"/var/log/pods":           n.file("pods"),
-		"/var/log/containers":     n.file("containers"),
-		"/etc/cni/net.d":          n.file("cni"),
-		"/etc/containerd/certs.d": n.file("certs.d"),
-		"/etc/resolv.conf":        n.file("resolv.conf"),
-	}
-	for name := range kernelSettings {
-		binds["/proc/sys/"+name] = n.procFile(name)
-	}
-	return binds
 }
 
 func (n *Node) etcdArgs() []string {

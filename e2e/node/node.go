@@ -2,11 +2,11 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -15,17 +15,16 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ladder-cmp/ladder/e2e/cluster"
-	"github.com/ladder-cmp/ladder/e2e/node/inside/protocol"
 )
 
-// What a node calls itself, inside its own network.
+// What the first machine calls itself, inside its own network, and where the images are.
 const (
-	nodeName    = "node"
-	nodeAddress = "10.200.0.2"
-	nodeGateway = "10.200.0.1"
+	nodeName        = "node"
+	nodeAddress     = "10.200.0.2"
+	registryAddress = nodeAddress + ":5000"
 )
 
-// Node is a running node.
+// Node is a running node with its control plane, and its workers if it has any.
 type Node struct {
 	Config     *rest.Config // as an administrator, without a limit on requests
 	Kubeconfig string       // file, as an administrator
@@ -42,8 +41,7 @@ type Node struct {
 	opts      Options
 	lock      *flock.Flock // of Options.Content
 	providers *providers
-	cgroups   *cgroups
-	inside    *inside
+	machines  []*machine // the first one has the control plane
 	images    *images
 	door      *door
 }
@@ -61,6 +59,9 @@ type Options struct {
 	// Ready when Start returns: Pods that are not on the host network wait until
 	// something writes [PodNetwork] into /etc/cni/net.d.
 	NoNetwork bool
+	// Workers are further nodes without a control plane, called worker1, worker2 and so
+	// on. All nodes share the directories of volumes.
+	Workers int
 }
 
 // Start runs a node with its files and logs in dir. Unless it has no network, it is
@@ -77,7 +78,7 @@ func Start(ctx context.Context, dir string, bin Binaries, opts Options) (_ *Node
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		n.open, n.lockContent, n.writeFiles, n.enter, n.startContainerd, n.startControlPlane, n.startNode, n.startDNS, n.startProviders, n.waitUntilReady, n.settle,
+		n.open, n.lockContent, n.describe, n.writeFiles, n.enter, n.startContainerd, n.startControlPlane, n.startKubelets, n.startDNS, n.startProviders, n.waitUntilReady, n.settle,
 	} {
 		if err := step(ctx); err != nil {
 			return n, err
@@ -86,7 +87,7 @@ func Start(ctx context.Context, dir string, bin Binaries, opts Options) (_ *Node
 	return n, nil
 }
 
-// open opens what is outside of the node: the ways in and out, and its cgroups.
+// open opens what is outside of the node: the ways in and out.
 func (n *Node) open(context.Context) (err error) {
 	if err := os.MkdirAll(n.Dir, 0o755); err != nil {
 		return err
@@ -95,52 +96,52 @@ func (n *Node) open(context.Context) (err error) {
 		return err
 	}
 	n.URL = "https://" + n.door.address()
-	if n.images, err = serveImages(filepath.Join(n.Dir, "images"), n.door.registrySocket()); err != nil {
-		return err
-	}
-	n.cgroups, err = newCgroups()
+	n.images, err = serveImages(filepath.Join(n.Dir, "images"), n.door.registrySocket())
 	return err
 }
 
-// enter starts process 1 of the node in its namespaces.
+func (n *Node) describe(context.Context) error {
+	n.machines = newMachines(n.Dir, n.opts.Content, n.bin.Runc, n.opts.Workers)
+	return nil
+}
+
+func (n *Node) first() *machine { return n.machines[0] }
+
+// enter starts process 1 of each machine in its namespaces. The first machine leads into
+// and out of their networks.
 func (n *Node) enter(context.Context) error {
-	spec := protocol.Spec{
-		Hostname:    nodeName,
-		Cgroups:     n.cgroups.dirs,
-		Controllers: n.cgroups.controllers,
-		Binds:       n.binds(),
-		Address:     nodeAddress + "/24",
-		Gateway:     nodeGateway,
-		Sysctls:     map[string]string{"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.rp_filter": "0"},
-		Forwards: map[string]string{
-			n.door.apiserverSocket(): "127.0.0.1:6443",
-			n.door.dnsSocket():       nodeAddress + ":8181",
-			nodeAddress + ":5000":    n.door.registrySocket(),
-		},
-	}
-	text, err := json.Marshal(spec)
-	if err != nil {
+	if err := n.first().enter(n.bin, nil, map[string]string{
+		n.door.apiserverSocket(): "127.0.0.1:6443",
+		n.door.dnsSocket():       nodeAddress + ":8181",
+		registryAddress:          n.door.registrySocket(),
+	}); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(n.Dir, "node.json"), text, 0o644); err != nil {
-		return err
+	for _, worker := range n.machines[1:] {
+		if err := worker.enter(n.bin, n.first(), nil); err != nil {
+			return err
+		}
 	}
-	n.inside, err = enter(n.bin.Inside, n.Dir, filepath.Dir(n.bin.Shim))
-	return err
+	return nil
 }
 
 func (n *Node) startContainerd(context.Context) error {
 	if err := n.servePause(); err != nil {
 		return err
 	}
-	return n.inside.run("containerd", n.bin.Containerd, "-c", n.file("containerd.toml"))
+	for _, m := range n.machines {
+		if err := m.startContainerd(n.bin); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *Node) startControlPlane(ctx context.Context) error {
-	if err := n.inside.run("etcd", n.bin.Etcd, n.etcdArgs()...); err != nil {
+	if err := n.first().inside.run("etcd", n.bin.Etcd, n.etcdArgs()...); err != nil {
 		return err
 	}
-	if err := n.inside.run("kube-apiserver", n.bin.APIServer, n.apiserverArgs()...); err != nil {
+	if err := n.first().inside.run("kube-apiserver", n.bin.APIServer, n.apiserverArgs()...); err != nil {
 		return err
 	}
 	n.Config = &rest.Config{Host: n.URL, BearerToken: n.tokens[admin], QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: n.CA}}
@@ -149,24 +150,24 @@ func (n *Node) startControlPlane(ctx context.Context) error {
 	if n.client, err = kubernetes.NewForConfig(n.Config); err != nil {
 		return err
 	}
-	if err := n.inside.await(ctx, "the API server", func(ctx context.Context) error {
+	if err := n.first().inside.await(ctx, "the API server", func(ctx context.Context) error {
 		return n.client.CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 	}); err != nil {
 		return err
 	}
-	if err := n.inside.run("kube-controller-manager", n.bin.ControllerManager, n.controllerManagerArgs()...); err != nil {
+	if err := n.first().inside.run("kube-controller-manager", n.bin.ControllerManager, n.controllerManagerArgs()...); err != nil {
 		return err
 	}
-	return n.inside.run("kube-scheduler", n.bin.Scheduler, "--kubeconfig="+n.file("inside.kubeconfig"), "--leader-elect=false")
+	return n.first().inside.run("kube-scheduler", n.bin.Scheduler, "--kubeconfig="+n.file("inside.kubeconfig"), "--leader-elect=false")
 }
 
-func (n *Node) startNode(context.Context) error {
-	if err := n.inside.run("kube-proxy", n.bin.KubeProxy, "--config="+n.file("kube-proxy.yaml")); err != nil {
-		return err
+func (n *Node) startKubelets(context.Context) error {
+	for _, m := range n.machines {
+		if err := m.startKubelet(n.bin); err != nil {
+			return err
+		}
 	}
-	return n.inside.request(protocol.Run{Name: "kubelet", Path: n.bin.Kubelet, After: "/run/containerd/containerd.sock", Args: []string{
-		"--config=" + n.file("kubelet.yaml"), "--kubeconfig=" + n.file("inside.kubeconfig"), "--hostname-override=" + nodeName, "--node-ip=" + nodeAddress,
-	}})
+	return nil
 }
 
 // servePause creates the image that keeps a Pod's namespaces open.
@@ -189,11 +190,8 @@ func (n *Node) Stop() error {
 	if n.providers != nil {
 		faults = append(faults, n.providers.stop())
 	}
-	if n.inside != nil {
-		faults = append(faults, n.inside.stop())
-	}
-	if n.cgroups != nil {
-		faults = append(faults, n.cgroups.remove())
+	for _, m := range slices.Backward(n.machines) {
+		faults = append(faults, m.stop())
 	}
 	if n.images != nil {
 		faults = append(faults, n.images.close())

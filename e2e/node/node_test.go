@@ -207,10 +207,16 @@ func hello(args ...string) corev1.Container {
 // succeed runs hello as a Job until it has succeeded.
 func succeed(ctx context.Context, t *testing.T, n rig, name string, args ...string) {
 	t.Helper()
+	succeedOn(ctx, t, n, "", name, args...)
+}
+
+// succeedOn is succeed on a node, or on any if it is empty.
+func succeedOn(ctx context.Context, t *testing.T, n rig, node, name string, args ...string) {
+	t.Helper()
 	create(ctx, t, n.client.BatchV1().Jobs("default").Create, &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{hello(args...)},
+			NodeName: node, RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{hello(args...)},
 		}}},
 	})
 	eventually(ctx, t, func() error {

@@ -19,9 +19,9 @@ import (
 )
 
 // writePKI writes the certificates of a control plane to dir: a CA, the API server's
-// certificate, the kubelet's, the front proxy's (for aggregated APIs) and the key that signs tokens.
-// It returns the CA's certificate as PEM.
-func writePKI(dir string) ([]byte, error) {
+// certificate, the front proxy's (for aggregated APIs) and the key that signs tokens. Each
+// machine gets the certificate of its kubelet. It returns the CA's certificate as PEM.
+func writePKI(dir string, machines []*machine) ([]byte, error) {
 	caKey, err := newKey()
 	if err != nil {
 		return nil, err
@@ -40,12 +40,6 @@ func writePKI(dir string) ([]byte, error) {
 		Subject:     pkix.Name{CommonName: "front-proxy"},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
-	kubelet := &x509.Certificate{
-		Subject:     pkix.Name{CommonName: "kubelet"},
-		DNSNames:    []string{nodeName},
-		IPAddresses: []net.IP{net.ParseIP(nodeAddress)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
 	// Programs that check tokens by themselves expect RSA, as most clusters have it.
 	tokens, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -55,14 +49,31 @@ func writePKI(dir string) ([]byte, error) {
 		func() error { return writePair(dir, "ca", ca.Raw, caKey) },
 		func() error { return issue(dir, "apiserver", server, ca, caKey) },
 		func() error { return issue(dir, "front-proxy", proxy, ca, caKey) },
-		func() error { return issue(dir, "kubelet", kubelet, ca, caKey) },
 		func() error { return writeKey(filepath.Join(dir, "accounts.key"), tokens) },
 	} {
 		if err := write(); err != nil {
 			return nil, err
 		}
 	}
+	for _, m := range machines {
+		if err := m.writeCertificate(ca, caKey); err != nil {
+			return nil, err
+		}
+	}
 	return os.ReadFile(filepath.Join(dir, "ca.crt"))
+}
+
+// writeCertificate writes the kubelet's certificate.
+func (m *machine) writeCertificate(ca *x509.Certificate, caKey crypto.Signer) error {
+	if err := os.MkdirAll(m.file("pki"), 0o755); err != nil {
+		return err
+	}
+	return issue(m.file("pki"), "kubelet", &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kubelet"},
+		DNSNames:    []string{m.name},
+		IPAddresses: []net.IP{net.ParseIP(m.address)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}, ca, caKey)
 }
 
 // newKey makes a key that takes no time, unlike RSA's.

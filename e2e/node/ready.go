@@ -12,24 +12,31 @@ import (
 )
 
 func (n *Node) waitUntilReady(ctx context.Context) error {
-	if err := n.inside.await(ctx, "the controller-manager", n.namespacesAreFurnished); err != nil {
+	if err := n.first().inside.await(ctx, "the controller-manager", n.namespacesAreFurnished); err != nil {
 		return err
 	}
-	if err := n.inside.await(ctx, "CoreDNS", n.dnsIsReady); err != nil {
+	if err := n.first().inside.await(ctx, "CoreDNS", n.dnsIsReady); err != nil {
 		return err
 	}
-	return n.inside.await(ctx, "the node", func(ctx context.Context) error {
-		node, err := n.client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
-		if err != nil {
+	for _, m := range n.machines {
+		if err := m.inside.await(ctx, "node "+m.name, func(ctx context.Context) error { return n.isReady(ctx, m.name) }); err != nil {
 			return err
 		}
-		for _, c := range node.Status.Conditions {
-			if c.Type == corev1.NodeReady && (c.Status == corev1.ConditionTrue || n.opts.NoNetwork) {
-				return nil
-			}
+	}
+	return nil
+}
+
+func (n *Node) isReady(ctx context.Context, name string) error {
+	node, err := n.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady && (c.Status == corev1.ConditionTrue || n.opts.NoNetwork) {
+			return nil
 		}
-		return errors.New("the kubelet does not report Ready")
-	})
+	}
+	return errors.New("the kubelet does not report Ready")
 }
 
 // namespacesAreFurnished waits for what controllers put into each namespace: Pods are

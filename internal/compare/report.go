@@ -94,7 +94,7 @@ func (all List) AddsError() bool {
 
 // UnknownText says that nothing could be compared.
 func UnknownText(names string) string {
-	return "not known, since it cannot be rendered before or after: " + names
+	return "not known, because it renders neither before nor after: " + names
 }
 
 // Text formats parts for a terminal, with the components that could not be

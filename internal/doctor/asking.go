@@ -151,7 +151,7 @@ func (i *installation) generatePaths() (all []finding.Finding) {
 		paths := a.at("metadata", "annotations").inner(a.Get("metadata", "annotations").Get("argocd.argoproj.io/manifest-generate-paths"), "metadata.annotations")
 		asks := slices.ContainsFunc(a.sources(), func(source thing) bool { _, ok := pluginOf(source); return ok })
 		if !a.pattern && paths.Text() != "" && asks {
-			all = append(all, paths.fault("manifest-generate-paths does not count, and all of the repository is sent"))
+			all = append(all, paths.fault("manifest-generate-paths has no effect, so the whole repository is sent"))
 		}
 	}
 	return all
@@ -183,7 +183,7 @@ func (i *installation) outdatedCRD() (all []finding.Finding) {
 			if _, ok := follow(&v.Schema, "openAPIV3Schema", "properties", "spec", "properties", "source", "properties", "plugin", "properties", "parameters"); ok {
 				continue
 			}
-			f := of(o).fault("it knows no parameters of plugins")
+			f := of(o).fault("it has no plugin parameters")
 			if !uses {
 				f.Severity = finding.Note
 			}

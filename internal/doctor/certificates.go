@@ -34,7 +34,7 @@ func (i *installation) caCertificates() (all []finding.Finding) {
 		}
 		for _, host := range slices.Sorted(maps.Keys(trusted)) {
 			if slices.ContainsFunc(s.flags.Remote, func(remote string) bool { u, err := url.Parse(remote); return err == nil && u.Hostname() == host }) {
-				all = append(all, trusted[host].fault("Argo CD trusts these certificates for %s, and the plugin, which may fetch from there, does not", host))
+				all = append(all, trusted[host].fault("Argo CD trusts these certificates for %s, but the plugin, which may fetch from there, does not", host))
 			}
 		}
 	})

@@ -37,9 +37,9 @@ func (i *installation) argoVersion() (all []finding.Finding) {
 		switch {
 		case !ok || !v.before(testedFrom):
 		case v.before(namedSidecars):
-			all = append(all, at.fault("Argo CD %s cannot be told the name of a plugin that is a sidecar", v))
+			all = append(all, at.fault("Applications of Argo CD %s cannot name a plugin that is a sidecar", v))
 		default:
-			all = append(all, as(finding.Note, at.fault("Argo CD %s is older than all that the plugin is tried with", v)))
+			all = append(all, as(finding.Note, at.fault("Argo CD %s is older than every version that the plugin is tested with", v)))
 		}
 	}
 	return all
@@ -58,9 +58,9 @@ func (i *installation) timeout() (all []finding.Finding) {
 		}
 		switch r := c.flags.RenderTimeout; {
 		case r == 0:
-			all = append(all, c.fault("a rendering may take any time, and the controller waits %s", seconds(waits)))
+			all = append(all, c.fault("renderings have no time limit, but the controller waits only %s", seconds(waits)))
 		case r > waits/2:
-			all = append(all, c.fault("a rendering may take %s, and the controller waits %s", seconds(r), seconds(waits)))
+			all = append(all, c.fault("a rendering may take %s of the %s that the controller waits", seconds(r), seconds(waits)))
 		}
 	})
 	return all
@@ -82,7 +82,7 @@ func (i *installation) execTimeout() (all []finding.Finding) {
 	i.sidecars(func(_ *workload, s *sidecar) {
 		for _, e := range s.at("env").items() {
 			if e.name() == "ARGOCD_EXEC_TIMEOUT" {
-				all = append(all, e.fault("it changes nothing here"))
+				all = append(all, e.fault("it has no effect here"))
 			}
 		}
 	})
@@ -119,7 +119,7 @@ func (i *installation) memory() (all []finding.Finding) {
 		}
 		if len(s.flags.Unlimited) > 0 {
 			slices.Sort(s.flags.Unlimited)
-			all = append(all, as(finding.Warning, s.fault("%s without a limit may take more than the container has", strings.Join(s.flags.Unlimited, ", "))))
+			all = append(all, as(finding.Warning, s.fault("%s without a limit may use more memory than the container has", strings.Join(s.flags.Unlimited, ", "))))
 			return
 		}
 		quantity, err := resource.ParseQuantity(at.Text())
@@ -130,9 +130,9 @@ func (i *installation) memory() (all []finding.Finding) {
 		need := s.flags.Server + int64(s.flags.Parallel)*s.flags.Worker + systemMemory
 		switch {
 		case limit < s.flags.Server+s.flags.Worker:
-			all = append(all, at.fault("the limit is %s, and the server with one rendering may take %s", mebibytes(limit), mebibytes(s.flags.Server+s.flags.Worker)))
+			all = append(all, at.fault("the limit is %s, but the server with one rendering may use %s", mebibytes(limit), mebibytes(s.flags.Server+s.flags.Worker)))
 		case limit < need:
-			all = append(all, as(finding.Warning, at.fault("the limit is %s, and by its flags it may take %s", mebibytes(limit), mebibytes(need))))
+			all = append(all, as(finding.Warning, at.fault("the limit is %s, but the flags allow %s", mebibytes(limit), mebibytes(need))))
 		}
 	})
 	return all
@@ -197,13 +197,13 @@ func (i *installation) tarExclusions() (all []finding.Finding) {
 		for _, at := range []string{"", "shop/", "apps/shop/", "apps/shop/base/"} {
 			n := slices.IndexFunc(needed, func(name string) bool { return excludes(pattern, at+name) })
 			if n >= 0 {
-				all = append(all, instead(s.fault("%q leaves out %s, which a component may need", pattern, at+needed[n]), "leave out less, such as .git/* only"))
+				all = append(all, instead(s.fault("%q excludes %s, which a component may need", pattern, at+needed[n]), "exclude less, such as only .git/*"))
 				break
 			}
 		}
 	}
 	if s.known && !git && i.anySidecar() {
-		all = append(all, as(finding.Note, s.fault("the history of git, .git, is sent with each request, and not used")))
+		all = append(all, as(finding.Note, s.fault("each request sends the git history (.git), which the plugin does not use")))
 	}
 	return all
 }
@@ -239,7 +239,7 @@ func (i *installation) applicationHealth() (all []finding.Finding) {
 	}
 	check.field = ""
 	if child, ok := i.child(); ok {
-		return []finding.Finding{i.byInstall(check.fault("no health check for Applications, and %s is managed by another owner", child))}
+		return []finding.Finding{i.byInstall(check.fault("no health check for Applications, although %s belongs to an app of apps", child))}
 	}
 	return []finding.Finding{i.byInstall(as(finding.Note, check.fault("no health check for Applications, without which waves between Applications have no effect")))}
 }

@@ -282,7 +282,7 @@ func (i *installation) textAt(w *workload, c thing, p string) (m mountedText, mo
 	m.subPath = key != ""
 	switch {
 	case at == p && key == "":
-		m.why = "it is mounted as a directory, and must be a file: subPath is missing"
+		m.why = "it is mounted as a directory instead of a file, because subPath is missing"
 		return m, true
 	case at != p:
 		key = path.Join(key, strings.TrimPrefix(p, at+"/"))

@@ -73,7 +73,7 @@ func invalidPod(containers, volumes []thing) (all []finding.Finding) {
 		all = append(all, missing(v, "name")...)
 		all = append(all, misnamed(v.at("name"), validation.IsDNS1123Label, "63 lowercase letters, digits and hyphens")...)
 		if sources := keysBut(v, "name"); len(sources) > 1 {
-			all = append(all, instead(v.fault("it is several volumes: %s", strings.Join(sources, ", ")), "keep one of them"))
+			all = append(all, instead(v.fault("it has more than one volume source: %s", strings.Join(sources, ", ")), "keep one of them"))
 		}
 	}
 	for _, c := range containers {
@@ -114,7 +114,7 @@ func invalidContainer(c thing) (all []finding.Finding) {
 		least, err := resource.ParseQuantity(request.Text())
 		most, unlimited := resource.ParseQuantity(limit.Text())
 		if err == nil && unlimited == nil && least.Cmp(most) > 0 {
-			all = append(all, instead(request.fault("%s is requested, and the limit is %s", request.Text(), limit.Text()), "lower the one, or raise the other"))
+			all = append(all, instead(request.fault("the request is %s, but the limit is %s", request.Text(), limit.Text()), "lower the request, or raise the limit"))
 		}
 	}
 	return all
@@ -137,7 +137,7 @@ func invalidProbe(probe thing) (all []finding.Finding) {
 		all = append(all, oneOf(at.at("scheme"), corev1.URISchemeHTTP, corev1.URISchemeHTTPS)...)
 	}
 	if handlers != 1 {
-		all = append(all, instead(probe.fault("it has %d ways to ask, and must have one of exec, grpc, httpGet, tcpSocket", handlers), "keep or add one of them; a patch that replaces one sets the other to null"))
+		all = append(all, instead(probe.fault("it has %d handlers, but must have exactly one of exec, grpc, httpGet, tcpSocket", handlers), "keep or add one of them; a patch that replaces one sets the other to null"))
 	}
 	return all
 }
@@ -169,7 +169,7 @@ func same(list []thing, key string) (all []finding.Finding) {
 	for _, t := range list {
 		text := t.Get(key).Text()
 		if text != "" && seen[text] {
-			all = append(all, instead(t.fault("there is another one whose %s is %s", key, text), "give it another %s, or drop it", key))
+			all = append(all, instead(t.fault("another item of the list has the same %s, %s", key, text), "use a different %s, or remove one of the two", key))
 		}
 		seen[text] = true
 	}
@@ -194,5 +194,5 @@ func oneOf[T ~string](t thing, takes ...T) []finding.Finding {
 	for _, one := range takes {
 		all = append(all, string(one))
 	}
-	return []finding.Finding{instead(t.fault("%q is none of %s", text, strings.Join(all, ", ")), "write one of these")}
+	return []finding.Finding{instead(t.fault("%q is not one of %s", text, strings.Join(all, ", ")), "write one of these")}
 }

@@ -68,19 +68,19 @@ func (s *sidecar) wrongProbe(probe thing) string {
 		if err != nil {
 			named, ok := named(s.at("ports").items(), text)
 			if !ok {
-				return fmt.Sprintf("it asks the port %s, which the container does not name", text)
+				return fmt.Sprintf("it uses the port %q, which is not a named port of the container", text)
 			}
 			asked, _ = named.at("containerPort").number()
 		}
 		switch {
 		case s.stock:
-			return fmt.Sprintf("it asks the port %d, and %s listens on its socket only", asked, stockServer)
+			return fmt.Sprintf("it uses port %d, but %s listens only on its socket", asked, stockServer)
 		case !serves:
 			return fmt.Sprintf("it uses port %d, but --operations-address is not set", asked)
 		case asked != port:
-			return fmt.Sprintf("it asks the port %d, and the server listens on %d", asked, port)
+			return fmt.Sprintf("it uses port %d, but the server listens on %d", asked, port)
 		case way == "httpGet" && !slices.Contains(paths, strings.SplitN(at.Get("path").Text(), "?", 2)[0]):
-			return fmt.Sprintf("it asks %s, and there are %s", at.Get("path").Text(), strings.Join(paths, ", "))
+			return fmt.Sprintf("it requests %s, but the server has only %s", at.Get("path").Text(), strings.Join(paths, ", "))
 		}
 	}
 	return ""
@@ -114,7 +114,7 @@ func (i *installation) port() (all []finding.Finding) {
 			all = append(all, s.fault("it listens on port %d, which is that of %s", port, who))
 		}
 		if host == "localhost" || strings.HasPrefix(host, "127.") || host == "[::1]" {
-			all = append(all, s.fault("it listens on %s, where neither the kubelet nor Prometheus can ask", host))
+			all = append(all, s.fault("it listens on %s, which neither the kubelet nor Prometheus can reach", host))
 		}
 	})
 	return all
@@ -206,7 +206,7 @@ func (i *installation) gracePeriod() (all []finding.Finding) {
 			grace, at = 30, s.thing
 		}
 		if s.flags.ShutdownTimeout > float64(grace) {
-			all = append(all, at.fault("the Pod has %ds to end, and the plugin may take %s", grace, seconds(s.flags.ShutdownTimeout)))
+			all = append(all, at.fault("the Pod has %ds to terminate, but the plugin may need %s", grace, seconds(s.flags.ShutdownTimeout)))
 		}
 	})
 	return all
@@ -229,7 +229,7 @@ func (i *installation) versionsDiffer() (all []finding.Finding) {
 			}
 			switch {
 			case !ok:
-				all = append(all, pod.fault("it has no container %s, as %s has now", s.name(), w.object))
+				all = append(all, pod.fault("it has no container %s, although %s has one", s.name(), w.object))
 			case c.Get("image").Text() != image:
 				all = append(all, c.at("image").fault("it runs %s, and %s names %s", c.Get("image").Text(), w.object, image))
 			}

@@ -80,7 +80,7 @@ func plain(t thing, quantity bool) (tree any, all []finding.Finding) {
 	case quantity:
 		const remedy = "write bytes as 512Mi or 2Gi, and CPUs as 500m or 2"
 		if t.IsList() {
-			return nil, []finding.Finding{instead(t.fault("it is a list, and must be a quantity"), remedy)}
+			return nil, []finding.Finding{instead(t.fault("must be a quantity, not a list"), remedy)}
 		}
 		if _, err := resource.ParseQuantity(t.Text()); err != nil {
 			return nil, []finding.Finding{instead(t.fault("%q is not a valid quantity", t.Text()), remedy)}
@@ -216,5 +216,5 @@ func wrongType(t thing, err *json.UnmarshalTypeError) finding.Finding {
 	if t.IsText() && json.Unmarshal([]byte(t.Text()), reflect.New(err.Type).Interface()) == nil {
 		remedy = "write it without quotes"
 	}
-	return instead(t.fault("it is %s, and must be %s", written, wanted), "%s", remedy)
+	return instead(t.fault("must be %s, not %s", wanted, written), "%s", remedy)
 }

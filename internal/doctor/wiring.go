@@ -43,7 +43,7 @@ func (i *installation) noSidecar() (all []finding.Finding) {
 		}
 		for _, other := range i.workloads {
 			if slices.ContainsFunc(other.others, calledOurs) && other.role != repoServer {
-				f.Message += "; " + ourPlugin + " is beside the " + other.role
+				f.Message += "; " + ourPlugin + " is in the Pod of the " + other.role
 				f = instead(f, "move it to the repo-server")
 			}
 		}
@@ -60,7 +60,7 @@ func (i *installation) sidecarCommand() (all []finding.Finding) {
 			return
 		}
 		for _, wrong := range finding.Of(s.wrong) {
-			all = append(all, instead(s.fault("cmp serve ends at once: %s", wrong.Message), "correct it as cmp serve --help and docs/operations.md have it"))
+			all = append(all, instead(s.fault("cmp serve exits at once: %s", wrong.Message), "correct it; cmp serve --help and docs/operations.md list the flags and variables"))
 		}
 	})
 	return all
@@ -124,7 +124,7 @@ func (i *installation) pluginsVolume() (all []finding.Finding) {
 		dir := socketDir(s.flags, s.stock, s.env)
 		mount, ok := mountAt(s.thing, dir)
 		if !ok {
-			f := s.fault("it makes its socket in %s, where no volume is mounted", dir)
+			f := s.fault("it creates its socket in %s, where no volume is mounted", dir)
 			for _, m := range s.at("volumeMounts").items() {
 				if m.name() == "plugins" {
 					f.Message += ": plugins is mounted at " + m.Get("mountPath").Text()
@@ -150,9 +150,9 @@ func (i *installation) pluginsVolume() (all []finding.Finding) {
 		}
 		switch v := w.volumes[mount.name()]; {
 		case mount.name() != shared:
-			all = append(all, mount.fault("its socket is in the volume %s, and the repo-server looks into %s", mount.name(), shared))
+			all = append(all, mount.fault("its socket is in the volume %s, but the repo-server looks in %s", mount.name(), shared))
 		case mount.Get("subPath").Text()+inside != theirs:
-			all = append(all, mount.fault("its socket is in another directory of the volume %s than the repo-server looks into", shared))
+			all = append(all, mount.fault("its socket is not in the directory of the volume %s in which the repo-server looks", shared))
 		case v.configMap != "" || v.secret != "":
 			all = append(all, v.fault("the volume %s cannot be written", shared))
 		case v.Exists() && v.Get("persistentVolumeClaim").Exists():
@@ -313,12 +313,12 @@ func (i *installation) pluginYAML() (all []finding.Finding) {
 		case !s.mounted:
 			all = append(all, s.fault("no plugin.yaml is mounted at %s", pluginConfig))
 		case s.config.why != "":
-			all = append(all, at.fault("of plugin.yaml: %s", s.config.why))
+			all = append(all, at.fault("plugin.yaml: %s", s.config.why))
 		case !s.config.found: // in a ConfigMap outside the input
 		case d.Kind != "ConfigManagementPlugin" || d.Metadata.Name == "":
 			all = append(all, s.config.source.fault("not a ConfigManagementPlugin with a name"))
 		case !runsOurs(d) || !slices.Contains(append(d.Spec.Generate.Command, d.Spec.Generate.Args...), "generate"):
-			all = append(all, s.config.source.fault("its generate.command is %q, and this plugin's is [%s, generate]", d.Spec.Generate.Command, program))
+			all = append(all, s.config.source.fault("its generate.command is %q, but that of this plugin is [%s, generate]", d.Spec.Generate.Command, program))
 		}
 	})
 	return all
@@ -411,11 +411,11 @@ func (i *installation) ladderYAML() (all []finding.Finding) {
 		m, mounted := i.textAt(w, s.thing, path.Clean(file))
 		switch {
 		case !mounted:
-			all = append(all, s.fault("it is to read %s, and nothing is mounted there", file))
+			all = append(all, s.fault("it reads %s, but nothing is mounted there", file))
 		case m.why != "":
-			all = append(all, m.mount.fault("of %s: %s", file, m.why))
+			all = append(all, m.mount.fault("%s: %s", file, m.why))
 		case m.subPath && !s.stock:
-			all = append(all, as(finding.Warning, m.mount.fault("%s is mounted with subPath, and so never changes", file)))
+			all = append(all, as(finding.Warning, m.mount.fault("%s is mounted with subPath, so the kubelet never updates it", file)))
 		}
 		if !m.found {
 			return

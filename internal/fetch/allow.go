@@ -48,7 +48,7 @@ func parsePattern(entry string) (pattern, string) {
 		return pattern{}, fault
 	}
 	if u.RawQuery != "" {
-		return pattern{}, "holds a query, which is not compared"
+		return pattern{}, "contains a query, which is not compared"
 	}
 	p := pattern{text: entry, scheme: u.Scheme, host: hostOf(u), port: portOf(u), segments: segmentsOf(u)}
 	if star := strings.TrimPrefix(p.host, "*."); p.host != "*" && strings.Contains(star, "*") {
@@ -76,7 +76,7 @@ func parseAddress(address string) (*url.URL, string) {
 	case u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "oci":
 		return nil, "is neither https:// nor oci://"
 	case u.User != nil:
-		return nil, "holds a user or a password"
+		return nil, "contains a user or a password"
 	case strings.Trim(u.Host, asciiOfHosts) != "":
 		return nil, "has a host that is not written in ASCII"
 	case u.Fragment != "":

@@ -260,7 +260,7 @@ func (e *attempt) admit(req *http.Request) error {
 			return nil
 		}
 		return refuse("add https://"+u.Host+" to the allow-list if it issues the tokens of "+e.host(),
-			"%s wants the credentials to be sent to %s", e.host(), u.Host)
+			"%s requests that the credentials be sent to %s", e.host(), u.Host)
 	case last != nil && (e.verified || e.at.Scheme == "oci" && hasDigest(first(req).URL.Path)):
 		return nil
 	case last == nil && e.verified:
@@ -309,7 +309,7 @@ func (e *attempt) failureToSend(host string, err error) *failure {
 	case errors.As(err, &header), strings.Contains(err.Error(), http.ErrSchemeMismatch.Error()):
 		return failed(untrusted, "correct the port, or list "+e.host()+" as a host without TLS (--remote-plain-http "+e.host()+")", "%s does not speak TLS", host)
 	case errors.As(err, &authority):
-		return failed(untrusted, "give the authority's certificate as ca.crt of the host's credentials (--remote-credentials), or for all hosts (--remote-ca)", "the certificate of %s is signed by an unknown authority", host)
+		return failed(untrusted, "add the authority's certificate as ca.crt to the host's credentials (--remote-credentials), or for all hosts (--remote-ca)", "the certificate of %s is signed by an unknown authority", host)
 	case errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &verification):
 		return failed(untrusted, "contact its administrator", "the certificate of %s is invalid: %s", host, short(err.Error()))
 	}

@@ -187,7 +187,7 @@ func (config Config) check(authorities *x509.CertPool) (allowList, error) {
 		if data, err := os.ReadFile(config.CAFile); err != nil {
 			bad("--remote-ca", config.CAFile+" cannot be read: "+errors.Unwrap(err).Error(), "name a file of certificates")
 		} else if !authorities.AppendCertsFromPEM(data) {
-			bad("--remote-ca", config.CAFile+" holds no certificate (PEM)", "name a file of certificates")
+			bad("--remote-ca", config.CAFile+" contains no certificate (PEM)", "name a file of certificates")
 		}
 	}
 	return allow, errors.Join(wrong...)

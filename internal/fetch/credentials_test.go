@@ -110,7 +110,7 @@ func TestCertificates(t *testing.T) {
 		}
 	}
 	f := n.fetcher(Config{Allow: []string{"https://*"}, CAFile: none})
-	refuse(t, f, fileRef("https://files.example.com/a"), "untrusted", "is signed by an unknown authority; fix: give the authority's certificate as ca.crt of the host's credentials (--remote-credentials), or for all hosts (--remote-ca)")
+	refuse(t, f, fileRef("https://files.example.com/a"), "untrusted", "is signed by an unknown authority; fix: add the authority's certificate as ca.crt to the host's credentials (--remote-credentials), or for all hosts (--remote-ca)")
 	write(t, dir+"/dir/files.example.com/insecure", "true")
 	if err := os.Remove(dir + "/dir/files.example.com/ca.crt"); err != nil {
 		t.Fatal(err)

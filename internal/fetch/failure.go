@@ -89,7 +89,7 @@ func (e *attempt) failureOf(err error) *failure {
 
 // The remedies for exceeded limits.
 const (
-	moreTime  = "try again later, or give it more time with --remote-timeout"
+	moreTime  = "try again later, or raise --remote-timeout"
 	moreBytes = "raise --remote-max-bytes if this size is expected"
 )
 

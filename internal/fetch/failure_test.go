@@ -55,7 +55,7 @@ func TestFailures(t *testing.T) {
 			_, _ = io.WriteString(w, "half")
 		}, "unreachable", "the response of files.example.com was cut off", true, 3},
 		"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			"timeout", "files.example.com took longer than 500ms; fix: try again later, or give it more time with --remote-timeout", true, -1},
+			"timeout", "files.example.com took longer than 500ms; fix: try again later, or raise --remote-timeout", true, -1},
 		"slow in between": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "half")
 			w.(http.Flusher).Flush()

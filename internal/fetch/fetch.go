@@ -361,7 +361,7 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 		fault = "is neither " + strings.Join(slices.DeleteFunc(slices.Clone(known), func(s string) bool { return s == "http" }), " nor ") + ", and others are not fetched"
 	}
 	switch {
-	case fault == "holds a user or a password":
+	case fault == "contains a user or a password":
 		return nil, failed(badRef, "take them out of the address and mount them as files", "its address %s, which others can read", fault)
 	case fault != "":
 		return nil, failed(badRef, "correct the address", "its address %s", fault)

@@ -68,7 +68,7 @@ func TestAddressesOfModules(t *testing.T) {
 		"https://git.example.com/b.git":  "https://git.example.com/b.git",
 		"git@git.example.com:org/b.git":  "uses ssh",
 		"ssh://git@git.example.com/b":    "uses ssh",
-		"https://user:hunter2@host/b":    "holds a user",
+		"https://user:hunter2@host/b":    "contains a user",
 		"file:///etc":                    "is not a URL",
 		"https://git.example.com/../../": "has . or ..",
 	} {

@@ -88,7 +88,7 @@ func TestRegistry(t *testing.T) {
 	}{
 		"plain":             {func(*registryOf) {}, false, "", ""},
 		"own tokens":        {func(g *registryOf) { g.enter = bearer("https://registry.example.com/token") }, false, "", ""},
-		"tokens elsewhere":  {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, false, "not-allowed", "wants the credentials to be sent to evil.example.net; fix: add https://evil.example.net to the allow-list if it issues"},
+		"tokens elsewhere":  {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, false, "not-allowed", "requests that the credentials be sent to evil.example.net; fix: add https://evil.example.net to the allow-list if it issues"},
 		"free tokens":       {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, true, "", ""},
 		"tokens of an ally": {func(g *registryOf) { g.enter = bearer("https://tokens.example.org/token") }, false, "", ""},
 		"tokens inside":     {func(g *registryOf) { g.enter = bearer("https://169.254.169.254/token") }, true, "broken", "link-local"},

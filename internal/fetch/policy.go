@@ -184,7 +184,7 @@ func faultOfKeyring(data []byte) string {
 	case len(ring) == 0:
 		return "holds no key"
 	case slices.ContainsFunc(ring, func(e *openpgp.Entity) bool { return e.PrivateKey != nil }):
-		return "holds a private key, which nothing needs to verify"
+		return "contains a private key, which is not needed for verification"
 	}
 	return ""
 }

@@ -81,7 +81,7 @@ func TestReadPolicy(t *testing.T) {
 		"neither":    {"- address: oci://a.example.com\n", []string{"policy.yaml:2: verify[0]: an entry needs either"}},
 		"both":       {entry("oci://a.example.com", "cosign: {key: cosign.pub}\n  provenance: {keyring: team.gpg}"), []string{"needs either provenance or cosign"}},
 		"private":    {entry("oci://a.example.com", "cosign: {key: cosign.key}"), []string{"cosign.key is not a public key"}},
-		"secret":     {entry("oci://a.example.com", "provenance: {keyring: secret.gpg}"), []string{"secret.gpg holds a private key"}},
+		"secret":     {entry("oci://a.example.com", "provenance: {keyring: secret.gpg}"), []string{"secret.gpg contains a private key"}},
 		"no keyring": {entry("oci://a.example.com", "provenance: {keyring: cosign.pub}"), []string{"cosign.pub is not a keyring"}},
 		"no name":    {entry("oci://a.example.com", "provenance: {}"), []string{"names no file"}},
 		"not oci":    {entry("https://a.example.com", "cosign: {key: cosign.pub}"), []string{"write an oci:// address, or provenance"}},

@@ -39,7 +39,7 @@ func TestRefusedRefs(t *testing.T) {
 		rule, text string
 	}{
 		{fileRef("http://files.example.com/pub/a"), "not-allowed", "not on the allow-list"},
-		{fileRef("https://user:hunter2@files.example.com/pub/a"), "bad-ref", "holds a user or a password"},
+		{fileRef("https://user:hunter2@files.example.com/pub/a"), "bad-ref", "contains a user or a password"},
 		{fileRef("https://files.example.com/pub/../a"), "bad-ref", ". or .. in its path"},
 		{fileRef("https://files.example.com:444/pub/a"), "not-allowed", "not on the allow-list"},
 		{fileRef("file:///etc/passwd"), "bad-ref", "not a URL with a scheme and a host"},

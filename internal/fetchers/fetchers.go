@@ -45,13 +45,13 @@ func (in *Options) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*fe
 	config.OnFailure = fetch.OnFailure(in.OnFailure)
 	err := config.Check()
 	if config.TTL < 0 {
-		err = errors.Join(err, fmt.Errorf("--remote-ttl is %s; use a duration such as 5m, or 0 to ask every time", config.TTL))
+		err = errors.Join(err, fmt.Errorf("--remote-ttl is %s; use a duration such as 5m, or 0 to fetch every time", config.TTL))
 	}
 	if config.Limits.Time <= 0 {
-		err = errors.Join(err, fmt.Errorf("--remote-timeout is %s; give it a duration above 0, such as 5m", config.Limits.Time))
+		err = errors.Join(err, fmt.Errorf("--remote-timeout is %s; use a duration above 0, such as 5m", config.Limits.Time))
 	}
 	if most := config.Limits.Bytes; most <= 0 || most > math.MaxInt64/fetch.UnpackedRatio {
-		err = errors.Join(err, fmt.Errorf("--remote-max-bytes is %d; give it a number of bytes such as %d (64 MiB)", most, fetch.DefaultBytes))
+		err = errors.Join(err, fmt.Errorf("--remote-max-bytes is %d; use a number of bytes such as %d (64 MiB)", most, fetch.DefaultBytes))
 	}
 	if in.Verify != "" {
 		policy, faults := fetch.ReadPolicy(in.Verify)

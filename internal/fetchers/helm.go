@@ -83,7 +83,7 @@ func (n namedRepositories) resolve(ref remote.Ref) (remote.Ref, error) {
 }
 
 func (n namedRepositories) address(name string) (string, error) {
-	unknown := finding.Finding{Severity: finding.Error, Rule: "unknown-repository", Message: "the repository is called " + name + " there, and Helm knows none of that name",
+	unknown := finding.Finding{Severity: finding.Error, Rule: "unknown-repository", Message: "the repository is called " + name + " there, but Helm has no repository of that name",
 		Remedy: "write its address, or run helm repo add " + name + " ADDRESS"}
 	var list struct {
 		Repositories []struct{ Name, URL string }

@@ -146,7 +146,7 @@ func unreadable(err error) finding.Finding {
 
 func notAList(message string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: "no-resource-list", File: "standard input", Message: message,
-		Remedy: "give it a ResourceList, as kustomize and kpt do; cmp annotate takes manifests"}
+		Remedy: "pass a ResourceList, as kustomize and kpt do; cmp annotate takes manifests"}
 }
 
 // function is a run of the function.

@@ -53,11 +53,11 @@ func (c Change) String() string {
 	case c.New.Kind == "":
 		return "- " + c.Old.line("no longer needed")
 	case c.Old.Digest == c.New.Digest && c.Old.Version != c.New.Version:
-		return "~ " + c.New.line("the same as before, when "+cmp.Or(c.Old.Version, "the newest")+" was asked for")
+		return "~ " + c.New.line("same content; requested before: "+cmp.Or(c.Old.Version, "the newest"))
 	case c.Old.Digest == c.New.Digest:
-		return "~ " + c.New.line("the same as before, in another file")
+		return "~ " + c.New.line("same content, in another file")
 	case c.Old.Resolved == c.New.Resolved:
-		return "~ " + c.New.line("other content than before, "+short(c.Old.Digest))
+		return "~ " + c.New.line("different content; was "+short(c.Old.Digest))
 	}
 	return "~ " + c.New.line("was "+shortVersion(c.Old.Resolved)+", "+short(c.Old.Digest))
 }
@@ -80,7 +80,7 @@ func (e Entry) asked() string {
 	if e.Kind == File || e.Version == e.Resolved {
 		return ""
 	}
-	return "asked for " + cmp.Or(e.Version, "the newest")
+	return "requested: " + cmp.Or(e.Version, "the newest")
 }
 
 // short shortens a digest for messages.
@@ -104,7 +104,7 @@ func (l Lock) Stale(asked Lock, name, dir string) []finding.Finding {
 	for _, e := range l.Entries {
 		if _, needed := asked.Has(e); !needed {
 			all = append(all, finding.Finding{Severity: finding.Error, Rule: "stale-lock", File: name, Line: e.Line, Object: e.String(),
-				Message: fmt.Sprintf("nothing in %s asks for it any more", dir), Remedy: "run cmp vendor " + dir})
+				Message: fmt.Sprintf("%s no longer needs it", dir), Remedy: "run cmp vendor " + dir})
 		}
 	}
 	return all

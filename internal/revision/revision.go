@@ -60,14 +60,14 @@ type Commit struct {
 // resolve the former to the branch itself, and does not support the latter.
 func (r *Repository) Commit(name string) (Commit, error) {
 	if strings.Contains(name, "@{") || strings.Contains(name, ":/") {
-		return Commit{}, fault("", fmt.Sprintf("%q asks for the log of a branch or for a message, which are not read", name), "give the commit that git rev-parse prints for it")
+		return Commit{}, fault("", fmt.Sprintf("%q refers to the reflog or to a commit message, which Ladder does not read", name), "use the commit that git rev-parse prints for it")
 	}
 	if strings.Contains(name, ":") {
 		return Commit{}, fault("", fmt.Sprintf("%q is a file or directory of a revision", name), "pass the revision alone, and the directory as a separate argument")
 	}
 	// The library resolves main^{tree} like main.
 	if kind := peeled.FindStringSubmatch(name); kind != nil && kind[1] != "commit" {
-		return Commit{}, fault("", fmt.Sprintf("%q asks for a %s, and a revision is a commit", name, kind[1]), "leave out ^{"+kind[1]+"}")
+		return Commit{}, fault("", fmt.Sprintf("%q names a %s, but a revision must be a commit", name, kind[1]), "leave out ^{"+kind[1]+"}")
 	}
 	r.reading.Lock()
 	defer r.reading.Unlock()

@@ -104,13 +104,13 @@ func TestCommits(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"HEAD@{1}", "main@{yesterday}", "@{-1}", ":/text"} {
-		if _, err := repo.Commit(name); err == nil || !strings.Contains(err.Error(), "give the commit that git rev-parse prints for it") {
+		if _, err := repo.Commit(name); err == nil || !strings.Contains(err.Error(), "use the commit that git rev-parse prints for it") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, want := range map[string]string{"HEAD~100": `revision "HEAD~100" not found, since the history is shorter; `, "a b": "is not a valid revision; fix: write a branch", "^main": "is not a valid revision",
 		"HEAD^2": `revision "HEAD^2" not found, since HEAD is not a merge; `, "HEAD~1^2~3": "since HEAD~1 is not a merge; ", "HEAD~2^2": "since the history is shorter; ",
-		"main^{tree}": `"main^{tree}" asks for a tree, and a revision is a commit; fix: leave out ^{tree}`, "main^{blob}~1": "asks for a blob",
+		"main^{tree}": `"main^{tree}" names a tree, but a revision must be a commit; fix: leave out ^{tree}`, "main^{blob}~1": "names a blob",
 		"HEAD^5": "is not a valid revision", "main^{foo": "is not a valid revision", "main:a": "pass the revision alone"} {
 		if _, err := repo.Commit(name); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Revision invalid") {
 			t.Errorf("%s: %v", name, err)

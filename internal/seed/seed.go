@@ -48,7 +48,7 @@ func Parse(content []byte) (Seed, error) {
 	secret := bytes.TrimRight(content, "\r\n")
 	if version, rest, found := bytes.Cut(secret, []byte(":")); found && isVersion(version) {
 		if string(version) != Version {
-			return Seed{}, fmt.Errorf("the seed names a version of the derivation that is unknown to this program, which knows %s; fix: run the version of Ladder that made the seed, or a later one", Version)
+			return Seed{}, fmt.Errorf("the seed names a version of the derivation that is unknown to this program, which knows %s; fix: run the version of Ladder that created the seed, or a later one", Version)
 		}
 		secret = rest
 	}

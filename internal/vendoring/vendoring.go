@@ -141,7 +141,7 @@ func (v *Vendoring) unknownNames(all []*vendored) error {
 		if name != Everything && !slices.ContainsFunc(all, func(c *vendored) bool {
 			return slices.ContainsFunc(c.now.Entries, func(e remote.Entry) bool { return e.Name() == name })
 		}) {
-			faults = append(faults, usage.Errorf("--update: nothing is called %s; name a chart, file or repository that cmp vendor lists", name))
+			faults = append(faults, usage.Errorf("--update: no source is called %s; name a chart, file or repository that cmp vendor lists", name))
 		}
 	}
 	return errors.Join(faults...)
@@ -404,12 +404,12 @@ func written(all []*vendored) string {
 		}
 		needy++
 		changes := c.now.Changes(c.was)
-		fmt.Fprintf(&b, "%s: %s, %s\n", c.shown, finding.Counted(len(c.now.Entries), "thing"), changed(len(changes)+len(c.unlocked)))
+		fmt.Fprintf(&b, "%s: %s, %s\n", c.shown, finding.Counted(len(c.now.Entries), "source"), changed(len(changes)+len(c.unlocked)))
 		for _, change := range changes {
 			fmt.Fprintf(&b, "  %s\n", change)
 		}
 		for _, name := range c.unlocked {
-			fmt.Fprintf(&b, "  - %s (was in no entry)\n", c.checkout.Show(name))
+			fmt.Fprintf(&b, "  - %s (not in ladder.lock)\n", c.checkout.Show(name))
 		}
 	}
 	if needy == 0 {
@@ -431,7 +431,7 @@ func checked(all []*vendored) string {
 	for _, c := range all {
 		entries += len(c.was.Entries)
 	}
-	return fmt.Sprintf("%s, %s: nothing is missing, changed or left over\n", finding.Counted(len(all), "component"), finding.Counted(entries, "thing"))
+	return fmt.Sprintf("%s, %s: nothing is missing, changed or unused\n", finding.Counted(len(all), "component"), finding.Counted(entries, "source"))
 }
 
 // Network is how vendor fetches: new and updated entries from their source,

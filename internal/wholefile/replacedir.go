@@ -32,7 +32,7 @@ func ReplaceDir(dir string, force bool, files map[string]string) error {
 		if err := mayReplace(abs); err != "" {
 			return fault(err, "name another directory")
 		}
-	} else if err := EmptyDir(dir, "remove it, name another, or give --force to replace all that is in it"); err != nil {
+	} else if err := EmptyDir(dir, "remove it, name another, or use --force to replace everything in it"); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {

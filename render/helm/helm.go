@@ -194,7 +194,7 @@ const BadName = "bad-name"
 func InvalidRelease(name string) (f finding.Finding, invalid bool) {
 	return finding.Finding{Severity: finding.Error, Rule: BadName, Field: "name",
 		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 lowercase letters, digits, \"-\" and \".\"", name),
-		Remedy:  "choose another with the parameter name, which is --name on a command line"}, chartutil.ValidateReleaseName(name) != nil
+		Remedy:  "set another name with the parameter name, or the flag --name"}, chartutil.ValidateReleaseName(name) != nil
 }
 
 func orUnnamed(repository string) string {

@@ -23,7 +23,7 @@ const (
 // Archive is the content of a fetched archive: an isolated file system in memory.
 type Archive struct{ *memfs.Tree }
 
-var errArchiveLink = errors.New("the symlink leads out of the archive, or nowhere")
+var errArchiveLink = errors.New("the symlink points outside the archive, or to nothing")
 
 // Unpack reads a .tgz. It refuses entries that point outside and ignores devices
 // and the like.

@@ -326,7 +326,7 @@ func (c *checker) chart(in named) (input.Source, error) {
 		return input.Source{}, bad(ref.String()+": "+err.Error(), "make sure that this is a chart")
 	}
 	if !input.FileExists(files, path.Join(in.Name, "Chart.yaml")) {
-		return input.Source{}, bad("what was fetched for "+ref.String()+" holds no chart of that name", "correct the name, or the repo")
+		return input.Source{}, bad("what was fetched for "+ref.String()+" contains no chart of that name", "correct the name, or the repo")
 	}
 	src := c.tree.Source
 	src.FS, src.Dir = files, in.Name

@@ -106,7 +106,7 @@ func (s source) edited(ctx context.Context) (source, error) {
 	file := &editedFile{repoFS: repoFS{a}, fsys: s.FS, dir: path.Join(t.at, s.Dir), file: path.Base(name), data: data}
 	fault := func(field string, err error) error {
 		text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "'"+file.dir+"/", "'")), " ")
-		return finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.Show(name), Field: field, Message: strings.TrimSuffix(text, "."), Remedy: "correct it, or the kustomization"}
+		return finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.Show(name), Field: field, Message: strings.TrimSuffix(text, "."), Remedy: "change the parameter, or the kustomization"}
 	}
 	for _, c := range e.commands(s) {
 		if err := file.run(c.args); err != nil {

@@ -48,7 +48,7 @@ func (c *checker) remoteBase(field, entry string, git gitAddress) string {
 		c.bad(field, entry, missing("directory", p+" in "+of.fetched, err), "correct the path, or the ref")
 		return entry
 	case !info.IsDir():
-		c.bad(field, entry, p+" in "+of.fetched+" is a file, and a repository is asked for a kustomization", "name its directory, or the address of the file itself")
+		c.bad(field, entry, p+" in "+of.fetched+" is a file, not a directory", "name its directory, or the address of the file itself")
 		return entry
 	}
 	return c.base(of, field, entry, p)

@@ -29,7 +29,7 @@ func (p *process) endCause(ctx context.Context, dir string) *task.Ended {
 	switch cause := runtimeCause(last); {
 	case cause == task.Stack:
 		return ended(task.Stack, codes.ResourceExhausted,
-			"%s: templates call each other without end, or a value holds itself: their stack exceeded %d MiB; end the recursion (more stack comes with --worker-memory)", dir, p.limit/confine.StackShare>>20)
+			"%s: templates call each other endlessly, or a value contains itself: their stack exceeded %d MiB; end the recursion, or raise --worker-memory for a larger stack", dir, p.limit/confine.StackShare>>20)
 	case cause == task.Memory && p.limit > 0:
 		return ended(task.Memory, codes.ResourceExhausted,
 			"%s: a rendering tried to allocate far more memory at once than its limit of %d MiB; fix: raise --worker-memory, or make the component smaller", dir, p.limit>>20)

@@ -46,8 +46,8 @@ func run(args []string) error {
 	return initialize(spec)
 }
 
-// join starts init in the node's cgroups and in separate namespaces, and waits for
-// its end.
+// join starts init in the node's cgroups and in separate namespaces, connects it to its
+// router, and waits for its end.
 func join(dir string, spec protocol.Spec) error {
 	self := []byte(strconv.Itoa(os.Getpid()))
 	for _, cgroup := range spec.Cgroups {
@@ -61,7 +61,13 @@ func join(dir string, spec protocol.Spec) error {
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWPID | syscall.CLONE_NEWCGROUP,
 		Pdeathsig:  syscall.SIGKILL,
 	}
-	return cmd.Run()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := connect(dir, cmd.Process.Pid, spec.Router); err != nil {
+		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
+	}
+	return cmd.Wait()
 }
 
 func initialize(spec protocol.Spec) error {
