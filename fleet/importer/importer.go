@@ -19,8 +19,8 @@ import (
 	"path"
 	"slices"
 
-	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/overlay"
 	"github.com/ladder-cmp/ladder/internal/remote"
