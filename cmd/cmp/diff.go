@@ -23,8 +23,7 @@ compares a branch, tag or commit with the work tree; REV..REV compares two revis
 three dots, start from the merge base, to leave out later commits on the first revision.
 
 With --applications, --context or --kubeconfig, compare a fleet with the Applications that
-deploy it at present: their manifests, and the names of the objects in their status. For
-generators and values files in another repository, set its local directory with --repo.
+deploy it now. Set directories of other repositories that they refer to with --repo.
 
 Exits with 1 if the change introduces a finding of severity error. With --exit-code: 0 if
 nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
