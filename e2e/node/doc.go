@@ -16,7 +16,8 @@
 // provider). What a suite asks afterwards is read by [Node.Restarts], [Node.Logs],
 // [Node.Warnings] and the audit log; [Node.Clean] makes room for the next case.
 //
-// What it does not have: NetworkPolicies (its bridge enforces none),
-// block volumes and volumes with a size, images by digest, and any way out of its
-// network.
+// [Options.Workers] adds nodes without a control plane, in namespaces of their own too.
+//
+// What it does not have: NetworkPolicies (its bridge enforces none), block volumes and
+// volumes with a size, images by digest, and any way out of its network.
 package node
