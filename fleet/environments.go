@@ -232,11 +232,12 @@ func (all located) findings(deployed func(name string) []string) []finding.Findi
 	return found
 }
 
-// FindingsIn returns the findings of all renderings in an environment, or in all, each once.
+// FindingsIn returns the findings of all renderings in an environment, or in all, each once: of
+// the Applications that which selects, or of all if it is nil.
 func (f *Fleet) FindingsIn(environment string, which func(*Application) bool) []finding.Finding {
 	var all located
 	for _, app := range f.Renderings(environment) {
-		if !app.IsIn(environment) || !which(app) {
+		if !app.IsIn(environment) || which != nil && !which(app) {
 			continue
 		}
 		where := []string{app.environment}

@@ -2,20 +2,15 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/render/helm"
 )
 
-// Failures returns the findings of severity Error.
-func Failures(all []finding.Finding) []finding.Finding {
-	var failed []finding.Finding
-	for _, f := range all {
-		if f.Severity == finding.Error {
-			failed = append(failed, f)
-		}
-	}
-	return failed
+// Failures returns the findings of severity Error in an environment, or in all if it is empty.
+func (f *Fleet) Failures(environment string) []finding.Finding {
+	return slices.DeleteFunc(f.FindingsIn(environment, nil), func(found finding.Finding) bool { return found.Severity != finding.Error })
 }
 
 // condensed returns the errors of a component with a single one about failed templates: in a

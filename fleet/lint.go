@@ -163,7 +163,7 @@ func (f *Fleet) disproved(t Target) []finding.Finding {
 	all := f.Disproved(t.Environment)
 	for _, app := range f.Renderings(t.Environment) {
 		if app.Failed && Deployed(app, t.Environment) && app.Part != crds.Only {
-			all = append(all, app.fault(notRendered, "", app.Name+" does not render, so nothing after it is rolled out", "fix it; cmp fleet lint reports what is wrong with it"))
+			all = append(all, app.fault(notRendered, "", app.Name+" does not render, so nothing after it is rolled out", "correct the component; cmp fleet lint lists its errors"))
 		}
 	}
 	if t.Unproven {

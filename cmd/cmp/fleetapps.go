@@ -90,10 +90,10 @@ func appsArgs(cmd *cobra.Command, args []string, form string) error {
 func writeApps(s streams, f *fleet.Fleet, opt fleet.AppsOptions, out string, force bool) error {
 	made, faults, err := f.Apps(opt)
 	if err != nil {
-		warn(s, fleet.Failures(f.Findings))
+		warn(s, f.Failures(opt.Environment))
 		return unproven(s, err)
 	}
-	warn(s, append(f.Findings, faults...))
+	warn(s, append(f.FindingsIn(opt.Environment, nil), faults...))
 	if out == "" {
 		return emit(s, fleet.YAML(made...), nil)
 	}

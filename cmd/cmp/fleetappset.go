@@ -51,10 +51,10 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		}
 		made, faults, err := f.ApplicationSets(opt)
 		if err != nil {
-			warn(s, fleet.Failures(f.Findings))
+			warn(s, f.Failures(opt.Environment))
 			return unproven(s, err)
 		}
-		warn(s, append(f.Findings, faults...))
+		warn(s, append(f.FindingsIn(opt.Environment, nil), faults...))
 		if check != "" {
 			return show.UpToDate(check, made)
 		}

@@ -22,6 +22,6 @@ func (in *fleetInputs) graph(cmd *cobra.Command, s streams, dirs []string, compo
 			return "", err
 		}
 	}
-	warn(s, slices.Concat(f.Findings, in.left))
+	warn(s, slices.Concat(f.FindingsIn(in.source.Environment, nil), in.left))
 	return f.Graph(opt).Draw(format), nil
 }

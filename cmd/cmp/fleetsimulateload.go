@@ -38,7 +38,7 @@ func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir,
 	if dir != "" {
 		other, err := in.loadOne(cmd, s, []string{dir})
 		if err == nil {
-			warn(s, fleet.Failures(other.Findings))
+			warn(s, other.Failures(in.source.Environment))
 		}
 		return other, dir, err
 	}

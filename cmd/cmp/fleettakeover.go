@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/importer"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/checkout"
@@ -78,7 +77,7 @@ func (in *fleetInputs) takeover(cmd *cobra.Command, s streams, dirs []string, fo
 	if err != nil {
 		return out.trouble(err)
 	}
-	warn(s, fleet.Failures(f.Findings))
+	warn(s, f.Failures(in.source.Environment))
 	t := show.NewTakeover(f, in.source.Environment, "cmp "+strings.Join(append([]string{"diff"}, dirs...), " "), formers)
 	return out.write(s, t, t.Names(), false, t.Unknown())
 }

@@ -54,6 +54,6 @@ func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, dura
 	if err := rollout.CheckDurations(times, f); err != nil {
 		return "", err
 	}
-	warn(s, slices.Concat(fleet.Failures(f.Findings), in.left))
+	warn(s, slices.Concat(f.Failures(in.source.Environment), in.left))
 	return show.Page(f, in.source.Environment, times, ladders)
 }
