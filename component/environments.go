@@ -20,6 +20,8 @@ type Environments struct {
 type InEnvironment struct {
 	// Enabled is false if the component is not deployed there.
 	Enabled *bool `yaml:"enabled"`
+	// Namespace is the destination namespace there; that of the component if empty.
+	Namespace string `yaml:"namespace"`
 	// Values are values files in addition to those of the component.
 	Values []string `yaml:"values"`
 	// Set are single values by their paths, which override values files.

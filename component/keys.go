@@ -54,6 +54,7 @@ var docs = map[string]string{
 	"enabled":                             "false keeps the component's step but does not deploy it.",
 	"environments":                        "Environments in which the component is deployed, as a list; all if empty. Or a mapping with what differs in some environments, by name.",
 	"environments.NAME.enabled":           "false leaves the component out in this environment.",
+	"environments.NAME.namespace":         "Namespace that the Application deploys to in this environment. A namespaceSuffix of the environment is not appended to it.",
 	"environments.NAME.values":            "Values files in this environment, in addition to values; they take precedence.",
 	"environments.NAME.set":               "Single values in this environment by their paths, such as image.tag: v2; they override values files.",
 	"chart":                               "Source of the manifests if it is not the directory of this file.",

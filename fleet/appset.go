@@ -235,8 +235,10 @@ func elements(places []place, revision string) string {
 	var b strings.Builder
 	b.WriteString("{{- $only := get . \"environments\" | default list }}\n")
 	b.WriteString("{{- $off := list }}\n")
+	b.WriteString("{{- $namespaces := dict }}\n")
 	b.WriteString("{{- if kindIs \"map\" $only }}\n")
 	b.WriteString("{{- range $name, $there := $only }}{{ if and (kindIs \"map\" $there) (get $there \"enabled\" | toString | eq \"false\") }}{{ $off = append $off $name }}{{ end }}{{ end }}\n")
+	b.WriteString("{{- range $name, $there := $only }}{{ if kindIs \"map\" $there }}{{ $_ := set $namespaces $name (get $there \"namespace\" | default \"\" | toString) }}{{ end }}{{ end }}\n")
 	b.WriteString("{{- $only = list }}\n{{- end }}\n")
 	b.WriteString("{{- if not (kindIs \"slice\" $only) }}{{ $only = list $only }}{{ end }}\n")
 	for _, p := range places {
@@ -248,12 +250,14 @@ func elements(places []place, revision string) string {
 			conditions = append(conditions, fmt.Sprintf("has %q $only", e))
 		}
 		server := cmp.Or(p.Server, inCluster)
+		namespace := `""`
 		condition := "or (" + strings.Join(conditions, ") (") + ")"
 		if len(p.In) == 1 {
+			namespace = fmt.Sprintf("{{ get $namespaces %q | toJson }}", p.In[0])
 			condition = fmt.Sprintf("and (not (has %q $off)) (%s)", p.In[0], condition)
 		}
-		fmt.Fprintf(&b, "{{- if %s }}\n- values: {environment: %s, cluster: %s, namespaceSuffix: %s, revision: %s}\n{{- end }}\n",
-			condition, strconv.Quote(p.Name), strconv.Quote(server), strconv.Quote(p.Suffix), strconv.Quote(p.Revision))
+		fmt.Fprintf(&b, "{{- if %s }}\n- values: {environment: %s, cluster: %s, namespaceSuffix: %s, environmentNamespace: %s, revision: %s}\n{{- end }}\n",
+			condition, strconv.Quote(p.Name), strconv.Quote(server), strconv.Quote(p.Suffix), namespace, strconv.Quote(p.Revision))
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -43,7 +44,7 @@ func (f *Fleet) noteEnvironments(src Source) {
 	for _, c := range f.Components {
 		for _, e := range f.known() {
 			v := f.inEnvironment(src, c, e)
-			if !c.IsIn(e) || len(v.Files)+len(v.Set) == 0 {
+			if !c.IsIn(e) || len(v.Files)+len(v.Set) == 0 && c.Environments.Settings[e].Namespace == "" {
 				continue
 			}
 			if c.values == nil {
@@ -82,6 +83,12 @@ func (f *Fleet) known() []string {
 // differs reports whether environments render a component differently.
 func (c *Component) differs() bool { return len(c.values) > 0 }
 
+// namespaceIn returns the destination namespace of a component in an environment, before its
+// suffix.
+func (c *Component) namespaceIn(environment string) string {
+	return cmp.Or(c.Environments.Settings[environment].Namespace, c.Namespace, "default")
+}
+
 // renderedIn is the environment that a component is rendered for: the given one or, if all are
 // loaded or the component is not deployed there, the first one that has it. It is empty if
 // environments do not differ.
@@ -112,7 +119,7 @@ func (f *Fleet) renderEnvironments(ctx context.Context, src Source) error {
 			if !app.differs() || !app.IsIn(e) || app.environment == e {
 				continue
 			}
-			other := Application{Component: app.Component, Name: app.Name, Part: app.Part, Phase: app.Phase, Namespace: app.Namespace, Earlier: app.Earlier, environment: e}
+			other := Application{Component: app.Component, Name: app.Name, Part: app.Part, Phase: app.Phase, Namespace: app.namespaceIn(e), Earlier: app.Earlier, environment: e}
 			there.Applications[i], again = &other, append(again, &other)
 		}
 		if err := f.renderAll(ctx, src, again, input.NewMemory(renderMemory)); err != nil {

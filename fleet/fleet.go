@@ -336,10 +336,11 @@ func (s Source) read(dir string) *Component {
 // apply creates the Applications of the components, which are rendered for an environment.
 func (f *Fleet) apply(environment string) {
 	for _, c := range f.Components {
-		app := Application{Component: c, Name: c.Name, Phase: c.Phase(), Namespace: cmp.Or(c.Namespace, "default")}
+		app := Application{Component: c, Name: c.Name, Phase: c.Phase()}
 		if c.differs() {
 			app.environment = f.renderedIn(c, environment)
 		}
+		app.Namespace = c.namespaceIn(app.environment)
 		if c.CRDs == component.Split {
 			definitions := app
 			definitions.Name, definitions.Part, definitions.Phase = c.Name+DefinitionsSuffix, crds.Only, c.CRDsPhase

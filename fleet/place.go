@@ -92,7 +92,7 @@ func (f *Fleet) deployments(s set) []Deployment {
 			if !s.has(app) || !p.takes(app) {
 				continue
 			}
-			d := Deployment{Application: app, Name: app.Name, Namespace: app.Namespace + p.Suffix, place: p, moved: s.moved()}
+			d := Deployment{Application: app, Name: app.Name, Namespace: p.namespaceOf(app), place: p, moved: s.moved()}
 			if s.labelled() {
 				d.environment = p.Name
 			}
@@ -122,6 +122,15 @@ func (f *Fleet) ApplicationNames(environment string) map[*Application]string {
 		}
 	}
 	return names
+}
+
+// namespaceOf returns the destination namespace of an Application: the one that its component
+// has in this environment, or its usual one with the suffix of the environment.
+func (p place) namespaceOf(app *Application) string {
+	if len(p.In) == 1 && app.Environments.Settings[p.In[0]].Namespace != "" {
+		return app.namespaceIn(p.In[0])
+	}
+	return app.namespaceIn("") + p.Suffix
 }
 
 // takes reports whether a component is deployed to a destination.

@@ -42,7 +42,7 @@ func (f *Fleet) template(s set, opt SetOptions) template {
 			t.Metadata.Labels["environment"] = `{{ .values.environment }}`
 		}
 		t.Spec.Source.TargetRevision = `{{ .values.revision }}`
-		t.Spec.Destination = destination{Namespace: `{{ .values.namespace }}{{ .values.namespaceSuffix }}`}
+		t.Spec.Destination = destination{Namespace: `{{ ` + namespaceThere + ` }}`}
 		if url := cluster(s.places[0].Server, ""); url.Server != "" {
 			t.Spec.Destination.Server = `{{ .values.cluster }}`
 		} else {
@@ -51,6 +51,10 @@ func (f *Fleet) template(s set, opt SetOptions) template {
 	}
 	return t
 }
+
+// namespaceThere is the expression for the destination namespace of a component in an
+// environment, which [place.namespaceOf] computes in Go.
+const namespaceThere = `.values.environmentNamespace | default (print .values.namespace .values.namespaceSuffix)`
 
 // projectTemplate is the AppProject of every Application. Components can choose only among
 // those that the platform allows.
@@ -80,7 +84,7 @@ func (f *Fleet) parameters(s set) []templated {
 		all = append(all, templated{"environment", ".values.environment"})
 	}
 	if s.moved() {
-		all = append(all, templated{"namespace", "print .values.namespace .values.namespaceSuffix"})
+		all = append(all, templated{"namespace", namespaceThere})
 	}
 	return all
 }

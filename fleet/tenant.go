@@ -135,6 +135,7 @@ func generatedValues(d component.Description) []value {
 		}
 	}
 	for name, there := range d.Environments.Settings {
+		all = append(all, value{"environments." + name + ".namespace", there.Namespace})
 		for i, text := range there.Values {
 			all = append(all, value{fmt.Sprintf("environments.%s.values[%d]", name, i), text})
 		}

@@ -78,13 +78,14 @@ func (req Request) environmentSettings(own Settings, d component.Description, f 
 		return nil, req.notDeployed(d, environment)
 	}
 	files, set := req.EnvironmentValues(d, f, environment)
-	if len(files)+len(set) == 0 {
+	there := d.Environments.Settings[environment]
+	if len(files)+len(set) == 0 && there.Namespace == "" {
 		return nil, nil
 	}
-	s := Settings{Values: req.values()}
+	s := Settings{Namespace: there.Namespace, Values: req.values()}
 	s.Values.Files, s.Values.Places = files, map[string]input.Place{}
 	field := "environments." + environment + ".values"
-	for i, name := range d.Environments.Settings[environment].Values {
+	for i, name := range there.Values {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		s.Values.Places[name] = input.Place{File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(at), Field: at, Ignore: "ignoreMissingValueFiles"}
 	}
