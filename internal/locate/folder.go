@@ -61,6 +61,24 @@ func Fleet(repo fs.FS, dir string, show func(string) string) (dirs []string, lef
 	return append(slices.Clone(held.Others), plain...), left
 }
 
+// Fleets is Fleet for several directories. A directory that is named itself is not left out.
+func Fleets(repo fs.FS, dirs []string, show func(string) string) (all []string, left []finding.Finding) {
+	named := make([]string, len(dirs))
+	for i, dir := range dirs {
+		named[i] = show(dir)
+	}
+	for i, dir := range dirs {
+		members, out := Fleet(repo, dir, show)
+		all = append(all, members...)
+		for _, f := range out {
+			if f.File == named[i] || !slices.Contains(named, f.File) {
+				left = append(left, f)
+			}
+		}
+	}
+	return all, left
+}
+
 // IsFolder reports whether a directory is not a component and has components, all of them
 // without component.yaml.
 func IsFolder(repo fs.FS, dir string) bool {
