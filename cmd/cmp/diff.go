@@ -35,7 +35,6 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 	}
 	in := addAnyInputs(cmd, "Compare only the components deployed in this environment")
 	in.ExpandSets()
-	in.forComponent("generator-values")
 	in.fleet.source.Partial = true
 	out := addDiffOutput(cmd)
 	former := addFormerInput(cmd, in)
@@ -58,6 +57,7 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 			}
 			return in.fleet.takeover(cmd, s, args, former, out)
 		}
+		in.forComponent("generator-values")
 		ch, err := checkout.ReadChange(args, s.directories)
 		if err != nil {
 			return out.trouble(err)

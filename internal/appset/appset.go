@@ -96,13 +96,19 @@ type Fault struct {
 	Message string
 	// Outside means that a generator looks outside of the available repositories.
 	Outside bool
+	// Given means that the parameters of a generator are those of Input.Values, which may lack
+	// what a template asks for.
+	Given bool
 }
 
 // Finding returns the fault of an ApplicationSet as a finding of a rule.
 func (f Fault) Finding(set object.Object, severity finding.Severity, rule string) finding.Finding {
 	remedy := "correct the ApplicationSet"
-	if f.Outside {
+	switch {
+	case f.Outside:
 		remedy = "list the parameters of the generator in a file, and pass it with --generator-values"
+	case f.Given:
+		remedy = "add what is missing to the file of --generator-values, or correct the ApplicationSet"
 	}
 	return finding.Finding{Severity: severity, Rule: rule, File: set.File, Line: set.Line, Object: set.ID.String(), Message: f.Message, Remedy: remedy}
 }
@@ -153,7 +159,7 @@ func Expand(o object.Object, in Input) Set {
 	}
 	fail := func(err error) {
 		var outside outsideError
-		f := Fault{Message: err.Error(), Outside: errors.As(err, &outside)}
+		f := Fault{Message: err.Error(), Outside: errors.As(err, &outside), Given: len(in.Values[e.name])+len(in.Values[AllSets]) > 0}
 		if !slices.Contains(set.Faults, f) { // the same for every Application
 			set.Faults = append(set.Faults, f)
 		}

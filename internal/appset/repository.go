@@ -4,13 +4,14 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// FindRepository returns the address of a repository: the one with which most
-// Applications and generators name a directory that exists in it. It is empty if there is
+// FindRepository returns the address of a repository: the one with which most sources,
+// values files and generators name something that exists in it. It is empty if there is
 // none.
 func FindRepository(objs []object.Object, repo fs.FS) string {
 	var named []remote.Directory
@@ -18,19 +19,39 @@ func FindRepository(objs []object.Object, repo fs.FS) string {
 		if o.ID.Group != "argoproj.io" {
 			continue
 		}
-		for _, s := range append(o.Get("spec", "sources").Items(), o.Get("spec", "source")) {
-			if s.Get("path").Exists() {
-				named = append(named, remote.Directory{RepoURL: s.Get("repoURL").Text(), Path: path.Clean(s.Get("path").Text())})
-			}
-		}
+		named = slices.Concat(named, namedBy(o.Get("spec")), namedBy(o.Get("spec", "template", "spec")))
 		for _, g := range o.Get("spec", "generators").Items() {
 			for _, git := range slices.Concat(g.Get("matrix", "generators").Items(), g.Get("merge", "generators").Items(), []object.Value{g}) {
 				named = append(named, remote.Directory{RepoURL: git.Get("git", "repoURL").Text(), Path: "."})
 			}
 		}
 	}
-	return remote.MostNamed(named, func(dir string) bool {
-		info, err := fs.Stat(repo, dir)
-		return err == nil && info.IsDir()
+	return remote.MostNamed(named, func(name string) bool {
+		_, err := fs.Stat(repo, name)
+		return err == nil
 	})
+}
+
+// namedBy lists the directories and the values files that the sources of an Application name.
+func namedBy(spec object.Value) []remote.Directory {
+	sources := append(spec.Get("sources").Items(), spec.Get("source"))
+	urls := map[string]string{}
+	for _, s := range sources {
+		urls["$"+s.Get("ref").Text()] = s.Get("repoURL").Text()
+	}
+	var named []remote.Directory
+	add := func(url, name string) {
+		named = append(named, remote.Directory{RepoURL: url, Path: path.Clean(name)})
+	}
+	for _, s := range sources {
+		if s.Get("path").Exists() {
+			add(s.Get("repoURL").Text(), s.Get("path").Text())
+		}
+		for _, file := range s.Get("helm", "valueFiles").Items() {
+			if ref, name, ok := strings.Cut(file.Text(), "/"); ok && strings.HasPrefix(ref, "$") && ref != "$" {
+				add(urls[ref], name)
+			}
+		}
+	}
+	return named
 }
