@@ -29,8 +29,8 @@ type Absent struct {
 	Known *knowledge.Chart
 }
 
-// name is its name in texts: the chart, or the repository that publishes the file.
-func (a Absent) name() string {
+// Name is its name in texts: the chart, or the repository that publishes the file.
+func (a Absent) Name() string {
 	if a.Ref.Kind == remote.Chart {
 		return a.Ref.Chart
 	}
@@ -60,7 +60,7 @@ func (a *Application) KnownCharts() []knowledge.Chart {
 // otherwise that of its first known chart.
 func (a *Application) lack(base *knowledge.Base, ref remote.Ref) {
 	c := Absent{Ref: ref}
-	if known, ok := base.Chart(ref.URL, c.name()); ok {
+	if known, ok := base.Chart(ref.URL, c.Name()); ok {
 		first := !slices.ContainsFunc(a.Absent, func(c Absent) bool { return c.Known != nil })
 		if first || known.Rung == knowledge.Controllers && a.Rung != knowledge.Controllers {
 			a.Rung, a.RungWhy = known.Rung, "chart "+known.Name+": "+known.Why
@@ -73,7 +73,7 @@ func (a *Application) lack(base *knowledge.Base, ref remote.Ref) {
 // renderRest renders an Application without its missing sources. Faults with other causes are
 // errors.
 func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Request, failed error) (plugin.Result, bool) {
-	res, absent, err := Rest(ctx, req, f.base, failed)
+	res, absent, err := Rest(ctx, req, f.Base, failed)
 	if err != nil {
 		app.Failed, app.Findings = true, condensed(finding.Of(err))
 	}
@@ -83,13 +83,13 @@ func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Req
 		app.Findings = slices.DeleteFunc(app.Findings, func(found finding.Finding) bool { return found.Missing != "" })
 	}
 	for _, ref := range absent {
-		app.lack(f.base, ref)
+		app.lack(f.Base, ref)
 	}
 	switch {
 	case app.Part == crds.Only:
 		app.Rung, app.RungWhy = "crds", "its CRDs are split off"
 	case app.Rung != knowledge.Controllers && len(absent) > 0 && len(app.KnownCharts()) == 0:
-		app.Rung, app.RungWhy = "workloads", "unknown chart "+app.Absent[0].name()+"; most charts are for workloads"
+		app.Rung, app.RungWhy = "workloads", "unknown chart "+app.Absent[0].Name()+"; most charts are for workloads"
 	}
 	return res, res.Plan != nil
 }
@@ -119,7 +119,7 @@ func (f *Fleet) guess() {
 	var groups []string
 	for _, app := range f.Applications {
 		for _, o := range app.Objects {
-			if g := o.ID.Group; !slices.Contains(groups, g) && !f.base.Builtin(g) && !slices.ContainsFunc(f.base.Charts(), func(c knowledge.Chart) bool { return c.Brings(g) }) {
+			if g := o.ID.Group; !slices.Contains(groups, g) && !f.Base.Builtin(g) && !slices.ContainsFunc(f.Base.Charts(), func(c knowledge.Chart) bool { return c.Brings(g) }) {
 				groups = append(groups, g)
 			}
 		}
@@ -127,12 +127,12 @@ func (f *Fleet) guess() {
 	slices.Sort(groups)
 	for _, app := range f.Applications {
 		for i, c := range app.Absent {
-			provides := slices.DeleteFunc(slices.Clone(groups), func(g string) bool { return !namedAfter(c.name(), g) })
+			provides := slices.DeleteFunc(slices.Clone(groups), func(g string) bool { return !namedAfter(c.Name(), g) })
 			if c.Known != nil || len(provides) == 0 {
 				continue
 			}
-			app.Absent[i].Known = &knowledge.Chart{Name: c.name(), Rung: knowledge.Controllers, Provides: provides, Why: "it is called as the API group " + provides[0], Inferred: true}
-			app.Rung, app.RungWhy = knowledge.Controllers, "chart "+c.name()+": "+app.Absent[i].Known.Why
+			app.Absent[i].Known = &knowledge.Chart{Name: c.Name(), Rung: knowledge.Controllers, Provides: provides, Why: "it is called as the API group " + provides[0], Inferred: true}
+			app.Rung, app.RungWhy = knowledge.Controllers, "chart "+c.Name()+": "+app.Absent[i].Known.Why
 		}
 	}
 }

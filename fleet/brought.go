@@ -45,12 +45,12 @@ func (f *Fleet) dropBrought() {
 			if found.Rule == wave.Late { // the PVC only needs a class that binds immediately
 				bringers = binding[found.Missing]
 			}
-			return slices.ContainsFunc(bringers, func(other *Application) bool { return other != app && f.meet(app, other) })
+			return slices.ContainsFunc(bringers, func(other *Application) bool { return other != app && f.Meet(app, other) })
 		})
 	}
 }
 
-// meet reports whether two Applications are deployed in the same environment.
-func (f *Fleet) meet(a, b *Application) bool {
-	return slices.ContainsFunc(f.environments(""), func(e string) bool { return a.IsIn(e) && Deployed(b, e) })
+// Meet reports whether two Applications are deployed in the same environment.
+func (f *Fleet) Meet(a, b *Application) bool {
+	return slices.ContainsFunc(f.Scope(""), func(e string) bool { return a.IsIn(e) && Deployed(b, e) })
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/fleettest"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
@@ -25,9 +26,9 @@ metadata: {name: j, annotations: {argocd.argoproj.io/sync-wave: "1"}}
 spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: tool}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}}}
 `
 	for mode, want := range map[string]bool{"Immediate": false, "WaitForFirstConsumer": true} {
-		f := loadFiles(t, map[string]string{
-			"class/component.yaml": described("class", "foundation", "140"), "class/c.yaml": strings.Replace(class, "MODE", mode, 1),
-			"job/component.yaml": described("job", "apps", "650"), "job/j.yaml": job,
+		f := fleettest.Files(t, map[string]string{
+			"class/component.yaml": fleettest.Described("class", "foundation", "140"), "class/c.yaml": strings.Replace(class, "MODE", mode, 1),
+			"job/component.yaml": fleettest.Described("job", "apps", "650"), "job/j.yaml": job,
 		}, fleet.Source{})
 		got := slices.ContainsFunc(f.Findings, func(found finding.Finding) bool { return found.Rule == "late" })
 		if got != want {

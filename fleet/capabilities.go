@@ -74,11 +74,3 @@ func defines(o object.Object) []string {
 	}
 	return all
 }
-
-// capabilities are the parameters with these API versions.
-func (a *Application) capabilities() []pluginParameter {
-	if len(a.Earlier) == 0 {
-		return nil
-	}
-	return []pluginParameter{{Name: "api-versions", Array: a.Earlier}}
-}

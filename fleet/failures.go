@@ -2,16 +2,10 @@ package fleet
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/render/helm"
 )
-
-// Failures returns the findings of severity Error in an environment, or in all if it is empty.
-func (f *Fleet) Failures(environment string) []finding.Finding {
-	return slices.DeleteFunc(f.FindingsIn(environment, nil), func(found finding.Finding) bool { return found.Severity != finding.Error })
-}
 
 // condensed returns the errors of a component with a single one about failed templates: in a
 // fleet, the others usually have the same cause, and hide the errors of other components.

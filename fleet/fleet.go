@@ -1,9 +1,9 @@
-// Package fleet loads many components, finds what each provides and depends on, checks the
-// steps of their rollout, and generates the ApplicationSets or Applications for it.
+// Package fleet loads many components, renders them, and finds the dependencies between them.
 //
 // Sync waves order the objects of one Application. Dependencies between components are found in
 // their rendered objects, by the same rules that find references within a component (package
-// graph). Steps order components as waves order objects.
+// graph). The packages below this one use them: steps and rollout compute and simulate the order
+// of the components, lint checks it, and argocd writes it for Argo CD.
 package fleet
 
 import (
@@ -13,10 +13,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
@@ -27,7 +25,6 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // Source is the location of a fleet, and how to render it.
@@ -102,7 +99,8 @@ type Fleet struct {
 
 	// Objects are the objects of all Applications with their references.
 	Objects *graph.Graph
-	base    *knowledge.Base
+	// Base is the knowledge with which it was rendered.
+	Base *knowledge.Base
 	// moved are objects of Applications in environments that share a cluster.
 	moved map[movedTo][]object.Object
 	// at are the environments, if some Application is rendered differently in them.
@@ -110,8 +108,8 @@ type Fleet struct {
 	// Lacks are the dependencies of Applications that nothing in the environment of the fleet
 	// satisfies.
 	Lacks map[*Application]Lack
-	// renamed are warnings about accepted findings whose rules have a new name.
-	renamed []finding.Finding
+	// Renamed are warnings about accepted findings whose rules have a new name.
+	Renamed []finding.Finding
 }
 
 // Component is a directory with a component.yaml.
@@ -130,8 +128,9 @@ type Component struct {
 	// of its keys may be unknown.
 	Unread bool
 
-	// values are what environments set for it; those that set nothing are missing.
-	values map[string]environmentValues
+	// Values are what environments set for it; those that set nothing are missing.
+	Values map[string]EnvironmentValues
+
 	faults error
 }
 
@@ -166,8 +165,8 @@ type Application struct {
 	// Earlier are the API versions that are installed before it, if it requests them.
 	Earlier []string
 
-	// environment is the one that it is rendered for; empty if it does not matter.
-	environment string
+	// Environment is the one that it is rendered for; empty if it does not matter.
+	Environment string
 }
 
 // Load reads and renders a fleet, and finds the dependencies between its components. The error
@@ -182,8 +181,8 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show, Files: src.files}
 	base, err = top.Knowledge(base)
 	faults := []error{err}
-	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: append(slices.Clone(src.Projects), base.Fleet().Allow.Projects...), Dirs: src.Dirs, Passed: passed, base: base}
-	f.Settings.Accepted, f.renamed = withNewRules(f.Settings)
+	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: append(slices.Clone(src.Projects), base.Fleet().Allow.Projects...), Dirs: src.Dirs, Passed: passed, Base: base}
+	f.Settings.Accepted, f.Renamed = withNewRules(f.Settings)
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)
@@ -337,10 +336,10 @@ func (s Source) read(dir string) *Component {
 func (f *Fleet) apply(environment string) {
 	for _, c := range f.Components {
 		app := Application{Component: c, Name: c.Name, Phase: c.Phase()}
-		if c.differs() {
-			app.environment = f.renderedIn(c, environment)
+		if c.Differs() {
+			app.Environment = f.renderedIn(c, environment)
 		}
-		app.Namespace = c.namespaceIn(app.environment)
+		app.Namespace = c.NamespaceIn(app.Environment)
 		if c.CRDs == component.Split {
 			definitions := app
 			definitions.Name, definitions.Part, definitions.Phase = c.Name+DefinitionsSuffix, crds.Only, c.CRDsPhase
@@ -350,137 +349,44 @@ func (f *Fleet) apply(environment string) {
 		f.Applications = append(f.Applications, &app)
 	}
 	slices.SortStableFunc(f.Applications, func(x, y *Application) int {
-		// Applications without a step come last.
-		return cmp.Or(cmp.Compare(unset(x.Phase), unset(y.Phase)), cmp.Compare(x.Phase.Number, y.Phase.Number), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(ComparePhases(x.Phase, y.Phase), cmp.Compare(x.Name, y.Name))
 	})
 }
 
 // DefinitionsSuffix ends the name of the Application with the CRDs of a split component.
 const DefinitionsSuffix = "-crds"
 
-func unset(p component.Phase) int {
-	if p.Set {
-		return 0
-	}
-	return 1
-}
-
-// render renders every Application, and records what is known about missing charts.
-func (f *Fleet) render(ctx context.Context, src Source) error {
-	memory := input.NewMemory(renderMemory)
-	err := f.renderAll(ctx, src, f.Applications, memory)
-	f.settleCapabilities(ctx, src, memory)
-	f.Findings = FindingsOf(f.Applications)
-	return err
-}
-
-// renderAll renders some Applications concurrently.
-func (f *Fleet) renderAll(ctx context.Context, src Source, apps []*Application, memory *input.Memory) error {
-	parallel := cmp.Or(src.Parallel, runtime.GOMAXPROCS(0))
-	next := make(chan *Application)
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	for range parallel {
-		wg.Go(func() {
-			for app := range next {
-				if ctx.Err() != nil {
-					continue // nobody waits for it any more
-				}
-				res, rendered := f.renderOne(ctx, src, app, memory)
-				mu.Lock()
-				done++
-				if rendered && src.Rendered != nil {
-					src.Rendered(app, res)
-				}
-				if src.Progress != nil {
-					src.Progress(done, len(apps), app.Name)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	for _, app := range apps {
-		if ctx.Err() != nil {
-			break
+// ComparePhases orders steps. Applications without one come last.
+func ComparePhases(x, y component.Phase) int {
+	if x.Set != y.Set {
+		if x.Set {
+			return -1
 		}
-		next <- app
+		return 1
 	}
-	close(next)
-	wg.Wait()
-	return ctx.Err()
+	return cmp.Compare(x.Number, y.Number)
 }
 
-// FindingsOf returns the findings of the renderings of Applications. A finding of both parts
-// of a split component is listed once.
-func FindingsOf(apps []*Application) []finding.Finding {
-	var all []finding.Finding
-	told := map[*Component][]finding.Finding{}
-	for _, app := range apps {
-		for _, found := range app.Findings {
-			if !slices.Contains(told[app.Component], found) {
-				all = append(all, found)
-			}
-		}
-		told[app.Component] = append(told[app.Component], app.Findings...)
+// StepKey returns the key of component.yaml that holds the step of an Application.
+func (f *Fleet) StepKey(a *Application) string {
+	switch {
+	case a.Part == crds.Only && a.CRDs == component.Split:
+		return "crdsPhase"
+	case a.RolloutPhase.Set || a.Wave.Set:
+		return a.PhaseKey()
 	}
-	return all
+	return f.Profile.Key
 }
 
-// renderMemory is the size of the decoded texts that components share, in bytes. A decoded
-// text takes ten times as much memory; this suffices for the CRDs of a chart whose parts are
-// two Applications. Other texts are rarely shared.
-const renderMemory = 8 << 20
-
-func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *input.Memory) (res plugin.Result, rendered bool) {
-	if app.Unread {
-		app.Failed, app.Findings = true, finding.Of(app.faults)
-		return res, false
-	}
-	app.Absent = nil
-	req := app.request(src, memory)
-	res, err := plugin.Generate(ctx, req, f.base)
-	if chart := app.Component.Chart; chart.Remote() && isElsewhere(err) {
-		app.Elsewhere = true
-		app.lack(f.base, chart.Ref())
-		return res, false
-	}
-	if err != nil && src.Assume && !app.Component.Chart.Remote() {
-		return f.renderRest(ctx, app, req, err)
-	}
-	if err != nil {
-		app.Failed = true
-		app.Findings = condensed(finding.Of(err))
-		return res, false
-	}
-	app.take(res)
-	return res, true
+// Fault returns an error about a field of a component.yaml.
+func (c *Component) Fault(rule, field, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: rule, File: c.File, Line: c.Line(field), Field: field, Message: message, Remedy: remedy}
 }
 
-// HasFailed reports whether the Application could not be rendered.
-func (a *Application) HasFailed() bool { return a.Failed }
-
-// take stores the rendering of an Application.
-func (a *Application) take(res plugin.Result) {
-	a.Objects, a.Waves, a.Findings = res.Objects, res.Plan.Waves(), res.Findings
-	a.Rung, a.RungWhy = rungOf(res.Plan)
-}
-
-// isElsewhere reports whether a component does not render only because its chart is missing.
-func isElsewhere(err error) bool {
-	all := finding.Of(err)
-	return len(all) == 1 && all[0].Rule == plugin.ExternalChart
-}
-
-// request returns the request that renders an Application.
-func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
-	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.Earlier, Memory: memory, Remote: src.Remote, Files: src.files,
-		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
-	req.Random = src.Random
-	if a.Part != "" || a.environment != "" {
-		req.Settings = []plugin.Settings{{CRDs: a.Part, Environment: a.environment}}
-	}
-	return req
+// Compare orders Applications independently of their steps.
+func (f *Fleet) Compare(x, y int) int {
+	a, b := f.Applications[x], f.Applications[y]
+	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Dir, b.Dir), strings.Compare(string(a.Part), string(b.Part)))
 }
 
 // Enabled lists the Applications that are deployed.

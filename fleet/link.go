@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/ladder-cmp/ladder/crds"
@@ -34,12 +33,11 @@ func (f *Fleet) link() error {
 		apps[i].Charts = app.KnownCharts()
 	}
 	var err error
-	f.Objects, f.Links, err = link.Find(apps, f.base, f.halves()...)
+	f.Objects, f.Links, err = link.Find(apps, f.Base, f.halves()...)
 	if err != nil {
 		return err
 	}
-	f.linkNetwork()
-	f.Links = slices.DeleteFunc(f.Links, func(l Link) bool { return f.apart(f.Applications[l.From], f.Applications[l.To]) })
+	f.Links = slices.DeleteFunc(link.WithNetwork(f.Objects, f.Links), func(l Link) bool { return f.Apart(f.Applications[l.From], f.Applications[l.To]) })
 	for _, l := range f.Links {
 		trustAddresses(l)
 	}
@@ -53,19 +51,12 @@ func trustAddresses(l Link) {
 	for i := range l.Reasons {
 		l.Reasons[i].Inferred = l.Reasons[i].Inferred && !l.Reasons[i].Address
 	}
-	sortReasons(l.Reasons)
+	link.SortReasons(l.Reasons)
 }
 
-// sortReasons puts the strongest reasons first, and certain ones before inferred ones.
-func sortReasons(all []Reason) {
-	slices.SortStableFunc(all, func(x, y Reason) int {
-		return cmp.Or(cmp.Compare(y.Strength, x.Strength), boolean(x.Inferred)-boolean(y.Inferred))
-	})
-}
-
-// linksEverywhere returns the dependencies of all environments. A reason that several
+// LinksEverywhere returns the dependencies of all environments. A reason that several
 // environments have is listed once.
-func (f *Fleet) linksEverywhere() []Link {
+func (f *Fleet) LinksEverywhere() []Link {
 	all := slices.Clone(f.Links)
 	for _, e := range f.Environments() {
 		there := f.at[e]
@@ -88,10 +79,20 @@ func (f *Fleet) linksEverywhere() []Link {
 				}
 			}
 			all[i].Reasons = reasons
-			sortReasons(all[i].Reasons)
+			link.SortReasons(all[i].Reasons)
 		}
 	}
 	return all
+}
+
+// Used returns the objects that something else uses in some environment.
+func (f *Fleet) Used() link.Used {
+	used := link.Used{}
+	used.Add(f.Objects)
+	for _, there := range f.at {
+		used.Add(there.Objects)
+	}
+	return used
 }
 
 // halves: the rest of a split component comes after its CRDs.

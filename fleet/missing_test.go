@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/fleettest"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -44,13 +45,13 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 		want  string
 	}{
 		"alone":                    {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": app}, all},
-		"brought":                  {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": app, "b/component.yaml": in + "shop\n", "b/b.yaml": brings, "c/component.yaml": in + "common\n", "c/c.yaml": configMap}, ""},
+		"brought":                  {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": app, "b/component.yaml": in + "shop\n", "b/b.yaml": brings, "c/component.yaml": in + "common\n", "c/c.yaml": fleettest.ConfigMap}, ""},
 		"brought elsewhere":        {map[string]string{"app/component.yaml": in + "shop\nenvironments: [dev]\n", "app/a.yaml": app, "b/component.yaml": in + "shop\nenvironments: [prod]\n", "b/b.yaml": brings}, all},
 		"disabled":                 {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": app, "b/component.yaml": in + "shop\nenabled: false\n", "b/b.yaml": brings}, all},
 		"a PVC that nobody has":    {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": reader}, "missing-object"},
 		"a PVC that another has":   {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": reader, "b/component.yaml": in + "shop\n", "b/b.yaml": "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}}\n"}, ""},
 		"a Secret, left to people": {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": strings.Replace(reader, "persistentVolumeClaim: {claimName: data}", "secret: {secretName: data}", 1)}, ""},
-		"idle waits":               {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": configMap + deployment("a", "1") + deployment("b", "2") + deployment("c", "3")}, "gate-without-dependent"},
+		"idle waits":               {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": fleettest.ConfigMap + deployment("a", "1") + deployment("b", "2") + deployment("c", "3")}, "gate-without-dependent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git}\n")}}

@@ -22,12 +22,12 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"components": complete.Folders, "libs": complete.Folders, "remote-cache": complete.Folders, "remote-credentials": complete.Folders, "remote-projects": complete.Folders,
 	"set-file": complete.AnyFile, "kubeconfig": complete.AnyFile, "seed-file": complete.AnyFile, "remote-ca": complete.AnyFile, "remote-verify": complete.ManifestFiles,
 	"object":            objects,
-	"component":         applications,
-	"fail":              applications,
-	"only":              applications,
-	"skip":              applications,
-	"environment":       environments,
-	"until":             steps,
+	"component":         deployedNames,
+	"fail":              deployedNames,
+	"only":              deployedNames,
+	"skip":              deployedNames,
+	"environment":       environmentNames,
+	"until":             usedSteps,
 	"rung":              complete.Rungs,
 	"log-format":        cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp),
 	"log-level":         cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp),
@@ -74,8 +74,8 @@ func described(cmd *cobra.Command, dirs []string) *fleet.Fleet {
 	})
 }
 
-// applications returns the names of the deployed Applications.
-func applications(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+// deployedNames returns the names of the deployed Applications.
+func deployedNames(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	if f := described(cmd, dirs); f != nil {
 		for _, app := range f.Applications {
@@ -85,7 +85,7 @@ func applications(cmd *cobra.Command, dirs []string, typed string) ([]string, co
 	return complete.WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-func environments(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+func environmentNames(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	if f := described(cmd, dirs); f != nil {
 		for _, name := range f.Environments() {
@@ -95,8 +95,8 @@ func environments(cmd *cobra.Command, dirs []string, typed string) ([]string, co
 	return complete.WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-// steps returns the steps that have components.
-func steps(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+// usedSteps returns the steps that have components.
+func usedSteps(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	if f := described(cmd, dirs); f != nil {
 		at := map[string][]string{}

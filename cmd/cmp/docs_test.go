@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -229,7 +229,7 @@ func keysTable() string {
 func rulesTable() string {
 	var b strings.Builder
 	b.WriteString("| rule | severity | finds |\n| --- | --- | --- |\n")
-	for _, r := range fleet.Rules() {
+	for _, r := range lint.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, joined(r.Severities), r.Finds)
 	}
 	return b.String()

@@ -8,12 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/applications"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
 func newFleetApps(s streams) *cobra.Command {
-	var opt fleet.AppsOptions
+	var opt applications.AppsOptions
 	var out, argocdCM, form string
 	var force bool
 	cmd := &cobra.Command{
@@ -31,7 +34,7 @@ Argo CD waits for a child only if a health check for Applications is configured.
   cmp fleet apps ./components --argocd-cm argocd-cm.yaml --out argocd/platform`,
 	}
 	in := addFleetInputs(cmd)
-	addTarget(cmd.Flags(), &opt.Target)
+	addTarget(cmd.Flags(), &opt.Options)
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
 	template := flags.String("template", "", "Your own Application for every child: only name, namespace, wave and source are written into it")
@@ -55,7 +58,7 @@ Argo CD waits for a child only if a health check for Applications is configured.
 		if err := cmp.Or(err, checkApps(cmd.Context(), opt, args, out, argocdCM)); err != nil {
 			return err
 		}
-		f, err := in.loadTarget(cmd, s, args, &opt.Target)
+		f, err := in.loadTarget(cmd, s, args, &opt.Options)
 		if err != nil {
 			return err
 		}
@@ -87,21 +90,21 @@ func appsArgs(cmd *cobra.Command, args []string, form string) error {
 }
 
 // writeApps prints the Applications of a fleet, or writes them to a directory.
-func writeApps(s streams, f *fleet.Fleet, opt fleet.AppsOptions, out string, force bool) error {
-	made, faults, err := f.Apps(opt)
+func writeApps(s streams, f *fleet.Fleet, opt applications.AppsOptions, out string, force bool) error {
+	made, faults, err := applications.Apps(f, opt)
 	if err != nil {
-		warn(s, f.Failures(opt.Environment))
+		warn(s, lint.Failures(f, opt.Environment))
 		return unproven(s, err)
 	}
-	warn(s, append(f.FindingsIn(opt.Environment, nil), faults...))
+	warn(s, append(lint.Rendering(f, opt.Environment, nil), faults...))
 	if out == "" {
-		return emit(s, fleet.YAML(made...), nil)
+		return emit(s, manifest.YAML(made...), nil)
 	}
-	return wholefile.ReplaceDir(out, force, fleet.Files(made))
+	return wholefile.ReplaceDir(out, force, applications.Files(made))
 }
 
 // checkApps rejects invalid combinations before anything is rendered.
-func checkApps(ctx context.Context, opt fleet.AppsOptions, dirs []string, out, argocdCM string) error {
+func checkApps(ctx context.Context, opt applications.AppsOptions, dirs []string, out, argocdCM string) error {
 	for _, dir := range dirs {
 		if err := checkout.CheckDir(dir); err != nil {
 			return err

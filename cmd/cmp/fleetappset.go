@@ -8,13 +8,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/applications"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 func newFleetAppset(s streams) *cobra.Command {
-	var opt fleet.SetOptions
+	var opt applications.SetOptions
 	var check string
 	cmd := &cobra.Command{
 		Use:   "appset DIR...",
@@ -32,7 +35,7 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
   cmp fleet appset ./components --check argocd/platform.yaml`,
 	}
 	in := addFleetInputs(cmd)
-	addTarget(cmd.Flags(), &opt.Target)
+	addTarget(cmd.Flags(), &opt.Options)
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
 	template := flags.String("template", "", "Your own ApplicationSet: only steps and source are written into it")
@@ -45,20 +48,20 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		if opt.Template, err = ownTemplate(*template, "ApplicationSet"); err != nil {
 			return err
 		}
-		f, err := in.loadTarget(cmd, s, args, &opt.Target)
+		f, err := in.loadTarget(cmd, s, args, &opt.Options)
 		if err != nil {
 			return err
 		}
-		made, faults, err := f.ApplicationSets(opt)
+		made, faults, err := applications.Sets(f, opt)
 		if err != nil {
-			warn(s, f.Failures(opt.Environment))
+			warn(s, lint.Failures(f, opt.Environment))
 			return unproven(s, err)
 		}
-		warn(s, append(f.FindingsIn(opt.Environment, nil), faults...))
+		warn(s, append(lint.Rendering(f, opt.Environment, nil), faults...))
 		if check != "" {
 			return show.UpToDate(check, made)
 		}
-		if _, err := io.WriteString(s.Out, fleet.YAML(made...)); err != nil {
+		if _, err := io.WriteString(s.Out, manifest.YAML(made...)); err != nil {
 			return err
 		}
 		note(s, `the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the argocd-cmd-params-cm ConfigMap`)
@@ -68,7 +71,7 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 }
 
 // addTarget adds the flags for the destination of a fleet to a command.
-func addTarget(flags *pflag.FlagSet, t *fleet.Target) {
+func addTarget(flags *pflag.FlagSet, t *applications.Options) {
 	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
 	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
 	flags.BoolVar(&t.Unproven, "unproven", false, "Generate the ApplicationSet even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
@@ -76,7 +79,7 @@ func addTarget(flags *pflag.FlagSet, t *fleet.Target) {
 
 // unproven adds a hint about --unproven if the only errors are that the rollout cannot finish.
 func unproven(s streams, err error) error {
-	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !fleet.Disproves(f.Rule) }) {
+	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !lint.Disproves(f.Rule) }) {
 		note(s, "this rollout would never end, so nothing was written; fix the errors, or use --unproven")
 	}
 	return err
@@ -84,7 +87,7 @@ func unproven(s streams, err error) error {
 
 // loadTarget loads a fleet whose components Argo CD finds by their paths in the repository. It
 // loads all environments, because only together they show what belongs to the cluster.
-func (in *fleetInputs) loadTarget(cmd *cobra.Command, s streams, dirs []string, t *fleet.Target) (*fleet.Fleet, error) {
+func (in *fleetInputs) loadTarget(cmd *cobra.Command, s streams, dirs []string, t *applications.Options) (*fleet.Fleet, error) {
 	t.Environment, in.source.Environment = in.source.Environment, ""
 	f, err := in.load(cmd, s, dirs)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/bootstrap"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/complete"
@@ -20,7 +21,7 @@ import (
 )
 
 func newFleetBootstrap(s streams) *cobra.Command {
-	var opt fleet.BootstrapOptions
+	var opt bootstrap.Options
 	var out, until, check string
 	var talos, force bool
 	cmd := &cobra.Command{
@@ -66,7 +67,7 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		if err != nil {
 			return err
 		}
-		made, notes, err := f.Bootstrap(opt)
+		made, notes, err := bootstrap.New(f, opt)
 		if err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 
 // loadCluster loads the fleet of one cluster. The fleet must have the named components, and no
 // wanted component may be limited to some environments.
-func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string, opt fleet.BootstrapOptions) (*fleet.Fleet, error) {
+func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string, opt bootstrap.Options) (*fleet.Fleet, error) {
 	f, err := in.load(cmd, s, args)
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string,
 			return nil, err
 		}
 	}
-	if bound := f.Bound(opt); len(bound) > 0 && in.source.Environment == "" {
+	if bound := bootstrap.Bound(f, opt); len(bound) > 0 && in.source.Environment == "" {
 		return nil, usage.Errorf("%s: %s is for %s only, and a cluster belongs to one environment; use --environment %s",
 			bound[0].File, bound[0].Name, strings.Join(f.Having(bound[0]), ", "), strings.Join(f.Environments(), " or "))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
@@ -27,7 +28,7 @@ func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verd
 			objects += len(app.Objects)
 		}
 	}
-	r.Findings = slices.Concat(f.FindingsIn(in.source.Environment, nil), f.Overreach(in.source.Environment), in.left)
+	r.Findings = slices.Concat(lint.Rendering(f, in.source.Environment, nil), lint.Overreach(f, in.source.Environment), in.left)
 	finding.Sort(r.Findings)
 	r.Scope = finding.Counted(objects, "object") + " of " + finding.Counted(len(r.Applications), "Application")
 	slices.SortFunc(r.Applications, func(x, y verdict.Application) int { return strings.Compare(x.Name, y.Name) })

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -18,7 +18,7 @@ func printChildHealth(s streams, ladder, form string) error {
 	if err != nil {
 		return err
 	}
-	configMap, values := fleet.HealthCheck(base)
+	configMap, values := argocd.ChildHealthCheck(base)
 	text, ok := map[string]string{"configmap": configMap, "values": values}[form]
 	if !ok {
 		return usage.Errorf("unknown health check format %q; use --health-check=configmap or --health-check=values", form)
@@ -32,6 +32,6 @@ func checkChildHealth(ctx context.Context, file string) error {
 	if err != nil {
 		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "pass the argocd-cm ConfigMap, or values of the Argo CD Helm chart"}
 	}
-	found, err := fleet.ChecksChildren(ctx, file, string(text))
+	found, err := argocd.ChecksChildren(ctx, file, string(text))
 	return errors.Join(err, finding.Err(found))
 }

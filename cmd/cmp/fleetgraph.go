@@ -5,8 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
+	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/draw"
 )
 
@@ -16,12 +17,12 @@ func (in *fleetInputs) graph(cmd *cobra.Command, s streams, dirs []string, compo
 	if err != nil {
 		return "", err
 	}
-	opt := fleet.GraphOptions{All: all}
+	opt := show.GraphOptions{All: all}
 	if cmd.Flags().Changed("component") {
 		if opt.Around, err = rollout.FindApplication(f, component); err != nil {
 			return "", err
 		}
 	}
-	warn(s, slices.Concat(f.FindingsIn(in.source.Environment, nil), in.left))
-	return f.Graph(opt).Draw(format), nil
+	warn(s, slices.Concat(lint.Rendering(f, in.source.Environment, nil), in.left))
+	return show.Graph(f, opt).Draw(format), nil
 }

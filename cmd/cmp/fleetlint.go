@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -44,7 +45,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		}
 		r := verdict.Verdict{Findings: finding.Of(err)}
 		if err == nil {
-			r.Findings = append(f.Lint(in.source.Environment), in.left...)
+			r.Findings = append(lint.Findings(f, in.source.Environment), in.left...)
 			finding.Sort(r.Findings)
 			r.Scope = finding.Counted(len(f.Components), "component") + " and " + dependencies(len(f.Links))
 		}

@@ -58,7 +58,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 		return nil, err
 	}
 	if !in.lints && !src.Unrendered {
-		warn(s, f.Renamed())
+		warn(s, f.Renamed)
 	}
 	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }

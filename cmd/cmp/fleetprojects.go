@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // addProjects adds the flags that let components choose their AppProject to a command.
@@ -22,7 +22,7 @@ func (in *fleetInputs) checkProjects() error {
 		return usage.New("--allow-project has no effect without --project-from-components; add it")
 	}
 	for _, name := range in.source.Projects {
-		if !fleet.IsName(name) {
+		if !object.NamePattern.MatchString(name) {
 			return usage.Errorf("--allow-project: %q is not a valid AppProject name; write the whole name, patterns are not supported", name)
 		}
 	}

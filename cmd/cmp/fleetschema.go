@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/component/schema"
 )
 
 func newFleetSchema(s streams) *cobra.Command {
@@ -17,7 +17,7 @@ validate the file. The YAML language server finds it through the first line:
 		Example: `  cmp fleet schema > component.schema.json`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text, err := fleet.Schema()
+			text, err := schema.JSON()
 			if err != nil {
 				return err
 			}

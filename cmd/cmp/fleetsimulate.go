@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/complete"
@@ -104,7 +105,7 @@ func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown 
 	if times.Observed, err = sim.observed.read(cmd, s, f, sim.in.source.Environment); err != nil {
 		return nil, false, err
 	}
-	warn(s, append(f.Failures(sim.in.source.Environment), rollout.Findings(f, sim.layout, sim.in.source.Environment)...))
+	warn(s, append(lint.Failures(f, sim.in.source.Environment), rollout.Findings(f, sim.layout, sim.in.source.Environment)...))
 	play := rollout.Options{Layout: sim.layout, WithoutRest: sim.noRest, Times: times, Failing: failing}
 	run, err := play.Simulate(f)
 	if err != nil {

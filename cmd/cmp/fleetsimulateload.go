@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -38,7 +39,7 @@ func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir,
 	if dir != "" {
 		other, err := in.loadOne(cmd, s, []string{dir})
 		if err == nil {
-			warn(s, other.Failures(in.source.Environment))
+			warn(s, lint.Failures(other, in.source.Environment))
 		}
 		return other, dir, err
 	}

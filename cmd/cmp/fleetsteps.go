@@ -8,8 +8,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
+	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -58,12 +60,12 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		if err != nil {
 			return err
 		}
-		opt := fleet.PhaseOptions{OnlyMissing: *onlyMissing}
-		p := f.Phases(opt)
+		opt := steps.Options{OnlyMissing: *onlyMissing}
+		p := steps.Compute(f, opt)
 		if *diff || *write {
 			p = rollout.Phases(f, opt, times)
 		}
-		r := show.Phases{Fleet: f, Phases: p, Findings: append(f.FindingsIn("", (*fleet.Application).HasFailed), p.Findings...)}
+		r := show.Phases{Fleet: f, Phases: p, Findings: append(lint.Rendering(f, "", (*fleet.Application).HasFailed), p.Findings...)}
 		if *write {
 			return in.writeSteps(s, r)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet/importer"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -77,7 +78,7 @@ func (in *fleetInputs) takeover(cmd *cobra.Command, s streams, dirs []string, fo
 	if err != nil {
 		return out.trouble(err)
 	}
-	warn(s, f.Failures(in.source.Environment))
+	warn(s, lint.Failures(f, in.source.Environment))
 	t := show.NewTakeover(f, in.source.Environment, "cmp "+strings.Join(append([]string{"diff"}, dirs...), " "), formers)
 	return out.write(s, t, t.Names(), false, t.Unknown())
 }

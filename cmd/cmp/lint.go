@@ -43,7 +43,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		var r verdict.Verdict
 		looked := 0
 		for _, dir := range args {
-			found, components, err := lint(cmd.Context(), in, dir)
+			found, components, err := lintDir(cmd.Context(), in, dir)
 			if err != nil {
 				return err
 			}
@@ -57,9 +57,9 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	return cmd
 }
 
-// lint renders the component in a directory, or each component below it, and reports
+// lintDir renders the component in a directory, or each component below it, and reports
 // non-deterministic output. Its error is about the command line.
-func lint(ctx context.Context, in *inputs.Component, dir string) (found []finding.Finding, components int, err error) {
+func lintDir(ctx context.Context, in *inputs.Component, dir string) (found []finding.Finding, components int, err error) {
 	req, base, done, err := in.Request(dir)
 	if usage.Is(err) {
 		return nil, 0, err

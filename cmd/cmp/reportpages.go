@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/inputs"
@@ -54,6 +55,6 @@ func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, dura
 	if err := rollout.CheckDurations(times, f); err != nil {
 		return "", err
 	}
-	warn(s, slices.Concat(f.Failures(in.source.Environment), in.left))
+	warn(s, slices.Concat(lint.Failures(f, in.source.Environment), in.left))
 	return show.Page(f, in.source.Environment, times, ladders)
 }

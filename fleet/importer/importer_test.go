@@ -12,7 +12,9 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/applications"
 	"github.com/ladder-cmp/ladder/fleet/importer"
+	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -69,13 +71,13 @@ func TestNothingIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, _, err := f.Apps(fleet.AppsOptions{Path: "generated", Target: fleet.Target{Unproven: true}})
+	made, _, err := applications.Apps(f, applications.AppsOptions{Path: "generated", Options: applications.Options{Unproven: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	after := map[string]map[string]string{}
 	for _, m := range made {
-		fields := fieldsOf(t, fleet.YAML(m))
+		fields := fieldsOf(t, manifest.YAML(m))
 		after[fields["metadata.name"]] = fields
 	}
 	var b strings.Builder

@@ -11,11 +11,11 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // componentFile is a component.yaml. The fields are in the order in which people read them.
@@ -113,7 +113,7 @@ func (w *work) write(all []*application, steps map[*application]int) Result {
 	for _, a := range all {
 		w.differs(a, c)
 		for _, m := range a.made {
-			if !fleet.IsName(m.name) {
+			if !object.NamePattern.MatchString(m.name) {
 				a.report("metadata.name", "it is not a valid Application name", "correct it")
 				continue
 			}

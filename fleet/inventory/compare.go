@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/compare"
@@ -246,8 +247,8 @@ func (p part) standing(name string) Standing {
 // component.yaml that could name one.
 func (p part) findings(environment string) []finding.Finding {
 	described := slices.ContainsFunc(p.Components, func(c *fleet.Component) bool { return c.Described })
-	all := slices.DeleteFunc(p.Lint(environment), func(f finding.Finding) bool {
-		return f.Rule == fleet.EmptyPlace || f.Rule == fleet.NoStep && !described
+	all := slices.DeleteFunc(lint.Findings(p.Fleet, environment), func(f finding.Finding) bool {
+		return f.Rule == lint.EmptyPlace || f.Rule == lint.NoStep && !described
 	})
 	var rendered []*fleet.Application // lint tells of the others
 	for _, name := range p.names {

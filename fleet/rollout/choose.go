@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/steps"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -79,14 +81,14 @@ func (o Options) Simulate(f *fleet.Fleet) (*Run, error) {
 	return Simulate(f, l, o.Times, o.Failing), err
 }
 
-// Findings returns the findings about the order of a layout: those of Fleet.Lint for
+// Findings returns the findings about the order of a layout: those of lint.Disproved for
 // LayoutSet, otherwise the warnings and notes about the computed steps. With errors,
 // there is no layout to simulate.
 func Findings(f *fleet.Fleet, layout, environment string) []finding.Finding {
 	if layout == LayoutSet {
-		return f.Disproved(environment)
+		return lint.Disproved(f, environment)
 	}
-	return slices.DeleteFunc(f.Phases(fleet.PhaseOptions{}).Findings, func(found finding.Finding) bool { return found.Severity == finding.Error })
+	return slices.DeleteFunc(steps.Compute(f, steps.Options{}).Findings, func(found finding.Finding) bool { return found.Severity == finding.Error })
 }
 
 // LayoutNamed returns the layout of a fleet with a name, such as LayoutSet.
@@ -94,7 +96,7 @@ func LayoutNamed(f *fleet.Fleet, name string) (Layout, error) {
 	if name == LayoutSet {
 		return NewLayout(f, name, func(i int) component.Phase { return f.Applications[i].Phase }), nil
 	}
-	p := f.Phases(fleet.PhaseOptions{})
+	p := steps.Compute(f, steps.Options{})
 	if err := finding.Err(p.Findings); err != nil {
 		return Layout{}, err
 	}
@@ -114,7 +116,13 @@ func IsPlaced(l Layout) bool {
 // FindApplication returns the Applications of a component, or with a name: several if
 // the component is split.
 func FindApplication(f *fleet.Fleet, name string) ([]int, error) {
-	if found := f.Named(name); len(found) > 0 {
+	var found []int
+	for i, app := range f.Applications {
+		if app.Name == name || app.Component.Name == name {
+			found = append(found, i)
+		}
+	}
+	if found != nil {
 		return found, nil
 	}
 	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name, Message: "component not found in the fleet",

@@ -3,19 +3,20 @@ package rollout
 import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/steps"
 )
 
 // Phases computes the steps of a fleet. An Application keeps a step that is later than
 // necessary if an earlier one would not make the rollout faster: its owners probably
 // chose it on purpose.
-func Phases(f *fleet.Fleet, opt fleet.PhaseOptions, times Durations) *fleet.Phases {
-	p := f.Phases(opt)
+func Phases(f *fleet.Fleet, opt steps.Options, times Durations) *steps.Plan {
+	p := steps.Compute(f, opt)
 	intended := intended(f, p, times)
 	if len(intended) == 0 {
 		return p
 	}
 	opt.Intended = intended
-	kept := f.Phases(opt)
+	kept := steps.Compute(f, opt)
 	for i, place := range p.Places {
 		if place.Computed.Set && !kept.Places[i].Computed.Set { // keeping it leaves no step for others
 			return p
@@ -26,16 +27,16 @@ func Phases(f *fleet.Fleet, opt fleet.PhaseOptions, times Durations) *fleet.Phas
 
 // intended returns the Applications whose later step does not slow the rollout, with
 // their earliest steps.
-func intended(f *fleet.Fleet, p *fleet.Phases, times Durations) map[int]component.Phase {
+func intended(f *fleet.Fleet, p *steps.Plan, times Durations) map[int]component.Phase {
 	all := map[int]component.Phase{}
 	for i, place := range p.Places {
-		if place.Verdict() == fleet.Earlier && !p.Awaited(i) {
+		if place.Verdict() == steps.Earlier && !p.Awaited(i) {
 			all[i] = place.Computed
 		}
 	}
 	play := func(moved func(i int) bool) *Run {
 		return Simulate(f, NewLayout(f, "", func(i int) component.Phase {
-			if p.Places[i].Verdict() == fleet.Earlier && !moved(i) {
+			if p.Places[i].Verdict() == steps.Earlier && !moved(i) {
 				return p.Places[i].Phase
 			}
 			return p.Places[i].Computed

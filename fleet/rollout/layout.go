@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/steps"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/profile"
@@ -67,7 +68,7 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) L
 	l := Layout{Name: name, Waves: f.Profile.Style == profile.Waves}
 	type key struct{ set, step int }
 	steps := map[key]*Step{}
-	const rest = fleet.Highest + 1 // after all steps
+	const rest = component.MaxPhase + 1 // after all steps
 	for i, app := range f.Applications {
 		if !app.IsEnabled() {
 			continue
@@ -148,7 +149,7 @@ func (l Layout) WithoutRest() Layout {
 }
 
 // CompactLayout returns the layout with the fewest steps.
-func CompactLayout(f *fleet.Fleet, c *fleet.Compact) Layout {
+func CompactLayout(f *fleet.Fleet, c *steps.Compact) Layout {
 	l := Layout{Name: "compact", Waves: f.Profile.Style == profile.Waves}
 	steps := make([]Step, c.Count)
 	for _, i := range Order(c, f) {
@@ -165,7 +166,7 @@ func CompactLayout(f *fleet.Fleet, c *fleet.Compact) Layout {
 }
 
 // Order lists the Applications by step and name.
-func Order(c *fleet.Compact, f *fleet.Fleet) []int {
+func Order(c *steps.Compact, f *fleet.Fleet) []int {
 	all := make([]int, len(c.Steps))
 	for i := range all {
 		all[i] = i

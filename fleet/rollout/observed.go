@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/deployment"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -34,7 +35,7 @@ const apart = 10 * time.Minute
 // cluster returns them: the history and the last operation. It fails if there are none.
 func Observe(f *fleet.Fleet, environment, from string, objs []object.Object) (Observed, error) {
 	names := map[string]string{}
-	for app, name := range f.ApplicationNames(environment) {
+	for app, name := range deployment.Names(f, environment) {
 		names[name] = app.Name
 	}
 	all := map[string][]Sync{}

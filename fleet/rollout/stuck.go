@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/steps"
 )
 
 // Stuck is an Application that never becomes healthy.
@@ -67,7 +67,7 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 // other.
 func (p *player) isMutual(app int) bool {
 	for _, n := range p.missing(app) {
-		if slices.ContainsFunc(p.missing(n.To), func(back fleet.Need) bool { return back.To == app }) {
+		if slices.ContainsFunc(p.missing(n.To), func(back steps.Need) bool { return back.To == app }) {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package show
 import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/report"
 )
@@ -21,7 +22,7 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 			return "", err
 		}
 		// The findings include components that could not be rendered.
-		r := report.Rollout{Environment: environment, Graph: there.Graph(fleet.GraphOptions{}), Findings: there.Look(environment)}
+		r := report.Rollout{Environment: environment, Graph: Graph(there, GraphOptions{}), Findings: lint.Look(there, environment)}
 		// Each environment has its own rollout; a rollout of all of them together would not
 		// exist.
 		if environment != "" || len(environments) == 1 {

@@ -13,6 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
+	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
@@ -22,7 +23,7 @@ import (
 // Phases prints computed steps.
 type Phases struct {
 	Fleet    *fleet.Fleet
-	Phases   *fleet.Phases
+	Phases   *steps.Plan
 	Findings []finding.Finding
 
 	rows     []phaseRow
@@ -31,7 +32,7 @@ type Phases struct {
 	rollouts []rolloutTime
 }
 
-func (r *Phases) row(p fleet.Placed) phaseRow {
+func (r *Phases) row(p steps.Placed) phaseRow {
 	return phaseRow{Phase: p.Computed.Text, Set: r.Fleet.Write(p.Phase), Name: p.Name, Rung: p.Rung, Band: p.Band, Verdict: p.Verdict(), Why: p.Why, Enabled: p.IsEnabled()}
 }
 
@@ -43,10 +44,10 @@ func (r *Phases) Table() {
 		row.cells = []string{cmp.Or(row.Phase, "-"), shownName(p), cmp.Or(row.Rung, "-"), row.Why}
 		r.rows = append(r.rows, row)
 	}
-	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Fleet.Steps(r.computed), "step"))
+	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Phases.Count(func(p steps.Placed) component.Phase { return p.Computed }), "step"))
 	homeless := 0
 	for _, row := range r.rows {
-		if row.Verdict == fleet.Homeless {
+		if row.Verdict == steps.Homeless {
 			homeless++
 		}
 	}
@@ -67,17 +68,17 @@ func (r *Phases) Diff() {
 	for _, p := range r.Phases.Sorted() {
 		row := r.row(p)
 		count[row.Verdict]++
-		if row.Verdict == fleet.TooLate {
+		if row.Verdict == steps.TooLate {
 			row.Why = p.Late
 		}
 		row.cells = []string{cmp.Or(row.Set, "-"), cmp.Or(p.Earliest.Text, row.Phase, "-"), shownName(p), shownVerdict(row.Verdict), row.Why}
-		if row.Verdict != fleet.Equal {
+		if row.Verdict != steps.Equal {
 			r.rows = append(r.rows, row)
 		}
 	}
-	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Phases.Places), "Application"), count[fleet.Equal], count[fleet.Earlier], count[fleet.Later])
+	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Phases.Places), "Application"), count[steps.Equal], count[steps.Earlier], count[steps.Later])
 	for _, more := range []struct{ verdict, text string }{
-		{fleet.TooLate, "must be earlier"}, {fleet.Intent, shownVerdict(fleet.Intent)}, {fleet.Missing, "not set"}, {fleet.Homeless, "without a reserved step"},
+		{steps.TooLate, "must be earlier"}, {steps.Intent, shownVerdict(steps.Intent)}, {steps.Missing, "not set"}, {steps.Homeless, "without a reserved step"},
 	} {
 		if n := count[more.verdict]; n > 0 {
 			text += fmt.Sprintf(", %d %s", n, more.text)
@@ -89,11 +90,11 @@ func (r *Phases) Diff() {
 // shownVerdict returns a verdict in words. The JSON keeps the verdicts themselves.
 func shownVerdict(verdict string) string {
 	switch verdict {
-	case fleet.Earlier:
+	case steps.Earlier:
 		return "could be earlier"
-	case fleet.Intent:
+	case steps.Intent:
 		return "intentionally later"
-	case fleet.Homeless:
+	case steps.Homeless:
 		return "no step reserved"
 	}
 	return verdict
@@ -164,7 +165,7 @@ func (r *Phases) Write(base string) (text string, faults []finding.Finding, err 
 	var texts []wholefile.File
 	var b strings.Builder
 	for _, r := range r.Phases.Renewals() {
-		if i := slices.IndexFunc(edits, func(e fleet.Edit) bool { return e.Component == r.Component }); i >= 0 {
+		if i := slices.IndexFunc(edits, func(e steps.Edit) bool { return e.Component == r.Component }); i >= 0 {
 			edits[i].Changes = append(edits[i].Changes, r.Changes...)
 		} else {
 			edits = append(edits, r)
@@ -219,7 +220,7 @@ type rolloutTime struct {
 	Done bool `json:"done"`
 }
 
-func shownName(p fleet.Placed) string {
+func shownName(p steps.Placed) string {
 	if !p.IsEnabled() {
 		return p.Name + " (disabled)"
 	}
@@ -227,8 +228,8 @@ func shownName(p fleet.Placed) string {
 }
 
 // newText is the new content of a file, and whether it differs from the current one.
-func newText(e fleet.Edit, file string) (text []byte, changed bool, err error) {
-	stays := !slices.ContainsFunc(e.Changes, func(c fleet.Change) bool { return !c.Stays() })
+func newText(e steps.Edit, file string) (text []byte, changed bool, err error) {
+	stays := !slices.ContainsFunc(e.Changes, func(c steps.Change) bool { return !c.Stays() })
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
 		if stays {
 			return nil, false, nil

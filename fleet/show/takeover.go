@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/deployment"
 	"github.com/ladder-cmp/ladder/fleet/importer"
 	"github.com/ladder-cmp/ladder/internal/compare"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -39,7 +40,7 @@ type TakenOver struct {
 // NewTakeover compares a fleet with existing Applications.
 func NewTakeover(f *fleet.Fleet, environment, command string, formers []importer.Former) Takeover {
 	t := Takeover{Command: command, All: []TakenOver{}}
-	names := f.ApplicationNames(environment)
+	names := deployment.Names(f, environment)
 	for _, former := range formers {
 		row := TakenOver{Name: former.Name, Components: []string{}, Unrendered: finding.Sanitize(former.Unrendered)}
 		var after []object.Object

@@ -3,7 +3,6 @@ package argocd
 import (
 	"context"
 
-	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/server"
@@ -13,7 +12,7 @@ import (
 // Examine finds what is wrong with an Argo CD.
 func Examine(ctx context.Context, e doctor.Input) []finding.Finding {
 	e.Serve = server.FlagsOf
-	e.CheckHealth = func(script string) []string { return fleet.JudgeChildHealth(ctx, script) }
+	e.CheckHealth = func(script string) []string { return judgeChildHealth(ctx, script) }
 	for _, p := range plugin.Parameters() {
 		e.Parameters = append(e.Parameters, p.Name)
 	}

@@ -43,6 +43,9 @@ func (s Strength) String() string {
 // Applications are synced at the same time.
 func (s Strength) NeedsEarlierStep() bool { return s >= Healthy }
 
+// Gap is the least number of steps between the dependency and its dependent.
+func (s Strength) Gap() int { return boolean(s.NeedsEarlierStep()) }
+
 // Application is an Application to compare with others.
 type Application struct {
 	// Parts are its rendered objects, one part for each source.
@@ -91,6 +94,30 @@ func (r Reason) String() string {
 		words = append(words, r.To.String())
 	}
 	return strings.Join(words, " ")
+}
+
+// Located returns the sentence with its file and with remarks.
+func (r Reason) Located(remarks ...string) string {
+	if r.File != "" && r.Line > 0 {
+		remarks = append([]string{fmt.Sprintf("%s:%d", r.File, r.Line)}, remarks...)
+	}
+	if len(remarks) == 0 {
+		return r.String()
+	}
+	return r.String() + " (" + strings.Join(remarks, ", ") + ")"
+}
+
+// IsNamespace reports whether the dependency is the Namespace of an object. Argo CD creates it
+// with CreateNamespace=true, but without its labels.
+func (r Reason) IsNamespace() bool {
+	return r.Field == "metadata.namespace" && r.To.Kind == "Namespace"
+}
+
+// SortReasons puts the strongest reasons first, and certain ones before inferred ones.
+func SortReasons(all []Reason) {
+	slices.SortStableFunc(all, func(x, y Reason) int {
+		return cmp.Or(cmp.Compare(y.Strength, x.Strength), boolean(x.Inferred)-boolean(y.Inferred))
+	})
 }
 
 // Strength returns that of the strongest reason.

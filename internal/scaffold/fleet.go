@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/overlay"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -53,7 +54,7 @@ func (b *Draft) place(ctx context.Context) {
 		for _, f := range homes[home] {
 			f.join(fl, home)
 		}
-		places := fl.Phases(fleet.PhaseOptions{OnlyMissing: true})
+		places := steps.Compute(fl, steps.Options{OnlyMissing: true})
 		for _, f := range homes[home] {
 			f.settle(fl, places)
 		}
@@ -131,7 +132,7 @@ func (f *undescribed) partIn(fl *fleet.Fleet, home string) (key, part string) {
 }
 
 // settle uses the computed place.
-func (f *undescribed) settle(fl *fleet.Fleet, places *fleet.Phases) {
+func (f *undescribed) settle(fl *fleet.Fleet, places *steps.Plan) {
 	at := application(fl, f.dir)
 	if at < 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/component/schema"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/manifests"
@@ -20,7 +20,7 @@ import (
 // of the tests, and compares each with the schema, as it is and with the comments
 // taken at their word.
 func TestAgreesWithTheSchema(t *testing.T) {
-	text, err := fleet.Schema()
+	text, err := schema.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestAgreesWithTheSchema(t *testing.T) {
 	if err := compiler.AddResource("component.schema.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := compiler.Compile("component.schema.json")
+	compiled, err := compiler.Compile("component.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestAgreesWithTheSchema(t *testing.T) {
 				if err := yaml.Unmarshal([]byte(text), &value); err != nil {
 					t.Fatalf("%s: %v in\n%s", dir, err, text)
 				}
-				if err := schema.Validate(value); err != nil {
+				if err := compiled.Validate(value); err != nil {
 					t.Errorf("%s: %v in\n%s", dir, err, text)
 				}
 			}

@@ -5,6 +5,8 @@ package usage
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 )
 
 // Error is an error in the command line.
@@ -26,4 +28,15 @@ func Errorf(format string, args ...any) error { return Error{fmt.Errorf(format, 
 func Is(err error) bool {
 	var fault Error
 	return errors.As(err, &fault)
+}
+
+// plainWord matches a word that a shell does not interpret.
+var plainWord = regexp.MustCompile(`^[-A-Za-z0-9_./=:@%+,]+$`)
+
+// Quote returns a word as it is written in a command line.
+func Quote(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

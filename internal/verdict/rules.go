@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/render/vary"
 )
@@ -40,7 +40,7 @@ var described = sync.OnceValue(func() map[string]Rule {
 	for _, r := range vary.Rules() {
 		all[r.Name] = Rule{r.Name, r.Finds, "", "capabilities.md"}
 	}
-	for _, r := range fleet.Rules() {
+	for _, r := range lint.Rules() {
 		all[r.Name] = Rule{r.Name, r.Finds, "", "fleet.md#lint"}
 	}
 	for _, r := range own {

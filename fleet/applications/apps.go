@@ -1,0 +1,326 @@
+package applications
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/deployment"
+	"github.com/ladder-cmp/ladder/fleet/manifest"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// AppsOptions configure an app of apps.
+type AppsOptions struct {
+	Options
+	// Path is the directory in the repository from which the parent reads its children.
+	Path string
+	// Tiers adds a parent for each band between the two.
+	Tiers bool
+	// Sets gives a tier an ApplicationSet instead of children with waves.
+	Sets bool
+}
+
+// Check returns which options contradict each other or are missing. out is the directory
+// to which the Applications are written; empty if they are printed.
+func (o AppsOptions) Check(out string) error {
+	switch {
+	case o.Sets && !o.Tiers:
+		return usage.New("--sets needs --tiers; add it, or use cmp fleet appset")
+	case o.Sets && o.Template != nil:
+		return usage.New("--template is an Application, and --sets generates ApplicationSets; drop one of the two")
+	case o.Path == "" && out == "":
+		return usage.New("the directory of the children in the repository is unknown; use --out DIR or --path")
+	}
+	return nil
+}
+
+// RootFile is the name of the parent's file, which a person applies once.
+const RootFile = "root"
+
+// Apps generates an app of apps: a parent, and a child for each component with its step as its
+// sync wave. The parent is the first manifest. With tiers, the parent contains an Application
+// for each band, which contains the children.
+//
+// Argo CD waits for a child only if it has a health check for Applications; see argocd.ChildHealthCheck.
+func Apps(f *fleet.Fleet, opt AppsOptions) ([]manifest.Manifest, []finding.Finding, error) {
+	w, sets, err := newWriter(f, opt.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	faults := slices.Concat(w.guard(opt.Environment, sets), w.reserved(sets))
+	if opt.Tiers && opt.Sets {
+		faults = slices.Concat(faults, w.unlabelled(), w.before(sets))
+	}
+	if opt.Tiers && w.Settings.Promotion {
+		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-promotion", File: w.Settings.File, Line: w.Settings.Line, Field: "fleet.promotion",
+			Message: "each tier contains all environments, so no environment can wait for another", Remedy: "remove --tiers, or promotion"})
+	}
+	finding.Sort(faults)
+	if err := finding.Err(faults); err != nil {
+		return nil, nil, err
+	}
+	if opt.Tiers {
+		all, err := w.tiers(sets, opt.Path, opt.Sets)
+		return all, faults, err
+	}
+	root := w.parent(deployment.Name(w.Fleet), opt.Path, sets[0].Destinations[0].Revision)
+	children, err := w.children(deployment.Promoted(w.Fleet, sets), "")
+	return append([]manifest.Manifest{root}, children...), faults, err
+}
+
+// children returns the Applications of sets that share an order. With promotion, those of an
+// environment come after all of the previous one.
+func (w writer) children(sets []deployment.Set, dir string) ([]manifest.Manifest, error) {
+	var all []manifest.Manifest
+	first, last := 0, 0
+	for _, app := range w.Enabled() {
+		first, last = min(first, app.Phase.Number), max(last, app.Phase.Number)
+	}
+	for _, s := range sets {
+		for _, d := range w.deployments(s) {
+			wave := d.Phase.Number
+			if !d.Phase.Set {
+				wave = last + 1 // after all that have a step
+			}
+			wave += s.Rank * (last - first + 2)
+			m, err := w.child(d, path.Join(dir, d.Name), wave)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+// child returns the Application of a component.
+func (w writer) child(d deployment.Deployment, file string, wave int) (manifest.Manifest, error) {
+	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
+		Metadata: metadata{Name: d.Name, Namespace: w.namespace(), Labels: w.childLabels(d), Annotations: map[string]string{fleet.SyncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
+		Spec: applicationSpec{
+			Project:     w.ProjectOf(d.Application),
+			Destination: cluster(w.serverFor(d.Application, d.To), d.Namespace),
+			SyncPolicy:  syncPolicy{SyncOptions: w.options(d.Application), Retry: w.retry(d.Application)},
+		}}
+	put(w.fields(d.Application), &made.Metadata, &made.Spec)
+	repo := source{RepoURL: w.Settings.RepoURL, TargetRevision: d.To.Revision}
+	if c := d.Component.Chart; c.Remote() && !d.Vendored {
+		made.Spec.Sources = remoteSources(c, cmp.Or(c.ReleaseName, d.Component.Name), repo)
+		there := remoteValues(d.Component, d.Label)
+		helm := made.Spec.Sources[0].Helm
+		helm.ValueFiles, helm.Parameters = append(helm.ValueFiles, there.ValueFiles...), there.Parameters
+	} else {
+		repo.Path = d.Dir
+		repo.Plugin = &pluginSource{Name: pluginName, Parameters: w.childParameters(d)}
+		made.Spec.Source = &repo
+	}
+	if w.preserve {
+		made.Metadata.Finalizers = nil
+	}
+	if w.template != nil {
+		return w.ownChild(d, file, made)
+	}
+	m := manifest.New(file, made)
+	text := w.stepComment(d.Phase.Number, nil)
+	if !d.Phase.Set {
+		text = "It has no " + w.Profile.Noun() + ", so it comes last."
+	}
+	m.Comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": none")+".", "metadata", "annotations", fleet.SyncWave)
+	return m, nil
+}
+
+// remoteSources returns a remote chart, which Argo CD renders itself, and the repository of
+// the component with its values.
+func remoteSources(c component.Chart, release string, repo source) []source {
+	s := source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"), Helm: &helmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs, IgnoreMissing: c.IgnoreMissing}}
+	if c.Chart != "" {
+		s.RepoURL = strings.TrimPrefix(s.RepoURL, "oci://") // with it, Argo CD would not look at the chart
+		s.TargetRevision = cmp.Or(c.Version, "*")
+	}
+	for _, file := range c.ValueFiles {
+		if strings.HasPrefix(file, "/") {
+			file = "$values" + file
+		} else if strings.HasPrefix(file, "$") {
+			_, below, _ := strings.Cut(file, "/")
+			file = "$values/" + below // by whatever name, this repository is meant
+		}
+		s.Helm.ValueFiles = append(s.Helm.ValueFiles, file)
+	}
+	repo.Ref = "values"
+	return []source{s, repo}
+}
+
+func (w writer) childLabels(d deployment.Deployment) map[string]string {
+	all := maps.Clone(w.Settings.Labels)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, d.AllLabels())
+	if phase := w.Write(d.Phase); object.LabelValuePattern.MatchString(phase) {
+		all[w.Profile.Label] = phase
+	}
+	if d.Label != "" {
+		all["environment"] = d.Label
+	}
+	return all
+}
+
+// childParameters returns the parameters for the plugin: the half of a split component, and
+// the release name and namespace if the Application has others.
+func (w writer) childParameters(d deployment.Deployment) []pluginParameter {
+	var all []pluginParameter
+	if d.Part != "" || d.To.Name != "" {
+		all = append(all, pluginParameter{Name: "name", String: d.Component.Name})
+	}
+	if d.Label != "" {
+		all = append(all, pluginParameter{Name: "environment", String: d.Label})
+	}
+	if d.Moved {
+		all = append(all, pluginParameter{Name: "namespace", String: d.Namespace})
+	}
+	if d.Part != "" {
+		all = append(all, pluginParameter{Name: "crds", String: string(d.Part)})
+	}
+	return append(all, capabilities(d.Application)...)
+}
+
+// capabilities are the parameters with the API versions that are installed before an Application.
+func capabilities(a *fleet.Application) []pluginParameter {
+	if len(a.Earlier) == 0 {
+		return nil
+	}
+	return []pluginParameter{{Name: "api-versions", Array: a.Earlier}}
+}
+
+// namespace returns the namespace of Argo CD's objects.
+func (w writer) namespace() string { return cmp.Or(w.Settings.ArgoCDNamespace, "argocd") }
+
+// parent returns an Application for the content of a directory.
+func (w writer) parent(name, dir, revision string) manifest.Manifest {
+	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
+		Metadata: metadata{Name: name, Namespace: w.namespace(), Finalizers: []string{cascade}},
+		Spec: applicationSpec{
+			Project:     w.Project(),
+			Destination: cluster("", w.namespace()),
+			Source:      &source{RepoURL: w.Settings.RepoURL, TargetRevision: revision, Path: dir},
+			SyncPolicy:  syncPolicy{Automated: automation(nil), Retry: patient},
+		}}
+	if w.preserve {
+		made.Metadata.Finalizers = nil
+	}
+	m := manifest.New(RootFile, made)
+	m.Comment(lines(
+		"Generated by cmp fleet apps. Apply this Application by hand; it creates the others.",
+		"Argo CD waits for a child only with a health check for Applications in argocd-cm:",
+		"cmp fleet apps --health-check prints it."))
+	m.Comment("When it is deleted, it deletes its children in reverse order of their waves, with their resources.", "metadata", "finalizers")
+	return m
+}
+
+// tiers returns a parent of parents: an Application for each band, in order.
+func (w writer) tiers(sets []deployment.Set, dir string, inSets bool) ([]manifest.Manifest, error) {
+	revision := sets[0].Destinations[0].Revision
+	all := []manifest.Manifest{w.parent(deployment.Name(w.Fleet), dir, revision)}
+	var later []manifest.Manifest
+	bands := append(slices.Clone(w.Profile.Bands), profile.Band{Name: "other", Why: "outside all bands", Wave: 1 + w.lastWave()})
+	var left []*fleet.Application
+	for _, app := range w.Enabled() {
+		if _, in := w.Profile.Band(app.Phase.Number); !in || !app.Phase.Set {
+			left = append(left, app)
+		}
+	}
+	for i, band := range bands {
+		members := w.members(band)
+		if i == len(bands)-1 {
+			members = left
+		}
+		if len(members) == 0 {
+			continue
+		}
+		name := deployment.Name(w.Fleet) + "-" + band.Name
+		tier := w.parent(name, path.Join(dir, band.Name), revision)
+		tier.File = band.Name
+		tier.Set(map[string]string{fleet.SyncWave: strconv.Itoa(band.Wave)}, "metadata", "annotations")
+		tier.Comment(wrapped("The tier " + band.Name + ": " + cmp.Or(band.Why, w.Profile.Noun()+"s "+w.Profile.Write(band.From)+" to "+w.Profile.Write(band.To)) + "."))
+		all = append(all, tier)
+		for _, s := range sets {
+			s := s.Only(members)
+			if len(w.deployments(s)) == 0 {
+				continue
+			}
+			if !inSets {
+				children, err := w.children([]deployment.Set{s}, band.Name)
+				if err != nil {
+					return nil, err
+				}
+				later = append(later, children...)
+				continue
+			}
+			s.Name += "-" + band.Name
+			m, err := w.applicationSet(s)
+			if err != nil {
+				return nil, err
+			}
+			m.File = path.Join(band.Name, s.Name)
+			later = append(later, m)
+		}
+	}
+	return append(all, later...), nil
+}
+
+func (w writer) members(band profile.Band) []*fleet.Application {
+	var all []*fleet.Application
+	for _, app := range w.Enabled() {
+		if app.Phase.Set && band.From <= app.Phase.Number && app.Phase.Number <= band.To {
+			all = append(all, app)
+		}
+	}
+	return all
+}
+
+func (w writer) lastWave() int {
+	last := 0
+	for _, b := range w.Profile.Bands {
+		last = max(last, b.Wave)
+	}
+	return last
+}
+
+// Kustomizations list the manifests of each directory of an app of apps except the root. Argo
+// CD applies only what they list.
+func Kustomizations(all []manifest.Manifest) []manifest.Manifest {
+	files := map[string][]string{}
+	for _, m := range all {
+		if m.File != RootFile {
+			files[path.Dir(m.File)] = append(files[path.Dir(m.File)], path.Base(m.File)+".yaml")
+		}
+	}
+	var made []manifest.Manifest
+	for _, dir := range slices.Sorted(maps.Keys(files)) {
+		slices.Sort(files[dir])
+		made = append(made, manifest.New(path.Join(dir, "kustomization"), struct {
+			APIVersion string   `yaml:"apiVersion"`
+			Kind       string   `yaml:"kind"`
+			Resources  []string `yaml:"resources"`
+		}{"kustomize.config.k8s.io/v1beta1", "Kustomization", files[dir]}))
+	}
+	return made
+}
+
+// Files returns the files of an app-of-apps, with their kustomizations.
+func Files(all []manifest.Manifest) map[string]string {
+	files := map[string]string{}
+	for _, m := range slices.Concat(all, Kustomizations(all)) {
+		files[m.File+".yaml"] = manifest.YAML(m)
+	}
+	return files
+}

@@ -1,0 +1,384 @@
+// Package applications generates the objects of Argo CD that roll out a fleet: ApplicationSets, or
+// apps of apps. It refuses a fleet of which lint knows that its rollout never ends.
+package applications
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/deployment"
+	"github.com/ladder-cmp/ladder/fleet/manifest"
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// Options select what is generated.
+type Options struct {
+	// RepoURL and Revision are the repository and revision from which Argo CD reads the
+	// components; if empty, those in ladder.yaml.
+	RepoURL  string
+	Revision string
+	// Environment limits the output to one environment; empty means all.
+	Environment string
+	// Unproven generates the rollout although it is known that it cannot finish.
+	Unproven bool
+	// Template is the owner's own ApplicationSet, or Application for each child; nil generates
+	// them.
+	Template *OwnTemplate
+	// Preserve keeps the resources of Applications that are deleted.
+	Preserve bool
+	// ArgoCD is the release for which ApplicationSets are, such as "2.14"; the newest known one if
+	// empty.
+	ArgoCD string
+}
+
+// writer generates the objects of a fleet.
+type writer struct {
+	// Fleet has the repository and the revision to write.
+	*fleet.Fleet
+	template *OwnTemplate
+	// allSteps adds the steps of places in the profile that have no component.
+	allSteps bool
+	preserve bool
+	unproven bool
+	// ordered is true if Argo CD can delete Applications in the reverse order of the steps.
+	ordered bool
+}
+
+// newWriter returns a writer, and the sets to write.
+func newWriter(f *fleet.Fleet, opt Options) (writer, []deployment.Set, error) {
+	there := *f
+	there.Settings.RepoURL = cmp.Or(opt.RepoURL, f.Settings.RepoURL)
+	if opt.Revision != "" {
+		there.Settings.Revision, there.Settings.Environments = opt.Revision, slices.Clone(f.Settings.Environments)
+		for i := range there.Settings.Environments {
+			there.Settings.Environments[i].Revision = ""
+		}
+	}
+	w := writer{Fleet: &there, template: opt.Template, preserve: opt.Preserve, unproven: opt.Unproven}
+	sets, err := deployment.Sets(w.Fleet, opt.Environment)
+	if err != nil {
+		return w, nil, err
+	}
+	w.ordered, err = atLeast(opt.ArgoCD, deletesInOrder)
+	return w, sets, err
+}
+
+// deployments returns the Applications of a set at its destinations, by step.
+func (w writer) deployments(s deployment.Set) []deployment.Deployment {
+	return s.Deployments(w.Enabled())
+}
+
+// deletesInOrder is the first release that deletes Applications in the reverse order of the
+// steps. Older releases reject the field.
+var deletesInOrder = [2]int{3, 2}
+
+// SetOptions configure an ApplicationSet.
+type SetOptions struct {
+	Options
+	// AllSteps adds the steps of places in the profile that have no component.
+	AllSteps bool
+}
+
+// Sets generates the rollout of a fleet: an ApplicationSet that reads every component.yaml, with an
+// entry for each step. If environments share a cluster there are two, the first of which contains
+// what a cluster has once. With promotion, there is one for each environment.
+//
+// The error joins the findings that prevent a rollout; the other findings are returned.
+func Sets(f *fleet.Fleet, opt SetOptions) ([]manifest.Manifest, []finding.Finding, error) {
+	w, sets, err := newWriter(f, opt.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	w.allSteps = opt.AllSteps
+	faults := slices.Concat(w.guard(opt.Environment, sets), w.unlabelled(), w.unautomated(), w.before(sets))
+	finding.Sort(faults)
+	if err := finding.Err(faults); err != nil {
+		return nil, nil, err
+	}
+	promoted := deployment.Promoted(w.Fleet, sets)
+	if w.template != nil && len(promoted) > len(sets) {
+		return nil, nil, w.template.fault("metadata.name", "promotion needs an ApplicationSet for each environment, and a template is one", "generate them with --environment, or without --template")
+	}
+	if w.template != nil && len(sets) > 1 {
+		return nil, nil, w.template.fault("metadata.name", "the environments of this fleet share a cluster, which needs two ApplicationSets, and a template is one", "generate them with --environment, or without --template")
+	}
+	var all []manifest.Manifest
+	for _, s := range promoted {
+		if s.Wave != nil && len(w.deployments(s)) == 0 {
+			continue // of several, one may have nothing to deploy
+		}
+		m, err := w.applicationSet(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, m)
+	}
+	return all, faults, nil
+}
+
+// oldest is the first supported release of Argo CD.
+var oldest = [2]int{2, 14}
+
+// atLeast reports whether a release is another one, or newer.
+func atLeast(release string, than [2]int) (bool, error) {
+	if release == "" {
+		return true, nil
+	}
+	major, minor, _ := strings.Cut(strings.TrimPrefix(release, "v"), ".")
+	minor, _, _ = strings.Cut(minor, ".")
+	x, err := strconv.Atoi(major)
+	y, err2 := strconv.Atoi(minor)
+	if err != nil || err2 != nil {
+		return false, fmt.Errorf("%q is not an Argo CD release; use a release such as 2.14 or 3.5", release)
+	}
+	if x < oldest[0] || x == oldest[0] && y < oldest[1] {
+		return false, fmt.Errorf("release %s of Argo CD does not support the generated ApplicationSet; use %d.%d or later", release, oldest[0], oldest[1])
+	}
+	return x > than[0] || x == than[0] && y >= than[1], nil
+}
+
+func (w writer) applicationSet(s deployment.Set) (manifest.Manifest, error) {
+	steps, comments := w.steps(s)
+	made := applicationSet{APIVersion: argoCDVersion, Kind: "ApplicationSet", Metadata: metadata{Name: s.Name, Namespace: w.namespace()},
+		Spec: applicationSetSpec{
+			GoTemplate: true, GoTemplateOptions: []string{"missingkey=error"},
+			Generators:    w.generators(s),
+			Strategy:      strategy{Type: "RollingSync", RollingSync: rollingSync{steps}},
+			Template:      w.common(s),
+			TemplatePatch: w.templatePatch(s),
+		}}
+	if s.Wave != nil {
+		made.Metadata.Annotations = map[string]string{fleet.SyncWave: strconv.Itoa(*s.Wave)}
+	}
+	switch {
+	case w.preserve:
+		made.Spec.SyncPolicy = &setSyncPolicy{true}
+	case w.ordered:
+		made.Spec.Strategy.DeletionOrder = "Reverse"
+	}
+	if w.template != nil {
+		return w.ownSet(s, made)
+	}
+	m := manifest.New(s.Name, made)
+	m.Comment(lines(
+		"Generated by cmp fleet appset. Generate it again when a component uses a step that is",
+		"not listed here, or a chart from a new repository; cmp fleet appset --check reports it.",
+		"Steps need progressive syncs: applicationsetcontroller.enable.progressive.syncs: \"true\"",
+		"in the argocd-cmd-params-cm ConfigMap."))
+	if s.Title != "" {
+		m.Comment("The wave has an effect where a parent Application holds this: "+s.Title+".", "metadata", "annotations")
+	}
+	m.Comment("A key that is missing in a component.yaml must not become \"<no value>\".", "spec", "goTemplateOptions")
+	for i := range steps {
+		m.Comment(comments[i], "spec", "strategy", "rollingSync", "steps", strconv.Itoa(i))
+	}
+	if made.Spec.Strategy.DeletionOrder != "" {
+		m.Comment("Applications are deleted in reverse order, and the finalizer deletes their resources.", "spec", "strategy", "deletionOrder")
+	}
+	m.Comment("Argo CD disables automated sync of Applications in steps, and syncs them itself with these settings.", "spec", "template", "spec", "syncPolicy")
+	return m, nil
+}
+
+func lines(all ...string) string { return strings.Join(all, "\n") }
+
+// generators read the component.yaml of every component; where there are
+// places, once for each. The second is of the definitions of components that
+// are split.
+func (w writer) generators(s deployment.Set) []generator {
+	var all []generator
+	for _, part := range []crds.Mode{crds.Skip, crds.Only} {
+		values := w.values(part)
+		chosen := w.chosen(s, part)
+		if chosen == nil {
+			continue
+		}
+		if part == crds.Only {
+			chosen.MatchLabels = map[string]string{"crds": "split"}
+		}
+		var revisions []string
+		for _, p := range s.Destinations {
+			if !slices.Contains(revisions, p.Revision) {
+				revisions = append(revisions, p.Revision)
+			}
+		}
+		for _, revision := range revisions {
+			git := &gitGenerator{RepoURL: w.Settings.RepoURL, Revision: revision, Values: values}
+			for _, p := range w.patterns() {
+				git.Files = append(git.Files, gitFile{p})
+			}
+			g := generator{Git: git, Selector: chosen}
+			if s.Named() {
+				g = generator{Matrix: &matrixGenerator{[]generator{{Git: git}, {List: &listGenerator{elements(s.Destinations, revision)}}}}, Selector: chosen}
+			}
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// values are computed from a component.yaml for its Application. The step is padded, so that it
+// is the text that an entry selects, whether it is written 10, "10" or "010".
+func (w writer) values(part crds.Mode) map[string]string {
+	phase := `{{ $phase := get . (hasKey . "rolloutPhase" | ternary "rolloutPhase" "wave") | toString }}`
+	suffix, crdsMode := "", `{{ get . "crds" | toString | eq "split" | ternary "skip" "" }}`
+	if part == crds.Only {
+		phase = `{{ $phase := get . "crdsPhase" | toString }}`
+		suffix, crdsMode = fleet.DefinitionsSuffix, "only"
+	}
+	values := map[string]string{
+		"name":      `{{ get . "name" | default .path.basename }}`,
+		"namespace": `{{ get . "namespace" | default "default" }}`,
+		"phase":     phase + fmt.Sprintf(`{{ if regexMatch "^[0-9]+$" $phase }}{{ atoi $phase | printf "%%0%dd" }}{{ end }}`, w.Profile.Digits),
+	}
+	if w.split() {
+		values["crds"], values["suffix"] = crdsMode, suffix
+	}
+	return values
+}
+
+func (w writer) split() bool {
+	return slices.ContainsFunc(w.Applications, func(a *fleet.Application) bool { return a.Part == crds.Only })
+}
+
+// chosen selects the components of a set that are deployed; nil if there are
+// none. It selects by what the files say rather than exclude files, which Argo
+// CD 2.14 does not know, and so that a component can be turned off by its file
+// alone.
+func (w writer) chosen(s deployment.Set, part crds.Mode) *selector {
+	var listed []string
+	found := s.Rest && part != crds.Only
+	for _, app := range w.Applications {
+		if (app.Part == crds.Only) != (part == crds.Only) {
+			continue
+		}
+		found = found || s.Has(app) && app.IsEnabled()
+		if slices.Contains(s.Listed, app) {
+			listed = append(listed, app.Dir)
+		}
+	}
+	if !found {
+		return nil
+	}
+	made := &selector{MatchExpressions: []expression{{Key: "enabled", Operator: "NotIn", Values: []string{"false"}}}}
+	switch {
+	case s.Rest && len(listed) > 0:
+		made.MatchExpressions = append(made.MatchExpressions, expression{"path.path", "NotIn", listed})
+	case !s.Rest:
+		made.MatchExpressions = append(made.MatchExpressions, expression{"path.path", "In", listed})
+	}
+	return made
+}
+
+// elements lists the places that a component goes to: all of a revision, or
+// those of the environments that it names. They are under values, the only key but
+// path that no component.yaml can set: the git generator writes its own over it, and
+// whatever else the file holds wins over what is listed here.
+func elements(places []deployment.Destination, revision string) string {
+	var b strings.Builder
+	b.WriteString("{{- $only := get . \"environments\" | default list }}\n")
+	b.WriteString("{{- $off := list }}\n")
+	b.WriteString("{{- $namespaces := dict }}\n")
+	b.WriteString("{{- if kindIs \"map\" $only }}\n")
+	b.WriteString("{{- range $name, $there := $only }}{{ if and (kindIs \"map\" $there) (get $there \"enabled\" | toString | eq \"false\") }}{{ $off = append $off $name }}{{ end }}{{ end }}\n")
+	b.WriteString("{{- range $name, $there := $only }}{{ if kindIs \"map\" $there }}{{ $_ := set $namespaces $name (get $there \"namespace\" | default \"\" | toString) }}{{ end }}{{ end }}\n")
+	b.WriteString("{{- $only = list }}\n{{- end }}\n")
+	b.WriteString("{{- if not (kindIs \"slice\" $only) }}{{ $only = list $only }}{{ end }}\n")
+	for _, p := range places {
+		if p.Revision != revision {
+			continue
+		}
+		conditions := []string{"empty $only"}
+		for _, e := range p.In {
+			conditions = append(conditions, fmt.Sprintf("has %q $only", e))
+		}
+		server := cmp.Or(p.Server, fleet.InCluster)
+		namespace := `""`
+		condition := "or (" + strings.Join(conditions, ") (") + ")"
+		if len(p.In) == 1 {
+			namespace = fmt.Sprintf("{{ get $namespaces %q | toJson }}", p.In[0])
+			condition = fmt.Sprintf("and (not (has %q $off)) (%s)", p.In[0], condition)
+		}
+		fmt.Fprintf(&b, "{{- if %s }}\n- values: {environment: %s, cluster: %s, namespaceSuffix: %s, environmentNamespace: %s, revision: %s}\n{{- end }}\n",
+			condition, strconv.Quote(p.Name), strconv.Quote(server), strconv.Quote(p.Suffix), namespace, strconv.Quote(p.Revision))
+	}
+	return b.String()
+}
+
+// steps are an entry for each used step, in order, and a last one for what no other selects,
+// which Argo CD would never sync.
+func (w writer) steps(s deployment.Set) (steps []step, comments []string) {
+	members := map[int][]string{}
+	var rest []string
+	for _, d := range w.deployments(s) {
+		if d.Phase.Set {
+			members[d.Phase.Number] = append(members[d.Phase.Number], d.Name)
+		} else {
+			rest = append(rest, d.Name)
+		}
+	}
+	if w.allSteps {
+		for _, p := range w.Profile.All() {
+			members[p.Phase] = append(members[p.Phase], []string{}...)
+		}
+		for _, app := range w.Applications {
+			if app.Phase.Set && app.Phase.Number >= 0 {
+				members[app.Phase.Number] = append(members[app.Phase.Number], []string{}...)
+			}
+		}
+	}
+	var phases []string
+	for _, number := range slices.Sorted(maps.Keys(members)) {
+		place, _ := w.Profile.Place(number)
+		phases = append(phases, w.Profile.Write(number))
+		steps = append(steps, step{MatchExpressions: []expression{{w.Profile.Label, "In", []string{w.Profile.Write(number)}}}, MaxUpdate: atOnce(place)})
+		comments = append(comments, w.stepComment(number, members[number]))
+	}
+	steps = append(steps, step{MatchExpressions: []expression{{w.Profile.Label, "NotIn", append([]string{}, phases...)}}})
+	comments = append(comments, wrapped("Applications that no other step selects (currently: "+listed(rest)+"). Without this step, Argo CD would never sync them."))
+	return steps, comments
+}
+
+// stepComment describes a step and its current members.
+func (w writer) stepComment(phase int, members []string) string {
+	text := w.Profile.Write(phase)
+	place, known := w.Profile.Place(phase)
+	band, banded := w.Profile.Band(phase)
+	if banded {
+		text += " " + band.Name
+	}
+	if known && place.Title != "" {
+		text += ", " + place.Title
+	}
+	if place.Manual {
+		text += ", which people sync manually"
+	}
+	return wrapped(text + ": " + listed(members) + ".")
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// wrapped breaks a comment into lines.
+func wrapped(text string) string {
+	const width = 96
+	var all []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			all, line = append(all, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return lines(append(all, line)...)
+}

@@ -1,0 +1,52 @@
+package applications
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/fleet"
+)
+
+// renderedByArgoCD are the values of environments for a chart that Argo CD renders itself.
+type renderedByArgoCD struct {
+	ValueFiles []string        `yaml:"valueFiles,omitempty"`
+	Parameters []helmParameter `yaml:"parameters,omitempty"`
+}
+
+type helmParameter struct {
+	Name  string `yaml:"name"`
+	Value string `yaml:"value"`
+}
+
+// remoteValues are those of an environment for a component whose chart Argo CD renders.
+func remoteValues(c *fleet.Component, environment string) renderedByArgoCD {
+	var r renderedByArgoCD
+	v := c.Values[environment]
+	for _, file := range v.Files {
+		r.ValueFiles = append(r.ValueFiles, "$values"+file)
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Set)) {
+		r.Parameters = append(r.Parameters, helmParameter{name, v.Set[name]})
+	}
+	return r
+}
+
+// remoteEnvironments are the values of environments for charts that Argo CD renders
+// itself, by directory and environment, as JSON. They are fixed when the ApplicationSet is
+// written.
+func (w writer) remoteEnvironments() string {
+	all := map[string]map[string]renderedByArgoCD{}
+	for _, c := range w.Components {
+		if !c.Chart.Remote() || c.Vendored || !c.Differs() {
+			continue
+		}
+		all[c.Dir] = map[string]renderedByArgoCD{}
+		for e := range c.Values {
+			all[c.Dir][e] = remoteValues(c, e)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return asJSON(all)
+}

@@ -1,0 +1,272 @@
+package applications
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/deployment"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Faults that prevent a rollout, and that Argo CD would report too late or not at all.
+
+// guard finds everything that prevents the rollout of the fleet in an environment.
+func (w writer) guard(environment string, sets []deployment.Set) []finding.Finding {
+	var all []finding.Finding
+	if w.Settings.RepoURL == "" {
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: "no-repository", Field: "fleet.repoURL",
+			Message: "the repository of the components is unknown", Remedy: "set fleet.repoURL in a ladder.yaml above them, or use --repo-url"})
+	}
+	if name := deployment.Name(w.Fleet); name != "." && !object.NamePattern.MatchString(name) {
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "fleet.name",
+			Message: fmt.Sprintf("%q is not a valid object name", name), Remedy: "use lowercase letters, digits and \"-\""})
+	}
+	taken := map[string]*fleet.Application{}
+	for _, s := range sets {
+		for _, d := range w.deployments(s) {
+			if other, twice := taken[d.Name]; twice && other != d.Application {
+				all = append(all, d.Fault("same-name", "name", fmt.Sprintf("%s has an Application %s as well", other.File, d.Name), "give each component a unique name"))
+				continue
+			}
+			if taken[d.Name] == nil {
+				all = append(all, lint.Misnamed(d.Application, d.Name)...)
+			}
+			taken[d.Name] = d.Application
+		}
+	}
+	for _, app := range w.Enabled() {
+		if !app.Described {
+			all = append(all, app.Fault("not-described", "", "missing "+component.File+", from which Argo CD generates the Application", "add one with a name, a namespace and a "+w.Profile.Key))
+		}
+		if !app.Phase.Set {
+			found := app.Fault(lint.NoStep, "", app.Name+" has no "+w.Profile.Noun()+", so it comes last", "add "+w.Profile.Key)
+			found.Severity = finding.Warning
+			all = append(all, found)
+		}
+	}
+	return slices.Concat(all, lint.Settings(w.Fleet), lint.Shared(w.Fleet, environment), w.neverHealthy(), w.nowhere(environment), w.endless(environment), w.ineffective())
+}
+
+// endless finds what keeps the rollout from finishing. With --unproven, these are warnings.
+func (w writer) endless(environment string) []finding.Finding {
+	all := lint.Endless(w.Fleet, environment)
+	if w.unproven {
+		for i := range all {
+			all[i].Severity = finding.Warning
+		}
+	}
+	return all
+}
+
+// neverHealthy: later steps wait for an Application forever.
+func (w writer) neverHealthy() []finding.Finding {
+	var all []finding.Finding
+	told := map[int]bool{}
+	for i, app := range w.Applications {
+		told[i] = !app.IsEnabled() || app.Failed
+	}
+	consumed := map[int]bool{} // what waits only for somebody to use it, and is used
+	for _, r := range w.Objects.References {
+		consumed[r.To] = consumed[r.To] || w.Objects.Nodes[r.To].Kind.Place == knowledge.WithConsumer
+	}
+	for i := range w.Objects.Nodes {
+		n := &w.Objects.Nodes[i]
+		at := n.Part // what stands for a chart says nothing of its health
+		if n.Stub || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+			continue
+		}
+		told[at] = true
+		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
+			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever", w.Applications[at].Name, n.Waits.Never), Remedy: "fix that, or give Argo CD a health check for it"})
+	}
+	return all
+}
+
+// unlabelled: Applications whose step is not a valid label value.
+func (w writer) unlabelled() []finding.Finding {
+	var all []finding.Finding
+	for _, app := range w.Enabled() {
+		if app.Phase.Set && app.Phase.Number < 0 {
+			all = append(all, app.Fault("negative-step", app.PhaseKey(), fmt.Sprintf("%s is not a valid label value", app.Phase.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
+		}
+	}
+	return all
+}
+
+// nowhere: components for environments, in a fleet without environments.
+func (w writer) nowhere(environment string) []finding.Finding {
+	if len(w.Settings.Environments) > 0 || environment != "" {
+		return nil
+	}
+	var all []finding.Finding
+	for _, app := range w.Enabled() {
+		if app.Environments.Limited() {
+			found := app.Fault("no-environment", "environments", app.Name+" is for "+strings.Join(w.Having(app), ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
+			found.Severity = finding.Warning
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+// before: the set of a cluster is rolled out before those of its environments, and cannot
+// depend on them.
+func (w writer) before(sets []deployment.Set) []finding.Finding {
+	var all []finding.Finding
+	if len(sets) < 2 {
+		return nil
+	}
+	for _, l := range w.Links {
+		from, to := w.Applications[l.From], w.Applications[l.To]
+		if !l.Strength().NeedsEarlierStep() || !from.IsEnabled() || !to.IsEnabled() || !sets[0].Has(from) || sets[0].Has(to) {
+			continue
+		}
+		severity := finding.Warning
+		if l.IsCertain() {
+			severity = finding.Error
+		}
+		all = append(all, finding.Finding{Severity: severity, Rule: "cluster-before-environment", File: from.File,
+			Message: fmt.Sprintf("%s is for the whole cluster, but depends on %s, which comes later with each environment: %s", from.Name, to.Name, l.Reasons[0]),
+			Remedy:  "name the environments of " + from.Name + " in its component.yaml, so that each has its own"})
+	}
+	return all
+}
+
+// options returns the sync options of an Application: those of the fleet, overridden by its
+// own.
+func (w writer) options(app *fleet.Application) []string {
+	own := app.SyncOptions
+	if w.serverSide(app) {
+		own = append([]string{"ServerSideApply=true"}, own...)
+	}
+	all := w.SyncOptions(own)
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, name+"="+all[name])
+	}
+	return list
+}
+
+// serverSide reports whether an Application contains an object that is too large for
+// client-side apply, which keeps it in an annotation.
+func (w writer) serverSide(app *fleet.Application) bool {
+	return slices.Contains(w.definitionPhases(), w.Write(app.Phase)) || large(app)
+}
+
+// largeApplications returns, by name, the Applications that need server-side apply because of
+// their content.
+func (w writer) largeApplications() []string {
+	if w.SyncOptions(nil)["ServerSideApply"] == "true" {
+		return nil
+	}
+	var all []string
+	phases := w.definitionPhases()
+	for _, app := range w.Enabled() {
+		if large(app) && !slices.Contains(phases, w.Write(app.Phase)) {
+			all = append(all, app.Name)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// mostAnnotated is the size limit for all annotations of an object, in bytes
+// (TotalAnnotationSizeLimitB of apimachinery).
+const mostAnnotated = 256 << 10
+
+// large reports whether an Application contains an object that does not fit into an
+// annotation, or a chart in a registry that is known to contain CRDs, whose size is unknown.
+func large(a *fleet.Application) bool {
+	if slices.ContainsFunc(a.KnownCharts(), func(c knowledge.Chart) bool {
+		return len(c.Provides) > 0 && slices.Contains([]string{"crds", knowledge.Controllers}, c.Rung)
+	}) {
+		return true
+	}
+	return slices.ContainsFunc(a.Objects, func(o object.Object) bool {
+		if len(o.Text()) <= mostAnnotated/2 {
+			return false // JSON is hardly twice as long as YAML
+		}
+		var v any
+		if err := yaml.Unmarshal([]byte(o.Text()), &v); err != nil {
+			return false
+		}
+		text, err := json.Marshal(v)
+		return err == nil && len(text) > mostAnnotated
+	})
+}
+
+// definitionPhases returns the steps in use that contain CRDs.
+func (w writer) definitionPhases() []string {
+	only := map[string]bool{}
+	for _, app := range w.Enabled() {
+		place, _ := w.Profile.Place(app.Phase.Number)
+		made := len(place.Rungs) > 0 && place.Rungs[0] == "crds"
+		before, seen := only[w.Write(app.Phase)]
+		only[w.Write(app.Phase)] = app.Phase.Set && (made || app.Rung == "crds" && (before || !seen))
+	}
+	var all []string
+	for phase, is := range only {
+		if is {
+			all = append(all, phase)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// patterns returns the patterns for the files that describe the components. If a pattern would
+// match other files, too, each file is named.
+func (w writer) patterns() []string {
+	var all []string
+	for _, dir := range w.Dirs {
+		dir = path.Clean(dir)
+		var own, inner bool
+		for _, c := range w.Components {
+			own = own || c.Dir == dir
+			inner = inner || strings.HasPrefix(c.Dir, dir+"/") || dir == "." && c.Dir != "."
+		}
+		if own {
+			all = append(all, path.Join(dir, component.File))
+		}
+		if inner {
+			all = append(all, path.Join(dir, "**", component.File))
+		}
+	}
+	if len(w.Passed) > 0 {
+		all = nil
+		for _, c := range w.Components {
+			all = append(all, path.Join(c.Dir, component.File))
+		}
+	}
+	return slices.Compact(all)
+}
+
+// reserved finds Applications with the name of a part of an app of apps: they would replace
+// the parent, or the list of children.
+func (w writer) reserved(sets []deployment.Set) []finding.Finding {
+	taken := []string{RootFile, "kustomization", deployment.Name(w.Fleet)}
+	for _, b := range w.Profile.Bands {
+		taken = append(taken, deployment.Name(w.Fleet)+"-"+b.Name)
+	}
+	taken = append(taken, deployment.Name(w.Fleet)+"-other")
+	var all []finding.Finding
+	for _, s := range sets {
+		for _, d := range w.deployments(s) {
+			if slices.Contains(taken, d.Name) {
+				all = append(all, d.Fault("reserved-name", "name", fmt.Sprintf("%q is the name of a parent Application of the generated app of apps", d.Name), "rename the component"))
+			}
+		}
+	}
+	return all
+}

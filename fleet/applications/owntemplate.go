@@ -1,0 +1,156 @@
+package applications
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/deployment"
+	"github.com/ladder-cmp/ladder/fleet/manifest"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/textedit"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// OwnTemplate is an Application or ApplicationSet that the user wrote. Ladder sets only the
+// fields that determine the order and the source; all others are unchanged.
+type OwnTemplate struct {
+	file, text string
+	object.Object
+}
+
+// NewOwnTemplate reads a template of the given kind.
+func NewOwnTemplate(file, kind string, text []byte) (*OwnTemplate, error) {
+	fault := func(field, message, remedy string) error {
+		return finding.Finding{Severity: finding.Error, Rule: "bad-template", File: file, Field: field, Message: message, Remedy: remedy}
+	}
+	objs, err := object.Parse(file, 1, string(text))
+	if err != nil {
+		return nil, err
+	}
+	if len(objs) != 1 {
+		return nil, fault("", fmt.Sprintf("the file contains %s instead of one %s", finding.Counted(len(objs), "object"), kind), "keep one of them")
+	}
+	t := &OwnTemplate{file, string(text), objs[0]}
+	if t.ID.Group != argoCDGroup || t.ID.Kind != kind {
+		return nil, fault("kind", fmt.Sprintf("must be %s.%s, not %s", kind, argoCDGroup, t.ID.GroupKind()), "name a file with an "+kind)
+	}
+	for _, path := range [][]string{{"spec"}, {"metadata"}} {
+		if !t.Get(path...).IsMap() {
+			return nil, fault(path[0], "the field is missing or not a mapping", "add it")
+		}
+	}
+	if kind == "ApplicationSet" && !t.Get("spec", "template").IsMap() {
+		return nil, fault("spec.template", "the field is missing or not a mapping", "add the template of the Applications")
+	}
+	return t, nil
+}
+
+// fault returns an error about a field of the template.
+func (t *OwnTemplate) fault(field, message, remedy string) error {
+	return finding.Finding{Severity: finding.Error, Rule: "bad-template", File: t.file, Field: field, Message: message, Remedy: remedy}
+}
+
+// field is a field to set; a nil value removes it.
+type field struct {
+	value any
+	path  []string
+}
+
+// with returns a manifest with some fields set.
+func (t *OwnTemplate) with(file string, fields ...field) (manifest.Manifest, error) {
+	text := t.text
+	for _, f := range fields {
+		var err error
+		if text, err = textedit.SetField(text, f.value, f.path...); err != nil {
+			return manifest.Manifest{}, t.fault(strings.Join(f.path, "."), "cannot set the field: "+err.Error(), "simplify the file")
+		}
+	}
+	m, err := manifest.Parse(file, text)
+	m.Text = strings.TrimPrefix(text, "---\n")
+	return m, err
+}
+
+// ownSet writes the steps and sources of a generated ApplicationSet into the template.
+func (w writer) ownSet(s deployment.Set, made applicationSet) (manifest.Manifest, error) {
+	t := w.template
+	if !t.Get("spec", "goTemplate").True() {
+		return manifest.Manifest{}, t.fault("spec.goTemplate", "must be true: the step of a component is computed with a Go template", "set it, and write parameters like {{ .path.basename }}")
+	}
+	if err := t.incomplete(s.Named()); err != nil {
+		return manifest.Manifest{}, err
+	}
+	name := t.Get("spec", "template", "metadata", "name").Text()
+	for _, needed := range []struct {
+		is    bool
+		value string
+	}{{w.split(), ".values.suffix"}, {s.Named() && s.Suffixed, ".values.environment"}} {
+		if needed.is && !strings.Contains(name, needed.value) {
+			return manifest.Manifest{}, t.fault("spec.template.metadata.name", fmt.Sprintf("does not contain {{ %s }}, so two Applications have the same name", needed.value), "add it, such as "+made.Spec.Template.Metadata.Name)
+		}
+	}
+	patch := w.sourcePatch(s)
+	if patch != "" && t.Get("spec", "templatePatch").Text() != "" {
+		return manifest.Manifest{}, t.fault("spec.templatePatch", "the fleet needs this field for its sources: it has charts of other repositories, or components with crds: split or capabilities: fleet", "move the content of the field to spec.template, or vendor the charts")
+	}
+	fields := []field{
+		{made.Spec.Generators, []string{"spec", "generators"}},
+		{made.Spec.Strategy.Type, []string{"spec", "strategy", "type"}},
+		{made.Spec.Strategy.RollingSync, []string{"spec", "strategy", "rollingSync"}},
+		{made.Spec.Template.Metadata.Labels[w.Profile.Label], []string{"spec", "template", "metadata", "labels", w.Profile.Label}},
+		{nil, []string{"spec", "template", "spec", "sources"}},
+		{made.Spec.Template.Spec.Source, []string{"spec", "template", "spec", "source"}},
+	}
+	if s.Named() {
+		fields = append(fields, field{made.Spec.Template.Spec.Destination, []string{"spec", "template", "spec", "destination"}})
+	}
+	if patch != "" {
+		fields = append(fields, field{patch, []string{"spec", "templatePatch"}})
+	}
+	return t.with(s.Name, fields...)
+}
+
+// sourcePatch returns the part of templatePatch that sets the sources. It is empty if the
+// sources need no patch.
+func (w writer) sourcePatch(s deployment.Set) string {
+	remote := slices.ContainsFunc(w.Components, func(c *fleet.Component) bool { return c.Chart.Remote() && !c.Vendored })
+	earlier := slices.ContainsFunc(w.Applications, func(a *fleet.Application) bool { return len(a.Earlier) > 0 })
+	if !remote && !earlier && !w.split() {
+		return ""
+	}
+	return w.templatePatch(s)
+}
+
+// ownChild writes the wave and the sources of a generated Application into the template.
+func (w writer) ownChild(d deployment.Deployment, file string, made applicationObject) (manifest.Manifest, error) {
+	t := w.template
+	if err := t.incomplete(d.To.Name != ""); err != nil {
+		return manifest.Manifest{}, err
+	}
+	fields := []field{
+		{made.Metadata.Name, []string{"metadata", "name"}},
+		{made.Metadata.Annotations[fleet.SyncWave], []string{"metadata", "annotations", fleet.SyncWave}},
+		{made.Spec.Destination.Namespace, []string{"spec", "destination", "namespace"}},
+	}
+	if t.ID.Namespace == "" {
+		fields = append(fields, field{made.Metadata.Namespace, []string{"metadata", "namespace"}})
+	}
+	for _, key := range []string{w.Profile.Label, "environment"} {
+		if value, is := made.Metadata.Labels[key]; is {
+			fields = append(fields, field{value, []string{"metadata", "labels", key}})
+		}
+	}
+	if project := w.ProjectOf(d.Application); project != w.Project() {
+		fields = append(fields, field{project, []string{"spec", "project"}})
+	}
+	if d.To.Name != "" {
+		fields = append(fields, field{made.Spec.Destination, []string{"spec", "destination"}})
+	}
+	if made.Spec.Source != nil {
+		fields = append(fields, field{nil, []string{"spec", "sources"}}, field{made.Spec.Source, []string{"spec", "source"}})
+	} else {
+		fields = append(fields, field{nil, []string{"spec", "source"}}, field{made.Spec.Sources, []string{"spec", "sources"}})
+	}
+	return t.with(file, fields...)
+}

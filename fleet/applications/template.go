@@ -1,0 +1,157 @@
+package applications
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	texttemplate "text/template"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/deployment"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// common is the part that all Applications have in common.
+func (w writer) common(s deployment.Set) template {
+	t := template{
+		Metadata: metadata{Name: `{{ .values.name }}`, Labels: map[string]string{w.Profile.Label: `{{ .values.phase }}`}, Finalizers: []string{cascade}},
+		Spec: applicationSpec{
+			Project:     w.projectTemplate(),
+			Destination: cluster(s.Destinations[0].Server, `{{ .values.namespace }}`),
+			Source:      &source{RepoURL: w.Settings.RepoURL, TargetRevision: s.Destinations[0].Revision, Path: `{{ .path.path }}`, Plugin: &pluginSource{Name: pluginName}},
+			SyncPolicy:  syncPolicy{Retry: w.patient()},
+		},
+	}
+	maps.Copy(t.Metadata.Labels, w.Settings.Labels)
+	put(component.ApplicationFields{}.WithDefaults(w.Settings.ApplicationFields), &t.Metadata, &t.Spec)
+	for _, p := range w.parameters(s) {
+		t.Spec.Source.Plugin.Parameters = append(t.Spec.Source.Plugin.Parameters, pluginParameter{Name: p.Name, String: "{{ " + p.Expression + " }}"})
+	}
+	if w.preserve {
+		t.Metadata.Finalizers = nil
+	}
+	if w.split() {
+		t.Metadata.Name += `{{ .values.suffix }}`
+	}
+	if s.Named() {
+		if s.Suffixed {
+			t.Metadata.Name += `-{{ .values.environment }}`
+		}
+		if s.Labelled() {
+			t.Metadata.Labels["environment"] = `{{ .values.environment }}`
+		}
+		t.Spec.Source.TargetRevision = `{{ .values.revision }}`
+		t.Spec.Destination = destination{Namespace: `{{ ` + namespaceThere + ` }}`}
+		if url := cluster(s.Destinations[0].Server, ""); url.Server != "" {
+			t.Spec.Destination.Server = `{{ .values.cluster }}`
+		} else {
+			t.Spec.Destination.Name = `{{ .values.cluster }}`
+		}
+	}
+	return t
+}
+
+// namespaceThere is the expression for the destination namespace of a component in an
+// environment, which package deployment computes in Go.
+const namespaceThere = `.values.environmentNamespace | default (print .values.namespace .values.namespaceSuffix)`
+
+// projectTemplate is the AppProject of every Application. Components can choose only among
+// those that the platform allows.
+func (w writer) projectTemplate() string {
+	if len(w.Projects) == 0 {
+		return w.Project()
+	}
+	allowed := make([]string, len(w.Projects))
+	for i, name := range w.Projects {
+		allowed[i] = strconv.Quote(name)
+	}
+	return fmt.Sprintf(`{{ $own := get . "project" }}{{ if has $own (list %s) }}{{ $own }}{{ else }}%s{{ end }}`, strings.Join(allowed, " "), w.Project())
+}
+
+// templated is a parameter whose value is a template expression.
+type templated struct{ Name, Expression string }
+
+// parameters are the parameters of every Application of a set: the release name is that of the
+// component, even if the Application is named after the environment, and the namespace that
+// templates see is the destination.
+func (w writer) parameters(s deployment.Set) []templated {
+	if !s.Named() {
+		return nil
+	}
+	all := []templated{{"name", ".values.name"}}
+	if s.Labelled() {
+		all = append(all, templated{"environment", ".values.environment"})
+	}
+	if s.Moved() {
+		all = append(all, templated{"namespace", namespaceThere})
+	}
+	return all
+}
+
+//go:embed templatepatch.tmpl
+var templatePatchText string
+
+var templatePatch = texttemplate.Must(texttemplate.New("").Delims("[[", "]]").Funcs(texttemplate.FuncMap{"quote": strconv.Quote}).Parse(templatePatchText))
+
+// templatePatch contains what differs between Applications. Argo CD fills it in with the
+// component.yaml of each.
+func (w writer) templatePatch(s deployment.Set) string {
+	type option struct{ Name, Value string }
+	d := struct {
+		LabelKey, ReservedKey string // regular expressions, quoted
+		RepoURL               string
+		Revision              string // an expression
+		Options               []option
+		Definitions, Large    []string
+		Vendored              []string // whose charts from elsewhere lie beside them
+		Addresses             []string // of charts from elsewhere
+		Split                 bool
+		Parameters            []templated
+		Earlier               []*fleet.Application
+		Retries               []retried
+		Fields                []chosenFields
+		SourceOnly            bool
+		Environments          string // what they set for charts from elsewhere, as JSON
+	}{SourceOnly: w.template != nil, LabelKey: strconv.Quote(object.LabelKeyPattern.String()), ReservedKey: strconv.Quote(lint.ReservedLabel(w.Fleet).String()), RepoURL: w.Settings.RepoURL,
+		Revision: strconv.Quote(s.Destinations[0].Revision), Definitions: w.definitionPhases(), Large: w.largeApplications(), Split: w.split(), Retries: w.retries(), Fields: w.chosenFields()}
+	common := w.SyncOptions(nil)
+	for _, name := range slices.Sorted(maps.Keys(common)) {
+		d.Options = append(d.Options, option{name, common[name]})
+	}
+	if s.Named() {
+		d.Revision = ".values.revision"
+	}
+	if s.Labelled() {
+		d.Environments = w.remoteEnvironments()
+	}
+	if d.Parameters = w.parameters(s); d.Parameters == nil {
+		d.Parameters = []templated{{"name", ".values.name"}}
+	}
+	for _, app := range w.Applications {
+		if len(app.Earlier) > 0 {
+			d.Earlier = append(d.Earlier, app)
+		}
+	}
+	for _, c := range w.Components {
+		switch {
+		case !c.Chart.Remote():
+		case c.Vendored:
+			d.Vendored = append(d.Vendored, c.Name)
+		default:
+			d.Addresses = append(d.Addresses, c.Chart.RepoURL)
+		}
+	}
+	slices.Sort(d.Addresses)
+	d.Addresses = slices.Compact(d.Addresses)
+	var b bytes.Buffer
+	if err := templatePatch.Execute(&b, d); err != nil {
+		panic(err) // the template names fields of d only, and memory takes all
+	}
+	return b.String()
+}

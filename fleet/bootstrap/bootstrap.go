@@ -1,0 +1,440 @@
+// Package bootstrap writes the manifests that a cluster needs before Argo CD runs.
+package bootstrap
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	texttemplate "text/template"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/manifest"
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/link"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Bundle contains the manifests that a cluster needs before Argo CD runs: files in the order
+// in which to apply them, and the objects to wait for after each file.
+type Bundle struct {
+	Steps []Step
+	// Until is the last included step, in the format of the fleet.
+	Until string
+}
+
+// Step is a file with the objects to wait for after it is applied.
+type Step struct {
+	// Name is the name of the file without its extension; it starts with a number.
+	Name string
+	// About describes the content.
+	About string
+	// Text contains the manifests.
+	Text  string
+	Gates []WaitFor
+}
+
+// WaitFor is an object that must be ready before anything else is applied, as
+// arguments of kubectl.
+type WaitFor struct {
+	Args []string
+	Why  string
+	// One means that one ready replica is enough, since the nodes may have no room for more;
+	// Args are then the arguments that read the number of ready replicas.
+	One bool
+
+	// network means that the object provides the Pod network. early means that the object
+	// becomes ready without a Pod network.
+	network, early bool
+}
+
+// Options select the Applications that are applied before Argo CD.
+type Options struct {
+	// Until is the last step; if it is not set, all Applications with a step are included.
+	Until component.Phase
+	// Only lists the names of the Applications to include (all if empty), and Skip those to
+	// omit. Omitted Applications are assumed to be in the cluster.
+	Only, Skip []string
+}
+
+// has reports whether an Application is included, by its own name or that of its component.
+func (o Options) has(app *fleet.Application) bool {
+	named := func(names []string) bool {
+		return slices.Contains(names, app.Name) || slices.Contains(names, app.Component.Name)
+	}
+	return (len(o.Only) == 0 || named(o.Only)) && !named(o.Skip)
+}
+
+// New generates files for the components up to a step: one for each component, or several
+// if one of its waves must be ready before the next.
+//
+// Hooks become plain objects: PreSync hooks come first, PostSync hooks last. Hooks that Argo CD
+// runs in no sync are omitted with a note.
+//
+// The Pod network comes before everything that needs it, regardless of the steps, because a Pod
+// never becomes ready without it.
+func New(f *fleet.Fleet, opt Options) (Bundle, []finding.Finding, error) {
+	b := Bundle{}
+	apps, behind := until(f, opt)
+	if len(apps) == 0 {
+		return b, nil, nothingToBootstrap(f, opt)
+	}
+	last := slices.MaxFunc(apps, func(x, y *fleet.Application) int { return cmp.Compare(x.Phase.Number, y.Phase.Number) }).Phase
+	if opt.Until.Set {
+		last = opt.Until
+	}
+	b.Until = f.Write(last)
+	faults := append(cannotBootstrap(f, apps, opt), behind...)
+	there := slices.Clone(gates.Namespaces)
+	for _, app := range apps {
+		steps, notes := bootstrapOne(f, app, &there)
+		faults = append(faults, notes...)
+		b.Steps = append(b.Steps, steps...)
+	}
+	finding.Sort(faults)
+	if err := finding.Err(faults); err != nil {
+		return b, nil, err
+	}
+	digits := max(2, len(fmt.Sprint(len(b.Steps)-1)))
+	awaitBehindNetwork(b.Steps)
+	for i := range b.Steps {
+		b.Steps[i].Name = fmt.Sprintf("%0*d-%s", digits, i, b.Steps[i].Name)
+	}
+	return b, faults, nil
+}
+
+// nothingToBootstrap says why no Application is included.
+func nothingToBootstrap(f *fleet.Fleet, opt Options) error {
+	message, remedy := "no component has a "+f.Profile.Noun(), "use a later "+f.Profile.Noun()
+	if on := f.Enabled(); len(on) > 0 && on[0].Phase.Set {
+		message = fmt.Sprintf("no component is in %s or before; the first one, %s, is in %s", f.Profile.StepName(opt.Until.Number), on[0].Name, f.Profile.StepName(on[0].Phase.Number))
+	}
+	if len(opt.Only)+len(opt.Skip) > 0 {
+		message, remedy = "--only and --skip select no component", "correct the names"
+	}
+	return finding.Finding{Severity: finding.Error, Rule: "nothing-to-bootstrap", Field: "--until", Message: message, Remedy: remedy}
+}
+
+// until returns the included Applications by step, with the Pod network before everything that
+// needs it. Within a step, each Application comes after its dependencies. The findings name the
+// Applications that move because of the Pod network.
+func until(f *fleet.Fleet, opt Options) ([]*fleet.Application, []finding.Finding) {
+	var left, all []*fleet.Application
+	for _, app := range f.Enabled() {
+		if app.Phase.Set && (!opt.Until.Set || app.Phase.Number <= opt.Until.Number) && opt.has(app) {
+			left = append(left, app)
+		}
+	}
+	needs := func(app *fleet.Application) bool {
+		return slices.ContainsFunc(f.Links, func(l fleet.Link) bool {
+			to := f.Applications[l.To]
+			return f.Applications[l.From] == app && l.Strength() >= fleet.Exists && to.Phase.Number == app.Phase.Number && slices.Contains(left, to)
+		})
+	}
+	for len(left) > 0 {
+		next := slices.IndexFunc(left, func(app *fleet.Application) bool { return app.Phase.Number == left[0].Phase.Number && !needs(app) })
+		next = max(next, 0) // those that need each other stay as they are
+		all, left = append(all, left[next]), slices.Delete(left, next, next+1)
+	}
+	return networkFirst(f, all)
+}
+
+// Bound returns the included Applications that are deployed only in some environments.
+func Bound(f *fleet.Fleet, opt Options) []*fleet.Application {
+	all, _ := until(f, opt)
+	return slices.DeleteFunc(all, func(app *fleet.Application) bool { return !app.Environments.Limited() })
+}
+
+// cannotBootstrap reports missing sources, and dependencies that are applied too late.
+func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt Options) []finding.Finding {
+	var all []finding.Finding
+	for _, app := range apps {
+		all = slices.Concat(all, lint.Refused(f, app), lint.Misnamed(app, app.Name))
+		switch {
+		case app.Failed:
+			all = append(all, app.Findings...)
+		case app.Elsewhere:
+			all = append(all, app.Fault("remote-bootstrap", "chart", "the chart of "+app.Name+" is in another repository, and was not fetched", "run cmp vendor, or put the chart into this repository and name its directory as chart.path"))
+		}
+	}
+	for _, l := range f.Links {
+		from, to := f.Applications[l.From], f.Applications[l.To]
+		at, behind := slices.Index(apps, from), slices.Index(apps, to)
+		if !l.Strength().NeedsEarlierStep() || at < 0 || behind >= 0 && behind < at || !to.IsEnabled() {
+			continue
+		}
+		where := "is not applied before Argo CD"
+		if behind >= 0 {
+			where = "comes after it"
+		}
+		found := from.Fault("bootstrap-order", from.PhaseKey(), fmt.Sprintf("%s depends on %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "move "+to.Name+" to an earlier "+f.Profile.Noun())
+		switch {
+		case !opt.has(to):
+			found.Severity, found.Remedy = finding.Note, "make sure that it is in the cluster already"
+		case !l.IsCertain():
+			found.Severity = finding.Warning
+		}
+		all = append(all, found)
+	}
+	return all
+}
+
+// bootstrapOne generates the files of an Application. The namespaces in there exist already;
+// bootstrapOne adds those of the Application.
+func bootstrapOne(f *fleet.Fleet, app *fleet.Application, there *[]string) ([]Step, []finding.Finding) {
+	nodes, notes := applied(f, app)
+	var steps []Step
+	var docs []string
+	for _, ns := range missingNamespaces(nodes, *there) {
+		docs = append(docs, manifest.YAML(manifest.New("", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]string{"name": ns}})))
+		*there = append(*there, ns)
+	}
+	for _, n := range nodes {
+		if n.Key.Group == "" && n.Key.Kind == "Namespace" {
+			*there = append(*there, n.Key.Name)
+		}
+	}
+	var waits []WaitFor
+	end := func() {
+		if len(docs) > 0 {
+			steps = append(steps, Step{Name: app.Name, About: stepAbout(f, app), Text: strings.Join(docs, "---\n"), Gates: waits})
+		}
+		docs, waits = nil, nil
+	}
+	for i, n := range nodes {
+		// Start a new file after a wave with a gate.
+		if i > 0 && turn(nodes[i-1]) != turn(n) && len(waits) > 0 {
+			end()
+		}
+		docs = append(docs, inNamespace(n))
+		if w, ok := waitFor(n); ok {
+			w.network, w.early = link.IsNetwork(&n), len(n.Kind.Defines) > 0 || onHostNetwork(&n)
+			if isCrowded(&n) {
+				w.One, w.Args, w.Why = true, w.Args[len(strings.Fields(rolledOut)):], "one ready replica: one node has no room for more"
+			}
+			waits = append(waits, w)
+		}
+	}
+	end()
+	if len(steps) > 1 {
+		for i := range steps {
+			steps[i].Name = fmt.Sprintf("%s-%d", app.Name, i+1)
+		}
+	}
+	return steps, notes
+}
+
+func stepAbout(f *fleet.Fleet, app *fleet.Application) string {
+	text := app.Name + " of " + f.Profile.StepName(app.Phase.Number)
+	if place, ok := f.Profile.Place(app.Phase.Number); ok && place.Title != "" {
+		text += ", " + place.Title
+	}
+	return text
+}
+
+// moment is the phase and wave in which Argo CD applies an object.
+type moment struct{ phase, wave int }
+
+func turn(n graph.Node) moment {
+	wave, _ := n.Wave()
+	return moment{n.Phases()[0].Order(), wave}
+}
+
+// applied returns the objects of an Application that Argo CD applies in a sync, in apply order.
+func applied(f *fleet.Fleet, app *fleet.Application) ([]graph.Node, []finding.Finding) {
+	order := map[string]int{}
+	for i, o := range app.Objects {
+		order[o.Text()] = i
+	}
+	var all []graph.Node
+	var notes []finding.Finding
+	for _, n := range f.Objects.Nodes {
+		if f.Applications[n.Part] != app || n.Stub {
+			continue
+		}
+		note := finding.Finding{Severity: finding.Note, Rule: "not-bootstrapped", File: n.File, Line: n.Line, Object: n.Key.String()}
+		runs := slices.ContainsFunc(n.Phases(), func(p object.Phase) bool {
+			return slices.Contains([]object.Phase{object.PreSync, object.Sync, object.PostSync}, p)
+		})
+		switch {
+		case !runs:
+			note.Message = "left out: a hook that no sync runs"
+		case n.Generated:
+			note.Message = "left out: kubectl apply does not support generateName"
+		default:
+			all = append(all, n)
+			continue
+		}
+		notes = append(notes, note)
+	}
+	slices.SortStableFunc(all, func(x, y graph.Node) int {
+		return cmp.Or(cmp.Compare(turn(x).phase, turn(y).phase), cmp.Compare(turn(x).wave, turn(y).wave), cmp.Compare(order[x.Text()], order[y.Text()]))
+	})
+	return all, notes
+}
+
+// missingNamespaces returns the namespaces of objects that no object creates.
+func missingNamespaces(nodes []graph.Node, there []string) []string {
+	var all []string
+	for _, n := range nodes {
+		own := slices.ContainsFunc(nodes, func(other graph.Node) bool {
+			return other.Key.Group == "" && other.Key.Kind == "Namespace" && other.Key.Name == n.Key.Namespace
+		})
+		if n.Key.Namespace != "" && !own && !slices.Contains(there, n.Key.Namespace) && !slices.Contains(all, n.Key.Namespace) {
+			all = append(all, n.Key.Namespace)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// inNamespace returns the text of an object with the namespace that Argo CD would set.
+func inNamespace(n graph.Node) string {
+	text := n.Text()
+	if n.Key.Namespace != "" && n.ID.Namespace == "" {
+		if m, err := manifest.Parse("", text); err == nil {
+			m.Set(n.Key.Namespace, "metadata", "namespace")
+			return manifest.YAML(m)
+		}
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return strings.TrimLeft(strings.TrimPrefix(text, "---\n"), "\n") // a text that begins with an empty line has no inline form
+}
+
+//go:embed gates.yaml
+var gatesText []byte
+
+var gates = func() (g struct {
+	Gates []struct {
+		Kinds       []string `yaml:"kinds"`
+		Command     string   `yaml:"command"`
+		Why, Source string
+	} `yaml:"gates"`
+	Namespaces []string `yaml:"namespaces"`
+}) {
+	dec := yaml.NewDecoder(bytes.NewReader(gatesText))
+	dec.KnownFields(true)
+	if err := dec.Decode(&g); err != nil {
+		panic(err) // no input reaches it, and every test of the package reads it
+	}
+	return g
+}()
+
+// rolledOut is the command of gates.yaml that waits for workloads.
+const rolledOut = "rollout status"
+
+// conditional and valued match the two forms in which records of kinds describe what Argo CD
+// waits for: "condition Ready" and "status.phase Running".
+var (
+	conditional = regexp.MustCompile(`^condition ([A-Za-z]+)$`)
+	valued      = regexp.MustCompile(`^(status(?:\.[A-Za-z]+)+) ([A-Za-z]+)$`)
+)
+
+// waitFor returns the kubectl arguments that wait for an object, if Ladder knows when it is ready.
+func waitFor(n graph.Node) (WaitFor, bool) {
+	if n.Uncertain() != "" || n.Idle || n.HasHealth && n.Waits.Healthy {
+		return WaitFor{}, false
+	}
+	what := strings.ToLower(n.Key.Kind)
+	if n.Key.Group != "" {
+		what += "." + n.Key.Group
+	}
+	what += "/" + n.Key.Name
+	w := WaitFor{Why: cmp.Or(n.Waits.Waits, "healthy")}
+	if !resource.MatchString(what) || n.Key.Namespace != "" && !object.NamePattern.MatchString(n.Key.Namespace) {
+		return w, false // no API server has it, and kubectl may take it for a flag
+	}
+	named := func(args ...string) (WaitFor, bool) {
+		if n.Key.Namespace != "" {
+			args = append(args, "--namespace="+n.Key.Namespace)
+		}
+		w.Args = args
+		return w, true
+	}
+	if n.HasHealth {
+		for _, g := range gates.Gates {
+			if slices.Contains(g.Kinds, n.Key.GroupKind()) {
+				return named(append(strings.Fields(g.Command), what)...)
+			}
+		}
+		if m := conditional.FindStringSubmatch(n.Waits.Waits); m != nil {
+			return named("wait", "--for=condition="+m[1], what)
+		}
+		if m := valued.FindStringSubmatch(n.Waits.Waits); m != nil {
+			return named("wait", fmt.Sprintf("--for=jsonpath={.%s}=%s", m[1], m[2]), what)
+		}
+		return w, false
+	}
+	if sees := n.Kind.Status; sees != nil && sees.Under == "" {
+		for _, sign := range sees.Healthy {
+			w.Why = "condition " + sign.Condition
+			if sign.Condition != "" {
+				return named("wait", "--for=condition="+sign.Condition+"="+sign.Values()[0], what)
+			}
+			if len(sign.Values()) == 1 {
+				w.Why = sign.At + " " + sign.Values()[0]
+				return named("wait", fmt.Sprintf("--for=jsonpath={.%s}=%s", sign.At, sign.Values()[0]), what)
+			}
+		}
+	}
+	return w, false
+}
+
+// resource returns the kubectl argument for an object. The names of some kinds contain special
+// characters, such as the colons of a ClusterRole.
+var resource = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[A-Za-z0-9][-A-Za-z0-9._:]*$`)
+
+//go:embed apply.sh.tmpl
+var scriptText string
+
+var script = texttemplate.Must(texttemplate.New("").Funcs(texttemplate.FuncMap{"quoted": usage.Quote, "remark": remark}).Parse(scriptText))
+
+// remark formats a text as a one-line comment.
+func remark(text string) string { return finding.Sanitize(strings.Join(strings.Fields(text), " ")) }
+
+// Script returns a POSIX shell script that applies the files in order with kubectl, and waits
+// after each.
+func (b Bundle) Script() string {
+	var text bytes.Buffer
+	if err := script.Execute(&text, b); err != nil {
+		panic(err) // the template names fields of Bundle only, and memory takes all
+	}
+	return text.String()
+}
+
+// Talos returns a patch of a Talos machine configuration with the files as inline manifests. Talos
+// applies them when it starts the cluster and retries those that fail; it does not wait between
+// them.
+func (b Bundle) Talos() string {
+	type inline struct {
+		Name     string `yaml:"name"`
+		Contents string `yaml:"contents"`
+	}
+	var patch struct {
+		Cluster struct {
+			InlineManifests []inline `yaml:"inlineManifests"`
+		} `yaml:"cluster"`
+	}
+	for _, s := range b.Steps {
+		patch.Cluster.InlineManifests = append(patch.Cluster.InlineManifests, inline{s.Name, s.Text})
+	}
+	m := manifest.New("talos", patch)
+	m.Comment("Generated by cmp fleet bootstrap: a patch for the machine configuration of control planes\n" +
+		"(talosctl machineconfig patch, or --config-patch-control-plane). Everyone who can read the\n" +
+		"configuration can read the Secrets in it.")
+	for i, s := range b.Steps {
+		m.Comment(s.About+".", "cluster", "inlineManifests", fmt.Sprint(i))
+	}
+	return manifest.YAML(m)
+}

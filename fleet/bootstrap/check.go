@@ -1,0 +1,92 @@
+package bootstrap
+
+import (
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// The files of a bootstrap that do not belong to a single step.
+const (
+	ScriptFile = "apply.sh"
+	TalosFile  = "talos.yaml"
+)
+
+// Files returns the files of a bootstrap by name.
+func (b Bundle) Files(talos bool) map[string]string {
+	files := map[string]string{ScriptFile: b.Script()}
+	for _, step := range b.Steps {
+		files[step.Name+".yaml"] = step.Text
+	}
+	if talos {
+		files[TalosFile] = b.Talos()
+	}
+	return files
+}
+
+// Check compares an existing bootstrap, given by the names of its files, with what Argo CD
+// would sync from the same components now. It does not print values, because some are secret.
+func (b Bundle) Check(written map[string]string) []finding.Finding {
+	var all []finding.Finding
+	report := func(file string, line int, id, message, remedy string) {
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: line, Object: id, Message: message, Remedy: remedy})
+	}
+	const again = "apply it, and generate the bootstrap again"
+	now, _ := objectsIn(b.Files(false))
+	before, faults := objectsIn(written)
+	for _, id := range slices.Sorted(maps.Keys(now)) {
+		old, there := before[id]
+		switch {
+		case !there:
+			report(now[id].File, 0, now[id].ID.String(), "Argo CD syncs this object, but the bootstrap does not contain it", again)
+		case !equalValues(old.Text(), now[id].Text()):
+			report(old.File, old.Line, old.ID.String(), "the bootstrapped object differs from what Argo CD syncs", again)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		if _, there := now[id]; !there {
+			report(before[id].File, before[id].Line, before[id].ID.String(), "the bootstrap contains this object, but Argo CD does not sync it", "delete it from the cluster, or add it to a component; then generate the bootstrap again")
+		}
+	}
+	if len(all) == 0 && written[ScriptFile] != b.Script() {
+		report(ScriptFile, 0, "", "the order or the conditions to wait for have changed", "generate the bootstrap again")
+	}
+	if text, there := written[TalosFile]; there && text != b.Talos() {
+		report(TalosFile, 0, "", "the inline manifests differ from what Argo CD syncs", "generate the bootstrap again, and patch the machine configuration with it")
+	}
+	return append(all, faults...)
+}
+
+// objectsIn returns the objects in the files of a bootstrap by name, with their groups,
+// because several groups may have a kind with the same name.
+func objectsIn(files map[string]string) (map[string]object.Object, []finding.Finding) {
+	all := map[string]object.Object{}
+	var faults []finding.Finding
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if path.Ext(name) != ".yaml" || name == TalosFile {
+			continue
+		}
+		objs, err := object.Parse(name, 1, files[name])
+		faults = append(faults, finding.Of(err)...)
+		for _, o := range objs {
+			all[o.ID.Qualified()] = o
+		}
+	}
+	return all, faults
+}
+
+// equalValues reports whether two YAML texts have the same meaning.
+func equalValues(a, b string) bool {
+	if strings.TrimSpace(a) == strings.TrimSpace(b) {
+		return true
+	}
+	var x, y any
+	return yaml.Unmarshal([]byte(a), &x) == nil && yaml.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
+}

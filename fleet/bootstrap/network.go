@@ -1,0 +1,135 @@
+package bootstrap
+
+import (
+	"slices"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/link"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// onHostNetwork reports whether the Pods of an object start without a Pod network.
+func onHostNetwork(n *graph.Node) bool { return len(link.PodSpecs(n)) > 0 && !link.NeedsNetwork(n) }
+
+// isCrowded reports whether the replicas of a Deployment cannot all be ready on one
+// node: they must not share one, or the same port of it.
+func isCrowded(n *graph.Node) bool {
+	replicas, _ := n.Get("spec", "replicas").Int()
+	if n.Key.GroupKind() != "Deployment.apps" || replicas < 2 {
+		return false
+	}
+	return slices.ContainsFunc(link.PodSpecs(n), func(spec object.Value) bool {
+		apart := spec.Get("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution").Items()
+		port := slices.ContainsFunc(spec.Get("containers").Items(), func(c object.Value) bool {
+			return slices.ContainsFunc(c.Get("ports").Items(), func(p object.Value) bool {
+				return spec.Get("hostNetwork").True() || p.Get("hostPort").Exists()
+			})
+		})
+		return port || slices.ContainsFunc(apart, func(term object.Value) bool {
+			return term.Get("topologyKey").Text() == "kubernetes.io/hostname" && meetsItself(n, term.Get("labelSelector"))
+		})
+	})
+}
+
+// meetsItself reports whether a selector matches the Pods of the object itself.
+func meetsItself(n *graph.Node, selector object.Value) bool {
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, want := range selector.Get("matchLabels").Fields() {
+			if tmpl.Value.Get("metadata", "labels", want.Key).Text() != want.Value.Text() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// networkFirst moves the Applications that need a Pod network, and their dependents, after the
+// network. Dependencies of the network stay before it. The findings name the Applications that
+// moved.
+func networkFirst(f *fleet.Fleet, all []*fleet.Application) ([]*fleet.Application, []finding.Finding) {
+	network, uses := map[*fleet.Application]bool{}, map[*fleet.Application]bool{}
+	for i := range f.Objects.Nodes {
+		n := &f.Objects.Nodes[i]
+		app := f.Applications[n.Part]
+		network[app] = network[app] || link.IsNetwork(n)
+		uses[app] = uses[app] || n.InSync() && link.NeedsNetwork(n)
+	}
+	last := -1
+	for i, app := range all {
+		if network[app] {
+			last = i
+		}
+	}
+	if last < 0 {
+		return all, nil
+	}
+	needed := neededBy(f, all, network)
+	var ahead, moved []*fleet.Application
+	for _, app := range all[:last] {
+		if !needed[app] && (uses[app] || slices.ContainsFunc(moved, func(to *fleet.Application) bool { return needs(f, app, to) })) {
+			moved = append(moved, app)
+		} else {
+			ahead = append(ahead, app)
+		}
+	}
+	var notes []finding.Finding
+	for _, app := range moved {
+		notes = append(notes, finding.Finding{Severity: finding.Note, Rule: "network-first", File: app.File, Line: app.Line(app.PhaseKey()),
+			Message: app.Name + " is applied after " + all[last].Name + ", the Pod network, although its step is not later: its Pods do not start without the network",
+			Remedy:  "give " + app.Name + " a later step"})
+	}
+	return slices.Concat(ahead, all[last:last+1], moved, all[last+1:]), notes
+}
+
+// neededBy returns some Applications with all their dependencies.
+func neededBy(f *fleet.Fleet, all []*fleet.Application, some map[*fleet.Application]bool) map[*fleet.Application]bool {
+	needed := map[*fleet.Application]bool{}
+	for _, app := range all {
+		needed[app] = some[app]
+	}
+	for more := true; more; {
+		more = false
+		for _, l := range f.Links {
+			from, to := f.Applications[l.From], f.Applications[l.To]
+			if l.Strength() >= fleet.Exists && needed[from] && !needed[to] {
+				needed[to], more = true, true
+			}
+		}
+	}
+	return needed
+}
+
+// needs reports whether an Application depends on another one.
+func needs(f *fleet.Fleet, from, to *fleet.Application) bool {
+	return slices.ContainsFunc(f.Links, func(l fleet.Link) bool {
+		return l.Strength() >= fleet.Exists && f.Applications[l.From] == from && f.Applications[l.To] == to
+	})
+}
+
+// awaitBehindNetwork moves gates that need the Pod network after the gate of the network.
+func awaitBehindNetwork(steps []Step) {
+	last := -1
+	for i, s := range steps {
+		if slices.ContainsFunc(s.Gates, func(w WaitFor) bool { return w.network }) {
+			last = i
+		}
+	}
+	if last < 0 {
+		return
+	}
+	var later []WaitFor
+	for i := range steps[:last+1] {
+		var now []WaitFor
+		for _, w := range steps[i].Gates {
+			if w.early || w.network {
+				now = append(now, w)
+			} else {
+				later = append(later, w)
+			}
+		}
+		steps[i].Gates = now
+	}
+	steps[last].Gates = append(steps[last].Gates, later...)
+}

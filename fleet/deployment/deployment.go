@@ -1,0 +1,222 @@
+// Package deployment divides a fleet into sets, and says where each Application is deployed, and
+// under which name.
+//
+// A cluster has some Applications once, however many environments share it; all others exist once
+// in each environment.
+package deployment
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/profile"
+)
+
+// Destination is a destination of a set: an environment, or one of several clusters.
+type Destination struct {
+	// Name is empty if there is only one.
+	Name     string
+	Server   string
+	Suffix   string
+	Revision string
+	// In lists the environments whose components are deployed there.
+	In []string
+}
+
+// Deployment is an Application at one of its destinations.
+type Deployment struct {
+	*fleet.Application
+	// Name is the name of the Application there.
+	Name      string
+	Namespace string
+	To        Destination
+	// Moved is true if a destination of its set has a namespace suffix.
+	Moved bool
+	// Label is the environment label of the Application; empty for one without environment.
+	Label string
+}
+
+// Set is the content of one ApplicationSet, or of one parent Application.
+type Set struct {
+	Name string
+	// Title describes the set; empty if it is the only one.
+	Title string
+	// Wave is the position among the sets; nil if it is the only one.
+	Wave         *int
+	Destinations []Destination
+	// Rank is the number of environments that are rolled out before, with promotion.
+	Rank int
+	// Suffixed is true if the names of Applications contain the destination.
+	Suffixed bool
+	// Listed are the Applications that the set selects by name or, if Rest is true, those that it
+	// excludes.
+	Listed []*fleet.Application
+	Rest   bool
+}
+
+// Has reports whether an Application is in the set.
+func (s Set) Has(app *fleet.Application) bool { return slices.Contains(s.Listed, app) != s.Rest }
+
+// Moved reports whether a component is deployed to another namespace than it names.
+func (s Set) Moved() bool {
+	return slices.ContainsFunc(s.Destinations, func(p Destination) bool { return p.Suffix != "" })
+}
+
+// Labelled reports whether Applications have an environment label. Those that exist once per
+// cluster have none, even if only one environment uses them.
+func (s Set) Labelled() bool {
+	return s.Named() && !slices.ContainsFunc(s.Destinations, func(p Destination) bool { return len(p.In) != 1 })
+}
+
+// Named reports whether the destinations of the set have names.
+func (s Set) Named() bool { return s.Destinations[0].Name != "" }
+
+// Deployments returns those of some Applications that are in the set, at its destinations.
+func (s Set) Deployments(apps []*fleet.Application) []Deployment {
+	var all []Deployment
+	for _, app := range apps {
+		for _, p := range s.Destinations {
+			if !s.Has(app) || !p.takes(app) {
+				continue
+			}
+			d := Deployment{Application: app, Name: app.Name, Namespace: p.namespaceOf(app), To: p, Moved: s.Moved()}
+			if s.Labelled() {
+				d.Label = p.Name
+			}
+			if s.Suffixed {
+				d.Name += "-" + p.Name
+			}
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// Names returns the names of the Applications in an environment. If the fleet does
+// not have it, they are those of the components.
+func Names(f *fleet.Fleet, environment string) map[*fleet.Application]string {
+	names := map[*fleet.Application]string{}
+	for _, app := range f.Applications {
+		names[app] = app.Name
+	}
+	sets, err := Sets(f, environment)
+	if err != nil {
+		return names
+	}
+	for _, s := range sets {
+		for _, d := range s.Deployments(f.Enabled()) {
+			names[d.Application] = d.Name
+		}
+	}
+	return names
+}
+
+// namespaceOf returns the destination namespace of an Application: the one that its component
+// has in this environment, or its usual one with the suffix of the environment.
+func (p Destination) namespaceOf(app *fleet.Application) string {
+	if len(p.In) == 1 && app.Environments.Settings[p.In[0]].Namespace != "" {
+		return app.NamespaceIn(p.In[0])
+	}
+	return app.NamespaceIn("") + p.Suffix
+}
+
+// takes reports whether a component is deployed to a destination.
+func (p Destination) takes(app *fleet.Application) bool {
+	return len(p.In) == 0 || slices.ContainsFunc(p.In, app.IsIn)
+}
+
+// Sets divides the part of a fleet in an environment, or all of it if that is empty: into one set,
+// unless several environments share a cluster. Then, components that exist once per cluster are in
+// a separate set.
+func Sets(f *fleet.Fleet, environment string) ([]Set, error) {
+	name, revision := Name(f), cmp.Or(f.Settings.Revision, "HEAD")
+	all := f.Settings.Environments
+	if environment != "" && len(all) == 0 {
+		all = []profile.Environment{{Name: environment}}
+	}
+	if len(all) == 0 {
+		return []Set{{Name: name, Destinations: []Destination{{Server: f.Settings.Server, Revision: revision}}, Rest: true}}, nil
+	}
+	wanted := slices.DeleteFunc(slices.Clone(all), func(e profile.Environment) bool { return environment != "" && e.Name != environment })
+	if len(wanted) == 0 {
+		names := f.Known()
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-environment", Field: "fleet.environments",
+			Message: fmt.Sprintf("unknown environment %q", environment), Remedy: nearest.Or(environment, names, "use one of "+strings.Join(names, ", ")+", or add it to ladder.yaml")}
+	}
+	environments := Set{Name: name, Suffixed: len(all) > 1, Rest: true}
+	if environments.Suffixed && environment != "" {
+		environments.Name += "-" + environment
+	}
+	clusters := Set{Name: name + "-cluster", Title: "once per cluster", Wave: new(int)}
+	shared := false
+	for _, e := range wanted {
+		p := Destination{Name: e.Name, Server: cmp.Or(e.Server, f.Settings.Server), Suffix: e.NamespaceSuffix, Revision: cmp.Or(e.Revision, revision), In: []string{e.Name}}
+		environments.Destinations = append(environments.Destinations, p)
+		c := Destination{Server: p.Server}
+		for _, other := range all {
+			if f.Cluster(other.Server) == f.Cluster(e.Server) {
+				c.In = append(c.In, other.Name)
+				c.Revision = cmp.Or(c.Revision, other.Revision, revision)
+			}
+		}
+		c.Name = strings.Join(c.In, "-")
+		shared = shared || len(c.In) > 1
+		if !slices.ContainsFunc(clusters.Destinations, func(known Destination) bool { return known.Name == c.Name }) {
+			clusters.Destinations = append(clusters.Destinations, c)
+		}
+	}
+	if !shared {
+		return []Set{environments}, nil
+	}
+	for _, app := range f.Applications {
+		if f.OncePerCluster(app) {
+			clusters.Listed = append(clusters.Listed, app)
+		}
+	}
+	clusters.Suffixed = slices.ContainsFunc(all, func(e profile.Environment) bool { return f.Cluster(e.Server) != f.Cluster(all[0].Server) })
+	one := 1
+	environments.Listed, environments.Wave, environments.Title = clusters.Listed, &one, "once per environment"
+	if environment == "" {
+		environments.Name += "-environments"
+	}
+	return []Set{clusters, environments}, nil
+}
+
+// Promoted returns the sets in promotion order: one for each environment, which is rolled out
+// when the previous one is healthy. Components that exist once per cluster come first. Without
+// promotion, the sets stay as they are.
+func Promoted(f *fleet.Fleet, sets []Set) []Set {
+	last := len(sets) - 1
+	if !f.Settings.Promotion || len(sets[last].Destinations) < 2 {
+		return sets
+	}
+	all := slices.Clone(sets[:last])
+	for i, p := range sets[last].Destinations {
+		s, wave := sets[last], last+i
+		s.Name, s.Destinations, s.Wave, s.Rank = strings.TrimSuffix(s.Name, "-environments")+"-"+p.Name, []Destination{p}, &wave, i
+		s.Title = "the environment " + p.Name
+		if i > 0 {
+			s.Title += ", which is rolled out when " + sets[last].Destinations[i-1].Name + " is healthy"
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// Only returns the part of a set that contains some Applications.
+func (s Set) Only(members []*fleet.Application) Set {
+	s.Listed, s.Rest = slices.DeleteFunc(slices.Clone(members), func(app *fleet.Application) bool { return !s.Has(app) }), false
+	return s
+}
+
+// Name returns the name of a fleet: from its ladder.yaml, or that of its repository.
+func Name(f *fleet.Fleet) string {
+	address, _, _ := strings.Cut(finding.WithoutCredentials(f.Settings.RepoURL), "?")
+	return cmp.Or(f.Settings.Name, strings.TrimSuffix(path.Base(address), ".git"))
+}

@@ -1,0 +1,209 @@
+// Package lint finds errors in the rollout of a fleet: in its settings, its component.yaml files, its
+// steps, and in what its Applications contain and depend on.
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
+
+// Rule is a check of a fleet.
+type Rule struct {
+	Name string
+	// Severities are the severities of its findings, the most severe first.
+	Severities []finding.Severity
+	// Finds describes its findings for the documents.
+	Finds string
+
+	find func(*checker) []fault
+}
+
+// Rules returns the rules of the package.
+func Rules() []Rule { return rules }
+
+var rules = []Rule{
+	{NoStep, only(finding.Error), "a component, or the CRDs of a split one, without a step, so the rollout does not select it. Disabled components need a step, too", (*checker).noStep},
+	{"no-band", only(finding.Error), "a step outside all bands of the profile", (*checker).noBand},
+	{"no-place", only(finding.Error), "a step that is not a place of its band, so the rollout does not select the component", (*checker).noPlace},
+	{EmptyPlace, only(finding.Note), "places of the profile without a component; each is a step", (*checker).emptyPlaces},
+	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are out of order, duplicate, or not described", (*checker).placeOrder},
+	{"wrong-place", only(finding.Warning), "a component in a step for something else: an operator in a step for secrets, secrets in a step for workloads, a smoke test before the step for smoke tests", (*checker).wrongPlace},
+	{"bundled-crds", only(finding.Warning), "CRDs in a component at a place that is not for CRDs, such as an operator", (*checker).bundled},
+	{"foreign-band", only(finding.Warning), "a component in a band of other domains", (*checker).foreignBand},
+	{"same-name", only(finding.Error, finding.Warning), "two Applications with the same name in one environment; a warning if one of them is disabled", (*checker).sameName},
+	{"bad-name", only(finding.Error), "a name that Kubernetes rejects", (*checker).badName},
+	{"bad-label", only(finding.Error), "a label, annotation, domain or tier that Kubernetes rejects", miswritten("bad-label")},
+	{"step-label", only(finding.Error), "a component that sets the label of the step (`rollout-phase`)", miswritten("step-label")},
+	{foreignProject, only(finding.Error, finding.Warning), "a component that asks for an AppProject that the platform does not allow; a warning for each project if the platform allows no choice (no `--project-from-components`)", (*checker).foreignProjects},
+	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`", miswritten(reservedLabel)},
+	{platformSetting, only(finding.Error), "a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`", (*checker).platformSettings},
+	{unsafeValue, only(finding.Error), "a value that is written into an Application and contains a template, a line break or a control character", (*checker).unsafeValues},
+	{"octal-step", only(finding.Error), "a step such as `010` without quotes, which Argo CD reads as 8", miswritten("octal-step")},
+	{"no-environment", only(finding.Warning), "a component for an unknown environment", miswritten("no-environment")},
+	{"unused-values", only(finding.Warning), "a values file of `fleet.environments` that no component has", (*checker).unusedValues},
+	{"no-values-file", only(finding.Error), "a values file of an environment that does not exist, for a chart that Argo CD renders", (*checker).missingValues},
+	{"remote-split", only(finding.Error), "a split chart that is in another repository", miswritten("remote-split")},
+	{"crd-shared", only(finding.Error), "a CRD in two components that are deployed together", (*checker).sameDefinition},
+	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster both contain", (*checker).sameObject},
+	{fleet.NeedsDisabled, only(finding.Error, finding.Warning), "a component that is disabled or not in an environment, while a deployed component depends on it; a warning if the dependency is inferred, or is the CRD of objects that are created later", (*checker).needsDisabled},
+	{missingKind, only(finding.Warning, finding.Note), "objects whose kind neither the fleet, nor Kubernetes, nor Argo CD defines: one finding for each API group; a note if a component that could not be rendered may define it", (*checker).missingKinds},
+	{"only-hooks", only(finding.Warning), "a component that contains only hooks: Argo CD reports it as Synced and never runs them", (*checker).onlyHooks},
+	{"not-fetched", only(finding.Warning), "a chart or a file that a kustomization or a chart names, and that is neither vendored nor fetched: Ladder uses its built-in record of the chart, if there is one", (*checker).notFetched},
+	{"unknown-chart", only(finding.Note), "an unknown chart in a registry, whose dependencies are not checked", (*checker).unknownCharts},
+	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time", (*checker).noVersion},
+	{fleet.LaterStep, only(finding.Error, finding.Warning), "a component that depends on a component of a later step; a warning if the dependency is inferred, or is a namespace that Argo CD creates", (*checker).laterStep},
+	{fleet.SameStep, only(finding.Error, finding.Warning), "a component that depends on the health of a component of the same step; an error if it provably cannot be applied before the other one is healthy", (*checker).sameStep},
+	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding", (*checker).stale}, // after all others, which say what is accepted
+}
+
+// NoStep is the rule about components without a step.
+const NoStep = "no-step"
+
+// EmptyPlace is the rule about steps without components.
+const EmptyPlace = "empty-place"
+
+func only(severities ...finding.Severity) []finding.Severity { return severities }
+
+// Findings checks a fleet: its component.yaml files and its rendered objects. The findings include
+// components that cannot be rendered, but no other findings of renderings. With an
+// environment, only its components are checked; empty checks all environments.
+func Findings(f *fleet.Fleet, environment string) []finding.Finding {
+	all := Rendering(f, environment, (*fleet.Application).HasFailed)
+	all = append(all, findIn(f, environment, rules)...)
+	all = append(all, f.Renamed...)
+	finding.Sort(all)
+	return all
+}
+
+// Look is Findings for users who only want to see a fleet. If it has no rollout yet, it is not
+// wrong that its components have no steps: one note says so instead.
+func Look(f *fleet.Fleet, environment string) []finding.Finding {
+	all := Findings(f, environment)
+	if hasRollout(f) {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(found finding.Finding) bool { return found.Rule == NoStep || found.Rule == EmptyPlace })
+	return append(all, finding.Finding{Severity: finding.Note, Rule: NoStep, Message: "no component has a " + f.Profile.Noun() + ", so there is no rollout to check",
+		Remedy: "run cmp fleet steps, which computes them, if Argo CD is to deploy the components one after the other"})
+}
+
+// hasRollout reports whether anything says how a fleet is rolled out: a component with a
+// step, or a ladder.yaml about fleets.
+func hasRollout(f *fleet.Fleet) bool {
+	return f.Settings.File != "" || slices.ContainsFunc(f.Applications, func(app *fleet.Application) bool { return app.Phase.Set })
+}
+
+// newChecker prepares a fleet for its rules.
+func newChecker(f *fleet.Fleet, environment string) *checker {
+	l := &checker{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.Scope(environment), ways: map[search]map[int]int{}}
+	l.needs = needsOf(f)
+	l.right = l.rightPhases()
+	return l
+}
+
+// each looks at every Application.
+func (l *checker) each(find func(*fleet.Application) []finding.Finding) []fault {
+	var all []fault
+	for _, app := range l.Applications {
+		for _, found := range find(app) {
+			all = append(all, fault{of: app.Name, Finding: found})
+		}
+	}
+	return all
+}
+
+// find returns the findings of rules.
+func (l *checker) find(rules []Rule) []fault {
+	var all []fault
+	for _, rule := range rules {
+		for _, found := range rule.find(l) {
+			if unread(l.Fleet, found.File) {
+				continue
+			}
+			found.Rule = rule.Name
+			found, entry := accept(l.Fleet, found)
+			if entry >= 0 {
+				l.accepted[entry] = true
+			}
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
+// unread reports whether a file is an invalid component.yaml, whose other keys may be unknown.
+func unread(f *fleet.Fleet, file string) bool {
+	return slices.ContainsFunc(f.Components, func(c *fleet.Component) bool { return c.Unread && c.File == file })
+}
+
+// Disproves reports whether an error of a rule means that a rollout in these steps never ends,
+// because something waits for a later step, or forever.
+func Disproves(rule string) bool {
+	return slices.Contains([]string{fleet.LaterStep, fleet.SameStep, fleet.NeedsDisabled, notRendered}, rule)
+}
+
+// notRendered is the rule about components without manifests.
+const notRendered = "not-rendered"
+
+// Disproved returns the findings of the package which mean that the rollout never ends, or may not,
+// without those that the owners of the fleet accept.
+func Disproved(f *fleet.Fleet, environment string) []finding.Finding {
+	proofs := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !Disproves(r.Name) })
+	return slices.DeleteFunc(findIn(f, environment, proofs), func(found finding.Finding) bool { return found.Severity == finding.Note })
+}
+
+// Endless returns the findings of Disproved, and the components that do not render.
+func Endless(f *fleet.Fleet, environment string) []finding.Finding {
+	all := Disproved(f, environment)
+	for _, app := range f.Renderings(environment) {
+		if app.Failed && fleet.Deployed(app, environment) && app.Part != crds.Only {
+			all = append(all, app.Fault(notRendered, "", app.Name+" does not render, so nothing after it is rolled out", "correct the component; cmp fleet lint lists its errors"))
+		}
+	}
+	return all
+}
+
+// checker is a fleet that is being checked.
+type checker struct {
+	*fleet.Fleet
+	environments []string
+	rules        []Rule
+	// needs are the dependencies of each Application.
+	needs [][]fleet.Link
+	// right are the steps to which Applications belong.
+	right []int
+	// accepted are the entries of the settings that match a finding.
+	accepted []bool
+	// whole is true if all environments are checked, and last if no other one is checked
+	// after these.
+	whole, last bool
+	// ways caches searches.
+	ways map[search]map[int]int
+}
+
+// step names a step in messages.
+func (l *checker) step(number int) string { return l.Profile.StepName(number) }
+
+// move returns the remedy that moves an Application to another step.
+func (l *checker) move(app *fleet.Application, to int, also string) string {
+	return strings.TrimSpace("move " + app.Name + " to " + l.step(to) + " " + also)
+}
+
+// anywhere reports whether an Application is deployed in a checked environment.
+func (l *checker) anywhere(app *fleet.Application) bool { return l.together(app, app) }
+
+// together reports whether two Applications are deployed in the same environment, on the same
+// cluster.
+func (l *checker) together(a, b *fleet.Application) bool {
+	return slices.ContainsFunc(l.environments, func(e string) bool { return fleet.Deployed(a, e) && fleet.Deployed(b, e) }) && !l.Apart(a, b)
+}
+
+// at returns a finding about an Application, at the line of its step or where the step is
+// missing.
+func (l *checker) at(severity finding.Severity, app *fleet.Application, message, remedy string) fault {
+	return fault{of: app.Name, Finding: finding.Finding{Severity: severity, File: app.File, Line: app.Line(l.StepKey(app)), Message: message, Remedy: remedy}}
+}

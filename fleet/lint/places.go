@@ -1,0 +1,343 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/steps"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+func (l *checker) noStep() []fault {
+	if l.begins() {
+		return []fault{{Finding: finding.Finding{Severity: finding.Error, File: l.Settings.File, Line: l.Settings.Line,
+			Message: fmt.Sprintf("no component has a %s", l.Profile.Noun()),
+			Remedy:  "run cmp fleet steps --write, which computes all of them"}}}
+	}
+	var all []fault
+	for i, app := range l.Applications {
+		if app.Phase.Set || app.Failed {
+			continue // what does not render is told first
+		}
+		key := l.Profile.Key
+		if app.Part == crds.Only {
+			key = "crdsPhase"
+		}
+		why := "the rollout does not select it"
+		if l.Profile.Style == profile.Waves {
+			why = "Argo CD uses wave 0"
+		}
+		remedy := "add " + key + ", such as " + key + ": " + quoted(l.Profile.Write(l.right[i]))
+		if !l.isPlace(l.right[i]) {
+			remedy = "add a later place for " + cmp.Or(app.Rung, app.Name) + " to the profile, and add " + key
+		}
+		if fault, unplaced := steps.Unplaced(l.Profile, app); unplaced { // so that no number is known
+			remedy = fault.Remedy
+		}
+		message := app.Name + " has no " + l.Profile.Noun() + ", so " + why
+		if !app.Described {
+			message, remedy = app.Name+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
+		}
+		all = append(all, l.at(finding.Error, app, message, remedy))
+	}
+	return all
+}
+
+// begins reports whether a fleet has no steps yet: it has more than a few components, and none
+// has a step.
+func (l *checker) begins() bool {
+	const few = 3
+	return len(l.Components) > few && !slices.ContainsFunc(l.Applications, func(app *fleet.Application) bool { return app.Phase.Set })
+}
+
+// isPlace reports whether a component may be in a step: the profile has it, in a band.
+func (l *checker) isPlace(phase int) bool {
+	band, in := l.Profile.Band(phase)
+	_, there := l.Profile.Place(phase)
+	return len(l.Profile.Bands) == 0 || in && (there || len(band.Places) == 0)
+}
+
+// quoted formats a step so that YAML does not read it as an octal number.
+func quoted(phase string) string {
+	if strings.HasPrefix(phase, "0") && phase != "0" {
+		return `"` + phase + `"`
+	}
+	return phase
+}
+
+func (l *checker) noBand() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		if _, in := l.Profile.Band(app.Phase.Number); in || !app.Phase.Set || len(l.Profile.Bands) == 0 {
+			continue
+		}
+		all = append(all, l.at(finding.Error, app, l.step(app.Phase.Number)+" is outside all bands", l.home(i)))
+	}
+	return all
+}
+
+// home returns the remedy for a component outside the bands of its domain.
+func (l *checker) home(i int) string {
+	app := l.Applications[i]
+	if question := l.similarDomain(app.Component.Part()); question != "" {
+		return "correct the domain; " + question
+	}
+	if band, in := l.Profile.Band(l.right[i]); in && l.right[i] != app.Phase.Number && l.isPlace(l.right[i]) && !l.foreign(app, band) {
+		return l.move(app, l.right[i], "")
+	}
+	var names []string
+	for _, b := range l.bandsOf(app) {
+		phases := l.Profile.Write(b.From)
+		if b.To > b.From {
+			phases += " to " + l.Profile.Write(b.To)
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", b.Name, phases))
+	}
+	switch {
+	case names == nil:
+		return "correct the domain, or the domains of a band"
+	case app.Component.Part() == "":
+		return "use a step of one of the bands " + strings.Join(names, ", ")
+	}
+	return "use a step of " + strings.Join(names, " or ") + ", or correct the domain"
+}
+
+// similarDomain suggests domains of the bands for an unknown one.
+func (l *checker) similarDomain(domain string) string {
+	var known []string
+	for _, b := range l.Profile.Bands {
+		known = append(known, b.Domains...)
+	}
+	if domain == "" || slices.Contains(known, domain) {
+		return ""
+	}
+	return nearest.Or(domain, known, "")
+}
+
+func (l *checker) noPlace() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		band, in := l.Profile.Band(app.Phase.Number)
+		if _, there := l.Profile.Place(app.Phase.Number); there || !in || !app.Phase.Set || len(band.Places) == 0 {
+			continue
+		}
+		var places []string
+		for _, p := range band.Places {
+			places = append(places, l.Profile.Write(p.Phase))
+		}
+		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no place %s, so the rollout does not select %s", band.Name, l.Profile.Write(app.Phase.Number), app.Name),
+			l.moved(i, "use one of its places "+strings.Join(places, ", "))))
+	}
+	return all
+}
+
+// moved returns the remedy that names the correct step of an Application or, if there is none,
+// another remedy.
+func (l *checker) moved(i int, otherwise string) string {
+	if p := l.right[i]; p != l.Applications[i].Phase.Number && l.isPlace(p) {
+		return l.move(l.Applications[i], p, "")
+	}
+	return otherwise
+}
+
+func (l *checker) emptyPlaces() []fault {
+	if l.begins() || slices.ContainsFunc(l.Components, func(c *fleet.Component) bool { return c.Unread }) {
+		return nil
+	}
+	taken := map[int]bool{}
+	for _, app := range l.Applications {
+		taken[app.Phase.Number] = taken[app.Phase.Number] || app.Phase.Set
+	}
+	var empty []string
+	for _, p := range l.Profile.All() {
+		if !taken[p.Phase] {
+			empty = append(empty, l.Profile.Write(p.Phase))
+		}
+	}
+	if len(empty) == 0 || len(l.Applications) == 0 {
+		return nil
+	}
+	which := strings.Join(empty, ", ")
+	if n := len(empty) - maxPlacesNamed; n > 1 {
+		which = fmt.Sprintf("%s and %d more", strings.Join(empty[:maxPlacesNamed], ", "), n)
+	}
+	return []fault{{Finding: finding.Finding{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
+		Message: "these steps of the " + l.Profile.Name + " profile have no component: " + which,
+		Remedy:  "remove them from the bands, unless you plan to add components to them"}}}
+}
+
+// maxPlacesNamed keeps a note on one line: a small fleet leaves most places of
+// a large profile empty.
+const maxPlacesNamed = 8
+
+func (l *checker) placeOrder() []fault {
+	var all []fault
+	fault := func(field, message, remedy string) {
+		all = append(all, fault{Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line, Field: field, Message: message, Remedy: remedy}})
+	}
+	numbers := func(field, what string, list []int) {
+		for i := 1; i < len(list); i++ {
+			switch {
+			case slices.Contains(list[:i], list[i]):
+				fault(field, fmt.Sprintf("%s %d is listed twice", what, list[i]), "keep one of the two")
+			case list[i] < list[i-1]:
+				fault(field, fmt.Sprintf("%s %d is listed after %d, but Argo CD orders by number", what, list[i], list[i-1]), "list them in ascending order")
+			}
+		}
+	}
+	phases := func(places []profile.Place, of func(profile.Place) int) []int {
+		var list []int
+		for _, p := range places {
+			list = append(list, of(p))
+		}
+		return list
+	}
+	numbers("fleet.places", "the place at", phases(l.Settings.Places, func(p profile.Place) int { return p.At }))
+	known := l.Profile.Places
+	for i, b := range l.Settings.Bands {
+		field := fmt.Sprintf("fleet.bands[%d]", i)
+		numbers(field+".at", "the place at", b.At)
+		numbers(field+".places", "the place", phases(b.Places, func(p profile.Place) int { return p.Phase }))
+		for _, at := range b.At {
+			if !slices.ContainsFunc(known, func(p profile.Place) bool { return p.At == at }) {
+				fault(field+".at", fmt.Sprintf("fleet.places does not define %d, so band %s cannot use it", at, b.Name), fmt.Sprintf("define %d under fleet.places, or remove it from the band", at))
+			}
+		}
+	}
+	return all
+}
+
+// does describes components on a rung.
+var does = map[string]string{
+	"namespaces": "contains Namespaces", "crds": "contains CRDs", knowledge.Controllers: "is an operator", "secrets": "contains secrets", "configs": "contains configuration",
+	"workloads": "contains workloads", knowledge.Bootstraps: "contains bootstrap objects", "exposure": "exposes other components", knowledge.Smokes: "is a smoke test",
+}
+
+func (l *checker) wrongPlace() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		place, there := l.Profile.Place(app.Phase.Number)
+		if !there || !app.Phase.Set || l.fits(app, place) || !l.room(app) {
+			continue
+		}
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", app.Name, cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
+			l.moved(i, "move it to a place for "+app.Rung)))
+	}
+	return all
+}
+
+// room reports whether the bands of an Application have a place for its rung. If they have
+// none, its current place is as good.
+func (l *checker) room(app *fleet.Application) bool {
+	return slices.ContainsFunc(l.bandsOf(app), func(b profile.Band) bool {
+		return slices.ContainsFunc(b.Places, func(p profile.Place) bool { return l.fits(app, p) })
+	})
+}
+
+// bandsOf returns the bands that an Application may be in.
+func (l *checker) bandsOf(app *fleet.Application) []profile.Band {
+	if domain := app.Component.Part(); domain != "" {
+		return l.Profile.BandsOf(domain)
+	}
+	return l.Profile.Bands
+}
+
+// fits reports whether an Application belongs in a place, as far as its rung is known.
+func (l *checker) fits(app *fleet.Application, place profile.Place) bool {
+	return app.Rung == "" || place.Accepts(app.Rung)
+}
+
+func (l *checker) bundled() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		definitions, rest := crds.Split(app.Objects)
+		place, there := l.Profile.Place(app.Phase.Number)
+		if len(definitions) == 0 || len(rest) == 0 || !there || place.Accepts("crds") {
+			continue
+		}
+		var names []string
+		for _, d := range definitions {
+			names = append(names, d.ID.Name)
+		}
+		remedy := "move them out with crds: split"
+		if p, ok := l.definitionsAt(app, l.right[i]); ok {
+			remedy += " and crdsPhase: " + quoted(l.Profile.Write(p))
+		}
+		if holder := l.holder(app, definitions); holder != nil {
+			remedy = "set crds: skip, because " + holder.Name + " contains them"
+		}
+		f := l.at(finding.Warning, app, fmt.Sprintf("%s in %s contains CRDs (%s): an update changes them at the same time as the objects that use them, and components in earlier steps cannot use them",
+			app.Name, l.step(app.Phase.Number), few(names)), remedy)
+		f.Object = definitions[0].ID.String()
+		all = append(all, f)
+	}
+	return all
+}
+
+// holder returns another Application that is for CRDs and contains all of these.
+func (l *checker) holder(app *fleet.Application, definitions []object.Object) *fleet.Application {
+	for _, other := range l.Applications {
+		if other == app || other.Rung != "crds" || !l.together(app, other) {
+			continue
+		}
+		lacks := slices.ContainsFunc(definitions, func(d object.Object) bool {
+			return !slices.ContainsFunc(other.Objects, func(o object.Object) bool { return crds.Is(o) && o.ID.Name == d.ID.Name })
+		})
+		if !lacks {
+			return other
+		}
+	}
+	return nil
+}
+
+// definitionsAt returns the step for the CRDs of an Application in a step: the last earlier
+// step for CRDs in its bands.
+func (l *checker) definitionsAt(app *fleet.Application, phase int) (int, bool) {
+	at, found := 0, false
+	for _, b := range l.bandsOf(app) {
+		for _, p := range b.Places {
+			if p.Accepts("crds") && len(p.Rungs) > 0 && p.Phase < phase {
+				at, found = p.Phase, true
+			}
+		}
+	}
+	return at, found
+}
+
+// few lists the first of many names.
+func few(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+func (l *checker) foreignBand() []fault {
+	var all []fault
+	for i, app := range l.Applications {
+		domain := app.Component.Part()
+		band, in := l.Profile.Band(app.Phase.Number)
+		if !in || !app.Phase.Set || !l.foreign(app, band) {
+			continue
+		}
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is in domain %s, but %s is in band %s, which is for %s", app.Name, domain, l.step(app.Phase.Number), band.Name, strings.Join(band.Domains, ", ")),
+			l.home(i)))
+	}
+	return all
+}
+
+// foreign reports whether a band is for other domains than that of the Application.
+func (l *checker) foreign(app *fleet.Application, band profile.Band) bool {
+	domain := app.Component.Part()
+	return domain != "" && len(band.Domains) > 0 && !slices.Contains(band.Domains, domain)
+}

@@ -1,0 +1,176 @@
+package manifest
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Difference is an entry of a committed manifest that differs from the manifest that would be
+// written now.
+type Difference struct {
+	// Line is the line in the committed file; 0 if the file lacks the entry.
+	Line int
+	// Path is the entry, such as "spec.strategy.rollingSync.steps[3]".
+	Path    string
+	Message string
+}
+
+// Differences compares manifests with the text of a file, apart from comments
+// and layout.
+func Differences(text string, now []Manifest) ([]Difference, error) {
+	dec := yaml.NewDecoder(strings.NewReader(text))
+	byName := map[string]*yaml.Node{}
+	var names []string
+	for {
+		var doc yaml.Node
+		err := dec.Decode(&doc)
+		if err != nil {
+			if err.Error() == "EOF" {
+				break
+			}
+			_, message := object.SyntaxError(err)
+			return nil, errors.New(message)
+		}
+		if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+			continue
+		}
+		name := identity(doc.Content[0])
+		byName[name], names = doc.Content[0], append(names, name)
+	}
+	var all []Difference
+	for _, m := range now {
+		name := identity(m.node)
+		old, there := byName[name]
+		if !there {
+			all = append(all, Difference{Message: name + " is missing"})
+			continue
+		}
+		names = slices.DeleteFunc(names, func(n string) bool { return n == name })
+		differ("", old, m.node, &all)
+	}
+	for _, name := range names {
+		all = append(all, Difference{Line: byName[name].Line, Message: name + " is no longer generated"})
+	}
+	return all, nil
+}
+
+func identity(n *yaml.Node) string {
+	m := Manifest{node: n}
+	text := func(keys ...string) string {
+		if at := m.at(keys...); at != nil {
+			return at.Value
+		}
+		return ""
+	}
+	return text("kind") + " " + text("metadata", "namespace") + "/" + text("metadata", "name")
+}
+
+// added describes an entry that somebody wrote by hand. Only steps are quoted: other entries
+// may contain a password.
+func added(path string, n *yaml.Node) string {
+	if strings.HasPrefix(path, ".spec.strategy.") {
+		return short(n)
+	}
+	return "there"
+}
+
+func differ(path string, old, now *yaml.Node, all *[]Difference) {
+	for old.Kind == yaml.AliasNode {
+		old = old.Alias
+	}
+	say := func(line int, at, message string) {
+		*all = append(*all, Difference{line, strings.TrimPrefix(at, "."), message})
+	}
+	if old.Kind != now.Kind {
+		say(old.Line, path, "is "+short(old)+"; generated: "+short(now))
+		return
+	}
+	switch now.Kind {
+	case yaml.ScalarNode:
+		if old.Value != now.Value || old.ShortTag() != now.ShortTag() {
+			say(old.Line, path, "is "+short(old)+"; generated: "+short(now))
+		}
+	case yaml.SequenceNode:
+		for i := range max(len(old.Content), len(now.Content)) {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			switch {
+			case i >= len(old.Content):
+				say(0, at, "is missing; generated: "+short(now.Content[i]))
+			case i >= len(now.Content):
+				say(old.Content[i].Line, at, "is "+added(at, old.Content[i])+"; no longer generated")
+			default:
+				differ(at, old.Content[i], now.Content[i], all)
+			}
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(now.Content); i += 2 {
+			key := now.Content[i].Value
+			if was := below(old, key); was != nil {
+				differ(path+"."+key, was, now.Content[i+1], all)
+			} else {
+				say(0, path+"."+key, "is missing; generated: "+short(now.Content[i+1]))
+			}
+		}
+		for i := 0; i+1 < len(old.Content); i += 2 {
+			if key := old.Content[i]; below(now, key.Value) == nil {
+				say(key.Line, path+"."+key.Value, "is "+added(path, old.Content[i+1])+"; no longer generated")
+			}
+		}
+	}
+}
+
+// below returns the value of a key, or of an index of a list.
+func below(n *yaml.Node, key string) *yaml.Node {
+	if n.Kind == yaml.SequenceNode {
+		if i, err := strconv.Atoi(key); err == nil && i < len(n.Content) {
+			return n.Content[i]
+		}
+		return nil
+	}
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// short describes a value in a few words.
+func short(n *yaml.Node) string {
+	text := n.Value
+	if n.Kind != yaml.ScalarNode {
+		text = flowText(n)
+	} else if n.ShortTag() == "!!str" {
+		text = strconv.Quote(text)
+	}
+	if runes := []rune(text); len(runes) > 80 {
+		return string(runes[:79]) + "…"
+	}
+	return text
+}
+
+// flowText writes a list or mapping in one line.
+func flowText(n *yaml.Node) string {
+	var parts []string
+	switch n.Kind {
+	case yaml.SequenceNode:
+		for _, c := range n.Content {
+			parts = append(parts, flowText(c))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			parts = append(parts, n.Content[i].Value+": "+flowText(n.Content[i+1]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return n.Value
+}

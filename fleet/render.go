@@ -1,0 +1,131 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// render renders every Application, and records what is known about missing charts.
+func (f *Fleet) render(ctx context.Context, src Source) error {
+	memory := input.NewMemory(renderMemory)
+	err := f.renderAll(ctx, src, f.Applications, memory)
+	f.settleCapabilities(ctx, src, memory)
+	f.Findings = FindingsOf(f.Applications)
+	return err
+}
+
+// renderAll renders some Applications concurrently.
+func (f *Fleet) renderAll(ctx context.Context, src Source, apps []*Application, memory *input.Memory) error {
+	parallel := cmp.Or(src.Parallel, runtime.GOMAXPROCS(0))
+	next := make(chan *Application)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range parallel {
+		wg.Go(func() {
+			for app := range next {
+				if ctx.Err() != nil {
+					continue // nobody waits for it any more
+				}
+				res, rendered := f.renderOne(ctx, src, app, memory)
+				mu.Lock()
+				done++
+				if rendered && src.Rendered != nil {
+					src.Rendered(app, res)
+				}
+				if src.Progress != nil {
+					src.Progress(done, len(apps), app.Name)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, app := range apps {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- app
+	}
+	close(next)
+	wg.Wait()
+	return ctx.Err()
+}
+
+// FindingsOf returns the findings of the renderings of Applications. A finding of both parts
+// of a split component is listed once.
+func FindingsOf(apps []*Application) []finding.Finding {
+	var all []finding.Finding
+	told := map[*Component][]finding.Finding{}
+	for _, app := range apps {
+		for _, found := range app.Findings {
+			if !slices.Contains(told[app.Component], found) {
+				all = append(all, found)
+			}
+		}
+		told[app.Component] = append(told[app.Component], app.Findings...)
+	}
+	return all
+}
+
+// renderMemory is the size of the decoded texts that components share, in bytes. A decoded
+// text takes ten times as much memory; this suffices for the CRDs of a chart whose parts are
+// two Applications. Other texts are rarely shared.
+const renderMemory = 8 << 20
+
+func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *input.Memory) (res plugin.Result, rendered bool) {
+	if app.Unread {
+		app.Failed, app.Findings = true, finding.Of(app.faults)
+		return res, false
+	}
+	app.Absent = nil
+	req := app.request(src, memory)
+	res, err := plugin.Generate(ctx, req, f.Base)
+	if chart := app.Component.Chart; chart.Remote() && isElsewhere(err) {
+		app.Elsewhere = true
+		app.lack(f.Base, chart.Ref())
+		return res, false
+	}
+	if err != nil && src.Assume && !app.Component.Chart.Remote() {
+		return f.renderRest(ctx, app, req, err)
+	}
+	if err != nil {
+		app.Failed = true
+		app.Findings = condensed(finding.Of(err))
+		return res, false
+	}
+	app.take(res)
+	return res, true
+}
+
+// HasFailed reports whether the Application could not be rendered.
+func (a *Application) HasFailed() bool { return a.Failed }
+
+// take stores the rendering of an Application.
+func (a *Application) take(res plugin.Result) {
+	a.Objects, a.Waves, a.Findings = res.Objects, res.Plan.Waves(), res.Findings
+	a.Rung, a.RungWhy = rungOf(res.Plan)
+}
+
+// isElsewhere reports whether a component does not render only because its chart is missing.
+func isElsewhere(err error) bool {
+	all := finding.Of(err)
+	return len(all) == 1 && all[0].Rule == plugin.ExternalChart
+}
+
+// request returns the request that renders an Application.
+func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
+	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.Earlier, Memory: memory, Remote: src.Remote, Files: src.files,
+		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
+	req.Random = src.Random
+	if a.Part != "" || a.Environment != "" {
+		req.Settings = []plugin.Settings{{CRDs: a.Part, Environment: a.Environment}}
+	}
+	return req
+}
