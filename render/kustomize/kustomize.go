@@ -75,7 +75,7 @@ type source struct {
 // it (see assembly). Plugins that are programs are refused.
 func Render(ctx context.Context, of input.Source, opt Options) (res Result, err error) {
 	s := source{of, opt}
-	if s, err = s.edited(ctx); err != nil {
+	if s, err = s.edited(); err != nil {
 		return Result{}, err
 	}
 	a, t := s.assemble(ctx)
