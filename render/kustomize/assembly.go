@@ -42,10 +42,7 @@ type assembly struct {
 	duplicateKeys []finding.Finding
 	// inflated reports whether a chart was rendered.
 	inflated bool
-	// chartFindings maps kustomization and object to the finding about an object that
-	// both a chart and the resources contain.
-	chartFindings map[string]finding.Finding
-	read          []readFile
+	read     []readFile
 }
 
 // readFile is a file read by kustomize.
@@ -84,7 +81,7 @@ type visit struct {
 }
 
 func (s source) assemble(ctx context.Context) (*assembly, *tree) {
-	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, files: map[remote.Ref][]byte{}, failed: map[remote.Ref]error{}, chartFindings: map[string]finding.Finding{}}
+	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, files: map[remote.Ref][]byte{}, failed: map[remote.Ref]error{}}
 	return a, a.add(s.Source)
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -22,7 +21,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -164,12 +162,10 @@ func (c *checker) inflate(in named) string {
 	}
 	c.assembly.findings = append(c.assembly.findings, res.Findings...)
 	var b strings.Builder
-	var objs []object.Object
 	for _, d := range res.Documents {
-		objs = append(objs, c.document(d)...)
+		c.objects(c.component.opt.Memory.Parse(d.File, d.Line, d.Text))
 		d.Print(&b)
 	}
-	c.reportDuplicates(in, objs)
 	return b.String()
 }
 
@@ -235,49 +231,6 @@ func (in inflation) release() (string, error) {
 		return "", input.Innermost(err)
 	}
 	return b.String(), nil
-}
-
-// document reports what kustomize refuses in a document of a chart, with its
-// template.
-func (c *checker) document(d helm.Document) []object.Object {
-	objs, err := c.component.opt.Memory.Parse(d.File, d.Line, d.Text)
-	c.objects(objs, err)
-	return objs
-}
-
-// reportDuplicates reports objects of a chart that another entry contains, or that occur
-// twice.
-func (c *checker) reportDuplicates(in named, objs []object.Object) {
-	duplicates := map[string][]string{}
-	for _, o := range objs {
-		as := kustomizeID(o)
-		if strings.HasSuffix(o.ID.Name, "*") {
-			continue // generateName
-		}
-		if entry, exists := c.entryOf[as]; exists {
-			duplicates[entry] = append(duplicates[entry], o.ID.String())
-			continue
-		}
-		if c.entryOf == nil {
-			c.entryOf = map[string]string{}
-		}
-		c.entryOf[as] = in.field
-		c.chartFindings[path.Join(c.tree.at, c.dir)+" "+o.ID.String()] = c.chartFinding(in, o.ID.String()+" is also in the resources of this kustomization", "remove it there, or change releaseName")
-	}
-	for _, entry := range slices.Sorted(maps.Keys(duplicates)) {
-		what, is := shortList(duplicates[entry]), " is"
-		if len(duplicates[entry]) > 1 {
-			is = " are"
-		}
-		how, remedy := " also rendered by "+entry, "change releaseName, or remove one of the two"
-		switch {
-		case entry == in.field:
-			how, remedy = " rendered twice by this chart", "correct the chart or its values"
-		case strings.HasPrefix(entry, "resources["):
-			how, remedy = " also in "+entry, "remove it there, or change releaseName"
-		}
-		c.faults = append(c.faults, c.chartFinding(in, what+is+how, remedy))
-	}
 }
 
 // chart returns a chart from the chart directory of the kustomization, or fetches
@@ -427,17 +380,4 @@ func (in inflation) mergeInline(file []byte) ([]byte, error) {
 		}
 	}
 	return yaml.Marshal(values)
-}
-
-// shortList formats a list of names, shortened if it is long.
-func shortList(names []string) string {
-	const most = 4
-	switch last := len(names) - 1; {
-	case last == 0:
-		return names[0]
-	case len(names) > most:
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	default:
-		return strings.Join(names[:last], ", ") + " and " + names[last]
-	}
 }

@@ -48,8 +48,7 @@ func (c *checker) root(field, entry string) string {
 		if data, err := fs.ReadFile(c.FS, p); err != nil {
 			c.faults = append(c.faults, c.Unreadable(err))
 		} else {
-			objs, err := object.Parse(c.Show(p), 1, string(data))
-			c.holds(field, objs, err)
+			c.objects(object.Parse(c.Show(p), 1, string(data)))
 		}
 		return entry
 	}
