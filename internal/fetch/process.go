@@ -42,7 +42,7 @@ func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 	address := ""
 	if ref.Kind == remote.Chart && at.Scheme != "oci" {
 		address = f.scope + at.String()
-		if d, found := f.indexes.get(address, f.now(), f.fresh); found && files.take(f.store, d.digest) {
+		if d, found := f.cachedIndex(address); found && files.take(f.store, d.digest) {
 			t.index = true
 		}
 	}
@@ -108,7 +108,7 @@ func (f *Fetcher) adoptIndex(address string, file *os.File) {
 		f.store.complain(err)
 		return
 	}
-	f.indexes.put(address, dated{digest: digest, at: f.now()})
+	f.indexes.Add(address, dated{digest: digest, at: f.now()})
 }
 
 // childFetch is the server's side of a fetch process.
