@@ -116,7 +116,7 @@ func (a *assembly) generated(files map[string]string) *tree {
 // joins all findings of the kustomization and those below it, once for all
 // references.
 func (a *assembly) visit(t *tree, dir, namespace string) (*tree, string, error) {
-	dir, err := resolve(t.FS, dir)
+	dir, err := symlink.In(t.FS, dir)
 	if err != nil {
 		return t, dir, t.Unreadable(err)
 	}
@@ -275,26 +275,6 @@ func (a *assembly) unpack(packed []byte) (fs.FS, error) {
 		err = fmt.Errorf("with it, the fetched content unpacks to more than %d MiB", maxUnpacked>>20)
 	}
 	return files, err
-}
-
-// resolve follows the symlinks of a path, if the file system supports them.
-func resolve(fsys fs.FS, name string) (string, error) {
-	links, ok := fsys.(fs.ReadLinkFS)
-	if !ok || name == "." {
-		return name, nil
-	}
-	at, err := symlink.Resolve(name, true, func(name string) (string, bool, error) {
-		info, err := links.Lstat(name)
-		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			return "", false, err
-		}
-		target, err := links.ReadLink(name)
-		return filepath.ToSlash(target), true, err
-	})
-	if errors.Is(err, symlink.ErrLeaves) || errors.Is(err, symlink.ErrTooMany) {
-		err = &fs.PathError{Op: "resolve", Path: name, Err: err}
-	}
-	return at, err
 }
 
 // unused returns an unused file name in a directory of a tree.
