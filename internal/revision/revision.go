@@ -17,9 +17,11 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/memfs"
 )
 
 // Repository is the object database of a git repository. It is safe for concurrent
@@ -171,9 +173,8 @@ func (r *Repository) MergeBase(a, b Commit) (Commit, error) {
 func (c Commit) Files() (fs.FS, error) {
 	c.of.reading.Lock()
 	defer c.of.reading.Unlock()
-	root, err := c.commit.Tree()
-	if err != nil {
+	if _, err := c.commit.Tree(); err != nil {
 		return nil, fault("", fmt.Sprintf("the files of commit %.12s are not there: %v", c.Hash, err), "fetch them")
 	}
-	return &tree{repo: c.of, root: root, read: map[plumbing.Hash]*object.Tree{}}, nil
+	return &memfs.Tree{Root: c.of.node(object.TreeEntry{Name: ".", Mode: filemode.Dir, Hash: c.commit.TreeHash})}, nil
 }
