@@ -28,11 +28,8 @@ type assembly struct {
 	trees     []*tree
 	// repositories are the fetched repositories.
 	repositories map[remote.Ref]*tree
-	files        map[remote.Ref][]byte
-	// attempts counts fetches. failed contains the errors of failed ones, which are
-	// not retried.
-	attempts int
-	failed   map[remote.Ref]error
+	// requested are the sources that were requested; the Fetcher fetches each once.
+	requested map[remote.Ref]bool
 	// unpacked is the total size of unpacked content in bytes.
 	unpacked int64
 	// findings are problems that do not prevent a result.
@@ -81,7 +78,7 @@ type visit struct {
 }
 
 func (s source) assemble(ctx context.Context) (*assembly, *tree) {
-	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, files: map[remote.Ref][]byte{}, failed: map[remote.Ref]error{}}
+	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, requested: map[remote.Ref]bool{}}
 	return a, a.add(s.Source)
 }
 
@@ -198,32 +195,16 @@ func (a *assembly) fetch(ref remote.Ref) (remote.Content, error) {
 	if a.component.opt.Remote == nil {
 		return remote.Content{}, errNotFetched
 	}
-	if err := a.failed[ref]; err != nil {
-		return remote.Content{}, err
-	}
-	if a.attempts >= maxFetched {
+	if a.requested[ref] = true; len(a.requested) > maxFetched {
 		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("the kustomization and its bases name more than %d remote sources", maxFetched),
 			Remedy: "look for remote bases that name ever more of them, or vendor the base itself"}
 	}
-	a.attempts++
-	c, err := a.component.opt.Remote.Fetch(a.ctx, ref)
-	if err != nil {
-		a.failed[ref] = err
-	}
-	return c, err
+	return a.component.opt.Remote.Fetch(a.ctx, ref)
 }
 
 // fileAt fetches the file at a URL.
 func (a *assembly) fileAt(address string) (remote.Content, error) {
-	ref := remote.Ref{Kind: remote.File, URL: address}
-	if data, ok := a.files[ref]; ok {
-		return remote.Content{Data: data}, nil
-	}
-	c, err := a.fetch(ref)
-	if err == nil {
-		a.files[ref] = c.Data
-	}
-	return c, err
+	return a.fetch(remote.Ref{Kind: remote.File, URL: address})
 }
 
 // repository fetches a repository as a tree.
@@ -243,7 +224,6 @@ func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	files, err := a.unpack(c.Data)
 	if err != nil {
 		err = finding.Finding{Severity: finding.Error, Rule: "bad-content", Message: ref.String() + ": " + err.Error(), Remedy: "name the files that are needed one by one, or copy them into the repository"}
-		a.failed[ref] = err
 		return nil, c, err
 	}
 	s := a.component.Source

@@ -227,7 +227,7 @@ func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
 			charts++
 			continue
 		}
-		c.scanURLs(field, config)
+		c.scanURLs(field, config, false)
 		if config != nil {
 			others = append(others, doc)
 		}
@@ -236,30 +236,18 @@ func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
 }
 
 // scanURLs reports URLs in fields that plugins use for files.
-func (c *checker) scanURLs(field string, config any) {
+func (c *checker) scanURLs(field string, config any, file bool) {
 	switch v := config.(type) {
 	case map[string]any:
 		for key, inner := range v {
-			if slices.Contains([]string{"path", "paths", "files", "env", "envs"}, key) {
-				c.urls(field, inner)
-			}
-			c.scanURLs(field, inner)
+			c.scanURLs(field, inner, slices.Contains([]string{"path", "paths", "files", "env", "envs"}, key))
 		}
 	case []any:
 		for _, inner := range v {
-			c.scanURLs(field, inner)
-		}
-	}
-}
-
-func (c *checker) urls(field string, v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, inner := range v {
-			c.urls(field, inner)
+			c.scanURLs(field, inner, file)
 		}
 	case string:
-		if strings.Contains(v, "://") {
+		if file && strings.Contains(v, "://") {
 			c.bad(field, v, "the remote file "+v+" is not fetched for a plugin", "copy it into the repository and name the copy")
 		}
 	}

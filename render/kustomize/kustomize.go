@@ -50,7 +50,8 @@ type Options struct {
 	Memory      *input.Memory
 	Probe       func([]helm.TemplateText) template.FuncMap
 	Random      *random.Rendering
-	// Remote fetches sources that are not in the repository; nil disables fetching.
+	// Remote fetches sources that are not in the repository, such as a
+	// remote.Recorder, which fetches each once; nil disables fetching.
 	Remote remote.Fetcher
 }
 
