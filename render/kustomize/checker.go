@@ -48,12 +48,8 @@ func (a *assembly) prepare(t *tree, dir, namespace string) (inherits bool, err e
 	c.configs("generators", &k.Generators)
 	c.configs("transformers", &k.Transformers)
 	c.configs("validators", &k.Validators)
-	for i := range k.Crds {
-		c.entry(fmt.Sprintf("crds[%d]", i), &k.Crds[i])
-	}
-	for i := range k.Configurations {
-		c.entry(fmt.Sprintf("configurations[%d]", i), &k.Configurations[i])
-	}
+	c.files("crds", k.Crds)
+	c.files("configurations", k.Configurations)
 	for i := range k.Patches {
 		c.entry(fmt.Sprintf("patches[%d].path", i), &k.Patches[i].Path)
 		c.patch(fmt.Sprintf("patches[%d].patch", i), k.Patches[i].Patch)

@@ -141,6 +141,13 @@ func (c *checker) entry(field string, entry *string) {
 	}
 }
 
+// files checks a list of entries that name files.
+func (c *checker) files(field string, entries []string) {
+	for i := range entries {
+		c.entry(fmt.Sprintf("%s[%d]", field, i), &entries[i])
+	}
+}
+
 // patch checks an inline patch.
 func (c *checker) patch(field, text string) {
 	// kustomize may read with one library what only the other refuses.
@@ -172,9 +179,7 @@ func (c *checker) generator(field string, g *types.GeneratorArgs) {
 			g.FileSources[i] = key + "=" + name
 		}
 	}
-	for i := range g.EnvSources {
-		c.entry(fmt.Sprintf("%s.envs[%d]", field, i), &g.EnvSources[i])
-	}
+	c.files(field+".envs", g.EnvSources)
 	for i, literal := range g.LiteralSources {
 		if strings.IndexByte(literal, '=') <= 0 {
 			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is not key=value", "write key=value")
