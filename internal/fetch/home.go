@@ -68,7 +68,7 @@ func (l local) keepIndex(address string, data []byte) {
 func (f *Fetcher) credential(at *url.URL) (credential, error) {
 	for _, c := range f.credentials {
 		found, err := c.find(at)
-		if err != nil || found.below != "" {
+		if err != nil || found.Below != "" {
 			return found, err
 		}
 	}

@@ -48,7 +48,7 @@ func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 	}
 	until, _ := ctx.Deadline()
 	done, err := t.run(ctx, files, fetchOrder{Ref: ref, Anew: anew, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP, Verify: f.config.Verify,
-		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: opens.sealed(), Index: t.index, Until: until})
+		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: opens, Index: t.index, Until: until})
 	if err != nil {
 		return fetchedContent{}, err
 	}
@@ -224,7 +224,7 @@ func (t *childFetch) answer(said childMessage) (serverMessage, error) {
 			return serverMessage{}, nil
 		}
 		opens, err := f.credential(at)
-		return serverMessage{Credential: opens.sealed(), Failure: failureMessageOf(err)}, nil
+		return serverMessage{Credential: opens, Failure: failureMessageOf(err)}, nil
 	}
 	ref := said.Recorded.Ref
 	if ref.Kind != t.ref.Kind || ref.URL != t.ref.URL || ref.Chart != t.ref.Chart || !isImmutable(ref) {
