@@ -184,26 +184,3 @@ func containsName(text, release string) bool {
 	text = text[strings.LastIndexByte(text, '/')+1:]
 	return release != "" && (text == release || strings.HasPrefix(text, release+"-"))
 }
-
-// Shared reports CRDs that several components ship. Each sync of one of them would
-// overwrite what another applied. The findings name the components.
-func Shared(components map[string][]object.Object) []finding.Finding {
-	holders := map[string][]string{}
-	for name, objs := range components {
-		for definition := range names(objs) {
-			holders[definition] = append(holders[definition], name)
-		}
-	}
-	var all []finding.Finding
-	for definition, in := range holders {
-		if len(in) < 2 {
-			continue
-		}
-		slices.Sort(in)
-		all = append(all, finding.Finding{Severity: finding.Error, Rule: "crd-shared", Object: kind + " " + definition,
-			Message: "several components ship this CRD, so each sync overwrites the other: " + strings.Join(in, ", "),
-			Remedy:  "keep it in one of them, and set crds: skip in the others"})
-	}
-	finding.Sort(all)
-	return all
-}
