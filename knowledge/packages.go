@@ -44,8 +44,7 @@ type packages struct {
 }
 
 func loadPackages() packages {
-	var f packageFile
-	must(decode("packages.yaml", &f))
+	f := decoded[packageFile]("packages.yaml")
 	p := packages{platform: map[string]string{}}
 	for _, c := range f.Catalogs {
 		p.platform[c.Name] = c.Platform

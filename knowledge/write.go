@@ -22,7 +22,7 @@ type Group struct {
 // Groups lists all groups by name, for queries of users. It reads every file.
 func (b *Base) Groups() []Group {
 	names := map[string]bool{}
-	for _, groups := range []map[string]*group{b.groups, b.changed} {
+	for _, groups := range []map[string]group{b.groups, b.changed} {
 		for name := range groups {
 			names[name] = true
 		}
