@@ -237,9 +237,9 @@ func (b *builder) readDefinitions() {
 			if !d.Of(n.Object) {
 				continue
 			}
-			gk := knowledge.GroupKind{Group: cmp.Or(first(d.Group, n), d.GroupIs), Kind: first(d.Kind, n)}
+			gk := knowledge.GroupKind{Group: cmp.Or(d.Group.Text(n.Root()), d.GroupIs), Kind: d.Kind.Text(n.Root())}
 			if gk.Kind != "" {
-				b.defined[gk] = definition{i, first(d.Plural, n), strings.HasSuffix(cmp.Or(first(d.Scope, n), d.ScopeIs), "Cluster"), d}
+				b.defined[gk] = definition{i, d.Plural.Text(n.Root()), strings.HasSuffix(cmp.Or(d.Scope.Text(n.Root()), d.ScopeIs), "Cluster"), d}
 			}
 		}
 	}
@@ -324,13 +324,6 @@ func place(n Node) string {
 		return fmt.Sprintf("%s:%d", n.File, n.Line)
 	}
 	return n.File
-}
-
-func first(p knowledge.Path, n Node) string {
-	for _, reported := range p.Find(n.Root()) {
-		return reported.Value.Text()
-	}
-	return ""
 }
 
 // clusterScoped reports whether a kind is cluster-scoped. Unknown kinds count as

@@ -233,7 +233,7 @@ func (b *builder) installsKind(by installer, kind run, part int) bool {
 // isPackaged reports whether an installer installs a package that is known for a kind.
 func (b *builder) isPackaged(by installer, kind run) bool {
 	n := &b.Nodes[by.node]
-	return n.Kind.Operator.Installs() && slices.Contains(b.origin(b.kindOf(kind)).packages, first(n.Kind.Operator.Package, *n))
+	return n.Kind.Operator.Installs() && slices.Contains(b.origin(b.kindOf(kind)).packages, n.Kind.Operator.Package.Text(n.Root()))
 }
 
 // isOnlySource reports whether a kind certainly belongs to the package of an installer: no
@@ -263,7 +263,7 @@ func (b *builder) packagesOf(part int) map[string]bool {
 			if b.packages[n.Part] == nil {
 				b.packages[n.Part] = map[string]bool{}
 			}
-			b.packages[n.Part][first(n.Kind.Operator.Package, *n)] = true
+			b.packages[n.Part][n.Kind.Operator.Package.Text(n.Root())] = true
 		}
 	}
 	return b.packages[part]

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -25,16 +26,12 @@ func withoutManifests(text string) string {
 		}
 		return text
 	}
-	if !strings.Contains(text, "apiVersion:") || !strings.Contains(text, "kind:") {
+	if !strings.Contains(text, "apiVersion:") || !versionLine.MatchString(text) || !kindLine.MatchString(text) {
 		return text
 	}
 	var out strings.Builder
 	inside := false
-	lines := strings.SplitAfter(text, "\n")
-	if !hasKey(lines, "apiVersion:") || !hasKey(lines, "kind:") {
-		return text
-	}
-	for _, line := range lines {
+	for line := range strings.Lines(text) {
 		word := strings.TrimSpace(line)
 		switch {
 		case inside:
@@ -48,15 +45,10 @@ func withoutManifests(text string) string {
 	return out.String()
 }
 
-// hasKey reports whether a line begins with a key.
-func hasKey(lines []string, key string) bool {
-	for _, line := range lines {
-		if strings.HasPrefix(strings.TrimSpace(line), key) {
-			return true
-		}
-	}
-	return false
-}
+var (
+	versionLine = regexp.MustCompile(`(?m)^\s*apiVersion:`)
+	kindLine    = regexp.MustCompile(`(?m)^\s*kind:`)
+)
 
 // withoutCertified removes names that are to be certified: lines in the
 // configuration of certificate tools, with the lists that follow them.

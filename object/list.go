@@ -3,6 +3,7 @@ package object
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,12 +139,7 @@ func hasAlias(n *yaml.Node) bool {
 	if n.Kind == yaml.AliasNode {
 		return true
 	}
-	for _, c := range n.Content {
-		if hasAlias(c) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Content, hasAlias)
 }
 
 // expand copies a node with every alias replaced by its target, so that it can be
