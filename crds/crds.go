@@ -12,7 +12,6 @@ package crds
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -70,19 +69,11 @@ func Unique(objs []object.Object) ([]object.Object, error) {
 		}
 		if !before.Same(o) {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-twice", File: o.File, Line: o.Line, Object: o.ID.String(),
-				Message: "the same CRD with different content is in " + place(before), Remedy: "keep one of the two"})
+				Message: "the same CRD with different content is in " + before.Place(), Remedy: "keep one of the two"})
 		}
 		return true
 	})
 	return kept, errors.Join(faults...)
-}
-
-// place returns where an object is from.
-func place(o object.Object) string {
-	if o.Line > 0 {
-		return fmt.Sprintf("%s:%d", o.File, o.Line)
-	}
-	return o.File
 }
 
 // Add returns the CRDs of a component with additional ones that it can ship; of

@@ -50,7 +50,7 @@ func (v Version) String() string {
 func Describe(o object.Object, objs []object.Object) Definition {
 	spec := o.Get("spec")
 	d := Definition{Name: o.ID.Name, Group: spec.Get("group").Text(), Kind: spec.Get("names", "kind").Text(), Scope: spec.Get("scope").Text(),
-		Size: len(o.Text()), Source: place(o), Users: []string{}}
+		Size: len(o.Text()), Source: o.Place(), Users: []string{}}
 	for _, v := range spec.Get("versions").Items() {
 		d.Versions = append(d.Versions, Version{v.Get("name").Text(), v.Get("served").True(), v.Get("storage").True()})
 	}

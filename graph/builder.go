@@ -2,7 +2,6 @@ package graph
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -279,7 +278,7 @@ func (b *builder) duplicates(n Node) []finding.Finding {
 			return nil // enough are reported
 		}
 		return []finding.Finding{{Severity: finding.Warning, Rule: duplicateRule, File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: "the same object is also in " + place(b.Nodes[others[last]]) + ": Argo CD applies it once and warns (RepeatedResourceWarning)", Remedy: "keep one of the two"}}
+			Message: "the same object is also in " + b.Nodes[others[last]].Place() + ": Argo CD applies it once and warns (RepeatedResourceWarning)", Remedy: "keep one of the two"}}
 	}
 	var findings []finding.Finding
 	wrong := false
@@ -311,19 +310,12 @@ func duplicate(a, b Node) (finding.Finding, bool) {
 		return finding.Finding{}, false
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: duplicateRule, File: b.File, Line: b.Line, Object: b.Key.String(),
-		Message: "the same object with different content is also in " + place(a) + ": Argo CD applies only one of them", Remedy: "keep one of the two"}
+		Message: "the same object with different content is also in " + a.Place() + ": Argo CD applies only one of them", Remedy: "keep one of the two"}
 	if a.IsHook() || b.IsHook() {
 		f.Severity = finding.Warning
-		f.Message = "the same object is also in " + place(a) + ", one of them as a hook; Argo CD applies only one"
+		f.Message = "the same object is also in " + a.Place() + ", one of them as a hook; Argo CD applies only one"
 	}
 	return f, true
-}
-
-func place(n Node) string {
-	if n.Line > 0 {
-		return fmt.Sprintf("%s:%d", n.File, n.Line)
-	}
-	return n.File
 }
 
 // clusterScoped reports whether a kind is cluster-scoped. Unknown kinds count as

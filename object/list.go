@@ -71,7 +71,7 @@ func (d located) itemTexts(list Value) ([]string, error) {
 		}
 		if !ok {
 			var err error
-			if cut, err = encode(expand(item)); err != nil {
+			if cut, err = textedit.Encode(expand(item)); err != nil {
 				return nil, err
 			}
 		}
@@ -161,22 +161,4 @@ func expand(n *yaml.Node) *yaml.Node {
 		c.Content[i] = expand(n.Content[i])
 	}
 	return &c
-}
-
-// encode encodes a node in the usual layout of manifests, with an indentation of
-// two.
-func encode(n *yaml.Node) (text string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("yaml: %v", r)
-		}
-	}()
-	var b strings.Builder
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	e.CompactSeqIndent()
-	if err := e.Encode(n); err != nil {
-		return "", err
-	}
-	return b.String(), e.Close()
 }
