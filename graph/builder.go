@@ -52,34 +52,33 @@ type builder struct {
 	pairs  map[[2]int][]int
 	faults []finding.Finding
 
-	// Indexes of nodes and references (see kinds.go). The maps are built on first
-	// use.
+	// Indexes of nodes and references (see kinds.go).
 	runs              []run
 	installers        []installer
 	roleNodes         []int
-	definedByGroup    map[string][]definition
-	definedByPart     map[int][]knowledge.GroupKind
-	byWord            map[string][]int
+	definedByGroup    index[string, []definition]
+	definedByPart     index[int, []knowledge.GroupKind]
+	byWord            index[string, []int]
 	runtimes          map[string][]int // by namespace, custom resources that start workloads
-	byImage           map[[2]string][]int
-	jobs, pods        map[int][]int
-	jobsByImage       map[[2]string]imageJobs
+	byImage           index[[2]string, []int]
+	jobs, pods        index[int, []int]
+	jobsByImage       index[[2]string, imageJobs]
 	hooksServed       map[int]ownHooks
 	writers           map[partID][]writer
 	tokensOf          map[int]map[string]bool
-	blockedBy         map[object.ID][]int // workloads whose Pods do not start without an object
-	ownPVCs           map[[2]string]bool
-	namespaceNames    map[string]bool
+	blockedBy         index[object.ID, []int] // workloads whose Pods do not start without an object
+	ownPVCs           index[[2]string, bool]
+	namespaceNames    index[string, bool]
 	reported          map[reportKey]bool
-	waitTargetsByName map[[2]string][]int
+	waitTargetsByName index[[2]string, []int]
 	waitTargets       map[int]map[int]bool // nodes that the containers of a node wait for
-	readsByNamespace  map[string][]read
+	readsByNamespace  index[string, []read]
 	isGuard           map[int]bool // Jobs that run before a part of the component
 	originsOf         map[knowledge.GroupKind]origins
 	schemas           map[kindVersion]*fieldSchema
-	names             map[string]bool         // names of objects, and of objects that are read or created
-	installersOf      map[int][]installer     // by component, without packages
-	packages          map[int]map[string]bool // packages by component
+	names             index[string, bool]         // names of objects, and of objects that are read or created
+	installersOf      index[int, []installer]     // by component, without packages
+	packages          index[int, map[string]bool] // packages by component
 	edges             edges
 }
 
@@ -110,7 +109,8 @@ func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
 		defined:   map[knowledge.GroupKind]definition{},
 		producers: map[object.ID][]int{}, backends: map[int][]int{}, convertersOf: map[int][]int{},
 		wordsOf: map[int][]word{}, serviceNames: map[object.ID]bool{},
-		pairs: map[[2]int][]int{},
+		pairs: map[[2]int][]int{}, releases: map[[2]int]string{}, likelyProducers: map[object.ID][]int{}, isGuard: map[int]bool{},
+		writers: map[partID][]writer{}, tokensOf: map[int]map[string]bool{}, originsOf: map[knowledge.GroupKind]origins{}, schemas: map[kindVersion]*fieldSchema{},
 	}
 	b.Nodes = make([]Node, 0, size)
 	b.References = make([]Reference, 0, 4*size) // enough for most components

@@ -107,16 +107,14 @@ func cutKey(line string) (key, value string, ok bool) {
 // isNamespace reports whether a word is the name of a namespace of the component.
 // Such a word probably tells the workload where it runs.
 func (b *builder) isNamespace(word string) bool {
-	if b.namespaceNames == nil {
-		b.namespaceNames = map[string]bool{}
+	return b.namespaceNames.at(word, func(all index[string, bool]) {
 		for i := range b.Nodes {
 			n := &b.Nodes[i]
 			if n.Key.Namespace != "" {
-				b.namespaceNames[n.Key.Namespace] = true
+				all[n.Key.Namespace] = true
 			} else if n.Key.Group == "" && n.Key.Kind == "Namespace" {
-				b.namespaceNames[n.Key.Name] = true
+				all[n.Key.Name] = true
 			}
 		}
-	}
-	return b.namespaceNames[word]
+	})
 }
