@@ -44,7 +44,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		if *changed {
 			return nil // no files, no components
 		}
-		return cobra.MinimumNArgs(1)(cmd, args)
+		return option.Args(1, option.Many)(cmd, args)
 	}
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(cmd.Flags())

@@ -29,11 +29,9 @@ the update breaks: CRDs and versions that DIR removes or no longer serves, and c
 scopes, with the objects of DIR that still use them. Exits with 1 if there are any.`,
 		Example: `  cmp crds ./component
   cmp crds ./component --against ../main/component`,
-		Args: cobra.ExactArgs(1),
+		Args: option.Args(1, 1),
 	}
-	split := newCRDsSplit(s)
-	split.Args = asUsage(split.Args)
-	cmd.AddCommand(split)
+	cmd.AddCommand(newCRDsSplit(s))
 	in := inputs.Add(cmd)
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	against := cmd.Flags().String("against", "", "Directory with the old version of the component")

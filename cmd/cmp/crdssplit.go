@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/object"
@@ -33,7 +34,7 @@ func newCRDsSplit(s streams) *cobra.Command {
 (--crds skip) to OUT/rest, one file per manifest. Both are directories of plain YAML that
 any tool can apply, and components for Ladder. OUT must be empty or missing.`,
 		Example: `  cmp crds split ./component --out ./rendered --name cert-manager --namespace cert-manager`,
-		Args:    cobra.ExactArgs(1),
+		Args:    option.Args(1, 1),
 	}
 	in := inputs.Add(cmd)
 	out := cmd.Flags().StringP("out", "o", "", "Directory to write to")

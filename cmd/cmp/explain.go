@@ -28,7 +28,7 @@ prints the table and exits with 0. With --strict, it exits with 1, as cmp check 
   cmp explain ./component Deployment/web
   cmp explain ./component Deployment/shop/web
   cmp explain ./component -o json | jq '.objects[] | select(.rung == "controllers") | .name'`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: option.Args(1, 2),
 	}
 	in := inputs.Add(cmd)
 	in.ExpandSets()

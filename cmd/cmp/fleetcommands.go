@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/internal/help"
 )
 
 func newFleet(s streams) *cobra.Command {
@@ -14,9 +16,8 @@ in ladder.yaml configures the rollout. cmp check, diff, graph and report also ac
 fleet.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet appset ./components > argocd/platform.yaml`,
-		Args: oneOfItsCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	help.Parent(cmd)
 	cmd.AddCommand(
 		newFleetImport(s),
 		newFleetInventory(s),
@@ -31,8 +32,5 @@ fleet.`,
 		oldName(s, newDiff(s), "diff"),
 		oldName(s, newGraph(s), "graph"),
 	)
-	for _, sub := range cmd.Commands() {
-		sub.Args = asUsage(sub.Args)
-	}
 	return cmd
 }

@@ -27,7 +27,7 @@ input is the environment that Argo CD passes to the command of a plugin: ARGOCD_
 ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_ENV_LADDER_*,
 ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION and KUBE_API_VERSIONS.`,
 		Example: `  cd apps/shop && ARGOCD_APP_NAME=shop ARGOCD_APP_NAMESPACE=shop cmp generate`,
-		Args:    cobra.NoArgs,
+		Args:    option.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			wd, err := os.Getwd()
 			if err != nil {

@@ -27,7 +27,7 @@ with its components and their dependencies. A red arrow contradicts the order.`,
   cmp graph ./component --object Deployment/web -o svg > web.svg
   cmp graph ./components --component keycloak
   cmp graph ./components -o dot | dot -Tpdf > fleet.pdf`,
-		Args: cobra.MinimumNArgs(1),
+		Args: option.Args(1, option.Many),
 	}
 	in := addAnyInputs(cmd, "Omit components that are not deployed in this environment")
 	in.ExpandSets()

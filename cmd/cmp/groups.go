@@ -23,8 +23,5 @@ func addCommands(root *cobra.Command, s, asItIs streams) {
 	root.AddCommand(newKnowledge(s), newCompletion(s), newVersion(s))
 	root.AddCommand(newWorker(asItIs), newFetcher(asItIs), newFn(asItIs))
 	root.AddCommand(oldName(s, newCRDsSplit(s), "split"))
-	for _, cmd := range root.Commands() {
-		cmd.Args = asUsage(cmd.Args)
-	}
 	root.SetHelpCommand(newHelp())
 }

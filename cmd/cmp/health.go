@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -29,15 +28,7 @@ a normal start.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml
   cmp health ./component -o values
   cmp health --all`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if all && len(args) > 0 {
-				return errors.New("--all takes no directory; remove one of the two")
-			}
-			if all {
-				return nil
-			}
-			return cobra.ExactArgs(1)(cmd, args)
-		},
+		Args: option.ArgsUnless("all", 1, 1),
 	}
 	in := inputs.Add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "Print the health checks of all known kinds")

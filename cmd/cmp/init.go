@@ -10,6 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/scaffold"
 )
 
@@ -32,7 +33,7 @@ An existing component.yaml is not changed. With --force, missing keys are added.
 		Example: `  cmp init ./components/vault
   cmp init ./components/* --stdout
   cmp init --recursive .`,
-		Args: cobra.MinimumNArgs(1),
+		Args: option.Args(1, option.Many),
 	}
 	flags := cmd.Flags()
 	force := flags.Bool("force", false, "Add missing keys to an existing component.yaml")

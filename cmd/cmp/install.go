@@ -28,7 +28,7 @@ version. Merging a second time changes nothing.`,
 		Example: `  cmp install --print values -f your-values.yaml > argocd-values.yaml
   cmp install --print kustomize --image registry.example.com/ladder:v1.2.3 > ladder/kustomization.yaml
   cmp install --print kustomize -f kustomization.yaml --image registry.example.com/ladder:v1.2.3`,
-		Args: cobra.NoArgs,
+		Args: option.Args(0, 0),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&form, "print", values, "What to print: values of the argo-cd Helm chart, or a kustomization")

@@ -27,7 +27,7 @@ is called core.`,
   cmp knowledge Certificate
   cmp knowledge cert-manager.io
   cmp knowledge cert-manager.io/Certificate -o yaml > ` + knowledge.File,
-		Args: cobra.MaximumNArgs(1),
+		Args: option.Args(0, 1),
 	}
 	ladder := ladderfile.Flag(cmd.Flags())
 	dir := cmd.Flags().String("dir", ".", "Directory of a component, whose "+knowledge.File+" files apply, including those above it in the repository")

@@ -30,7 +30,7 @@ of components, lint all of them.
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp lint ./component
   cmp lint ./components --strict -o sarif > lint.sarif`,
-		Args: cobra.MinimumNArgs(1),
+		Args: option.Args(1, option.Many),
 	}
 	in := inputs.Add(cmd)
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)

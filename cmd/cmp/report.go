@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
@@ -26,7 +27,7 @@ each environment. Flags for rendering a single component are rejected for a flee
 The page is deterministic. Findings do not change the exit code.`,
 		Example: `  cmp report ./component -o report.html
   cmp report ./components --environment production -o fleet.html`,
-		Args: cobra.MinimumNArgs(1),
+		Args: option.Args(1, option.Many),
 	}
 	in := addAnyInputs(cmd, "Omit components that are not deployed in this environment")
 	in.fleet.source.Partial, in.fleet.source.Assume = true, true

@@ -61,11 +61,8 @@ Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command l
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          oneOfItsCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
 	}
+	help.Parent(root)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.Version = release
@@ -82,7 +79,7 @@ Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command l
 	})
 	s.Root = root
 	addCommands(root, s, asItIs)
-	complete.All(root, flagValues, objects)
+	complete.All(root, described)
 	acceptOldFlags(root, s)
 	root.SetUsageFunc(help.Usage)
 	help.Collapse(root)

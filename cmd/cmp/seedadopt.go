@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -31,7 +32,7 @@ The output contains the content of the Secrets. With --output, only the owner of
 can read it. Only Secrets with generated fields are read, and nothing is written.`,
 		Example: `  cmp seed adopt ./chart --name shop --namespace shop -o adopted.yaml
   cmp seed adopt ./chart --name shop --namespace shop --context production | vault kv put secret/shop values=-`,
-		Args: cobra.ExactArgs(1),
+		Args: option.Args(1, 1),
 	}
 	in := inputs.AddSeedless(cmd)
 	flags := cmd.Flags()

@@ -22,7 +22,7 @@ func newVersion(s streams) *cobra.Command {
 components: Helm, kustomize, Go, and the protocol of Argo CD.`,
 		Example: `  cmp version
   cmp version -o json | jq -r .helm`,
-		Args: cobra.NoArgs,
+		Args: option.Args(0, 0),
 	}
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(*cobra.Command, []string) error {
