@@ -49,9 +49,6 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := knownReport(*format); err != nil {
-			return err
-		}
 		isFleet := !*changed && (belowFleet(cmd) || in.anyFleet(slices.DeleteFunc(slices.Clone(args), isFile), nil))
 		if err := in.ready(isFleet, args); err != nil {
 			return err

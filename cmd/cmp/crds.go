@@ -37,9 +37,6 @@ scopes, with the objects of DIR that still use them. Exits with 1 if there are a
 	against := cmd.Flags().String("against", "", "Directory with the old version of the component")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.Folders)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
-			return err
-		}
 		now, err := ship(cmd.Context(), in, args[0])
 		if err != nil {
 			return err

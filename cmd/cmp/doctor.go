@@ -56,9 +56,6 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := knownReport(*format); err != nil {
-			return err
-		}
 		r, err := d.run(cmd.Context(), checkout.Unique(args))
 		if err != nil {
 			return err

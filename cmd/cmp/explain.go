@@ -35,9 +35,6 @@ prints the table and exits with 0. With --strict, it exits with 1, as cmp check 
 	strict := strictFlag(cmd.Flags())
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
-			return err
-		}
 		res, err := in.Generate(args[0])
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/help"
 )
 
@@ -27,10 +28,10 @@ fleet.`,
 		newFleetAppset(s),
 		newFleetApps(s),
 		newFleetBootstrap(s),
-		oldName(s, newFleetSteps(s), "phases"),
-		oldName(s, newCheck(s), "check-render"),
-		oldName(s, newDiff(s), "diff"),
-		oldName(s, newGraph(s), "graph"),
+		deprecated.Alias(newFleetSteps(s), "phases", s.warn),
+		deprecated.Alias(newCheck(s), "check-render", s.warn),
+		deprecated.Alias(newDiff(s), "diff", s.warn),
+		deprecated.Alias(newGraph(s), "graph", s.warn),
 	)
 	return cmd
 }

@@ -40,9 +40,6 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 	in.forComponent("object")
 	in.forFleet(cmd.Flags(), "component")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := option.KnownFormat(*format, drawings()...); err != nil {
-			return err
-		}
 		isFleet, err := in.isFleet(cmd, args)
 		if err != nil {
 			return err

@@ -31,12 +31,8 @@ is called core.`,
 	}
 	ladder := ladderfile.Flag(cmd.Flags())
 	dir := cmd.Flags().String("dir", ".", "Directory of a component, whose "+knowledge.File+" files apply, including those above it in the repository")
-	format := cmd.Flags().StringP("output", "o", "text", "Format: text, or yaml for records to paste into a "+knowledge.File)
-	option.Choices(cmd, "output", "text", "yaml")
+	format := option.FormatFlag(cmd, "Format: text, or yaml for records to paste into a "+knowledge.File, "text", "yaml")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := option.KnownFormat(*format, "text", "yaml"); err != nil {
-			return err
-		}
 		if *format == "yaml" && len(args) == 0 {
 			return usage.New("-o yaml prints records of kinds; name a kind or a group")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -80,7 +81,7 @@ Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command l
 	s.Root = root
 	addCommands(root, s, asItIs)
 	complete.All(root, described)
-	acceptOldFlags(root, s)
+	deprecated.AcceptFlags(root, s.warn)
 	root.SetUsageFunc(help.Usage)
 	help.Collapse(root)
 	if name := s.name(); name != root.Use {

@@ -2,21 +2,15 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/build"
-	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
-	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/render/adopt"
 )
 
@@ -39,12 +33,8 @@ can read it. Only Secrets with generated fields are read, and nothing is written
 	c := argocd.Cluster{UserAgent: "cmp seed adopt " + build.Version(release)}
 	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster")
 	flags.StringVar(&c.Context, "context", "", "Kubeconfig context of the cluster")
-	output := flags.StringP("output", "o", "-", "File to write the values to, which only its owner can read, - for standard output")
-	_ = cmd.RegisterFlagCompletionFunc("output", complete.AnyFile) // the flag is there
+	output := option.OutputFile(cmd, "File to write the values to, which only its owner can read, - for standard output", "the values", "adopted.yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if slices.Contains(formatWords, *output) {
-			return usage.Errorf("--output names the file of the values here, and %q is a format of other commands; write -o adopted.yaml, or -o ./%s for a file of that name", *output, *output)
-		}
 		adoption, err := adoptSeed(cmd.Context(), s, in, args[0], c)
 		if err != nil {
 			return err
@@ -54,14 +44,7 @@ can read it. Only Secrets with generated fields are read, and nothing is written
 			return err
 		}
 		warn(s, adoption.Findings())
-		if *output == "-" {
-			_, err = io.WriteString(s.Out, text)
-			return err
-		}
-		if err := wholefile.WriteFile(*output, []byte(text), 0o600); err != nil {
-			return fmt.Errorf("%s: %s; name a file that can be written", *output, wholefile.Reason(err))
-		}
-		return nil
+		return output.Write(s.Out, text, 0o600)
 	}
 	return cmd
 }

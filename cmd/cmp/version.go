@@ -26,9 +26,6 @@ components: Helm, kustomize, Go, and the protocol of Argo CD.`,
 	}
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
-			return err
-		}
 		b := build.This(release)
 		if *format == reportJSON {
 			return writeJSON(s, b)
