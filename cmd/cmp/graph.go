@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -62,20 +61,14 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 		if err != nil {
 			return err
 		}
-		opt := draw.Options{All: *all, Generated: map[int][]string{}}
-		for _, set := range res.Sets {
-			for _, app := range set.Applications {
-				opt.Generated[set.Node] = append(opt.Generated[set.Node], app.ID.Name)
-			}
-		}
+		opt := draw.Options{All: *all, Generated: res.GeneratedNames()}
 		if cmd.Flags().Changed("object") {
 			if opt.Around, err = explain.Find(res.Plan, *object); err != nil {
 				return err
 			}
 		}
 		warn(s, res.Findings)
-		_, err = io.WriteString(s.Out, draw.Ladder(res.Plan, draw.Format(*format), opt))
-		return err
+		return emit(s, draw.Ladder(res.Plan, draw.Format(*format), opt), nil)
 	}
 	return cmd
 }

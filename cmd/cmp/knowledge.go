@@ -1,12 +1,8 @@
 package main
 
 import (
-	"io"
-	"os"
-
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -40,20 +36,12 @@ is called core.`,
 		if err != nil {
 			return err
 		}
-		if info, err := os.Stat(*dir); err != nil || !info.IsDir() {
-			message := "no such directory"
-			if err == nil {
-				message = "this is a file"
-			}
-			return finding.Finding{Severity: finding.Error, Rule: "no-directory", File: *dir, Message: message, Remedy: "name the directory of a component with --dir"}
-		}
 		if base, err = inputs.KnowledgeAt(*dir, base); err != nil {
 			return err
 		}
 		a := ask.Question{Base: base, Groups: base.Groups()}
 		if len(args) == 0 {
-			_, err = io.WriteString(s.Out, a.GroupTable())
-			return err
+			return emit(s, a.GroupTable(), nil)
 		}
 		if err := a.Find(args[0]); err != nil {
 			return err

@@ -38,7 +38,7 @@ ConfigMap with any of
 	in := inputs.Add(cmd, inputs.Ordering...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		file := append(args, "-")[0]
-		list, rest := peek(s.In, file)
+		list, rest := krm.Peek(s.In, file)
 		if list {
 			if err := noOrdering(cmd.Flags()); err != nil {
 				return err
