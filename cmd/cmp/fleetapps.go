@@ -12,13 +12,13 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
 func newFleetApps(s streams) *cobra.Command {
 	var opt applications.AppsOptions
 	var out, argocdCM, form string
-	var force bool
 	cmd := &cobra.Command{
 		Use:   "apps DIR... | --health-check[=values]",
 		Short: "Generate an app of apps with sync waves",
@@ -40,7 +40,7 @@ Argo CD waits for a child only if a health check for Applications is configured.
 	template := flags.String("template", "", "Your own Application for every child: only name, namespace, wave and source are written into it")
 	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write one file per Application to")
-	flags.BoolVar(&force, "force", false, "Replace the directory of --out and everything in it")
+	force := flags.Bool("force", false, "Replace the directory of --out and everything in it")
 	flags.BoolVar(&opt.Tiers, "tiers", false, "Generate one parent per band between the parent and the children")
 	flags.BoolVar(&opt.Sets, "sets", false, "With --tiers: generate one ApplicationSet per tier instead of children")
 	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep the resources of Applications when they are deleted")
@@ -67,7 +67,7 @@ Argo CD waits for a child only if a health check for Applications is configured.
 				return err
 			}
 		}
-		if err := writeApps(s, f, opt, out, force); err != nil {
+		if err := writeApps(s, f, opt, out, *force); err != nil {
 			return err
 		}
 		if argocdCM == "" {
@@ -82,9 +82,9 @@ Argo CD waits for a child only if a health check for Applications is configured.
 func appsArgs(cmd *cobra.Command, args []string, form string) error {
 	switch {
 	case form == "":
-		return cobra.MinimumNArgs(1)(cmd, args)
+		return option.Args(1, option.Many)(cmd, args)
 	case len(args) > 0:
-		return errors.New("--health-check takes no directory; use one of the two")
+		return option.BadArgs(cmd, errors.New("--health-check takes no directory; use one of the two"))
 	}
 	return nil
 }
