@@ -80,12 +80,15 @@ func (in *anyInputs) ready(isFleet bool, args []string) error {
 }
 
 // isFleet reports whether the arguments of a command name a fleet: several directories, or
-// one with components below it that is not a component itself.
-func (in *anyInputs) isFleet(cmd *cobra.Command, dirs []string) (bool, error) {
-	if len(dirs) > 1 || belowFleet(cmd) {
-		return true, nil
+// one with components below it that is not a component itself. The inputs are then ready.
+func (in *anyInputs) isFleet(cmd *cobra.Command, dirs []string) (is bool, err error) {
+	is = len(dirs) > 1 || belowFleet(cmd)
+	if !is {
+		if is, err = in.isFleetAt(dirs[0], nil); err != nil {
+			return false, err
+		}
 	}
-	return in.isFleetAt(dirs[0], nil)
+	return is, in.ready(is, dirs)
 }
 
 // belowFleet reports whether a command is a subcommand of cmp fleet.
