@@ -14,8 +14,8 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// columns prints the order in columns.
-func columns(rows []wave.Row) string {
+// orderTable prints the order in columns.
+func orderTable(rows []wave.Row) string {
 	var cells [][]string
 	for _, r := range rows {
 		name := r.Object.Name
@@ -77,7 +77,7 @@ type Explanation struct {
 func Order(p *wave.Plan, sets map[int]appset.Set, named ...string) (e Explanation, err error) {
 	nodes := p.Order
 	if len(named) == 0 {
-		e.text = columns(p.Table())
+		e.text = orderTable(p.Table())
 	} else {
 		if nodes, err = Find(p, named[0]); err != nil {
 			return e, err
