@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -80,19 +81,18 @@ func (in *anyInputs) ready(isFleet bool, args []string) error {
 }
 
 // isFleet reports whether the arguments of a command name a fleet: several directories, or
-// one with components below it that is not a component itself.
-func (in *anyInputs) isFleet(cmd *cobra.Command, dirs []string) (bool, error) {
-	if len(dirs) > 1 || belowFleet(cmd) {
-		return true, nil
+// one with components below it that is not a component itself. The inputs are then ready.
+func (in *anyInputs) isFleet(cmd *cobra.Command, dirs []string) (is bool, err error) {
+	if is = len(dirs) > 1 || belowFleet(cmd); !is {
+		is, err = in.isFleetAt(dirs[0], nil)
 	}
-	return in.isFleetAt(dirs[0], nil)
+	return is, cmp.Or(err, in.ready(is, dirs))
 }
 
 // belowFleet reports whether a command is a subcommand of cmp fleet.
 func belowFleet(cmd *cobra.Command) bool { return cmd.HasParent() && cmd.Parent().Name() == "fleet" }
 
-// anyFleet reports whether one of some directories is a fleet. Unreadable directories are not;
-// the error is reported when they are rendered.
+// anyFleet reports whether a directory is a fleet. Rendering reports unreadable ones.
 func (in *anyInputs) anyFleet(dirs []string, at *checkout.Commit) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		is, err := in.isFleetAt(dir, at)

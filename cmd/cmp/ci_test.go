@@ -103,6 +103,20 @@ func (c *ciCheckout) run(name string, args ...string) (out string, code int) {
 	return string(text), cmd.ProcessState.ExitCode()
 }
 
+// called makes sure that the fake program was called so often, and with these words.
+func (c *ciCheckout) called(wantCalls ...string) {
+	c.t.Helper()
+	calls := c.read("calls")
+	if n := strings.Count(calls, "\n"); n != len(wantCalls) {
+		c.t.Errorf("%d calls, want %d:\n%s", n, len(wantCalls), calls)
+	}
+	for _, want := range wantCalls {
+		if !strings.Contains(calls, want) {
+			c.t.Errorf("no call %q:\n%s", want, calls)
+		}
+	}
+}
+
 // read returns a file of the runner, empty if there is none.
 func (c *ciCheckout) read(name string) string {
 	text, err := os.ReadFile(filepath.Join(c.temp, name))
@@ -239,15 +253,7 @@ func TestAction(t *testing.T) {
 		if code != wantCode {
 			t.Fatalf("exit code %d, want %d:\n%s", code, wantCode, out)
 		}
-		calls := c.read("calls")
-		if n := strings.Count(calls, "\n"); n != len(wantCalls) {
-			t.Errorf("%d calls, want %d:\n%s", n, len(wantCalls), calls)
-		}
-		for _, want := range wantCalls {
-			if !strings.Contains(calls, want) {
-				t.Errorf("no call %q:\n%s", want, calls)
-			}
-		}
+		c.called(wantCalls...)
 		return out
 	}
 	list := "gh api --paginate repos/team/repo/issues/12/comments?per_page=100 --jq"

@@ -6,8 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/compare"
-	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 )
 
@@ -71,33 +69,12 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 		if isFleet {
 			return in.fleet.diff(cmd, s, ch, out, command)
 		}
-		return diff(in.Component, s, ch, out, command)
-	}
-	return cmd
-}
-
-// diff compares components before and after a change.
-func diff(in *inputs.Component, s streams, ch checkout.Change, out diffOutput, command string) error {
-	if err := in.DeriveAlways(); err != nil {
-		return out.trouble(err)
-	}
-	r := compare.Report{Command: command}
-	for i := range ch.Before {
-		before, after, err := in.Sides(ch, i)
+		r, found, err := in.Compare(ch, command)
+		warn(s, found)
 		if err != nil {
 			return out.trouble(err)
 		}
-		if before.Failed && after.Failed {
-			r.Unknown = append(r.Unknown, ch.After[i])
-		}
-		c := compare.Components(before, after)
-		if c.Different() {
-			r.All = append(r.All, compare.Named{Name: ch.After[i], Comparison: c})
-		} else if after.Failed {
-			warn(s, after.Findings)
-			continue // and it did before
-		}
-		r.Compared++
+		return out.write(s, r, r.All.Names(), r.All.AddsError(), r.Unknown)
 	}
-	return out.write(s, r, r.All.Names(), r.All.AddsError(), r.Unknown)
+	return cmd
 }

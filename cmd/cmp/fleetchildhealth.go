@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -28,9 +27,9 @@ func printChildHealth(s streams, ladder, form string) error {
 }
 
 func checkChildHealth(ctx context.Context, file string) error {
-	text, err := os.ReadFile(file)
+	text, err := wholefile.Read(file, "pass the argocd-cm ConfigMap, or values of the Argo CD Helm chart")
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "pass the argocd-cm ConfigMap, or values of the Argo CD Helm chart"}
+		return err
 	}
 	found, err := argocd.ChecksChildren(ctx, file, string(text))
 	return errors.Join(err, finding.Err(found))

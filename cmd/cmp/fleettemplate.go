@@ -1,10 +1,7 @@
 package main
 
 import (
-	"os"
-
 	"github.com/ladder-cmp/ladder/fleet/applications"
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -13,9 +10,9 @@ func ownTemplate(file, kind string) (*applications.OwnTemplate, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := wholefile.Read(file, "correct --template")
 	if err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "correct --template"}
+		return nil, err
 	}
 	return applications.NewOwnTemplate(file, kind, text)
 }

@@ -70,15 +70,7 @@ func TestGitLab(t *testing.T) {
 		if code != wantCode {
 			t.Fatalf("exit code %d, want %d:\n%s", code, wantCode, out)
 		}
-		calls := c.read("calls")
-		if n := strings.Count(calls, "\n"); n != len(wantCalls) {
-			t.Errorf("%d calls, want %d:\n%s", n, len(wantCalls), calls)
-		}
-		for _, want := range wantCalls {
-			if !strings.Contains(calls, want) {
-				t.Errorf("no call %q:\n%s", want, calls)
-			}
-		}
+		c.called(wantCalls...)
 		return out
 	}
 	play(0, "page=1", "page=2", "-X POST")

@@ -43,9 +43,6 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 		if err != nil {
 			return err
 		}
-		if err := in.ready(isFleet, args); err != nil {
-			return err
-		}
 		if *format == drawnPage {
 			if cmd.Flags().Changed("object") || cmd.Flags().Changed("component") || *all {
 				return usage.Error{Err: errWholePage}

@@ -33,9 +33,6 @@ The page is deterministic. Findings do not change the exit code.`,
 		if err != nil {
 			return err
 		}
-		if err := in.ready(isFleet, args); err != nil {
-			return err
-		}
 		page, err := in.page(cmd, s, isFleet, args, *durations)
 		if err != nil {
 			return err

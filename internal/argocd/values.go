@@ -16,9 +16,9 @@ import (
 
 // Values reads a values file of the argo-cd chart.
 func Values(file string) (doctor.Values, error) {
-	text, err := os.ReadFile(file)
+	text, err := wholefile.Read(file, "pass values of the argo-cd chart")
 	if err != nil {
-		return doctor.Values{}, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "pass values of the argo-cd chart"}
+		return doctor.Values{}, err
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {

@@ -53,10 +53,6 @@ func (in *seeding) throwaway() error {
 	return err
 }
 
-// DeriveAlways lets all renderings of this command derive the same random values, even if
-// there is no seed.
-func (in *Component) DeriveAlways() error { return in.seeding.throwaway() }
-
 // Throwaway returns what a command without a seed derives random values from.
 func Throwaway() (*plugin.Random, error) {
 	none := ""

@@ -16,8 +16,36 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Sides renders the component at an index of a change before and after it.
-func (in *Component) Sides(ch checkout.Change, i int) (before, after compare.Side, err error) {
+// Compare compares the components of a change, with the command that does it. The findings
+// are those of components that fail on both sides.
+func (in *Component) Compare(ch checkout.Change, command string) (compare.Report, []finding.Finding, error) {
+	if err := in.seeding.throwaway(); err != nil { // no random difference
+		return compare.Report{}, nil, err
+	}
+	r := compare.Report{Command: command}
+	var found []finding.Finding
+	for i := range ch.Before {
+		before, after, err := in.sides(ch, i)
+		if err != nil {
+			return r, found, err
+		}
+		if before.Failed && after.Failed {
+			r.Unknown = append(r.Unknown, ch.After[i])
+		}
+		c := compare.Components(before, after)
+		if c.Different() {
+			r.All = append(r.All, compare.Named{Name: ch.After[i], Comparison: c})
+		} else if after.Failed {
+			found = append(found, after.Findings...)
+			continue // and it did before
+		}
+		r.Compared++
+	}
+	return r, found, nil
+}
+
+// sides renders the component at an index of a change before and after it.
+func (in *Component) sides(ch checkout.Change, i int) (before, after compare.Side, err error) {
 	// Of two directories one is called otherwise because there cannot be two of a
 	// name; an Application has one.
 	name := ""

@@ -3,17 +3,17 @@
 package verdict
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/paint"
+	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -172,33 +172,30 @@ func judgedTable(p paint.Paint, all []Application) string {
 	if len(all) == 0 {
 		return ""
 	}
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tOBJECTS\tWAVES\tFINDINGS")
-	for _, j := range all {
-		objects, waves := fmt.Sprint(j.Objects), fmt.Sprint(j.Waves)
-		found := "none"
-		switch {
-		case j.State == remote:
-			objects, waves, found = "-", "-", "not looked at: the chart is in a registry"
-		case j.State == failed:
-			objects, waves, found = "-", "-", "not rendered: "+p.Counted(j.Errors, finding.Error)
-		case j.Errors+j.Warnings+j.Notes > 0:
-			var parts []string
-			for _, of := range []struct {
-				n        int
-				severity finding.Severity
-			}{{j.Errors, finding.Error}, {j.Warnings, finding.Warning}, {j.Notes, finding.Note}} {
-				if of.n > 0 {
-					parts = append(parts, p.Counted(of.n, of.severity))
+	return table.Columns("NAME\tOBJECTS\tWAVES\tFINDINGS", func(w io.Writer) {
+		for _, j := range all {
+			objects, waves := fmt.Sprint(j.Objects), fmt.Sprint(j.Waves)
+			found := "none"
+			switch {
+			case j.State == remote:
+				objects, waves, found = "-", "-", "not looked at: the chart is in a registry"
+			case j.State == failed:
+				objects, waves, found = "-", "-", "not rendered: "+p.Counted(j.Errors, finding.Error)
+			case j.Errors+j.Warnings+j.Notes > 0:
+				var parts []string
+				for _, of := range []struct {
+					n        int
+					severity finding.Severity
+				}{{j.Errors, finding.Error}, {j.Warnings, finding.Warning}, {j.Notes, finding.Note}} {
+					if of.n > 0 {
+						parts = append(parts, p.Counted(of.n, of.severity))
+					}
 				}
+				found = strings.Join(parts, ", ")
 			}
-			found = strings.Join(parts, ", ")
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Sanitize(j.Name), objects, waves, found)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Sanitize(j.Name), objects, waves, found)
-	}
-	w.Flush()
-	return b.String() + "\n"
+	}) + "\n"
 }
 
 // Reportable reports whether an error is about the checked input.

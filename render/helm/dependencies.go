@@ -74,7 +74,7 @@ func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals
 			faults = append(faults, f)
 		}
 	}
-	return errors.Join(slices.CompactFunc(faults, func(x, y error) bool { return x.Error() == y.Error() })...)
+	return errors.Join(slices.CompactFunc(faults, func(x, y error) bool { return slices.Equal(finding.Of(x), finding.Of(y)) })...)
 }
 
 // fetching is the result of fetching a Ref.

@@ -2,6 +2,8 @@ package kustomize
 
 import (
 	"encoding/base64"
+	"errors"
+	"io"
 	"path"
 	"slices"
 	"strconv"
@@ -63,7 +65,7 @@ func documents(data []byte) []*yaml.Node {
 	for {
 		var doc yaml.Node
 		if err := from.Decode(&doc); err != nil {
-			if err.Error() != "EOF" {
+			if !errors.Is(err, io.EOF) {
 				return nil
 			}
 			return all
