@@ -49,7 +49,7 @@ scopes, with the objects of DIR that still use them. Exits with 1 if there are a
 		if !cmd.Flags().Changed("against") {
 			warn(s, now.Findings)
 			if *format == reportJSON {
-				return writeJSON(s, crds.Listing(now.Definitions))
+				return writeJSON(s, map[string]any{"definitions": now.Definitions})
 			}
 			if len(now.Definitions) == 0 {
 				note(s, "%s: the component has no CRDs", finding.Sanitize(args[0]))

@@ -2,36 +2,27 @@
 package explain
 
 import (
-	"bytes"
-	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
 // Table prints the order in columns.
 func Table(rows []wave.Row) string {
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "WAVE\tRUNG\tKIND\tNAME\tWHY")
+	var cells [][]string
 	for _, r := range rows {
 		name := r.Object.Name
 		if r.Object.Namespace != "" {
 			name = r.Object.Namespace + "/" + name
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Wave, r.Rung, finding.Sanitize(r.Object.Kind), finding.Sanitize(name), finding.Sanitize(r.Why))
+		cells = append(cells, []string{r.Wave, r.Rung, r.Object.Kind, name, r.Why})
 	}
-	w.Flush() // into memory
-	return b.String()
+	return table.Rows([]string{"WAVE", "RUNG", "KIND", "NAME", "WHY"}, cells)
 }
-
-// unchanged returns file names unchanged: the rendering has already made them
-// relative for the user.
-func unchanged(file string) string { return file }
 
 // Find returns the objects that the user named, also by kubectl's short names of
 // kinds. It fails if there are none. An object with generateName is found by that
@@ -68,7 +59,7 @@ func Text(p *wave.Plan, expr string) (string, error) {
 	var texts []string
 	for _, i := range found {
 		var lines []string
-		for _, line := range strings.Split(p.Explain(i, unchanged), "\n") {
+		for _, line := range strings.Split(p.Explain(i), "\n") {
 			lines = append(lines, finding.Sanitize(line))
 		}
 		texts = append(texts, strings.Join(lines, "\n"))

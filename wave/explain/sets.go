@@ -1,11 +1,12 @@
 package explain
 
 import (
-	"bytes"
 	"fmt"
-	"text/tabwriter"
+	"slices"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/table"
 )
 
 // Set is an ApplicationSet with the Applications that it generates.
@@ -31,33 +32,22 @@ func SetTable(s Set) string {
 	if s.Namespace != "" {
 		name = s.Namespace + "/" + name
 	}
-	var b bytes.Buffer
+	name = finding.Sanitize(name)
 	if len(s.Applications) == 0 {
-		return fmt.Sprintf("\nNo Application of ApplicationSet %s is known.\n", finding.Sanitize(name))
+		return fmt.Sprintf("\nNo Application of ApplicationSet %s is known.\n", name)
 	}
-	fmt.Fprintf(&b, "\nApplicationSet %s generates %s:\n", finding.Sanitize(name), finding.Counted(len(s.Applications), "Application"))
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	steps := false
-	for _, a := range s.Applications {
-		steps = steps || a.Step > 0
-	}
+	head := []string{"NAME", "DEPLOYS TO", "SOURCE"}
+	steps := slices.ContainsFunc(s.Applications, func(a Application) bool { return a.Step > 0 })
 	if steps {
-		fmt.Fprint(w, "STEP\t")
+		head = append([]string{"STEP"}, head...)
 	}
-	fmt.Fprintln(w, "NAME\tDEPLOYS TO\tSOURCE")
+	var rows [][]string
 	for _, a := range s.Applications {
+		row := []string{a.Name, a.Namespace, strings.Join(a.Sources, ", ")}
 		if steps {
-			fmt.Fprintf(w, "%d\t", a.Step)
+			row = append([]string{fmt.Sprint(a.Step)}, row...)
 		}
-		sources := ""
-		for i, source := range a.Sources {
-			if i > 0 {
-				sources += ", "
-			}
-			sources += source
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", finding.Sanitize(a.Name), finding.Sanitize(a.Namespace), finding.Sanitize(sources))
+		rows = append(rows, row)
 	}
-	w.Flush() // into memory
-	return b.String()
+	return fmt.Sprintf("\nApplicationSet %s generates %s:\n", name, finding.Counted(len(s.Applications), "Application")) + table.Rows(head, rows)
 }
