@@ -20,7 +20,6 @@ import (
 	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/object"
@@ -277,8 +276,7 @@ func (c *Component) Adopt(ctx context.Context, live Live) (Adoption, error) {
 		}
 		out.Kept = append(out.Kept, f)
 		if t, found := c.setters[f]; found {
-			text, _, _ := unstructured.NestedString(tree, t.path...)
-			put(out.Values, t.path, text)
+			put(out.Values, t.path, get(tree, t.path))
 		}
 	}
 	for _, id := range c.Secrets() {
@@ -314,7 +312,7 @@ func (c *Component) accepted(ctx context.Context, values []value) (map[string]an
 		return tree, nil
 	}
 	for _, v := range values {
-		if !has(tree, v.path) {
+		if get(tree, v.path) == nil {
 			put(tree, v.path, v.text)
 		}
 	}
@@ -323,20 +321,15 @@ func (c *Component) accepted(ctx context.Context, values []value) (map[string]an
 	}
 	tree = map[string]any{}
 	for _, v := range values {
-		if has(tree, v.path) {
+		if get(tree, v.path) != nil {
 			continue
 		}
 		put(tree, v.path, v.text)
 		if _, err := c.render(ctx, 0, tree); err != nil {
-			unstructured.RemoveNestedField(tree, v.path...)
+			remove(tree, v.path)
 		}
 	}
 	return tree, ctx.Err()
-}
-
-func has(tree map[string]any, path []string) bool {
-	_, found, err := unstructured.NestedFieldNoCopy(tree, path...)
-	return found && err == nil
 }
 
 // matching returns the fields that have the wanted content with both seeds.

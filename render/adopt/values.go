@@ -111,6 +111,26 @@ func put(tree map[string]any, names []string, value any) map[string]any {
 	return tree
 }
 
+// remove deletes a value from a tree.
+func remove(tree map[string]any, names []string) {
+	if in, is := get(tree, names[:len(names)-1]).(map[string]any); is {
+		delete(in, names[len(names)-1])
+	}
+}
+
+// get returns a value of a tree; nil if it does not exist.
+func get(tree map[string]any, names []string) any {
+	var v any = tree
+	for _, name := range names {
+		in, is := v.(map[string]any)
+		if !is {
+			return nil
+		}
+		v = in[name]
+	}
+	return v
+}
+
 // decoded decodes base64; empty if the text is invalid.
 func decoded(text string) string {
 	b, err := base64.StdEncoding.DecodeString(text)
