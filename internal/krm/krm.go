@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,21 @@ func IsList(text []byte) bool {
 }
 
 const listKind = "ResourceList"
+
+// Peek reads a file, or standard input ("-"), and reports whether it is a ResourceList. rest
+// is the same input to read again. Unreadable input is not a ResourceList.
+func Peek(stdin io.Reader, file string) (list bool, rest io.Reader) {
+	if file != "-" {
+		text, err := os.ReadFile(file)
+		return err == nil && IsList(text), bytes.NewReader(text)
+	}
+	text, err := io.ReadAll(stdin)
+	rest = bytes.NewReader(text)
+	if err != nil {
+		rest = io.MultiReader(rest, stdin) // which fails again
+	}
+	return err == nil && IsList(text), rest
+}
 
 // Run reads a list from in and returns it with waves and findings. ordering lists
 // the parameters of the plugin that a functionConfig may set.

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/table"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // Set is an ApplicationSet with the Applications that it generates.
@@ -26,8 +28,17 @@ type Application struct {
 	Sources []string `json:"sources"`
 }
 
-// SetTable prints the Applications of an ApplicationSet in columns.
-func SetTable(s Set) string {
+// setOf lists the Applications of an ApplicationSet.
+func setOf(id object.ID, set appset.Set) Set {
+	s := Set{Namespace: id.Namespace, Name: id.Name, Applications: []Application{}}
+	for _, app := range set.Applications {
+		s.Applications = append(s.Applications, Application{Step: app.Step, Name: app.ID.Name, Namespace: app.Get("spec", "destination", "namespace").Text(), Sources: app.Sources()})
+	}
+	return s
+}
+
+// table prints the Applications in columns.
+func (s Set) table() string {
 	name := s.Name
 	if s.Namespace != "" {
 		name = s.Namespace + "/" + name
