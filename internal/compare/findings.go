@@ -4,8 +4,6 @@ import (
 	"path"
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
@@ -69,44 +67,23 @@ func identity(f finding.Finding, dir, message string) string {
 }
 
 // below removes a directory prefix from paths in a text, except within longer paths
-// or words.
+// or words. A dot after a path may end a sentence.
 func below(text, dir string) string {
 	if dir == "" || dir == "." {
 		return text
 	}
-	dir = path.Clean(dir)
-	var b strings.Builder
+	in := regexp.MustCompile(`(^|[^\pL\pN_/.-])` + regexp.QuoteMeta(path.Clean(dir)) + `(/|\.?$|\.?[^\pL\pN_.-])`)
 	for {
-		before, after, found := strings.Cut(text, dir)
-		b.WriteString(before)
-		rest, inside := strings.CutPrefix(after, "/")
-		switch {
-		case !found:
-			return b.String()
-		case endsName(before) || !inside && startsName(after):
-			b.WriteString(dir)
-		case inside:
-			after = rest
-		default:
-			b.WriteString(".")
+		short := in.ReplaceAllStringFunc(text, func(found string) string {
+			m := in.FindStringSubmatch(found)
+			if m[2] == "/" {
+				return m[1]
+			}
+			return m[1] + "." + m[2]
+		})
+		if short == text { // two paths may share the character between them
+			return text
 		}
-		text = after
+		text = short
 	}
-}
-
-// endsName reports whether a path after the text would be part of a longer one, or of a word.
-func endsName(text string) bool {
-	r, _ := utf8.DecodeLastRuneInString(text)
-	return inName(r) || r == '/' || r == '.'
-}
-
-// startsName reports whether a path before the text would be part of a word. A dot after a
-// path may end a sentence.
-func startsName(text string) bool {
-	r, _ := utf8.DecodeRuneInString(strings.TrimPrefix(text, "."))
-	return inName(r)
-}
-
-func inName(r rune) bool {
-	return unicode.IsLetter(r) || unicode.Is(unicode.N, r) || r == '_' || r == '-'
 }

@@ -73,9 +73,6 @@ func (i *installation) unreadValue() (all []finding.Finding) {
 					continue
 				}
 				remedy := near(key, keys)
-				if remedy == "" && has.below == "repoServer" && holdsContainer(v) {
-					remedy = `did you mean "extraContainers"?`
-				}
 				if remedy != "" {
 					all = append(all, instead(v.fault("unknown value %q: the argo-cd chart ignores it", key), "%s", remedy))
 				}
@@ -83,15 +80,6 @@ func (i *installation) unreadValue() (all []finding.Finding) {
 		}
 	}
 	return all
-}
-
-func holdsContainer(t thing) bool {
-	for _, v := range t.entries() {
-		if v.Get("image").Exists() {
-			return true
-		}
-	}
-	return slices.ContainsFunc(t.items(), func(c thing) bool { return c.Get("image").Exists() })
 }
 
 //go:embed params.txt

@@ -213,35 +213,20 @@ type expressions struct {
 // braces may start with anything.
 var keyless = regexp.MustCompile(`^[^{]*?(?:^|[^\\],)\s*[=.[]|^\s*$`)
 
+// Characters that are escaped, and lists in braces, have nothing to do with keys.
+var (
+	escapedText = regexp.MustCompile(`\\.`)
+	listText    = regexp.MustCompile(`=\{[^}]*\}?`)
+)
+
 // unclosed reports whether a key has an index without a closing bracket, which Helm
 // would ignore.
 func unclosed(expr string) bool {
-	const (
-		inKey = iota
-		inIndex
-		inValue
-		inList
-	)
-	at, escaped := inKey, false
-	for i, r := range expr {
-		switch {
-		case escaped:
-			escaped = false
-		case r == '\\' && at != inIndex:
-			escaped = true
-		case at == inIndex && r == ']':
-			at = inKey
-		case at == inKey && r == '[':
-			at = inIndex
-		case at == inKey && r == '=':
-			if at = inValue; strings.HasPrefix(expr[i+1:], "{") {
-				at = inList
-			}
-		case at == inList && r == '}', at == inValue && r == ',':
-			at = inKey
-		}
-	}
-	return at == inIndex
+	expr = listText.ReplaceAllLiteralString(escapedText.ReplaceAllLiteralString(expr, ""), "=")
+	return slices.ContainsFunc(strings.Split(expr, ","), func(part string) bool {
+		key, _, _ := strings.Cut(part, "=")
+		return strings.Count(key, "[") > strings.Count(key, "]")
+	})
 }
 
 // key removes the values from an expression, since they may be secrets.

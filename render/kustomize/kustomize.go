@@ -18,7 +18,6 @@ import (
 	"text/template"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -122,13 +121,10 @@ func Render(ctx context.Context, of input.Source, opt Options) (res Result, err 
 // checkComponent returns a finding if a Component is rendered without a
 // kustomization that includes it; nil for other kustomizations.
 func (s source) checkComponent() error {
-	file := File(s.FS, s.Dir)
-	var k types.Kustomization
-	data, err := fs.ReadFile(s.FS, path.Join(s.Dir, file))
-	if err != nil || k.Unmarshal(data) != nil || k.Kind != types.ComponentKind {
+	if k, ok := read(s.FS, s.Dir); !ok || k.Kind != ComponentKind {
 		return nil
 	}
-	return s.Fault(input.Empty, file, "nothing was rendered: a kustomization of kind Component changes the resources of other kustomizations, and has none of its own",
+	return s.Fault(input.Empty, File(s.FS, s.Dir), "nothing was rendered: a kustomization of kind Component changes the resources of other kustomizations, and has none of its own",
 		"list it under components: in a kustomization, and render that kustomization")
 }
 

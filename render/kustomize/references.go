@@ -16,16 +16,24 @@ import (
 // ComponentKind is the kind of a kustomization that modifies others.
 const ComponentKind = types.ComponentKind
 
+// read reads a kustomization; false if it cannot be read.
+func read(fsys fs.FS, dir string) (k types.Kustomization, ok bool) {
+	data, err := fs.ReadFile(fsys, path.Join(dir, File(fsys, dir)))
+	if err != nil || k.Unmarshal(data) != nil {
+		return k, false
+	}
+	k.FixKustomization()
+	return k, true
+}
+
 // References returns the paths in the repository that a kustomization refers to as
 // resources, charts and the like, and that may be directories. Problems of the
 // kustomization are reported when it is rendered.
 func References(fsys fs.FS, dir string) []string {
-	var k types.Kustomization
-	data, err := fs.ReadFile(fsys, path.Join(dir, File(fsys, dir)))
-	if err != nil || k.Unmarshal(data) != nil {
+	k, ok := read(fsys, dir)
+	if !ok {
 		return nil
 	}
-	k.FixKustomization()
 	var all []string
 	refer := func(base, to string) {
 		if p, ok := input.RepoPath(base, to); ok {
@@ -52,12 +60,10 @@ func References(fsys fs.FS, dir string) []string {
 // Resources returns the resources of a kustomization that renders nothing but these,
 // and whether it changes them; ok is false of any other.
 func Resources(fsys fs.FS, dir string) (entries []string, changes, ok bool) {
-	var k types.Kustomization
-	data, err := fs.ReadFile(fsys, path.Join(dir, File(fsys, dir)))
-	if err != nil || k.Unmarshal(data) != nil || k.Kind == ComponentKind {
+	k, ok := read(fsys, dir)
+	if !ok || k.Kind == ComponentKind {
 		return nil, false, false
 	}
-	k.FixKustomization()
 	renders := len(k.HelmCharts) + len(k.Generators) + len(k.Components) + len(k.ConfigMapGenerator) + len(k.SecretGenerator)
 	if renders > 0 || len(k.Resources) == 0 {
 		return nil, false, false
