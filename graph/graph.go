@@ -328,23 +328,13 @@ func (g *Graph) String() string {
 			last = r.From
 		}
 		var marks []string
-		if r.Hard {
-			marks = append(marks, "hard")
-		}
-		if r.Refused {
-			marks = append(marks, "refused")
-		}
-		if r.Data {
-			marks = append(marks, "data")
-		}
-		if r.Inferred {
-			marks = append(marks, "inferred")
-		}
-		if r.Explicit {
-			marks = append(marks, "explicit")
-		}
-		if r.Optional {
-			marks = append(marks, "optional")
+		for _, m := range []struct {
+			is   bool
+			mark string
+		}{{r.Hard, "hard"}, {r.Refused, "refused"}, {r.Data, "data"}, {r.Inferred, "inferred"}, {r.Explicit, "explicit"}, {r.Optional, "optional"}} {
+			if m.is {
+				marks = append(marks, m.mark)
+			}
 		}
 		mark := ""
 		if marks != nil {

@@ -106,7 +106,6 @@ func (opt *options) add(s Settings) {
 	override(&opt.waves.Author, s.Order.Author)
 	override(&opt.waves.Jobs, s.Order.Jobs)
 	override(&opt.waves.Explain, s.Order.Explain)
-	override(&opt.tests, s.Tests)
 	override(&opt.crds.mode, s.CRDs)
 	override(&opt.crds.upgraders, s.Upgraders)
 	if s.PruneCRDs != nil {

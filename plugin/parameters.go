@@ -33,17 +33,16 @@ type Settings struct {
 	KubeVersion string
 	APIVersions []string
 	SkipTests   *bool
-	// Order configures the order. Tests says how to treat Helm's tests: "smoke"
-	// runs them last in a sync.
+	// Order configures the order.
 	Order wave.Options
-	Tests string
 	// CRDs selects a part of the component, PruneCRDs says whether to delete CRDs
 	// that no longer exist, and Upgraders how to treat Jobs that write CRDs.
 	CRDs      crds.Mode
 	PruneCRDs *bool
 	Upgraders string
 
-	// native are the settings of Argo CD's own sources.
+	// native are the settings that only options have, such as those of Argo CD's own
+	// sources.
 	native []func(*options)
 	// given names the parameters that were set.
 	given []string

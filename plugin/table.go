@@ -109,37 +109,37 @@ var ofOrder = []Parameter{
 		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
 		Tooltip: "How many waves to create. rungs: one wherever Argo CD has to wait for an object; compact: only where the sync would fail otherwise; off: none.",
 		Choices: words(wave.Rungs, wave.Compact, wave.Off),
-		set:     choice(func(s *Settings) *wave.Style { return &s.Order.Waves }),
+		set:     one(func(s *Settings) *wave.Style { return &s.Order.Waves }),
 	},
 	{
 		Name: "author-waves", Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
 		Tooltip: "How to treat existing sync waves. refine: split a wave only if an object in it would fail otherwise; keep: do not change them; override: replace them.",
 		Choices: words(wave.Refine, wave.Keep, wave.Override),
-		set:     choice(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
+		set:     one(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
 	},
 	{
 		Name: "explain", Title: "Reasons of waves", Item: "string", Collection: "string", Default: string(wave.InReports) + ", or --explain of the server",
 		Tooltip: "Whether to write the reason for each wave. annotations: as an annotation on the object, which Argo CD's UI shows; off: nowhere.",
 		Choices: words(wave.InReports, wave.InAnnotations),
-		set:     choice(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
+		set:     one(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
 	},
 	{
 		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.AsTheyAre),
 		Tooltip: "How to treat plain Jobs that configure or validate running workloads. hook: make them Sync hooks that Argo CD deletes before each run; keep: do not change them.",
 		Choices: words(wave.AsTheyAre, wave.AsHooks),
-		set:     choice(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
+		set:     one(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
 	},
 	{
 		Name: "tests", Title: "Tests", Item: "string", Collection: "string", Default: testsLeft,
 		Tooltip: "How to treat Helm's test hooks, which Argo CD never applies. smoke: run them last in a sync; keep: do not change them.",
 		Choices: words(testsLeft, testsAsSmoke),
-		set:     choice(func(s *Settings) *string { return &s.Tests }),
+		set:     nativeText(func(o *options) *string { return &o.tests }),
 	},
 	{
 		Name: "crds", Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
 		Tooltip: "Which part of the component to render. include: everything that its values enable; skip: everything except CRDs; only: every CRD that it can install, and nothing else.",
 		Choices: words(crds.Include, crds.Only, crds.Skip),
-		set:     choice(func(s *Settings) *crds.Mode { return &s.CRDs }),
+		set:     one(func(s *Settings) *crds.Mode { return &s.CRDs }),
 	},
 	{
 		Name: "crds-prune", Title: "Prune CRDs", Item: "boolean", Collection: "string", Default: "false",
@@ -150,7 +150,7 @@ var ofOrder = []Parameter{
 		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersLeft,
 		Tooltip: "How to treat a chart's Jobs that write CRDs when they run. off: disable them through the chart's values; keep: do not change them.",
 		Choices: words(upgradersLeft, upgradersOff),
-		set:     choice(func(s *Settings) *string { return &s.Upgraders }),
+		set:     one(func(s *Settings) *string { return &s.Upgraders }),
 	},
 }
 
@@ -174,14 +174,6 @@ const (
 	testsAsSmoke = "smoke"
 )
 
-// choice sets a field to one of the parameter's Choices.
-func choice[T ~string](field func(*Settings) *T) func(*Settings, []string) error {
-	return func(s *Settings, values []string) error {
-		*field(s) = T(values[0])
-		return nil
-	}
-}
-
 func words[T ~string](all ...T) []string {
 	var names []string
 	for _, w := range all {
@@ -190,9 +182,10 @@ func words[T ~string](all ...T) []string {
 	return names
 }
 
-func one(field func(*Settings) *string) func(*Settings, []string) error {
+// one sets a field to one value.
+func one[T ~string](field func(*Settings) *T) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
-		*field(s) = values[0]
+		*field(s) = T(values[0])
 		return nil
 	}
 }

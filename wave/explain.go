@@ -23,10 +23,18 @@ type Row struct {
 func (p *Plan) Table() []Row {
 	rows := make([]Row, len(p.Order))
 	for at, i := range p.Order {
-		n := p.Graph.Nodes[i]
-		rows[at] = Row{Wave: p.waveText(i), Rung: p.rungText(i), Object: n.Key, Why: p.why(i)}
+		rows[at] = p.Row(i)
 	}
 	return rows
+}
+
+// Row explains the wave of a node.
+func (p *Plan) Row(i int) Row {
+	rung := "-"
+	if p.Places[i].Computed {
+		rung = p.Places[i].Rung.Name
+	}
+	return Row{Wave: p.waveText(i), Rung: rung, Object: p.Graph.Nodes[i].Key, Why: p.why(i)}
 }
 
 func (p *Plan) waveText(i int) string {
@@ -46,13 +54,6 @@ func (p *Plan) waveText(i int) string {
 		names = append(names, string(ph))
 	}
 	return fmt.Sprintf("%s %d", strings.Join(names, "+"), place.Wave)
-}
-
-func (p *Plan) rungText(i int) string {
-	if !p.Places[i].Computed {
-		return "-"
-	}
-	return p.Places[i].Rung.Name
 }
 
 // why summarizes what decided the wave of a node.

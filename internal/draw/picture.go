@@ -91,8 +91,8 @@ type sketch struct {
 
 func newPicture(p *wave.Plan, opt Options) *picture {
 	s := &sketch{plan: p, opt: opt, rows: make([]wave.Row, len(p.Graph.Nodes)), around: map[int]bool{}, linked: map[int]bool{}}
-	for at, row := range p.Table() {
-		s.rows[p.Order[at]] = row
+	for i := range s.rows {
+		s.rows[i] = p.Row(i)
 	}
 	for _, i := range opt.Around {
 		s.around[i] = true

@@ -131,16 +131,12 @@ type builder struct {
 }
 
 func (b *builder) objects(bands []wave.Band) {
-	why := map[int]string{}
-	for at, row := range b.plan.Table() {
-		why[b.plan.Order[at]] = finding.Sanitize(row.Why)
-	}
 	ids := map[string]int{}
 	for k, band := range bands {
 		for _, i := range band.Nodes {
 			n, place := b.plan.Graph.Nodes[i], b.plan.Places[i]
 			o := Object{ID: finding.Sanitize(n.Key.Qualified()), Kind: finding.Sanitize(n.Key.Kind), Icon: draw.IconOf(n.Key).Name, Group: finding.Sanitize(n.Key.Group), Namespace: finding.Sanitize(n.Key.Namespace),
-				Name: finding.Sanitize(n.Key.Name), Wave: k, Rung: -1, Why: why[i], Because: -1, File: finding.Sanitize(n.File), Line: n.Line}
+				Name: finding.Sanitize(n.Key.Name), Wave: k, Rung: -1, Why: finding.Sanitize(b.plan.Row(i).Why), Because: -1, File: finding.Sanitize(n.File), Line: n.Line}
 			// Hooks may share the identity of a plain object.
 			if ids[o.ID]++; ids[o.ID] > 1 {
 				o.ID = fmt.Sprintf("%s (%d)", o.ID, ids[o.ID])

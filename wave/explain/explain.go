@@ -134,13 +134,9 @@ type Reference struct {
 
 // Objects explains the given nodes of a plan.
 func Objects(p *wave.Plan, nodes []int) []Object {
-	rows := map[int]wave.Row{}
-	for at, row := range p.Table() {
-		rows[p.Order[at]] = row
-	}
 	all := []Object{}
 	for _, i := range nodes {
-		n, row := p.Graph.Nodes[i], rows[i]
+		n, row := p.Graph.Nodes[i], p.Row(i)
 		o := Object{Group: n.Key.Group, Kind: n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name,
 			Why: row.Why, File: n.File, Line: n.Line, References: []Reference{}}
 		if place := p.Places[i]; place.Computed && !n.External {
