@@ -280,10 +280,13 @@ func walk(t *testing.T, page string) (files, ran int) {
 			if redirected {
 				to.Out = &written
 			}
-			if words := strings.Fields(args); words[0] == "cmp" {
+			words := strings.Fields(args)
+			program := exec.Command(words[0], words[1:]...)
+			program.Stdout, program.Stderr = to.Out, to.Err
+			if words[0] == "cmp" {
 				run(words[1:], to)
-			} else if all, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
-				t.Errorf("%s: %v\n%s", line, err, all)
+			} else if err := program.Run(); err != nil {
+				t.Errorf("%s: %v\n%s", line, err, shown.String())
 			}
 			if redirected {
 				if err := os.WriteFile(file, written.Bytes(), 0o644); err != nil {
