@@ -26,7 +26,7 @@ is called core.`,
 		Example: `  cmp knowledge cert-manager.io/Certificate
   cmp knowledge Certificate
   cmp knowledge cert-manager.io
-  cmp knowledge cert-manager.io/Certificate -o yaml > ` + knowledge.File,
+  cmp knowledge cert-manager.io/Certificate -o yaml > certificate.yaml`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	ladder := ladderfile.Flag(cmd.Flags())

@@ -62,7 +62,7 @@ func argumentsOf(cmd *cobra.Command, objects cobra.CompletionFunc) cobra.Complet
 		if at >= len(names) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		if at == 0 && strings.Contains(cmd.Use, "REV") {
+		if at == 0 && strings.Contains(cmd.Use, "RANGE") {
 			return sidesOf(typed, of)
 		}
 		switch name := strings.TrimSuffix(names[at], "..."); {
