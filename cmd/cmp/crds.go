@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/verdict"
-	"github.com/ladder-cmp/ladder/plugin"
 )
 
 func newCRDs(s streams) *cobra.Command {
@@ -30,27 +28,22 @@ scopes. For each, print the objects of DIR that still use the CRD or version. Ex
 if the update breaks anything.`,
 		Example: `  cmp crds ./component
   cmp crds ./component --against ../main/component`,
-		Args: cobra.ExactArgs(1),
+		Args: option.Args(1, 1),
 	}
-	split := newCRDsSplit(s)
-	split.Args = asUsage(split.Args)
-	cmd.AddCommand(split)
+	cmd.AddCommand(newCRDsSplit(s))
 	in := inputs.Add(cmd)
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	against := cmd.Flags().String("against", "", "Directory with the old version of the component")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.Folders)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
-			return err
-		}
-		now, err := ship(cmd.Context(), in, args[0])
+		now, err := in.Ship(args[0])
 		if err != nil {
 			return err
 		}
 		if !cmd.Flags().Changed("against") {
 			warn(s, now.Findings)
 			if *format == reportJSON {
-				return writeJSON(s, crds.Listing(now.Definitions))
+				return writeJSON(s, map[string]any{"definitions": now.Definitions})
 			}
 			if len(now.Definitions) == 0 {
 				note(s, "%s: the component has no CRDs", finding.Sanitize(args[0]))
@@ -59,7 +52,7 @@ if the update breaks anything.`,
 			_, err = io.WriteString(s.Out, crds.Table(now.Definitions))
 			return err
 		}
-		before, err := ship(cmd.Context(), in, *against)
+		before, err := in.Ship(*against)
 		if err != nil {
 			return err
 		}
@@ -79,15 +72,4 @@ if the update breaks anything.`,
 		return nil
 	}
 	return cmd
-}
-
-// ship returns the CRDs that the component in dir ships.
-func ship(ctx context.Context, in *inputs.Component, dir string) (plugin.Shipment, error) {
-	req, base, done, err := in.Request(dir)
-	if err != nil {
-		return plugin.Shipment{}, err
-	}
-	defer done()
-	shipped, err := plugin.Ship(ctx, req, base)
-	return shipped, in.Fault(req, err)
 }

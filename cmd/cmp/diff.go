@@ -8,6 +8,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/compare"
 	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/option"
 )
 
 func newDiff(s streams) *cobra.Command {
@@ -40,9 +41,9 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 	former := addFormerInput(cmd, in)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if former.given() {
-			return cobra.MinimumNArgs(1)(cmd, args)
+			return option.Args(1, option.Many)(cmd, args)
 		}
-		return cobra.MinimumNArgs(2)(cmd, args)
+		return option.Args(2, option.Many)(cmd, args)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(); err != nil {

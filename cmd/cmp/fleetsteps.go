@@ -47,7 +47,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 	compact := flags.Bool("compact", false, "Show the fewest steps that keep every gate")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkSteps(flags, *format, *durations, *compact); err != nil {
+		if err := checkSteps(flags, *durations, *compact); err != nil {
 			return err
 		}
 		times, err := rollout.DurationsIn(*durations)
@@ -94,12 +94,12 @@ func printSteps(s streams, r show.Phases, format string) error {
 	return nil
 }
 
-// checkSteps rejects an unknown format, and flags that exclude each other.
-func checkSteps(flags *pflag.FlagSet, format, durations string, compact bool) error {
+// checkSteps rejects flags that exclude each other.
+func checkSteps(flags *pflag.FlagSet, durations string, compact bool) error {
 	if durations != "" && !compact {
 		return usage.New("--durations needs --compact; add it, or use cmp fleet simulate")
 	}
-	return cmp.Or(option.KnownFormat(format, reportText, reportJSON), option.Alone(flags, "diff", "write", "compact"), option.Alone(flags, "compact", "only-missing"))
+	return cmp.Or(option.Alone(flags, "diff", "write", "compact"), option.Alone(flags, "compact", "only-missing"))
 }
 
 // writeSteps writes the computed steps to the component.yaml files.

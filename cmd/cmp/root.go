@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -62,11 +63,8 @@ command line. cmp diff --exit-code differs.`,
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          oneOfItsCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
 	}
+	help.Parent(root)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.Version = release
@@ -83,8 +81,8 @@ command line. cmp diff --exit-code differs.`,
 	})
 	s.Root = root
 	addCommands(root, s, asItIs)
-	complete.All(root, flagValues, objects)
-	acceptOldFlags(root, s)
+	complete.All(root, described)
+	deprecated.AcceptFlags(root, s.warn)
 	root.SetUsageFunc(help.Usage)
 	help.Collapse(root)
 	if name := s.name(); name != root.Use {
