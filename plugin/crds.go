@@ -248,6 +248,7 @@ func switchRefused(s crds.Switch, err error, more []string) finding.Finding {
 		cause := finding.Of(err)[0]
 		cause.Remedy = "" // the finding has its own remedy
 		f.Message = "it enables CRDs, but the chart does not render with it: " + cause.Error()
+		f.Remedy = "if you need these CRDs, set it in both Applications, with the other values that the chart then requires"
 		return f
 	}
 	f.Message = fmt.Sprintf("it enables CRDs, but also other objects: %s", strings.Join(more[:min(len(more), 5)], ", "))

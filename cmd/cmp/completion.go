@@ -16,10 +16,11 @@ func newCompletion(s streams) *cobra.Command {
 		Long: `Print the completion script for a shell. It completes commands, flags, their values,
 components and objects; objects only if the component renders within ` + complete.Timeout.String() + `.
 
-  bash        source <(cmp completion bash)      in ~/.bashrc, with bash-completion
-  zsh         source <(cmp completion zsh)       in ~/.zshrc, after compinit
-  fish        cmp completion fish > ~/.config/fish/completions/cmp.fish
-  powershell  cmp completion powershell | Out-String | Invoke-Expression    in $PROFILE`,
+  SHELL       COMMAND                                                        WHERE
+  bash        source <(cmp completion bash)                                  in ~/.bashrc, with bash-completion
+  zsh         source <(cmp completion zsh)                                   in ~/.zshrc, after compinit
+  fish        cmp completion fish > ~/.config/fish/completions/cmp.fish      in a terminal, once
+  powershell  cmp completion powershell | Out-String | Invoke-Expression     in $PROFILE`,
 		Example: `  cmp completion bash > /etc/bash_completion.d/cmp
   cmp completion fish > ~/.config/fish/completions/cmp.fish`,
 		Args:                  option.OneOfValidArgs,

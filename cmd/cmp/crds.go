@@ -17,14 +17,15 @@ import (
 func newCRDs(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crds DIR",
-		Short: "List the CRDs of a component, or move them to a separate one",
+		Short: "List the CRDs of a component, or write them to a separate directory",
 		Long: `List every CustomResourceDefinition that the component in DIR can install, whatever
 its values: its versions, the size of its manifest in bytes, the values that enable
 it, its conversion webhook, the objects of the component that use it, and its file.
 
 With --against, which names a directory with the old version of the component, list what
 the update breaks: CRDs and versions that DIR removes or no longer serves, and changed
-scopes, with the objects of DIR that still use them. Exits with 1 if there are any.`,
+scopes. For each, print the objects of DIR that still use the CRD or version. Exits with 1
+if the update breaks anything.`,
 		Example: `  cmp crds ./component
   cmp crds ./component --against ../main/component`,
 		Args: option.Args(1, 1),

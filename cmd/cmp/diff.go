@@ -11,18 +11,18 @@ import (
 
 func newDiff(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "diff DIR DIR | REV[..[.]REV] DIR... | --applications FILE DIR...",
+		Use:   "diff DIR DIR | RANGE DIR... | --applications FILE DIR...",
 		Short: "Compare components or fleets before and after a change",
-		Long: `Render components before and after a change, and compare objects, waves and findings.
-For a directory of components, also compare the findings of the fleet. Values in Secrets
-are not printed.
+		Long: `Render components before and after a change, and compare objects, waves and findings, but
+not the values in Secrets. For a directory of components, compare the rollout of the fleet
+and its findings; to compare objects, name the components, such as ./components/*.
 
-Compare two directories, or the same ones at two revisions of their git repository: REV
-compares a branch, tag or commit with the work tree; REV..REV compares two revisions. With
-three dots, start from the merge base, to leave out later commits on the first revision.
+Compare two directories, or the same ones at two revisions of their git repository. RANGE
+is REV (a branch, tag or commit; the other side is the work tree) or REV..REV. REV... and
+REV...REV start from the merge base, which leaves out later commits on the first revision.
 
 With --applications, --context or --kubeconfig, compare a fleet with the Applications that
-deploy it now. Set directories of other repositories that they refer to with --repo.
+deploy it now. --repo names the local directory of another repository that they refer to.
 
 Exits with 1 if the change introduces a finding of severity error. With --exit-code: 0 if
 nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,

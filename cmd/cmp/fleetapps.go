@@ -23,8 +23,9 @@ func newFleetApps(s streams) *cobra.Command {
 		Use:   "apps DIR... | --health-check[=values]",
 		Short: "Generate an app of apps with sync waves",
 		Long: `Write a parent Application, and a child for each component with its step as its sync wave,
-to standard output or to a directory with a kustomization. With --tiers, write a parent
-for each band between them.
+to standard output or to a directory with a kustomization. With --tiers, also write one
+Application for each band, which is a child of the parent and deploys the components of
+the band.
 
 Argo CD waits for a child only if a health check for Applications is configured.
 --health-check prints one; --argocd-cm checks that a configuration has one.`,
@@ -34,16 +35,16 @@ Argo CD waits for a child only if a health check for Applications is configured.
   cmp fleet apps ./components --argocd-cm argocd-cm.yaml --out argocd/platform`,
 	}
 	in := addFleetInputs(cmd)
-	addTarget(cmd.Flags(), &opt.Options)
+	addTarget(cmd.Flags(), &opt.Options, "Applications")
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
-	template := flags.String("template", "", "Your own Application for every child: only name, namespace, wave and source are written into it")
+	template := flags.String("template", "", "File with an Application to use as a template for every child; only the fields that depend on the component are replaced, such as name, namespace, wave and source")
 	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write one file per Application to")
 	force := flags.Bool("force", false, "Replace the directory of --out and everything in it")
-	flags.BoolVar(&opt.Tiers, "tiers", false, "Generate one parent per band between the parent and the children")
-	flags.BoolVar(&opt.Sets, "sets", false, "With --tiers: generate one ApplicationSet per tier instead of children")
-	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep the resources of Applications when they are deleted")
+	flags.BoolVar(&opt.Tiers, "tiers", false, "Also generate one Application for each band, which is a child of the parent and deploys the components of the band")
+	flags.BoolVar(&opt.Sets, "sets", false, "With --tiers: generate one ApplicationSet for each band instead of children")
+	flags.BoolVar(&opt.Preserve, "preserve", false, "When an Application is deleted, keep its resources")
 	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release for --sets, such as 2.14 (default: the latest)")
 	flags.StringVar(&form, "health-check", "", "Print the health check for Applications: configmap, or values for the Argo CD Helm chart")
 	flags.Lookup("health-check").NoOptDefVal = "configmap"

@@ -35,12 +35,12 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
   cmp fleet appset ./components --check argocd/platform.yaml`,
 	}
 	in := addFleetInputs(cmd)
-	addTarget(cmd.Flags(), &opt.Options)
+	addTarget(cmd.Flags(), &opt.Options, "ApplicationSet")
 	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
-	template := flags.String("template", "", "Your own ApplicationSet: only steps and source are written into it")
+	template := flags.String("template", "", "File with an ApplicationSet to use as a template; only generators, steps and source are replaced")
 	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Also generate the steps of the profile that no component uses")
-	flags.BoolVar(&opt.Preserve, "preserve", false, "Keep the resources of Applications when they or the ApplicationSet are deleted")
+	flags.BoolVar(&opt.Preserve, "preserve", false, "When an Application or the ApplicationSet is deleted, keep the resources of the Applications")
 	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release to generate for, such as 2.14 (default: the latest)")
 	flags.StringVar(&check, "check", "", "Compare with a committed file, and exit with 1 if it is outdated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -70,11 +70,12 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 	return cmd
 }
 
-// addTarget adds the flags for the destination of a fleet to a command.
-func addTarget(flags *pflag.FlagSet, t *applications.Options) {
+// addTarget adds the flags for the destination of a fleet to a command that generates
+// some kind of manifests.
+func addTarget(flags *pflag.FlagSet, t *applications.Options, manifests string) {
 	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
 	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
-	flags.BoolVar(&t.Unproven, "unproven", false, "Generate the ApplicationSet even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
+	flags.BoolVar(&t.Unproven, "unproven", false, "Generate the "+manifests+" even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
 }
 
 // unproven adds a hint about --unproven if the only errors are that the rollout cannot finish.

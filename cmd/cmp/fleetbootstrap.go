@@ -27,15 +27,17 @@ func newFleetBootstrap(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bootstrap DIR... --until STEP --out DIR",
 		Short: "Generate the manifests to apply before Argo CD is installed",
-		Long: `Write the components up to a step as manifests in ordered files, and a script, apply.sh,
-that applies them with kubectl and waits until each is ready: Gateway API CRDs, the
-network, and whatever else Argo CD needs. The Pod network comes before the components that
-need it, whatever their steps are. With --talos, also write them as inline manifests of a
-Talos machine configuration. Argo CD later adopts the objects, because it renders the same
-manifests from the same components.
+		Long: `Write the components up to a step, such as the Gateway API CRDs, the network and whatever
+else Argo CD needs, as manifests in numbered files. Also write a script, apply.sh, that
+applies the files with kubectl in this order, and waits until each component is ready. The
+Pod network comes before the components that need it, whatever their steps are. With
+--talos, also write the manifests into a Talos machine configuration, as inline manifests.
+Argo CD later adopts the objects, because it renders the same manifests from the same
+components.
 
-With --check, compare a generated directory with what Argo CD syncs now. If a component is
-only for some environments, --environment selects the environment of the cluster.
+With --check, compare a generated directory with what the components render to now, which
+is what Argo CD syncs. If a component is only for some environments, --environment selects
+the environment of the cluster.
 
 Exits with 1 if there is an error or, with --check, a difference.`,
 		Example: `  cmp fleet bootstrap ./components --until 020 --out bootstrap && sh bootstrap/apply.sh

@@ -19,15 +19,16 @@ func newFleetSimulate(s streams) *cobra.Command {
 		Use:   "simulate DIR...",
 		Short: "Simulate the rollout of a fleet",
 		Long: `Simulate the rollout as Argo CD performs it: a step starts when all Applications of the
-previous step are synced and healthy, and at most maxUpdate of them are synced at the same
-time. Print when each one starts and becomes healthy, the critical path, and the duration.
+previous step are synced and healthy. Within a step, at most maxUpdate Applications are
+synced at the same time. Print when each Application starts and becomes healthy, the
+critical path, and the duration.
 
-The duration of an Application is assumed from its kind unless the file of --durations has
-it, in a line such as "vault: 2m30s", or a default for its rung, under the key "defaults".
+Ladder assumes the duration of an Application from its rung. The file of --durations sets
+it for one Application, in a line such as "vault: 2m30s", or for a rung, under "defaults".
 With --fail, an Application never becomes healthy, and the report shows what waits for it.
 
 --observed and --from-cluster read the durations of real syncs from the status of the
-Applications, and compare each step with the rollout that included the most of them.
+Applications, and compare each step with the rollout that included the most Applications.
 
 Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components

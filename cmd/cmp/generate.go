@@ -11,9 +11,9 @@ func newGenerate(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "Generate manifests for Argo CD's own plugin server",
-		Long: `Print the manifests of the component in the working directory, as plugin.yaml runs it. The
-input is the environment that Argo CD passes to the command of a plugin: ARGOCD_APP_NAME,
-ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_ENV_LADDER_*,
+		Long: `Print the manifests of the component in the working directory. This is the command that
+plugin.yaml runs. The input is the environment that Argo CD passes to the command of a
+plugin: ARGOCD_APP_NAME, ARGOCD_APP_NAMESPACE, ARGOCD_APP_PARAMETERS, ARGOCD_ENV_LADDER_*,
 ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION and KUBE_API_VERSIONS.`,
 		Example: `  cd apps/shop && ARGOCD_APP_NAME=shop ARGOCD_APP_NAMESPACE=shop cmp generate`,
 		Args:    option.Args(0, 0),

@@ -22,7 +22,7 @@ is called core.`,
 		Example: `  cmp knowledge cert-manager.io/Certificate
   cmp knowledge Certificate
   cmp knowledge cert-manager.io
-  cmp knowledge cert-manager.io/Certificate -o yaml > ` + knowledge.File,
+  cmp knowledge cert-manager.io/Certificate -o yaml > certificate.yaml`,
 		Args: option.Args(0, 1),
 	}
 	ladder := ladderfile.Flag(cmd.Flags())

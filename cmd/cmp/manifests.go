@@ -20,9 +20,10 @@ func newAnnotate(s streams) *cobra.Command {
 		Use:   "annotate [FILE]",
 		Short: "Add sync waves to rendered manifests",
 		Long: `Read manifests from FILE or standard input, and print them in the order in which Argo CD
-applies them, with their computed sync waves and otherwise unchanged. This makes cmp a
-post-renderer for any tool. A ladder.yaml in the directory of FILE (for standard input, in
-the working directory) or above it in the repository applies; component.yaml does not.
+applies them, with their computed sync waves. By default, only annotations for waves and
+sync options are added. This makes cmp a post-renderer for any tool. A ladder.yaml in the
+directory of FILE (for standard input, in the working directory) or above it in the
+repository applies; component.yaml does not.
 
 If the input is a ResourceList, which kustomize and kpt pass to KRM functions, so is the
 output: items keep their order, and findings become results. The functionConfig is a

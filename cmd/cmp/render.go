@@ -14,7 +14,8 @@ func newRender(s streams) *cobra.Command {
 		Use:   "render DIR",
 		Short: "Print the manifests of a component with their sync waves",
 		Long: `Print the manifests of the component in DIR in the order in which Argo CD applies
-them, with computed sync waves, and otherwise unchanged.
+them, with computed sync waves. By default, only annotations for waves and sync options
+are added.
 
 Exits with 1 and prints nothing if the component cannot be rendered or ordered. A deadlock
 in existing waves or hooks is reported on standard error, but the command still prints the

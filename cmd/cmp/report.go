@@ -18,7 +18,7 @@ If DIR is a directory of components, or there are several, the page shows a flee
 components by step, their dependencies, the waves of each, and the simulated rollout of
 each environment. Flags for rendering a single component are rejected for a fleet.
 
-The page is deterministic. Findings do not change the exit code.`,
+The same input always produces the same page. Findings do not change the exit code.`,
 		Example: `  cmp report ./component -o report.html
   cmp report ./components --environment production -o fleet.html`,
 		Args: option.Args(1, option.Many),

@@ -57,7 +57,8 @@ func newRoot(s streams) *cobra.Command {
 YAML), finds the dependencies between its objects, and adds Argo CD sync waves where a
 sync would otherwise fail.
 
-Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command line.`,
+Exit codes: 0 for success, 1 for errors in the input or in a report, 2 for an invalid
+command line. cmp diff --exit-code differs.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,

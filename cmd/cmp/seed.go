@@ -23,7 +23,8 @@ that they are the same on every render.`,
 		Use:   "new",
 		Short: "Print a new seed",
 		Long: `Print a new seed of 256 random bits. Protect it like a private key: anyone who has it can
-compute every password that is derived from it, and without it these are lost.`,
+compute every password that is derived from it. If you lose it, Ladder can no longer
+derive these passwords; only the copies in the cluster remain.`,
 		Example: `  cmp seed new > seed && kubectl -n argocd create secret generic ladder-seed --from-file=seed`,
 		Args:    option.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {

@@ -12,10 +12,10 @@ import (
 func newSeedAdopt(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt DIR",
-		Short: "Print the values that keep the generated passwords of a cluster",
-		Long: `Find the values that the component in DIR generates into Secrets, read these Secrets from
-the cluster, and print values with which the component renders the same Secrets. If there
-is no such value, print how to keep the Secret. Each value is verified by rendering.
+		Short: "Print chart values that preserve the generated passwords that are in a cluster",
+		Long: `Find the Secrets whose content the component in DIR generates, read these Secrets from the
+cluster, and print chart values with which the component renders the same content. If no
+value can do this, print how to keep the Secret. Each value is verified by rendering.
 
 The output contains the content of the Secrets. With --output, only the owner of the file
 can read it. Only Secrets with generated fields are read, and nothing is written.`,

@@ -19,7 +19,7 @@ const (
 
 // strictFlag makes warnings fail a command.
 func strictFlag(flags *pflag.FlagSet) *bool {
-	return flags.Bool("strict", false, "Exit with 1 if there are warnings, too")
+	return flags.Bool("strict", false, "Exit with 1 if there are errors or warnings")
 }
 
 // warnStrictly writes findings to standard error and, with --strict, fails if there are

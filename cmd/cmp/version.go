@@ -17,9 +17,9 @@ var release = "dev"
 func newVersion(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of the program and of its libraries",
-		Long: `Print the version and commit of the program, and the versions of the libraries that render
-components: Helm, kustomize, Go, and the protocol of Argo CD.`,
+		Short: "Print the version of the program, and of Helm, kustomize and Go in it",
+		Long: `Print the version and commit of the program, and the versions of Helm, kustomize, Go and
+Argo CD's plugin protocol that it is built with.`,
 		Example: `  cmp version
   cmp version -o json | jq -r .helm`,
 		Args: option.Args(0, 0),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Puts the program into DIR as cmp. If REVISION is a version, such as v1.2.3, it is that
-# of the release, and its checksum is verified. Otherwise it is built from this checkout,
-# with Go.
+# Puts the program into DIR as cmp. If REVISION is a version, such as v1.2.3, the script
+# downloads the program of that release and verifies its checksum. Otherwise, it builds
+# the program from this checkout, with Go.
 #
 #   program.sh REVISION DIR
 #

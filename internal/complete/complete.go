@@ -63,7 +63,7 @@ func argumentsOf(cmd *cobra.Command) cobra.CompletionFunc {
 		if at >= len(names) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		if at == 0 && strings.Contains(cmd.Use, "REV") {
+		if at == 0 && strings.Contains(cmd.Use, "RANGE") {
 			return sidesOf(typed, of)
 		}
 		switch name := strings.TrimSuffix(names[at], "..."); {

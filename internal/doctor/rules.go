@@ -15,7 +15,7 @@ const (
 )
 
 var rules = []Rule{
-	{"no-repo-server", only(finding.Error, finding.Note), "no repo-server in the input; a note if the input has Applications and nothing of Argo CD",
+	{"no-repo-server", only(finding.Error, finding.Note), "no repo-server in the input; a note if the input contains Applications, but no manifests of Argo CD itself",
 		"the plugin runs in its Pod, so nothing else can be checked",
 		"pass all manifests of Argo CD, the values of its chart, or --context to read them from a cluster", installMD, (*installation).noRepoServer},
 	{"no-sidecar", only(finding.Error), "a repo-server without a container that serves the plugin",
@@ -67,12 +67,12 @@ var rules = []Rule{
 		"Argo CD asks them in the order of their sockets' names, uses the first that matches, and sends the whole repository to each that it asks",
 		"name the plugin in Applications, and remove --discovery, or discover: in plugin.yaml", "Argo CD, util/app/discovery/discovery.go", (*installation).twoMatch},
 	{"old-plugins", only(finding.Warning), "`configManagementPlugins` in `argocd-cm`",
-		"Argo CD ignores it since 2.8",
+		"Argo CD has ignored it since version 2.8",
 		"remove the key", "Argo CD, docs/operator-manual/upgrading/2.7-2.8.md", (*installation).oldPlugins},
 	{"version", only(finding.Error, finding.Note), "an Argo CD before 2.6; a note on one before 2.14, with which the plugin is not tested",
 		"before 2.6 Applications cannot name a plugin that is a sidecar",
 		"upgrade Argo CD", "Argo CD, docs/operator-manual/upgrading/2.5-2.6.md", (*installation).argoVersion},
-	{"old-definition", only(finding.Error, finding.Note), "a CRD of Applications without plugin parameters; an error if an Application has some",
+	{"old-definition", only(finding.Error, finding.Note), "an Application CRD whose schema lacks plugin parameters; an error if an Application sets such parameters, otherwise a note",
 		"the API server drops unknown fields, and Helm never updates CRDs in crds/",
 		"apply the CRDs of the Argo CD version that runs", "Argo CD, manifests/crds/application-crd.yaml", (*installation).outdatedCRD},
 	{"timeout", only(finding.Warning), "a rendering that may take more than half of the time that the controller waits",
@@ -115,7 +115,7 @@ var rules = []Rule{
 		"for plugins, the annotation only has an effect with a setting of the repo-server",
 		"set reposerver.plugin.use.manifest.generate.paths: \"true\" in argocd-cmd-params-cm", docsCMP, (*installation).generatePaths},
 	{"application-health", only(finding.Error, finding.Warning, finding.Note), "a missing or wrong health check for Applications; an error if Applications contain Applications, otherwise a note",
-		"Argo CD has no built-in one since 1.8 and continues as soon as a child exists, so waves between Applications have no effect",
+		"Argo CD has had no built-in check for Applications since version 1.8, and continues as soon as a child exists, so waves between Applications have no effect",
 		"add the ConfigMap that cmp fleet apps --health-check prints", docsHealth, (*installation).applicationHealth},
 	{"progressive-syncs", only(finding.Error), "an ApplicationSet with steps, and progressive syncs off",
 		"Argo CD ignores the steps and syncs all Applications at once",

@@ -20,7 +20,7 @@ func (in *Options) define(f *pflag.FlagSet, cache string) {
 	c := &in.Config
 	f.StringSliceVar(&c.Allow, "allow-remote", nil, "URLs to fetch from, with everything below them, such as https://charts.example.com or oci://ghcr.io/org/*; if empty, nothing is fetched")
 	f.StringSliceVar(&c.AllowPrivate, "allow-private", nil, "Hosts that may resolve to private addresses, such as charts.corp.example or *.corp.example, or networks such as 10.20.0.0/16; a host without a wildcard may resolve to loopback, too")
-	f.StringVar(&c.Cache.Dir, "remote-cache", cache, "Cache directory for fetched sources, which may be shared; if empty, nothing is cached")
+	f.StringVar(&c.Cache.Dir, "remote-cache", cache, "Cache directory for fetched sources, which several processes may share; if empty, nothing is cached")
 	f.BoolVar(&c.Offline, "offline", false, "Use only --remote-cache, however old its entries are")
 	f.DurationVar(&c.TTL, "remote-ttl", fetch.DefaultTTL, "TTL of version ranges, branches and files in --remote-cache; 0 requests them every time")
 	f.DurationVar(&c.Limits.Time, "remote-timeout", fetch.DefaultTime, "Timeout of one fetch, with its retries")
@@ -36,6 +36,7 @@ func (in *Options) define(f *pflag.FlagSet, cache string) {
 // AddForServer adds the flags of a command that fetches for others.
 func (in *Options) AddForServer(flags *pflag.FlagSet) {
 	help.Define(flags, help.Fetching, in.defineForServer)
+	flags.Lookup("remote-cache").Usage = "Cache directory for fetched sources, which several replicas may share; if empty, the server uses a temporary directory"
 }
 
 func (in *Options) defineForServer(f *pflag.FlagSet) {

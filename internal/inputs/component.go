@@ -96,7 +96,7 @@ func AddSeedless(cmd *cobra.Command, only ...string) *Component {
 	}
 	in.Remote = fetchers.Add(in.flags, fetchers.UserCache())
 	ShowProgress(cmd, in.Remote)
-	in.flags.StringVar(&in.revision, "revision", "", "Commit for .Release.Revision in templates")
+	in.flags.StringVar(&in.revision, "revision", "", "Commit that templated YAML can read as .Release.Revision; in Helm charts, it is always 1")
 	help.Put(in.flags, help.Helm, "revision")
 	return in
 }
