@@ -3,6 +3,9 @@
 #   docker build -t ladder .                        builds the binary, too
 #   docker build -t ladder --target prebuilt .      takes it from dist/cmp, without a network
 
+# Nothing of this stage but the binary is in the image, whose base is scratch. Releases do not
+# use it. To pin it, append the digest that `docker buildx imagetools inspect golang:1.26`
+# prints; Dependabot then updates both.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

@@ -288,18 +288,31 @@ func (p *Plan) effect(r graph.Reference) string {
 }
 
 // references prints the references that pick selects, with the object at the other
-// end.
+// end. Those that differ only in their field, such as the webhooks of one configuration,
+// are one line.
 func (p *Plan) references(b *strings.Builder, title string, pick func(graph.Reference) (int, bool)) {
-	first := true
+	type line struct{ before, after string } // all but the field
+	var lines []line
+	fields := map[line][]string{}
 	for _, r := range p.Graph.References {
 		other, ok := pick(r)
 		if !ok {
 			continue
 		}
-		if first {
-			fmt.Fprintf(b, "%s:\n", title)
-			first = false
+		l := line{fmt.Sprintf("wave %-10s %-8s %s", p.waveText(other), r.Meaning, p.name(other)), r.Why + r.Detail() + inferredMark(r) + ")" + p.effect(r)}
+		if fields[l] == nil {
+			lines = append(lines, l)
 		}
-		fmt.Fprintf(b, "  wave %-10s %-8s %s (%s: %s%s)%s\n", p.waveText(other), r.Meaning, p.name(other), r.Field, r.Why+r.Detail(), inferredMark(r), p.effect(r))
+		fields[l] = append(fields[l], r.Field)
+	}
+	for at, l := range lines {
+		if at == 0 {
+			fmt.Fprintf(b, "%s:\n", title)
+		}
+		field := fields[l][0]
+		if more := len(fields[l]) - 1; more > 0 {
+			field += fmt.Sprintf(" and %d more", more)
+		}
+		fmt.Fprintf(b, "  %s (%s: %s\n", l.before, field, l.after)
 	}
 }

@@ -104,6 +104,22 @@ func (p *Plan) Waves() int {
 	return len(seen)
 }
 
+// NeedsNoWaves reports whether waves were computed and all objects share wave 0, which is
+// Argo CD's own order.
+func (p *Plan) NeedsNoWaves() bool {
+	computed := false
+	for i, place := range p.Places {
+		if p.Graph.Nodes[i].External || !place.Computed {
+			continue
+		}
+		if place.Wave != 0 || place.Author {
+			return false
+		}
+		computed = true
+	}
+	return computed && p.opt.Waves != Off
+}
+
 // AuthorPolicy says how existing sync waves are treated.
 type AuthorPolicy string
 

@@ -42,6 +42,9 @@ prints the table and exits with 0. With --strict, it exits with 1, as cmp check 
 			return err
 		}
 		failed := warnStrictly(s, res.AllFindings(), *strict)
+		if len(args) == 1 && res.Plan.NeedsNoWaves() {
+			note(s, "no object must wait for another, so Ladder adds no waves")
+		}
 		if *format == reportJSON {
 			return cmp.Or(writeJSON(s, shown), failed)
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/deprecated"
+	"github.com/ladder-cmp/ladder/internal/help"
 )
 
 // addCommands adds all commands to the root, in the groups of its help. asItIs are the streams
@@ -14,9 +15,10 @@ func addCommands(root *cobra.Command, s, asItIs streams) {
 		commands  []*cobra.Command
 	}{
 		{"order", "Render and order:", []*cobra.Command{newRender(s), newExplain(s), newGraph(s), newReport(s), newAnnotate(s)}},
-		{"check", "Check and compare:", []*cobra.Command{newCheck(s), newLint(s), newDiff(s), newDoctor(s), newHealth(s)}},
+		{"check", "Check and compare:", []*cobra.Command{newCheck(s), newLint(s), newDiff(s)}},
 		{"write", "Components and fleets:", []*cobra.Command{newInit(s), newCRDs(s), newVendor(s), newSeed(s), newFleet(s)}},
-		{"plugin", "For Argo CD and packagers:", []*cobra.Command{newInstall(s), newGenerate(asItIs), newServe(asItIs), newMan()}},
+		{"install", "Install in Argo CD:", []*cobra.Command{newInstall(s), newDoctor(s), newHealth(s)}},
+		{help.Unlisted, "For Argo CD and packagers:", []*cobra.Command{newGenerate(asItIs), newServe(asItIs), newMan()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, cmd := range group.commands {

@@ -37,6 +37,20 @@ func TestHelpFitsAScreen(t *testing.T) {
 	}
 }
 
+// TestHelpListsWhatPeopleRun makes sure that the help of the program describes no commands that
+// Argo CD or packagers run, but names them.
+func TestHelpListsWhatPeopleRun(t *testing.T) {
+	text := helpOf(t)
+	if !strings.Contains(text, "\nFor Argo CD and packagers: generate, man, serve\n") {
+		t.Errorf("the help does not name the commands for Argo CD and packagers:\n%s", text)
+	}
+	for _, name := range []string{"generate", "man", "serve"} {
+		if strings.Contains(text, "\n  "+name+" ") {
+			t.Errorf("the help describes cmp %s:\n%s", name, text)
+		}
+	}
+}
+
 // TestHelpAll makes sure that few flags are shown, and all of them on demand.
 func TestHelpAll(t *testing.T) {
 	short, all := helpOf(t, "render"), helpOf(t, "render", "--help-all")

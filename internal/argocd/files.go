@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/object"
@@ -15,12 +16,12 @@ import (
 
 // ReadFiles reads what is on disk of an Argo CD: the files and directories among args, and
 // values files, unless the chart that they belong to is among args. manifestsOf reads
-// manifests, or renders a directory.
-func ReadFiles(args, values []string, manifestsOf func(arg string) ([]object.Object, error)) (doctor.Input, error) {
+// manifests, or renders a directory. stdin is what standard input, "-", contains.
+func ReadFiles(args, values []string, stdin []byte, manifestsOf func(arg string) ([]object.Object, error)) (doctor.Input, error) {
 	var e doctor.Input
 	var faults []error
 	for _, arg := range args {
-		v, isValues, err := valuesAmong(arg)
+		v, isValues, err := valuesAmong(arg, stdin)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -51,9 +52,10 @@ func ReadFiles(args, values []string, manifestsOf func(arg string) ([]object.Obj
 
 // valuesAmong reports whether an argument is a file with values of the argo-cd chart. The
 // error is that it is neither that nor manifests.
-func valuesAmong(arg string) (v doctor.Values, is bool, err error) {
+func valuesAmong(arg string, stdin []byte) (v doctor.Values, is bool, err error) {
 	if arg == "-" {
-		return v, false, nil
+		v, is = doctor.ChartValues(manifests.StandardInput, stdin)
+		return v, is, nil
 	}
 	info, err := os.Stat(arg)
 	if err != nil {

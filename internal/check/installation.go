@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/verdict"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave"
@@ -50,7 +52,12 @@ func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdi
 	if err := d.fits(args); err != nil {
 		return r, err
 	}
-	e, err := argocd.ReadFiles(args, values, d.manifestsOf)
+	stdin, err := d.readStdin(args)
+	if err != nil {
+		return verdict.Verdict{Findings: finding.Of(err)}, nil
+	}
+	d.Stdin = bytes.NewReader(stdin)
+	e, err := argocd.ReadFiles(args, values, stdin, d.manifestsOf)
 	if usage.Is(err) {
 		return r, err
 	}
@@ -64,6 +71,19 @@ func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdi
 		d.Cluster.Namespace = n.Value.String()
 	}
 	return d.diagnose(ctx, e, live)
+}
+
+// readStdin reads standard input, which may contain manifests or values, if it is among the
+// arguments.
+func (d Installation) readStdin(args []string) ([]byte, error) {
+	if !slices.Contains(args, "-") {
+		return nil, nil
+	}
+	text, err := io.ReadAll(d.Stdin)
+	if err != nil {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: manifests.StandardInput, Message: wholefile.Reason(err), Remedy: "pipe manifests or values of the argo-cd chart into the command"}
+	}
+	return text, nil
 }
 
 // diagnose checks the installation that was read and, if requested, the cluster and the

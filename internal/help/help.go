@@ -149,6 +149,10 @@ func usageLines(cmd *cobra.Command) string {
 	return text
 }
 
+// Unlisted is the ID of the group of commands that people rarely run. The help names them in
+// one line.
+const Unlisted = "unlisted"
+
 // commands lists those below a command, by group.
 func commands(cmd *cobra.Command) []string {
 	if !cmd.HasAvailableSubCommands() {
@@ -162,17 +166,22 @@ func commands(cmd *cobra.Command) []string {
 		}
 		groups = append(groups, &cobra.Group{Title: title})
 	}
-	var parts []string
+	var parts, unlisted []string
 	for _, group := range groups {
-		text := group.Title + "\n"
+		text, names := group.Title+"\n", []string(nil)
 		for _, sub := range cmd.Commands() {
 			if sub.GroupID == group.ID && sub.IsAvailableCommand() {
 				text += fmt.Sprintf("  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+				names = append(names, sub.Name())
 			}
+		}
+		if group.ID == Unlisted {
+			unlisted = append(unlisted, group.Title+" "+strings.Join(names, ", ")+"\n")
+			continue
 		}
 		parts = append(parts, text)
 	}
-	return parts
+	return append(parts, unlisted...)
 }
 
 // flags lists the flags of a command by section.

@@ -162,5 +162,5 @@ func (o Options) image(old string) (string, error) {
 	case o.Released != "":
 		return o.Released, nil
 	}
-	return "", finding.Finding{Severity: finding.Error, Rule: finding.Failed, Field: imageFlag, Message: "this build of the program is not a release, so it has no image", Remedy: "name one with " + imageFlag}
+	return "", finding.Finding{Severity: finding.Error, Rule: finding.Failed, Field: imageFlag, Message: "this build of the program is not a release, so it has no image", Remedy: fmt.Sprintf("name one, such as %s %s:v1.2.3, or use a release", imageFlag, repository)}
 }

@@ -48,8 +48,23 @@ func Find(p *wave.Plan, expr string) ([]int, error) {
 		}
 		near.Add(id.Kind+"/"+id.Name, id.Name, id.Kind, id.Kind+"/"+id.Name, id.GroupKind()+"/"+id.Name, id.Kind+"/"+id.Namespace+"/"+id.Name)
 	}
-	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "object not found in the component",
-		Remedy: near.Or("use KIND/NAME, KIND/NAMESPACE/NAME or NAME from the table that cmp explain prints")}
+	remedy := "use KIND/NAME, KIND/NAMESPACE/NAME or NAME from the table that cmp explain prints"
+	if same := ofKind(p, expr); len(same) > 0 && len(same) <= 3 {
+		remedy = nearest.Question(same...)
+	}
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "object not found in the component", Remedy: near.Or(remedy)}
+}
+
+// ofKind names the objects whose kind is that of an expression such as "Deployment/web". The
+// name of the release, which their names often contain, may not be what the user expects.
+func ofKind(p *wave.Plan, expr string) (names []string) {
+	kind, _, _ := strings.Cut(expr, "/")
+	for _, n := range p.Graph.Nodes {
+		if strings.EqualFold(n.Key.Kind, kind) && !n.External {
+			names = append(names, n.Key.Kind+"/"+n.Key.Name)
+		}
+	}
+	return names
 }
 
 // reasons prints the chain of reasons for the waves of nodes.
