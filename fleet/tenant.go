@@ -61,7 +61,7 @@ func (f *Fleet) asksForeign(app *Application) bool {
 
 // foreignProject reports a component that does not get the AppProject that it names.
 func (f *Fleet) foreignProject(app *Application) (message, remedy string) {
-	return fmt.Sprintf("%s sets the AppProject %q, but the fleet deploys it to %q", app.Name, app.Project, f.project()),
+	return fmt.Sprintf("component %s sets the AppProject %q, but the fleet puts it into the AppProject %q", app.Name, app.Project, f.project()),
 		"remove project, or allow it with --project-from-components --allow-project " + shellQuoted(app.Project)
 }
 
@@ -103,7 +103,7 @@ func (l *lint) foreignProjects() []fault {
 		all = append(all, found)
 	}
 	for name, n := range others {
-		all[first[name]].Message += fmt.Sprintf("; %d more components ask for it", n)
+		all[first[name]].Message += fmt.Sprintf("; %d more components set %q", n, name)
 	}
 	return all
 }

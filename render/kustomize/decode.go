@@ -3,6 +3,7 @@ package kustomize
 import (
 	"bytes"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -33,6 +35,7 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		key := ""
 		if _, field, ok := strings.Cut(f.Message, "unknown field "); ok {
 			key = strings.Trim(field, `"`)
+			f.Remedy = nearest.Or(key, knownFields(), "remove it, or correct its name")
 			if places, rest := unknownKeys(data, key); len(places) > 0 {
 				if written == nil {
 					written = new(yamlv3.Node)
@@ -46,7 +49,9 @@ func (c *checker) decode() (types.Kustomization, []error) {
 				continue
 			}
 			f.Line = lineOfEntry(c.written, key+":")
-		} else if field, _, ok := strings.Cut(f.Message, ": must be "); ok {
+		} else if field, wants, ok := strings.Cut(f.Message, ": must be "); ok {
+			wants, _, _ = strings.Cut(wants, ", not ")
+			f.Remedy = "write " + wants
 			key = field[strings.LastIndexByte(field, '.')+1:]
 			f.Line = lineOfEntry(c.written, key+":")
 			input.AtMistyped(&f, c.written)
@@ -60,6 +65,17 @@ func (c *checker) decode() (types.Kustomization, []error) {
 		data = rest
 	}
 	return types.Kustomization{}, faults
+}
+
+// knownFields lists the fields of a kustomization.
+func knownFields() []string {
+	var all []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[types.Kustomization]()) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // clampLine moves a finding about invalid YAML to an existing line: the library

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,7 +107,11 @@ func (s source) edited(ctx context.Context) (source, error) {
 	file := &editedFile{repoFS: repoFS{a}, fsys: s.FS, dir: path.Join(t.at, s.Dir), file: path.Base(name), data: data}
 	fault := func(field string, err error) error {
 		text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "'"+file.dir+"/", "'")), " ")
-		return finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.Show(name), Field: field, Message: strings.TrimSuffix(text, "."), Remedy: "change the parameter, or the kustomization"}
+		f := finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.Show(name), Field: field, Message: strings.TrimSuffix(text, "."), Remedy: "change the parameter, or the kustomization"}
+		if m := alreadySet.FindStringSubmatch(text); m != nil {
+			f.Message, f.Remedy = fmt.Sprintf("the kustomization already sets the %s %s", m[1], m[2]), forceBy[m[1]]+", or set the "+m[1]+" in only one of the two places"
+		}
+		return f
 	}
 	for _, c := range e.commands(s) {
 		if err := file.run(c.args); err != nil {
@@ -125,6 +130,15 @@ func (s source) edited(ctx context.Context) (source, error) {
 	}
 	s.FS = editedFS{overlay.FS{FS: s.FS, Files: map[string]string{name: string(file.data)}}, name, data}
 	return s, nil
+}
+
+// alreadySet is the message of "kustomize edit add", which names a flag of that command.
+var alreadySet = regexp.MustCompile(`^(label|annotation) (.+) already in kustomization file\. Use --force`)
+
+// forceBy is how each may be replaced.
+var forceBy = map[string]string{
+	"label":      "set the parameter force-common-labels (forceCommonLabels: true in component.yaml) to replace it",
+	"annotation": "set the parameter force-common-annotations (forceCommonAnnotations: true in component.yaml) to replace it",
 }
 
 // command is a "kustomize edit" command with its field of Edits.
