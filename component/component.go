@@ -8,6 +8,7 @@
 package component
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"reflect"
@@ -236,10 +237,7 @@ func (d Description) PhaseKey() string {
 
 // Part returns the domain or the tier.
 func (d Description) Part() string {
-	if d.Domain != "" {
-		return d.Domain
-	}
-	return d.Tier
+	return cmp.Or(d.Domain, d.Tier)
 }
 
 // IsEnabled reports whether the component is deployed.

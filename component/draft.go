@@ -1,6 +1,7 @@
 package component
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -54,7 +55,7 @@ func (d Draft) Text() string {
 	if d.Namespace != "" {
 		entry(&b, "namespace", d.Namespace)
 	} else {
-		comment(&b, "namespace: "+or(d.Name, "default")+" # "+d.NamespaceWhy)
+		comment(&b, "namespace: "+cmp.Or(d.Name, "default")+" # "+d.NamespaceWhy)
 	}
 	entry(&b, "description", d.About)
 	entry(&b, d.PartKey, d.Part)
@@ -63,7 +64,7 @@ func (d Draft) Text() string {
 		comment(&b, d.PhaseWhy)
 		fmt.Fprintf(&b, "%s: %q\n", d.PhaseKey, d.Phase)
 	} else {
-		comment(&b, or(d.PhaseKey, "rolloutPhase")+": 120 # "+d.PhaseWhy)
+		comment(&b, cmp.Or(d.PhaseKey, "rolloutPhase")+": 120 # "+d.PhaseWhy)
 	}
 	if d.Environment != "" {
 		fmt.Fprintf(&b, "environments: [%q]\n", d.Environment)
@@ -73,7 +74,7 @@ func (d Draft) Text() string {
 		comment(&b, "crds: "+d.CRDs)
 	}
 	if d.CRDs == Split {
-		comment(&b, fmt.Sprintf("crdsPhase: %q", or(d.CRDsPhase, "110")))
+		comment(&b, fmt.Sprintf("crdsPhase: %q", cmp.Or(d.CRDsPhase, "110")))
 	}
 	if len(d.Values) > 0 {
 		comment(&b, "values: ["+strings.Join(d.Values, ", ")+"]")
@@ -95,9 +96,9 @@ func (d Draft) extended() string {
 	}{
 		{[]string{"name"}, d.Name},
 		{[]string{"namespace"}, d.Namespace},
-		{[]string{or(d.PartKey, "domain"), "domain", "tier"}, d.Part},
+		{[]string{cmp.Or(d.PartKey, "domain"), "domain", "tier"}, d.Part},
 		{[]string{"dependencyPhase"}, d.DependencyPhase},
-		{[]string{or(d.PhaseKey, "rolloutPhase"), "rolloutPhase", "wave"}, d.Phase},
+		{[]string{cmp.Or(d.PhaseKey, "rolloutPhase"), "rolloutPhase", "wave"}, d.Phase},
 		{[]string{"description"}, d.About},
 	} {
 		if e.value == "" || slices.ContainsFunc(root.Content, func(n *yaml.Node) bool { return slices.Contains(e.keys, n.Value) && n.Column == root.Column }) {
@@ -108,13 +109,6 @@ func (d Draft) extended() string {
 		}
 	}
 	return string(text)
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // entry writes a key with a string value.

@@ -12,7 +12,6 @@ package crds
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -70,19 +69,11 @@ func Unique(objs []object.Object) ([]object.Object, error) {
 		}
 		if !before.Same(o) {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-twice", File: o.File, Line: o.Line, Object: o.ID.String(),
-				Message: "the same CRD with different content is in " + place(before), Remedy: "keep one of the two"})
+				Message: "the same CRD with different content is in " + before.Place(), Remedy: "keep one of the two"})
 		}
 		return true
 	})
 	return kept, errors.Join(faults...)
-}
-
-// place returns where an object is from.
-func place(o object.Object) string {
-	if o.Line > 0 {
-		return fmt.Sprintf("%s:%d", o.File, o.Line)
-	}
-	return o.File
 }
 
 // Add returns the CRDs of a component with additional ones that it can ship; of
@@ -183,27 +174,4 @@ func NamesRelease(o object.Object, release string) []string {
 func containsName(text, release string) bool {
 	text = text[strings.LastIndexByte(text, '/')+1:]
 	return release != "" && (text == release || strings.HasPrefix(text, release+"-"))
-}
-
-// Shared reports CRDs that several components ship. Each sync of one of them would
-// overwrite what another applied. The findings name the components.
-func Shared(components map[string][]object.Object) []finding.Finding {
-	holders := map[string][]string{}
-	for name, objs := range components {
-		for definition := range names(objs) {
-			holders[definition] = append(holders[definition], name)
-		}
-	}
-	var all []finding.Finding
-	for definition, in := range holders {
-		if len(in) < 2 {
-			continue
-		}
-		slices.Sort(in)
-		all = append(all, finding.Finding{Severity: finding.Error, Rule: "crd-shared", Object: kind + " " + definition,
-			Message: "several components ship this CRD, so each sync overwrites the other: " + strings.Join(in, ", "),
-			Remedy:  "keep it in one of them, and set crds: skip in the others"})
-	}
-	finding.Sort(all)
-	return all
 }

@@ -134,19 +134,6 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// TestShared finds definitions that two components of a fleet ship.
-func TestShared(t *testing.T) {
-	monitors := definition("monitors.example.com", "", "")
-	got := crds.Shared(map[string][]object.Object{
-		"prometheus": parse(t, monitors+definition("rules.example.com", "", "")),
-		"telemetry":  parse(t, definition("collectors.example.com", "", "")+monitors),
-		"shop":       parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: monitors.example.com}\n"),
-	})
-	if len(got) != 1 || got[0].Severity != finding.Error || got[0].Object != "CustomResourceDefinition monitors.example.com" || !strings.HasSuffix(got[0].Message, ": prometheus, telemetry") {
-		t.Errorf("got %v", got)
-	}
-}
-
 func TestNamesRelease(t *testing.T) {
 	service := func(name string) string {
 		return "  conversion: {strategy: Webhook, webhook: {clientConfig: {service: {name: " + name + ", namespace: ns}}}}\n"

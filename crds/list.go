@@ -11,25 +11,29 @@ import (
 
 // Definition describes a CRD for users.
 type Definition struct {
-	Name, Group, Kind, Scope string
-	Versions                 []Version
+	Name     string    `json:"name"`
+	Group    string    `json:"group"`
+	Kind     string    `json:"kind"`
+	Scope    string    `json:"scope"`
+	Versions []Version `json:"versions"`
 	// Size is the size of the manifest in bytes.
-	Size int
-	// Source is its file.
-	Source string
+	Size int `json:"size"`
 	// Switch is the value that enables it; empty if it is always included.
-	Switch string
+	Switch string `json:"switch,omitempty"`
 	// Conversion is the Service of its conversion webhook, as namespace/name; empty
 	// if there is none.
-	Conversion string
+	Conversion string `json:"conversion,omitempty"`
+	// Source is its file.
+	Source string `json:"source"`
 	// Users are the custom resources of the kind in the component.
-	Users []object.ID
+	Users []string `json:"usedBy"`
 }
 
 // Version is a version of a CRD.
 type Version struct {
-	Name            string
-	Served, Storage bool
+	Name    string `json:"name"`
+	Served  bool   `json:"served"`
+	Storage bool   `json:"stored"`
 }
 
 func (v Version) String() string {
@@ -46,7 +50,7 @@ func (v Version) String() string {
 func Describe(o object.Object, objs []object.Object) Definition {
 	spec := o.Get("spec")
 	d := Definition{Name: o.ID.Name, Group: spec.Get("group").Text(), Kind: spec.Get("names", "kind").Text(), Scope: spec.Get("scope").Text(),
-		Size: len(o.Text()), Source: place(o)}
+		Size: len(o.Text()), Source: o.Place(), Users: []string{}}
 	for _, v := range spec.Get("versions").Items() {
 		d.Versions = append(d.Versions, Version{v.Get("name").Text(), v.Get("served").True(), v.Get("storage").True()})
 	}
@@ -54,7 +58,7 @@ func Describe(o object.Object, objs []object.Object) Definition {
 		d.Conversion = service.Get("namespace").Text() + "/" + service.Get("name").Text()
 	}
 	for _, u := range users(d, objs) {
-		d.Users = append(d.Users, u.ID)
+		d.Users = append(d.Users, u.ID.String())
 	}
 	return d
 }
@@ -72,7 +76,7 @@ func users(d Definition, objs []object.Object) []object.Object {
 
 // List describes the CRDs of a component, sorted by name. s may be nil.
 func List(objs []object.Object, s *Survey) []Definition {
-	var all []Definition
+	all := []Definition{}
 	for _, o := range objs {
 		if !Is(o) {
 			continue
@@ -139,13 +143,13 @@ func Compare(before, after []object.Object) []finding.Finding {
 			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server rejects", "delete the CRD with all its custom resources first, or keep the scope", "")
 		}
 		for _, v := range old.Versions {
-			switch there := d.has(v.Name); {
+			switch current, there := d.version(v.Name); {
 			case v.Storage && !there:
 				report(o, "crd-stored", "version "+v.Name+", a stored version, was removed, which the API server rejects",
 					"keep it, not served, until the objects are rewritten and status.storedVersions no longer names it", v.Name)
 			case v.Served && !there:
 				report(o, "crd-version", "version "+v.Name+" is gone", "move what uses it to "+d.stored()+" first", v.Name)
-			case v.Served && !d.serves(v.Name):
+			case v.Served && !current.Served:
 				report(o, "crd-version", "version "+v.Name+" is no longer served", "move what uses it to "+d.stored()+" first", v.Name)
 			}
 		}
@@ -154,12 +158,11 @@ func Compare(before, after []object.Object) []finding.Finding {
 	return all
 }
 
-func (d Definition) has(version string) bool {
-	return slices.ContainsFunc(d.Versions, func(v Version) bool { return v.Name == version })
-}
-
-func (d Definition) serves(version string) bool {
-	return slices.ContainsFunc(d.Versions, func(v Version) bool { return v.Name == version && v.Served })
+func (d Definition) version(name string) (Version, bool) {
+	if i := slices.IndexFunc(d.Versions, func(v Version) bool { return v.Name == name }); i >= 0 {
+		return d.Versions[i], true
+	}
+	return Version{}, false
 }
 
 // stored returns the storage version.

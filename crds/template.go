@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"text/template/parse"
+
+	"github.com/gobwas/glob"
 )
 
 // Shipped is a CRD that a chart can render, with its conditions.
@@ -210,12 +212,12 @@ func (r *reader) files(name parse.Node, when []condition, expands bool) {
 	default:
 		return
 	}
-	matches, err := regexp.Compile(globExpression(pattern))
+	matches, err := glob.Compile(pattern, '/') // as Helm does
 	if err != nil {
 		return
 	}
 	for _, f := range r.chart.Files {
-		if !matches.MatchString(f.Name) {
+		if !matches.Match(f.Name) {
 			continue
 		}
 		if main := r.parse(f); expands && main != nil {
@@ -224,35 +226,6 @@ func (r *reader) files(name parse.Node, when []condition, expands bool) {
 			r.text(f, f.Text, 0, when)
 		}
 	}
-}
-
-// globExpression converts a pattern of .Files.Glob to a regular expression.
-func globExpression(pattern string) string {
-	var b strings.Builder
-	b.WriteString("^")
-	depth := 0
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case strings.HasPrefix(pattern[i:], "**"):
-			b.WriteString(".*")
-			i++
-		case c == '*':
-			b.WriteString("[^/]*")
-		case c == '?':
-			b.WriteString("[^/]")
-		case c == '{':
-			depth++
-			b.WriteString("(?:")
-		case c == '}' && depth > 0:
-			depth--
-			b.WriteString(")")
-		case c == ',' && depth > 0:
-			b.WriteString("|")
-		default:
-			b.WriteString(regexp.QuoteMeta(string(c)))
-		}
-	}
-	return b.String() + "$"
 }
 
 // nameLine matches the name in the metadata of a manifest.

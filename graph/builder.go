@@ -2,7 +2,6 @@ package graph
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -53,34 +52,33 @@ type builder struct {
 	pairs  map[[2]int][]int
 	faults []finding.Finding
 
-	// Indexes of nodes and references (see kinds.go). The maps are built on first
-	// use.
+	// Indexes of nodes and references (see kinds.go).
 	runs              []run
 	installers        []installer
 	roleNodes         []int
-	definedByGroup    map[string][]definition
-	definedByPart     map[int][]knowledge.GroupKind
-	byWord            map[string][]int
+	definedByGroup    index[string, []definition]
+	definedByPart     index[int, []knowledge.GroupKind]
+	byWord            index[string, []int]
 	runtimes          map[string][]int // by namespace, custom resources that start workloads
-	byImage           map[[2]string][]int
-	jobs, pods        map[int][]int
-	jobsByImage       map[[2]string]imageJobs
+	byImage           index[[2]string, []int]
+	jobs, pods        index[int, []int]
+	jobsByImage       index[[2]string, imageJobs]
 	hooksServed       map[int]ownHooks
 	writers           map[partID][]writer
 	tokensOf          map[int]map[string]bool
-	blockedBy         map[object.ID][]int // workloads whose Pods do not start without an object
-	ownPVCs           map[[2]string]bool
-	namespaceNames    map[string]bool
+	blockedBy         index[object.ID, []int] // workloads whose Pods do not start without an object
+	ownPVCs           index[[2]string, bool]
+	namespaceNames    index[string, bool]
 	reported          map[reportKey]bool
-	waitTargetsByName map[[2]string][]int
+	waitTargetsByName index[[2]string, []int]
 	waitTargets       map[int]map[int]bool // nodes that the containers of a node wait for
-	readsByNamespace  map[string][]read
+	readsByNamespace  index[string, []read]
 	isGuard           map[int]bool // Jobs that run before a part of the component
 	originsOf         map[knowledge.GroupKind]origins
 	schemas           map[kindVersion]*fieldSchema
-	names             map[string]bool         // names of objects, and of objects that are read or created
-	installersOf      map[int][]installer     // by component, without packages
-	packages          map[int]map[string]bool // packages by component
+	names             index[string, bool]         // names of objects, and of objects that are read or created
+	installersOf      index[int, []installer]     // by component, without packages
+	packages          index[int, map[string]bool] // packages by component
 	edges             edges
 }
 
@@ -111,7 +109,8 @@ func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
 		defined:   map[knowledge.GroupKind]definition{},
 		producers: map[object.ID][]int{}, backends: map[int][]int{}, convertersOf: map[int][]int{},
 		wordsOf: map[int][]word{}, serviceNames: map[object.ID]bool{},
-		pairs: map[[2]int][]int{},
+		pairs: map[[2]int][]int{}, releases: map[[2]int]string{}, likelyProducers: map[object.ID][]int{}, isGuard: map[int]bool{},
+		writers: map[partID][]writer{}, tokensOf: map[int]map[string]bool{}, originsOf: map[knowledge.GroupKind]origins{}, schemas: map[kindVersion]*fieldSchema{},
 	}
 	b.Nodes = make([]Node, 0, size)
 	b.References = make([]Reference, 0, 4*size) // enough for most components
@@ -237,9 +236,9 @@ func (b *builder) readDefinitions() {
 			if !d.Of(n.Object) {
 				continue
 			}
-			gk := knowledge.GroupKind{Group: cmp.Or(first(d.Group, n), d.GroupIs), Kind: first(d.Kind, n)}
+			gk := knowledge.GroupKind{Group: cmp.Or(d.Group.Text(n.Root()), d.GroupIs), Kind: d.Kind.Text(n.Root())}
 			if gk.Kind != "" {
-				b.defined[gk] = definition{i, first(d.Plural, n), strings.HasSuffix(cmp.Or(first(d.Scope, n), d.ScopeIs), "Cluster"), d}
+				b.defined[gk] = definition{i, d.Plural.Text(n.Root()), strings.HasSuffix(cmp.Or(d.Scope.Text(n.Root()), d.ScopeIs), "Cluster"), d}
 			}
 		}
 	}
@@ -279,7 +278,7 @@ func (b *builder) duplicates(n Node) []finding.Finding {
 			return nil // enough are reported
 		}
 		return []finding.Finding{{Severity: finding.Warning, Rule: duplicateRule, File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: "the same object is also in " + place(b.Nodes[others[last]]) + ": Argo CD applies it once and warns (RepeatedResourceWarning)", Remedy: "keep one of the two"}}
+			Message: "the same object is also in " + b.Nodes[others[last]].Place() + ": Argo CD applies it once and warns (RepeatedResourceWarning)", Remedy: "keep one of the two"}}
 	}
 	var findings []finding.Finding
 	wrong := false
@@ -311,26 +310,12 @@ func duplicate(a, b Node) (finding.Finding, bool) {
 		return finding.Finding{}, false
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: duplicateRule, File: b.File, Line: b.Line, Object: b.Key.String(),
-		Message: "the same object with different content is also in " + place(a) + ": Argo CD applies only one of them", Remedy: "keep one of the two"}
+		Message: "the same object with different content is also in " + a.Place() + ": Argo CD applies only one of them", Remedy: "keep one of the two"}
 	if a.IsHook() || b.IsHook() {
 		f.Severity = finding.Warning
-		f.Message = "the same object is also in " + place(a) + ", one of them as a hook; Argo CD applies only one"
+		f.Message = "the same object is also in " + a.Place() + ", one of them as a hook; Argo CD applies only one"
 	}
 	return f, true
-}
-
-func place(n Node) string {
-	if n.Line > 0 {
-		return fmt.Sprintf("%s:%d", n.File, n.Line)
-	}
-	return n.File
-}
-
-func first(p knowledge.Path, n Node) string {
-	for _, reported := range p.Find(n.Root()) {
-		return reported.Value.Text()
-	}
-	return ""
 }
 
 // clusterScoped reports whether a kind is cluster-scoped. Unknown kinds count as

@@ -47,7 +47,7 @@ func (b *builder) findControllers() {
 // the provider's name in the class.
 func (b *builder) referToProviders() {
 	for c, class := range b.Nodes {
-		name := first(class.Kind.Provider, class)
+		name := class.Kind.Provider.Text(class.Root())
 		if class.Kind.Provider.IsZero() || name == "" {
 			continue
 		}

@@ -104,9 +104,6 @@ func (b *builder) addLikelyProducer(i int, id object.ID) {
 	if len(b.byKey[id]) > 0 || slices.Contains(b.likelyProducers[id], i) {
 		return
 	}
-	if b.likelyProducers == nil {
-		b.likelyProducers = map[object.ID][]int{}
-	}
 	b.likelyProducers[id] = append(b.likelyProducers[id], i)
 }
 

@@ -118,9 +118,6 @@ func (b *builder) orderAfter(from, to int, key string) { b.order(from, to, key, 
 
 // release records that one node need not wait for another.
 func (b *builder) release(from, to int, key string) {
-	if b.releases == nil {
-		b.releases = map[[2]int]string{}
-	}
 	b.releases[[2]int{from, to}] = key
 }
 

@@ -42,7 +42,7 @@ func (b *builder) referToCRDs() {
 // for the installer.
 func (b *builder) referToInstallers() {
 	for to, n := range b.Nodes {
-		if group := first(n.Kind.Serves, n); !n.Kind.Serves.IsZero() && group != "" {
+		if group := n.Kind.Serves.Text(n.Root()); !n.Kind.Serves.IsZero() && group != "" {
 			for _, kind := range b.runs {
 				for i := kind.from; i < kind.to && kind.group == group; i++ {
 					if b.Nodes[i].Foreign {
@@ -202,7 +202,7 @@ func (b *builder) recordVia(from int, rec knowledge.Reference, at object.Value, 
 			for _, f := range rec.At.Find(at) {
 				if m, ok := readMention(rec, f); ok {
 					m.field = join(prefix, m.field)
-					m.namespace = cmp.Or(m.namespace, first(rec.Via.Namespace, n), rec.Via.Default)
+					m.namespace = cmp.Or(m.namespace, rec.Via.Namespace.Text(n.Root()), rec.Via.Default)
 					b.mention(from, rec, m)
 				}
 			}

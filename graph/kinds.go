@@ -12,6 +12,18 @@ import (
 // The indexes below let them iterate over kinds, of which there are few, or look up
 // the relevant objects directly.
 
+// index is built when it is first asked.
+type index[K comparable, V any] map[K]V
+
+// at returns the value of a key. build fills the index.
+func (x *index[K, V]) at(key K, build func(index[K, V])) V {
+	if *x == nil {
+		*x = index[K, V]{}
+		build(*x)
+	}
+	return (*x)[key]
+}
+
 // run is the range of the nodes of one kind: Nodes is sorted by kind.
 type run struct {
 	from, to      int
@@ -61,50 +73,43 @@ func (b *builder) findInstallers() {
 
 // definedIn returns the kinds of a group that the components define.
 func (b *builder) definedIn(group string) []definition {
-	if b.definedByGroup == nil {
-		b.definedByGroup = map[string][]definition{}
+	return b.definedByGroup.at(group, func(all index[string, []definition]) {
 		for gk, def := range b.defined {
-			b.definedByGroup[gk.Group] = append(b.definedByGroup[gk.Group], def)
+			all[gk.Group] = append(all[gk.Group], def)
 		}
-	}
-	return b.definedByGroup[group]
+	})
 }
 
 // definedBy returns the kinds that a component defines.
 func (b *builder) definedBy(part int) []knowledge.GroupKind {
-	if b.definedByPart == nil {
-		b.definedByPart = map[int][]knowledge.GroupKind{}
+	return b.definedByPart.at(part, func(all index[int, []knowledge.GroupKind]) {
 		for gk, def := range b.defined {
 			at := b.Nodes[def.node].Part
-			b.definedByPart[at] = append(b.definedByPart[at], gk)
+			all[at] = append(all[at], gk)
 		}
-	}
-	return b.definedByPart[part]
+	})
 }
 
 // workloadsWith returns the workloads that have a word.
 func (b *builder) workloadsWith(value string) []int {
-	if b.byWord == nil {
-		b.byWord = map[string][]int{}
+	return b.byWord.at(value, func(all index[string, []int]) {
 		for i := range b.Nodes {
 			if !serves(b.Nodes[i]) {
 				continue
 			}
 			for _, w := range b.words(i) {
-				if all := b.byWord[w.value]; len(all) == 0 || all[len(all)-1] != i {
-					b.byWord[w.value] = append(all, i)
+				if known := all[w.value]; len(known) == 0 || known[len(known)-1] != i {
+					all[w.value] = append(known, i)
 				}
 			}
 		}
-	}
-	return b.byWord[value]
+	})
 }
 
 // runners returns the workloads of a namespace that run an image, now or on a
 // schedule.
 func (b *builder) runners(namespace, image string) []int {
-	if b.byImage == nil {
-		b.byImage = map[[2]string][]int{}
+	return b.byImage.at([2]string{namespace, image}, func(all index[[2]string, []int]) {
 		for w := range b.Nodes {
 			n := &b.Nodes[w]
 			if !n.InSync() || n.Kind.Runs != "later" && !serves(*n) {
@@ -112,11 +117,10 @@ func (b *builder) runners(namespace, image string) []int {
 			}
 			for _, image := range b.images(w) {
 				at := [2]string{n.Key.Namespace, image}
-				b.byImage[at] = append(b.byImage[at], w)
+				all[at] = append(all[at], w)
 			}
 		}
-	}
-	return b.byImage[[2]string{namespace, image}]
+	})
 }
 
 // imageJobs are the Jobs of the Sync phase that run an image.
@@ -124,8 +128,7 @@ type imageJobs struct{ migrations, others []int }
 
 // jobsRunning returns the Jobs of a namespace that run an image.
 func (b *builder) jobsRunning(namespace, image string) imageJobs {
-	if b.jobsByImage == nil {
-		b.jobsByImage = map[[2]string]imageJobs{}
+	return b.jobsByImage.at([2]string{namespace, image}, func(all index[[2]string, imageJobs]) {
 		for j := range b.Nodes {
 			n := &b.Nodes[j]
 			if n.Kind.Runs != "once" || !n.InSync() || n.Role != "" {
@@ -134,54 +137,46 @@ func (b *builder) jobsRunning(namespace, image string) imageJobs {
 			isMigration := b.migrationWord(j) != ""
 			for _, image := range b.images(j) {
 				at := [2]string{n.Key.Namespace, image}
-				jobs := b.jobsByImage[at]
+				jobs := all[at]
 				if isMigration {
 					jobs.migrations = append(jobs.migrations, j)
 				} else {
 					jobs.others = append(jobs.others, j)
 				}
-				b.jobsByImage[at] = jobs
+				all[at] = jobs
 			}
 		}
-	}
-	return b.jobsByImage[[2]string{namespace, image}]
+	})
 }
 
 // podsOf returns the nodes of a component that have Pods.
 func (b *builder) podsOf(part int) []int {
-	if b.pods == nil {
-		b.pods = map[int][]int{}
-		for i := range b.Nodes {
-			if n := &b.Nodes[i]; !n.Kind.Pod.IsZero() {
-				b.pods[n.Part] = append(b.pods[n.Part], i)
-			}
-		}
-	}
-	return b.pods[part]
+	return b.pods.at(part, b.byPart(func(n *Node) bool { return !n.Kind.Pod.IsZero() }))
 }
 
 // jobsOf returns the nodes of a component that run once.
 func (b *builder) jobsOf(part int) []int {
-	if b.jobs == nil {
-		b.jobs = map[int][]int{}
-		for j := range b.Nodes {
-			if n := &b.Nodes[j]; n.Kind.Runs == "once" {
-				b.jobs[n.Part] = append(b.jobs[n.Part], j)
+	return b.jobs.at(part, b.byPart(func(n *Node) bool { return n.Kind.Runs == "once" }))
+}
+
+// byPart fills an index of some nodes by their component.
+func (b *builder) byPart(is func(*Node) bool) func(index[int, []int]) {
+	return func(all index[int, []int]) {
+		for i := range b.Nodes {
+			if n := &b.Nodes[i]; is(n) {
+				all[n.Part] = append(all[n.Part], i)
 			}
 		}
 	}
-	return b.jobs[part]
 }
 
 // readIn returns the reads of objects in a namespace.
 func (b *builder) readIn(namespace string) []read {
-	if b.readsByNamespace == nil {
-		b.readsByNamespace = map[string][]read{}
+	return b.readsByNamespace.at(namespace, func(all index[string, []read]) {
 		for _, r := range b.reads {
-			b.readsByNamespace[r.id.Namespace] = append(b.readsByNamespace[r.id.Namespace], r)
+			all[r.id.Namespace] = append(all[r.id.Namespace], r)
 		}
-	}
-	return b.readsByNamespace[namespace]
+	})
 }
 
 // edges indexes references by their ends, as chains: for each node the latest

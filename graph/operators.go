@@ -178,19 +178,10 @@ func (b *builder) progress() {
 			n := &b.Nodes[i]
 			if n.Foreign && n.InSync() && n.Part == b.Nodes[j].Part && b.isInstalled(i) && !b.refersTo(j, i) {
 				b.refer(b.inferred(i, j, kindField, knowledge.Exists, "has a kind that is checked by"))
-				b.markGuard(j)
+				b.isGuard[j] = true // not a test, whatever its name: it runs before a part of the component
 			}
 		}
 	}
-}
-
-// markGuard records that a Job is not a test of the component, whatever its name: it
-// runs before a part of it.
-func (b *builder) markGuard(j int) {
-	if b.isGuard == nil {
-		b.isGuard = map[int]bool{}
-	}
-	b.isGuard[j] = true
 }
 
 // isInstalled reports whether an operator of the component installs the kind of a
@@ -233,7 +224,7 @@ func (b *builder) installsKind(by installer, kind run, part int) bool {
 // isPackaged reports whether an installer installs a package that is known for a kind.
 func (b *builder) isPackaged(by installer, kind run) bool {
 	n := &b.Nodes[by.node]
-	return n.Kind.Operator.Installs() && slices.Contains(b.origin(b.kindOf(kind)).packages, first(n.Kind.Operator.Package, *n))
+	return n.Kind.Operator.Installs() && slices.Contains(b.origin(b.kindOf(kind)).packages, n.Kind.Operator.Package.Text(n.Root()))
 }
 
 // isOnlySource reports whether a kind certainly belongs to the package of an installer: no
@@ -253,20 +244,18 @@ func (b *builder) isOnlySource(by installer, kind run) bool {
 
 // packagesOf returns the packages that a component installs.
 func (b *builder) packagesOf(part int) map[string]bool {
-	if b.packages == nil {
-		b.packages = map[int]map[string]bool{}
+	return b.packages.at(part, func(all index[int, map[string]bool]) {
 		for _, by := range b.installers {
 			n := &b.Nodes[by.node]
 			if !n.Kind.Operator.Installs() {
 				continue
 			}
-			if b.packages[n.Part] == nil {
-				b.packages[n.Part] = map[string]bool{}
+			if all[n.Part] == nil {
+				all[n.Part] = map[string]bool{}
 			}
-			b.packages[n.Part][first(n.Kind.Operator.Package, *n)] = true
+			all[n.Part][n.Kind.Operator.Package.Text(n.Root())] = true
 		}
-	}
-	return b.packages[part]
+	})
 }
 
 func (b *builder) kindOf(r run) knowledge.GroupKind {
@@ -287,9 +276,6 @@ func (b *builder) origin(gk knowledge.GroupKind) origins {
 		for _, p := range packages {
 			from.packages = append(from.packages, p.Name)
 		}
-		if b.originsOf == nil {
-			b.originsOf = map[knowledge.GroupKind]origins{}
-		}
 		b.originsOf[gk] = from
 	}
 	return from
@@ -297,13 +283,11 @@ func (b *builder) origin(gk knowledge.GroupKind) origins {
 
 // otherInstallers returns the installers of a component other than packages.
 func (b *builder) otherInstallers(part int) []installer {
-	if b.installersOf == nil {
-		b.installersOf = map[int][]installer{}
+	return b.installersOf.at(part, func(all index[int, []installer]) {
 		for _, by := range b.installers {
 			if n := &b.Nodes[by.node]; !n.Kind.Operator.Installs() {
-				b.installersOf[n.Part] = append(b.installersOf[n.Part], by)
+				all[n.Part] = append(all[n.Part], by)
 			}
 		}
-	}
-	return b.installersOf[part]
+	})
 }

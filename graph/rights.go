@@ -154,7 +154,7 @@ func (b *builder) deployedWith(i int, kind run, account object.ID, rules []rule)
 func (b *builder) referToServedAPIs() {
 	apis := map[string][]int{}
 	for i, n := range b.Nodes {
-		if group := first(n.Kind.Serves, n); !n.Kind.Serves.IsZero() && group != "" && n.Get("spec", "service").Exists() && !n.IsHook() {
+		if group := n.Kind.Serves.Text(n.Root()); !n.Kind.Serves.IsZero() && group != "" && n.Get("spec", "service").Exists() && !n.IsHook() {
 			apis[group] = append(apis[group], i)
 		}
 	}

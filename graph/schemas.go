@@ -71,9 +71,6 @@ func (b *builder) schemaOf(n *Node) *fieldSchema {
 	if t, known := b.schemas[l]; known {
 		return t
 	}
-	if b.schemas == nil {
-		b.schemas = map[kindVersion]*fieldSchema{}
-	}
 	b.schemas[l] = nil
 	if _, known := b.base.Kind(l.Group, l.Kind); known {
 		return nil
@@ -162,19 +159,18 @@ func (b *builder) describedConvention(v object.Value, t *fieldSchema) (knowledge
 // isNamed reports whether a value is, or contains, a name that occurs in the
 // component. For others the schema need not be read.
 func (b *builder) isNamed(v object.Value) bool {
-	if b.names == nil {
-		b.names = map[string]bool{}
+	fill := func(all index[string, bool]) {
 		for i := range b.Nodes {
-			b.names[b.Nodes[i].ID.Name] = true
+			all[b.Nodes[i].ID.Name] = true
 		}
 		for _, r := range b.reads {
-			b.names[r.id.Name] = true
+			all[r.id.Name] = true
 		}
 		for id := range b.producers {
-			b.names[id.Name] = true
+			all[id.Name] = true
 		}
 	}
-	return v.IsText() && b.names[v.Text()] || b.names[v.Get("name").Text()]
+	return v.IsText() && b.names.at(v.Text(), fill) || b.names.at(v.Get("name").Text(), fill)
 }
 
 // isWritten reports whether the operator creates the object that a field names,

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -25,16 +26,12 @@ func withoutManifests(text string) string {
 		}
 		return text
 	}
-	if !strings.Contains(text, "apiVersion:") || !strings.Contains(text, "kind:") {
+	if !strings.Contains(text, "apiVersion:") || !versionLine.MatchString(text) || !kindLine.MatchString(text) {
 		return text
 	}
 	var out strings.Builder
 	inside := false
-	lines := strings.SplitAfter(text, "\n")
-	if !hasKey(lines, "apiVersion:") || !hasKey(lines, "kind:") {
-		return text
-	}
-	for _, line := range lines {
+	for line := range strings.Lines(text) {
 		word := strings.TrimSpace(line)
 		switch {
 		case inside:
@@ -48,15 +45,10 @@ func withoutManifests(text string) string {
 	return out.String()
 }
 
-// hasKey reports whether a line begins with a key.
-func hasKey(lines []string, key string) bool {
-	for _, line := range lines {
-		if strings.HasPrefix(strings.TrimSpace(line), key) {
-			return true
-		}
-	}
-	return false
-}
+var (
+	versionLine = regexp.MustCompile(`(?m)^\s*apiVersion:`)
+	kindLine    = regexp.MustCompile(`(?m)^\s*kind:`)
+)
 
 // withoutCertified removes names that are to be certified: lines in the
 // configuration of certificate tools, with the lists that follow them.
@@ -115,16 +107,14 @@ func cutKey(line string) (key, value string, ok bool) {
 // isNamespace reports whether a word is the name of a namespace of the component.
 // Such a word probably tells the workload where it runs.
 func (b *builder) isNamespace(word string) bool {
-	if b.namespaceNames == nil {
-		b.namespaceNames = map[string]bool{}
+	return b.namespaceNames.at(word, func(all index[string, bool]) {
 		for i := range b.Nodes {
 			n := &b.Nodes[i]
 			if n.Key.Namespace != "" {
-				b.namespaceNames[n.Key.Namespace] = true
+				all[n.Key.Namespace] = true
 			} else if n.Key.Group == "" && n.Key.Kind == "Namespace" {
-				b.namespaceNames[n.Key.Name] = true
+				all[n.Key.Name] = true
 			}
 		}
-	}
-	return b.namespaceNames[word]
+	})
 }

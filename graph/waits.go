@@ -132,15 +132,13 @@ func (b *builder) waitTargetsIn(text, namespace string) []int {
 
 // targetsNamed returns the objects of a name that have Pods or lead to some.
 func (b *builder) targetsNamed(name, namespace string) []int {
-	if b.waitTargetsByName == nil {
-		b.waitTargetsByName = map[[2]string][]int{}
+	return b.waitTargetsByName.at([2]string{namespace, name}, func(all index[[2]string, []int]) {
 		for i := range b.Nodes {
 			n := &b.Nodes[i]
 			if n.InSync() && n.Kind.Runs != "later" && (!n.Kind.Pod.IsZero() || !n.Kind.Selects.IsZero()) {
 				at := [2]string{n.Key.Namespace, n.ID.Name}
-				b.waitTargetsByName[at] = append(b.waitTargetsByName[at], i)
+				all[at] = append(all[at], i)
 			}
 		}
-	}
-	return b.waitTargetsByName[[2]string{namespace, name}]
+	})
 }

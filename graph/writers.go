@@ -34,9 +34,6 @@ type partID struct {
 func (b *builder) writersOf(part int, id object.ID) []writer {
 	id.Name = ""
 	at := partID{part, id}
-	if b.writers == nil {
-		b.writers = map[partID][]writer{}
-	}
 	if known, ok := b.writers[at]; ok {
 		return known
 	}
@@ -80,15 +77,13 @@ func (b *builder) mayWrite(i int, id object.ID) bool {
 // startsOnlyWith reports whether the Pods of a node do not start without an object, so
 // they cannot create it.
 func (b *builder) startsOnlyWith(i int, id object.ID) bool {
-	if b.blockedBy == nil {
-		b.blockedBy = map[object.ID][]int{}
+	return slices.Contains(b.blockedBy.at(id, func(all index[object.ID, []int]) {
 		for _, r := range b.reads {
 			if r.starts {
-				b.blockedBy[r.id] = append(b.blockedBy[r.id], r.From)
+				all[r.id] = append(all[r.id], r.From)
 			}
 		}
-	}
-	return slices.Contains(b.blockedBy[id], i)
+	}), i)
 }
 
 // tokens returns the words of a workload and its scripts that may be names of
@@ -105,9 +100,6 @@ func (b *builder) tokens(i int) map[string]bool {
 		}
 	}
 	maps.DeleteFunc(all, func(token string, _ bool) bool { return b.isNamespace(token) })
-	if b.tokensOf == nil {
-		b.tokensOf = map[int]map[string]bool{}
-	}
 	b.tokensOf[i] = all
 	return all
 }
@@ -286,16 +278,14 @@ func (b *builder) isFromTemplate(id object.ID) bool {
 	if k, _ := b.base.Kind(id.Group, id.Kind); k.Place != withConsumer {
 		return false
 	}
-	if b.ownPVCs == nil {
-		b.ownPVCs = map[[2]string]bool{}
+	name, number, ok := cutLast(id.Name, "-")
+	return ok && strings.Trim(number, "0123456789") == "" && b.ownPVCs.at([2]string{id.Namespace, name}, func(all index[[2]string, bool]) {
 		for _, n := range b.Nodes {
 			for _, t := range n.Get("spec", "volumeClaimTemplates").Items() {
-				b.ownPVCs[[2]string{n.Key.Namespace, t.Get("metadata", "name").Text() + "-" + n.ID.Name}] = true
+				all[[2]string{n.Key.Namespace, t.Get("metadata", "name").Text() + "-" + n.ID.Name}] = true
 			}
 		}
-	}
-	name, number, ok := cutLast(id.Name, "-")
-	return ok && strings.Trim(number, "0123456789") == "" && b.ownPVCs[[2]string{id.Namespace, name}]
+	})
 }
 
 // withConsumer is the placement of kinds that wait for their first consumer.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/object"
@@ -69,16 +70,11 @@ func (c Chart) is(repoURL, name string) bool {
 		(len(c.Repos) == 0 || slices.ContainsFunc(c.Repos, func(word string) bool { return strings.Contains(repoURL, word) }))
 }
 
-// chartFile is charts.yaml.
-type chartFile struct {
-	Charts []Chart `yaml:"charts"`
-}
-
-func loadCharts() ([]Chart, error) {
-	var f chartFile
-	err := decode("charts.yaml", &f)
-	return f.Charts, err
-}
+var charts = sync.OnceValue(func() []Chart {
+	return decoded[struct {
+		Charts []Chart `yaml:"charts"`
+	}]("charts.yaml").Charts
+})
 
 // Chart returns the knowledge about a chart in a registry, whose URL may be empty.
 // Charts are often copied to other registries, so a record without Repos applies if
@@ -95,11 +91,7 @@ func (b *Base) Chart(repoURL, name string) (Chart, bool) {
 }
 
 // Charts lists all known charts by name.
-func (b *Base) Charts() []Chart {
-	all, err := b.charts()
-	must(err)
-	return all
-}
+func (b *Base) Charts() []Chart { return charts() }
 
 // Fleet returns the fleet section of the nearest ladder.yaml that has one.
 func (b *Base) Fleet() profile.Fleet { return b.fleet }

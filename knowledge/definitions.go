@@ -59,7 +59,7 @@ type Objects struct {
 
 // Of reports whether this record applies to an object.
 func (d Definition) Of(o object.Object) bool {
-	return !slices.ContainsFunc(d.When, func(c Condition) bool { return !c.Holds(o) })
+	return hold(d.When, o)
 }
 
 // Over overrides a guess with the knowledge from a kind's definition.

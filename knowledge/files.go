@@ -14,11 +14,8 @@ import (
 //go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml schemas.yaml shapes.yaml smokes.yaml charts.yaml packages.yaml kinds/*.yaml
 var files embed.FS
 
-// group is a knowledge file, decoded on first use.
-type group struct {
-	name string
-	load func() (*groupFile, error)
-}
+// group is a file under kinds/, decoded on first use.
+type group func() *groupFile
 
 // groupFile is the content of a file under kinds/.
 type groupFile struct {
@@ -43,10 +40,6 @@ type groupFile struct {
 	Only   bool   `yaml:"only"`
 	Kinds  []Kind `yaml:"kinds"`
 	byKind map[string]*Kind
-}
-
-type rungFile struct {
-	Rungs []Rung `yaml:"rungs"`
 }
 
 // podFile is pods.yaml: what a Pod refers to.
@@ -90,12 +83,12 @@ type smokeFile struct {
 }
 
 var builtin = sync.OnceValue(func() *Base {
-	var rungs rungFile
-	must(decode("rungs.yaml", &rungs))
-	var order kindOrderFile
-	must(decode("kind-order.yaml", &order))
-	b := &Base{rungs: map[string]Rung{}, ladder: rungs.Rungs, order: map[string]int{}, groups: map[string]*group{}}
-	for _, r := range rungs.Rungs {
+	ladder := decoded[struct {
+		Rungs []Rung `yaml:"rungs"`
+	}]("rungs.yaml").Rungs
+	order := decoded[kindOrderFile]("kind-order.yaml")
+	b := &Base{rungs: map[string]Rung{}, ladder: ladder, order: map[string]int{}, groups: map[string]group{}}
+	for _, r := range ladder {
 		b.rungs[r.Name] = r
 	}
 	for i, kind := range order.Kinds {
@@ -111,36 +104,31 @@ var builtin = sync.OnceValue(func() *Base {
 		if ending, ok := strings.CutPrefix(name, anyGroupFile); ok {
 			name = anything + ending
 		}
-		b.groups[name] = &group{name: name, load: sync.OnceValues(func() (*groupFile, error) { return loadGroup("kinds/" + e.Name()) })}
+		b.groups[name] = sync.OnceValue(func() *groupFile { return loadGroup("kinds/" + e.Name()) })
 	}
-	b.pods = sync.OnceValues(func() (podFile, error) {
-		var f podFile
-		err := decode("pods.yaml", &f)
-		for i := range f.References {
-			(&groupFile{}).complete(&f.References[i], f.Source)
-		}
-		return f, err
-	})
-	b.conventions = sync.OnceValues(func() ([]Convention, error) {
-		var f conventionFile
-		err := decode("conventions.yaml", &f)
+	b.conventions = sync.OnceValue(func() []Convention {
+		f := decoded[conventionFile]("conventions.yaml")
 		for i := range f.Conventions {
 			f.Conventions[i].Source = cmp.Or(f.Conventions[i].Source, f.Source)
 		}
-		return f.Conventions, err
+		return f.Conventions
 	})
-	b.shapes = sync.OnceValues(func() (f shapeFile, err error) {
-		err = decode("shapes.yaml", &f)
-		return f, err
-	})
-	b.smokes = sync.OnceValues(func() (f smokeFile, err error) {
-		err = decode("smokes.yaml", &f)
-		return f, err
-	})
-	b.charts = sync.OnceValues(loadCharts)
+	b.smokes = sync.OnceValue(func() smokeFile { return *decoded[smokeFile]("smokes.yaml") })
 	b.packages = sync.OnceValue(loadPackages)
 	return b
 })
+
+// pods and shapes are files that a ladder.yaml does not change.
+var (
+	pods = sync.OnceValue(func() *podFile {
+		f := decoded[podFile]("pods.yaml")
+		for i := range f.References {
+			(&groupFile{}).complete(&f.References[i], f.Source)
+		}
+		return f
+	})
+	shapes = sync.OnceValue(func() *shapeFile { return decoded[shapeFile]("shapes.yaml") })
+)
 
 // coreFile is the name of the file of the core group, which has no name.
 const coreFile = "core"
@@ -159,29 +147,26 @@ func must(err error) {
 	}
 }
 
-// decode decodes a file strictly: unknown keys are errors.
-func decode(name string, into any) error {
+// decoded decodes an embedded file strictly: unknown keys are errors.
+func decoded[T any](name string) *T {
 	data, err := files.ReadFile(name)
-	if err != nil {
-		return err
-	}
+	must(err)
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
-	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("knowledge/%s: %w", name, err)
+	f := new(T)
+	if err := d.Decode(f); err != nil {
+		panic(fmt.Sprintf("knowledge/%s: %v", name, err))
 	}
-	return nil
+	return f
 }
 
-func loadGroup(name string) (*groupFile, error) {
-	f := &groupFile{byKind: map[string]*Kind{}}
-	if err := decode(name, f); err != nil {
-		return nil, err
-	}
+func loadGroup(name string) *groupFile {
+	f := decoded[groupFile](name)
+	f.byKind = map[string]*Kind{}
 	for i := range f.Kinds {
 		k := &f.Kinds[i]
 		if f.byKind[k.Kind] != nil {
-			return nil, fmt.Errorf("knowledge/%s: duplicate kind %s", name, k.Kind)
+			panic(fmt.Sprintf("knowledge/%s: duplicate kind %s", name, k.Kind))
 		}
 		f.byKind[k.Kind] = k
 	}
@@ -203,7 +188,7 @@ func loadGroup(name string) (*groupFile, error) {
 		}
 		f.completeDefines(k)
 	}
-	return f, nil
+	return f
 }
 
 // complete completes a reference with data from its file: a kind without a group is

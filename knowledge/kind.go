@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,7 +136,7 @@ func (o Operator) Installs() bool { return !o.Package.IsZero() }
 
 // IsManual reports whether the installation of an object needs approval.
 func (o Operator) IsManual(obj object.Object) bool {
-	return len(o.Manual) > 0 && !slices.ContainsFunc(o.Manual, func(c Condition) bool { return !c.Holds(obj) })
+	return len(o.Manual) > 0 && hold(o.Manual, obj)
 }
 
 // Health is what Argo CD waits for until it considers an object healthy.
@@ -167,10 +168,7 @@ type Health struct {
 
 // Uncertain says why nothing should wait for the object; empty if it may.
 func (h Health) Uncertain() string {
-	if h.Never != "" {
-		return h.Never
-	}
-	return h.Passes
+	return cmp.Or(h.Never, h.Passes)
 }
 
 // Condition tests a value of an object.
@@ -181,14 +179,12 @@ type Condition struct {
 
 // Holds reports whether one of the values at the path is allowed.
 func (c Condition) Holds(o object.Object) bool {
-	for _, v := range c.At.Find(o.Root()) {
-		for _, want := range c.In {
-			if v.Value.Text() == want {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.At.Find(o.Root()), func(v Found) bool { return slices.Contains(c.In, v.Value.Text()) })
+}
+
+// hold reports whether all conditions hold.
+func hold(all []Condition, o object.Object) bool {
+	return !slices.ContainsFunc(all, func(c Condition) bool { return !c.Holds(o) })
 }
 
 // Reference is a way in which objects of a kind refer to others.
@@ -368,11 +364,7 @@ func (k Kind) IsAwaited() bool {
 // is healthy as soon as it is applied.
 func (k Kind) HealthOf(o object.Object) (Health, bool) {
 	for _, h := range k.Health {
-		holds := true
-		for _, c := range h.When {
-			holds = holds && c.Holds(o)
-		}
-		if holds {
+		if hold(h.When, o) {
 			return h, !h.Healthy
 		}
 	}

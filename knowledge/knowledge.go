@@ -55,18 +55,15 @@ const (
 type Base struct {
 	rungs       map[string]Rung
 	ladder      []Rung
-	order       map[string]int    // position of a kind in a wave
-	groups      map[string]*group // by group name or suffix: "*.example.com"
-	changed     map[string]*group // take precedence, because of a ladder.yaml
-	migrations  []string          // in addition to names.yaml
+	order       map[string]int   // position of a kind in a wave
+	groups      map[string]group // by group name or suffix: "*.example.com"
+	changed     map[string]group // take precedence, because of a ladder.yaml
+	migrations  []string         // in addition to names.yaml
 	fleet       profile.Fleet
 	platform    string // from ladder.yaml
-	charts      func() ([]Chart, error)
 	packages    func() packages
-	pods        func() (podFile, error)
-	conventions func() ([]Convention, error)
-	shapes      func() (shapeFile, error)
-	smokes      func() (smokeFile, error)
+	conventions func() []Convention
+	smokes      func() smokeFile
 }
 
 // Default returns the built-in knowledge. The tests of this package verify that its
@@ -148,9 +145,7 @@ func (b *Base) Guess(groupName, kind string) Kind {
 
 // guessRung sets the rung that the name and group of a kind imply.
 func (b *Base) guessRung(k Kind) Kind {
-	shapes, err := b.shapes()
-	must(err)
-	for _, s := range shapes.Shapes {
+	for _, s := range shapes().Shapes {
 		if strings.HasSuffix(k.Kind, s.Suffix) {
 			k.Rung, k.Why, k.Source = s.Rung, cmp.Or(k.Why, s.Why), cmp.Or(k.Source, s.Source)
 			return k
@@ -180,18 +175,12 @@ func (b *Base) BuiltinKinds(group, kind string) (kinds []string, wrong bool) {
 
 // PodReferences returns the references of every Pod template, with paths relative
 // to the template.
-func (b *Base) PodReferences() []Reference {
-	f, err := b.pods()
-	must(err)
-	return f.References
-}
+func (b *Base) PodReferences() []Reference { return pods().References }
 
 // Everywhere reports whether Kubernetes creates an object of that kind and name in
 // every namespace or cluster.
 func (b *Base) Everywhere(kind, name string) bool {
-	f, err := b.pods()
-	must(err)
-	return slices.ContainsFunc(f.Everywhere, func(known string) bool {
+	return slices.ContainsFunc(pods().Everywhere, func(known string) bool {
 		begin, any := strings.CutSuffix(known, "*")
 		return known == kind+"/"+name || any && strings.HasPrefix(kind+"/"+name, begin)
 	})
@@ -199,17 +188,12 @@ func (b *Base) Everywhere(kind, name string) bool {
 
 // Conventions returns the conventions for fields without a record. The first that
 // fits a key applies.
-func (b *Base) Conventions() []Convention {
-	all, err := b.conventions()
-	must(err)
-	return all
-}
+func (b *Base) Conventions() []Convention { return b.conventions() }
 
 // Smoke returns the word in an object's name or labels that marks it as a test;
 // empty if there is none.
 func (b *Base) Smoke(o object.Object) string {
-	f, err := b.smokes()
-	must(err)
+	f := b.smokes()
 	isWord := func(r rune) bool { return r == '-' || r == '.' || r == '_' }
 	for _, word := range strings.FieldsFunc(o.ID.Name, isWord) {
 		if slices.Contains(f.Words, word) {
@@ -234,7 +218,5 @@ func (b *Base) file(name string) *groupFile {
 	if g == nil {
 		return nil
 	}
-	f, err := g.load()
-	must(err)
-	return f
+	return g()
 }

@@ -1,14 +1,13 @@
 package knowledge
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
 // merged returns a group with additional records that override existing ones.
-func (b *Base) merged(name string, records map[string]addition) (*groupFile, error) {
+func (b *Base) merged(name string, records map[string]addition) *groupFile {
 	f := &groupFile{Group: name, byKind: map[string]*Kind{}}
 	if under := b.file(name); under != nil {
 		*f = *under
@@ -26,24 +25,20 @@ func (b *Base) merged(name string, records map[string]addition) (*groupFile, err
 		f.byKind[kind] = &over[len(over)-1] // before merging, since records may refer to each other
 	}
 	for i := range over {
-		if err := f.merge(&over[i], records[over[i].Kind], guessed[over[i].Kind]); err != nil {
-			return nil, err
-		}
+		f.merge(&over[i], records[over[i].Kind], guessed[over[i].Kind])
 	}
 	f.Kinds = slices.DeleteFunc(slices.Clone(f.Kinds), func(k Kind) bool { _, again := records[k.Kind]; return again })
 	f.Kinds = append(f.Kinds, over...)
 	slices.SortFunc(f.Kinds, func(x, y Kind) int { return strings.Compare(x.Kind, y.Kind) })
-	return f, nil
+	return f
 }
 
 // merge overrides an existing record, or a guess.
-func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
+func (f *groupFile) merge(k *Kind, a addition, guessed bool) {
 	before := *k
 	k.References = nil
 	merged := userKind{Kind: *k}
-	if err := a.node.Decode(&merged); err != nil {
-		return fmt.Errorf("%s: %w", a.place, err)
-	}
+	must(a.node.Decode(&merged)) // it was decoded before
 	*k = merged.Kind
 	k.Group = f.Group
 	if k.Scope == namespaced {
@@ -73,7 +68,6 @@ func (f *groupFile) merge(k *Kind, a addition, guessed bool) error {
 		})
 	})
 	k.References = append(k.References, own...)
-	return nil
 }
 
 // has reports whether a group has a record for exactly this kind.

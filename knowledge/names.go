@@ -38,11 +38,7 @@ type nameFile struct {
 	Initiations []string `yaml:"initiations"`
 }
 
-var names = sync.OnceValue(func() nameFile {
-	var f nameFile
-	must(decode("names.yaml", &f))
-	return f
-})
+var names = sync.OnceValue(func() *nameFile { return decoded[nameFile]("names.yaml") })
 
 // Program is a program that does not become ready by itself.
 type Program struct {
@@ -95,11 +91,7 @@ type programFile struct {
 	Probers    []Prober    `yaml:"probers"`
 }
 
-var programs = sync.OnceValue(func() programFile {
-	var f programFile
-	must(decode("programs.yaml", &f))
-	return f
-})
+var programs = sync.OnceValue(func() *programFile { return decoded[programFile]("programs.yaml") })
 
 // IsAddress reports whether a variable or flag of that name contains an address, so
 // that a bare word in it may be the name of a Service.
@@ -226,25 +218,25 @@ func (b *Base) Program(image string, args []string, probe string) (Program, bool
 
 // Installer returns the record of the program in an image, if it installs kinds.
 func (b *Base) Installer(image string) (Installer, bool) {
-	image = Repository(image)
-	for _, i := range programs().Installers {
-		if slices.ContainsFunc(i.Images, func(name string) bool { return isImage(image, name) }) {
-			return i, true
-		}
-	}
-	return Installer{}, false
+	return running(image, programs().Installers, func(i Installer) []string { return i.Images })
 }
 
 // Prober returns the record of the program in an image, if it discovers kinds at
 // startup.
 func (b *Base) Prober(image string) (Prober, bool) {
+	return running(image, programs().Probers, func(p Prober) []string { return p.Images })
+}
+
+// running returns the record of the program in an image.
+func running[P any](image string, all []P, images func(P) []string) (found P, ok bool) {
 	image = Repository(image)
-	for _, p := range programs().Probers {
-		if slices.ContainsFunc(p.Images, func(name string) bool { return isImage(image, name) }) {
-			return p, true
-		}
+	at := slices.IndexFunc(all, func(p P) bool {
+		return slices.ContainsFunc(images(p), func(name string) bool { return isImage(image, name) })
+	})
+	if at < 0 {
+		return found, false
 	}
-	return Prober{}, false
+	return all[at], true
 }
 
 // isImage compares a repository with a name, regardless of the registry.

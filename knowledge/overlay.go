@@ -276,10 +276,10 @@ func (r *reader) kinds(over *Base, list *yaml.Node) {
 	}
 	over.changed = maps.Clone(over.changed)
 	if over.changed == nil {
-		over.changed = map[string]*group{}
+		over.changed = map[string]group{}
 	}
 	for name, records := range added {
-		over.changed[name] = &group{name: name, load: sync.OnceValues(func() (*groupFile, error) { return r.base.merged(name, records) })}
+		over.changed[name] = sync.OnceValue(func() *groupFile { return r.base.merged(name, records) })
 	}
 }
 
@@ -311,10 +311,7 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 	}
 	if len(all) > 0 {
 		before := over.conventions
-		over.conventions = sync.OnceValues(func() ([]Convention, error) {
-			rest, err := before()
-			return append(all, rest...), err
-		})
+		over.conventions = sync.OnceValue(func() []Convention { return append(all, before()...) })
 	}
 }
 
@@ -330,11 +327,11 @@ func (r *reader) words(over *Base, root *yaml.Node) {
 		var more userSmokes
 		if r.decode(n, "smokes", &more) {
 			before := over.smokes
-			over.smokes = sync.OnceValues(func() (smokeFile, error) {
-				f, err := before()
+			over.smokes = sync.OnceValue(func() smokeFile {
+				f := before()
 				f.Words = append(slices.Clip(f.Words), more.Words...)
 				f.Labels = append(slices.Clip(f.Labels), more.Labels...)
-				return f, err
+				return f
 			})
 		}
 	}

@@ -215,12 +215,12 @@ func TestConventionsGoFirst(t *testing.T) {
 func TestWithIsLazy(t *testing.T) {
 	b := *Default()
 	var loaded []string
-	b.groups = map[string]*group{}
+	b.groups = map[string]group{}
 	for name, g := range Default().groups {
-		b.groups[name] = &group{name: name, load: func() (*groupFile, error) {
+		b.groups[name] = func() *groupFile {
 			loaded = append(loaded, name)
-			return g.load()
-		}}
+			return g()
+		}
 	}
 	over, err := b.With("ladder.yaml", `
 kinds:

@@ -44,8 +44,7 @@ type packages struct {
 }
 
 func loadPackages() packages {
-	var f packageFile
-	must(decode("packages.yaml", &f))
+	f := decoded[packageFile]("packages.yaml")
 	p := packages{platform: map[string]string{}}
 	for _, c := range f.Catalogs {
 		p.platform[c.Name] = c.Platform
@@ -97,10 +96,7 @@ func (b *Base) Platform() string { return b.platform }
 func (b *Base) RequiredPlatform(o object.Object) string {
 	k, _ := b.Kind(o.ID.Group, o.ID.Kind)
 	if k.Operator.Installs() {
-		for _, v := range k.Operator.Catalog.Find(o.Root()) {
-			return b.packages().platform[v.Value.Text()]
-		}
-		return ""
+		return b.packages().platform[k.Operator.Catalog.Text(o.Root())]
 	}
 	if f := b.file(o.ID.Group); f == nil || !f.Only {
 		return ""

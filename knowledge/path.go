@@ -102,6 +102,14 @@ func (p Path) Find(v object.Value) []Found {
 	return found
 }
 
+// Text returns the text of the first value at the path below v.
+func (p Path) Text(v object.Value) string {
+	for _, found := range p.Find(v) {
+		return found.Value.Text()
+	}
+	return ""
+}
+
 // crumb is a step on the way to a value: a key, or an index if that is empty. The
 // location is only formatted when a value is found.
 type crumb struct {

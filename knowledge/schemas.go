@@ -22,14 +22,7 @@ type schemaFile struct {
 	Siblings []string `yaml:"siblings"`
 }
 
-var schemaRules = sync.OnceValue(func() schemaFile {
-	var f schemaFile
-	must(decode("schemas.yaml", &f))
-	return f
-})
-
-// SchemaSource is the source of this interpretation.
-func (b *Base) SchemaSource() string { return schemaRules().Source }
+var schemaRules = sync.OnceValue(func() *schemaFile { return decoded[schemaFile]("schemas.yaml") })
 
 // ConventionFor returns the convention that the description of a field implies, if any.
 func (b *Base) ConventionFor(description string) (Convention, bool) {

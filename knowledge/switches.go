@@ -42,8 +42,7 @@ type switchFile struct {
 }
 
 var switches = sync.OnceValue(func() []Switch {
-	var f switchFile
-	must(decode("crd-switches.yaml", &f))
+	f := decoded[switchFile]("crd-switches.yaml")
 	for i := range f.Switches {
 		if f.Switches[i].Source == "" {
 			f.Switches[i].Source = f.Source

@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"bytes"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/settings"
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // Group is the knowledge about an API group, or about groups with a suffix.
@@ -22,7 +22,7 @@ type Group struct {
 // Groups lists all groups by name, for queries of users. It reads every file.
 func (b *Base) Groups() []Group {
 	names := map[string]bool{}
-	for _, groups := range []map[string]*group{b.groups, b.changed} {
+	for _, groups := range []map[string]group{b.groups, b.changed} {
 		for name := range groups {
 			names[name] = true
 		}
@@ -66,13 +66,9 @@ func (k Kind) Rest(besides ...string) string {
 }
 
 func encode(n *yaml.Node) string {
-	var out bytes.Buffer
-	e := yaml.NewEncoder(&out)
-	e.SetIndent(2)
-	e.CompactSeqIndent()
-	must(e.Encode(n))
-	must(e.Close())
-	return out.String()
+	text, err := textedit.Encode(n)
+	must(err)
+	return text
 }
 
 // mapping encodes the fields of a struct that are set. of is the record that

@@ -235,7 +235,7 @@ func rewrite(text string, all []Annotation) (string, error) {
 			annotations.Content = append([]*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: a.Key}, scalar}, annotations.Content...)
 		}
 	}
-	return encode(root)
+	return textedit.Encode(root)
 }
 
 // flattenMerges replaces the merge keys of a mapping by the merged entries.

@@ -3,6 +3,7 @@ package object
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,7 +71,7 @@ func (d located) itemTexts(list Value) ([]string, error) {
 		}
 		if !ok {
 			var err error
-			if cut, err = encode(expand(item)); err != nil {
+			if cut, err = textedit.Encode(expand(item)); err != nil {
 				return nil, err
 			}
 		}
@@ -138,12 +139,7 @@ func hasAlias(n *yaml.Node) bool {
 	if n.Kind == yaml.AliasNode {
 		return true
 	}
-	for _, c := range n.Content {
-		if hasAlias(c) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Content, hasAlias)
 }
 
 // expand copies a node with every alias replaced by its target, so that it can be
@@ -165,22 +161,4 @@ func expand(n *yaml.Node) *yaml.Node {
 		c.Content[i] = expand(n.Content[i])
 	}
 	return &c
-}
-
-// encode encodes a node in the usual layout of manifests, with an indentation of
-// two.
-func encode(n *yaml.Node) (text string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("yaml: %v", r)
-		}
-	}()
-	var b strings.Builder
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	e.CompactSeqIndent()
-	if err := e.Encode(n); err != nil {
-		return "", err
-	}
-	return b.String(), e.Close()
 }

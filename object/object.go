@@ -11,6 +11,7 @@
 package object
 
 import (
+	"fmt"
 	"reflect"
 	"sync"
 
@@ -109,6 +110,14 @@ func (o Object) Same(other Object) bool {
 	}
 	var x, y any
 	return yaml.Unmarshal([]byte(o.Text()), &x) == nil && yaml.Unmarshal([]byte(other.Text()), &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// Place returns the file of the object, with its line if that is known.
+func (o Object) Place() string {
+	if o.Line == 0 {
+		return o.File
+	}
+	return fmt.Sprintf("%s:%d", o.File, o.Line)
 }
 
 // Commented returns the object with a comment line before its text. Line numbers in

@@ -132,5 +132,5 @@ func rewriteWithout(text string, paths [][]string) (string, error) {
 		}
 		n.Content = content
 	}
-	return encode(root)
+	return textedit.Encode(root)
 }

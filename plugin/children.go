@@ -131,44 +131,29 @@ func (req Request) fromHelm(app object.ID, helm object.Value, refs map[string]bo
 	return set, nil
 }
 
-// nativeFields are the fields of an Application's source.directory and
-// source.kustomize, with the equivalent parameters (see native.go).
-var nativeFields = []struct {
-	of, field, parameter string
-}{
-	{"directory", "recurse", "recurse"},
-	{"directory", "include", "include"},
-	{"directory", "exclude", "exclude"},
-	{"kustomize", "namePrefix", "name-prefix"},
-	{"kustomize", "nameSuffix", "name-suffix"},
-	{"kustomize", "namespace", "kustomize-namespace"},
-	{"kustomize", "images", "images"},
-	{"kustomize", "replicas", "replicas"},
-	{"kustomize", "commonLabels", "common-labels"},
-	{"kustomize", "forceCommonLabels", "force-common-labels"},
-	{"kustomize", "labelWithoutSelector", "label-without-selector"},
-	{"kustomize", "labelIncludeTemplates", "label-include-templates"},
-	{"kustomize", "commonAnnotations", "common-annotations"},
-	{"kustomize", "forceCommonAnnotations", "force-common-annotations"},
-	{"kustomize", "commonAnnotationsEnvsubst", "common-annotations-envsubst"},
-	{"kustomize", "patches", "patches"},
-	{"kustomize", "components", "components"},
-	{"kustomize", "ignoreMissingComponents", "ignore-missing-components"},
-}
-
-// fromNative reads source.directory and source.kustomize of an Application.
+// fromNative reads source.directory and source.kustomize of an Application, whose fields
+// have the names of the parameters in component.yaml.
 func (req Request) fromNative(source object.Value) ([]Settings, []error) {
 	var params []given
-	for _, f := range nativeFields {
-		v := source.Get(f.of, f.field)
-		if !v.Exists() {
-			continue
+	for _, of := range []struct {
+		key string
+		all []Parameter
+	}{{"directory", ofDirectory}, {"kustomize", ofKustomize}} {
+		for _, p := range of.all {
+			field := p.Key()
+			if field == "kustomizeNamespace" {
+				field = "namespace"
+			}
+			v := source.Get(of.key, field)
+			if !v.Exists() {
+				continue
+			}
+			g, err := givenAs(p.Name, v)
+			if err != nil {
+				return nil, []error{err}
+			}
+			params = append(params, g)
 		}
-		g, err := nativeGiven(f.parameter, v)
-		if err != nil {
-			return nil, []error{err}
-		}
-		params = append(params, g)
 	}
 	params = append(params, jsonnetGiven(source.Get("directory", "jsonnet"))...)
 	if directory := source.Get("directory"); directory.IsMap() && !directory.Get("recurse").Exists() {
@@ -178,9 +163,10 @@ func (req Request) fromNative(source object.Value) ([]Settings, []error) {
 	return req.settings(nil, params)
 }
 
-// nativeGiven returns a field of a source as a parameter.
-func nativeGiven(parameter string, v object.Value) (given, error) {
+// givenAs returns a value as a parameter. Items of a list may be YAML.
+func givenAs(parameter string, v object.Value) (given, error) {
 	g := given{Name: parameter}
+	items := v.Items()
 	switch {
 	case v.IsMap():
 		m := map[string]string{}
@@ -190,13 +176,13 @@ func nativeGiven(parameter string, v object.Value) (given, error) {
 		g.Map = &m
 	case parameter == "replicas":
 		m := map[string]string{}
-		for _, item := range v.Items() {
+		for _, item := range items {
 			m[item.Get("name").Text()] = item.Get("count").Text()
 		}
 		g.Map = &m
 	case v.IsList():
 		list := []string{}
-		for _, item := range v.Items() {
+		for _, item := range items {
 			text := item.Text()
 			if item.IsMap() {
 				var err error
@@ -275,33 +261,18 @@ func (req Request) fromPlugin(plugin object.Value) ([]Settings, []error) {
 	}
 	var params []given
 	for _, p := range plugin.Get("parameters").Items() {
-		params = append(params, readGiven(p))
+		g := given{Name: p.Get("name").Text()}
+		for _, key := range []string{"string", "array", "map"} {
+			if v := p.Get(key); v.Exists() {
+				var err error
+				if g, err = givenAs(g.Name, v); err != nil {
+					return nil, []error{err}
+				}
+			}
+		}
+		params = append(params, g)
 	}
 	return req.settings(env, params)
-}
-
-// readGiven reads a parameter as an Application writes it.
-func readGiven(p object.Value) given {
-	g := given{Name: p.Get("name").Text()}
-	if v := p.Get("string"); v.Exists() {
-		text := v.Text()
-		g.String = &text
-	}
-	if v := p.Get("array"); v.Exists() {
-		list := []string{}
-		for _, item := range v.Items() {
-			list = append(list, item.Text())
-		}
-		g.Array = &list
-	}
-	if v := p.Get("map"); v.Exists() {
-		m := map[string]string{}
-		for _, f := range v.Fields() {
-			m[f.Key] = f.Value.Text()
-		}
-		g.Map = &m
-	}
-	return g
 }
 
 // variables returns the values that Argo CD substitutes for variables in

@@ -71,7 +71,7 @@ func chains(t *testing.T, res plugin.Result) string {
 	var b strings.Builder
 	for _, i := range res.Plan.Order {
 		if res.Plan.Graph.Nodes[i].Key.Kind == "Application" {
-			fmt.Fprintf(&b, "\n%s", res.Plan.Explain(i, func(file string) string { return file }))
+			fmt.Fprintf(&b, "\n%s", res.Plan.Explain(i))
 		}
 	}
 	return b.String()

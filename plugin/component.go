@@ -21,15 +21,6 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// DescriptiveKeys lists the keys of component.yaml that are not parameters, for the
-// documentation.
-func DescriptiveKeys() []string {
-	return slices.DeleteFunc(component.Keys(), func(key string) bool {
-		_, parameter := find(func(p Parameter) bool { return p.Key() == key })
-		return parameter
-	})
-}
-
 // allKeys returns all keys of component.yaml, including parameters.
 func allKeys() []string {
 	names := component.Keys()

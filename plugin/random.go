@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +62,11 @@ func (opt *options) derive(from *Random, without random.NoDerivation) error {
 		f.Remedy = without.Remedy() + ", or set random: drawn"
 	}
 	return f
+}
+
+// AllFindings returns the findings of the result, and notes about its renewals and lookups.
+func (r Result) AllFindings() []finding.Finding {
+	return slices.Concat(r.Findings, r.RenewalFindings(), r.LookupFindings())
 }
 
 // RenewalFindings reports for each derived certificate how long it is valid, and

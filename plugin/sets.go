@@ -76,6 +76,27 @@ func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.
 	return err
 }
 
+// SetsByNode returns the ApplicationSets of the result by their node in the plan.
+func (r Result) SetsByNode() map[int]appset.Set {
+	sets := map[int]appset.Set{}
+	for _, set := range r.Sets {
+		sets[set.Node] = set.Set
+	}
+	return sets
+}
+
+// GeneratedNames returns the names of the Applications that each ApplicationSet generates, by
+// the node of the set in the plan.
+func (r Result) GeneratedNames() map[int][]string {
+	names := map[int][]string{}
+	for _, set := range r.Sets {
+		for _, app := range set.Applications {
+			names[set.Node] = append(names[set.Node], app.ID.Name)
+		}
+	}
+	return names
+}
+
 // Applications returns what all ApplicationSets of the result generate.
 func (r Result) Applications() []object.Object {
 	var all []object.Object

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -78,36 +79,14 @@ func (opt *options) substitute(variables map[string]string) {
 	}
 }
 
+var variable = regexp.MustCompile(`\$(?:\{\w+\}|\w+)`)
+
 // expandKnown is os.Expand limited to known names.
 func expandKnown(text string, value func(name string) (string, bool)) string {
-	var b strings.Builder
-	for {
-		at := strings.IndexByte(text, '$')
-		if at < 0 {
-			b.WriteString(text)
-			return b.String()
+	return variable.ReplaceAllStringFunc(text, func(found string) string {
+		if v, known := value(strings.Trim(found, "${}")); known {
+			return v
 		}
-		b.WriteString(text[:at])
-		text = text[at:]
-		var name string
-		var length int
-		if end := strings.IndexByte(text, '}'); strings.HasPrefix(text, "${") && end > 0 {
-			name, length = text[2:end], end+1
-		} else {
-			name = text[1:]
-			if end := strings.IndexFunc(name, func(r rune) bool {
-				return r != '_' && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && (r < 'a' || r > 'z')
-			}); end >= 0 {
-				name = name[:end]
-			}
-			length = 1 + len(name)
-		}
-		if v, known := value(name); known {
-			b.WriteString(v)
-		} else {
-			b.WriteByte('$')
-			length = 1
-		}
-		text = text[length:]
-	}
+		return found
+	})
 }

@@ -2,7 +2,6 @@ package sidecar
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -13,37 +12,15 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/repository"
 )
 
-// atOnce is the maximum size of an archive that is unpacked after all of it was
-// received. Larger ones are unpacked while they arrive, which costs a goroutine
-// switch for each chunk.
-const atOnce = 1 << 20
-
 // unpackStream reads the chunks of the archive, and unpacks it into reserved
 // memory.
 func (a *arrival) unpackStream(checksum string) (*repository.Tree, error) {
-	var (
-		sum   = sha256.New()
-		start []byte
-		pipe  *pipedUnpack
-	)
+	sum, pipe := sha256.New(), startPipedUnpack(a.unpackGuarded)
 	err := a.eachChunk(func(chunk []byte) {
 		sum.Write(chunk)
-		if pipe == nil && len(start)+len(chunk) <= atOnce {
-			start = append(start, chunk...)
-			return
-		}
-		if pipe == nil {
-			pipe = startPipedUnpack(a.unpackGuarded)
-			pipe.Write(start)
-			start = nil
-		}
 		pipe.Write(chunk)
 	})
-	var t *repository.Tree
-	var fault error
-	if pipe != nil {
-		t, fault = pipe.end()
-	}
+	t, fault := pipe.end()
 	if _, known := status.FromError(fault); fault != nil && known {
 		return nil, fault // it explains why the stream ended
 	}
@@ -52,9 +29,6 @@ func (a *arrival) unpackStream(checksum string) (*repository.Tree, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if pipe == nil {
-		t, fault = a.unpackGuarded(bytes.NewReader(start))
 	}
 	if fault != nil {
 		return nil, a.unpackError(fault)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -45,19 +44,12 @@ func applyOrder(p *Plan, base *knowledge.Base) []int {
 			// groups.
 			for _, d := range nodes[i].Kind.Defines {
 				if base.Builtin(nodes[i].Key.Group) {
-					return text(d.Group, nodes[i]) + "/" + text(d.Kind, nodes[i])
+					return d.Group.Text(nodes[i].Root()) + "/" + d.Kind.Text(nodes[i].Root())
 				}
 			}
 			return ""
 		},
 		func(i int) string { return nodes[i].Key.Group + "/" + nodes[i].Key.Kind })
-}
-
-func text(path knowledge.Path, n graph.Node) string {
-	for _, f := range path.Find(n.Root()) {
-		return f.Value.Text()
-	}
-	return ""
 }
 
 // pullForward moves each object that provides something before the first object

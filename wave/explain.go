@@ -164,14 +164,13 @@ func isKind(id object.ID, kind string) bool {
 }
 
 // Explain prints the chain of reasons for an object's wave, then all references
-// from and to the object. path converts a path in the repository to the path to
-// print.
-func (p *Plan) Explain(i int, path func(string) string) string {
+// from and to the object.
+func (p *Plan) Explain(i int) string {
 	var b strings.Builder
 	n := p.Graph.Nodes[i]
 	b.WriteString(n.Key.String())
 	if n.File != "" {
-		fmt.Fprintf(&b, "  (%s", path(n.File))
+		fmt.Fprintf(&b, "  (%s", n.File)
 		if n.Line > 0 {
 			fmt.Fprintf(&b, ":%d", n.Line)
 		}

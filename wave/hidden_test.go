@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/ladder-cmp/ladder/internal/corpus"
-	"github.com/ladder-cmp/ladder/internal/simulate"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
@@ -25,7 +24,7 @@ func checkHidden(t *testing.T, objs []object.Object, options ...string) (tried, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	sync := simulate.New(annotated, knowledge.Default())
+	sync := newSimulation(annotated, knowledge.Default())
 	needed, hooked := neededByDependents(plan), map[int]bool{}
 	for _, o := range sync.Objects() {
 		if wave, _ := o.Wave(); o.IsHook() {

@@ -136,9 +136,7 @@ func settle(in input, d demands, all ...numbered) ordering {
 				o.Places[i].Because = a.reason(in, u, i)
 			}
 		}
-		for node, dependents := range a.dependents() {
-			o.dependents[node] = dependents
-		}
+		maps.Copy(o.dependents, a.dependents())
 	}
 	return o
 }

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/check"
+	"github.com/ladder-cmp/ladder/internal/help"
+	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/verdict"
-	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/wave"
 )
 
 func newCheck(s streams) *cobra.Command {
@@ -18,7 +17,8 @@ func newCheck(s streams) *cobra.Command {
 		Long: `Simulate a sync of manifests with their waves and hooks, report each object that
 cannot be applied or become healthy in its wave, and list what Argo CD waits for in
 each wave. DIR is a component to render; FILE or - (standard input) contains manifests.
-With --waves, check the waves that Ladder computes instead of those in the manifests.
+With --waves rungs or --waves compact, check the waves that Ladder computes instead of
+those in the manifests.
 
 If DIR is a directory of components, check each of them with the waves that Ladder
 computes, and print a line for each Application. With --changed, do the same for the
@@ -35,6 +35,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	in := addAnyInputs(cmd, "Check only the components deployed in this environment")
 	in.ExpandSets()
 	in.flags.Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: off for one component or file, otherwise rungs)"
+	help.Put(in.flags, help.Own, "waves") // the text above names it
 	in.forComponent("generator-values")
 	in.fleet.addProjects(cmd.Flags())
 	in.forFleet(cmd.Flags(), "project-from-components", "allow-project")
@@ -44,30 +45,24 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		if *changed {
 			return nil // no files, no components
 		}
-		return cobra.MinimumNArgs(1)(cmd, args)
+		return option.Args(1, option.Many)(cmd, args)
 	}
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := knownReport(*format); err != nil {
-			return err
-		}
-		isFleet := !*changed && (belowFleet(cmd) || in.anyFleet(slices.DeleteFunc(slices.Clone(args), isFile), nil))
+		isFleet := !*changed && (belowFleet(cmd) || in.anyFleet(manifests.Dirs(args), nil))
 		if err := in.ready(isFleet, args); err != nil {
 			return err
 		}
 		var r verdict.Verdict
 		var err error
-		asTheyAre := plugin.Settings{Order: wave.Options{Waves: wave.Off}}
 		switch {
 		case isFleet:
 			r, err = in.fleet.check(cmd, s, args)
 		case *changed:
-			r, err = checkChanged(in.Component, args)
-		case len(args) > 1:
-			r, err = checkAll(in.Component, args, asTheyAre)
+			r, err = check.Changed(in.Component, args)
 		default:
-			r, err = checkOne(in.Component, s.In, args[0], asTheyAre)
+			r, err = check.Named(in.Component, s.In, args)
 		}
 		if err != nil {
 			return err

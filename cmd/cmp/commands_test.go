@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/build"
+	"github.com/ladder-cmp/ladder/internal/complete"
 )
 
 // commands are all that people see, by what they are called.
@@ -179,14 +180,14 @@ func TestFlagsComplete(t *testing.T) {
 			if f.Value.Type() == "bool" || f.Name == "help" {
 				return
 			}
-			complete, ok := cmd.GetFlagCompletionFunc(f.Name)
+			completion, ok := cmd.GetFlagCompletionFunc(f.Name)
 			if !ok {
 				t.Errorf("%s: --%s completes to files", path, f.Name)
 				return
 			}
-			_, something := flagValues[f.Name]
+			something := complete.HasValues(f.Name)
 			if !something {
-				values, directive := complete(cmd, nil, "")
+				values, directive := completion(cmd, nil, "")
 				something = len(values) > 0 || directive != cobra.ShellCompDirectiveNoFileComp
 			}
 			if something == slices.Contains(freeText, f.Name) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/verdict"
-	"github.com/ladder-cmp/ladder/plugin"
 )
 
 func newCRDs(s streams) *cobra.Command {
@@ -29,27 +27,22 @@ the update breaks: CRDs and versions that DIR removes or no longer serves, and c
 scopes, with the objects of DIR that still use them. Exits with 1 if there are any.`,
 		Example: `  cmp crds ./component
   cmp crds ./component --against ../main/component`,
-		Args: cobra.ExactArgs(1),
+		Args: option.Args(1, 1),
 	}
-	split := newCRDsSplit(s)
-	split.Args = asUsage(split.Args)
-	cmd.AddCommand(split)
+	cmd.AddCommand(newCRDsSplit(s))
 	in := inputs.Add(cmd)
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	against := cmd.Flags().String("against", "", "Directory with the old version of the component")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.Folders)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
-			return err
-		}
-		now, err := ship(cmd.Context(), in, args[0])
+		now, err := in.Ship(args[0])
 		if err != nil {
 			return err
 		}
 		if !cmd.Flags().Changed("against") {
 			warn(s, now.Findings)
 			if *format == reportJSON {
-				return writeJSON(s, crds.Listing(now.Definitions))
+				return writeJSON(s, map[string]any{"definitions": now.Definitions})
 			}
 			if len(now.Definitions) == 0 {
 				note(s, "%s: the component has no CRDs", finding.Sanitize(args[0]))
@@ -58,7 +51,7 @@ scopes, with the objects of DIR that still use them. Exits with 1 if there are a
 			_, err = io.WriteString(s.Out, crds.Table(now.Definitions))
 			return err
 		}
-		before, err := ship(cmd.Context(), in, *against)
+		before, err := in.Ship(*against)
 		if err != nil {
 			return err
 		}
@@ -78,15 +71,4 @@ scopes, with the objects of DIR that still use them. Exits with 1 if there are a
 		return nil
 	}
 	return cmd
-}
-
-// ship returns the CRDs that the component in dir ships.
-func ship(ctx context.Context, in *inputs.Component, dir string) (plugin.Shipment, error) {
-	req, base, done, err := in.Request(dir)
-	if err != nil {
-		return plugin.Shipment{}, err
-	}
-	defer done()
-	shipped, err := plugin.Ship(ctx, req, base)
-	return shipped, in.Fault(req, err)
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/compare"
 	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/option"
 )
 
 func newDiff(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "diff DIR DIR | REV[..[.]REV] DIR... | --applications FILE DIR...",
+		Use:   "diff DIR DIR | REV DIR... | REV..REV DIR... | REV...[REV] DIR... | --applications FILE DIR...",
 		Short: "Compare components or fleets before and after a change",
 		Long: `Render components before and after a change, and compare objects, waves and findings.
 For a directory of components, also compare the findings of the fleet. Values in Secrets
@@ -23,7 +24,7 @@ compares a branch, tag or commit with the work tree; REV..REV compares two revis
 three dots, start from the merge base, to leave out later commits on the first revision.
 
 With --applications, --context or --kubeconfig, compare a fleet with the Applications that
-deploy it now. Set directories of other repositories that they refer to with --repo.
+deploy it now; for each other repository that they use, add --repo URL=DIR.
 
 Exits with 1 if the change introduces a finding of severity error. With --exit-code: 0 if
 nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
@@ -40,9 +41,9 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 	former := addFormerInput(cmd, in)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if former.given() {
-			return cobra.MinimumNArgs(1)(cmd, args)
+			return option.Args(1, option.Many)(cmd, args)
 		}
-		return cobra.MinimumNArgs(2)(cmd, args)
+		return option.Args(2, option.Many)(cmd, args)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(); err != nil {

@@ -33,9 +33,6 @@ type diffOutput struct {
 }
 
 func (o diffOutput) check() error {
-	if err := option.KnownFormat(*o.format, diffText, diffMarkdown, diffJSON); err != nil {
-		return err
-	}
 	if *o.limit < compare.LeastMarkdown {
 		return usage.Errorf("--limit is %d; use at least %d", *o.limit, compare.LeastMarkdown)
 	}

@@ -89,7 +89,7 @@ func elsewhere(t *testing.T, args []string) []string {
 func TestTables(t *testing.T) {
 	tables := map[string]string{
 		"parameters":  parametersTable(),
-		"descriptive": "`" + strings.Join(plugin.DescriptiveKeys(), "`, `") + "`.\n",
+		"descriptive": "`" + strings.Join(descriptiveKeys(), "`, `") + "`.\n",
 		"rungs":       rungsTable(),
 		"serve":       serveTable(t),
 		"drawing":     drawing(t),
@@ -199,6 +199,13 @@ func TestKeysOfLadder(t *testing.T) {
 			}
 		}
 	}
+}
+
+// descriptiveKeys are the keys of component.yaml that are not parameters.
+func descriptiveKeys() []string {
+	return slices.DeleteFunc(component.Keys(), func(key string) bool {
+		return slices.ContainsFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Key() == key })
+	})
 }
 
 func parametersTable() string {

@@ -1,26 +1,15 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/build"
+	"github.com/ladder-cmp/ladder/internal/check"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 )
-
-// doctorOptions are the flags of cmp doctor.
-type doctorOptions struct {
-	in      *inputs.Component
-	flags   *pflag.FlagSet
-	stdin   io.Reader
-	cluster argocd.Cluster
-	sandbox bool
-}
 
 func newDoctor(s streams) *cobra.Command {
 	cmd := &cobra.Command{
@@ -39,7 +28,7 @@ cmp serve. Only what is in the input is checked.
 
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp doctor argocd-values.yaml
-  cmp doctor ./argo-cd -f your-values.yaml -f argocd-values.yaml
+  cmp doctor ./argo-cd -f argocd-values.yaml
   kustomize build ./argocd | cmp doctor - ./applications
   cmp doctor --context production -o sarif > doctor.sarif
   kubectl -n argocd exec deploy/argocd-repo-server -c ladder -- cmp doctor --sandbox`,
@@ -49,17 +38,14 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "Namespace of Argo CD (default: argocd)"
 	flags.Lookup("values").Usage = "Values files of the argo-cd chart; later ones override earlier ones"
-	d := doctorOptions{in: in, flags: flags, stdin: s.In, cluster: argocd.Cluster{Namespace: "argocd", UserAgent: "cmp doctor " + build.Version(release)}}
-	flags.StringVar(&d.cluster.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster to check")
-	flags.StringVar(&d.cluster.Context, "context", "", "Kubeconfig context of the cluster to check")
-	flags.BoolVar(&d.sandbox, "sandbox", false, "Check whether this machine supports the sandbox of cmp serve")
+	d := check.Installation{In: in, Flags: flags, Stdin: s.In, Worker: workerCommand, Cluster: argocd.Cluster{Namespace: "argocd", UserAgent: "cmp doctor " + build.Version(release)}}
+	flags.StringVar(&d.Cluster.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster to check")
+	flags.StringVar(&d.Cluster.Context, "context", "", "Kubeconfig context of the cluster to check")
+	flags.BoolVar(&d.Sandbox, "sandbox", false, "Check whether this machine supports the sandbox of cmp serve")
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := knownReport(*format); err != nil {
-			return err
-		}
-		r, err := d.run(cmd.Context(), checkout.Unique(args))
+		r, err := d.Check(cmd.Context(), checkout.Unique(args))
 		if err != nil {
 			return err
 		}

@@ -2,13 +2,11 @@ package main
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave/explain"
 )
 
@@ -28,62 +26,26 @@ prints the table and exits with 0. With --strict, it exits with 1, as cmp check 
   cmp explain ./component Deployment/web
   cmp explain ./component Deployment/shop/web
   cmp explain ./component -o json | jq '.objects[] | select(.rung == "controllers") | .name'`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: option.Args(1, 2),
 	}
 	in := inputs.Add(cmd)
 	in.ExpandSets()
-	strict := strictFlag(cmd.Flags())
+	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there is an error or a warning (default: findings do not change the exit code)")
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
-			return err
-		}
 		res, err := in.Generate(args[0])
 		if err != nil {
 			return err
 		}
-		res.Findings = slices.Concat(res.Findings, res.RenewalFindings(), res.LookupFindings())
+		shown, err := explain.Order(res.Plan, res.SetsByNode(), args[1:]...)
+		if err != nil {
+			return err
+		}
+		failed := warnStrictly(s, res.AllFindings(), *strict)
 		if *format == reportJSON {
-			asked := res.Plan.Order
-			if len(args) == 2 {
-				if asked, err = explain.Find(res.Plan, args[1]); err != nil {
-					return err
-				}
-			}
-			failed := warnStrictly(s, res.Findings, *strict)
-			return cmp.Or(writeJSON(s, explain.Explanation{Objects: explain.Objects(res.Plan, asked), Sets: explainedSets(res, asked)}), failed)
+			return cmp.Or(writeJSON(s, shown), failed)
 		}
-		text, asked := explain.Table(res.Plan.Table()), res.Plan.Order
-		if len(args) == 2 {
-			if text, err = explain.Text(res.Plan, args[1]); err != nil {
-				return err
-			}
-			if asked, err = explain.Find(res.Plan, args[1]); err != nil {
-				return err
-			}
-		}
-		for _, set := range explainedSets(res, asked) {
-			text += explain.SetTable(set)
-		}
-		failed := warnStrictly(s, res.Findings, *strict)
-		return cmp.Or(s.print(text, nil), failed)
+		return cmp.Or(s.print(shown.Text(), nil), failed)
 	}
 	return cmd
-}
-
-// explainedSets lists the ApplicationSets among the given nodes.
-func explainedSets(res plugin.Result, nodes []int) []explain.Set {
-	var all []explain.Set
-	for _, set := range res.Sets {
-		if !slices.Contains(nodes, set.Node) {
-			continue
-		}
-		key := res.Plan.Graph.Nodes[set.Node].Key
-		shown := explain.Set{Namespace: key.Namespace, Name: key.Name, Applications: []explain.Application{}}
-		for _, app := range set.Applications {
-			shown.Applications = append(shown.Applications, explain.Application{Step: app.Step, Name: app.ID.Name, Namespace: app.Get("spec", "destination", "namespace").Text(), Sources: app.Sources()})
-		}
-		all = append(all, shown)
-	}
-	return all
 }

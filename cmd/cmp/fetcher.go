@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/fetch"
+	"github.com/ladder-cmp/ladder/internal/option"
 )
 
 const fetcherName = "fetcher"
@@ -19,7 +20,7 @@ func newFetcher(s streams) *cobra.Command {
 		Use:    fetcherName,
 		Short:  "Fetch one thing for cmp serve, which starts this itself",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   option.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			log.SetOutput(os.Stderr)
 			os.Stdout = os.Stderr // the connection is for messages alone

@@ -10,6 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/option"
 )
 
 // fleetInputs contains the flags that select a fleet and configure its rendering.
@@ -35,7 +36,7 @@ type fleetInputs struct {
 func addFleetInputs(cmd *cobra.Command) *fleetInputs {
 	in := &fleetInputs{}
 	in.source.Assume = true
-	cmd.Args = cobra.MinimumNArgs(1)
+	cmd.Args = option.Args(1, option.Many)
 	flags := cmd.Flags()
 	in.addLoading(flags)
 	flags.StringVar(&in.source.KubeVersion, "kube-version", "", "Kubernetes version for .Capabilities in templates, such as 1.34.2")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -79,9 +80,9 @@ Argo CD waits for a child only if a health check for Applications is configured.
 func appsArgs(cmd *cobra.Command, args []string, form string) error {
 	switch {
 	case form == "":
-		return cobra.MinimumNArgs(1)(cmd, args)
+		return option.Args(1, option.Many)(cmd, args)
 	case len(args) > 0:
-		return errors.New("--health-check takes no directory; use one of the two")
+		return option.BadArgs(cmd, errors.New("--health-check takes no directory; use one of the two"))
 	}
 	return nil
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/internal/deprecated"
+	"github.com/ladder-cmp/ladder/internal/help"
 )
 
 func newFleet(s streams) *cobra.Command {
@@ -14,9 +17,8 @@ in ladder.yaml configures the rollout. cmp check, diff, graph and report also ac
 fleet.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet appset ./components > argocd/platform.yaml`,
-		Args: oneOfItsCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	help.Parent(cmd)
 	cmd.AddCommand(
 		newFleetImport(s),
 		newFleetInventory(s),
@@ -26,13 +28,10 @@ fleet.`,
 		newFleetAppset(s),
 		newFleetApps(s),
 		newFleetBootstrap(s),
-		oldName(s, newFleetSteps(s), "phases"),
-		oldName(s, newCheck(s), "check-render"),
-		oldName(s, newDiff(s), "diff"),
-		oldName(s, newGraph(s), "graph"),
+		deprecated.Alias(newFleetSteps(s), "phases", s.warn),
+		deprecated.Alias(newCheck(s), "check-render", s.warn),
+		deprecated.Alias(newDiff(s), "diff", s.warn),
+		deprecated.Alias(newGraph(s), "graph", s.warn),
 	)
-	for _, sub := range cmd.Commands() {
-		sub.Args = asUsage(sub.Args)
-	}
 	return cmd
 }

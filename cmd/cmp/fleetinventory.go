@@ -7,22 +7,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/option"
 )
 
-// inventories are the formats of an inventory, the default first.
-var inventories = []struct {
-	name  string
-	write func(inventory.Inventory) (string, error)
-}{
-	{"markdown", func(inv inventory.Inventory) (string, error) { return inv.Markdown(), nil }},
-	{"json", inventory.Inventory.JSON},
-	{"csv", inventory.Inventory.CSV},
-	{"html", inventory.Inventory.HTML},
-}
-
 func newFleetInventory(s streams) *cobra.Command {
-	var names []string
-	for _, i := range inventories {
-		names = append(names, i.name)
-	}
 	cmd := &cobra.Command{
 		Use:   "inventory DIR...",
 		Short: "List the components of a fleet by step",
@@ -36,29 +21,23 @@ disabled or deployed only to some environments are included.`,
 	in := addFleetInputs(cmd)
 	in.source.Partial = true
 	in.asksFor(cmd, "Mark the components that are not deployed in this environment")
-	format := option.Format(cmd, "Format", names...)
+	format := option.Format(cmd, "Format", inventory.Formats...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		for _, i := range inventories {
-			if i.name != *format {
-				continue
-			}
-			f, err := in.loadAll(cmd, s, args)
-			if err != nil {
-				return err
-			}
-			text, err := i.write(inventory.New(f, in.source.Environment))
-			if err != nil {
-				return err
-			}
-			warn(s, in.left)
-			for _, app := range f.At(in.source.Environment).Applications {
-				if app.Failed {
-					warn(s, app.Findings)
-				}
-			}
-			return s.print(text, nil)
+		f, err := in.loadAll(cmd, s, args)
+		if err != nil {
+			return err
 		}
-		return option.KnownFormat(*format, names...)
+		text, err := inventory.New(f, in.source.Environment).Render(*format)
+		if err != nil {
+			return err
+		}
+		warn(s, in.left)
+		for _, app := range f.At(in.source.Environment).Applications {
+			if app.Failed {
+				warn(s, app.Findings)
+			}
+		}
+		return s.print(text, nil)
 	}
 	return cmd
 }

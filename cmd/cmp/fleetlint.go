@@ -35,9 +35,6 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := knownReport(*format); err != nil {
-			return err
-		}
 		f, err := in.loadAll(cmd, s, args)
 		if err != nil && !verdict.Reportable(err) {
 			return err

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/option"
 )
 
 func newFleetSchema(s streams) *cobra.Command {
@@ -15,7 +16,7 @@ validate the file. The YAML language server finds it through the first line:
 
   # yaml-language-server: $schema=../component.schema.json`,
 		Example: `  cmp fleet schema > component.schema.json`,
-		Args:    cobra.NoArgs,
+		Args:    option.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			text, err := fleet.Schema()
 			if err != nil {

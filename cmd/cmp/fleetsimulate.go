@@ -39,8 +39,7 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	sim.in.source.Partial = true
 	flags := cmd.Flags()
 	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
-	flags.StringVar(&sim.layout, "layout", rollout.LayoutSet, "Steps to simulate: set (from the files), computed, or compact (the fewest steps)")
-	option.Choices(cmd, "layout", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
+	sim.layout = option.Choice(cmd, "layout", "Steps to simulate: set (from the files), computed, or compact (the fewest steps)", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
 	flags.StringSliceVar(&sim.fail, "fail", nil, "Names of Applications that never become healthy")
 	flags.StringVar(&sim.compare, "compare", "", "Another directory of components to compare with")
 	flags.StringVar(&sim.against, "against", "", "Profile to compare with, for the same components: a built-in profile or a ladder.yaml")
@@ -49,7 +48,7 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	sim.durations = durationsFlag(flags)
 	sim.observed.add(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkSimulate(flags, sim.both(), *format, sim.layout, sim.fail); err != nil {
+		if err := checkSimulate(flags, sim.both(), *format, sim.fail); err != nil {
 			return err
 		}
 		shown, done, err := sim.run(cmd, s, args)
@@ -68,7 +67,7 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 // simulation contains the flags of cmp fleet simulate.
 type simulation struct {
 	in               *fleetInputs
-	layout           string
+	layout           *string
 	fail             []string
 	compare, against string
 	noRest           bool
@@ -104,8 +103,8 @@ func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown 
 	if times.Observed, err = sim.observed.read(cmd, s, f, sim.in.source.Environment); err != nil {
 		return nil, false, err
 	}
-	warn(s, append(f.Failures(sim.in.source.Environment), rollout.Findings(f, sim.layout, sim.in.source.Environment)...))
-	play := rollout.Options{Layout: sim.layout, WithoutRest: sim.noRest, Times: times, Failing: failing}
+	warn(s, append(f.Failures(sim.in.source.Environment), rollout.Findings(f, *sim.layout, sim.in.source.Environment)...))
+	play := rollout.Options{Layout: *sim.layout, WithoutRest: sim.noRest, Times: times, Failing: failing}
 	run, err := play.Simulate(f)
 	if err != nil {
 		return nil, false, err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,11 +75,8 @@ func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *
 	return show.Rollouts{Titles: [2]string{title, otherTitle}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, beside}}, nil
 }
 
-// checkSimulate rejects unknown values, and flags that do not apply to one or two rollouts.
-func checkSimulate(flags *pflag.FlagSet, both bool, format, layout string, fail []string) error {
-	if err := errors.Join(option.KnownFormat(format, reportText, reportJSON, "mermaid", "svg"), option.OneOf("layout", layout, rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)); err != nil {
-		return usage.Error{Err: err}
-	}
+// checkSimulate rejects flags that do not apply to one or two rollouts.
+func checkSimulate(flags *pflag.FlagSet, both bool, format string, fail []string) error {
 	if err := option.Alone(flags, "compare", "against"); err != nil {
 		return err
 	}

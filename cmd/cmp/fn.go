@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -44,25 +42,8 @@ func function(s streams, in io.Reader) error {
 		return err
 	}
 	warn(s, findings)
-	for _, f := range findings {
-		if f.Severity == finding.Error {
-			return errReported
-		}
+	if finding.Err(findings) != nil {
+		return errReported
 	}
 	return nil
-}
-
-// peek reads the input to annotate, standard input or a file, and reports whether it is a
-// ResourceList. rest is the same input to read again. Unreadable input is not a ResourceList.
-func peek(stdin io.Reader, file string) (list bool, rest io.Reader) {
-	if file != "-" {
-		text, err := os.ReadFile(file)
-		return err == nil && krm.IsList(text), bytes.NewReader(text)
-	}
-	text, err := io.ReadAll(stdin)
-	rest = bytes.NewReader(text)
-	if err != nil {
-		rest = io.MultiReader(rest, stdin) // which fails again
-	}
-	return err == nil && krm.IsList(text), rest
 }

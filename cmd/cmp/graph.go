@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +26,7 @@ with its components and their dependencies. A red arrow contradicts the order.`,
   cmp graph ./component --object Deployment/web -o svg > web.svg
   cmp graph ./components --component keycloak
   cmp graph ./components -o dot | dot -Tpdf > fleet.pdf`,
-		Args: cobra.MinimumNArgs(1),
+		Args: option.Args(1, option.Many),
 	}
 	in := addAnyInputs(cmd, "Omit components that are not deployed in this environment")
 	in.ExpandSets()
@@ -40,9 +39,6 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 	in.forComponent("object")
 	in.forFleet(cmd.Flags(), "component")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := option.KnownFormat(*format, drawings()...); err != nil {
-			return err
-		}
 		isFleet, err := in.isFleet(cmd, args)
 		if err != nil {
 			return err
@@ -65,20 +61,14 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 		if err != nil {
 			return err
 		}
-		opt := draw.Options{All: *all, Generated: map[int][]string{}}
-		for _, set := range res.Sets {
-			for _, app := range set.Applications {
-				opt.Generated[set.Node] = append(opt.Generated[set.Node], app.ID.Name)
-			}
-		}
+		opt := draw.Options{All: *all, Generated: res.GeneratedNames()}
 		if cmd.Flags().Changed("object") {
 			if opt.Around, err = explain.Find(res.Plan, *object); err != nil {
 				return err
 			}
 		}
 		warn(s, res.Findings)
-		_, err = io.WriteString(s.Out, draw.Ladder(res.Plan, draw.Format(*format), opt))
-		return err
+		return emit(s, draw.Ladder(res.Plan, draw.Format(*format), opt), nil)
 	}
 	return cmd
 }

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/internal/deprecated"
+)
 
 // addCommands adds all commands to the root, in the groups of its help. asItIs are the streams
 // of commands whose output is for programs.
@@ -22,9 +26,6 @@ func addCommands(root *cobra.Command, s, asItIs streams) {
 	}
 	root.AddCommand(newKnowledge(s), newCompletion(s), newVersion(s))
 	root.AddCommand(newWorker(asItIs), newFetcher(asItIs), newFn(asItIs))
-	root.AddCommand(oldName(s, newCRDsSplit(s), "split"))
-	for _, cmd := range root.Commands() {
-		cmd.Args = asUsage(cmd.Args)
-	}
+	root.AddCommand(deprecated.Alias(newCRDsSplit(s), "split", s.warn))
 	root.SetHelpCommand(newHelp())
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -14,10 +11,7 @@ import (
 )
 
 func newHealth(s streams) *cobra.Command {
-	var (
-		all    bool
-		output string
-	)
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "health DIR | --all",
 		Short: "Print the health checks that Argo CD lacks for a component",
@@ -29,25 +23,12 @@ a normal start.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml
   cmp health ./component -o values
   cmp health --all`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if all && len(args) > 0 {
-				return errors.New("--all takes no directory; remove one of the two")
-			}
-			if all {
-				return nil
-			}
-			return cobra.ExactArgs(1)(cmd, args)
-		},
+		Args: option.ArgsUnless("all", 1, 1),
 	}
 	in := inputs.Add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "Print the health checks of all known kinds")
-	cmd.Flags().StringVarP(&output, "output", "o", "configmap", "Format: configmap, or values for the Argo CD Helm chart")
-	option.Choices(cmd, "output", "configmap", "values")
+	format := option.FormatFlag(cmd, "Format: configmap, or values for the Argo CD Helm chart", "configmap", "values")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		write, ok := map[string]func([]health.Check) string{"configmap": health.ConfigMap, "values": health.Values}[output]
-		if !ok {
-			return option.KnownFormat(output, "configmap", "values")
-		}
 		base, err := in.Base()
 		if err != nil {
 			return err
@@ -70,8 +51,10 @@ a normal start.`,
 		if len(checks) == 0 {
 			return nil
 		}
-		_, err = io.WriteString(s.Out, write(checks))
-		return err
+		if *format == "values" {
+			return emit(s, health.Values(checks), nil)
+		}
+		return emit(s, health.ConfigMap(checks), nil)
 	}
 	return cmd
 }

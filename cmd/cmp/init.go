@@ -1,15 +1,10 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io"
-
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/scaffold"
 )
 
@@ -32,7 +27,7 @@ An existing component.yaml is not changed. With --force, missing keys are added.
 		Example: `  cmp init ./components/vault
   cmp init ./components/* --stdout
   cmp init --recursive .`,
-		Args: cobra.MinimumNArgs(1),
+		Args: option.Args(1, option.Many),
 	}
 	flags := cmd.Flags()
 	force := flags.Bool("force", false, "Add missing keys to an existing component.yaml")
@@ -44,37 +39,18 @@ An existing component.yaml is not changed. With --force, missing keys are added.
 		if err != nil {
 			return err
 		}
-		dirs, err := scaffold.Directories(args)
+		in, found, err := scaffold.Begin(cmd.Context(), base, args, scaffold.Options{Recursive: *recursive, Force: *force})
+		warn(s, found)
 		if err != nil {
 			return err
 		}
-		c, err := checkout.Open(dirs[0])
-		if err != nil {
-			return fmt.Errorf("%s: %w", dirs[0], err)
-		}
-		defer c.Close()
-		if *recursive {
-			var left []finding.Finding
-			if dirs, left, err = scaffold.Below(c, dirs, *force); err != nil {
-				return err
-			}
-			warn(s, left)
-		}
-		in, err := scaffold.Begin(cmd.Context(), c, base, dirs, *force)
-		if err != nil {
-			return err
-		}
-		warn(s, in.Findings)
-		if len(in.Found) == 0 {
-			return errors.New("there is no component.yaml to write; name directories without one, or use --force")
-		}
+		defer in.Close()
 		if !*stdout {
 			if err := in.Write(); err != nil {
 				return err
 			}
 		}
-		_, err = io.WriteString(s.Out, in.Text(*stdout))
-		return err
+		return emit(s, in.Text(*stdout), nil)
 	}
 	return cmd
 }

@@ -9,15 +9,12 @@ import (
 )
 
 func newInstall(s streams) *cobra.Command {
-	var (
-		form, file string
-		o          install.Options
-	)
-	const values, kustomize = "values", "kustomize"
+	var file string
+	var o install.Options
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Print Helm values or a kustomization that add the plugin to Argo CD",
-		Long: `Print values of the argo-cd Helm chart, or a kustomization, that add the plugin to
+		Short: "Print Helm values or a kustomize component that add the plugin to Argo CD",
+		Long: `Print values of the argo-cd Helm chart, or a kustomize component, that add the plugin to
 Argo CD: the repo-server sidecar with the image of this version, the health check
 for Applications, and the settings that they require. Nothing is written or applied.
 
@@ -28,30 +25,15 @@ version. Merging a second time changes nothing.`,
 		Example: `  cmp install --print values -f your-values.yaml > argocd-values.yaml
   cmp install --print kustomize --image registry.example.com/ladder:v1.2.3 > ladder/kustomization.yaml
   cmp install --print kustomize -f kustomization.yaml --image registry.example.com/ladder:v1.2.3`,
-		Args: cobra.NoArgs,
+		Args: option.Args(0, 0),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&form, "print", values, "What to print: values of the argo-cd Helm chart, or a kustomization")
-	option.Choices(cmd, "print", values, kustomize)
+	form := option.Choice(cmd, "print", "What to print: values (of the argo-cd Helm chart) or kustomize (a kustomize component)", install.FormValues, install.FormKustomize)
 	flags.StringVarP(&file, "file", "f", "", `Your values or kustomization.yaml to merge into; "-" is standard input`)
 	flags.StringVar(&o.Image, "image", "", "Image of the sidecar, best with its digest (default: that of this release)")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		if err := option.OneOf("print", form, values, kustomize); err != nil {
-			return err
-		}
-		text, err := install.ReadFile(s.In, file)
-		if err != nil {
-			return err
-		}
 		o.Released = install.Image(build.This(release).Version)
-		write := install.Values
-		if form == kustomize {
-			write = install.Kustomization
-		}
-		merged, err := write(text, o)
-		if err != nil && file != "" {
-			return install.InFile(file, err)
-		}
+		merged, err := install.Merge(s.In, file, *form, o)
 		return emit(s, merged, err)
 	}
 	return cmd

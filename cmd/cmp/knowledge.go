@@ -1,12 +1,8 @@
 package main
 
 import (
-	"io"
-	"os"
-
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -27,16 +23,12 @@ is called core.`,
   cmp knowledge Certificate
   cmp knowledge cert-manager.io
   cmp knowledge cert-manager.io/Certificate -o yaml > ` + knowledge.File,
-		Args: cobra.MaximumNArgs(1),
+		Args: option.Args(0, 1),
 	}
 	ladder := ladderfile.Flag(cmd.Flags())
 	dir := cmd.Flags().String("dir", ".", "Directory of a component, whose "+knowledge.File+" files apply, including those above it in the repository")
-	format := cmd.Flags().StringP("output", "o", "text", "Format: text, or yaml for records to paste into a "+knowledge.File)
-	option.Choices(cmd, "output", "text", "yaml")
+	format := option.FormatFlag(cmd, "Format: text, or yaml for records to paste into a "+knowledge.File, "text", "yaml")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := option.KnownFormat(*format, "text", "yaml"); err != nil {
-			return err
-		}
 		if *format == "yaml" && len(args) == 0 {
 			return usage.New("-o yaml prints records of kinds; name a kind or a group")
 		}
@@ -44,20 +36,12 @@ is called core.`,
 		if err != nil {
 			return err
 		}
-		if info, err := os.Stat(*dir); err != nil || !info.IsDir() {
-			message := "no such directory"
-			if err == nil {
-				message = "this is a file"
-			}
-			return finding.Finding{Severity: finding.Error, Rule: "no-directory", File: *dir, Message: message, Remedy: "name the directory of a component with --dir"}
-		}
 		if base, err = inputs.KnowledgeAt(*dir, base); err != nil {
 			return err
 		}
 		a := ask.Question{Base: base, Groups: base.Groups()}
 		if len(args) == 0 {
-			_, err = io.WriteString(s.Out, a.GroupTable())
-			return err
+			return emit(s, a.GroupTable(), nil)
 		}
 		if err := a.Find(args[0]); err != nil {
 			return err

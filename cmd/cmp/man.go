@@ -5,6 +5,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/manual"
+	"github.com/ladder-cmp/ladder/internal/option"
 )
 
 func newMan() *cobra.Command {
@@ -18,7 +19,7 @@ was built from.
 Use a separate directory: diffutils has a page cmp.1, too.`,
 		Example: `  mkdir -p ~/ladder/man1 && cmp man ~/ladder/man1
   man -M ~/ladder cmp-fleet-lint`,
-		Args: cobra.ExactArgs(1),
+		Args: option.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkout.CheckDir(args[0]); err != nil {
 				return err

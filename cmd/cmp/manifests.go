@@ -10,6 +10,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/krm"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -32,12 +33,12 @@ ConfigMap with any of
   kustomize build ./overlay | cmp annotate --namespace shop > manifests.yaml
   kustomize build --enable-alpha-plugins --enable-exec ./overlay
   kpt fn eval ./package --exec "cmp annotate" -- waves=compact`,
-		Args: cobra.MaximumNArgs(1),
+		Args: option.Args(0, 1),
 	}
 	in := inputs.Add(cmd, inputs.Ordering...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		file := append(args, "-")[0]
-		list, rest := peek(s.In, file)
+		list, rest := krm.Peek(s.In, file)
 		if list {
 			if err := noOrdering(cmd.Flags()); err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/option"
 )
 
 func newRender(s streams) *cobra.Command {
@@ -20,7 +21,7 @@ in existing waves or hooks is reported on standard error, but the command still 
 manifests and exits with 0. With --strict, it exits with 1, as cmp check does.`,
 		Example: `  cmp render ./component
   cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2`,
-		Args: cobra.ExactArgs(1),
+		Args: option.Args(1, 1),
 	}
 	in := inputs.Add(cmd)
 	strict := cmd.Flags().Bool("strict", false, "Print nothing and exit with 1 if there are errors or warnings")

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/complete"
-	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/internal/option"
 )
 
 func newReport(s streams) *cobra.Command {
@@ -26,18 +21,14 @@ each environment. Flags for rendering a single component are rejected for a flee
 The page is deterministic. Findings do not change the exit code.`,
 		Example: `  cmp report ./component -o report.html
   cmp report ./components --environment production -o fleet.html`,
-		Args: cobra.MinimumNArgs(1),
+		Args: option.Args(1, option.Many),
 	}
 	in := addAnyInputs(cmd, "Omit components that are not deployed in this environment")
 	in.fleet.source.Partial, in.fleet.source.Assume = true, true
-	output := cmd.Flags().StringP("output", "o", "-", "File to write the page to, - for standard output")
-	_ = cmd.RegisterFlagCompletionFunc("output", complete.AnyFile) // the flag is there
+	output := option.OutputFile(cmd, "File to write the page to, - for standard output", "the page", "report.html")
 	durations := durationsFlag(cmd.Flags())
 	in.forFleet(cmd.Flags(), "durations")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if slices.Contains(formatWords, *output) {
-			return usage.Errorf("--output names the file of the page here, and %q is a format of other commands; write -o report.html, or -o ./%s for a file of that name", *output, *output)
-		}
 		isFleet, err := in.isFleet(cmd, args)
 		if err != nil {
 			return err
@@ -49,17 +40,7 @@ The page is deterministic. Findings do not change the exit code.`,
 		if err != nil {
 			return err
 		}
-		if *output == "-" {
-			return s.print(page, nil)
-		}
-		if err := wholefile.WriteFile(*output, []byte(s.spelled(page)), 0o644); err != nil {
-			return fmt.Errorf("%s: %s; name a file that can be written", *output, wholefile.Reason(err))
-		}
-		return nil
+		return output.Write(s.Out, s.spelled(page), 0o644)
 	}
 	return cmd
 }
-
-// formatWords are formats that -o accepts in other commands, and that are unlikely as names of
-// files.
-var formatWords = append(drawings(), reportText, reportJSON, reportSARIF, diffMarkdown, "yaml")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -9,7 +8,6 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
-	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/report"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -19,22 +17,9 @@ func (in *anyInputs) page(cmd *cobra.Command, s streams, isFleet bool, dirs []st
 	if isFleet {
 		return in.fleet.report(cmd, s, dirs, durations)
 	}
-	return reportComponent(cmd.Context(), s, in.Component, dirs[0])
-}
-
-// reportComponent returns the page of a component.
-func reportComponent(ctx context.Context, s streams, in *inputs.Component, dir string) (string, error) {
-	req, base, done, err := in.Request(dir)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	res, err := plugin.Generate(ctx, req, base)
-	if err := in.Fault(req, err); err != nil {
-		return "", err
-	}
-	warn(s, res.Findings)
-	return report.Component{Ladder: report.LadderOf(req.DirName, res.Plan, res.Base, res.Findings)}.HTML()
+	page, found, err := in.Page(dirs[0])
+	warn(s, found)
+	return page, err
 }
 
 // report returns the page of a fleet.

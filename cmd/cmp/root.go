@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -54,18 +55,16 @@ func newRoot(s streams) *cobra.Command {
 		Short: "Compute the sync waves of a component for Argo CD",
 		Long: `cmp renders a component (a Helm chart, a kustomization, jsonnet, templated or plain
 YAML), finds the dependencies between its objects, and adds Argo CD sync waves where a
-sync would otherwise fail.
+later object depends on an earlier one or would fail without the wait.
 
-Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command line.`,
+Exit codes: 0 success; 1 invalid input, or findings of severity error in check, lint, diff
+and doctor; 2 invalid command line. Other commands print such findings and exit with 0.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          oneOfItsCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
 	}
+	help.Parent(root)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.Version = release
@@ -82,8 +81,8 @@ Exit codes: 0 success, 1 errors in the input or in a report, 2 invalid command l
 	})
 	s.Root = root
 	addCommands(root, s, asItIs)
-	complete.All(root, flagValues, objects)
-	acceptOldFlags(root, s)
+	complete.All(root, described)
+	deprecated.AcceptFlags(root, s.warn)
 	root.SetUsageFunc(help.Usage)
 	help.Collapse(root)
 	if name := s.name(); name != root.Use {

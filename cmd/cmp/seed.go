@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/help"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 )
 
@@ -15,16 +17,15 @@ func newSeed(s streams) *cobra.Command {
 		Long: `Charts generate passwords, keys and certificates. With a seed, Ladder derives them, so
 that they are the same on every render.`,
 		Example: `  cmp seed new > seed`,
-		Args:    oneOfItsCommands,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	help.Parent(cmd)
 	cmd.AddCommand(&cobra.Command{
 		Use:   "new",
 		Short: "Print a new seed",
 		Long: `Print a new seed of 256 random bits. Protect it like a private key: anyone who has it can
 compute every password that is derived from it, and without it these are lost.`,
 		Example: `  cmp seed new > seed && kubectl -n argocd create secret generic ladder-seed --from-file=seed`,
-		Args:    cobra.NoArgs,
+		Args:    option.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := io.WriteString(s.Out, seedfile.New())
 			return err

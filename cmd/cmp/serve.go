@@ -27,7 +27,7 @@ time or memory limit. Each flag has an environment variable: --worker-memory is
 ` + option.Variable("worker-memory") + `. A changed ` + ladderfile.Variable + ` file is reloaded while the server runs.`,
 		Example: `  cmp serve --operations-address :9402 --parallel 2
   cmp serve --check`,
-		Args: cobra.NoArgs,
+		Args: option.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := server.Complete(cmd.Flags(), option.Environment()); err != nil {
 				return err

@@ -51,6 +51,8 @@ func emit(s streams, text string, err error) error {
 }
 
 // warn writes findings that did not prevent the result.
+func (s streams) warn(all ...finding.Finding) { warn(s, all) }
+
 func warn(s streams, all []finding.Finding) {
 	for _, f := range all {
 		if s.quiet() && f.Severity != finding.Error {

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/vendoring"
@@ -25,7 +26,7 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 		Example: `  cmp vendor ./component
   cmp vendor ./components --update=redis,postgresql
   cmp vendor ./components --check`,
-		Args: cobra.MinimumNArgs(1),
+		Args: option.Args(1, option.Many),
 	}
 	in, v := inputs.Add(cmd), &vendoring.Vendoring{}
 	in.Remote.Anything = []string{"https://*", "oci://*"}

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
@@ -36,7 +35,3 @@ func warnStrictly(s streams, found []finding.Finding, strict bool) error {
 
 // errReported is the error of a command whose report on standard output contains the errors.
 var errReported = errors.New("the report holds errors")
-
-func knownReport(format string) error {
-	return option.KnownFormat(format, reportText, reportJSON, reportSARIF)
-}

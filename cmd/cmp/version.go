@@ -22,13 +22,10 @@ func newVersion(s streams) *cobra.Command {
 components: Helm, kustomize, Go, and the protocol of Argo CD.`,
 		Example: `  cmp version
   cmp version -o json | jq -r .helm`,
-		Args: cobra.NoArgs,
+		Args: option.Args(0, 0),
 	}
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		if err := option.KnownFormat(*format, reportText, reportJSON); err != nil {
-			return err
-		}
 		b := build.This(release)
 		if *format == reportJSON {
 			return writeJSON(s, b)

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/server"
 )
 
@@ -18,7 +19,7 @@ func newWorker(s streams) *cobra.Command {
 		Use:    workerName,
 		Short:  "Render components for cmp serve, which starts this itself",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   option.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			return server.Work(s.In, s.Out, remember)
 		},

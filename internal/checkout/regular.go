@@ -3,9 +3,10 @@ package checkout
 import (
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/symlink"
 )
 
 // Regular is a checkout with restrictions for renderings. It only opens regular
@@ -22,7 +23,8 @@ var (
 )
 
 func (r Regular) check(name string) error {
-	if isGit(name) || isGit(r.resolve(name)) {
+	resolved, _ := symlink.In(r.FS, name) // opening it reports what cannot be resolved
+	if isGit(name) || isGit(resolved) {
 		return &fs.PathError{Op: "open", Path: name, Err: errGit}
 	}
 	info, err := fs.Stat(r.FS, name)
@@ -30,30 +32,6 @@ func (r Regular) check(name string) error {
 		return &fs.PathError{Op: "open", Path: name, Err: errIrregular}
 	}
 	return nil // opening it reports that it does not exist
-}
-
-// resolve follows the symlinks of a path inside the root; the root refuses others.
-func (r Regular) resolve(name string) string {
-	at, left, links := ".", strings.Split(name, "/"), 0
-	for len(left) > 0 {
-		next := path.Join(at, left[0])
-		left = left[1:]
-		info, err := fs.Lstat(r.FS, next)
-		if err != nil {
-			return path.Join(append([]string{next}, left...)...)
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			at = next
-			continue
-		}
-		target, err := fs.ReadLink(r.FS, next)
-		if links++; err != nil || path.IsAbs(target) || links > maxLinks {
-			return next
-		}
-		left = append(strings.Split(path.Clean(path.Join(at, target)), "/"), left...)
-		at = "."
-	}
-	return at
 }
 
 // Open implements fs.FS.
@@ -103,6 +81,3 @@ func isGit(name string) bool {
 		return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
 	})
 }
-
-// maxLinks is the maximum number of symlinks in a path, as in Linux.
-const maxLinks = 40

@@ -45,8 +45,8 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 			return Change{}, usage.Errorf("%s is a directory; name two directories, or a revision and then directories", first)
 		}
 		if err == nil && filepath.IsLocal(first) && filepath.Clean(first) == first {
-			if c, err := repo.Commit(first); err == nil {
-				return Change{}, usage.Errorf("%s is a directory and a revision; write ./%s or %s", first, first, repo.UniqueName(first, c))
+			if _, err := repo.Commit(first); err == nil {
+				return Change{}, usage.Errorf("%s is a directory and a revision; write ./%s, or heads/%s or tags/%s", first, first, first, first)
 			}
 		}
 		if err := CheckDir(dirs[0]); err != nil {

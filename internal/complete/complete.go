@@ -22,13 +22,14 @@ import (
 
 // All adds completion to every command below root: arguments by their names in the
 // usage line, flags by name. Everything else completes to nothing, in particular
-// not to files. values completes flags with the same meaning in all commands,
-// objects those of a component.
-func All(root *cobra.Command, values map[string]cobra.CompletionFunc, objects cobra.CompletionFunc) {
+// not to files.
+func All(root *cobra.Command, load Load) { addTo(root, values(load)) }
+
+func addTo(root *cobra.Command, values map[string]cobra.CompletionFunc) {
 	for _, cmd := range root.Commands() {
-		All(cmd, values, objects)
+		addTo(cmd, values)
 		if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
-			cmd.ValidArgsFunction = argumentsOf(cmd, objects)
+			cmd.ValidArgsFunction = argumentsOf(cmd)
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if _, done := cmd.GetFlagCompletionFunc(f.Name); done || f.Value.Type() == "bool" {
@@ -45,7 +46,7 @@ func All(root *cobra.Command, values map[string]cobra.CompletionFunc, objects co
 
 // argumentsOf completes the arguments in a usage line, in order. Dots mean that the
 // last one may be repeated.
-func argumentsOf(cmd *cobra.Command, objects cobra.CompletionFunc) cobra.CompletionFunc {
+func argumentsOf(cmd *cobra.Command) cobra.CompletionFunc {
 	var names []string
 	for _, word := range strings.Fields(cmd.Use)[1:] {
 		if word == "|" || strings.HasPrefix(strings.Trim(word, "[]"), "-") {

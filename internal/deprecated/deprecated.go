@@ -63,12 +63,6 @@ func Names() []Name { return slices.Clone(names) }
 // Replaced returns the new name of a flag, and whether it has one.
 func Replaced(flag string) (string, bool) { return replaced(Flag, flag) }
 
-// Replacement returns the new name of a command.
-func Replacement(command string) string {
-	name, _ := replaced(Command, command)
-	return name
-}
-
 // ReplacedRule returns the new name of a rule, and whether it has one.
 func ReplacedRule(rule string) (string, bool) { return replaced(Rule, rule) }
 

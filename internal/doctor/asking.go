@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // sources returns the sources of an Application, from either key.
@@ -169,18 +170,12 @@ func (i *installation) outdatedCRD() (all []finding.Finding) {
 		if o.ID.Name != "applications."+argoGroup {
 			continue
 		}
-		var d struct {
-			Spec struct {
-				Versions []struct {
-					Schema yaml.Node `yaml:"schema"`
-				} `yaml:"versions"`
-			} `yaml:"spec"`
-		}
-		if err := yaml.Unmarshal([]byte(o.Text()), &d); err != nil || len(d.Spec.Versions) == 0 {
+		var doc yaml.Node // the view of an object leaves out the schemas of CRDs
+		if err := yaml.Unmarshal([]byte(o.Text()), &doc); err != nil || len(doc.Content) == 0 {
 			continue
 		}
-		for _, v := range d.Spec.Versions {
-			if _, ok := follow(&v.Schema, "openAPIV3Schema", "properties", "spec", "properties", "source", "properties", "plugin", "properties", "parameters"); ok {
+		for _, v := range object.ValueOf(doc.Content[0]).Get("spec", "versions").Items() {
+			if v.Get("schema", "openAPIV3Schema", "properties", "spec", "properties", "source", "properties", "plugin", "properties", "parameters").Exists() {
 				continue
 			}
 			f := of(o).fault("it has no plugin parameters")
@@ -191,21 +186,4 @@ func (i *installation) outdatedCRD() (all []finding.Finding) {
 		}
 	}
 	return all
-}
-
-// follow follows keys from a node.
-func follow(n *yaml.Node, keys ...string) (*yaml.Node, bool) {
-	for _, key := range keys {
-		next := -1
-		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == key {
-				next = i + 1
-			}
-		}
-		if next < 0 {
-			return nil, false
-		}
-		n = n.Content[next]
-	}
-	return n, true
 }

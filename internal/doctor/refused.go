@@ -2,12 +2,10 @@ package doctor
 
 import (
 	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
@@ -71,16 +69,9 @@ func invalidPod(containers, volumes []thing) (all []finding.Finding) {
 	all = append(same(containers, "name"), same(volumes, "name")...)
 	for _, v := range volumes {
 		all = append(all, missing(v, "name")...)
-		all = append(all, misnamed(v.at("name"), validation.IsDNS1123Label, "63 lowercase letters, digits and hyphens")...)
-		if sources := keysBut(v, "name"); len(sources) > 1 {
-			all = append(all, instead(v.fault("it has more than one volume source: %s", strings.Join(sources, ", ")), "keep one of them"))
-		}
 	}
 	for _, c := range containers {
 		all = append(all, missing(c, "name")...)
-		all = append(all, misnamed(c.at("name"), validation.IsDNS1123Label, "63 lowercase letters, digits and hyphens")...)
-		all = append(all, oneOf(c.at("imagePullPolicy"), corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)...)
-		all = append(all, oneOf(c.at("restartPolicy"), corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)...)
 		for _, kind := range []string{"startupProbe", "readinessProbe", "livenessProbe"} {
 			all = append(all, invalidProbe(c.at(kind))...)
 		}
@@ -101,13 +92,6 @@ func invalidContainer(c thing) (all []finding.Finding) {
 	}
 	for _, p := range c.at("ports").items() {
 		all = append(all, missing(p, "containerPort")...)
-		all = append(all, misnamed(p.at("name"), validation.IsValidPortName, "15 lowercase letters, digits and hyphens")...)
-		all = append(all, oneOf(p.at("protocol"), corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
-		if port := p.at("containerPort"); port.Exists() {
-			if n, ok := port.Int(); ok && len(validation.IsValidPortNum(n)) > 0 {
-				all = append(all, instead(port.fault("port %d is out of range", n), "write one between 1 and 65535"))
-			}
-		}
 	}
 	for name, request := range c.at("resources", "requests").entries() {
 		limit := c.at("resources", "limits", name)
@@ -134,7 +118,6 @@ func invalidProbe(probe thing) (all []finding.Finding) {
 		if way != "exec" {
 			all = append(all, missing(at, "port")...)
 		}
-		all = append(all, oneOf(at.at("scheme"), corev1.URISchemeHTTP, corev1.URISchemeHTTPS)...)
 	}
 	if handlers != 1 {
 		all = append(all, instead(probe.fault("it has %d handlers, but must have exactly one of exec, grpc, httpGet, tcpSocket", handlers), "keep or add one of them; a patch that replaces one sets the other to null"))
@@ -152,17 +135,6 @@ func missing(t thing, keys ...string) (all []finding.Finding) {
 	return all
 }
 
-// keysBut returns the keys of a mapping that are set, except one.
-func keysBut(t thing, but string) (all []string) {
-	for _, f := range t.Fields() {
-		if f.Key != but && f.Value.Exists() {
-			all = append(all, f.Key)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
 // same reports list items that must be unique.
 func same(list []thing, key string) (all []finding.Finding) {
 	seen := map[string]bool{}
@@ -174,25 +146,4 @@ func same(list []thing, key string) (all []finding.Finding) {
 		seen[text] = true
 	}
 	return all
-}
-
-func misnamed(name thing, check func(string) []string, upTo string) []finding.Finding {
-	text := name.Text()
-	if text == "" || strings.Contains(text, "{{") || len(check(text)) == 0 {
-		return nil
-	}
-	return []finding.Finding{instead(name.fault("%q is not a valid name", text), "write up to %s", upTo)}
-}
-
-// oneOf reports a value that is not one of the allowed ones.
-func oneOf[T ~string](t thing, takes ...T) []finding.Finding {
-	text := t.Text()
-	if text == "" || strings.Contains(text, "{{") || slices.Contains(takes, T(text)) {
-		return nil
-	}
-	var all []string
-	for _, one := range takes {
-		all = append(all, string(one))
-	}
-	return []finding.Finding{instead(t.fault("%q is not one of %s", text, strings.Join(all, ", ")), "write one of these")}
 }

@@ -134,21 +134,12 @@ func (s *sketch) connect() {
 		for n < len(refs) && refs[n].From == refs[0].From && refs[n].To == refs[0].To {
 			n++
 		}
-		if drawn := filter(refs[:n], s.isDrawn); len(drawn) > 0 {
+		drawn := slices.DeleteFunc(slices.Clone(refs[:n]), func(r graph.Reference) bool { return !s.isDrawn(r) })
+		if len(drawn) > 0 {
 			s.edges = append(s.edges, s.edge(drawn))
 		}
 		refs = refs[n:]
 	}
-}
-
-func filter(refs []graph.Reference, keep func(graph.Reference) bool) []graph.Reference {
-	var kept []graph.Reference
-	for _, r := range refs {
-		if keep(r) {
-			kept = append(kept, r)
-		}
-	}
-	return kept
 }
 
 // isDrawn excludes references without an effect, and those that every object has

@@ -20,9 +20,9 @@ type Rollout struct {
 
 // Step is a step of the rollout.
 type Step struct {
-	Title string
+	Title string `json:"title"`
 	// About is a comma-separated description.
-	About string
+	About string `json:"about"`
 }
 
 // App is an Application.
@@ -37,16 +37,29 @@ type App struct {
 
 // Need is a dependency between Applications. Both are indexes into Rollout.Apps.
 type Need struct {
-	From, To int
+	From int `json:"from"`
+	To   int `json:"to"`
 	// Why is the strongest reason in short, and Reasons are full sentences.
-	Why     string
-	Reasons []string
+	Why     string   `json:"why"`
+	Reasons []string `json:"reasons"`
 	// Gate means that the dependency must be healthy first, Inferred that it is not
 	// based on a record, Loose that it does not affect the order, and Against that
 	// the order of the steps is reversed.
-	Gate, Inferred, Loose, Against bool
+	Gate     bool `json:"gate,omitempty"`
+	Inferred bool `json:"inferred,omitempty"`
+	Loose    bool `json:"loose,omitempty"`
+	Against  bool `json:"against,omitempty"`
 	// Hidden means that the drawing has no arrow for it.
-	Hidden bool
+	Hidden bool `json:"quiet,omitempty"`
+}
+
+// Sanitized returns the need without control characters.
+func (n Need) Sanitized() Need {
+	n.Why, n.Reasons = finding.Sanitize(n.Why), slices.Clone(n.Reasons)
+	for i, reason := range n.Reasons {
+		n.Reasons[i] = finding.Sanitize(reason)
+	}
+	return n
 }
 
 // Draw draws a rollout.
@@ -75,11 +88,8 @@ func (r Rollout) Draw(f Format) string {
 		if n.Hidden {
 			continue
 		}
-		e := edge{from: number[n.From], to: number[n.To], why: finding.Sanitize(n.Why), gate: n.Gate, inferred: n.Inferred, loose: n.Loose, against: n.Against}
-		for _, reason := range n.Reasons {
-			e.reasons = append(e.reasons, finding.Sanitize(reason))
-		}
-		p.edges = append(p.edges, e)
+		n = n.Sanitized()
+		p.edges = append(p.edges, edge{from: number[n.From], to: number[n.To], why: n.Why, reasons: n.Reasons, gate: n.Gate, inferred: n.Inferred, loose: n.Loose, against: n.Against})
 	}
 	slices.SortStableFunc(p.edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	return p.in(f)

@@ -113,9 +113,9 @@ func (e *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	if own && e.at.Scheme != "oci" { // registries have their own protocol
 		e.credential.sign(req)
 	}
-	transport, err := e.f.transport(e.credential.identity, own)
+	transport, err := e.f.transport(e.credential.Identity, own)
 	if err != nil {
-		return nil, e.note(failed(denied, "correct the credentials for "+e.host()+" in "+e.credential.source, "%s", err))
+		return nil, e.note(failed(denied, "correct the credentials for "+e.host()+" in "+e.credential.Source, "%s", err))
 	}
 	res, err := transport.RoundTrip(req)
 	if err != nil {

@@ -192,17 +192,17 @@ func TestWrongCharts(t *testing.T) {
 
 // TestFewIndexes remembers the last ones.
 func TestFewIndexes(t *testing.T) {
-	var x indexes
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	f := &Fetcher{fresh: time.Hour, now: func() time.Time { return now }, sharedState: &sharedState{indexes: newIndexes()}}
 	for i := range 3 * maxIndexes {
 		now = now.Add(time.Second)
-		x.put(fmt.Sprint(i), dated{at: now})
+		f.indexes.Add(fmt.Sprint(i), dated{at: now})
 	}
-	if len(x.known) != maxIndexes {
-		t.Errorf("%d are remembered", len(x.known))
+	if n := f.indexes.Len(); n != maxIndexes {
+		t.Errorf("%d are remembered", n)
 	}
 	for i := range 3 * maxIndexes {
-		if _, found := x.get(fmt.Sprint(i), now, time.Hour); found != (i >= 2*maxIndexes) {
+		if _, found := f.cachedIndex(fmt.Sprint(i)); found != (i >= 2*maxIndexes) {
 			t.Errorf("%d: %v", i, found)
 		}
 	}

@@ -38,7 +38,7 @@ func Work(in io.Reader, out io.Writer) error {
 		f.connect = connectAs
 	}
 	f.proxy = what.Proxy.ProxyFunc()
-	f.home, a.first, a.known = a, what.Credential.opened(), what.Index
+	f.home, a.first, a.known = a, what.Credential, what.Index
 	ctx, cancel := context.WithDeadline(context.Background(), what.Until)
 	defer cancel()
 	done := f.do(ctx, what)
@@ -106,7 +106,7 @@ func (a *childHome) credential(at *url.URL) (credential, error) {
 		return a.first, nil
 	}
 	answer, err := a.ask(childMessage{Address: at.String()})
-	return answer.Credential.opened(), err
+	return answer.Credential, err
 }
 
 func (a *childHome) recorded(ref remote.Ref, sourceSays string, _ bool) (remote.Content, bool, error) {

@@ -19,44 +19,44 @@ import (
 	"oras.land/oras-go/v2/registry/remote/credentials"
 )
 
-// credential is the credential for a URL.
+// credential is the credential for a URL. Its fields are those of a message to a process.
 type credential struct {
-	username, password string
-	token              string // a bearer token; for a registry, one to obtain tokens
-	access             string // a registry token that is sent as it is
-	identity           identity
-	source             string // its file or directory, for messages
-	helper             string // the credential helper in a Docker configuration
-	below              string // the URL prefix that it applies to
+	Username, Password string
+	Token              string // a bearer token; for a registry, one to obtain tokens
+	Access             string // a registry token that is sent as it is
+	Identity           identity
+	Source             string // its file or directory, for messages
+	Helper             string // the credential helper in a Docker configuration
+	Below              string // the URL prefix that it applies to
 }
 
 // covers reports whether the credential applies to a URL.
-func (c credential) covers(u *url.URL) bool { return nearness(c.below, u) >= 0 }
+func (c credential) covers(u *url.URL) bool { return nearness(c.Below, u) >= 0 }
 
 // identity is the TLS part of a credential. It is comparable and is used as a map
 // key.
 type identity struct {
-	ca, cert, key string // PEM
-	insecure      bool   // the server's certificate is not verified
+	CA, Cert, Key string // PEM
+	Insecure      bool   // the server's certificate is not verified
 }
 
 func (c credential) known() bool {
-	return c.username != "" || c.password != "" || c.token != "" || c.access != ""
+	return c.Username != "" || c.Password != "" || c.Token != "" || c.Access != ""
 }
 
 // sign adds the credential to a request.
 func (c credential) sign(req *http.Request) {
 	switch {
-	case c.token != "":
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	case c.username != "" || c.password != "":
-		req.SetBasicAuth(c.username, c.password)
+	case c.Token != "":
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	case c.Username != "" || c.Password != "":
+		req.SetBasicAuth(c.Username, c.Password)
 	}
 }
 
 // registry returns the credential in the form of the registry's client.
 func (c credential) registry() auth.Credential {
-	return auth.Credential{Username: c.username, Password: c.password, RefreshToken: c.token, AccessToken: c.access}
+	return auth.Credential{Username: c.Username, Password: c.Password, RefreshToken: c.Token, AccessToken: c.Access}
 }
 
 // find returns the credential for a URL from the files; zero if there is none.
@@ -69,9 +69,9 @@ func (c Credentials) find(u *url.URL) (credential, error) {
 		switch {
 		case err != nil:
 			return credential{}, err
-		case ok && found.helper == "":
+		case ok && found.Helper == "":
 			return found, nil
-		case ok && left.helper == "":
+		case ok && left.Helper == "":
 			left = found
 		}
 	}
@@ -111,7 +111,7 @@ func (c Credentials) inDir(u *url.URL) (credential, bool, error) {
 		return credential{}, false, nil
 	}
 	found, err := readDir(best)
-	found.below = withScheme(below, u)
+	found.Below = withScheme(below, u)
 	return found, err == nil, err
 }
 
@@ -139,8 +139,8 @@ func readDir(dir string) (credential, error) {
 	if said := got["insecure"]; said != "" && said != "true" && said != "false" {
 		return credential{}, unreadable(filepath.Join(dir, "insecure"), errors.New("it is neither true nor false"))
 	}
-	return credential{username: got["username"], password: got["password"], token: got["token"], source: dir,
-		identity: identity{ca: got["ca"], cert: got["cert"], key: got["key"], insecure: got["insecure"] == "true"}}, nil
+	return credential{Username: got["username"], Password: got["password"], Token: got["token"], Source: dir,
+		Identity: identity{CA: got["ca"], Cert: got["cert"], Key: got["key"], Insecure: got["insecure"] == "true"}}, nil
 }
 
 // readSecret reads the first existing file of a directory.
@@ -202,12 +202,12 @@ func (c Credentials) inHelmRepositories(u *url.URL) (credential, bool, error) {
 	if entry == nil {
 		return credential{}, false, nil
 	}
-	found := credential{username: entry.Username, password: entry.Password, source: c.HelmRepositories, below: entry.URL,
-		identity: identity{insecure: entry.InsecureSkipTLSVerify}}
+	found := credential{Username: entry.Username, Password: entry.Password, Source: c.HelmRepositories, Below: entry.URL,
+		Identity: identity{Insecure: entry.InsecureSkipTLSVerify}}
 	for _, of := range []struct {
 		path string
 		to   *string
-	}{{entry.CAFile, &found.identity.ca}, {entry.CertFile, &found.identity.cert}, {entry.KeyFile, &found.identity.key}} { // one file may contain several
+	}{{entry.CAFile, &found.Identity.CA}, {entry.CertFile, &found.Identity.Cert}, {entry.KeyFile, &found.Identity.Key}} { // one file may contain several
 		if of.path == "" {
 			continue
 		}
@@ -252,14 +252,14 @@ func inDocker(path string, u *url.URL) (credential, bool, error) {
 			return credential{}, false, unreadable(path, errors.New("its credentials of "+u.Host+" cannot be read"))
 		}
 		if got != auth.EmptyCredential {
-			return credential{username: got.Username, password: got.Password, token: got.RefreshToken, access: got.AccessToken, source: path, below: below}, true, nil
+			return credential{Username: got.Username, Password: got.Password, Token: got.RefreshToken, Access: got.AccessToken, Source: path, Below: below}, true, nil
 		}
 		if helper := helpers.ByHost[address]; helper != "" {
-			return credential{source: path, helper: helper, below: below}, true, nil
+			return credential{Source: path, Helper: helper, Below: below}, true, nil
 		}
 	}
 	if helpers.Store != "" {
-		return credential{source: path, helper: helpers.Store, below: below}, true, nil
+		return credential{Source: path, Helper: helpers.Store, Below: below}, true, nil
 	}
 	return credential{}, false, nil
 }
@@ -277,16 +277,16 @@ func unreadable(path string, err error) *failure {
 // tls returns the TLS client configuration of an identity. Its client certificate
 // is only used for its own host.
 func (i identity) tls(system *x509.CertPool, own bool) (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: system, InsecureSkipVerify: i.insecure}
-	if i.ca != "" {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: system, InsecureSkipVerify: i.Insecure}
+	if i.CA != "" {
 		pool := system.Clone()
-		if !pool.AppendCertsFromPEM([]byte(i.ca)) {
+		if !pool.AppendCertsFromPEM([]byte(i.CA)) {
 			return nil, errors.New("the CA certificate (ca.crt, caFile) is not PEM")
 		}
 		config.RootCAs = pool
 	}
-	if own && (i.cert != "" || i.key != "") {
-		pair, err := tls.X509KeyPair([]byte(i.cert), []byte(i.key))
+	if own && (i.Cert != "" || i.Key != "") {
+		pair, err := tls.X509KeyPair([]byte(i.Cert), []byte(i.Key))
 		if err != nil {
 			return nil, fmt.Errorf("the client's certificate and key do not fit: %s", short(err.Error()))
 		}

@@ -28,7 +28,7 @@ func (f *Fetcher) plain(host string) bool {
 // handshakes.
 func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
 	if !own {
-		i.cert, i.key, i.insecure = "", "", false
+		i.Cert, i.Key, i.Insecure = "", "", false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -103,11 +103,11 @@ func (e *attempt) failureOfStatus(status int) *failure {
 	case status == 401 || status == 403:
 		remedy := "mount a name and a password, or a token, for " + e.host()
 		if e.credential.known() {
-			remedy = "check the credentials for " + e.host() + " in " + e.credential.source
+			remedy = "check the credentials for " + e.host() + " in " + e.credential.Source
 		}
-		if e.credential.helper != "" {
+		if e.credential.Helper != "" {
 			return failed(denied, "write the name and the password of "+e.host()+" into the file, or mount them as files; no process is ever run for them",
-				"%s refuses access (%d), and %s leaves its credentials to the helper %s, which is not run", e.host(), status, e.credential.source, e.credential.helper)
+				"%s refuses access (%d), and %s leaves its credentials to the helper %s, which is not run", e.host(), status, e.credential.Source, e.credential.Helper)
 		}
 		return failed(denied, remedy, "%s refuses access (%d)", e.host(), status)
 	case status == 404 || status == 410:

@@ -27,6 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/net/http/httpproxy"
 	"golang.org/x/sync/singleflight"
 
@@ -69,7 +70,7 @@ type Fetcher struct {
 
 // sharedState is the state shared by a Fetcher and those returned by its For.
 type sharedState struct {
-	indexes    indexes
+	indexes    *lru.Cache[string, dated]
 	flights    singleflight.Group
 	proxies    sync.Map // host and port of each proxy used
 	downloaded atomic.Int64
@@ -87,7 +88,7 @@ const idle = 30 * time.Second
 // Config. It does not use the network. The proxies are those of the environment:
 // HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 func New(config Config) (*Fetcher, error) {
-	f := &Fetcher{config: config, now: time.Now, sharedState: &sharedState{transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{}},
+	f := &Fetcher{config: config, now: time.Now, sharedState: &sharedState{indexes: newIndexes(), transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{}},
 		proxy: httpproxy.FromEnvironment().ProxyFunc(),
 		log:   cmp.Or(config.Log, slog.New(slog.DiscardHandler)),
 		fresh: cmp.Or(config.TTL, DefaultTTL),

@@ -55,12 +55,12 @@ func (l local) recorded(ref remote.Ref, sourceSays string, anew bool) (remote.Co
 }
 
 func (l local) index(address string) ([]byte, bool) {
-	d, found := l.f.indexes.get(l.f.scope+address, l.f.now(), l.f.fresh)
+	d, found := l.f.cachedIndex(l.f.scope + address)
 	return d.data, found && d.data != nil
 }
 
 func (l local) keepIndex(address string, data []byte) {
-	l.f.indexes.put(l.f.scope+address, dated{data: data, at: l.f.now()})
+	l.f.indexes.Add(l.f.scope+address, dated{data: data, at: l.f.now()})
 }
 
 // credential returns the credential for a URL; a tenant's own credentials take
@@ -68,7 +68,7 @@ func (l local) keepIndex(address string, data []byte) {
 func (f *Fetcher) credential(at *url.URL) (credential, error) {
 	for _, c := range f.credentials {
 		found, err := c.find(at)
-		if err != nil || found.below != "" {
+		if err != nil || found.Below != "" {
 			return found, err
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/Masterminds/semver/v3"
+	lru "github.com/hashicorp/golang-lru/v2"
 	yaml "go.yaml.in/yaml/v3"
 	helmchart "helm.sh/helm/v4/pkg/chart/v2"
 	helmrepo "helm.sh/helm/v4/pkg/repo/v1"
@@ -428,12 +428,6 @@ func some(versions []string) string {
 	return strings.Join(versions, ", ")
 }
 
-// indexes caches the indexes of a few repositories.
-type indexes struct {
-	mu    sync.Mutex
-	known map[string]dated
-}
-
 // dated is an index in memory, or, by its digest, in the cache.
 type dated struct {
 	data   []byte
@@ -444,27 +438,16 @@ type dated struct {
 // maxIndexes is the number of cached indexes.
 const maxIndexes = 8
 
-func (x *indexes) get(address string, now time.Time, fresh time.Duration) (dated, bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	d, found := x.known[address]
-	return d, found && now.Sub(d.at) < fresh
+func newIndexes() *lru.Cache[string, dated] {
+	c, err := lru.New[string, dated](maxIndexes)
+	if err != nil {
+		panic(err) // a size of 0
+	}
+	return c
 }
 
-func (x *indexes) put(address string, d dated) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.known == nil {
-		x.known = map[string]dated{}
-	}
-	x.known[address] = d
-	for len(x.known) > maxIndexes {
-		oldest := address
-		for a, d := range x.known {
-			if d.at.Before(x.known[oldest].at) {
-				oldest = a
-			}
-		}
-		delete(x.known, oldest)
-	}
+// cachedIndex returns the cached index of a repository, unless it has expired.
+func (f *Fetcher) cachedIndex(address string) (dated, bool) {
+	d, found := f.indexes.Get(address)
+	return d, found && f.now().Sub(d.at) < f.fresh
 }

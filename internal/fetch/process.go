@@ -42,13 +42,13 @@ func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 	address := ""
 	if ref.Kind == remote.Chart && at.Scheme != "oci" {
 		address = f.scope + at.String()
-		if d, found := f.indexes.get(address, f.now(), f.fresh); found && files.take(f.store, d.digest) {
+		if d, found := f.cachedIndex(address); found && files.take(f.store, d.digest) {
 			t.index = true
 		}
 	}
 	until, _ := ctx.Deadline()
 	done, err := t.run(ctx, files, fetchOrder{Ref: ref, Anew: anew, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP, Verify: f.config.Verify,
-		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: opens.sealed(), Index: t.index, Until: until})
+		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: opens, Index: t.index, Until: until})
 	if err != nil {
 		return fetchedContent{}, err
 	}
@@ -108,7 +108,7 @@ func (f *Fetcher) adoptIndex(address string, file *os.File) {
 		f.store.complain(err)
 		return
 	}
-	f.indexes.put(address, dated{digest: digest, at: f.now()})
+	f.indexes.Add(address, dated{digest: digest, at: f.now()})
 }
 
 // childFetch is the server's side of a fetch process.
@@ -224,7 +224,7 @@ func (t *childFetch) answer(said childMessage) (serverMessage, error) {
 			return serverMessage{}, nil
 		}
 		opens, err := f.credential(at)
-		return serverMessage{Credential: opens.sealed(), Failure: failureMessageOf(err)}, nil
+		return serverMessage{Credential: opens, Failure: failureMessageOf(err)}, nil
 	}
 	ref := said.Recorded.Ref
 	if ref.Kind != t.ref.Kind || ref.URL != t.ref.URL || ref.Chart != t.ref.Chart || !isImmutable(ref) {

@@ -25,7 +25,7 @@ type fetchOrder struct {
 	CAFile       string
 	Limits       Limits
 	Proxy        *httpproxy.Config
-	Credential   secret
+	Credential   credential
 	Index        bool // there is a cached index
 	Until        time.Time
 }
@@ -61,28 +61,11 @@ type failureMessage struct {
 
 // serverMessage is a message from the server.
 type serverMessage struct {
-	Credential secret
+	Credential credential
 	Version    string
 	Digest     string
 	There      bool
 	Failure    *failureMessage
-}
-
-// secret is a credential in a message.
-type secret struct {
-	Username, Password, Token, Access string
-	CA, Cert, Key                     string
-	Insecure                          bool
-	Source, Helper, Below             string
-}
-
-func (c credential) sealed() secret {
-	return secret{c.username, c.password, c.token, c.access, c.identity.ca, c.identity.cert, c.identity.key, c.identity.insecure, c.source, c.helper, c.below}
-}
-
-func (s secret) opened() credential {
-	return credential{username: s.Username, password: s.Password, token: s.Token, access: s.Access, source: s.Source, helper: s.Helper, below: s.Below,
-		identity: identity{ca: s.CA, cert: s.Cert, key: s.Key, insecure: s.Insecure}}
 }
 
 // maxMessage is the maximum length of a message from the process, in bytes,

@@ -1,12 +1,9 @@
 package inputs
 
 import (
-	"os"
-
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/appset"
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
@@ -18,9 +15,9 @@ func GeneratorValues(flags *pflag.FlagSet) func() (appset.Values, error) {
 		if *file == "" {
 			return nil, nil
 		}
-		text, err := os.ReadFile(*file)
+		text, err := wholefile.Read(*file, "correct --generator-values")
 		if err != nil {
-			return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: *file, Message: wholefile.Reason(err), Remedy: "correct --generator-values"}
+			return nil, err
 		}
 		return appset.ParseValues(*file, text)
 	}

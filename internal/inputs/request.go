@@ -1,12 +1,14 @@
 package inputs
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -16,13 +18,18 @@ import (
 
 // Generate renders the component in dir. Flags win over the defaults.
 func (in *Component) Generate(dir string, defaults ...plugin.Settings) (plugin.Result, error) {
+	return with(in, dir, plugin.Generate, defaults...)
+}
+
+// with does something with the request for the component in dir.
+func with[T any](in *Component, dir string, do func(context.Context, plugin.Request, *knowledge.Base) (T, error), defaults ...plugin.Settings) (result T, err error) {
 	req, base, done, err := in.Request(dir, defaults...)
 	if err != nil {
-		return plugin.Result{}, err
+		return result, err
 	}
 	defer done()
-	res, err := plugin.Generate(in.cmd.Context(), req, base)
-	return res, in.Fault(req, err)
+	result, err = do(in.cmd.Context(), req, base)
+	return result, in.Fault(req, err)
 }
 
 // Annotate orders the manifests of a file, or of standard input ("-"). Flags win over the
@@ -58,6 +65,13 @@ func beside(file string) string {
 // KnowledgeAt extends knowledge by every ladder.yaml in a directory and above it in its
 // repository, as for a component.
 func KnowledgeAt(dir string, base *knowledge.Base) (*knowledge.Base, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		message := "no such directory"
+		if err == nil {
+			message = "this is a file"
+		}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: dir, Message: message, Remedy: "name the directory of a component with --dir"}
+	}
 	c, err := checkout.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)

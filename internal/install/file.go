@@ -11,9 +11,32 @@ import (
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
-// ReadFile reads the values or the kustomization of a user: nothing if file is empty, and
-// standard input if it is "-".
-func ReadFile(in io.Reader, file string) (string, error) {
+// The forms that Merge writes.
+const (
+	FormValues    = "values"
+	FormKustomize = "kustomize"
+)
+
+// Merge merges the sidecar into a file, into standard input ("-"), or into nothing, in one of
+// the forms.
+func Merge(in io.Reader, file, form string, o Options) (string, error) {
+	text, err := readFile(in, file)
+	if err != nil {
+		return "", err
+	}
+	write := Values
+	if form == FormKustomize {
+		write = Kustomization
+	}
+	merged, err := write(text, o)
+	if err != nil && file != "" {
+		return "", inFile(file, err)
+	}
+	return merged, err
+}
+
+// readFile returns the content of a file, of standard input, or of nothing.
+func readFile(in io.Reader, file string) (string, error) {
 	var text []byte
 	var err error
 	switch file {
@@ -30,9 +53,9 @@ func ReadFile(in io.Reader, file string) (string, error) {
 	return strings.ReplaceAll(string(text), "\r\n", "\n"), nil
 }
 
-// InFile returns an error with the name of the file that its findings are about, except for
+// inFile returns an error with the name of the file that its findings are about, except for
 // those about the command line.
-func InFile(file string, err error) error {
+func inFile(file string, err error) error {
 	var all []error
 	for _, f := range finding.Of(err) {
 		if f.Field != imageFlag {

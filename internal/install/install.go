@@ -17,6 +17,7 @@ import (
 	"github.com/ladder-cmp/ladder/deploy"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // repository is where the images of releases are.
@@ -116,14 +117,36 @@ func template() *yaml.Node {
 	return root
 }
 
-// merge adds to a text what it lacks, with the image of the sidecar.
+// maxPasses limits how often a text is merged into: each pass writes the values of one
+// level of flow style in block style.
+const maxPasses = 20
+
+// merge adds to a text what it lacks, with the image of the sidecar, until nothing is
+// missing.
 func (o Options) merge(text string, add *yaml.Node) (string, error) {
-	m, err := newMerger(text, o)
+	before, err := mapping(text)
 	if err != nil {
 		return "", err
 	}
-	m.mapping(m.root, add)
-	return m.result(add)
+	merged := text
+	for range maxPasses {
+		m, err := newMerger(merged, o)
+		if err != nil {
+			break // what was written is not valid
+		}
+		m.mapping(m.root, add)
+		if m.err != nil {
+			return "", m.err
+		}
+		if len(m.splices) == 0 {
+			if keeps(decoded(before), decoded(m.root)) {
+				return m.text, nil
+			}
+			break
+		}
+		merged = textedit.Apply(m.text, m.splices...)
+	}
+	return "", finding.Fault("it cannot be merged without changing more of it", "write its lists and mappings in block style without anchors, or add the fields of deploy/argocd-values.yaml by hand")
 }
 
 // image is the image that the sidecar runs instead of another; an error if there is none.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -19,7 +20,8 @@ const container = "ladder"
 // merger adds entries to a YAML text and keeps the rest byte for byte. What the text has
 // wins, except for the image of the sidecar. Mappings are merged; so are lists whose items
 // have names, and the patches of a kustomization. The fields of an item stay together: a
-// probe with a second handler would be invalid.
+// probe with a second handler would be invalid. What is in flow style and changes is first
+// written in block style.
 type merger struct {
 	Options
 	text    string
@@ -62,20 +64,29 @@ func mapping(text string) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// result applies the changes, and checks that the text means what was there and what is
-// added, and nothing else: an anchor shares a value, and a text has places that are not
-// seen as lines, such as braces over several of them.
-func (m *merger) result(add *yaml.Node) (string, error) {
-	whole, _ := m.united(m.root, add)
-	if m.err != nil {
-		return "", m.err
+// keeps reports whether a text still means what it meant before the merge: it has places
+// that are not seen as lines, such as braces over several of them. Patches are texts, which
+// are merged on their own.
+func keeps(before, after any) bool {
+	switch before := before.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		after, ok := after.(map[string]any)
+		for key, value := range before {
+			changes := key == "patch" || key == "image" && before["name"] == container
+			ok = ok && (changes || keeps(value, after[key]))
+		}
+		return ok
+	case []any:
+		after, ok := after.([]any)
+		ok = ok && len(after) >= len(before)
+		for i := range before {
+			ok = ok && keeps(before[i], after[i])
+		}
+		return ok
 	}
-	text := textedit.Apply(m.text, m.splices...)
-	root, err := mapping(text)
-	if err != nil || !equal(decoded(root), decoded(whole)) {
-		return "", finding.Fault("it cannot be merged without changing more of it", "write its lists and mappings in block style without anchors, or add the fields of deploy/argocd-values.yaml by hand")
-	}
-	return text, nil
+	return reflect.DeepEqual(before, after)
 }
 
 // fail remembers the first error.
@@ -144,18 +155,28 @@ func (m *merger) value(key, old, add *yaml.Node) {
 	if !m.fits(key, old, add) {
 		return
 	}
+	n := len(m.splices)
 	switch {
-	case old.Tag == "!!null":
+	case old.Tag == "!!null" || len(old.Content) == 0:
 		m.rewrite(key, old, m.withImage(add))
-	case old.Style&yaml.FlowStyle != 0:
-		if all, changed := m.united(old, add); changed {
-			m.rewrite(key, old, all)
-		}
 	case add.Kind == yaml.MappingNode:
 		m.mapping(old, add)
 	default:
 		m.items(old, add)
 	}
+	if m.changedSince(n, old) && old.Style&yaml.FlowStyle != 0 && len(old.Content) > 0 {
+		m.splices = m.splices[:n]
+		m.rewrite(key, old, inBlock(old))
+	}
+}
+
+// changedSince reports whether there are more than n changes, which are in a value. One
+// with an anchor must not change, since an alias shares it.
+func (m *merger) changedSince(n int, old *yaml.Node) bool {
+	if len(m.splices) > n && old.Anchor != "" {
+		m.fail(finding.Fault(fmt.Sprintf("line %d: the value has an anchor", old.Line), "write out the values that use it"))
+	}
+	return len(m.splices) > n
 }
 
 // items adds the items that are missing, and the fields that an item misses.
@@ -163,20 +184,25 @@ func (m *merger) items(old, add *yaml.Node) {
 	missing := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, item := range add.Content {
 		there := sameItem(old, item)
+		n := len(m.splices)
 		switch {
 		case there == nil:
 			missing.Content = append(missing.Content, m.withImage(item))
+			continue
 		case there.Kind == yaml.AliasNode:
-			m.unitedItem(there, item)
+			if m.item(there.Alias, item); len(m.splices) > n {
+				m.fail(finding.Fault(fmt.Sprintf("line %d: the item is an alias", there.Alias.Line), "write out the item"))
+			}
+			continue
 		case isPatch(item):
 			m.patch(there, item)
-		case there.Style&yaml.FlowStyle != 0:
-			if all, changed := m.unitedItem(there, item); changed {
-				block := strings.TrimSuffix(indented(encode(all), there.Column-1), "\n")
-				m.replace(m.offset(there), m.end(there.Line, old.Column-1, false), strings.TrimLeft(block, " ")+"\n")
-			}
 		default:
 			m.item(there, item)
+		}
+		if m.changedSince(n, there) && there.Style&yaml.FlowStyle != 0 {
+			m.splices = m.splices[:n]
+			block := strings.TrimSuffix(indented(encode(m.withImage(inBlock(there))), there.Column-1), "\n")
+			m.replace(m.offset(there), m.end(there.Line, old.Column-1, false), strings.TrimLeft(block, " ")+"\n")
 		}
 	}
 	if len(missing.Content) > 0 {

@@ -1,94 +1,20 @@
 package install
 
 import (
-	"errors"
-	"fmt"
-	"reflect"
 	"slices"
 
 	yaml "go.yaml.in/yaml/v3"
-
-	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// united is a value with what another adds; false if nothing is missing.
-func (m *merger) united(old, add *yaml.Node) (*yaml.Node, bool) {
-	all := blockCopy(old)
-	changed := false
-	if add.Kind == yaml.SequenceNode {
-		for _, item := range add.Content {
-			there := sameItem(old, item)
-			if there == nil {
-				all.Content, changed = append(all.Content, m.withImage(item)), true
-			} else if more, differs := m.unitedItem(there, item); differs {
-				all.Content[slices.Index(all.Content, there)], changed = more, true
-			}
-		}
-		return all, changed
-	}
-	for i := 0; i+1 < len(add.Content); i += 2 {
-		key, value := add.Content[i], add.Content[i+1]
-		at := indexOf(old, key.Value)
-		if at < 0 {
-			if m.lacks(old, key, value) {
-				all.Content, changed = append(all.Content, key, m.withImage(value)), true
-			}
-			continue
-		}
-		is := old.Content[at+1]
-		if !m.fits(key, is, value) {
-			continue
-		}
-		if is.Tag == "!!null" {
-			all.Content[at+1], changed = m.withImage(value), true
-		} else if more, differs := m.united(is, value); differs {
-			all.Content[at+1], changed = more, true
-		}
-	}
-	return all, changed
-}
-
-// unitedItem is the item of a list with what another adds.
-func (m *merger) unitedItem(old, add *yaml.Node) (*yaml.Node, bool) {
-	switch {
-	case old.Kind == yaml.AliasNode:
-		if _, differs := m.unitedItem(old.Alias, add); differs {
-			m.fail(finding.Fault(fmt.Sprintf("line %d: the item is an alias", old.Line), "write out the item"))
-		}
-		return old, false
-	case isPatch(add):
-		is, err := mapping(lookUp(old, "patch").Value)
-		more, err2 := mapping(lookUp(add, "patch").Value)
-		if err := errors.Join(err, err2); err != nil {
-			m.fail(err)
-			return old, false
-		}
-		whole, differs := m.united(is, more)
-		all := blockCopy(old)
-		all.Content[indexOf(all, "patch")+1] = literal(encode(whole))
-		return all, differs
-	}
-	all := m.filled(old, add)
-	return all, len(all.Content) > len(old.Content) || imageOf(all) != imageOf(old)
-}
-
-// blockCopy is a copy whose content can be changed, in block style.
-func blockCopy(n *yaml.Node) *yaml.Node {
+// inBlock is a value in block style, with all that it holds.
+func inBlock(n *yaml.Node) *yaml.Node {
 	all := *n
 	all.Style &^= yaml.FlowStyle
-	all.Content = slices.Clone(n.Content)
-	return &all
-}
-
-// filled is the item of a list with the fields that it misses, and its image.
-func (m *merger) filled(old, add *yaml.Node) *yaml.Node {
-	all := blockCopy(old)
-	for i := 0; i+1 < len(add.Content); i += 2 {
-		if name := add.Content[i].Value; indexOf(old, name) < 0 && !inherits(old, name) {
-			all.Content = append(all.Content, add.Content[i], add.Content[i+1])
-		}
+	all.Content = nil
+	for _, child := range n.Content {
+		all.Content = append(all.Content, inBlock(child))
 	}
-	return m.withImage(all)
+	return &all
 }
 
 // withImage is a value whose sidecars have their image.
@@ -121,14 +47,6 @@ func (m *merger) patchWithImage(text *yaml.Node) *yaml.Node {
 		return text
 	}
 	return literal(encode(m.withImage(patch)))
-}
-
-// imageOf is the image of a container.
-func imageOf(n *yaml.Node) string {
-	if image := lookUp(n, "image"); image != nil {
-		return image.Value
-	}
-	return ""
 }
 
 func isSidecar(n *yaml.Node) bool {
@@ -239,40 +157,4 @@ func decoded(n *yaml.Node) any {
 		return nil
 	}
 	return v
-}
-
-// equal compares what two texts mean. Patches are texts themselves, which may be laid out
-// differently.
-func equal(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for key, value := range a {
-			other, ok := b[key]
-			if !ok || !equal(value, other) && (key != "patch" || !equal(patch(value), patch(other))) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
-	}
-	return reflect.DeepEqual(a, b)
-}
-
-// patch is what the text of a patch means.
-func patch(text any) any {
-	s, ok := text.(string)
-	if !ok {
-		return text
-	}
-	root, err := mapping(s)
-	if err != nil {
-		return s
-	}
-	return decoded(root)
 }

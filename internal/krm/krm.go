@@ -12,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +51,21 @@ func IsList(text []byte) bool {
 }
 
 const listKind = "ResourceList"
+
+// Peek reads a file, or standard input ("-"), and reports whether it is a ResourceList. rest
+// is the same input to read again. Unreadable input is not a ResourceList.
+func Peek(stdin io.Reader, file string) (list bool, rest io.Reader) {
+	if file != "-" {
+		text, err := os.ReadFile(file)
+		return err == nil && IsList(text), bytes.NewReader(text)
+	}
+	text, err := io.ReadAll(stdin)
+	rest = bytes.NewReader(text)
+	if err != nil {
+		rest = io.MultiReader(rest, stdin) // which fails again
+	}
+	return err == nil && IsList(text), rest
+}
 
 // Run reads a list from in and returns it with waves and findings. ordering lists
 // the parameters of the plugin that a functionConfig may set.
@@ -93,43 +110,25 @@ func typeFaults(list []byte) error {
 		return nil
 	}
 	var faults []error
-	bad := func(n *yaml.Node, field, message, remedy string) {
+	bad := func(v object.Value, field, message, remedy string) {
 		f := notAList(message)
-		f.Line, f.Field, f.Remedy = n.Line, field, remedy
+		f.Line, f.Field, f.Remedy = v.Line(), field, remedy
 		faults = append(faults, f)
 	}
-	items, config := valueOf(doc.Content[0], "items"), valueOf(doc.Content[0], "functionConfig")
-	switch {
-	case items == nil || items.Tag == yaml.NodeTagNull:
-	case items.Kind != yaml.SequenceNode:
+	root := object.ValueOf(doc.Content[0])
+	items, config := root.Get("items"), root.Get("functionConfig")
+	if items.Exists() && !items.IsList() {
 		bad(items, "items", "not a list", "write a list of resources, or [] for none")
-	default:
-		for i, item := range items.Content {
-			if item.Kind != yaml.MappingNode && item.Kind != yaml.AliasNode {
-				bad(item, fmt.Sprintf("items[%d]", i), "not a resource", "write a mapping with apiVersion, kind and metadata")
-			}
+	}
+	for i, item := range items.Items() {
+		if !item.IsMap() {
+			bad(item, fmt.Sprintf("items[%d]", i), "not a resource", "write a mapping with apiVersion, kind and metadata")
 		}
 	}
-	if config != nil && config.Tag != yaml.NodeTagNull && config.Kind != yaml.MappingNode {
+	if config.Exists() && !config.IsMap() {
 		bad(config, "functionConfig", "not a resource", "write a ConfigMap of v1 whose data are parameters, or leave it out")
 	}
 	return errors.Join(faults...)
-}
-
-// valueOf returns the value of a key; nil if there is none.
-func valueOf(n *yaml.Node, key string) *yaml.Node {
-	if n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			if value := n.Content[i+1]; value.Kind != yaml.AliasNode {
-				return value
-			}
-			return n.Content[i+1].Alias
-		}
-	}
-	return nil
 }
 
 // unreadable reports invalid YAML. Other messages of the library may quote the
@@ -201,15 +200,15 @@ func (f *function) config(base *knowledge.Base, ordering []string) (plugin.Setti
 	}
 	var faults []error
 	known := Parameters(ordering)
-	given := valueOf(config.YNode(), "data")
-	if given != nil && given.Tag != yaml.NodeTagNull && given.Kind != yaml.MappingNode {
+	given := object.ValueOf(config.YNode()).Get("data")
+	if given.Exists() && !given.IsMap() {
 		return settings, base, bad("data", "not a mapping", "write parameters and their values, such as waves: compact")
 	}
 	data := config.GetDataMap()
-	for _, key := range sortedKeys(data) {
+	for _, key := range slices.Sorted(maps.Keys(data)) {
 		value := data[key]
 		field := "data." + key
-		if valueOf(given, key).Kind != yaml.ScalarNode {
+		if v := given.Get(key); v.IsMap() || v.IsList() {
 			faults = append(faults, bad(field, "not text", "write one value"))
 			continue
 		}
@@ -234,15 +233,6 @@ func (f *function) config(base *knowledge.Base, ordering []string) (plugin.Setti
 		}
 	}
 	return settings, base, errors.Join(faults...)
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // read reads the items to apply.

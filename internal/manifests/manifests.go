@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -61,6 +62,11 @@ func templateOf(o object.Object) string {
 
 // StandardInput is the name of standard input in messages.
 const StandardInput = "standard input"
+
+// Dirs returns the arguments that are directories.
+func Dirs(args []string) []string {
+	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return !IsDir(arg) })
+}
 
 // IsDir reports whether an argument is a directory, not a manifest file. If it does
 // not exist, its name decides.

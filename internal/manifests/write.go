@@ -5,23 +5,34 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Write writes each manifest to a file.
-func Write(dir string, objs []object.Object) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	taken := map[string]int{}
-	for _, o := range objs {
-		name := object.FileName(o.ID)
-		if taken[name]++; taken[name] > 1 {
-			name = fmt.Sprintf("%s-%d", name, taken[name])
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(o.Text()), 0o644); err != nil {
+// Part is the content of a directory.
+type Part struct {
+	Dir     string
+	Objects []object.Object
+}
+
+// Write writes each manifest to a file in the directory of its part below dir: all of them or
+// none.
+func Write(dir string, parts ...Part) error {
+	var files []wholefile.File
+	for _, part := range parts {
+		below := filepath.Join(dir, part.Dir)
+		if err := os.MkdirAll(below, 0o755); err != nil {
 			return err
 		}
+		taken := map[string]int{}
+		for _, o := range part.Objects {
+			name := object.FileName(o.ID)
+			if taken[name]++; taken[name] > 1 {
+				name = fmt.Sprintf("%s-%d", name, taken[name])
+			}
+			file := filepath.Join(below, name+".yaml")
+			files = append(files, wholefile.File{Name: file, Shown: file, Data: []byte(o.Text())})
+		}
 	}
-	return nil
+	return wholefile.WriteAll(files)
 }

@@ -1,8 +1,9 @@
-// Package memfs is an isolated file system in memory, for a repository or an
+// Package memfs is an isolated file system in memory, for a repository, a commit or an
 // archive. It follows symlinks like Linux.
 package memfs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,6 +31,9 @@ type Node struct {
 	Data     []byte           // of a file
 	Target   string           // of a symlink
 	Children map[string]*Node // of a directory, otherwise nil
+	// Load sets Data, Target or Children when they are needed first, and returns the same
+	// error each time; nil if they are there from the start.
+	Load func() error
 	// Unlistable is the error for listing the directory; nil if it can be listed.
 	Unlistable error
 }
@@ -40,7 +44,14 @@ func NewDir(name string) *Node {
 }
 
 // IsDir reports whether it is a directory.
-func (n *Node) IsDir() bool { return n.Children != nil }
+func (n *Node) IsDir() bool { return n.Mode.IsDir() }
+
+func (n *Node) load() error {
+	if n.Load == nil {
+		return nil
+	}
+	return n.Load()
+}
 
 // IsLink reports whether it is a symlink.
 func (n *Node) IsLink() bool { return n.Mode&fs.ModeSymlink != 0 }
@@ -90,16 +101,24 @@ func (e *NotDirError) Error() string { return fmt.Sprintf("%q is not a directory
 // Lookup returns the node of that name without following symlinks; nil if there is
 // none.
 func (t *Tree) Lookup(name string) *Node {
+	n, _ := t.lookup(name)
+	return n
+}
+
+func (t *Tree) lookup(name string) (*Node, error) {
 	at := t.Root
 	if name == "." {
-		return at
+		return at, nil
 	}
 	for part := range strings.SplitSeq(name, "/") {
+		if err := at.load(); err != nil {
+			return nil, err
+		}
 		if at = at.Children[part]; at == nil {
-			return nil
+			return nil, fs.ErrNotExist
 		}
 	}
-	return at
+	return at, nil
 }
 
 // Find returns the node of that name and follows symlinks on the way; with follow
@@ -121,11 +140,12 @@ func (t *Tree) Find(op, name string, follow bool) (*Node, error) {
 }
 
 func (t *Tree) readLink(name string) (target string, isLink bool, err error) {
-	n := t.Lookup(name)
-	if n == nil {
-		return "", false, fs.ErrNotExist
+	n, err := t.lookup(name)
+	if err != nil || !n.IsLink() {
+		return "", false, err
 	}
-	return n.Target, n.IsLink(), nil
+	err = n.load()
+	return n.Target, true, err
 }
 
 // Open opens a file or a directory.
@@ -133,6 +153,9 @@ func (t *Tree) Open(name string) (fs.File, error) {
 	n, err := t.Find("open", name, true)
 	if err != nil {
 		return nil, err
+	}
+	if err := n.load(); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	if !n.IsDir() {
 		return NewFile(info{n}, n.Data), nil
@@ -150,8 +173,11 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.IsDir() {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errIsDir}
+	if err = n.load(); n.IsDir() {
+		err = errIsDir
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 	}
 	return slices.Clone(n.Data), nil
 }
@@ -166,7 +192,7 @@ func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 func (n *Node) list(name string) ([]fs.DirEntry, error) {
-	err := n.Unlistable
+	err := cmp.Or(n.Unlistable, n.load())
 	if !n.IsDir() {
 		err = errors.New("not a directory")
 	}
@@ -200,8 +226,11 @@ func (t *Tree) ReadLink(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !n.IsLink() {
-		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+	if err = n.load(); !n.IsLink() {
+		err = fs.ErrInvalid
+	}
+	if err != nil {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: err}
 	}
 	return n.Target, nil
 }
@@ -211,8 +240,14 @@ func (t *Tree) ReadLink(name string) (string, error) {
 type info struct{ n *Node }
 
 func (i info) Name() string       { return i.n.Name }
-func (i info) Size() int64        { return int64(len(i.n.Data)) }
 func (i info) Mode() fs.FileMode  { return i.n.Mode }
 func (i info) ModTime() time.Time { return time.Time{} }
 func (i info) IsDir() bool        { return i.n.IsDir() }
 func (i info) Sys() any           { return nil }
+
+// Size returns the size of a file. It is 0 if the file cannot be loaded, which reading it
+// reports.
+func (i info) Size() int64 {
+	_ = i.n.load()
+	return int64(len(i.n.Data))
+}

@@ -3,6 +3,7 @@
 package option
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -18,19 +19,43 @@ func Choices(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 }
 
-// Format adds the flag for the output format; the first is the default.
+// Format adds the flag for the output format; the first is the default. An unknown format is
+// rejected before the command runs.
 func Format(cmd *cobra.Command, what string, known ...string) *string {
-	format := cmd.Flags().StringP("output", "o", known[0], what+": "+anyOf(known))
+	return FormatFlag(cmd, what+": "+anyOf(known), known...)
+}
+
+// FormatFlag is Format with the usage of the flag.
+func FormatFlag(cmd *cobra.Command, usageText string, known ...string) *string {
+	format := cmd.Flags().StringP("output", "o", known[0], usageText)
 	Choices(cmd, "output", known...)
+	before(cmd, func() error {
+		if slices.Contains(known, *format) {
+			return nil
+		}
+		return usage.Errorf("unknown format %q; %s", *format, nearest.Or(*format, known, "use "+anyOf(known)))
+	})
 	return format
 }
 
-// KnownFormat rejects an unknown format.
-func KnownFormat(format string, known ...string) error {
-	if slices.Contains(known, format) {
-		return nil
+// Choice adds a flag with fixed values; the first is the default. Other values are rejected
+// before the command runs.
+func Choice(cmd *cobra.Command, flag, usageText string, known ...string) *string {
+	value := cmd.Flags().String(flag, known[0], usageText)
+	Choices(cmd, flag, known...)
+	before(cmd, func() error { return OneOf(flag, *value, known...) })
+	return value
+}
+
+// before adds a check of flags to those that a command makes before it runs.
+func before(cmd *cobra.Command, check func() error) {
+	earlier := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if earlier == nil {
+			return check()
+		}
+		return errors.Join(earlier(cmd, args), check())
 	}
-	return usage.Errorf("unknown format %q; %s", format, nearest.Or(format, known, "use "+anyOf(known)))
 }
 
 // anyOf formats choices as part of a sentence.
@@ -41,10 +66,8 @@ func anyOf(all []string) string {
 
 // OneOf checks the value of an enumerated flag.
 func OneOf(flag, value string, known ...string) error {
-	for _, k := range known {
-		if k == value {
-			return nil
-		}
+	if slices.Contains(known, value) {
+		return nil
 	}
 	return usage.Errorf("--%s: unknown value %q; %s", flag, value, nearest.Or(value, known, "use "+anyOf(known)))
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/draw"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -236,11 +235,9 @@ func (b *builder) references() {
 			continue
 		}
 		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Sanitize(r.Why + r.Detail()), Field: finding.Sanitize(r.Field),
-			Gate: b.plan.IsGate(r), Inferred: r.Inferred, Loose: !b.plan.Orders(r), Against: b.plan.Contradicts(r), Quiet: b.quiet(r)})
+			Gate: b.plan.IsGate(r), Inferred: r.Inferred, Loose: !b.plan.Orders(r), Against: b.plan.Contradicts(r), Quiet: b.plan.IsImplied(r)})
 	}
 }
-
-func (b *builder) quiet(r graph.Reference) bool { return b.plan.IsImplied(r) }
 
 // attach assigns each finding to the object it names.
 func (b *builder) attach(findings []finding.Finding) {

@@ -72,7 +72,7 @@ func (f Fleet) HTML() (string, error) {
 func (r Rollout) on(in *page, numbers map[*Ladder]int) rollout {
 	p := rollout{Environment: finding.Sanitize(r.Environment), Timeline: r.Timeline}
 	for _, s := range r.Graph.Steps {
-		p.Steps = append(p.Steps, step{finding.Sanitize(s.Title), finding.Sanitize(s.About)})
+		p.Steps = append(p.Steps, draw.Step{Title: finding.Sanitize(s.Title), About: finding.Sanitize(s.About)})
 	}
 	for i, a := range r.Graph.Apps {
 		more := r.Applications[i]
@@ -84,13 +84,9 @@ func (r Rollout) on(in *page, numbers map[*Ladder]int) rollout {
 			Namespace: finding.Sanitize(more.Namespace), Domain: finding.Sanitize(more.Domain), Rung: finding.Sanitize(more.Rung), Ladder: numbers[more.Ladder]})
 	}
 	for _, n := range r.Graph.Needs {
-		need := need{From: n.From, To: n.To, Why: finding.Sanitize(n.Why), Gate: n.Gate, Inferred: n.Inferred, Loose: n.Loose, Against: n.Against, Quiet: n.Hidden}
-		for _, r := range n.Reasons {
-			need.Reasons = append(need.Reasons, finding.Sanitize(r))
-		}
-		p.Needs = append(p.Needs, need)
+		p.Needs = append(p.Needs, n.Sanitized())
 	}
-	slices.SortStableFunc(p.Needs, func(a, b need) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortStableFunc(p.Needs, func(a, b draw.Need) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	for _, found := range r.Findings {
 		p.Findings = append(p.Findings, Finding{found.Redacted(), r.about(found)})
 	}
@@ -130,8 +126,9 @@ type page struct {
 type rollout struct {
 	Environment string      `json:"environment,omitempty"`
 	Components  []component `json:"components"`
-	Steps       []step      `json:"steps,omitempty"`
-	Needs       []need      `json:"needs,omitempty"`
+	Steps       []draw.Step `json:"steps,omitempty"`
+	// Needs are dependencies between two components, by index.
+	Needs []draw.Need `json:"needs,omitempty"`
 	// Findings are about components, by index.
 	Findings []Finding `json:"findings,omitempty"`
 	Timeline *Timeline `json:"timeline,omitempty"`
@@ -148,22 +145,4 @@ type component struct {
 	Rung      string `json:"rung,omitempty"`
 	// Ladder is an index into page.Ladders, -1 if nothing was rendered.
 	Ladder int `json:"ladder"`
-}
-
-type step struct {
-	Title string `json:"title"`
-	About string `json:"about"`
-}
-
-// need is a dependency between two components, by index.
-type need struct {
-	From     int      `json:"from"`
-	To       int      `json:"to"`
-	Why      string   `json:"why"`
-	Reasons  []string `json:"reasons"`
-	Gate     bool     `json:"gate,omitempty"`
-	Inferred bool     `json:"inferred,omitempty"`
-	Loose    bool     `json:"loose,omitempty"`
-	Against  bool     `json:"against,omitempty"`
-	Quiet    bool     `json:"quiet,omitempty"`
 }

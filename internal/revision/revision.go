@@ -17,9 +17,11 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/memfs"
 )
 
 // Repository is the object database of a git repository. It is safe for concurrent
@@ -80,9 +82,7 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	}
 	message := fmt.Sprintf("revision %q not found", name)
 	switch {
-	case errors.Is(err, plumbing.ErrReferenceNotFound) || errors.Is(err, plumbing.ErrObjectNotFound):
-	case errors.Is(err, io.EOF):
-		message += ", since " + r.unresolvedReason(name)
+	case errors.Is(err, plumbing.ErrReferenceNotFound), errors.Is(err, plumbing.ErrObjectNotFound), errors.Is(err, io.EOF):
 	case strings.HasPrefix(err.Error(), "Revision invalid"): // of a type that the library does not export
 		return Commit{}, fault("", fmt.Sprintf("%q is not a valid revision", name), "write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
 	default:
@@ -93,42 +93,6 @@ func (r *Repository) Commit(name string) (Commit, error) {
 
 // peeled matches an expression for an object of a kind.
 var peeled = regexp.MustCompile(`\^\{(commit|tree|blob|tag|object)\}`)
-
-// step matches the last step of an expression: to a parent, or to an ancestor.
-var step = regexp.MustCompile(`^(.+)([~^])(\d*)$`)
-
-// unresolvedReason says why an expression resolves to no commit, as far as known.
-func (r *Repository) unresolvedReason(name string) string {
-	for m := step.FindStringSubmatch(name); m != nil; m = step.FindStringSubmatch(m[1]) {
-		hash, err := r.git.ResolveRevision(plumbing.Revision(m[1]))
-		if err != nil {
-			continue
-		}
-		if c, err := r.git.CommitObject(*hash); err == nil && m[2] == "^" && m[3] == "2" && c.NumParents() == 1 {
-			return m[1] + " is not a merge"
-		}
-		break
-	}
-	return "the history is shorter"
-}
-
-// UniqueName returns an unambiguous name of a commit: with the prefix of the
-// reference, such as tags/v1.4, or else its hash.
-func (r *Repository) UniqueName(name string, c Commit) string {
-	r.reading.Lock()
-	defer r.reading.Unlock()
-	for _, rule := range plumbing.RefRevParseRules {
-		full := fmt.Sprintf(rule, name)
-		if _, err := r.git.Reference(plumbing.ReferenceName(full), true); err != nil || full == name {
-			continue
-		}
-		if short := strings.TrimPrefix(full, "refs/"); short != name {
-			return short
-		}
-		return full
-	}
-	return c.Hash[:12]
-}
 
 // Names lists the branches, remote branches and tags, sorted; none if they cannot
 // be read.
@@ -171,9 +135,8 @@ func (r *Repository) MergeBase(a, b Commit) (Commit, error) {
 func (c Commit) Files() (fs.FS, error) {
 	c.of.reading.Lock()
 	defer c.of.reading.Unlock()
-	root, err := c.commit.Tree()
-	if err != nil {
+	if _, err := c.commit.Tree(); err != nil {
 		return nil, fault("", fmt.Sprintf("the files of commit %.12s are not there: %v", c.Hash, err), "fetch them")
 	}
-	return &tree{repo: c.of, root: root, read: map[plumbing.Hash]*object.Tree{}}, nil
+	return &memfs.Tree{Root: c.of.node(object.TreeEntry{Name: ".", Mode: filemode.Dir, Hash: c.commit.TreeHash})}, nil
 }

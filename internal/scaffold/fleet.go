@@ -40,7 +40,7 @@ func (b *Draft) home(dir string) (string, bool) {
 // place determines the steps of components in a fleet with a profile.
 func (b *Draft) place(ctx context.Context) {
 	homes := map[string][]*undescribed{}
-	for _, f := range b.Found {
+	for _, f := range b.found {
 		if home, ok := b.home(f.dir); ok {
 			homes[home] = append(homes[home], f)
 		}
@@ -73,8 +73,8 @@ func (b *Draft) fleet(ctx context.Context, home string, members []*undescribed) 
 		}
 		for _, fault := range finding.Of(err) {
 			fault.Severity = finding.Warning
-			if !slices.Contains(b.Findings, fault) {
-				b.Findings = append(b.Findings, fault)
+			if !slices.Contains(b.findings, fault) {
+				b.findings = append(b.findings, fault)
 			}
 		}
 		return nil

@@ -44,7 +44,7 @@ func (b *Draft) namesFor(f *undescribed) []string {
 func (b *Draft) tellApart(ctx context.Context) {
 	taken := map[string]int{}
 	homes := map[string]bool{}
-	for _, f := range b.Found {
+	for _, f := range b.found {
 		if home, ok := b.home(f.dir); ok && !homes[home] {
 			homes[home] = true
 			fl, err := fleet.LoadUntilInterrupted(ctx, fleet.Source{Repo: b.Repo, NoRepository: b.NoRepository, Dirs: []string{home}, Show: b.Show, Unrendered: true, Partial: true}, b.kinds)
@@ -52,7 +52,7 @@ func (b *Draft) tellApart(ctx context.Context) {
 				continue // reported when the steps are determined
 			}
 			for _, c := range fl.Components {
-				if !slices.ContainsFunc(b.Found, func(f *undescribed) bool { return f.dir == c.Dir }) {
+				if !slices.ContainsFunc(b.found, func(f *undescribed) bool { return f.dir == c.Dir }) {
 					taken[c.Name]++
 				}
 			}
@@ -61,10 +61,10 @@ func (b *Draft) tellApart(ctx context.Context) {
 	for changed := true; changed; {
 		changed = false
 		counts := maps.Clone(taken)
-		for _, f := range b.Found {
+		for _, f := range b.found {
 			counts[f.draft.Name]++
 		}
-		for _, f := range b.Found {
+		for _, f := range b.found {
 			if counts[f.draft.Name] > 1 && len(f.names) > 1 {
 				f.names, changed = f.names[1:], true
 				f.draft.Name = f.names[0]
@@ -105,7 +105,7 @@ var aside = []string{"base", "bases", "overlay", "overlays", "env", "envs", "env
 // environments are those of overlays that several have one base: each is for one.
 func (b *Draft) environments() {
 	of := map[string][]*undescribed{}
-	for _, f := range b.Found {
+	for _, f := range b.found {
 		if f.base != "" {
 			of[f.base] = append(of[f.base], f)
 		}

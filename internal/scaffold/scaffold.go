@@ -32,8 +32,8 @@ import (
 type Draft struct {
 	*checkout.Checkout
 	kinds    *knowledge.Base
-	Found    []*undescribed
-	Findings []finding.Finding
+	found    []*undescribed
+	findings []finding.Finding
 	// there are existing files, which are kept.
 	there []string
 }
@@ -65,13 +65,13 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 			//lint:ignore errorlint a finding among others does not excuse the others
 			if skipped, ok := err.(finding.Finding); ok && skipped.Rule == render.NothingToRender && len(dirs) > 1 {
 				skipped.Severity = finding.Note // a pattern may match such directories
-				b.Findings = append(b.Findings, skipped)
+				b.findings = append(b.findings, skipped)
 				continue
 			}
 			faults = append(faults, err)
 			continue
 		}
-		b.Found = append(b.Found, f)
+		b.found = append(b.found, f)
 	}
 	return errors.Join(faults...)
 }
@@ -119,7 +119,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 		f.draft.NamespaceWhy = "it could not be rendered, so its namespace is unknown"
 		for _, fault := range finding.Of(err) {
 			fault.Severity = finding.Warning
-			b.Findings = append(b.Findings, fault)
+			b.findings = append(b.findings, fault)
 		}
 		return nil
 	}
@@ -154,7 +154,7 @@ func (b *Draft) schema(dir string) string {
 // check reads the generated files like all other commands.
 func (b *Draft) check() error {
 	var faults []error
-	for _, f := range b.Found {
+	for _, f := range b.found {
 		repo := overlay.FS{FS: b.Repo, Files: map[string]string{path.Join(f.dir, component.File): f.draft.Text()}}
 		_, err := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, Show: b.Show}.Describe()
 		faults = append(faults, err)
@@ -165,7 +165,7 @@ func (b *Draft) check() error {
 // Write writes all files or none.
 func (b *Draft) Write() error {
 	var all []wholefile.File
-	for _, f := range b.Found {
+	for _, f := range b.found {
 		all = append(all, wholefile.File{Name: b.path(f), Shown: f.file, Data: []byte(f.draft.Text())})
 	}
 	return wholefile.WriteAll(all)
@@ -179,9 +179,9 @@ func (b *Draft) path(f *undescribed) string {
 // Text reports what was written, or returns the files.
 func (b *Draft) Text(all bool) string {
 	var out strings.Builder
-	for i, f := range b.Found {
+	for i, f := range b.found {
 		if all {
-			if len(b.Found) > 1 {
+			if len(b.found) > 1 {
 				if i > 0 {
 					out.WriteString("---\n")
 				}
@@ -197,31 +197,65 @@ func (b *Draft) Text(all bool) string {
 		fmt.Fprintf(&out, "%s: %s, %s, %s\n", finding.Sanitize(f.file), f.draft.Name, f.summary, step)
 	}
 	if !all {
-		fmt.Fprintf(&out, "%s written\n", finding.Counted(len(b.Found), "file"))
+		fmt.Fprintf(&out, "%s written\n", finding.Counted(len(b.found), "file"))
 	}
 	return out.String()
 }
 
-// Begin drafts a component.yaml for each directory of a checkout; with force, also
-// for those that have one.
-func Begin(ctx context.Context, c *checkout.Checkout, base *knowledge.Base, dirs []string, force bool) (*Draft, error) {
+// Options say which directories of the arguments get a component.yaml.
+type Options struct {
+	// Recursive takes the components below the directories.
+	Recursive bool
+	// Force also takes those that have a component.yaml, for its missing keys.
+	Force bool
+}
+
+// Begin drafts a component.yaml for each directory that the arguments name, in one
+// repository, which the caller closes. The findings hold also if there is an error.
+func Begin(ctx context.Context, base *knowledge.Base, args []string, opt Options) (*Draft, []finding.Finding, error) {
+	dirs, err := directories(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := checkout.Open(dirs[0])
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", dirs[0], err)
+	}
+	b, found, err := begin(ctx, c, base, dirs, opt)
+	if err != nil {
+		c.Close()
+	}
+	return b, found, err
+}
+
+func begin(ctx context.Context, c *checkout.Checkout, base *knowledge.Base, dirs []string, opt Options) (*Draft, []finding.Finding, error) {
+	var left []finding.Finding
+	if opt.Recursive {
+		var err error
+		if dirs, left, err = below(c, dirs, opt.Force); err != nil {
+			return nil, nil, err
+		}
+	}
 	b := &Draft{Checkout: c, kinds: base}
-	if err := b.look(ctx, dirs, force); err != nil {
-		return nil, err
+	if err := b.look(ctx, dirs, opt.Force); err != nil {
+		return nil, left, err
 	}
 	b.tellApart(ctx)
 	b.environments()
 	b.place(ctx)
 	if err := b.check(); err != nil {
-		return nil, err
+		return nil, left, err
 	}
-	b.Findings = append(b.Findings, existingFindings(b.there)...)
-	return b, nil
+	found := slices.Concat(left, b.findings, existingFindings(b.there))
+	if len(b.found) == 0 {
+		return nil, found, errors.New("there is no component.yaml to write; name directories without one, or use --force")
+	}
+	return b, found, nil
 }
 
-// Directories returns the directories for arguments, which may be patterns. Files
+// directories returns the directories for arguments, which may be patterns. Files
 // that match a pattern are ignored.
-func Directories(args []string) ([]string, error) {
+func directories(args []string) ([]string, error) {
 	var all []string
 	for _, arg := range args {
 		if arg == "" {
@@ -247,10 +281,10 @@ func Directories(args []string) ([]string, error) {
 	return all, nil
 }
 
-// Below returns the components below directories that have no component.yaml; with force,
+// below returns the components below directories that have no component.yaml; with force,
 // the others, too. A directory without any is returned itself.
 // The findings are about manifests that belong to none.
-func Below(c *checkout.Checkout, dirs []string, force bool) (all []string, left []finding.Finding, err error) {
+func below(c *checkout.Checkout, dirs []string, force bool) (all []string, left []finding.Finding, err error) {
 	for _, typed := range dirs {
 		dir, err := c.Rel(typed)
 		if err != nil {
@@ -262,12 +296,12 @@ func Below(c *checkout.Checkout, dirs []string, force bool) (all []string, left 
 			continue
 		}
 		left = append(left, held.Outside(c.Repo, dir, c.Show)...)
-		below := held.Others
+		others := held.Others
 		if force {
-			below = append(below, held.Described...)
-			slices.Sort(below)
+			others = append(others, held.Described...)
+			slices.Sort(others)
 		}
-		for _, p := range below {
+		for _, p := range others {
 			all = append(all, filepath.Join(typed, filepath.FromSlash(strings.TrimPrefix(p, input.Prefix(dir)))))
 		}
 	}

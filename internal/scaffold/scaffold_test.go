@@ -18,7 +18,7 @@ func TestWritesAllOrNone(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		b.Found = append(b.Found, &undescribed{dir: name, file: name + "/component.yaml", draft: component.Draft{Name: name}})
+		b.found = append(b.found, &undescribed{dir: name, file: name + "/component.yaml", draft: component.Draft{Name: name}})
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "c", "component.yaml", "in-the-way"), 0o755); err != nil {
 		t.Fatal(err)

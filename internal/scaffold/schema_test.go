@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,7 +11,6 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -74,17 +74,10 @@ func TestAgreesWithTheSchema(t *testing.T) {
 // draftOf writes the component.yaml of a directory, with what is missing if there is one.
 func draftOf(t *testing.T, dir string) (string, error) {
 	t.Helper()
-	c, err := checkout.Open(dir)
+	b, found, err := Begin(t.Context(), knowledge.Default(), []string{dir}, Options{Force: true})
 	if err != nil {
-		t.Fatal(err)
+		return "", errors.Join(err, finding.Err(found))
 	}
-	defer c.Close()
-	b, err := Begin(t.Context(), c, knowledge.Default(), []string{dir}, true)
-	if err != nil {
-		return "", err
-	}
-	if len(b.Found) == 0 {
-		return "", finding.Err(b.Findings)
-	}
+	defer b.Close()
 	return b.Text(true), nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/roots"
@@ -48,11 +50,11 @@ func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 	}
 	roots.Trust()
 	// An exporter that cannot deliver logs each batch.
-	few := slog.New(&sparse{Handler: log.Handler(), last: &lastLine{}})
+	few := &rate.Sometimes{Interval: time.Minute}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		few.Warn("OpenTelemetry reports a fault; traces may be lost", "error", traceFault(err))
+		few.Do(func() { log.Warn("OpenTelemetry reports a fault; traces may be lost", "error", traceFault(err)) })
 	}))
-	otel.SetLogger(logr.FromSlogHandler(wordsOnly{few.Handler()}))
+	otel.SetLogger(logr.FromSlogHandler(wordsOnly{log.Handler(), few}))
 
 	client := otlptracehttp.NewClient()
 	if protocol == ProtocolGRPC {
@@ -93,7 +95,7 @@ func traceProtocol() (protocol, fault string) {
 	if off, _ := strconv.ParseBool(os.Getenv("OTEL_SDK_DISABLED")); off {
 		return "", ""
 	}
-	if firstSet("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") == "" {
+	if cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")) == "" {
 		return "", ""
 	}
 	switch exporter := os.Getenv("OTEL_TRACES_EXPORTER"); exporter {
@@ -103,7 +105,7 @@ func traceProtocol() (protocol, fault string) {
 	default:
 		return "", fmt.Sprintf("OTEL_TRACES_EXPORTER is %q; use otlp or none", exporter)
 	}
-	switch protocol := firstSet("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol {
+	switch protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL")); protocol {
 	case ProtocolGRPC, ProtocolHTTP:
 		return protocol, ""
 	case "":
@@ -113,27 +115,21 @@ func traceProtocol() (protocol, fault string) {
 	}
 }
 
-// firstSet returns the value of the first variable that is set.
-func firstSet(names ...string) string {
-	for _, name := range names {
-		if value := os.Getenv(name); value != "" {
-			return value
-		}
-	}
-	return ""
-}
-
 // wordsOnly logs only the messages of a library, without attributes: the SDK logs
 // invalid variables with their values, including headers with credentials.
-type wordsOnly struct{ slog.Handler }
+type wordsOnly struct {
+	slog.Handler
+	few *rate.Sometimes
+}
 
 // Handle implements slog.Handler.
-func (w wordsOnly) Handle(ctx context.Context, r slog.Record) error {
+func (w wordsOnly) Handle(ctx context.Context, r slog.Record) (err error) {
 	bare := slog.NewRecord(r.Time, r.Level, "OpenTelemetry: "+r.Message, r.PC)
 	if r.Level >= slog.LevelWarn {
 		bare.AddAttrs(slog.String("remedy", "correct the variables OTEL_*"))
 	}
-	return w.Handler.Handle(ctx, bare)
+	w.few.Do(func() { err = w.Handler.Handle(ctx, bare) })
+	return err
 }
 
 // WithAttrs implements slog.Handler.

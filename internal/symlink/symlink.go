@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -62,4 +63,25 @@ func Resolve(name string, follow bool, read func(name string) (target string, is
 		rest = append(strings.Split(target, "/"), rest...)
 	}
 	return at, nil
+}
+
+// In returns the path of a file in a file system without symlinks. Names in a file system
+// that has none are returned unchanged.
+func In(fsys fs.FS, name string) (string, error) {
+	links, ok := fsys.(fs.ReadLinkFS)
+	if !ok || name == "." {
+		return name, nil
+	}
+	at, err := Resolve(name, true, func(name string) (string, bool, error) {
+		info, err := links.Lstat(name)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return "", false, err
+		}
+		target, err := links.ReadLink(name)
+		return filepath.ToSlash(target), true, err
+	})
+	if errors.Is(err, ErrLeaves) || errors.Is(err, ErrTooMany) {
+		err = &fs.PathError{Op: "resolve", Path: name, Err: err}
+	}
+	return at, err
 }

@@ -1,8 +1,8 @@
 package textedit
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -33,7 +33,7 @@ func SetField(text string, value any, path ...string) (string, error) {
 	if got, err := parseMapping(edited); err == nil && same(got, want) {
 		return edited, nil
 	}
-	return encode(want) // an unusual layout
+	return Encode(want) // an unusual layout
 }
 
 // parseMapping returns the mapping that a text consists of.
@@ -53,15 +53,22 @@ func same(a, b *yaml.Node) bool {
 	return a.Decode(&x) == nil && b.Decode(&y) == nil && reflect.DeepEqual(x, y)
 }
 
-func encode(v any) (string, error) {
-	var b bytes.Buffer
+// Encode encodes a value or node in the usual layout of manifests, with an indentation
+// of two. Panics of the library become errors.
+func Encode(v any) (text string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	var b strings.Builder
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
 	enc.CompactSeqIndent()
 	if err := enc.Encode(v); err != nil {
 		return "", err
 	}
-	err := enc.Close()
+	err = enc.Close()
 	return b.String(), err
 }
 
@@ -166,7 +173,7 @@ func extent(lines []string, key, value *yaml.Node) (start, end int) {
 
 // block returns a node as lines with an indentation.
 func block(n *yaml.Node, indent int) string {
-	text, err := encode(n)
+	text, err := Encode(n)
 	if err != nil {
 		return ""
 	}

@@ -41,15 +41,7 @@ func index(step string, length int) (int, bool) {
 // LineOf returns the line at which a YAML text sets a path, 0 if it does not.
 func LineOf(data []byte, path []string) int {
 	var doc yaml.Node
-	if yaml.Unmarshal(data, &doc) != nil {
-		return 0
-	}
-	return LineIn(&doc, path)
-}
-
-// LineIn is LineOf for a parsed document.
-func LineIn(doc *yaml.Node, path []string) int {
-	if len(doc.Content) == 0 {
+	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
 		return 0
 	}
 	n, line := doc.Content[0], 0

@@ -244,29 +244,6 @@ func unclosed(expr string) bool {
 	return at == inIndex
 }
 
-// partWithoutValue returns the number of the first part of an expression that lacks "=".
-// Messages name the number only, since the text may be the rest of a secret.
-func partWithoutValue(expr string) int {
-	part, valued, list, escaped := 1, false, false, false
-	for i, r := range expr {
-		switch {
-		case escaped:
-			escaped = false
-		case r == '\\':
-			escaped = true
-		case list:
-			list = r != '}'
-		case r == '=' && !valued:
-			valued, list = true, strings.HasPrefix(expr[i+1:], "{")
-		case r == ',' && !valued:
-			return part
-		case r == ',':
-			part, valued = part+1, false
-		}
-	}
-	return part
-}
-
 // key removes the values from an expression, since they may be secrets.
 func key(expr string) string {
 	key, _, valued := strings.Cut(expr, "=")
@@ -306,7 +283,7 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	case strings.Contains(message, "must terminate"):
 		bad.Message, bad.Remedy = "missing closing brace of the list", "use key={a,b}"
 	case strings.Contains(message, "has no value") && strings.Contains(expr, "="):
-		bad.Message, bad.Remedy = fmt.Sprintf("part %d is not key=value", partWithoutValue(expr)), `use key=value for each part, and "\," for a comma inside a value`
+		bad.Message, bad.Remedy = "a part is not key=value", `use key=value for each part, and "\," for a comma inside a value`
 	case strings.Contains(message, "has no value"):
 		bad.Message = "missing value"
 	default:

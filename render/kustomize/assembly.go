@@ -28,11 +28,8 @@ type assembly struct {
 	trees     []*tree
 	// repositories are the fetched repositories.
 	repositories map[remote.Ref]*tree
-	files        map[remote.Ref][]byte
-	// attempts counts fetches. failed contains the errors of failed ones, which are
-	// not retried.
-	attempts int
-	failed   map[remote.Ref]error
+	// requested are the sources that were requested; the Fetcher fetches each once.
+	requested map[remote.Ref]bool
 	// unpacked is the total size of unpacked content in bytes.
 	unpacked int64
 	// findings are problems that do not prevent a result.
@@ -42,10 +39,7 @@ type assembly struct {
 	duplicateKeys []finding.Finding
 	// inflated reports whether a chart was rendered.
 	inflated bool
-	// chartFindings maps kustomization and object to the finding about an object that
-	// both a chart and the resources contain.
-	chartFindings map[string]finding.Finding
-	read          []readFile
+	read     []readFile
 }
 
 // readFile is a file read by kustomize.
@@ -84,7 +78,7 @@ type visit struct {
 }
 
 func (s source) assemble(ctx context.Context) (*assembly, *tree) {
-	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, files: map[remote.Ref][]byte{}, failed: map[remote.Ref]error{}, chartFindings: map[string]finding.Finding{}}
+	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, requested: map[remote.Ref]bool{}}
 	return a, a.add(s.Source)
 }
 
@@ -119,7 +113,7 @@ func (a *assembly) generated(files map[string]string) *tree {
 // joins all findings of the kustomization and those below it, once for all
 // references.
 func (a *assembly) visit(t *tree, dir, namespace string) (*tree, string, error) {
-	dir, err := resolve(t.FS, dir)
+	dir, err := symlink.In(t.FS, dir)
 	if err != nil {
 		return t, dir, t.Unreadable(err)
 	}
@@ -201,32 +195,16 @@ func (a *assembly) fetch(ref remote.Ref) (remote.Content, error) {
 	if a.component.opt.Remote == nil {
 		return remote.Content{}, errNotFetched
 	}
-	if err := a.failed[ref]; err != nil {
-		return remote.Content{}, err
-	}
-	if a.attempts >= maxFetched {
+	if a.requested[ref] = true; len(a.requested) > maxFetched {
 		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("the kustomization and its bases name more than %d remote sources", maxFetched),
 			Remedy: "look for remote bases that name ever more of them, or vendor the base itself"}
 	}
-	a.attempts++
-	c, err := a.component.opt.Remote.Fetch(a.ctx, ref)
-	if err != nil {
-		a.failed[ref] = err
-	}
-	return c, err
+	return a.component.opt.Remote.Fetch(a.ctx, ref)
 }
 
 // fileAt fetches the file at a URL.
 func (a *assembly) fileAt(address string) (remote.Content, error) {
-	ref := remote.Ref{Kind: remote.File, URL: address}
-	if data, ok := a.files[ref]; ok {
-		return remote.Content{Data: data}, nil
-	}
-	c, err := a.fetch(ref)
-	if err == nil {
-		a.files[ref] = c.Data
-	}
-	return c, err
+	return a.fetch(remote.Ref{Kind: remote.File, URL: address})
 }
 
 // repository fetches a repository as a tree.
@@ -246,7 +224,6 @@ func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	files, err := a.unpack(c.Data)
 	if err != nil {
 		err = finding.Finding{Severity: finding.Error, Rule: "bad-content", Message: ref.String() + ": " + err.Error(), Remedy: "name the files that are needed one by one, or copy them into the repository"}
-		a.failed[ref] = err
 		return nil, c, err
 	}
 	s := a.component.Source
@@ -278,26 +255,6 @@ func (a *assembly) unpack(packed []byte) (fs.FS, error) {
 		err = fmt.Errorf("with it, the fetched content unpacks to more than %d MiB", maxUnpacked>>20)
 	}
 	return files, err
-}
-
-// resolve follows the symlinks of a path, if the file system supports them.
-func resolve(fsys fs.FS, name string) (string, error) {
-	links, ok := fsys.(fs.ReadLinkFS)
-	if !ok || name == "." {
-		return name, nil
-	}
-	at, err := symlink.Resolve(name, true, func(name string) (string, bool, error) {
-		info, err := links.Lstat(name)
-		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			return "", false, err
-		}
-		target, err := links.ReadLink(name)
-		return filepath.ToSlash(target), true, err
-	})
-	if errors.Is(err, symlink.ErrLeaves) || errors.Is(err, symlink.ErrTooMany) {
-		err = &fs.PathError{Op: "resolve", Path: name, Err: err}
-	}
-	return at, err
 }
 
 // unused returns an unused file name in a directory of a tree.

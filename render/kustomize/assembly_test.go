@@ -30,7 +30,7 @@ func (c *counting) Fetch(_ context.Context, ref remote.Ref) (remote.Content, err
 // fetched, none of which is there, and each of them twice.
 func TestFailuresAreAttempts(t *testing.T) {
 	c := &counting{asked: map[remote.Ref]int{}}
-	a, _ := source{Source: input.Source{FS: fstest.MapFS{}}, opt: Options{Remote: c}}.assemble(t.Context())
+	a, _ := source{Source: input.Source{FS: fstest.MapFS{}}, opt: Options{Remote: &remote.Recorder{From: c}}}.assemble(t.Context())
 	for range 2 {
 		for i := range maxFetched {
 			if _, err := a.fileAt(fmt.Sprintf("https://files.example.com/%d", i)); err == nil || err.Error() != "it is not there" {
@@ -54,7 +54,7 @@ func TestFailuresAreAttempts(t *testing.T) {
 // TestBadContentOnce has a repository that cannot be read: it is fetched once.
 func TestBadContentOnce(t *testing.T) {
 	c := &counting{asked: map[remote.Ref]int{}, data: []byte("no archive")}
-	a, _ := source{Source: input.Source{FS: fstest.MapFS{}}, opt: Options{Remote: c}}.assemble(t.Context())
+	a, _ := source{Source: input.Source{FS: fstest.MapFS{}}, opt: Options{Remote: &remote.Recorder{From: c}}}.assemble(t.Context())
 	g, ok := readGitAddress("https://github.com/org/repo?ref=v1")
 	if !ok {
 		t.Fatal("it is not a URL")

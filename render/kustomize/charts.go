@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -22,7 +21,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -131,14 +129,8 @@ func (c *checker) inflate(in named) string {
 			failed(c.atChartField(in, f, ".kubeVersion"))
 		}
 	}
-	src, err := c.chart(in)
-	if err != nil {
-		failed(err)
-	}
-	values, err := c.values(in, src)
-	if err != nil {
-		failed(err)
-	}
+	src := c.chart(in)
+	values := c.values(in, src)
 	if len(c.faults) > have {
 		return ""
 	}
@@ -164,12 +156,10 @@ func (c *checker) inflate(in named) string {
 	}
 	c.assembly.findings = append(c.assembly.findings, res.Findings...)
 	var b strings.Builder
-	var objs []object.Object
 	for _, d := range res.Documents {
-		objs = append(objs, c.document(d)...)
+		c.objects(c.component.opt.Memory.Parse(d.File, d.Line, d.Text))
 		d.Print(&b)
 	}
-	c.reportDuplicates(in, objs)
 	return b.String()
 }
 
@@ -237,53 +227,13 @@ func (in inflation) release() (string, error) {
 	return b.String(), nil
 }
 
-// document reports what kustomize refuses in a document of a chart, with its
-// template.
-func (c *checker) document(d helm.Document) []object.Object {
-	objs, err := c.component.opt.Memory.Parse(d.File, d.Line, d.Text)
-	c.objects(objs, err)
-	return objs
-}
-
-// reportDuplicates reports objects of a chart that another entry contains, or that occur
-// twice.
-func (c *checker) reportDuplicates(in named, objs []object.Object) {
-	duplicates := map[string][]string{}
-	for _, o := range objs {
-		as := kustomizeID(o)
-		if strings.HasSuffix(o.ID.Name, "*") {
-			continue // generateName
-		}
-		if entry, exists := c.entryOf[as]; exists {
-			duplicates[entry] = append(duplicates[entry], o.ID.String())
-			continue
-		}
-		if c.entryOf == nil {
-			c.entryOf = map[string]string{}
-		}
-		c.entryOf[as] = in.field
-		c.chartFindings[path.Join(c.tree.at, c.dir)+" "+o.ID.String()] = c.chartFinding(in, o.ID.String()+" is also in the resources of this kustomization", "remove it there, or change releaseName")
-	}
-	for _, entry := range slices.Sorted(maps.Keys(duplicates)) {
-		what, is := shortList(duplicates[entry]), " is"
-		if len(duplicates[entry]) > 1 {
-			is = " are"
-		}
-		how, remedy := " also rendered by "+entry, "change releaseName, or remove one of the two"
-		switch {
-		case entry == in.field:
-			how, remedy = " rendered twice by this chart", "correct the chart or its values"
-		case strings.HasPrefix(entry, "resources["):
-			how, remedy = " also in "+entry, "remove it there, or change releaseName"
-		}
-		c.faults = append(c.faults, c.chartFinding(in, what+is+how, remedy))
-	}
-}
-
 // chart returns a chart from the chart directory of the kustomization, or fetches
-// it.
-func (c *checker) chart(in named) (input.Source, error) {
-	bad := func(message, remedy string) error { return c.chartFinding(in, message, remedy) }
+// it. It reports a chart that is not there.
+func (c *checker) chart(in named) (none input.Source) {
+	bad := func(message, remedy string) input.Source {
+		c.faults = append(c.faults, c.chartFinding(in, message, remedy))
+		return none
+	}
 	home := in.ChartHome
 	if home == "" {
 		home = types.HelmDefaultHome
@@ -294,15 +244,15 @@ func (c *checker) chart(in named) (input.Source, error) {
 	}
 	at = path.Join(at, in.Name)
 	if path.IsAbs(home) || !fs.ValidPath(path.Join(c.dir, home)) || !strings.HasPrefix(at, input.Prefix(path.Join(c.dir, home))) {
-		return input.Source{}, bad("the chart "+in.Name+" in "+home+" leaves the repository", "name a chartHome inside the repository, relative to the kustomization")
+		return bad("the chart "+in.Name+" in "+home+" leaves the repository", "name a chartHome inside the repository, relative to the kustomization")
 	}
+	src := c.tree.Source
 	if info, err := fs.Stat(c.FS, at); err == nil && info.IsDir() {
-		src := c.tree.Source
 		src.Dir = at
-		return src, nil
+		return src
 	}
 	if in.Repo == "" {
-		return input.Source{}, bad("no chart in "+c.Show(at), "add it there, or set repo to fetch it")
+		return bad("no chart in "+c.Show(at), "add it there, or set repo to fetch it")
 	}
 	ref := remote.Ref{Kind: remote.Chart, URL: in.Repo, Chart: in.Name, Version: in.Version}
 	if in.Devel && in.Version == "" {
@@ -310,11 +260,8 @@ func (c *checker) chart(in named) (input.Source, error) {
 	}
 	content, err := c.fetch(ref)
 	if err != nil {
-		have := len(c.faults)
 		c.unavailable(in.field, in.Name, ref.String(), err)
-		faults := c.faults[have:]
-		c.faults = c.faults[:have:have]
-		return input.Source{}, errors.Join(faults...)
+		return none
 	}
 	if content.Warning != "" {
 		f := c.chartFinding(in, content.Warning, "make sure that the chart can be fetched again")
@@ -323,22 +270,20 @@ func (c *checker) chart(in named) (input.Source, error) {
 	}
 	files, err := c.unpack(content.Data)
 	if err != nil {
-		return input.Source{}, bad(ref.String()+": "+err.Error(), "make sure that this is a chart")
+		return bad(ref.String()+": "+err.Error(), "make sure that this is a chart")
 	}
 	if !input.FileExists(files, path.Join(in.Name, "Chart.yaml")) {
-		return input.Source{}, bad("what was fetched for "+ref.String()+" contains no chart of that name", "correct the name, or the repo")
+		return bad("what was fetched for "+ref.String()+" contains no chart of that name", "correct the name, or the repo")
 	}
-	src := c.tree.Source
 	src.FS, src.Dir = files, in.Name
 	// The path where kustomize would have unpacked it.
 	src.ShowPath = func(p string) string { return c.Show(path.Join(path.Dir(at), p)) }
-	return src, nil
+	return src
 }
 
 // values returns the values of a chart: its own or another file, valuesInline, and
-// then the additional files.
-func (c *checker) values(in named, chart input.Source) (input.Values, error) {
-	var faults []error
+// then the additional files. It reports those that cannot be read.
+func (c *checker) values(in named, chart input.Source) input.Values {
 	texts := map[string][]byte{}
 	load := func(field, name string) {
 		p, ok := c.local(field, name)
@@ -347,11 +292,10 @@ func (c *checker) values(in named, chart input.Source) (input.Values, error) {
 		}
 		data, err := fs.ReadFile(c.FS, p)
 		if err != nil {
-			faults = append(faults, c.Unreadable(err))
+			c.faults = append(c.faults, c.Unreadable(err))
 		}
 		texts[c.Show(p)] = data
 	}
-	have := len(c.faults)
 	first := in.ValuesFile
 	switch {
 	case first == "" && chart.FS == nil:
@@ -359,7 +303,7 @@ func (c *checker) values(in named, chart input.Source) (input.Values, error) {
 		first = path.Join(chart.Dir, "values.yaml")
 		data, err := fs.ReadFile(chart.FS, first)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			faults = append(faults, chart.Unreadable(err))
+			c.faults = append(c.faults, chart.Unreadable(err))
 		}
 		first = chart.Show(first)
 		texts[first] = data
@@ -375,26 +319,20 @@ func (c *checker) values(in named, chart input.Source) (input.Values, error) {
 		load(in.field+".valuesFile", first)
 		first = c.Show(path.Join(c.dir, first))
 	}
-	v := input.Values{Files: []string{first}}
+	v := input.Values{Files: []string{first}, Read: func(name string) ([]byte, error) { return texts[name], nil }}
 	for i, name := range in.AdditionalValuesFiles {
 		load(fmt.Sprintf("%s.additionalValuesFiles[%d]", in.field, i), name)
 		v.Files = append(v.Files, c.Show(path.Join(c.dir, name)))
 	}
-	faults = append(faults, c.faults[have:]...)
-	c.faults = c.faults[:have:have]
-	if err := errors.Join(faults...); err != nil {
-		return v, err
-	}
 	if len(in.ValuesInline) > 0 {
 		merged, err := in.mergeInline(texts[first])
 		if err != nil {
-			return v, input.InvalidYAML(first, err)
+			c.faults = append(c.faults, input.InvalidYAML(first, err))
 		}
 		v.Files[0] = chartInline
 		texts[chartInline] = merged
 	}
-	v.Read = func(name string) ([]byte, error) { return texts[name], nil }
-	return v, nil
+	return v
 }
 
 // mergeInline merges valuesInline with the values of a file, using the functions of
@@ -427,17 +365,4 @@ func (in inflation) mergeInline(file []byte) ([]byte, error) {
 		}
 	}
 	return yaml.Marshal(values)
-}
-
-// shortList formats a list of names, shortened if it is long.
-func shortList(names []string) string {
-	const most = 4
-	switch last := len(names) - 1; {
-	case last == 0:
-		return names[0]
-	case len(names) > most:
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	default:
-		return strings.Join(names[:last], ", ") + " and " + names[last]
-	}
 }

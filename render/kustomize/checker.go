@@ -48,12 +48,8 @@ func (a *assembly) prepare(t *tree, dir, namespace string) (inherits bool, err e
 	c.configs("generators", &k.Generators)
 	c.configs("transformers", &k.Transformers)
 	c.configs("validators", &k.Validators)
-	for i := range k.Crds {
-		c.entry(fmt.Sprintf("crds[%d]", i), &k.Crds[i])
-	}
-	for i := range k.Configurations {
-		c.entry(fmt.Sprintf("configurations[%d]", i), &k.Configurations[i])
-	}
+	c.files("crds", k.Crds)
+	c.files("configurations", k.Configurations)
 	for i := range k.Patches {
 		c.entry(fmt.Sprintf("patches[%d].path", i), &k.Patches[i].Path)
 		c.patch(fmt.Sprintf("patches[%d].patch", i), k.Patches[i].Patch)
@@ -129,10 +125,7 @@ type checker struct {
 	changed bool
 	// inflations are the charts of generators.
 	inflations []named
-	// held maps the objects of files under resources, by kustomize's identity, to
-	// their entries.
-	entryOf map[string]string
-	faults  []error
+	faults     []error
 }
 
 // checker returns the checker of the kustomization in a directory.
@@ -193,34 +186,9 @@ func (c *checker) prepend(k *types.Kustomization, text string) {
 	c.changed = true
 }
 
-// syntax reports invalid YAML in a resource file, with lines, which kustomize does
-// not provide. It records duplicate keys, most of which kustomize refuses. A patch
-// may correct other problems.
-func (c *checker) syntax(shown string, data []byte) {
-	c.objects(object.Parse(shown, 1, string(data)))
-}
-
-// holds is like syntax, and records the entry of the objects.
-func (c *checker) holds(entry string, objs []object.Object, err error) {
-	c.objects(objs, err)
-	if c.entryOf == nil {
-		c.entryOf = map[string]string{}
-	}
-	for _, o := range objs {
-		c.entryOf[kustomizeID(o)] = entry
-	}
-}
-
-// kustomizeID returns kustomize's identity of an object, which must be unique.
-func kustomizeID(o object.Object) string {
-	id := o.ID
-	if id.Namespace == "" {
-		id.Namespace = "default"
-	}
-	return o.APIVersion + " " + id.Qualified()
-}
-
-// objects reports what kustomize refuses in objects.
+// objects reports invalid YAML in a resource, with lines, which kustomize does not
+// provide. It records duplicate keys, most of which kustomize refuses. A patch may
+// correct other problems.
 func (c *checker) objects(objs []object.Object, err error) {
 	for _, f := range finding.Of(err) {
 		switch f.Rule {

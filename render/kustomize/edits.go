@@ -1,8 +1,6 @@
 package kustomize
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -93,7 +91,7 @@ func (e Edits) none() bool {
 // edited returns the component with the edits in its kustomization. Argo CD runs
 // the commands of "kustomize edit" on a copy of the repository (util/kustomize,
 // Build); here the same commands run in memory, in the same order.
-func (s source) edited(ctx context.Context) (source, error) {
+func (s source) edited() (source, error) {
 	e := s.opt.Edits
 	if e.none() {
 		return s, nil
@@ -103,33 +101,52 @@ func (s source) edited(ctx context.Context) (source, error) {
 	if err != nil {
 		return s, s.Unreadable(err)
 	}
-	a, t := s.assemble(ctx)
-	file := &editedFile{repoFS: repoFS{a}, fsys: s.FS, dir: path.Join(t.at, s.Dir), file: path.Base(name), data: data}
 	fault := func(field string, err error) error {
-		text := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "'"+file.dir+"/", "'")), " ")
+		text := strings.Join(strings.Fields(err.Error()), " ")
 		f := finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.Show(name), Field: field, Message: strings.TrimSuffix(text, "."), Remedy: "change the parameter, or the kustomization"}
 		if m := alreadySet.FindStringSubmatch(text); m != nil {
 			f.Message, f.Remedy = fmt.Sprintf("the kustomization already sets the %s %s", m[1], m[2]), forceBy[m[1]]+", or set the "+m[1]+" in only one of the two places"
 		}
 		return f
 	}
-	for _, c := range e.commands(s) {
-		if err := file.run(c.args); err != nil {
+	// The commands read and write only the kustomization.
+	dir := filesys.MakeFsInMemory()
+	for _, file := range names {
+		if text, err := fs.ReadFile(s.FS, path.Join(s.Dir, file)); err == nil {
+			if err := dir.WriteFile(file, text); err != nil {
+				return s, fault("", err)
+			}
+		}
+	}
+	for _, c := range e.commands() {
+		if err := edit(dir, c.args); err != nil {
 			return s, fault(c.field, err)
 		}
 	}
-	if file.data, err = withPatches(file.data, e.Patches); err != nil {
+	edited, err := dir.ReadFile(path.Base(name))
+	if err != nil {
+		return s, fault("", err)
+	}
+	if edited, err = e.withEntries(edited, s); err != nil {
 		return s, fault("patches", err)
 	}
-	// As in Argo CD, this follows the patches: the commands keep all fields, but
-	// rewrite the file.
-	if components := e.presentComponents(s); len(components) > 0 {
-		if err := file.run(append([]string{"add", "component"}, components...)); err != nil {
-			return s, fault("components", err)
-		}
-	}
-	s.FS = editedFS{overlay.FS{FS: s.FS, Files: map[string]string{name: string(file.data)}}, name, data}
+	s.FS = editedFS{overlay.FS{FS: s.FS, Files: map[string]string{name: string(edited)}}, name, data}
 	return s, nil
+}
+
+// edit runs a command of "kustomize edit" in a directory.
+func edit(dir filesys.FileSystem, args []string) error {
+	repo := provider.NewDefaultDepProvider()
+	ldr := kv.NewLoader(loader.NewFileLoaderAtCwd(dir), repo.GetFieldValidator())
+	cmd := set.NewCmdSet(dir, ldr, repo.GetFieldValidator(), repo.GetResourceFactory())
+	if args[0] == "add" {
+		cmd = add.NewCmdAdd(dir, ldr, repo.GetResourceFactory())
+	}
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs(args[1:])
+	return cmd.Execute()
 }
 
 // alreadySet is the message of "kustomize edit add", which names a flag of that command.
@@ -147,7 +164,7 @@ type command struct {
 	args  []string
 }
 
-func (e Edits) commands(s source) []command {
+func (e Edits) commands() []command {
 	var all []command
 	run := func(field string, given bool, args ...string) {
 		if given {
@@ -178,117 +195,60 @@ func (e Edits) commands(s source) []command {
 	return all
 }
 
-func (e Edits) presentComponents(s source) []string {
-	if !e.IgnoreMissingComponents {
-		return e.Components
-	}
-	return slices.DeleteFunc(slices.Clone(e.Components), func(c string) bool {
-		p, inside := input.RepoPath(s.Dir, c)
-		return !inside || !input.Exists(s.FS, p)
-	})
-}
-
-// withPatches adds entries to the patches of a kustomization.
-func withPatches(data []byte, patches []string) ([]byte, error) {
-	if len(patches) == 0 {
+// withEntries adds the patches and components to a kustomization. The commands for them
+// would look for components that are missing in a git repository.
+func (e Edits) withEntries(data []byte, s source) ([]byte, error) {
+	if len(e.Patches)+len(e.Components) == 0 {
 		return data, nil
 	}
 	var k map[string]any
 	if err := yaml.Unmarshal(data, &k); err != nil {
 		return nil, err
 	}
-	all, ok := k["patches"].([]any)
+	patches, ok := k["patches"].([]any)
 	if !ok && k["patches"] != nil {
 		return nil, errors.New("the field of the kustomization is not a list")
 	}
-	for i, text := range patches {
+	for i, text := range e.Patches {
 		var patch map[string]any
 		if err := yaml.Unmarshal([]byte(text), &patch); err != nil {
 			return nil, fmt.Errorf("[%d] is not a patch with a target and a patch or path", i)
 		}
-		all = append(all, patch)
+		patches = append(patches, patch)
 	}
-	k["patches"] = all
+	components, _ := k["components"].([]any)
+	for _, pattern := range e.Components {
+		if p, inside := input.RepoPath(s.Dir, pattern); e.IgnoreMissingComponents && !(inside && input.Exists(s.FS, p)) {
+			continue
+		}
+		for _, c := range componentsIn(s, pattern) {
+			if !slices.Contains(components, any(c)) {
+				components = append(components, c)
+			}
+		}
+	}
+	k["patches"], k["components"] = patches, components
 	return yaml.Marshal(k)
 }
 
-// editedFile is the file system for the commands of "kustomize edit": the
-// repository, relative to the kustomization, with one writable file.
-type editedFile struct {
-	repoFS
-	fsys      fs.FS
-	dir, file string
-	data      []byte
-}
-
-func (f *editedFile) run(args []string) error {
-	repo := provider.NewDefaultDepProvider()
-	ldr := kv.NewLoader(loader.NewFileLoaderAtCwd(f), repo.GetFieldValidator())
-	cmd := set.NewCmdSet(f, ldr, repo.GetFieldValidator(), repo.GetResourceFactory())
-	if args[0] == "add" {
-		cmd = add.NewCmdAdd(f, ldr, repo.GetResourceFactory())
-	}
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetOut(io.Discard)
-	cmd.SetErr(io.Discard)
-	cmd.SetArgs(args[1:])
-	return cmd.Execute()
-}
-
-// at converts a path of a command to one of the repository.
-func (f *editedFile) at(p string) string {
-	if path.IsAbs(p) {
-		return p
-	}
-	return path.Join(f.dir, p)
-}
-
-func (f *editedFile) isFile(p string) bool { return f.at(p) == path.Join(f.dir, f.file) }
-
-func (f *editedFile) ReadFile(p string) ([]byte, error) {
-	if f.isFile(p) {
-		return bytes.Clone(f.data), nil
-	}
-	return f.repoFS.ReadFile(f.at(p))
-}
-
-func (f *editedFile) WriteFile(p string, data []byte) error {
-	if !f.isFile(p) {
-		return errReadOnly
-	}
-	f.data = bytes.Clone(data)
-	return nil
-}
-
-func (f *editedFile) Exists(p string) bool { return f.repoFS.Exists(f.at(p)) }
-func (f *editedFile) IsDir(p string) bool  { return f.repoFS.IsDir(f.at(p)) }
-func (f *editedFile) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
-	return f.repoFS.CleanedAbs(f.at(p))
-}
-
-// Glob expands components. Missing ones keep their names: the command would look
-// for them in a git repository, and they are reported later.
-func (f *editedFile) Glob(pattern string) ([]string, error) {
-	_, dir, err := f.find(f.dir)
-	if err != nil {
-		return nil, err
-	}
-	names, err := fs.Glob(f.fsys, path.Join(dir, pattern))
-	if len(names) == 0 || err != nil {
-		return []string{pattern}, err
+// componentsIn expands a pattern. A missing component is reported when it is built.
+func componentsIn(s source, pattern string) []string {
+	names, err := fs.Glob(s.FS, path.Join(s.Dir, pattern))
+	if err != nil || len(names) == 0 {
+		return []string{pattern}
 	}
 	for i, name := range names {
-		if names[i], err = filepath.Rel(dir, name); err != nil {
-			return nil, err
+		if rel, err := filepath.Rel(s.Dir, name); err == nil {
+			names[i] = filepath.ToSlash(rel)
 		}
 	}
-	return names, nil
+	return names
 }
 
 // editedFS is a repository with an edited kustomization.
 type editedFS struct {
 	overlay.FS
 	name string
-	// was is the original content.
+	// original is the original content.
 	original []byte
 }

@@ -48,8 +48,7 @@ func (c *checker) root(field, entry string) string {
 		if data, err := fs.ReadFile(c.FS, p); err != nil {
 			c.faults = append(c.faults, c.Unreadable(err))
 		} else {
-			objs, err := object.Parse(c.Show(p), 1, string(data))
-			c.holds(field, objs, err)
+			c.objects(object.Parse(c.Show(p), 1, string(data)))
 		}
 		return entry
 	}
@@ -142,6 +141,13 @@ func (c *checker) entry(field string, entry *string) {
 	}
 }
 
+// files checks a list of entries that name files.
+func (c *checker) files(field string, entries []string) {
+	for i := range entries {
+		c.entry(fmt.Sprintf("%s[%d]", field, i), &entries[i])
+	}
+}
+
 // patch checks an inline patch.
 func (c *checker) patch(field, text string) {
 	// kustomize may read with one library what only the other refuses.
@@ -173,9 +179,7 @@ func (c *checker) generator(field string, g *types.GeneratorArgs) {
 			g.FileSources[i] = key + "=" + name
 		}
 	}
-	for i := range g.EnvSources {
-		c.entry(fmt.Sprintf("%s.envs[%d]", field, i), &g.EnvSources[i])
-	}
+	c.files(field+".envs", g.EnvSources)
 	for i, literal := range g.LiteralSources {
 		if strings.IndexByte(literal, '=') <= 0 {
 			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is not key=value", "write key=value")
@@ -228,7 +232,7 @@ func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
 			charts++
 			continue
 		}
-		c.scanURLs(field, config)
+		c.scanURLs(field, config, false)
 		if config != nil {
 			others = append(others, doc)
 		}
@@ -237,30 +241,18 @@ func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
 }
 
 // scanURLs reports URLs in fields that plugins use for files.
-func (c *checker) scanURLs(field string, config any) {
+func (c *checker) scanURLs(field string, config any, file bool) {
 	switch v := config.(type) {
 	case map[string]any:
 		for key, inner := range v {
-			if slices.Contains([]string{"path", "paths", "files", "env", "envs"}, key) {
-				c.urls(field, inner)
-			}
-			c.scanURLs(field, inner)
+			c.scanURLs(field, inner, slices.Contains([]string{"path", "paths", "files", "env", "envs"}, key))
 		}
 	case []any:
 		for _, inner := range v {
-			c.scanURLs(field, inner)
-		}
-	}
-}
-
-func (c *checker) urls(field string, v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, inner := range v {
-			c.urls(field, inner)
+			c.scanURLs(field, inner, file)
 		}
 	case string:
-		if strings.Contains(v, "://") {
+		if file && strings.Contains(v, "://") {
 			c.bad(field, v, "the remote file "+v+" is not fetched for a plugin", "copy it into the repository and name the copy")
 		}
 	}

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -31,59 +32,45 @@ func (a *assembly) run(at string) (built resmap.ResMap, err error) {
 	return krusty.MakeKustomizer(opts).Run(repoFS{a}, at)
 }
 
-// buildError is a parsed error of kustomize, which is a text: each kustomization on
-// the way down adds a prefix to the cause.
-type buildError struct {
-	// dirs are the kustomizations on the way, outermost first.
-	dirs []string
-	// resource is the entry of the last one's resources that was being read.
-	resource string
-	// duplicate is the duplicate object.
-	duplicate string
-	message   string
-}
-
-// The prefixes. Some quote the input of a generator or transformer, which may be a
-// secret.
+// Each kustomization on the way to a problem, and each entry of its resources, adds a
+// prefix to kustomize's message, which is a text. Some prefixes quote the input of a
+// generator or transformer, which may be a secret; some repeat the error of another
+// attempt to read an entry.
 var (
-	fileLayer        = regexp.MustCompile(`^(?:accumulating|merging) resources from '([^']*)': `)
-	directoryLayer   = regexp.MustCompile(`(?s)^(?:accumulation err='.*?': )?(?:recursed accumulation of|recursed merging from|couldn't make target for) path '([^']*)': `)
-	notDirectory     = regexp.MustCompile(`(?s)^accumulation err='(.*)': must build at directory: '.*$`)
-	notResource      = regexp.MustCompile(`(?s)^accumulation err='.*?': (cycle detected: .*)$`)
-	componentLayer   = regexp.MustCompile(`^accumulateDirectory: (".*")$`)
-	namelessLayer    = regexp.MustCompile("(?s)^(?:accumulating (?:resources|components): |MalformedYAMLError: |(?:merging from|adding origin annotations for) generator &\\{.*\\}: |trouble configuring builtin \\w+ with config: `.*?`: )")
-	duplicateMessage = regexp.MustCompile(`^may not add resource with an already registered id: (.*)$`)
+	prefix = regexp.MustCompile("(?s)^(?:(?:accumulating|merging) resources from '(?P<resource>[^']*)': " +
+		"|(?:accumulation err='.*?': )?(?:recursed accumulation of|recursed merging from|couldn't make target for) path '(?P<dir>[^']*)': " +
+		"|accumulating (?:resources|components): |MalformedYAMLError: " +
+		"|(?:merging from|adding origin annotations for) generator &\\{.*\\}: |trouble configuring builtin \\w+ with config: `.*?`: )")
+	notDirectory = regexp.MustCompile(`(?s)^accumulation err='(.*)': must build at directory: '.*$`)
+	cycle        = regexp.MustCompile(`(?s)^accumulation err='.*?': (cycle detected: .*)$`)
 )
 
-// readBuildError parses an error of kustomize.
-func readBuildError(text string) buildError {
-	var e buildError
+// registered begins the message about two resources of the same identity.
+const registered = "may not add resource with an already registered id: "
+
+// readBuildError splits a message of kustomize into the kustomizations on the way,
+// outermost first, the entry of the last one's resources that was read, and the problem.
+func readBuildError(text string) (dirs []string, resource, message string) {
 	for {
-		if m := fileLayer.FindStringSubmatch(text); m != nil {
-			e.resource, text = m[1], text[len(m[0]):]
-		} else if m := directoryLayer.FindStringSubmatch(text); m != nil {
-			e.dirs, e.resource, text = append(e.dirs, m[1]), "", text[len(m[0]):]
+		if m := prefix.FindStringSubmatch(text); m != nil {
+			if text, resource = text[len(m[0]):], cmp.Or(m[1], resource); m[2] != "" {
+				dirs, resource = append(dirs, m[2]), ""
+			}
 		} else if m := notDirectory.FindStringSubmatch(text); m != nil {
 			text = m[1]
-		} else if m := notResource.FindStringSubmatch(text); m != nil {
+		} else if m := cycle.FindStringSubmatch(text); m != nil {
 			text = m[1]
-		} else if m := namelessLayer.FindString(text); m != "" {
-			text = text[len(m):]
-		} else if m := componentLayer.FindStringSubmatch(text); m != nil {
-			inner, err := strconv.Unquote(m[1])
-			if err != nil {
-				inner = m[1]
-			}
+		} else if inner, err := strconv.Unquote(strings.TrimPrefix(text, "accumulateDirectory: ")); err == nil {
 			text = inner
 		} else {
 			break
 		}
 	}
-	e.message = readable(text)
-	if m := duplicateMessage.FindStringSubmatch(e.message); m != nil {
-		e.duplicate, e.message = m[1], "duplicate object: "+m[1]
+	message = readable(text)
+	if id, found := strings.CutPrefix(message, registered); found {
+		message = "duplicate object: " + id
 	}
-	return e
+	return dirs, resource, message
 }
 
 // Other quotations in messages of kustomize: objects by identity, the path of a
@@ -117,28 +104,25 @@ func readable(text string) string {
 // fault reports why kustomize failed, at the innermost kustomization that its error
 // names, and at the resource, if any. kustomize stops at the first problem.
 func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
-	e := readBuildError(err.Error())
-	for _, at := range slices.Backward(e.dirs) {
+	dirs, resource, message := readBuildError(err.Error())
+	for _, at := range slices.Backward(dirs) {
 		if inner, innerDir, ok := a.kustomizationAt(at); ok {
 			t, dir = inner, innerDir
 			break
 		}
-		e.resource = "" // of a kustomization generated for charts
-	}
-	if f, known := a.chartFindings[path.Join(t.at, dir)+" "+e.duplicate]; known {
-		return f
+		resource = "" // of a kustomization generated for charts
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: "kustomize", File: t.Show(path.Join(dir, File(t.FS, dir))),
-		Message: a.shown(redactValues(e.message, a.read)), Remedy: "correct the kustomization"}
+		Message: a.shown(redactValues(message, a.read)), Remedy: "correct the kustomization"}
 	for _, known := range explained {
 		if m := known.message.FindStringSubmatchIndex(f.Message); m != nil {
 			f.Message, f.Remedy = string(known.message.ExpandString(nil, known.instead, f.Message, m)), known.remedy
 		}
 	}
-	if c, err := a.checker(t, dir); err == nil && e.resource != "" {
+	if c, err := a.checker(t, dir); err == nil && resource != "" {
 		k, _ := c.decode()
-		if i := slices.Index(k.Resources, e.resource); i >= 0 {
-			return c.at(f, fmt.Sprintf("resources[%d]", i), e.resource)
+		if i := slices.Index(k.Resources, resource); i >= 0 {
+			return c.at(f, fmt.Sprintf("resources[%d]", i), resource)
 		}
 	}
 	return f

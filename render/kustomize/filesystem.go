@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/ladder-cmp/ladder/internal/symlink"
 )
 
 // repoFS is the read-only file system for kustomize: its root contains the trees as
@@ -82,7 +84,7 @@ func (r repoFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 		return "", "", err
 	}
 	if _, made := t.overlaid[name]; !made {
-		if name, err = resolve(t.FS, name); err != nil {
+		if name, err = symlink.In(t.FS, name); err != nil {
 			return "", "", err
 		}
 	}

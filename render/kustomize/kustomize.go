@@ -50,7 +50,8 @@ type Options struct {
 	Memory      *input.Memory
 	Probe       func([]helm.TemplateText) template.FuncMap
 	Random      *random.Rendering
-	// Remote fetches sources that are not in the repository; nil disables fetching.
+	// Remote fetches sources that are not in the repository, such as a
+	// remote.Recorder, which fetches each once; nil disables fetching.
 	Remote remote.Fetcher
 }
 
@@ -75,7 +76,7 @@ type source struct {
 // it (see assembly). Plugins that are programs are refused.
 func Render(ctx context.Context, of input.Source, opt Options) (res Result, err error) {
 	s := source{of, opt}
-	if s, err = s.edited(ctx); err != nil {
+	if s, err = s.edited(); err != nil {
 		return Result{}, err
 	}
 	a, t := s.assemble(ctx)

@@ -68,7 +68,7 @@ func (c *checker) fetchFile(field, entry string) (string, bool) {
 	}
 	c.warn(field, entry, content)
 	if strings.HasPrefix(field, "resources") || strings.HasPrefix(field, "bases") {
-		c.syntax(entry, content.Data)
+		c.objects(object.Parse(entry, 1, string(content.Data)))
 	}
 	name := c.unused(c.dir, "fetched", extension.FindString(path.Ext(strings.SplitN(entry, "?", 2)[0])))
 	c.overlaid[path.Join(c.dir, name)] = content.Data

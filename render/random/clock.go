@@ -27,14 +27,16 @@ func (c *Chart) now(function string) time.Time {
 	return year.Add(time.Duration(c.rendering.source.Key.Stream(id...).Below(secondsOfYear)) * time.Second)
 }
 
-// clock returns the functions that read the time.
-func (c *Chart) clock() template.FuncMap {
+// Clock returns the functions that read the time, with that of now, which is called with
+// the name of the function if it needs the time. Like sprig, some use the current time
+// for a value that is not a time.
+func Clock(now func(function string) time.Time) template.FuncMap {
 	own := sprig.TxtFuncMap()
 	dated := func(name string, argument int) any {
 		f := reflect.ValueOf(own[name])
 		return reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
-			if _, is := DateOf(args[argument]); !is {
-				args[argument] = AnyOf(c.now(name))
+			if _, is := dateOf(args[argument]); !is {
+				args[argument] = anyOf(now(name))
 			}
 			return f.Call(args)
 		}).Interface()
@@ -46,15 +48,15 @@ func (c *Chart) clock() template.FuncMap {
 				return f.Call(args)
 			}
 			passed := time.Duration(0) // of a value that is not a date
-			if date, is := DateOf(args[0]); is {
-				passed = c.now(name).Sub(date)
+			if date, is := dateOf(args[0]); is {
+				passed = now(name).Sub(date)
 			}
 			return []reflect.Value{reflect.ValueOf(is(passed))}
 		}).Interface()
 	}
 	round := own["durationRound"].(func(any) string)
 	return template.FuncMap{
-		"now":            func() time.Time { return c.now("now") },
+		"now":            func() time.Time { return now("now") },
 		"ago":            since("ago", func(d time.Duration) any { return d.Round(time.Second).String() }),
 		"durationRound":  since("durationRound", func(d time.Duration) any { return round(d.String()) }),
 		"date":           dated("date", 1),
@@ -65,31 +67,13 @@ func (c *Chart) clock() template.FuncMap {
 	}
 }
 
-// ReadsClock reports whether a function reads the time with these arguments.
-func ReadsClock(name string, args []reflect.Value) bool {
-	switch name {
-	case "now":
-		return true
-	case "ago":
-		_, isDate := DateOf(args[0])
-		return isDate
-	case "durationRound":
-		return isTime(args[0])
-	case "htmlDate", "htmlDateInZone":
-		_, isDate := DateOf(args[0])
-		return !isDate
-	}
-	_, isDate := DateOf(args[1])
-	return !isDate
-}
-
 func isTime(arg reflect.Value) bool {
 	_, is := arg.Interface().(time.Time)
 	return is
 }
 
-// DateOf returns the time of an argument, if sprig treats it as one.
-func DateOf(arg reflect.Value) (date time.Time, isDate bool) {
+// dateOf returns the time of an argument, if sprig treats it as one.
+func dateOf(arg reflect.Value) (date time.Time, isDate bool) {
 	switch d := arg.Interface().(type) {
 	case time.Time:
 		return d, true
@@ -105,8 +89,8 @@ func DateOf(arg reflect.Value) (date time.Time, isDate bool) {
 	return time.Time{}, false
 }
 
-// AnyOf returns a time as an argument of type any.
-func AnyOf(t time.Time) reflect.Value {
+// anyOf returns a time as an argument of type any.
+func anyOf(t time.Time) reflect.Value {
 	var a any = t
 	return reflect.ValueOf(&a).Elem()
 }

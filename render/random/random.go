@@ -200,26 +200,25 @@ func (c *Chart) Functions() template.FuncMap {
 	}
 	derived := c.texts()
 	maps.Copy(derived, c.certificates())
-	maps.Copy(derived, c.clock())
+	maps.Copy(derived, Clock(c.now))
 	return derived
 }
 
 // recorded returns Helm's own functions, with calls recorded.
 func (c *Chart) recorded() template.FuncMap {
-	funcs := template.FuncMap{}
-	for name, own := range sprig.TxtFuncMap() {
-		if !IsRandom(name) && !IsClock(name) {
-			continue
-		}
-		f := reflect.ValueOf(own)
+	funcs := Clock(func(name string) time.Time {
+		c.note(name)
+		return time.Now()
+	})
+	all := sprig.TxtFuncMap()
+	for _, name := range random {
+		f := reflect.ValueOf(all[name])
 		call := f.Call
 		if f.Type().IsVariadic() {
 			call = f.CallSlice
 		}
 		funcs[name] = reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
-			if !IsClock(name) || ReadsClock(name, args) {
-				c.note(name)
-			}
+			c.note(name)
 			return call(args)
 		}).Interface()
 	}

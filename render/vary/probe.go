@@ -2,6 +2,7 @@ package vary
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ type world struct {
 // of their worlds.
 type probe struct {
 	world world
+	// start is the time of the first rendering.
+	start time.Time
 	// derived means that the functions must not be replaced, because there is a
 	// seed.
 	derived bool
@@ -41,7 +44,7 @@ type probe struct {
 }
 
 func newProbe(derived bool) *probe {
-	return &probe{derived: derived, results: map[string][]reflect.Value{}, called: map[string]bool{}, templates: map[string]text{}}
+	return &probe{start: time.Now(), derived: derived, results: map[string][]reflect.Value{}, called: map[string]bool{}, templates: map[string]text{}}
 }
 
 // functions returns the functions that replace Helm's in a chart.
@@ -56,10 +59,13 @@ func (p *probe) functions(templates []helm.TemplateText) template.FuncMap {
 	if p.derived {
 		return funcs // derived results are deterministic
 	}
-	own := sprig.TxtFuncMap()
-	for _, name := range volatileNames() {
-		if own[name] != nil {
-			funcs[name] = p.deterministic(name, own[name])
+	maps.Copy(funcs, random.Clock(func(name string) time.Time {
+		p.called[name] = true
+		return p.start.Add(p.world.later)
+	}))
+	for name, own := range sprig.TxtFuncMap() {
+		if random.IsRandom(name) {
+			funcs[name] = p.deterministic(name, own)
 		}
 	}
 	return funcs
@@ -74,37 +80,23 @@ func (p *probe) recordAPIVersion(text string) string {
 	return text
 }
 
-// deterministic wraps a non-deterministic function so that its result depends on the
-// world.
+// deterministic wraps a random function so that its result depends on the world.
 func (p *probe) deterministic(name string, function any) any {
-	f, clock := reflect.ValueOf(function), clockOf(name)
+	f := reflect.ValueOf(function)
 	call := f.Call
 	if f.Type().IsVariadic() {
 		call = f.CallSlice
 	}
 	return reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
-		if clock != nil && !random.ReadsClock(name, args) {
-			return call(args)
-		}
 		p.called[name] = true
 		var key strings.Builder
-		fmt.Fprint(&key, name)
-		if clock == nil {
-			fmt.Fprintf(&key, " %d", p.world.seed)
-		} else {
-			fmt.Fprintf(&key, " %s", p.world.later)
-		}
+		fmt.Fprint(&key, name, " ", p.world.seed)
 		for _, a := range args {
 			fmt.Fprintf(&key, " %#v", a)
 		}
-		if known, ok := p.results[key.String()]; ok {
-			return known
+		if _, known := p.results[key.String()]; !known {
+			p.results[key.String()] = call(args)
 		}
-		results := call(args)
-		if clock != nil {
-			results = clock(call, args, p.world.later)
-		}
-		p.results[key.String()] = results
-		return results
+		return p.results[key.String()]
 	}).Interface()
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // The rules.
@@ -125,7 +126,7 @@ func (c *component) volatile(called map[string]bool) []finding.Finding {
 		{world{later: later}, true, "rendering at a later time %[2]s (%[1]s), so Argo CD shows a diff"},
 	} {
 		functions := slices.DeleteFunc(slices.Sorted(maps.Keys(called)), func(name string) bool {
-			return (clockOf(name) != nil) != other.clock
+			return random.IsClock(name) != other.clock
 		})
 		if len(functions) == 0 {
 			continue

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/Masterminds/sprig/v3"
 
@@ -30,29 +31,23 @@ toDecimal toJson toPrettyJson toRawJson toString toStrings trim trimAll trimPref
 typeIs typeIsLike typeOf uniq unixEpoch unset until untilStep untitle upper urlJoin urlParse values without wrap
 wrapWith`
 
-// TestVolatileFunctions holds the list against all that templates can call: what a
-// release of sprig adds is known to be one or the other.
+// TestVolatileFunctions holds the lists of package random against all that templates can
+// call: what a release of sprig adds is known to be one or the other.
 func TestVolatileFunctions(t *testing.T) {
 	all := sprig.TxtFuncMap()
 	same := strings.Fields(steady)
+	clock := random.Clock(func(string) time.Time { return time.Time{} })
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if slices.Contains(volatileNames(), name) == slices.Contains(same, name) {
-			t.Errorf("%s: is it the same each time? Either volatile has it, or this test", name)
+		if (random.IsRandom(name) || random.IsClock(name)) == slices.Contains(same, name) {
+			t.Errorf("%s: is it the same each time? Either package random has it, or this test", name)
 		}
-	}
-	for _, name := range append(volatileNames(), same...) {
-		if all[name] == nil {
-			t.Errorf("sprig has no %s", name)
-		}
-	}
-	for _, name := range volatileNames() {
-		if isClock := clockOf(name) != nil; random.IsClock(name) != isClock || random.IsRandom(name) == isClock {
+		if random.IsClock(name) != (clock[name] != nil) || random.IsRandom(name) && random.IsClock(name) {
 			t.Errorf("package random takes %s for something else", name)
 		}
 	}
-	for _, v := range volatile {
-		if v.why == "" {
-			t.Errorf("%v: no reason", v.names)
+	for _, name := range append(slices.Collect(maps.Keys(clock)), same...) {
+		if all[name] == nil {
+			t.Errorf("sprig has no %s", name)
 		}
 	}
 }

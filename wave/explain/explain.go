@@ -2,36 +2,30 @@
 package explain
 
 import (
-	"bytes"
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Table prints the order in columns.
-func Table(rows []wave.Row) string {
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "WAVE\tRUNG\tKIND\tNAME\tWHY")
+// orderTable prints the order in columns.
+func orderTable(rows []wave.Row) string {
+	var cells [][]string
 	for _, r := range rows {
 		name := r.Object.Name
 		if r.Object.Namespace != "" {
 			name = r.Object.Namespace + "/" + name
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Wave, r.Rung, finding.Sanitize(r.Object.Kind), finding.Sanitize(name), finding.Sanitize(r.Why))
+		cells = append(cells, []string{r.Wave, r.Rung, r.Object.Kind, name, r.Why})
 	}
-	w.Flush() // into memory
-	return b.String()
+	return table.Rows([]string{"WAVE", "RUNG", "KIND", "NAME", "WHY"}, cells)
 }
-
-// unchanged returns file names unchanged: the rendering has already made them
-// relative for the user.
-func unchanged(file string) string { return file }
 
 // Find returns the objects that the user named, also by kubectl's short names of
 // kinds. It fails if there are none. An object with generateName is found by that
@@ -58,28 +52,54 @@ func Find(p *wave.Plan, expr string) ([]int, error) {
 		Remedy: near.Or("use KIND/NAME, KIND/NAMESPACE/NAME or NAME from the table that cmp explain prints")}
 }
 
-// Text prints the chain of reasons for the waves of the objects that the user
-// named.
-func Text(p *wave.Plan, expr string) (string, error) {
-	found, err := Find(p, expr)
-	if err != nil {
-		return "", err
-	}
+// reasons prints the chain of reasons for the waves of nodes.
+func reasons(p *wave.Plan, nodes []int) string {
 	var texts []string
-	for _, i := range found {
+	for _, i := range nodes {
 		var lines []string
-		for _, line := range strings.Split(p.Explain(i, unchanged), "\n") {
+		for _, line := range strings.Split(p.Explain(i), "\n") {
 			lines = append(lines, finding.Sanitize(line))
 		}
 		texts = append(texts, strings.Join(lines, "\n"))
 	}
-	return strings.Join(texts, "\n"), nil
+	return strings.Join(texts, "\n")
 }
 
-// Explanation is the JSON form of an order.
+// Explanation explains an order; it marshals to its JSON form.
 type Explanation struct {
 	Objects []Object `json:"objects"`
 	Sets    []Set    `json:"applicationSets,omitempty"`
+	text    string
+}
+
+// Order explains the order of a plan, or only of the objects that the user named. sets are the
+// expanded ApplicationSets of the plan by their node.
+func Order(p *wave.Plan, sets map[int]appset.Set, named ...string) (e Explanation, err error) {
+	nodes := p.Order
+	if len(named) == 0 {
+		e.text = orderTable(p.Table())
+	} else {
+		if nodes, err = Find(p, named[0]); err != nil {
+			return e, err
+		}
+		e.text = reasons(p, nodes)
+	}
+	e.Objects = Objects(p, nodes)
+	for _, i := range slices.Sorted(maps.Keys(sets)) {
+		if slices.Contains(nodes, i) {
+			e.Sets = append(e.Sets, setOf(p.Graph.Nodes[i].Key, sets[i]))
+		}
+	}
+	return e, nil
+}
+
+// Text prints the order in columns, or the reasons for the waves of the named objects.
+func (e Explanation) Text() string {
+	text := e.text
+	for _, set := range e.Sets {
+		text += set.table()
+	}
+	return text
 }
 
 // Object is an object of an Explanation.

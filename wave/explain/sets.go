@@ -1,11 +1,14 @@
 package explain
 
 import (
-	"bytes"
 	"fmt"
-	"text/tabwriter"
+	"slices"
+	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/table"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // Set is an ApplicationSet with the Applications that it generates.
@@ -25,39 +28,37 @@ type Application struct {
 	Sources []string `json:"sources"`
 }
 
-// SetTable prints the Applications of an ApplicationSet in columns.
-func SetTable(s Set) string {
+// setOf lists the Applications of an ApplicationSet.
+func setOf(id object.ID, set appset.Set) Set {
+	s := Set{Namespace: id.Namespace, Name: id.Name, Applications: []Application{}}
+	for _, app := range set.Applications {
+		s.Applications = append(s.Applications, Application{Step: app.Step, Name: app.ID.Name, Namespace: app.Get("spec", "destination", "namespace").Text(), Sources: app.Sources()})
+	}
+	return s
+}
+
+// table prints the Applications in columns.
+func (s Set) table() string {
 	name := s.Name
 	if s.Namespace != "" {
 		name = s.Namespace + "/" + name
 	}
-	var b bytes.Buffer
+	name = finding.Sanitize(name)
 	if len(s.Applications) == 0 {
-		return fmt.Sprintf("\nNo Application of ApplicationSet %s is known.\n", finding.Sanitize(name))
+		return fmt.Sprintf("\nNo Application of ApplicationSet %s is known.\n", name)
 	}
-	fmt.Fprintf(&b, "\nApplicationSet %s generates %s:\n", finding.Sanitize(name), finding.Counted(len(s.Applications), "Application"))
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	steps := false
-	for _, a := range s.Applications {
-		steps = steps || a.Step > 0
-	}
+	head := []string{"NAME", "DEPLOYS TO", "SOURCE"}
+	steps := slices.ContainsFunc(s.Applications, func(a Application) bool { return a.Step > 0 })
 	if steps {
-		fmt.Fprint(w, "STEP\t")
+		head = append([]string{"STEP"}, head...)
 	}
-	fmt.Fprintln(w, "NAME\tDEPLOYS TO\tSOURCE")
+	var rows [][]string
 	for _, a := range s.Applications {
+		row := []string{a.Name, a.Namespace, strings.Join(a.Sources, ", ")}
 		if steps {
-			fmt.Fprintf(w, "%d\t", a.Step)
+			row = append([]string{fmt.Sprint(a.Step)}, row...)
 		}
-		sources := ""
-		for i, source := range a.Sources {
-			if i > 0 {
-				sources += ", "
-			}
-			sources += source
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", finding.Sanitize(a.Name), finding.Sanitize(a.Namespace), finding.Sanitize(sources))
+		rows = append(rows, row)
 	}
-	w.Flush() // into memory
-	return b.String()
+	return fmt.Sprintf("\nApplicationSet %s generates %s:\n", name, finding.Counted(len(s.Applications), "Application")) + table.Rows(head, rows)
 }

@@ -1,13 +1,18 @@
-package main
+package check
 
 import (
 	"context"
+	"io"
+	"os/exec"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -17,18 +22,29 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// run checks the files and directories in the arguments, the cluster and the sandbox.
-func (d doctorOptions) run(ctx context.Context, args []string) (r verdict.Verdict, err error) {
-	live := d.in.Given("kubeconfig") || d.in.Given("context")
-	values, err := d.flags.GetStringSlice("values")
+// Installation is an installation of Argo CD to check: files, directories and a cluster.
+type Installation struct {
+	In      *inputs.Component
+	Flags   *pflag.FlagSet
+	Stdin   io.Reader
+	Cluster argocd.Cluster
+	// Sandbox also checks what the sandbox of a worker, which Worker starts, lacks here.
+	Sandbox bool
+	Worker  func(remember bool) *exec.Cmd
+}
+
+// Check checks the files and directories in the arguments, the cluster and the sandbox.
+func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdict, err error) {
+	live := d.In.Given("kubeconfig") || d.In.Given("context")
+	values, err := d.Flags.GetStringSlice("values")
 	if err != nil {
 		return r, err
 	}
 	if len(args) == 0 && len(values) == 0 && !live {
-		if !d.sandbox {
+		if !d.Sandbox {
 			return r, usage.New("no input; pass manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
 		}
-		found, err := server.ExamineSandbox(workerCommand)
+		found, err := server.ExamineSandbox(d.Worker)
 		return verdict.Verdict{Findings: found, Scope: "the sandbox of a worker"}, err
 	}
 	if err := d.fits(args); err != nil {
@@ -44,25 +60,25 @@ func (d doctorOptions) run(ctx context.Context, args []string) (r verdict.Verdic
 	if err != nil {
 		return verdict.Verdict{Findings: finding.Of(err)}, nil
 	}
-	if n := d.flags.Lookup("namespace"); n.Changed {
-		d.cluster.Namespace = n.Value.String()
+	if n := d.Flags.Lookup("namespace"); n.Changed {
+		d.Cluster.Namespace = n.Value.String()
 	}
 	return d.diagnose(ctx, e, live)
 }
 
 // diagnose checks the installation that was read and, if requested, the cluster and the
 // sandbox.
-func (d doctorOptions) diagnose(ctx context.Context, e doctor.Input, live bool) (r verdict.Verdict, err error) {
+func (d Installation) diagnose(ctx context.Context, e doctor.Input, live bool) (r verdict.Verdict, err error) {
 	if live {
-		found, err := d.cluster.Read(ctx)
+		found, err := d.Cluster.Read(ctx)
 		if err != nil {
 			return r, err
 		}
 		e.Objects, e.Secrets, e.Live = append(e.Objects, found.Objects...), found.Secrets, true
 		r.Findings = found.Findings
 	}
-	if d.sandbox {
-		found, err := server.ExamineSandbox(workerCommand)
+	if d.Sandbox {
+		found, err := server.ExamineSandbox(d.Worker)
 		if err != nil {
 			return r, err
 		}
@@ -74,19 +90,19 @@ func (d doctorOptions) diagnose(ctx context.Context, e doctor.Input, live bool) 
 }
 
 // fits rejects flags that apply to none of the arguments.
-func (d doctorOptions) fits(args []string) error {
+func (d Installation) fits(args []string) error {
 	isChart, isDir := slices.ContainsFunc(args, argocd.IsChart), slices.ContainsFunc(args, manifests.IsDir)
 	named := strings.Join(args, ", ")
 	if named == "" {
 		named = "what is named"
 	}
 	for _, name := range []string{"set", "set-string", "set-file"} {
-		if d.in.Given(name) && !isChart {
+		if d.In.Given(name) && !isChart {
 			return usage.Errorf("--%s is for the argo-cd chart, and %s is not one; name the chart's directory", name, named)
 		}
 	}
 	for _, name := range []string{"name", "kube-version", "api-versions"} {
-		if d.in.Given(name) && !isDir {
+		if d.In.Given(name) && !isDir {
 			return usage.Errorf("--%s is for directories to render, and %s is not one; remove the flag, or name a directory", name, named)
 		}
 	}
@@ -94,17 +110,17 @@ func (d doctorOptions) fits(args []string) error {
 }
 
 // manifestsOf reads a file of manifests, or renders a directory without changes.
-func (d doctorOptions) manifestsOf(arg string) ([]object.Object, error) {
+func (d Installation) manifestsOf(arg string) ([]object.Object, error) {
 	if !manifests.IsDir(arg) {
-		return manifests.Read(d.stdin, arg)
+		return manifests.Read(d.Stdin, arg)
 	}
 	if !argocd.IsChart(arg) {
 		for _, name := range []string{"values", "set", "set-string", "set-file"} { // which are the chart's
-			f := d.flags.Lookup(name)
+			f := d.Flags.Lookup(name)
 			defer func(was bool) { f.Changed = was }(f.Changed)
 			f.Changed = false
 		}
 	}
-	res, err := d.in.Generate(arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Order: wave.Options{Waves: wave.Off}})
+	res, err := d.In.Generate(arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Order: wave.Options{Waves: wave.Off}})
 	return res.Objects, err
 }

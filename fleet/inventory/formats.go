@@ -1,0 +1,17 @@
+package inventory
+
+// Formats are the formats of an inventory, the default first.
+var Formats = []string{"markdown", "json", "csv", "html"}
+
+// Render returns the inventory in one of its formats.
+func (inv Inventory) Render(format string) (string, error) {
+	switch format {
+	case "json":
+		return inv.JSON()
+	case "csv":
+		return inv.CSV()
+	case "html":
+		return inv.HTML()
+	}
+	return inv.Markdown(), nil
+}

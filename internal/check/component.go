@@ -1,0 +1,107 @@
+// Package check checks components, manifests and the installation of an Argo CD as the flags
+// of a command select them, and returns verdicts. Its errors are about the command line, or
+// are what stopped the check; what is wrong with the input is a finding.
+package check
+
+import (
+	"io"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/internal/appset"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/locate"
+	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/verdict"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// asTheyAre keeps the waves in the manifests, unless a flag says otherwise.
+var asTheyAre = plugin.Settings{Order: wave.Options{Waves: wave.Off}}
+
+// Named checks what the arguments name: several components, or one of a component, a file of
+// manifests and standard input.
+func Named(in *inputs.Component, stdin io.Reader, args []string) (verdict.Verdict, error) {
+	if len(args) > 1 {
+		return all(in, args, asTheyAre)
+	}
+	return one(in, stdin, args[0], asTheyAre)
+}
+
+// Changed checks the components that contain some files, with the waves that the plugin
+// would compute.
+func Changed(in *inputs.Component, files []string) (verdict.Verdict, error) {
+	dirs, left := locate.Touched(files)
+	r, err := all(in, dirs)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Rule == plugin.NotDeployed }) // nobody named these
+	r.Findings = append(r.Findings, left...)
+	finding.Sort(r.Findings)
+	return r, err
+}
+
+// one checks a component or manifests.
+func one(in *inputs.Component, stdin io.Reader, arg string, defaults plugin.Settings) (verdict.Verdict, error) {
+	var res plugin.Result
+	var err error
+	isDir := manifests.IsDir(arg)
+	if isDir {
+		res, err = in.Generate(arg, defaults)
+	} else {
+		res, err = in.Annotate(stdin, arg, defaults)
+	}
+	if usage.Is(err) {
+		return verdict.Verdict{}, err
+	}
+	if err != nil { // what cannot be ordered at all is the gravest finding
+		return verdict.Verdict{Findings: finding.Of(err)}, nil
+	}
+	if !isDir {
+		res.Findings = append(res.Findings, unexpanded(res.Objects)...)
+	}
+	waves := checkedWaves(in, defaults)
+	if waves == verdict.Computed && slices.ContainsFunc(res.Plan.Places, func(p wave.Placement) bool { return p.Author }) {
+		waves = verdict.Following
+	}
+	return verdict.Verdict{Findings: res.AllFindings(), Plan: res.Plan, Gates: res.Plan.Audit(res.Base), Waves: waves}, nil
+}
+
+// all checks several components one after the other.
+func all(in *inputs.Component, dirs []string, defaults ...plugin.Settings) (verdict.Verdict, error) {
+	r := verdict.Verdict{Scope: finding.Counted(len(dirs), "component"), Waves: checkedWaves(in, defaults...)}
+	for _, dir := range dirs {
+		if !manifests.IsDir(dir) {
+			return r, usage.Errorf("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
+		}
+		res, err := in.Generate(dir, defaults...)
+		if usage.Is(err) {
+			return r, err
+		}
+		r.Findings = slices.Concat(r.Findings, res.AllFindings(), finding.Of(err))
+	}
+	finding.Sort(r.Findings)
+	return r, nil
+}
+
+// checkedWaves says which waves a check is about, by its defaults and the flag.
+func checkedWaves(in *inputs.Component, defaults ...plugin.Settings) verdict.Waves {
+	settings, err := in.Settings()
+	if waves := settings.Order.Waves; err == nil && waves != "" && waves != wave.Off || err == nil && waves == "" && len(defaults) == 0 {
+		return verdict.Computed
+	}
+	return verdict.Written
+}
+
+// unexpanded says that the ApplicationSets of a file are not expanded.
+func unexpanded(objs []object.Object) []finding.Finding {
+	var all []finding.Finding
+	for _, o := range objs {
+		if appset.Is(o) {
+			all = append(all, finding.Finding{Severity: finding.Note, Rule: "not-expanded", File: o.File, Line: o.Line, Object: o.ID.String(),
+				Message: "an ApplicationSet in a file is not expanded, so its Applications are not checked", Remedy: "name the directory of the file in its repository"})
+		}
+	}
+	return all
+}

@@ -1,0 +1,75 @@
+package check
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/locate"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/verdict"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render/helm"
+)
+
+// Determinism renders the components in directories several times, and reports
+// non-deterministic output.
+func Determinism(ctx context.Context, in *inputs.Component, dirs []string) (verdict.Verdict, error) {
+	var r verdict.Verdict
+	components := 0
+	for _, dir := range dirs {
+		found, n, err := varying(ctx, in, dir)
+		if err != nil {
+			return r, err
+		}
+		r.Findings = append(r.Findings, found...)
+		components += n
+	}
+	r.Scope = finding.Counted(components, "component")
+	finding.Sort(r.Findings)
+	return r, nil
+}
+
+// varying reports non-deterministic output of the component in a directory, or of each
+// component below it.
+func varying(ctx context.Context, in *inputs.Component, dir string) (found []finding.Finding, components int, err error) {
+	req, base, done, err := in.Request(dir)
+	if usage.Is(err) {
+		return nil, 0, err
+	}
+	if err != nil {
+		return finding.Of(err), 1, nil
+	}
+	defer done()
+	found, err = varyingOne(ctx, req, base)
+	if err == nil {
+		return found, 1, nil
+	}
+	all, left := locate.Components(req)
+	if in.Given("renderer") || len(all) == 0 {
+		return finding.Of(err), 1, nil
+	}
+	for _, req.Dir = range all {
+		req.DirName = ""
+		some, err := varyingOne(ctx, req, base)
+		if plugin.IsNotDeployed(err) {
+			continue
+		}
+		found = append(append(found, some...), finding.Of(err)...)
+	}
+	return append(found, left...), len(all), nil
+}
+
+// varyingOne reports non-deterministic output of a component. Its error is the reason why
+// the component cannot be rendered.
+func varyingOne(ctx context.Context, req plugin.Request, base *knowledge.Base) ([]finding.Finding, error) {
+	res, err := plugin.Generate(ctx, req, base)
+	if err != nil {
+		return nil, err
+	}
+	varying, err := req.Vary(ctx, base)
+	found := slices.DeleteFunc(res.Findings, func(f finding.Finding) bool { return f.Rule == helm.Random }) // varying says more
+	return slices.Concat(found, varying, res.RenewalFindings(), res.LookupFindings(), finding.Of(err)), nil
+}

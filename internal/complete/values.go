@@ -1,0 +1,151 @@
+package complete
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/fetch"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/inputs"
+)
+
+// Load returns the fleet in directories without rendering it.
+type Load func(cmd *cobra.Command, dirs []string) (*fleet.Fleet, error)
+
+// values complete flags with the same meaning in every command. Parameters of a rendering
+// and formats define their own choices.
+func values(load Load) map[string]cobra.CompletionFunc {
+	all := map[string]cobra.CompletionFunc{
+		"object":            objects,
+		"component":         load.applications,
+		"fail":              load.applications,
+		"only":              load.applications,
+		"skip":              load.applications,
+		"environment":       load.environments,
+		"until":             load.steps,
+		"rung":              Rungs,
+		"log-format":        fixed("text", "json"),
+		"log-level":         fixed("debug", "info", "warn", "error"),
+		"remote-on-failure": fixed(string(fetch.Fail), string(fetch.UseCached)),
+		"health-check":      fixed("configmap", "values"),
+	}
+	for _, of := range []struct {
+		complete cobra.CompletionFunc
+		flags    []string
+	}{
+		{ManifestFiles, []string{"ladder", "file", "values", "durations", "observed", "applications", "check", "argocd-cm", "generator-values", "template", "remote-verify"}},
+		{Folders, []string{"out", "dir", "plugin-dir", "compare", "path", "components", "libs", "remote-cache", "remote-credentials", "remote-projects"}},
+		{AnyFile, []string{"set-file", "kubeconfig", "seed-file", "remote-ca"}},
+	} {
+		for _, flag := range of.flags {
+			all[flag] = of.complete
+		}
+	}
+	return all
+}
+
+func fixed(choices ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// HasValues reports whether a flag completes to something in every command.
+func HasValues(flag string) bool {
+	_, known := values(nil)[flag]
+	return known
+}
+
+// objects returns the objects of the component in the preceding argument, if it renders in
+// time.
+func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	in := inputs.Typed(cmd)
+	found := WithTimeout(cmd.Context(), func(ctx context.Context) ([]string, error) {
+		cmd.SetContext(ctx)
+		res, err := in.Generate(args[0])
+		if err != nil {
+			return nil, err
+		}
+		var all []string
+		for _, row := range res.Plan.Table() {
+			id := row.Object
+			name := id.Kind + "/" + id.Name
+			if len(res.Plan.Find(name)) > 1 {
+				name = id.Kind + "/" + id.Namespace + "/" + id.Name
+			}
+			all = append(all, cobra.CompletionWithDesc(finding.Sanitize(name), "wave "+row.Wave+", "+finding.Sanitize(row.Why)))
+		}
+		return all, nil
+	})
+	return WithPrefix(found, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// fleet returns the fleet in directories, by default in the working directory. It is empty
+// if it cannot be loaded in time.
+func (load Load) fleet(cmd *cobra.Command, dirs []string) *fleet.Fleet {
+	if len(dirs) == 0 {
+		dirs = []string{"."}
+	}
+	f := WithTimeout(cmd.Context(), func(ctx context.Context) (*fleet.Fleet, error) {
+		cmd.SetContext(ctx)
+		return load(cmd, dirs)
+	})
+	if f == nil {
+		return &fleet.Fleet{}
+	}
+	return f
+}
+
+// applications returns the names of the deployed Applications.
+func (load Load) applications(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	f := load.fleet(cmd, dirs)
+	for _, app := range f.Applications {
+		all = append(all, cobra.CompletionWithDesc(finding.Sanitize(app.Name), strings.TrimSpace(f.Write(app.Phase)+" "+app.File)))
+	}
+	return WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (load Load) environments(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	for _, name := range load.fleet(cmd, dirs).Environments() {
+		all = append(all, finding.Sanitize(name))
+	}
+	return WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
+}
+
+// steps returns the steps that have components.
+func (load Load) steps(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var all []string
+	at := map[string][]string{}
+	f := load.fleet(cmd, dirs)
+	for _, app := range f.Applications {
+		if phase := f.Write(app.Phase); phase != "" {
+			if at[phase] == nil {
+				all = append(all, phase)
+			}
+			at[phase] = append(at[phase], finding.Sanitize(app.Name))
+		}
+	}
+	for i, phase := range all {
+		all[i] = cobra.CompletionWithDesc(phase, strings.Join(at[phase], ", "))
+	}
+	return WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// Commands completes the name of a command, one word at a time.
+func Commands(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if at, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+		for _, sub := range at.Commands() {
+			if sub.IsAvailableCommand() {
+				names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+			}
+		}
+	}
+	return WithPrefix(names, typed), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,62 @@
+package inputs
+
+import (
+	"fmt"
+
+	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/internal/seedfile"
+	"github.com/ladder-cmp/ladder/render/adopt"
+)
+
+// Adopt finds the generated values of the component in dir, and the chart values that keep
+// those of a cluster.
+func (in *Component) Adopt(dir string, c argocd.Cluster) (result adopt.Adoption, notes []finding.Finding, err error) {
+	req, base, done, err := in.Request(dir)
+	if err != nil {
+		return result, nil, err
+	}
+	defer done()
+	if req.Random, err = Throwaway(); err != nil { // for a component that demands a seed
+		return result, nil, err
+	}
+	seeds, err := twoSeeds()
+	if err != nil {
+		return result, nil, err
+	}
+	ctx := in.cmd.Context()
+	found, err := req.Adopt(ctx, base, seeds)
+	if err != nil {
+		return result, nil, in.Fault(req, err)
+	}
+	if len(found.Generated) == 0 {
+		return result, []finding.Finding{note("%s generates nothing into Secrets, so there is nothing to keep", dir)}, nil
+	}
+	if found.NotTried > 0 {
+		notes = append(notes, note("%s has so many empty values that %d of them were not tried", dir, found.NotTried))
+	}
+	c.Namespace = found.Secrets()[0].Namespace
+	live, err := c.Secrets(ctx, found.Secrets())
+	if err != nil {
+		return result, notes, err
+	}
+	result, err = found.Adopt(ctx, live)
+	return result, notes, err
+}
+
+func note(format string, args ...any) finding.Finding {
+	return finding.Finding{Severity: finding.Note, Rule: "adoption", Message: fmt.Sprintf(format, args...)}
+}
+
+// twoSeeds makes two seeds, whose values differ wherever a template generates one.
+func twoSeeds() (keys [2]seed.Key, err error) {
+	for i := range keys {
+		made, err := seed.Parse([]byte(seedfile.New()))
+		if err != nil {
+			return keys, err
+		}
+		keys[i] = made.Key(seed.Application{})
+	}
+	return keys, nil
+}

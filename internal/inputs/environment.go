@@ -1,0 +1,74 @@
+package inputs
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/fetchers"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/internal/seedfile"
+	"github.com/ladder-cmp/ladder/plugin"
+)
+
+// Environment is how Argo CD's own plugin server has the component in the working directory
+// rendered: what to render is in the environment, and flags say what it may use.
+type Environment struct {
+	ladder, seedFile *string
+	remote           *fetchers.Options
+}
+
+// AddEnvironment adds the flags to a command.
+func AddEnvironment(flags *pflag.FlagSet) *Environment {
+	return &Environment{ladder: ladderfile.Flag(flags), seedFile: seedfile.Flag(flags), remote: fetchers.Add(flags, "")}
+}
+
+// Generate renders the component in the working directory.
+func (in *Environment) Generate(ctx context.Context) (plugin.Result, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	env := option.Environment()
+	c, err := checkout.OpenAt(checkout.PluginRoot(wd, env["ARGOCD_APP_SOURCE_PATH"]), wd)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	defer c.Close()
+	repo, err := checkout.NewUnpacked(c.Root)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	req, err := plugin.FromEnvironment(checkout.Regular{FS: repo}, c.Dir, env)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	req.DirName = c.Name
+	if req.Random, err = in.random(env); err != nil {
+		return plugin.Result{}, err
+	}
+	if req.Remote, err = in.remote.Remote(nil, nil); err != nil {
+		return plugin.Result{}, err
+	}
+	base, err := ladderfile.Base(*in.ladder)
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	return plugin.Generate(ctx, req, base)
+}
+
+// random returns what generated values are derived from: the seed and the Application that
+// Argo CD names; nil without one of them.
+func (in *Environment) random(env map[string]string) (*plugin.Random, error) {
+	seeded, err := seedfile.Read(*in.seedFile)
+	of, known := plugin.SeedApplication(env)
+	if err != nil || seeded == nil || !known {
+		return nil, err
+	}
+	return &plugin.Random{Now: time.Now(), Key: func(seed.Application) seed.Key { return seeded.Key(of) }}, nil
+}
