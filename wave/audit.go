@@ -226,6 +226,9 @@ func (p *Plan) DegradedAtStart(gates []Gate) []Gated {
 // maxShown is how many dependents of an object the text lists.
 const maxShown = 3
 
+// blind marks the objects in Gate.Blind.
+const blind = "no health check"
+
 // AuditText prints a block for each gate, with a line for each object that is worth
 // mentioning.
 func AuditText(gates []Gate) string {
@@ -243,9 +246,13 @@ func AuditText(gates []Gate) string {
 		for _, list := range []struct {
 			mark string
 			all  []Gated
-		}{{health, g.GatedBy}, {"moved", g.Moved}, {"no health check", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
+		}{{health, g.GatedBy}, {"moved", g.Moved}, {blind, g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
 			for _, o := range list.all {
-				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Sanitize(o.Object), finding.Sanitize(o.Why))
+				why := o.Why
+				if list.mark == blind {
+					why += "; Argo CD does not wait for it; fix: add a health check, see cmp health"
+				}
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Sanitize(o.Object), finding.Sanitize(why))
 				for at, c := range o.Waiters {
 					if at == maxShown {
 						fmt.Fprintf(w, "  \tand %d more\t\n", len(o.Waiters)-at)
