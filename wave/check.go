@@ -224,8 +224,7 @@ func (s *sync) simulate(i int) {
 }
 
 // orCompute returns a remedy by hand, with what lets Ladder compute the waves of two nodes
-// instead: which annotations to delete. Without annotations and Off, it has computed nothing
-// yet, and for users of the plugin there is nothing to do by hand.
+// instead: which annotations to delete or, if it has computed none (Off), to run Ladder.
 func (s *sync) orCompute(byHand string, a, b int) string {
 	_, ofA := s.Graph.Nodes[a].Wave()
 	_, ofB := s.Graph.Nodes[b].Wave()
