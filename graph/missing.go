@@ -62,18 +62,18 @@ func (b *builder) find(i int, severity finding.Severity, rule, target, field, me
 // ServiceAccounts and PVCs are not.
 func (b *builder) missingObjects() {
 	for _, a := range b.Absent {
-		severity, effect := finding.Warning, "its Pods do not start until it exists"
+		severity, effect := finding.Warning, "the Pods of this object do not start until the "+a.ID.Kind+" exists"
 		if isData(a.ID) {
 			severity = finding.Note
 		}
 		if !a.Starts {
-			effect = "it does not become healthy until that exists"
+			effect = "this object does not become healthy until the " + a.ID.Kind + " exists"
 		}
-		message := a.Why + " " + a.ID.String() + ", which nothing in the component creates: " + effect
+		message := a.Why + " " + a.ID.String() + ", but no object in the component creates it: " + effect
 		if !a.OtherNamespace.IsZero() {
 			message += "; " + a.OtherNamespace.String() + " is in another namespace"
 		}
-		b.find(a.From, severity, MissingObject, a.ID.String(), a.Field, message, "correct the name, add it, or create it before the sync")
+		b.find(a.From, severity, MissingObject, a.ID.String(), a.Field, message, "correct the name, add the "+a.ID.Kind+" to the component, or make sure that something else creates it before the sync")
 	}
 }
 

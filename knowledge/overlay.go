@@ -296,7 +296,11 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 			r.fault(n, field, fmt.Sprintf("%q is not a key", c.Key), `write a key, with at most one "*", as its first or last character`)
 		}
 		if c.Meaning != Exists && c.Meaning != Known && c.Meaning != Produces {
-			r.fault(n, field, fmt.Sprintf("meaning %q cannot be inferred from a key alone", c.Meaning), "write exists, produces if the object writes the target, or known to stop there; or add a record for the kind")
+			message := fmt.Sprintf("meaning %q cannot be inferred from a key alone", c.Meaning)
+			if c.Meaning == "" {
+				message = "missing meaning"
+			}
+			r.fault(n, field, message, "write meaning: exists, produces (the object writes the target) or known (the reference does not affect the order); or add a record for the kind")
 		}
 		r.common(n, field, c.Why, c.To)
 		for _, to := range c.To {

@@ -69,10 +69,10 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 	for i, n := range items(value(n, "health")) {
 		h, field := k.Health[i], fmt.Sprintf("%s.health[%d]", field, i)
 		if h.Waits == "" && !h.Healthy {
-			r.fault(n, field, "missing what Argo CD waits for", "write waits: in words, or healthy: true if it waits for nothing")
+			r.fault(n, field, "the entry does not say what Argo CD waits for", "describe the condition in waits:, or write healthy: true if Argo CD does not wait")
 		}
 		if h.Never != "" && h.Passes != "" {
-			r.fault(n, field, "never and passes are both set, but either one means that Argo CD does not wait for the object", "keep the more important one")
+			r.fault(n, field, "never and passes are both set, but only one of them can apply", "keep never if the object may never become healthy, or passes if it is only Degraded for a while")
 		}
 		if (h.Early == "") != (h.EarlyFix == "") {
 			r.fault(n, field, "early and earlyFix belong together", "write both, or remove both")

@@ -39,7 +39,11 @@ func Parse(file string, line int, text string) ([]Object, error) {
 		}
 		parsed[i], faults[i] = d.objects()
 	})
-	return slices.Concat(parsed...), errors.Join(faults...)
+	err := errors.Join(faults...)
+	if err != nil && IsBinary([]byte(text)) { // lines that look like separators divide it by chance
+		return nil, located{file: file, line: line}.fault(InvalidYAML, 1, "binary file, not YAML", "remove it from the manifests")
+	}
+	return slices.Concat(parsed...), err
 }
 
 // each calls work for every number below n, on all CPUs. Parsing YAML takes most of
@@ -89,9 +93,6 @@ func (d located) objects() ([]Object, error) {
 		d.text += "\n"
 	}
 	root, err := parseText(d.text)
-	if err != nil && IsBinary([]byte(d.text)) {
-		return nil, d.fault(InvalidYAML, 1, "binary file, not YAML", "remove it from the manifests")
-	}
 	if err != nil {
 		line, message := SyntaxError(err)
 		line = min(line, strings.Count(d.text, "\n")) // at the end, the line is one too large

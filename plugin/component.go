@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ func (req Request) componentSettings() (Settings, component.Description, error) 
 
 func (req Request) readComponent() (Settings, component.Description, error) {
 	s := Settings{Values: req.values()}
+	s.Values.Places = map[string]input.Place{}
 	file := path.Join(req.Dir, component.File)
 	if _, err := fs.Stat(req.Repo, file); err != nil {
 		return s, component.Description{}, nil // the renderer reports the problem with the directory
@@ -76,7 +78,10 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				continue
 			}
 			if p.Name == "values" {
-				s.Values.Places = placesOf(own.Name, key.Value, value)
+				maps.Copy(s.Values.Places, placesOf(own.Name, key.Value, value))
+			}
+			if p.Name == "set-file" {
+				maps.Copy(s.Values.Places, placesOfContents(own.Name, key.Value, value))
 			}
 			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
 				values = []string{string(crds.Skip)} // the default
@@ -118,6 +123,19 @@ func placesOf(file, key string, list *yaml.Node) map[string]input.Place {
 	places := map[string]input.Place{}
 	for i, item := range list.Content {
 		places[item.Value] = input.Place{File: file, Line: item.Line, Field: fmt.Sprintf("%s[%d]", key, i), Ignore: "ignoreMissingValueFiles"}
+	}
+	return places
+}
+
+// placesOfContents returns the places where a mapping names files whose content is a value.
+func placesOfContents(file, key string, mapping *yaml.Node) map[string]input.Place {
+	for mapping.Kind == yaml.AliasNode {
+		mapping = mapping.Alias
+	}
+	places := map[string]input.Place{}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		name, value := mapping.Content[i], mapping.Content[i+1]
+		places[value.Value] = input.Place{File: file, Line: value.Line, Field: key + "." + name.Value}
 	}
 	return places
 }
@@ -309,7 +327,7 @@ func (p Parameter) describeActual(n *yaml.Node) string {
 		return "a list"
 	case yaml.MappingNode:
 		if !allScalars(n.Content) {
-			return "a mapping with values that are not scalars"
+			return "a mapping that contains lists or mappings"
 		}
 		return "a mapping"
 	}

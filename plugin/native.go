@@ -25,7 +25,7 @@ var ofHelm = []Parameter{
 	},
 	{
 		Name: "ignore-missing-value-files", Title: "Ignore missing values files", Item: "boolean", Collection: "string", Default: "false", Kinds: templated,
-		Tooltip: "Ignore missing values files, and patterns that match none.",
+		Tooltip: "Ignore missing values files, and patterns that match no file.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.IgnoreMissing }),
 	},
 	{

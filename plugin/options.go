@@ -132,12 +132,12 @@ func override[T ~string](to *T, with T) {
 // similar returns files that a missing one may be, in the form that values use:
 // relative to the component's directory, or with a leading slash.
 func (req Request) similar(name string) []string {
-	var far []string
+	var parents []string
 	if !req.NoRepository {
-		far = []string{"."}
+		parents = input.Parents(req.Dir)
 	}
 	var all []string
-	for _, file := range input.Similar(req.Repo, name, []string{req.Dir}, far...) {
+	for _, file := range input.Similar(req.Repo, name, []string{req.Dir}, parents...) {
 		below, inside := strings.CutPrefix(file, req.Dir+"/")
 		switch {
 		case inside:

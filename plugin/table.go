@@ -27,8 +27,8 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "namespace", Short: "n", Title: "Namespace", Item: "string", Collection: "string",
-		Tooltip: "Namespace that templates see. The Application's destination if empty.",
-		Flag:    "Namespace that templates see (default: namespace in component.yaml, or " + defaultNamespace + ")",
+		Tooltip: "Namespace that templates see, and that Ladder assumes for objects without one. The Application's destination if empty.",
+		Flag:    `Namespace that templates see, and that Ladder assumes for objects without one (default: namespace in component.yaml, or "` + defaultNamespace + `")`,
 		set:     checked(namespaceFault, one(func(s *Settings) *string { return &s.Namespace })),
 	},
 	{
@@ -74,7 +74,7 @@ var ofRendering = []Parameter{
 		set:     list(func(s *Settings) *[]string { return &s.Values.SetFile }),
 	},
 	{
-		Name: "kube-version", Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string", Default: "the cluster's, or " + render.DefaultKubeVersion,
+		Name: "kube-version", Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string", Default: "in Argo CD, the version of the destination cluster; otherwise " + render.DefaultKubeVersion,
 		Tooltip: "Kubernetes version for .Capabilities in templates, such as 1.34.2. The cluster's if empty.",
 		Flag:    "Kubernetes version for .Capabilities in templates, such as 1.34.2",
 		set:     checked(kubeVersionFault, one(func(s *Settings) *string { return &s.KubeVersion })),

@@ -171,7 +171,7 @@ func (s source) jsonnetFault(name string, err error) error {
 	if errors.As(err, &f) {
 		return f
 	}
-	f = s.Fault("jsonnet", name, strings.TrimPrefix(err.Error(), "RUNTIME ERROR: "), "correct the code")
+	f = s.Fault("jsonnet", name, strings.TrimPrefix(err.Error(), "RUNTIME ERROR: "), "correct the jsonnet code")
 	var places []ast.LocationRange
 	var static interface{ Loc() ast.LocationRange }
 	var running jsonnet.RuntimeError
@@ -189,6 +189,10 @@ func (s source) jsonnetFault(name string, err error) error {
 	switch {
 	case strings.Contains(f.Message, "max stack frames exceeded"):
 		f.Message, f.Remedy = fmt.Sprintf("calls are nested more than %d deep", maxJsonnetFrames), "end the recursion"
+	case strings.HasSuffix(f.Message, leaves):
+		f.Remedy = "import a file inside the repository"
+	case strings.Contains(f.Message, ": not found beside this file"):
+		f.Remedy = "correct the path, or set the parameter libs"
 	case strings.Contains(f.Message, "ndefined external variable"):
 		f.Remedy = "set it with the parameter ext-vars or ext-vars-code"
 	case strings.Contains(f.Message, "issing argument"):
@@ -200,7 +204,7 @@ func (s source) jsonnetFault(name string, err error) error {
 	}
 	for _, place := range places {
 		if m := jsonnetParameter.FindStringSubmatch(place.String()); m != nil {
-			f.File, f.Field, f.Remedy = "", "parameter ext-vars-code "+m[2], "correct the code"
+			f.File, f.Field, f.Remedy = "", "parameter ext-vars-code "+m[2], "correct the jsonnet code in the parameter"
 			if m[1] != "extvar" {
 				f.Field = "parameter tlas-code " + m[2]
 			}
@@ -214,6 +218,9 @@ func (s source) jsonnetFault(name string, err error) error {
 	}
 	return f
 }
+
+// leaves ends the message about an import outside the repository.
+const leaves = " leaves the repository"
 
 // importer reads jsonnet imports from the repository.
 type importer struct {
@@ -255,7 +262,7 @@ func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) 
 		return in.read(p)
 	}
 	if outside {
-		return jsonnet.Contents{}, "", fmt.Errorf("import of %q leaves the repository", name)
+		return jsonnet.Contents{}, "", fmt.Errorf("import of %q%s", name, leaves)
 	}
 	return jsonnet.Contents{}, "", fmt.Errorf("import of %q: not found beside this file, in the component or in a library (libs)", name)
 }

@@ -23,7 +23,7 @@ type Gate struct {
 	// unless it contains hooks.
 	Awaited bool `json:"awaited"`
 	// Open means that no object in the wave has a health check, so Argo CD starts
-	// the next wave at once.
+	// the next wave after the delay between waves.
 	Open bool `json:"open,omitempty"`
 	// GatedBy lists objects that have a health check and normally become healthy.
 	GatedBy []Gated `json:"gatedBy,omitempty"`
@@ -101,7 +101,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 			// Built-in kinds without health, such as a Secret, are complete once
 			// they exist.
 			if user, needed := waiting[i]; needed && len(n.Kind.Health) == 0 && !base.Builtin(n.ID.Group) {
-				g.Blind = append(g.Blind, s.gated(i, fmt.Sprintf("%s %s it", s.name(user.From), user.Why)))
+				g.Blind = append(g.Blind, s.gated(i, fmt.Sprintf("%s %s this object", s.name(user.From), user.Why)))
 			}
 			continue
 		case n.Waits.Never != "":
@@ -176,9 +176,21 @@ func degrades(n graph.Node) string {
 		return "" // a bare Pod: the kubelet restarts its containers
 	}
 	if n.Kind.Runs == "once" && slices.Contains(n.Waits.Can, "Degraded") {
-		return "it runs once, and a failed run is not retried"
+		return failsFinally(n)
 	}
 	return ""
+}
+
+// failsFinally says when a task that runs once fails for good.
+func failsFinally(n graph.Node) string {
+	retries := n.Get("spec", "backoffLimit")
+	switch {
+	case retries.Exists():
+		return fmt.Sprintf("it fails when its retries are used up (backoffLimit: %s), and nothing starts a failed Job again during a sync", retries.Text())
+	case n.ID.GroupKind() == "Job.batch":
+		return "it fails when its retries are used up (backoffLimit: 6, the default), and nothing starts a failed Job again during a sync"
+	}
+	return "nothing starts it again during a sync if it fails"
 }
 
 func (s *sync) gated(i int, why string) Gated {
@@ -214,6 +226,9 @@ func (p *Plan) DegradedAtStart(gates []Gate) []Gated {
 // maxShown is how many dependents of an object the text lists.
 const maxShown = 3
 
+// blind marks the objects in Gate.Blind.
+const blind = "no health check"
+
 // AuditText prints a block for each gate, with a line for each object that is worth
 // mentioning.
 func AuditText(gates []Gate) string {
@@ -231,9 +246,13 @@ func AuditText(gates []Gate) string {
 		for _, list := range []struct {
 			mark string
 			all  []Gated
-		}{{health, g.GatedBy}, {"moved", g.Moved}, {"blind", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
+		}{{health, g.GatedBy}, {"moved", g.Moved}, {blind, g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
 			for _, o := range list.all {
-				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Sanitize(o.Object), finding.Sanitize(o.Why))
+				why := o.Why
+				if list.mark == blind {
+					why += "; Argo CD does not wait for it; fix: add a health check, see cmp health"
+				}
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Sanitize(o.Object), finding.Sanitize(why))
 				for at, c := range o.Waiters {
 					if at == maxShown {
 						fmt.Fprintf(w, "  \tand %d more\t\n", len(o.Waiters)-at)
@@ -263,7 +282,7 @@ func (g Gate) summary() string {
 	case !g.Awaited:
 		return objects + " (last wave: Argo CD does not wait)"
 	case g.Open:
-		return objects + " (no health checks: Argo CD continues immediately)"
+		return objects + " (no health checks: Argo CD continues after the delay between waves)"
 	case len(g.GatedBy)+len(g.Hangs) == 0:
 		return objects + " (Argo CD waits, but none of them has a health check)"
 	}

@@ -193,8 +193,8 @@ func (s *sync) simulate(i int) {
 		case to.compare(at) > 0:
 			s.late(i, r, nil)
 		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused) && s.yielded[*r] == "":
-			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("%s it %s %s, but both are in the same wave, so Argo CD does not wait in between", at, r.Why, s.name(r.To)),
-				"give it a later wave"+s.orCompute(i, r.To))
+			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("it %s %s, but both are %s, so Argo CD does not wait in between", r.Why, s.name(r.To), at),
+				s.orCompute("give this object a later wave", i, r.To))
 		}
 	}
 	if !n.HasHealth || !s.awaited(at) {
@@ -223,22 +223,22 @@ func (s *sync) simulate(i int) {
 	through(i, nil)
 }
 
-// orCompute says what lets Ladder compute the waves of two nodes: which annotations to
-// delete. Without annotations and Off, it has computed nothing yet.
-func (s *sync) orCompute(a, b int) string {
+// orCompute returns a remedy by hand, with what lets Ladder compute the waves of two nodes
+// instead: which annotations to delete or, if it has computed none (Off), to run Ladder.
+func (s *sync) orCompute(byHand string, a, b int) string {
 	_, ofA := s.Graph.Nodes[a].Wave()
 	_, ofB := s.Graph.Nodes[b].Wave()
 	switch {
 	case ofA && ofB:
-		return fmt.Sprintf(", or delete the %s annotations of %s and of %s, so that Ladder computes both waves", object.SyncWave, s.name(a), s.name(b))
+		return byHand + fmt.Sprintf(", or delete the %s annotations of %s and of %s, so that Ladder computes both waves", object.SyncWave, s.name(a), s.name(b))
 	case ofA:
-		return fmt.Sprintf(", or delete the %s annotation of %s, so that Ladder computes both waves", object.SyncWave, s.name(a))
+		return byHand + fmt.Sprintf(", or delete the %s annotation of %s, so that Ladder computes both waves", object.SyncWave, s.name(a))
 	case ofB:
-		return fmt.Sprintf(", or delete the %s annotation of %s, so that Ladder computes both waves", object.SyncWave, s.name(b))
+		return byHand + fmt.Sprintf(", or delete the %s annotation of %s, so that Ladder computes both waves", object.SyncWave, s.name(b))
 	case s.opt.Waves == Off:
-		return ", or pass the manifests through cmp annotate, which computes both waves"
+		return "let Ladder compute the waves, with the plugin, cmp render or cmp annotate (--waves rungs checks them); without Ladder, " + byHand
 	}
-	return ""
+	return byHand
 }
 
 // Late is the rule for objects that depend on a later one.
@@ -280,7 +280,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	if r.Inferred { // inferred references are not proof
 		severity = finding.Warning
 	}
-	rule, remedy := Late, "correct the sync wave of one of the two objects"+s.orCompute(i, r.To)
+	rule, remedy := Late, s.orCompute("correct the sync wave of one of the two objects", i, r.To)
 	if to.phase != at.phase || to == never {
 		rule = "other-phase"
 		remedy = fmt.Sprintf("make this object a Sync hook (%s: Sync)", object.Hook)
@@ -308,7 +308,7 @@ func (s *sync) reportPVC(i int) {
 	if s.at[first].compare(s.at[i]) <= 0 {
 		return
 	}
-	severity, unless, remedy := finding.Error, "", "put this PVC into the wave of "+s.name(first)+s.orCompute(i, first)
+	severity, unless, remedy := finding.Error, "", s.orCompute("put this PVC into the wave of "+s.name(first), i, first)
 	class := s.foreignClass(i)
 	if class != (object.ID{}) {
 		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds volumes immediately", class)
@@ -383,11 +383,17 @@ func (s *sync) doubt(i int) {
 	if n.Kind.Place == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
 		return // reported by reportPVC
 	}
-	remedy := "set a retry in the Application's syncPolicy, or a health override for " + n.Key.GroupKind()
+	effect, remedy := "", "set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind()
+	if n.Waits.Never != "" { // a retry starts only after a sync that failed, and this one does not end
+		effect, remedy = ", and then the sync hangs", "set a health override for "+n.Key.GroupKind()
+		if s.final.phase == object.Sync { // hooks of later phases wait for every wave
+			remedy = "give it a later wave than all other objects, so that Argo CD does not wait for it, or " + remedy
+		}
+	}
 	if n.Kind.Status != nil && n.Waits.Passes != "" {
 		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
 	}
-	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("Argo CD waits for this object in wave %d, but %s", s.at[i].wave, doubt), remedy)
+	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("Argo CD waits for this object in wave %d, but %s%s", s.at[i].wave, doubt, effect), remedy)
 }
 
 // early reports an object that is healthy before the objects it deploys, where a

@@ -180,16 +180,16 @@ func (p *Plan) jobFindings() []finding.Finding {
 		for _, ttl := range expires {
 			if !n.IsHook() {
 				report(finding.Warning, "expiring-job", fmt.Sprintf("Kubernetes deletes it %s s after it finishes; Argo CD then sees it as missing and runs it again at every sync", ttl.Value.Text()),
-					fmt.Sprintf("drop %s, or make it a hook (%s: Sync)", ttl.Field, object.Hook))
+					fmt.Sprintf("remove %s, or make the Job a hook (%s: Sync)", ttl.Field, object.Hook))
 			}
 		}
 		switch {
 		case fails:
-			report(finding.Note, "immutable-job", "a Job's template is immutable, so a sync fails when it changes",
-				fmt.Sprintf("set jobs: hook, which makes it a Sync hook that is deleted before each run, or annotate it with %s: Sync", object.Hook))
+			report(finding.Note, "immutable-job", "the Pod template of a Job is immutable, so a sync fails when the template changes",
+				fmt.Sprintf("set jobs: hook, which makes the Job a Sync hook that is deleted before each run, or annotate the Job with %s: Sync", object.Hook))
 		case isImmutable(&n) && len(expires) == 0 && n.InSync() && !n.External:
-			report(finding.Note, "immutable-job", "a Job's template is immutable, so a sync fails when it changes",
-				fmt.Sprintf("annotate it with %s: Sync and %s: BeforeHookCreation, or give it a name that changes with its template", object.Hook, hookDeletePolicy))
+			report(finding.Note, "immutable-job", "the Pod template of a Job is immutable, so a sync fails when the template changes",
+				fmt.Sprintf("annotate the Job with %s: Sync and %s: BeforeHookCreation, or give it a name that changes with the template", object.Hook, hookDeletePolicy))
 		}
 	}
 	return found

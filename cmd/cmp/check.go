@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/check"
+	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/verdict"
@@ -16,7 +17,8 @@ func newCheck(s streams) *cobra.Command {
 		Long: `Simulate a sync of manifests with their waves and hooks, report each object that
 cannot be applied or become healthy in its wave, and list what Argo CD waits for in
 each wave. DIR is a component to render; FILE or - (standard input) contains manifests.
-With --waves, check the waves that Ladder computes instead of those in the manifests.
+With --waves rungs or --waves compact, check the waves that Ladder computes instead of
+those in the manifests.
 
 If DIR is a directory of components, check each of them with the waves that Ladder
 computes, and print a line for each Application. With --changed, do the same for the
@@ -33,6 +35,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	in := addAnyInputs(cmd, "Check only the components deployed in this environment")
 	in.ExpandSets()
 	in.flags.Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: off for one component or file, otherwise rungs)"
+	help.Put(in.flags, help.Own, "waves") // the text above names it
 	in.forComponent("generator-values")
 	in.fleet.addProjects(cmd.Flags())
 	in.forFleet(cmd.Flags(), "project-from-components", "allow-project")

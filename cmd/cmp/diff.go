@@ -22,7 +22,7 @@ is REV (a branch, tag or commit; the other side is the work tree) or REV..REV. R
 REV...REV start from the merge base, which leaves out later commits on the first revision.
 
 With --applications, --context or --kubeconfig, compare a fleet with the Applications that
-deploy it now. --repo names the local directory of another repository that they refer to.
+deploy it now; for each other repository that they use, add --repo URL=DIR.
 
 Exits with 1 if the change introduces a finding of severity error. With --exit-code: 0 if
 nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,

@@ -28,7 +28,7 @@ cmp serve. Only what is in the input is checked.
 
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp doctor argocd-values.yaml
-  cmp doctor ./argo-cd -f your-values.yaml -f argocd-values.yaml
+  cmp doctor ./argo-cd -f argocd-values.yaml
   kustomize build ./argocd | cmp doctor - ./applications
   cmp doctor --context production -o sarif > doctor.sarif
   kubectl -n argocd exec deploy/argocd-repo-server -c ladder -- cmp doctor --sandbox`,

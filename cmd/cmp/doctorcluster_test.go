@@ -88,7 +88,7 @@ status: {containerStatuses: [{name: ladder, ready: false, restartCount: 7, state
 		}
 	}
 	forbidden = "secrets"
-	if got := look(exitFailed, "--context", "production"); !strings.Contains(got, "note: this user may not list secrets") || strings.Contains(got, "Secret gone") {
+	if got := look(exitFailed, "--context", "production"); !strings.Contains(got, "note [not-allowed]: this user may not list secrets") || strings.Contains(got, "Secret gone") {
 		t.Errorf("without rights for Secrets:\n%s", got)
 	}
 	if got := look(exitFailed, "--context", "other"); !strings.Contains(got, `context "other" does not exist`) || strings.Count(got, "\n") != 1 {

@@ -21,16 +21,22 @@ func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verd
 		return verdict.Verdict{Findings: finding.Of(err)}, nil
 	}
 	r := verdict.Verdict{Waves: verdict.Computed}
-	objects := 0
+	objects, unchecked := 0, 0
 	for _, app := range f.At(in.source.Environment).Applications {
 		if app.IsIn(in.source.Environment) {
 			r.Applications = append(r.Applications, verdict.Summarize(app))
 			objects += len(app.Objects)
+			if app.Elsewhere {
+				unchecked++
+			}
 		}
 	}
 	r.Findings = slices.Concat(lint.Rendering(f, in.source.Environment, nil), lint.Overreach(f, in.source.Environment), in.left)
 	finding.Sort(r.Findings)
-	r.Scope = finding.Counted(objects, "object") + " of " + finding.Counted(len(r.Applications), "Application")
+	r.Scope = finding.Counted(objects, "object") + " of " + finding.Counted(len(r.Applications)-unchecked, "Application")
+	if unchecked > 0 {
+		r.Scope += "; not checked: " + finding.Counted(unchecked, "Application")
+	}
 	slices.SortFunc(r.Applications, func(x, y verdict.Application) int { return strings.Compare(x.Name, y.Name) })
 	return r, nil
 }

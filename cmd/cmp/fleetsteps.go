@@ -27,9 +27,9 @@ objects, and on the components that it depends on.
 
 --diff compares the steps in the component.yaml files (rolloutPhase) with the computed
 ones. --write writes the computed steps to the files, each with the reason in a comment,
-and changes nothing else in them. A component keeps a later step if an earlier one does
-not make the rollout faster.
---compact shows the fewest steps that keep every gate, and how long they take.
+but keeps a later step if an earlier one would not make the rollout faster; --diff calls
+it "intentionally later". --compact shows the fewest steps in which each component comes
+after everything that must be healthy before it, and how long they take.
 
 If dependencies form a cycle, Ladder ignores the dependency that is easiest to remove, and
 the error names it.
@@ -46,7 +46,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 	diff := flags.Bool("diff", false, "Compare the steps in the files with the computed steps")
 	write := flags.Bool("write", false, "Write the computed steps to the component.yaml files")
 	onlyMissing := flags.Bool("only-missing", false, "Keep the steps in the files, and compute only missing ones")
-	compact := flags.Bool("compact", false, "Show the fewest steps that keep every gate")
+	compact := flags.Bool("compact", false, "Show the fewest steps in which each component still comes after everything that must be healthy before it")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkSteps(flags, *durations, *compact); err != nil {

@@ -13,8 +13,8 @@ func newInstall(s streams) *cobra.Command {
 	var o install.Options
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Print Helm values or a kustomization that add the plugin to Argo CD",
-		Long: `Print values of the argo-cd Helm chart, or a kustomization, that add the plugin to
+		Short: "Print Helm values or a kustomize component that add the plugin to Argo CD",
+		Long: `Print values of the argo-cd Helm chart, or a kustomize component, that add the plugin to
 Argo CD: the repo-server sidecar with the image of this version, the health check
 for Applications, and the settings that they require. Nothing is written or applied.
 
@@ -28,7 +28,7 @@ version. Merging a second time changes nothing.`,
 		Args: option.Args(0, 0),
 	}
 	flags := cmd.Flags()
-	form := option.Choice(cmd, "print", "What to print: values of the argo-cd Helm chart, or a kustomization", install.FormValues, install.FormKustomize)
+	form := option.Choice(cmd, "print", "What to print: values (of the argo-cd Helm chart) or kustomize (a kustomize component)", install.FormValues, install.FormKustomize)
 	flags.StringVarP(&file, "file", "f", "", `Your values or kustomization.yaml to merge into; "-" is standard input`)
 	flags.StringVar(&o.Image, "image", "", "Image of the sidecar, best with its digest (default: that of this release)")
 	cmd.RunE = func(*cobra.Command, []string) error {

@@ -55,10 +55,10 @@ func newRoot(s streams) *cobra.Command {
 		Short: "Compute the sync waves of a component for Argo CD",
 		Long: `cmp renders a component (a Helm chart, a kustomization, jsonnet, templated or plain
 YAML), finds the dependencies between its objects, and adds Argo CD sync waves where a
-sync would otherwise fail.
+later object depends on an earlier one or would fail without the wait.
 
-Exit codes: 0 for success, 1 for errors in the input or in a report, 2 for an invalid
-command line. cmp diff --exit-code differs.`,
+Exit codes: 0 success; 1 invalid input, or findings of severity error in check, lint, diff
+and doctor; 2 invalid command line. Other commands print such findings and exit with 0.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,

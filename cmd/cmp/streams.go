@@ -58,7 +58,7 @@ func warn(s streams, all []finding.Finding) {
 		if s.quiet() && f.Severity != finding.Error {
 			continue
 		}
-		s.say("%s: %s", screen.PaintFor(s.Err).Severity(f.Severity), f.Error())
+		s.say("%s: %s", screen.PaintFor(s.Err).Ruled(f), f.Error())
 	}
 }
 

@@ -44,7 +44,7 @@ func TestForeignProject(t *testing.T) {
 	}
 	f = fleettest.Files(t, files, fleet.Source{Projects: []string{"shop"}})
 	refuses(f, "platform-admin")
-	if got := fleettest.Texts(lint.Overreach(f, "")); strings.Contains(got, "shop sets") || !strings.Contains(got, "error: components/admin/component.yaml:1: project: admin sets the AppProject") {
+	if got := fleettest.Texts(lint.Overreach(f, "")); strings.Contains(got, "component shop sets") || !strings.Contains(got, "error: components/admin/component.yaml:1: project: component admin sets the AppProject") {
 		t.Errorf("with a list:\n%s", got)
 	}
 	files["admin/component.yaml"] = "{name: admin, rolloutPhase: 650}\n"

@@ -34,7 +34,7 @@ func TestAbsentCharts(t *testing.T) {
 		"a known chart and its kinds": {map[string]string{
 			"cm/component.yaml": "rolloutPhase: 120\n", "cm/kustomization.yaml": absent("cert-manager", jetstack), "cm/a.yaml": issuer,
 			"web/component.yaml": "rolloutPhase: 650\n", "web/a.yaml": certificate,
-		}, []string{"not-fetched: chart cert-manager of https://charts.jetstack.io is not fetched, so Ladder orders cm by its built-in record"}, "web->cm"},
+		}, []string{"not-fetched: chart cert-manager of https://charts.jetstack.io is not fetched, so Ladder uses its built-in record of the chart to order cm"}, "web->cm"},
 		"a dependency of a chart": {map[string]string{
 			"cm/component.yaml": "rolloutPhase: 120\n", "cm/templates/a.yaml": issuer,
 			"cm/Chart.yaml":      "{apiVersion: v2, name: cm, version: 1.0.0, dependencies: [{name: cert-manager, version: ^1.0.0, repository: \"" + jetstack + "\"}]}",
@@ -51,7 +51,7 @@ func TestAbsentCharts(t *testing.T) {
 		"a kind that nothing brings": {map[string]string{
 			"a/component.yaml": "rolloutPhase: 650\n", "a/a.yaml": spoon,
 			"b/component.yaml": "rolloutPhase: 650\n", "b/a.yaml": strings.Replace(spoon, "name: s", "name: t", 1),
-		}, []string{"missing-kind: nothing in the fleet defines Spoon of kitchen.example.com (components/a/a.yaml:1), which 2 components use: a, b"}, ""},
+		}, []string{"missing-kind: nothing in the fleet defines Spoon of kitchen.example.com, which 2 components use (a, b), such as components/a/a.yaml:1"}, ""},
 		"files of a repository": {map[string]string{
 			"crds/component.yaml":     "rolloutPhase: 110\n",
 			"crds/kustomization.yaml": "resources: [https://github.com/kubernetes-sigs/gateway-api/releases/download/v1.4.0/standard-install.yaml, https://raw.githubusercontent.com/kubernetes-sigs/gateway-api/v1.4.0/config/crd/experimental/a.yaml]\n",

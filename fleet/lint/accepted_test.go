@@ -99,7 +99,7 @@ func TestAcceptedByOldName(t *testing.T) {
 			got = append(got, fleettest.Lines([]finding.Finding{found}))
 		}
 	}
-	want := []string{"note no-step components/web/component.yaml: web has no step", "warning deprecated components/ladder.yaml:3: fleet.accepted[0].rule: the rule name no-phase is deprecated; fix: use no-step"}
+	want := []string{"note no-step components/web/component.yaml: component web has no step", "warning deprecated components/ladder.yaml:3: fleet.accepted[0].rule: the rule name no-phase is deprecated; fix: use no-step"}
 	if len(got) != len(want) || !strings.HasPrefix(got[1], want[0]) && !strings.HasPrefix(got[0], want[0]) || !strings.Contains(strings.Join(got, ""), want[1]) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -82,7 +82,7 @@ func (l *checker) broken(from, to int, r fleet.Reason, more int) fault {
 	if app.Phase.Number == other.Phase.Number {
 		stands = fmt.Sprintf("components %s and %s are both in %s", other.Name, app.Name, l.step(app.Phase.Number))
 	}
-	message := fmt.Sprintf("%s%s%s, but %s: %s", said(r), rendered(r), and, stands, l.otherwise(app, other, r))
+	message := fmt.Sprintf("%s%s%s, but %s: %s", rendered(r), said(r), and, stands, l.otherwise(app, other, r))
 	if circle := l.circle(from, to, r); circle != nil {
 		message += "; the components form a cycle: " + l.told(circle[1:])
 	}
@@ -101,15 +101,21 @@ func said(r fleet.Reason) string {
 
 func shown(r fleet.Reason) string { return strings.TrimSpace(r.From.String()) }
 
-// rendered returns the file that the dependent object was rendered from.
+// rendered returns the file that the dependent object was rendered from, to begin the
+// sentence about it: after another object, it would seem to be the file of that one.
 func rendered(r fleet.Reason) string {
-	switch {
-	case r.File == "" || shown(r) == "":
+	if r.File == "" || shown(r) == "" {
 		return ""
-	case r.Line == 0:
-		return " (" + r.File + ")"
 	}
-	return fmt.Sprintf(" (%s:%d)", r.File, r.Line)
+	return "in " + fileLine(r.File, r.Line) + ", "
+}
+
+// fileLine names a line of a file, which is 0 if it is unknown.
+func fileLine(file string, line int) string {
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
 }
 
 // otherwise says what happens in a rollout with these steps.
@@ -126,7 +132,7 @@ func (l *checker) otherwise(app, other *fleet.Application, r fleet.Reason) strin
 	}
 	switch own, others := l.step(app.Phase.Number), l.step(other.Phase.Number); {
 	case r.IsNamespace():
-		return "until that step, Argo CD creates the namespace without its labels and annotations (CreateNamespace=true), or the sync fails"
+		return "until " + other.Name + " is synced, Argo CD creates the namespace without its labels and annotations if CreateNamespace=true is set; otherwise, the sync of " + app.Name + " fails"
 	case own == others && r.Strength == fleet.Applied:
 		return "both are synced at the same time, so the sync of " + app.Name + " " + verb("fails") + ", and Argo CD retries it only a few times"
 	case own == others:

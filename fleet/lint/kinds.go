@@ -64,9 +64,10 @@ func (l *checker) missingKinds() []fault {
 	var faults []fault
 	for _, of := range all {
 		remedy := l.bring(of.group, of.kinds, platform) + ", in an earlier step; if something outside the fleet installs them, apply it before the fleet"
-		message := fmt.Sprintf("nothing in the fleet defines %s of %s%s", few(of.kinds), of.group, rendered(fleet.Reason{From: of.first.Key, File: of.first.File, Line: of.first.Line}))
+		message := fmt.Sprintf("nothing in the fleet defines %s of %s, which %s uses", few(of.kinds), of.group, fileLine(of.first.File, of.first.Line))
 		if len(of.users) > 1 {
-			message += fmt.Sprintf(", which %s use: %s", finding.Counted(len(of.users), "component"), few(namesOf(of.users)))
+			message = fmt.Sprintf("nothing in the fleet defines %s of %s, which %s use (%s), such as %s", few(of.kinds), of.group,
+				finding.Counted(len(of.users), "component"), few(namesOf(of.users)), fileLine(of.first.File, of.first.Line))
 		}
 		f := l.at(severity, of.users[0], message+l.perhaps(of.group)+unless, remedy)
 		f.Object, f.Field = of.first.Key.String(), "kind"
@@ -268,7 +269,7 @@ func (l *checker) notFetched() []fault {
 		case c.known != nil && c.known.Inferred:
 			message = fmt.Sprintf("%s is not fetched and unknown; by its name, it provides kinds of %s to %s", what, strings.Join(c.known.Provides, ", "), names)
 		case c.known != nil:
-			message = fmt.Sprintf("%s is not fetched, so Ladder orders %s by its built-in record", what, names)
+			message = fmt.Sprintf("%s is not fetched, so Ladder uses its built-in record of the chart to order %s", what, names)
 		}
 		remedy := "run cmp vendor " + path.Dir(c.users[0].File)
 		if len(c.users) > 1 {

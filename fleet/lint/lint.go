@@ -51,7 +51,7 @@ var rules = []Rule{
 	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster both contain", (*checker).sameObject},
 	{fleet.NeedsDisabled, only(finding.Error, finding.Warning), "a component that is disabled or not in an environment, while a deployed component depends on it; a warning if the dependency is inferred, or is the CRD of objects that are created later", (*checker).needsDisabled},
 	{missingKind, only(finding.Warning, finding.Note), "objects whose kind neither the fleet, nor Kubernetes, nor Argo CD defines: one finding for each API group; a note if a component that could not be rendered may define it", (*checker).missingKinds},
-	{"only-hooks", only(finding.Warning), "a component that contains only hooks: Argo CD reports it as Synced and never runs them", (*checker).onlyHooks},
+	{"only-hooks", only(finding.Warning), "a component that contains only hooks: Argo CD reports it as Synced, so automated sync never runs them", (*checker).onlyHooks},
 	{"not-fetched", only(finding.Warning), "a chart or a file that a kustomization or a chart names, and that is neither vendored nor fetched: Ladder uses its built-in record of the chart, if there is one", (*checker).notFetched},
 	{"unknown-chart", only(finding.Note), "an unknown chart in a registry, whose dependencies are not checked", (*checker).unknownCharts},
 	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time", (*checker).noVersion},

@@ -34,7 +34,7 @@ func (l *checker) needsDisabled() []fault {
 				severity = finding.Warning
 			}
 			message := func(environments []string) string {
-				return fmt.Sprintf("%s%s, but component %s %s", said(reason), rendered(reason), to.Name, where(environments))
+				return fmt.Sprintf("%s%s, but component %s %s", rendered(reason), said(reason), to.Name, where(environments))
 			}
 			f := l.at(severity, app, message(lacking), remedy).with(to)
 			if to.IsEnabled() && len(l.environments) == 1 { // of several, lacking lists them

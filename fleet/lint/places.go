@@ -43,9 +43,9 @@ func (l *checker) noStep() []fault {
 		if fault, unplaced := steps.Unplaced(l.Profile, app); unplaced { // so that no number is known
 			remedy = fault.Remedy
 		}
-		message := app.Name + " has no " + l.Profile.Noun() + ", so " + why
+		message := named(app) + " has no " + l.Profile.Noun() + ", so " + why
 		if !app.Described {
-			message, remedy = app.Name+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
+			message, remedy = named(app)+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
 		}
 		all = append(all, l.at(finding.Error, app, message, remedy))
 	}
@@ -64,6 +64,15 @@ func (l *checker) isPlace(phase int) bool {
 	band, in := l.Profile.Band(phase)
 	_, there := l.Profile.Place(phase)
 	return len(l.Profile.Bands) == 0 || in && (there || len(band.Places) == 0)
+}
+
+// named names an Application at the start of a sentence. The name of a component may be
+// any word.
+func named(app *fleet.Application) string {
+	if app.Part == crds.Only {
+		return "Application " + app.Name
+	}
+	return "component " + app.Name
 }
 
 // quoted formats a step so that YAML does not read it as an octal number.
@@ -134,8 +143,8 @@ func (l *checker) noPlace() []fault {
 		for _, p := range band.Places {
 			places = append(places, l.Profile.Write(p.Phase))
 		}
-		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no place %s, so the rollout does not select %s", band.Name, l.Profile.Write(app.Phase.Number), app.Name),
-			l.moved(i, "use one of its places "+strings.Join(places, ", "))))
+		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no %s (only %s), so the rollout does not select %s", band.Name, l.step(app.Phase.Number), few(places), named(app)),
+			l.moved(i, "use one of "+strings.Join(places, ", "))))
 	}
 	return all
 }
@@ -166,13 +175,17 @@ func (l *checker) emptyPlaces() []fault {
 	if len(empty) == 0 || len(l.Applications) == 0 {
 		return nil
 	}
+	remedy := "remove them from the bands, unless you plan to add components to them"
+	if len(l.Settings.Bands) == 0 {
+		remedy = "to have fewer steps, list the bands that you use, with their places, under fleet.bands"
+	}
 	which := strings.Join(empty, ", ")
 	if n := len(empty) - maxPlacesNamed; n > 1 {
 		which = fmt.Sprintf("%s and %d more", strings.Join(empty[:maxPlacesNamed], ", "), n)
 	}
 	return []fault{{Finding: finding.Finding{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
-		Message: "these steps of the " + l.Profile.Name + " profile have no component: " + which,
-		Remedy:  "remove them from the bands, unless you plan to add components to them"}}}
+		Message: "these steps of the " + l.Profile.Name + " profile have no component, which does no harm: " + which,
+		Remedy:  remedy}}}
 }
 
 // maxPlacesNamed keeps a note on one line: a small fleet leaves most places of
@@ -190,7 +203,7 @@ func (l *checker) placeOrder() []fault {
 			case slices.Contains(list[:i], list[i]):
 				fault(field, fmt.Sprintf("%s %d is listed twice", what, list[i]), "keep one of the two")
 			case list[i] < list[i-1]:
-				fault(field, fmt.Sprintf("%s %d is listed after %d, but Argo CD orders by number", what, list[i], list[i-1]), "list them in ascending order")
+				fault(field, fmt.Sprintf("%s %d is listed after %d, but Ladder orders by number", what, list[i], list[i-1]), "list them in ascending order")
 			}
 		}
 	}
@@ -229,7 +242,7 @@ func (l *checker) wrongPlace() []fault {
 		if !there || !app.Phase.Set || l.fits(app, place) || !l.room(app) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", app.Name, cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", named(app), cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
 			l.moved(i, "move it to a place for "+app.Rung)))
 	}
 	return all
@@ -268,15 +281,16 @@ func (l *checker) bundled() []fault {
 		for _, d := range definitions {
 			names = append(names, d.ID.Name)
 		}
-		remedy := "move them out with crds: split"
+		remedy := "write crds: split"
 		if p, ok := l.definitionsAt(app, l.right[i]); ok {
 			remedy += " and crdsPhase: " + quoted(l.Profile.Write(p))
 		}
+		remedy += " in its component.yaml, which deploys the CRDs as a separate Application"
 		if holder := l.holder(app, definitions); holder != nil {
 			remedy = "set crds: skip, because " + holder.Name + " contains them"
 		}
-		f := l.at(finding.Warning, app, fmt.Sprintf("%s in %s contains CRDs (%s): an update changes them at the same time as the objects that use them, and components in earlier steps cannot use them",
-			app.Name, l.step(app.Phase.Number), few(names)), remedy)
+		f := l.at(finding.Warning, app, fmt.Sprintf("%s in %s contains CRDs (%s): components in earlier steps cannot use these CRDs, and an update changes the CRDs together with the objects that use them",
+			named(app), l.step(app.Phase.Number), few(names)), remedy)
 		f.Object = definitions[0].ID.String()
 		all = append(all, f)
 	}
@@ -330,7 +344,7 @@ func (l *checker) foreignBand() []fault {
 		if !in || !app.Phase.Set || !l.foreign(app, band) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is in domain %s, but %s is in band %s, which is for %s", app.Name, domain, l.step(app.Phase.Number), band.Name, strings.Join(band.Domains, ", ")),
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is in domain %s, but %s belongs to band %s, which is only for domain %s", named(app), domain, l.step(app.Phase.Number), band.Name, strings.Join(band.Domains, " or ")),
 			l.home(i)))
 	}
 	return all

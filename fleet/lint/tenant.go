@@ -66,7 +66,7 @@ func asksForeign(f *fleet.Fleet, app *fleet.Application) bool {
 
 // projectRefused reports a component that does not get the AppProject that it names.
 func projectRefused(f *fleet.Fleet, app *fleet.Application) (message, remedy string) {
-	return fmt.Sprintf("%s sets the AppProject %q, but the fleet deploys it to %q", app.Name, app.Project, f.Project()),
+	return fmt.Sprintf("component %s sets the AppProject %q, but the fleet puts it into the AppProject %q", app.Name, app.Project, f.Project()),
 		"remove project, or allow it with --project-from-components --allow-project " + usage.Quote(app.Project)
 }
 
@@ -111,7 +111,7 @@ func (l *checker) foreignProjects() []fault {
 		all = append(all, found)
 	}
 	for name, n := range others {
-		all[first[name]].Message += fmt.Sprintf("; %d more components ask for it", n)
+		all[first[name]].Message += fmt.Sprintf("; %d more components set %q", n, name)
 	}
 	return all
 }

@@ -155,7 +155,7 @@ var listedKinds = []listedKind{
 }
 
 func notSeen(what string) finding.Finding {
-	return finding.Finding{Severity: finding.Note, Rule: "not-allowed", Message: "this user may not list " + what + ", which are not looked at", Remedy: "select a user with this permission"}
+	return finding.Finding{Severity: finding.Note, Rule: "not-allowed", Message: "this user may not list " + what + ", so they are not checked", Remedy: "select a user with this permission"}
 }
 
 // list lists the objects of a kind: in all namespaces if requested and permitted,

@@ -104,11 +104,11 @@ func similar(c *checkout.Checkout, name string) []string {
 	if missing, err := c.Rel(filepath.Dir(name)); err == nil {
 		near = append(near, missing)
 	}
-	var far, all []string
+	var parents, all []string
 	if !c.NoRepository {
-		far = []string{"."}
+		parents = input.Parents(c.Dir)
 	}
-	for _, file := range input.Similar(c.Repo, name, near, far...) {
+	for _, file := range input.Similar(c.Repo, name, near, parents...) {
 		all = append(all, c.Show(file))
 	}
 	return all

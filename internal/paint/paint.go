@@ -17,6 +17,15 @@ func (p Paint) In(colour, text string) string {
 // Severity returns the colored name of a severity.
 func (p Paint) Severity(s finding.Severity) string { return p.In(severities[s], string(s)) }
 
+// Ruled formats the severity of a finding with its rule, by which documents explain it and
+// a fleet accepts it: warning [unawaited]. An error without a rule has only the severity.
+func (p Paint) Ruled(f finding.Finding) string {
+	if f.Rule == "" || f.Rule == finding.Failed {
+		return p.Severity(f.Severity)
+	}
+	return p.Severity(f.Severity) + " [" + finding.Sanitize(f.Rule) + "]"
+}
+
 // Counted formats a number of findings; zero has no color.
 func (p Paint) Counted(n int, s finding.Severity) string {
 	text := finding.Counted(n, string(s))

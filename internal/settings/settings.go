@@ -13,6 +13,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -150,6 +151,9 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		}
 	case n.Kind != kind || t.Kind() == reflect.Bool && n.Tag != "!!bool" || t.Kind() == reflect.Int && n.Tag != "!!int":
 		remedy := "write " + key + ": " + sample
+		if _, err := strconv.Atoi(n.Value); err == nil && t.Kind() == reflect.Int && n.Kind == kind { // quoted
+			wants, remedy = "a whole number without quotes", "write "+key+": "+n.Value
+		}
 		if strings.HasSuffix(field, "]") { // an element
 			remedy = "write " + wants + " there"
 		}

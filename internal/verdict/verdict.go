@@ -64,7 +64,7 @@ func (r Verdict) text(p paint.Paint) string {
 	}
 	b.WriteString(judgedTable(p, r.Applications))
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "%s: %s\n", p.Severity(f.Severity), f.Error())
+		fmt.Fprintf(&b, "%s: %s\n", p.Ruled(f), f.Error())
 	}
 	if len(r.Gates) > 0 {
 		if len(r.Findings) > 0 {
@@ -178,7 +178,7 @@ func judgedTable(p paint.Paint, all []Application) string {
 			found := "none"
 			switch {
 			case j.State == remote:
-				objects, waves, found = "-", "-", "not looked at: the chart is in a registry"
+				objects, waves, found = "-", "-", "not checked: its chart is remote; run cmp vendor, or use --allow-remote"
 			case j.State == failed:
 				objects, waves, found = "-", "-", "not rendered: "+p.Counted(j.Errors, finding.Error)
 			case j.Errors+j.Warnings+j.Notes > 0:

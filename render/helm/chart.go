@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -149,13 +150,31 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 		}
 	}
 	f := input.InvalidYAML(s.Show(path.Join(dir, name)), err)
-	if f.Rule, f.Remedy = "bad-chart", "correct the chart"; f.Line == 0 {
-		f.Message = strings.TrimPrefix(f.Message, "not valid YAML: ")
-		if data, err := fs.ReadFile(s.FS, path.Join(dir, name)); err == nil {
-			input.AtMistyped(&f, data)
-		}
+	f.Rule, f.Remedy = "bad-chart", "correct the syntax"
+	if f.Line > 0 {
+		return f
+	}
+	f.Message = strings.TrimPrefix(f.Message, "not valid YAML: ")
+	f.Remedy = "correct " + path.Base(f.File)
+	if m := missingMetadata.FindStringSubmatch(f.Message); m != nil {
+		f.Field, f.Message, f.Remedy = m[1], "missing value", "add "+m[1]+" to Chart.yaml"
+	}
+	if wants, _, mistyped := strings.Cut(afterMust(f.Message), ", not "); mistyped {
+		f.Remedy = "write " + wants
+	}
+	if data, err := fs.ReadFile(s.FS, path.Join(dir, name)); err == nil {
+		input.AtMistyped(&f, data)
 	}
 	return f
+}
+
+// missingMetadata is Helm's message about a missing key of Chart.yaml.
+var missingMetadata = regexp.MustCompile(`^validation: chart\.metadata\.(\w+) is required$`)
+
+// afterMust returns what a message about a value of the wrong type says that it must be.
+func afterMust(message string) string {
+	_, wants, _ := strings.Cut(message, "must be ")
+	return wants
 }
 
 // addLocalDependencies adds file:// dependencies, which "helm dependency build"
@@ -177,7 +196,11 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			continue
 		}
 		if slices.Contains(above, at) {
-			bad("the chart depends on itself through "+rel, "break the cycle")
+			if at == dir {
+				bad("the dependency "+dep.Repository+" is this chart itself", "remove it")
+				continue
+			}
+			bad("the dependency "+dep.Repository+" depends on this chart", "remove one of the two dependencies")
 			continue
 		}
 		if !input.FileExists(s.FS, path.Join(at, "Chart.yaml")) {

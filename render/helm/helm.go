@@ -132,6 +132,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 			return Result{}, err
 		}
 	}
+	replaced := s.replacedDefaults(ch, vals)
 	if err := chartutil.ProcessDependencies(ch, vals); err != nil {
 		return Result{}, s.Fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
 	}
@@ -155,7 +156,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 		return Result{}, err
 	}
 	docs, err := s.manifests(ch, files)
-	findings = slices.Concat(ships.findings, findings, s.nonDeterministic(docs, called))
+	findings = slices.Concat(ships.findings, replaced, findings, s.nonDeterministic(docs, called))
 	return Result{Documents: docs, Findings: findings, Chart: ships.chart, Values: ships.values}, err
 }
 

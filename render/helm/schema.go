@@ -135,6 +135,9 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 		if flag, f.File, f.Line = s.valueOrigin(ch, full); flag != "" {
 			f.Field = flag + " " + f.Field
 		}
+		if flag == input.SetString && strings.HasPrefix(msg, "got string, want ") {
+			f.Remedy = "use set, because set-string always sets text"
+		}
 		faults = append(faults, f)
 	}
 	var visit func(e *jsonschema.ValidationError)

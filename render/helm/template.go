@@ -48,6 +48,7 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 	if err := errors.Join(err, valuesErr); err != nil {
 		return Result{}, err
 	}
+	replaced := s.replacedDefaults(ch, vals)
 	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals, common.ReleaseOptions{Name: s.opt.Name, Namespace: s.opt.Namespace}, caps, true)
 	if err != nil {
 		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
@@ -69,7 +70,7 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Findings: append(ships.findings, findings...), Chart: ships.chart, Values: ships.values, Revision: printsRevision(ch, vals)}
+	res := Result{Findings: slices.Concat(ships.findings, replaced, findings), Chart: ships.chart, Values: ships.values, Revision: printsRevision(ch, vals)}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		file, _ := s.templateFile(ch, name)
 		res.Documents = append(res.Documents, Document{name, file, 0, files[name]})
@@ -162,6 +163,9 @@ func IsValues(name string) bool {
 	return ok && (ext == "yaml" || ext == "yml") && (stem == "values" || strings.HasPrefix(stem, "values-"))
 }
 
+// disabled is the error of a function that MachineFuncs replaces, after its name.
+const disabled = "is disabled in templated YAML, because the output must be deterministic"
+
 // MachineFuncs replaces the functions whose result does not depend on their
 // arguments alone. sprig lists its own; the others create keys, certificates and
 // hashes with a random part, or read the clock or its time zone.
@@ -176,7 +180,7 @@ func MachineFuncs() template.FuncMap {
 	for name := range sprig.TxtFuncMap() {
 		if _, ok := repeatable[name]; !ok {
 			off[name] = func(...any) (string, error) {
-				return "", fmt.Errorf("%s is disabled, because the output must be deterministic", name)
+				return "", fmt.Errorf("%s %s", name, disabled)
 			}
 		}
 	}

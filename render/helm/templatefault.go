@@ -20,10 +20,13 @@ import (
 // "shop/templates/web.yaml:3:14" or "(shop/templates/web.yaml:3)".
 var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
 
+// disabledCall matches the error of a disabled function, without its place.
+var disabledCall = regexp.MustCompile(`\w+ ` + disabled)
+
 // templateFault converts an error of the engine to a finding, and returns the
 // template, if known.
 func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
-	f := finding.Finding{Severity: finding.Error, Rule: FailedTemplate, File: s.Show(s.Dir), Message: withoutTplText(err.Error()), Remedy: "correct the template, or set the value it needs"}
+	f := finding.Finding{Severity: finding.Error, Rule: FailedTemplate, File: s.Show(s.Dir), Message: withoutTplText(err.Error()), Remedy: "correct the template, or set the value that it needs"}
 	m := templatePlace.FindStringSubmatchIndex(f.Message)
 	if m == nil {
 		f.Message = withoutArguments(ch, f.Message)
@@ -32,9 +35,17 @@ func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *com
 	name := f.Message[m[2]:m[3]]
 	f.Line, _ = strconv.Atoi(f.Message[m[4]:m[5]])
 	message := f.Message[:m[0]] + f.Message[m[1]:]
-	message = strings.TrimPrefix(strings.TrimPrefix(message, "parse error at "), "template: ")
-	message = strings.TrimPrefix(strings.TrimLeft(message, ": \n"), "execution error at : ")
+	message, unparsed := strings.CutPrefix(message, "parse error at ")
+	message, own := strings.CutPrefix(strings.TrimLeft(strings.TrimPrefix(message, "template: "), ": \n"), "execution error at : ")
 	f.Message = s.withoutEngine(ch, message)
+	switch call := disabledCall.FindString(f.Message); {
+	case unparsed:
+		f.Remedy = "correct the syntax of the template"
+	case own: // of the functions fail and required
+		f.Message, f.Remedy = "the template reports: "+f.Message, "change the values that cause it"
+	case call != "":
+		f.Message, f.Remedy = call, "read the value from .Values instead"
+	}
 	var failed *common.File
 	f.File, failed = s.templateFile(ch, name)
 	return f, failed

@@ -53,7 +53,7 @@ type Place struct {
 	File  string
 	Line  int
 	Field string
-	// Ignore is the setting that allows the file to be missing.
+	// Ignore is the setting that allows the file to be missing; empty if none does.
 	Ignore string
 }
 
@@ -277,11 +277,14 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	return bad
 }
 
+// SetString is the flag whose values are always text.
+const SetString = "set-string"
+
 // expressions returns all expressions in order of precedence.
 func (v Values) expressions() []expressions {
 	return []expressions{
 		{"set", v.Set, strvals.ParseInto},
-		{"set-string", v.SetString, strvals.ParseIntoString},
+		{SetString, v.SetString, strvals.ParseIntoString},
 		{"set-file", v.SetFile, v.parseFile},
 	}
 }
@@ -331,8 +334,13 @@ func (v Values) readFault(name string, err error) error {
 	switch {
 	case placed:
 		f.File, f.Line, f.Field, f.Remedy = place.File, place.Line, place.Field, "correct the path"
-		if missing {
+		if missing && place.Ignore != "" {
 			f.Remedy = "correct the path, or set " + place.Ignore
+		}
+		if f.Message == "is a directory" {
+			f.Message = named + " is a directory"
+			f.Remedy = "name a file in it"
+			break
 		}
 		f.Message = named + ": " + f.Message
 		if missing {

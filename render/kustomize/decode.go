@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -44,6 +46,10 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 				steps := fieldSteps(field.FieldPath())
 				f := c.invalid(fmt.Errorf("unknown field %q", steps[len(steps)-1]))
 				f.Line = input.LineOf(c.written, steps)
+				f.Remedy = "remove it, or correct its name"
+				if len(steps) == 1 {
+					f.Remedy = nearest.Or(steps[0], topFields(), f.Remedy)
+				}
 				faults = append(faults, f)
 			}
 		}
@@ -52,6 +58,10 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 		}
 		f := c.invalid(err)
 		input.AtMistyped(&f, c.written)
+		if _, wants, ok := strings.Cut(f.Message, "must be "); ok {
+			wants, _, _ = strings.Cut(wants, ", not ")
+			f.Remedy = "write " + wants
+		}
 		faults = append(faults, f)
 		var mistyped *json.UnmarshalTypeError
 		if !errors.As(err, &mistyped) {
@@ -63,6 +73,17 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 		}
 		delete(fields, field)
 	}
+}
+
+// topFields lists the fields of a kustomization.
+func topFields() []string {
+	var all []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[types.Kustomization]()) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // isUnknown reports whether the library refuses a key, in which it ignores case.

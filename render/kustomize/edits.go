@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -102,7 +103,11 @@ func (s source) edited() (source, error) {
 	}
 	fault := func(field string, err error) error {
 		text := strings.Join(strings.Fields(err.Error()), " ")
-		return finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.Show(name), Field: field, Message: strings.TrimSuffix(text, "."), Remedy: "change the parameter, or the kustomization"}
+		f := finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.Show(name), Field: field, Message: strings.TrimSuffix(text, "."), Remedy: "change the parameter, or the kustomization"}
+		if m := alreadySet.FindStringSubmatch(text); m != nil {
+			f.Message, f.Remedy = fmt.Sprintf("the kustomization already sets the %s %s", m[1], m[2]), forceBy[m[1]]+", or set the "+m[1]+" in only one of the two places"
+		}
+		return f
 	}
 	// The commands read and write only the kustomization.
 	dir := filesys.MakeFsInMemory()
@@ -142,6 +147,15 @@ func edit(dir filesys.FileSystem, args []string) error {
 	cmd.SetErr(io.Discard)
 	cmd.SetArgs(args[1:])
 	return cmd.Execute()
+}
+
+// alreadySet is the message of "kustomize edit add", which names a flag of that command.
+var alreadySet = regexp.MustCompile(`^(label|annotation) (.+) already in kustomization file\. Use --force`)
+
+// forceBy is how each may be replaced.
+var forceBy = map[string]string{
+	"label":      "set the parameter force-common-labels (forceCommonLabels: true in component.yaml) to replace it",
+	"annotation": "set the parameter force-common-annotations (forceCommonAnnotations: true in component.yaml) to replace it",
 }
 
 // command is a "kustomize edit" command with its field of Edits.

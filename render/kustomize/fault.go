@@ -114,6 +114,11 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: "kustomize", File: t.Show(path.Join(dir, File(t.FS, dir))),
 		Message: a.shown(redactValues(message, a.read)), Remedy: "correct the kustomization"}
+	for _, known := range explained {
+		if m := known.message.FindStringSubmatchIndex(f.Message); m != nil {
+			f.Message, f.Remedy = string(known.message.ExpandString(nil, known.instead, f.Message, m)), known.remedy
+		}
+	}
 	if c, err := a.checker(t, dir); err == nil && resource != "" {
 		k, _ := c.decode()
 		if i := slices.Index(k.Resources, resource); i >= 0 {
@@ -121,6 +126,15 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 		}
 	}
 	return f
+}
+
+// explained are messages of kustomize that do not say what to do.
+var explained = []struct {
+	message         *regexp.Regexp
+	instead, remedy string
+}{
+	{regexp.MustCompile(`^id (.+) does not exist; cannot merge or replace$`), "a generator of $1 has behavior merge or replace, but no base contains $1", "remove behavior, or correct the name"},
+	{regexp.MustCompile(`^no resource matches strategic merge patch "?([^"]+)"?$`), "a patch is for $1, which is not in the kustomization", "correct the kind, the name or the namespace in the patch"},
 }
 
 // kustomizationAt finds a kustomization of the user by kustomize's name of the
