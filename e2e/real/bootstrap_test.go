@@ -34,6 +34,7 @@ const network = "network"
 // which adopts what is there without starting a Pod again.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
+	shop.join(t)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	name := labDir(t, "bootstrap")

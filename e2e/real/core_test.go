@@ -49,6 +49,7 @@ func TestCore(t *testing.T) {
 	took := map[string]time.Duration{}
 	for layout, steps := range map[string][][]string{"steps": steps, "serial": serial} {
 		t.Run(layout, func(t *testing.T) {
+			shop.join(t)
 			for _, step := range rollOut(t, layout, steps) {
 				took[layout] += step
 			}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +34,20 @@ type workshop struct {
 	// contents are directories for the images of nodes. Each node has one while it runs, so
 	// that later nodes find what earlier ones have pulled.
 	contents chan string
+	// others is held for writing by a test that runs alone.
+	others sync.RWMutex
+}
+
+// join waits while another test runs alone. It lasts until the test has stopped its nodes.
+func (w *workshop) join(t *testing.T) {
+	w.others.RLock()
+	t.Cleanup(w.others.RUnlock)
+}
+
+// alone waits until no other test has nodes, and keeps others from starting some.
+func (w *workshop) alone(t *testing.T) {
+	w.others.Lock()
+	t.Cleanup(w.others.Unlock)
 }
 
 var shop *workshop

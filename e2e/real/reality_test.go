@@ -37,12 +37,28 @@ func TestReality(t *testing.T) {
 			t.Parallel()
 			ended := map[way]outcome{}
 			for _, w := range c.ways() {
+				var again bool
 				t.Run(string(w), func(t *testing.T) {
+					shop.join(t)
 					out := deploy(t, c, w)
+					if again = c.lucky(w, out); again {
+						t.Log("it synced although it should not, beside other cases: it runs again, alone")
+						return
+					}
 					ended[w] = out
-					results.add(row{c.name, w, out})
 					c.judge(t, w, out)
 				})
+				if !again {
+					continue
+				}
+				t.Run(string(w)+"-alone", func(t *testing.T) {
+					shop.alone(t)
+					ended[w] = deploy(t, c, w)
+					c.judge(t, w, ended[w])
+				})
+			}
+			for w, out := range ended {
+				results.add(row{c.name, w, out})
 			}
 			compare(t, ended)
 		})
@@ -96,6 +112,17 @@ func (c component) judge(t *testing.T, w way, out outcome) {
 	case out.Result == argocd.Synced && out.Attempts() < want.Attempts:
 		t.Errorf("it took %d attempts; want at least %d, or the case shows nothing", out.Attempts(), want.Attempts)
 	}
+}
+
+// lucky reports whether an order synced with fewer attempts than it needs on a machine that
+// does nothing else: where several cases run at once, Argo CD may be slow enough for a
+// program to be ready in any order. Ladder's own order has no second try.
+func (c component) lucky(w way, out outcome) bool {
+	want := c.Expect[w]
+	if w == ladder || cap(shop.contents) == 1 || out.Result != argocd.Synced {
+		return false
+	}
+	return want.Result == notAtOnce && out.Attempts() == 1 || want.Result == argocd.Synced && out.Attempts() < want.Attempts
 }
 
 // compare checks that Ladder's order is not worse than any of the others.

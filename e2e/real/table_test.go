@@ -1,6 +1,7 @@
 package real_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,10 @@ func (r *table) add(row row) {
 
 // table prints the rows as docs/reality.md has them.
 func (r *table) table() string {
-	slices.SortStableFunc(r.rows, func(x, y row) int { return strings.Compare(x.component, y.component) })
+	order := []way{ladder, without, expert}
+	slices.SortStableFunc(r.rows, func(x, y row) int {
+		return cmp.Or(strings.Compare(x.component, y.component), slices.Index(order, x.way)-slices.Index(order, y.way))
+	})
 	var b strings.Builder
 	b.WriteString("| component | order | waves | result | attempts | seconds | restarts | errors on the way |\n")
 	b.WriteString("| --- | --- | ---: | --- | ---: | ---: | ---: | --- |\n")
