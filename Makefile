@@ -5,6 +5,10 @@
 GO ?= go
 # What runs at the same time in the one cluster. Most of a case is waiting.
 PARALLEL ?= 8
+# Nodes that e2e-real runs at once. Each takes some two gigabytes.
+NODES ?= 4
+# -patient gives orders that fail all of Argo CD's retries in e2e-real: two hours.
+PATIENT ?=
 # A folder of rendered manifests (*.yaml, *.yaml.gz) for e2e-full.
 CORPUS ?=
 # What goes to the tests, such as RUN=TestUpgrade/prune.
@@ -12,7 +16,7 @@ RUN ?= .
 # The fleets that are rolled out whole.
 FLEETS ?= bands tiers
 
-.PHONY: e2e e2e-full e2e-fleets e2e-node e2e-real conformance
+.PHONY: e2e e2e-full e2e-fleets e2e-node e2e-real e2e-real-seconds conformance
 
 # What the project holds itself: about ten minutes. Prints a table; the last line
 # says where the logs are.
@@ -27,10 +31,14 @@ e2e-fleets:
 e2e-node:
 	$(GO) test -C e2e -count=1 -timeout 80m ./node
 
-# Real charts with real programs on a real node, which takes root: half an hour, and
-# up to ninety minutes the first time. RUN=TestReality/keda/ladder is a part of it.
+# Real charts with real programs on real nodes, several at once, which takes root:
+# twenty minutes, and ninety the first time. RUN=TestReality/keda/ladder is a part of it.
 e2e-real:
-	$(GO) test -C e2e -count=1 -timeout 240m -run '$(RUN)' -v ./real
+	$(GO) test -C e2e -count=1 -timeout 240m -parallel $(NODES) -run '$(RUN)' -v ./real $(PATIENT)
+
+# The same, one node at a time, for seconds that can be compared.
+e2e-real-seconds:
+	$(MAKE) e2e-real NODES=1
 
 # All of it: the servers' own tests too, and the manifests in CORPUS.
 e2e-full:

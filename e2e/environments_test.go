@@ -55,7 +55,7 @@ func TestEnvironments(t *testing.T) {
 				t.Fatalf("the parent: %s\n%s\n%s", out.Result, here.argo.Explain(out, g.waiting()), g.rolling(t.Context(), children))
 			}
 			for _, child := range children {
-				out, err := here.argo.Follow(t.Context(), child, start, patience, g.waiting)
+				out, err := here.argo.Follow(t.Context(), child, start, argocd.Watch{Patience: patience, Moving: g.waiting})
 				if err != nil || out.Result != argocd.Synced {
 					t.Fatalf("%s: %s %v\n%s", child, out.Result, err, here.argo.Explain(out, g.waiting()))
 				}

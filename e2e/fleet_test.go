@@ -85,7 +85,7 @@ func TestApplicationSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, child := range children {
-		out, err := here.argo.Follow(t.Context(), child, start, patience, g.waiting)
+		out, err := here.argo.Follow(t.Context(), child, start, argocd.Watch{Patience: patience, Moving: g.waiting})
 		if err != nil || out.Result != argocd.Synced {
 			t.Fatalf("%s: %s %v\n%s", child, out.Result, err, here.argo.Explain(out, g.waiting()))
 		}

@@ -248,7 +248,7 @@ func (g *stage) sync(t *testing.T, patience time.Duration) argocd.Outcome {
 	if err := here.argo.Sync(ctx, g.app); err != nil {
 		t.Fatal(err)
 	}
-	out, err := here.argo.Follow(ctx, g.app.Name, since, patience, g.waiting)
+	out, err := here.argo.Follow(ctx, g.app.Name, since, argocd.Watch{Patience: patience, Moving: g.waiting})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, here.argo.Explain(out, g.waiting()))
 	}
@@ -272,7 +272,7 @@ func (g *stage) syncGiving(t *testing.T) (out argocd.Outcome, given []string) {
 			}
 		}
 		var err error
-		if out, err = here.argo.Follow(t.Context(), g.app.Name, since, patience, g.waiting); err != nil {
+		if out, err = here.argo.Follow(t.Context(), g.app.Name, since, argocd.Watch{Patience: patience, Moving: g.waiting}); err != nil {
 			t.Fatal(err)
 		}
 	}

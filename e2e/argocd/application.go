@@ -132,6 +132,12 @@ func (o *Operation) Running() bool {
 	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
 }
 
+// Waiting reports whether an attempt has failed and the next one has not begun. Only then
+// does Argo CD set the end of a sync that is running, and counts the next attempt.
+func (o *Operation) Waiting() bool {
+	return o != nil && o.Phase == "Running" && !o.FinishedAt.IsZero()
+}
+
 // Task is what became of one object in a sync.
 type Task struct {
 	Group     string `json:"group"`

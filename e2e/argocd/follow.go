@@ -32,14 +32,20 @@ type Outcome struct {
 	Duration time.Duration
 	// Errors are those of all attempts, each once, in the order in which they occurred.
 	Errors []string
+	// Certain is why the result was certain before Argo CD gave up, if it was.
+	Certain string
 }
 
 // Attempts is how often Argo CD tried.
 func (o Outcome) Attempts() int {
-	if o.Status.OperationState == nil {
+	op := o.Status.OperationState
+	switch {
+	case op == nil:
 		return 1
+	case op.Waiting(): // it has counted the next one
+		return op.RetryCount
 	}
-	return 1 + o.Status.OperationState.RetryCount
+	return 1 + op.RetryCount
 }
 
 // Raced reports whether the only problem was that Argo CD continued a moment too early:
@@ -57,24 +63,30 @@ func (o Outcome) Raced() bool {
 
 // note records what has gone wrong so far.
 func (o *Outcome) note(op *Operation) {
-	if op == nil {
-		return
-	}
-	for _, task := range op.SyncResult.Resources {
-		if task.failed() {
-			if text := fmt.Sprintf("%s/%s: %s", task.Kind, task.Name, task.Message); !slices.Contains(o.Errors, text) {
-				o.Errors = append(o.Errors, text)
-			}
+	for _, text := range op.faults() {
+		if !slices.Contains(o.Errors, text) {
+			o.Errors = append(o.Errors, text)
 		}
 	}
 }
 
+// Watch says when to stop following a sync that does not end.
+type Watch struct {
+	// Patience is how long nothing may change before a sync counts as hanging: nothing of
+	// what Argo CD says of it, and nothing of what Moving returns, which may be nil. Argo
+	// CD's pauses between attempts do not count.
+	Patience time.Duration
+	Moving   func() string
+	// Certain ends a sync as soon as more attempts or time cannot change its result: see
+	// [Outcome.Certain].
+	Certain bool
+}
+
 // Follow waits for the end of a sync that was started at or after since, and
-// then for the Application to be healthy and in sync. A sync hangs when nothing
-// of what Argo CD says of it, and nothing of what moving returns, has changed
-// for as long as patience.
-func (a *ArgoCD) Follow(ctx context.Context, name string, since time.Time, patience time.Duration, moving func() string) (Outcome, error) {
+// then for the Application to be healthy and in sync.
+func (a *ArgoCD) Follow(ctx context.Context, name string, since time.Time, w Watch) (Outcome, error) {
 	var out Outcome
+	var failed attempts
 	last, changed := "", time.Now()
 	err := poll(ctx, func() (bool, error) {
 		s, err := a.Status(ctx, name)
@@ -87,23 +99,19 @@ func (a *ArgoCD) Follow(ctx context.Context, name string, since time.Time, patie
 		started := op != nil && !op.StartedAt.Before(since.Truncate(time.Second))
 		if started {
 			out.note(op)
+			failed.note(op)
 		}
-		if started && !op.Running() {
-			out.Duration = op.FinishedAt.Sub(op.StartedAt)
-			switch {
-			case op.Phase != "Succeeded":
-				out.Result = Failed
-				return true, nil
-			case s.Health.Status == "Healthy" && s.Sync.Status == "Synced":
-				out.Result = Synced
-				return true, nil
-			}
+		if started && out.ended(w.Certain, failed) {
+			return true, nil
 		}
-		now := s.Describe() + moving()
-		if now != last {
+		now := s.Describe()
+		if w.Moving != nil {
+			now += w.Moving()
+		}
+		if now != last || op.Waiting() {
 			last, changed = now, time.Now()
 		}
-		if time.Since(changed) < patience {
+		if time.Since(changed) < w.Patience {
 			return false, nil
 		}
 		out.Result, out.Duration = Hangs, time.Since(since)
@@ -113,6 +121,30 @@ func (a *ArgoCD) Follow(ctx context.Context, name string, since time.Time, patie
 		return true, nil
 	})
 	return out, err
+}
+
+// ended reports whether a sync has its result, and sets it.
+func (o *Outcome) ended(certain bool, failed attempts) bool {
+	op := o.Status.OperationState
+	switch {
+	case op.Waiting():
+		if !certain || !failed.repeat() {
+			return false
+		}
+		o.Result, o.Certain = Failed, "two attempts in a row failed with the same errors, and none of them applied anything"
+	case op.Running():
+		return false
+	case op.Phase != "Succeeded":
+		o.Result = Failed
+	case o.Status.Health.Status == "Healthy" && o.Status.Sync.Status == "Synced":
+		o.Result = Synced
+	case certain && o.Status.failedJob() != "":
+		o.Result, o.Certain = Unhealthy, "the sync has succeeded, and Job "+o.Status.failedJob()+" has failed for good"
+	default:
+		return false
+	}
+	o.Duration = op.FinishedAt.Sub(op.StartedAt)
+	return true
 }
 
 // Explain states why a sync ended as it did: what Argo CD reports, what waits in the

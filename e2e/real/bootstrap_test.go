@@ -33,15 +33,18 @@ const network = "network"
 // TestBootstrap brings a node without a Pod network up with apply.sh, and then Argo CD,
 // which adopts what is there without starting a Pod again.
 func TestBootstrap(t *testing.T) {
+	t.Parallel()
+	shop.join(t)
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	members, fleet := bootstrapFleet(ctx, t)
+	name := labDir(t, "bootstrap")
+	members, fleet := bootstrapFleet(ctx, t, name)
 	out := filepath.Join(t.TempDir(), "bootstrap")
 	args := []string{"fleet", "bootstrap", fleet, "--until", "030"}
 	if _, err := run(ctx, append(args, "--out", out)...); err != nil {
 		t.Fatal(err)
 	}
-	n := startNode(ctx, t, "bootstrap", node.Options{NoNetwork: true, Content: filepath.Join(shop.dir, "content")})
+	n := startNode(ctx, t, name, node.Options{NoNetwork: true})
 	l, err := withoutArgoCD(n)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +66,7 @@ func TestBootstrap(t *testing.T) {
 	l.apply(ctx, t, out) // a second time changes nothing
 
 	pods := l.pods(ctx, t)
-	l.argo = startArgoCD(ctx, t, n, "bootstrap", shop.health)
+	l.argo = startArgoCD(ctx, t, n, name, shop.health)
 	for _, m := range members {
 		l.adopt(ctx, t, m)
 	}
@@ -82,7 +85,7 @@ func TestBootstrap(t *testing.T) {
 }
 
 // bootstrapFleet lays the fleet out, with a step in each component, and makes its images.
-func bootstrapFleet(ctx context.Context, t *testing.T) (members []prepared, dir string) {
+func bootstrapFleet(ctx context.Context, t *testing.T, lab string) (members []prepared, dir string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/bootstrap/fleet.yaml")
 	if err != nil {
@@ -106,7 +109,7 @@ func bootstrapFleet(ctx context.Context, t *testing.T) (members []prepared, dir 
 		if err := write(filepath.Join(dir, c.name), files); err != nil {
 			t.Fatal(err)
 		}
-		p, err := shop.prepareFiles(ctx, c, ladder, files)
+		p, err := shop.prepareFiles(ctx, lab, c, ladder, files)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +170,7 @@ func (l *lab) adopt(ctx context.Context, t *testing.T, p prepared) {
 	if err := l.argo.Sync(ctx, app); err != nil {
 		t.Fatal(err)
 	}
-	followed, err := l.argo.Follow(ctx, app.Name, since, patient, func() string { return "" })
+	followed, err := l.argo.Follow(ctx, app.Name, since, argocd.Watch{Patience: patient})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,8 @@ type component struct {
 	Before []string `json:"before"`
 	// LoadBalancers get addresses.
 	LoadBalancers bool `json:"loadBalancers"`
+	// Workers are nodes of the cluster in addition to the first one.
+	Workers int `json:"workers"`
 	// CompareOptions are those that the program's documentation asks for with Argo CD.
 	CompareOptions string `json:"compareOptions"`
 	// HealthChecks says that Argo CD has those that cmp health prints for the component,

@@ -27,6 +27,7 @@ type member struct {
 // the steps that Ladder computes, and one Application after the other, as fleets are
 // that number each component by hand. Within each Application the waves are Ladder's.
 func TestCore(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("testdata/core.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +49,7 @@ func TestCore(t *testing.T) {
 	took := map[string]time.Duration{}
 	for layout, steps := range map[string][][]string{"steps": steps, "serial": serial} {
 		t.Run(layout, func(t *testing.T) {
+			shop.join(t)
 			for _, step := range rollOut(t, layout, steps) {
 				took[layout] += step
 			}
@@ -103,9 +105,9 @@ func computed(t *testing.T, members []member) (steps [][]string) {
 // are healthy, as Argo CD's progressive syncs do. It returns how long each step took.
 func rollOut(t *testing.T, layout string, steps [][]string) (took []time.Duration) {
 	t.Helper()
-	plans := map[string]prepared{}
+	lab, plans := labDir(t, "core-"+layout), map[string]prepared{}
 	for _, name := range slices.Concat(steps...) {
-		p, err := shop.prepare(t.Context(), shop.cases[name], ladder)
+		p, err := shop.prepare(t.Context(), lab, shop.cases[name], ladder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +115,7 @@ func rollOut(t *testing.T, layout string, steps [][]string) (took []time.Duratio
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
 	defer cancel()
-	l := openLab(ctx, t, "core-"+layout, node.Options{LoadBalancers: true, Content: filepath.Join(shop.dir, "content")}, shop.health)
+	l := openLab(ctx, t, lab, node.Options{LoadBalancers: true}, shop.health)
 	for i, step := range steps {
 		apps := make([]argocd.Application, len(step))
 		for j, name := range step {
@@ -130,7 +132,7 @@ func rollOut(t *testing.T, layout string, steps [][]string) (took []time.Duratio
 		}
 		var slowest argocd.Outcome
 		for _, app := range apps {
-			out, err := l.argo.Follow(ctx, app.Name, since, patience, func() string { return "" })
+			out, err := l.argo.Follow(ctx, app.Name, since, argocd.Watch{Patience: patience})
 			if err != nil || out.Result != argocd.Synced {
 				t.Fatalf("%s: %s %v\n%s", app.Name, out.Result, err, l.explain(ctx, outcome{Outcome: out}))
 			}

@@ -8,12 +8,13 @@ import (
 )
 
 // TestImages builds what the cases deploy before the first of them is timed: a build
-// during a case would compete with it for CPUs.
+// during a case would compete with it for CPUs. Tests that run at once begin after it.
 func TestImages(t *testing.T) {
+	lab := labDir(t, "images")
 	for _, name := range slices.Sorted(maps.Keys(shop.cases)) {
 		t.Run(name, func(t *testing.T) {
 			since := time.Now()
-			made, err := shop.prepare(t.Context(), shop.cases[name], without)
+			made, err := shop.prepare(t.Context(), lab, shop.cases[name], without)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,10 +3,13 @@ package real_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,11 +31,32 @@ type workshop struct {
 	images *images.Table
 	health map[string]string // settings of Argo CD
 	cases  map[string]component
+	// contents are directories for the images of nodes. Each node has one while it runs, so
+	// that later nodes find what earlier ones have pulled.
+	contents chan string
+	// others is held for writing by a test that runs alone.
+	others sync.RWMutex
+}
+
+// join waits while another test runs alone. It lasts until the test has stopped its nodes.
+func (w *workshop) join(t *testing.T) {
+	w.others.RLock()
+	t.Cleanup(w.others.RUnlock)
+}
+
+// alone waits until no other test has nodes, and keeps others from starting some.
+func (w *workshop) alone(t *testing.T) {
+	w.others.Lock()
+	t.Cleanup(w.others.Unlock)
 }
 
 var shop *workshop
 
+// patient turns off what makes the suite shorter.
+var patient = flag.Bool("patient", false, "give an order that does not sync all of Argo CD's retries, and three minutes until it counts as hanging")
+
 func TestMain(m *testing.M) {
+	flag.Parse()
 	code, err := inWorkshop(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "reality:", err)
@@ -76,8 +100,24 @@ func openWorkshop(ctx context.Context) (*workshop, error) {
 	if w.health, err = argocd.ShippedHealth(root); err != nil {
 		return nil, err
 	}
-	w.dir, err = os.MkdirTemp("", "ladder-real-")
+	if w.dir, err = os.MkdirTemp("", "ladder-real-"); err != nil {
+		return nil, err
+	}
+	w.contents, err = contents(filepath.Join(w.dir, "content"))
 	return w, err
+}
+
+// contents makes as many directories as tests run at once, which go test -parallel says.
+func contents(dir string) (chan string, error) {
+	n, err := strconv.Atoi(flag.Lookup("test.parallel").Value.String())
+	if err != nil {
+		return nil, err
+	}
+	all := make(chan string, n)
+	for i := range n {
+		all <- filepath.Join(dir, strconv.Itoa(i))
+	}
+	return all, nil
 }
 
 // lab is a cluster with nothing in it but Argo CD.
@@ -91,13 +131,9 @@ type lab struct {
 const resync = 15 * time.Second
 
 // openLab creates a cluster for one case in one order, which ends with the test. The
-// settings are those of Argo CD.
+// settings are those of Argo CD. The name is that of its directory.
 func openLab(ctx context.Context, t *testing.T, name string, opt node.Options, settings map[string]string) *lab {
 	t.Helper()
-	name, err := unused(name)
-	if err != nil {
-		t.Fatal(err)
-	}
 	l, err := withoutArgoCD(startNode(ctx, t, name, opt))
 	if err != nil {
 		t.Fatal(err)
@@ -106,13 +142,17 @@ func openLab(ctx context.Context, t *testing.T, name string, opt node.Options, s
 	return l
 }
 
-// unused adds a number to the name of a lab that exists already: with -count, each run has an
-// empty database, and the logs of all runs stay.
-func unused(name string) (string, error) {
+// labDir creates the directory of a lab and returns its name, with a number if there is one
+// already: with -count, each run has an empty database, and the logs of all runs stay.
+func labDir(t *testing.T, name string) string {
+	t.Helper()
 	for n, dir := 1, name; ; {
 		err := os.Mkdir(filepath.Join(shop.dir, dir), 0o755)
+		if err == nil {
+			return dir
+		}
 		if !errors.Is(err, fs.ErrExist) {
-			return dir, err
+			t.Fatal(err)
 		}
 		n++
 		dir = fmt.Sprintf("%s-%d", name, n)
@@ -128,6 +168,8 @@ func withoutArgoCD(n *node.Node) (*lab, error) {
 // startNode starts a node that ends with the test.
 func startNode(ctx context.Context, t *testing.T, name string, opt node.Options) *node.Node {
 	t.Helper()
+	opt.Content = <-shop.contents
+	t.Cleanup(func() { shop.contents <- opt.Content })
 	n, err := node.Start(ctx, filepath.Join(shop.dir, name, "node"), shop.node, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ type manifests []*unstructured.Unstructured
 
 // write writes a component as it is in a team's repository, to a directory that stays, to
 // help find out why a case failed.
-func (c component) write(files map[string]string) (string, error) {
-	dir := filepath.Join(shop.dir, "components", c.name)
+func (c component) write(lab string, files map[string]string) (string, error) {
+	dir := filepath.Join(shop.dir, lab, "components", c.name)
 	return dir, write(dir, files)
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -39,6 +40,19 @@ var kinds = map[string]string{
 }
 
 const accountPrefix = "system:serviceaccount:"
+
+// observe writes down what the programs of a case did since a moment, beside what Ladder
+// knows of them.
+func (l *lab) observe(ctx context.Context, t *testing.T, c prepared, since cluster.Mark) {
+	t.Helper()
+	habits, err := l.habits(since, c.plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.propose(ctx, c.dir, habits); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // habits reads what the programs of a case did since a moment, each once, by account.
 func (l *lab) habits(after cluster.Mark, m manifests) ([]habit, error) {
