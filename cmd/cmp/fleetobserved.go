@@ -8,6 +8,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/build"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/object"
@@ -64,7 +65,7 @@ func (in *observedInput) read(cmd *cobra.Command, s streams, f *fleet.Fleet, env
 
 func shownFile(name string) string {
 	if name == "-" {
-		return manifests.StandardInput
+		return finding.StandardInput
 	}
 	return name
 }

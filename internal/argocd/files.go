@@ -8,7 +8,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/object"
@@ -54,7 +53,7 @@ func ReadFiles(args, values []string, stdin []byte, manifestsOf func(arg string)
 // error is that it is neither that nor manifests.
 func valuesAmong(arg string, stdin []byte) (v doctor.Values, is bool, err error) {
 	if arg == "-" {
-		v, is = doctor.ChartValues(manifests.StandardInput, stdin)
+		v, is = doctor.ChartValues(finding.StandardInput, stdin)
 		return v, is, nil
 	}
 	info, err := os.Stat(arg)

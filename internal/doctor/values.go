@@ -42,7 +42,11 @@ func (i *installation) byInstall(f finding.Finding) finding.Finding {
 	if !slices.ContainsFunc(i.values, func(v thing) bool { return v.file == f.File }) {
 		return f
 	}
-	return instead(f, "run cmp install --print values -f %s, which prints your values with this addition", f.File)
+	file := f.File
+	if file == finding.StandardInput {
+		file = "-"
+	}
+	return instead(f, "run cmp install --print values -f %s, which prints your values with this addition", file)
 }
 
 // chartKeys maps workloads to values of the chart.

@@ -31,6 +31,9 @@ const (
 	Note Severity = "note"
 )
 
+// StandardInput is the File of findings about standard input.
+const StandardInput = "standard input"
+
 // Finding is a problem of an input. Rule and Message are always set, the fields of
 // the place as far as they are known.
 type Finding struct {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -61,7 +60,7 @@ func inFile(file string, err error) error {
 		if f.Field != imageFlag {
 			f.File = file
 			if file == "-" {
-				f.File = manifests.StandardInput
+				f.File = finding.StandardInput
 			}
 		}
 		all = append(all, f)

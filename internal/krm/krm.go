@@ -144,7 +144,7 @@ func unreadable(err error) finding.Finding {
 }
 
 func notAList(message string) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: "no-resource-list", File: "standard input", Message: message,
+	return finding.Finding{Severity: finding.Error, Rule: "no-resource-list", File: finding.StandardInput, Message: message,
 		Remedy: "pass a ResourceList, as kustomize and kpt do; cmp annotate takes manifests"}
 }
 

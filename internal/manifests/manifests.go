@@ -17,7 +17,7 @@ import (
 // Read reads manifests from a file, or from standard input if its name is "-".
 // Manifests from Helm contain the template's name.
 func Read(stdin io.Reader, name string) ([]object.Object, error) {
-	in, shown := stdin, StandardInput
+	in, shown := stdin, finding.StandardInput
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -59,9 +59,6 @@ func templateOf(o object.Object) string {
 	}
 	return ""
 }
-
-// StandardInput is the name of standard input in messages.
-const StandardInput = "standard input"
 
 // Dirs returns the arguments that are directories.
 func Dirs(args []string) []string {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -123,7 +122,7 @@ func (r Verdict) sarif() (string, error) {
 		}
 		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy}
 		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
-		if f.File != "" && f.File != manifests.StandardInput { // code hosts cannot show it
+		if f.File != "" && f.File != finding.StandardInput { // code hosts cannot show it
 			result.Locations = []sarifLocation{location(f)}
 		}
 		run.Results = append(run.Results, result)
