@@ -35,9 +35,9 @@ Argo CD waits for a child only if a health check for Applications is configured.
   cmp fleet apps ./components --argocd-cm argocd-cm.yaml --out argocd/platform`,
 	}
 	in := addFleetInputs(cmd)
-	addTarget(cmd.Flags(), &opt.Options, "Applications")
-	in.addProjects(cmd.Flags())
 	flags := cmd.Flags()
+	addTarget(flags, &opt.Options, "Applications")
+	in.addProjects(flags)
 	template := flags.String("template", "", "File with an Application to use as a template for every child; only the fields that depend on the component are replaced, such as name, namespace, wave and source")
 	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write one file per Application to")
@@ -56,7 +56,7 @@ Argo CD waits for a child only if a health check for Applications is configured.
 		}
 		var err error
 		opt.Template, err = ownTemplate(*template, "Application")
-		if err := cmp.Or(err, checkApps(cmd.Context(), opt, args, out, argocdCM)); err != nil {
+		if err = cmp.Or(err, checkApps(cmd.Context(), opt, args, out, argocdCM)); err != nil {
 			return err
 		}
 		f, err := in.loadTarget(cmd, s, args, &opt.Options)
@@ -111,11 +111,8 @@ func checkApps(ctx context.Context, opt applications.AppsOptions, dirs []string,
 			return err
 		}
 	}
-	if err := opt.Check(out); err != nil {
+	if err := opt.Check(out); err != nil || argocdCM == "" {
 		return err
-	}
-	if argocdCM == "" {
-		return nil
 	}
 	return checkChildHealth(ctx, argocdCM)
 }
