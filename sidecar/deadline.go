@@ -25,12 +25,12 @@ func (o *timeoutCause) Error() string { return string(o.limit) + " is over" }
 
 // limitTime ends a request shortly before its deadline, so that the reason still
 // reaches the client, or after most; 0 means no limit.
-func limitTime(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+func limitTime(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	now := time.Now()
 	deadline, limited := ctx.Deadline()
 	end := deadline.Add(-timeToRespond)
-	if own := now.Add(most); most > 0 && (!limited || own.Before(end)) {
-		return context.WithDeadlineCause(ctx, own, &timeoutCause{limit: requestTime, duration: most, since: now})
+	if own := now.Add(limit); limit > 0 && (!limited || own.Before(end)) {
+		return context.WithDeadlineCause(ctx, own, &timeoutCause{limit: requestTime, duration: limit, since: now})
 	}
 	if !limited {
 		return context.WithCancel(ctx)
@@ -54,9 +54,9 @@ type activity string
 const (
 	receivingRepository activity = "receiving the repository"
 	waitingForMemory    activity = "waiting for the memory that other repositories take"
-	waitingForTwin      activity = "waiting for the same repository to arrive"
+	waitingForSameRepository      activity = "waiting for the same repository to arrive"
 	waitingForOthers    activity = "waiting for other renderings"
-	waitingForSame      activity = "waiting for the same component to be rendered"
+	waitingForSameComponent      activity = "waiting for the same component to be rendered"
 	waitingForResponses activity = "waiting for the memory that other responses take"
 	sendingResponse     activity = "sending the response"
 	rendering           activity = "rendering"
@@ -86,12 +86,12 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 		}
 		over = &timeoutCause{limit: clientDeadline}
 	}
-	took, allows := rounded(time.Since(over.since)), rounded(over.duration)
+	took, limit := round(time.Since(over.since)), round(over.duration)
 	switch over.limit {
 	case stallTime:
-		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it uses; the limit is %s (--stall-timeout); fix: check its CPU and its log", about, over.bytes, took, allows)
+		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it uses; the limit is %s (--stall-timeout); fix: check its CPU and its log", about, over.bytes, took, limit)
 	case renderTime:
-		return status.Errorf(codes.DeadlineExceeded, "%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or remove the endless loop from its templates", about, took, allows)
+		return status.Errorf(codes.DeadlineExceeded, "%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or remove the endless loop from its templates", about, took, limit)
 	}
 	reason := "timed out while the plugin was"
 	if over.limit == clientDeadline {
@@ -107,13 +107,13 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	}
 	spent := ""
 	if known {
-		spent = fmt.Sprintf(": the request had taken %s of %s", took, allows)
+		spent = fmt.Sprintf(": the request had taken %s of %s", took, limit)
 	}
 	return status.Errorf(codes.DeadlineExceeded, "%s%s %s%s; fix: %s", about, reason, doing, spent, remedy)
 }
 
-// rounded rounds a duration for messages.
-func rounded(d time.Duration) time.Duration {
+// round rounds a duration for messages.
+func round(d time.Duration) time.Duration {
 	if d < time.Second {
 		return d.Round(time.Millisecond)
 	}

@@ -36,12 +36,12 @@ type result struct {
 	size     int64
 }
 
-// holds reports whether the response is valid for another request: the files it read,
+// isValidFor reports whether the response is valid for another request: the files it read,
 // its environment and fetched content are the same, and it has not expired. It
 // checks the repository first, which costs nothing.
-func (r *result) holds(req *request) bool {
+func (r *result) isValidFor(req *request) bool {
 	until := r.response.Output.Until
-	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) && r.read.Same(req.input.Repo) && req.fetch.same(r.fetched)
+	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) && r.read.Same(req.input.Repo) && req.fetch.isUnchanged(r.fetched)
 }
 
 // used returns the part of an environment that affected the response.
@@ -126,9 +126,9 @@ func (c *results) lookUp(ctx context.Context, req *request) (task.Response, cach
 		select {
 		case <-f.landed:
 		case <-ctx.Done():
-			return task.Response{}, miss, nil, timeoutError(ctx, req.dir, waitingForSame)
+			return task.Response{}, miss, nil, timeoutError(ctx, req.dir, waitingForSameComponent)
 		}
-		if r := f.result; r != nil && r.holds(req) {
+		if r := f.result; r != nil && r.isValidFor(req) {
 			c.report(shared)
 			return r.response, shared, nil, r.err
 		}
@@ -142,12 +142,12 @@ func (c *results) find(req *request) *result {
 	candidates := slices.Clone(c.of[req.subject])
 	c.mu.Unlock()
 	for _, r := range candidates {
-		if !r.holds(req) {
+		if !r.isValidFor(req) {
 			continue
 		}
 		c.mu.Lock()
 		if _, known := c.all.Get(r); known { // it may have been removed meanwhile
-			c.of[r.subject] = append(without(c.of[r.subject], r), r)
+			c.of[r.subject] = append(remove(c.of[r.subject], r), r)
 		}
 		c.mu.Unlock()
 		return r
@@ -207,12 +207,12 @@ func (f *flight) land(a task.Response, err error) {
 	if complete { // otherwise its validity for others is unknown
 		r := &result{subject: f.subject, env: f.env, read: read, fetched: f.fetched, response: a, err: err, created: time.Now()}
 		var ended *task.Ended
-		_, isAccident := status.FromError(err)
-		if err == nil || !isAccident || errors.As(err, &ended) && ended.IsRepeatable() {
+		_, hasStatus := status.FromError(err)
+		if err == nil || !hasStatus || errors.As(err, &ended) && ended.IsRepeatable() {
 			f.result = r
 		}
 		if err == nil {
-			c.remember(r, f.epoch)
+			c.store(r, f.epoch)
 		}
 	}
 	c.mu.Lock()
@@ -223,8 +223,8 @@ func (f *flight) land(a task.Response, err error) {
 	close(f.landed)
 }
 
-// remember caches a result, unless the cache was cleared since its epoch.
-func (c *results) remember(r *result, epoch int) {
+// store caches a result, unless the cache was cleared since its epoch.
+func (c *results) store(r *result, epoch int) {
 	r.weigh()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -244,7 +244,7 @@ func (c *results) remember(r *result, epoch int) {
 }
 
 // expireLoop removes expired results, and clears the cache on request, until ctx ends.
-func (c *results) expireLoop(ctx context.Context, forget <-chan chan<- struct{}) {
+func (c *results) expireLoop(ctx context.Context, clearCache <-chan chan<- struct{}) {
 	var ticks <-chan time.Time
 	if c.age > 0 {
 		t := time.NewTicker(c.age/8 + 1)
@@ -259,7 +259,7 @@ func (c *results) expireLoop(ctx context.Context, forget <-chan chan<- struct{})
 			c.mu.Lock()
 			c.expire(now)
 			c.mu.Unlock()
-		case done := <-forget:
+		case done := <-clearCache:
 			c.clear()
 			close(done)
 		}
@@ -281,7 +281,7 @@ func (c *results) expire(now time.Time) {
 func (c *results) drop(r *result, why cacheEvent) {
 	c.all.Remove(r)
 	c.held -= r.size
-	if c.of[r.subject] = without(c.of[r.subject], r); len(c.of[r.subject]) == 0 {
+	if c.of[r.subject] = remove(c.of[r.subject], r); len(c.of[r.subject]) == 0 {
 		delete(c.of, r.subject)
 	}
 	c.report(why)

@@ -167,7 +167,7 @@ func TestCacheBounds(t *testing.T) {
 		var works atomic.Int64
 		forget := make(chan chan<- struct{})
 		h := bubble(t, sidecar.Config{
-			Cache: 10 << 10, CacheAge: time.Hour, Forget: forget,
+			Cache: 10 << 10, CacheAge: time.Hour, ClearCache: forget,
 			Tasks: task.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 				works.Add(1)
 				return task.Output{Manifests: []string{strings.Repeat("x", 3<<10)}}, nil
@@ -210,7 +210,7 @@ func TestForgetDuringWork(t *testing.T) {
 	var works atomic.Int64
 	forget, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
-		c.Cache, c.Forget = 1<<20, forget
+		c.Cache, c.ClearCache = 1<<20, forget
 		c.Generate = func(context.Context, task.Input) (task.Output, error) {
 			works.Add(1)
 			begun <- struct{}{}
@@ -242,7 +242,7 @@ func TestForgetBeforeASecond(t *testing.T) {
 	setup.Store("old")
 	forget, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
-		c.Cache, c.Forget = 1<<20, forget
+		c.Cache, c.ClearCache = 1<<20, forget
 		c.Generate = func(context.Context, task.Input) (task.Output, error) {
 			with := setup.Load().(string)
 			begun <- struct{}{}

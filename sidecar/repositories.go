@@ -21,7 +21,7 @@ import (
 // always continue, and after it the next.
 type repositories struct {
 	limit int64         // total size in bytes, as Limits counts
-	most  int64         // per repository; 0 means no limit
+	maxBytes  int64         // per repository; 0 means no limit
 	step  int64         // by which memory is reserved
 	keep  time.Duration // how long an unused tree is kept
 
@@ -33,14 +33,14 @@ type repositories struct {
 	arriving    map[*reservation]bool   // reservations that have started
 	growing     []*reservation          // waiting for memory, in order of arrival
 	waiting     []*reservation          // waiting to start
-	twinWaiters int                     // number of requests waiting for an arriving tree
+	sameRepositoryWaiters int                     // number of requests waiting for an arriving tree
 }
 
 // reservation is memory reserved for an arriving tree.
 type reservation struct {
 	of        *repositories
 	checksum  string
-	reserved  int64         // reserved
+	bytes  int64         // reserved
 	requested int64         // requested, while waiting
 	granted   chan struct{} // closed when granted
 	done      chan struct{} // closed when the tree has arrived or failed
@@ -52,7 +52,7 @@ type heldTree struct {
 	checksum string
 	tree     *repository.Tree
 	users    int
-	end      *time.Timer // runs while the tree is unused
+	expiry      *time.Timer // runs while the tree is unused
 }
 
 // maxStep and minStep limit the steps by which memory is reserved.
@@ -61,13 +61,13 @@ const (
 	minStep = 64 << 10
 )
 
-func newRepositories(limit, most int64, keep time.Duration) *repositories {
+func newRepositories(limit, maxBytes int64, keep time.Duration) *repositories {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	r := &repositories{limit: limit, most: most, step: maxStep, keep: keep, held: map[string]*heldTree{}, byChecksum: map[string]*reservation{}, arriving: map[*reservation]bool{}}
-	if most > 0 {
-		r.step = min(max(most/64, minStep), maxStep, most)
+	r := &repositories{limit: limit, maxBytes: maxBytes, step: maxStep, keep: keep, held: map[string]*heldTree{}, byChecksum: map[string]*reservation{}, arriving: map[*reservation]bool{}}
+	if maxBytes > 0 {
+		r.step = min(max(maxBytes/64, minStep), maxStep, maxBytes)
 	}
 	return r
 }
@@ -83,7 +83,7 @@ func (r *repositories) size() int64 {
 func (r *repositories) isContended() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.growing)+len(r.waiting)+r.twinWaiters > 0
+	return len(r.growing)+len(r.waiting)+r.sameRepositoryWaiters > 0
 }
 
 // countWaiting returns how many requests wait for memory.
@@ -95,8 +95,8 @@ func (r *repositories) countWaiting() int {
 
 func (r *repositories) use(h *heldTree) {
 	if h.users++; h.users == 1 {
-		h.end.Stop()
-		r.idle = without(r.idle, h)
+		h.expiry.Stop()
+		r.idle = remove(r.idle, h)
 	}
 }
 
@@ -115,15 +115,15 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 		if other == nil {
 			break
 		}
-		r.twinWaiters++
+		r.sameRepositoryWaiters++
 		r.mu.Unlock()
-		doing(waitingForTwin)
+		doing(waitingForSameRepository)
 		select {
 		case <-other.done:
 		case <-ctx.Done():
 		}
 		r.mu.Lock()
-		r.twinWaiters--
+		r.sameRepositoryWaiters--
 		r.mu.Unlock()
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
@@ -134,7 +134,7 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 	r.mu.Unlock()
 	doing(waitingForMemory)
 	if err := a.wait(ctx, &r.waiting); err != nil {
-		r.arrived(a, nil)
+		r.finish(a, nil)
 		return nil, nil, err
 	}
 	return nil, a, nil
@@ -142,7 +142,7 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 
 // grow increases a reservation to the given size, and waits if necessary.
 func (a *reservation) grow(ctx context.Context, need int64) error {
-	if need <= a.reserved {
+	if need <= a.bytes {
 		return nil
 	}
 	r := a.of
@@ -150,8 +150,8 @@ func (a *reservation) grow(ctx context.Context, need int64) error {
 	if rest := need % r.step; rest > 0 && need <= math.MaxInt64-r.step {
 		a.requested += r.step - rest
 	}
-	if r.most > 0 {
-		a.requested = max(need, min(a.requested, r.most))
+	if r.maxBytes > 0 {
+		a.requested = max(need, min(a.requested, r.maxBytes))
 	}
 	return a.wait(ctx, &r.growing)
 }
@@ -176,7 +176,7 @@ func (a *reservation) wait(ctx context.Context, queue *[]*reservation) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	*queue = without(*queue, a)
+	*queue = remove(*queue, a)
 	r.wake()
 	return ctx.Err()
 }
@@ -186,14 +186,14 @@ func (r *repositories) take(a *reservation) bool {
 	sum, largest := a.requested, a.requested
 	for other := range r.arriving {
 		if other != a {
-			sum += other.reserved
-			largest = max(largest, other.reserved)
+			sum += other.bytes
+			largest = max(largest, other.bytes)
 		}
 	}
-	if sum-largest > r.limit-r.most {
+	if sum-largest > r.limit-r.maxBytes {
 		return false
 	}
-	more := a.requested - a.reserved
+	more := a.requested - a.bytes
 	for r.used > r.limit-more && len(r.idle) > 0 {
 		r.drop(r.idle[0])
 	}
@@ -201,7 +201,7 @@ func (r *repositories) take(a *reservation) bool {
 		return false
 	}
 	r.used += more
-	a.reserved = a.requested
+	a.bytes = a.requested
 	r.arriving[a] = true
 	close(a.granted)
 	return true
@@ -209,10 +209,10 @@ func (r *repositories) take(a *reservation) bool {
 
 // drop removes an unused tree.
 func (r *repositories) drop(h *heldTree) {
-	if h.end != nil {
-		h.end.Stop()
+	if h.expiry != nil {
+		h.expiry.Stop()
 	}
-	r.idle = without(r.idle, h)
+	r.idle = remove(r.idle, h)
 	r.used -= h.tree.Bytes
 	h.tree = nil // a running timer may still refer to h
 	if r.held[h.checksum] == h {
@@ -232,14 +232,14 @@ func (r *repositories) wake() {
 	}
 }
 
-// arrived ends a reservation, and releases memory that the tree does not need; all
+// finish ends a reservation, and releases memory that the tree does not need; all
 // of it if there is no tree.
-func (r *repositories) arrived(a *reservation, t *repository.Tree) *heldTree {
+func (r *repositories) finish(a *reservation, t *repository.Tree) *heldTree {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.wake()
-	r.used -= a.reserved
-	a.reserved = 0
+	r.used -= a.bytes
+	a.bytes = 0
 	delete(r.arriving, a)
 	delete(r.byChecksum, a.checksum)
 	close(a.done)
@@ -265,7 +265,7 @@ func (h *heldTree) release() {
 	if r.held[h.checksum] != h || r.keep <= 0 {
 		r.drop(h)
 	} else {
-		h.end = time.AfterFunc(r.keep, func() {
+		h.expiry = time.AfterFunc(r.keep, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if h.users == 0 && h.tree != nil {
@@ -277,7 +277,7 @@ func (h *heldTree) release() {
 	r.wake()
 }
 
-func without[T comparable](list []T, one T) []T {
+func remove[T comparable](list []T, one T) []T {
 	if i := slices.Index(list, one); i >= 0 {
 		return slices.Delete(list, i, i+1)
 	}

@@ -27,7 +27,7 @@ import (
 // While no rendering waits, each keeps its slot until it is done.
 type scheduler struct {
 	n      int           // number of slots
-	most   int           // maximum number of renderings in the background
+	maxBackground   int           // maximum number of renderings in the background
 	render time.Duration // time limit of a rendering; 0 means no limit
 	// memory is the memory that renderings may use in total before another may
 	// move to the background, in bytes; 0 means no limit.
@@ -35,8 +35,8 @@ type scheduler struct {
 
 	mu         sync.Mutex
 	count      int // numbers arrivals and starts
-	fresh      []*slot
-	slow       []*slot // were stopped, and wait to restart in the background
+	waiting      []*slot
+	preempted       []*slot // were stopped, and wait to restart in the background
 	running    []*slot // have a slot, oldest first
 	background []*slot // run in the background
 	restarting int     // number of renderings that are being stopped
@@ -105,7 +105,7 @@ type slot struct {
 	number int           // order of arrival
 	since  time.Time     // when it entered its current state
 	ready  chan struct{} // closed when it may start
-	slow   bool          // was preempted before
+	wasPreempted   bool          // was preempted before
 
 	ctx      context.Context // of the rendering
 	end      context.CancelCauseFunc
@@ -121,7 +121,7 @@ type slot struct {
 // newScheduler returns a scheduler with n slots, or unlimited ones if n is 0, and
 // limits for the time and memory of a rendering.
 func newScheduler(n int, render time.Duration, memory int64) *scheduler {
-	s := &scheduler{n: n, most: maxBackground, render: render, memory: int64(n) * memory, shares: map[level]*share{}}
+	s := &scheduler{n: n, maxBackground: maxBackground, render: render, memory: int64(n) * memory, shares: map[level]*share{}}
 	if n <= 0 {
 		s.n, s.memory = math.MaxInt, 0
 	}
@@ -130,16 +130,16 @@ func newScheduler(n int, render time.Duration, memory int64) *scheduler {
 
 // acquire waits until a rendering may start. The caller renders within the slot's
 // ctx, and must release the slot.
-func (s *scheduler) acquire(ctx context.Context, who tenant, slow bool) (*slot, error) {
-	t := &slot{of: s, who: who, since: time.Now(), slow: slow, ready: make(chan struct{})}
+func (s *scheduler) acquire(ctx context.Context, who tenant, wasPreempted bool) (*slot, error) {
+	t := &slot{of: s, who: who, since: time.Now(), wasPreempted: wasPreempted, ready: make(chan struct{})}
 	t.ctx, t.end = context.WithCancelCause(ctx)
 	s.mu.Lock()
 	s.count++
 	t.number = s.count
-	if slow {
-		s.slow = append(s.slow, t)
+	if wasPreempted {
+		s.preempted = append(s.preempted, t)
 	} else {
-		s.fresh = append(s.fresh, t)
+		s.waiting = append(s.waiting, t)
 	}
 	for depth := range t.who {
 		l := t.who.truncate(depth)
@@ -170,8 +170,8 @@ func (t *slot) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	began := slices.Contains(s.running, t) || slices.Contains(s.background, t)
-	for _, queue := range []*[]*slot{&s.fresh, &s.slow, &s.running, &s.background} {
-		*queue = without(*queue, t)
+	for _, queue := range []*[]*slot{&s.waiting, &s.preempted, &s.running, &s.background} {
+		*queue = remove(*queue, t)
 	}
 	for depth := range t.who {
 		l := t.who.truncate(depth)
@@ -195,17 +195,17 @@ func (t *slot) release() {
 
 // wake starts waiting renderings where possible.
 func (s *scheduler) wake() {
-	for t := s.next(s.fresh); t != nil && (len(s.running) < s.n || s.freeSlot(t)); t = s.next(s.fresh) {
-		s.fresh = without(s.fresh, t)
+	for t := s.next(s.waiting); t != nil && (len(s.running) < s.n || s.freeSlot(t)); t = s.next(s.waiting) {
+		s.waiting = remove(s.waiting, t)
 		s.running = append(s.running, t)
 		s.begin(t)
 	}
-	for t := s.next(s.slow); t != nil && s.freeBackground(t); t = s.next(s.slow) {
-		s.slow = without(s.slow, t)
+	for t := s.next(s.preempted); t != nil && s.freeBackground(t); t = s.next(s.preempted) {
+		s.preempted = remove(s.preempted, t)
 		s.begin(t)
 		s.moveToBackground(t)
 	}
-	if len(s.fresh)+len(s.slow) > 0 && s.timer == nil {
+	if len(s.waiting)+len(s.preempted) > 0 && s.timer == nil {
 		s.timer = time.AfterFunc(checkInterval, s.checkAgain)
 	}
 }
@@ -280,28 +280,28 @@ func (t *slot) endOvertime() {
 
 // freeSlot makes a rendering leave its slot for a waiting one, and reports whether
 // a slot is free.
-func (s *scheduler) freeSlot(waits *slot) bool {
+func (s *scheduler) freeSlot(waiting *slot) bool {
 	for _, t := range s.running { // the oldest comes first
 		since := time.Since(t.since)
-		if since < slice || since < longSlice && !s.differentTenants(t, waits) {
+		if since < slice || since < longSlice && !s.differentTenants(t, waiting) {
 			continue
 		}
 		if s.hasBackgroundRoom() {
-			s.running = without(s.running, t)
+			s.running = remove(s.running, t)
 			s.moveToBackground(t)
 			return true
 		}
 	}
-	s.restart(s.running, longSlice, waits)
+	s.restart(s.running, longSlice, waiting)
 	return false
 }
 
 // freeBackground is freeSlot for a rendering that will continue in the background.
-func (s *scheduler) freeBackground(waits *slot) bool {
+func (s *scheduler) freeBackground(waiting *slot) bool {
 	if s.hasBackgroundRoom() {
 		return true
 	}
-	s.restart(s.background, minBackground, waits)
+	s.restart(s.background, minBackground, waiting)
 	return false
 }
 
@@ -314,13 +314,13 @@ func (s *scheduler) differentTenants(a, b *slot) bool {
 // regardless of memory.
 func (s *scheduler) hasBackgroundRoom() bool {
 	if len(s.background) == 0 || s.memory == 0 {
-		return len(s.background) < s.most
+		return len(s.background) < s.maxBackground
 	}
 	sum := s.memory / int64(s.n) / 2 // for the rendering that takes its slot
 	for _, t := range slices.Concat(s.running, s.background) {
 		sum += t.memory.Load()
 	}
-	return len(s.background) < s.most && sum <= s.memory
+	return len(s.background) < s.maxBackground && sum <= s.memory
 }
 
 // moveToBackground moves a rendering to the background, where it continues with low CPU priority and
@@ -328,7 +328,7 @@ func (s *scheduler) hasBackgroundRoom() bool {
 func (s *scheduler) moveToBackground(t *slot) {
 	s.background = append(s.background, t)
 	if t.limit != nil && t.limit.Stop() {
-		rest := time.Until(t.until) * time.Duration(s.most+s.n) / time.Duration(s.n)
+		rest := time.Until(t.until) * time.Duration(s.maxBackground+s.n) / time.Duration(s.n)
 		t.until = time.Now().Add(rest)
 		t.limit.Reset(rest)
 	}
@@ -342,10 +342,10 @@ func (s *scheduler) moveToBackground(t *slot) {
 // least after and belong to a tenant with more running renderings than the waiting
 // tenant. It ends the most recently started rendering of the tenant with the most
 // running ones, because that loses the least work.
-func (s *scheduler) restart(of []*slot, after time.Duration, waits *slot) {
+func (s *scheduler) restart(of []*slot, after time.Duration, waiting *slot) {
 	var last *slot
 	for _, t := range of {
-		if !t.restarts && time.Since(t.since) >= after && s.hasMoreActive(t, waits) && (last == nil || !s.hasMoreActive(last, t)) {
+		if !t.restarts && time.Since(t.since) >= after && s.hasMoreActive(t, waiting) && (last == nil || !s.hasMoreActive(last, t)) {
 			last = t
 		}
 	}

@@ -24,7 +24,7 @@ func TestAnswersOnTheirWay(t *testing.T) {
 	const size = 4 << 20
 	registry := prometheus.NewRegistry()
 	h := start(t, func(c *sidecar.Config) {
-		c.Metrics, c.Cache, c.Answers = registry, 1<<30, 5*size // two, each with its message
+		c.Metrics, c.Cache, c.Responses = registry, 1<<30, 5*size // two, each with its message
 		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
 			if in.Dir == "small" {
 				return task.Output{Manifests: []string{"ok"}}, nil

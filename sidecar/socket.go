@@ -80,8 +80,8 @@ func (s *socket) Close() error {
 	return s.UnixListener.Close()
 }
 
-// socketPace is the interval for checking that the socket exists.
-const socketPace = time.Second
+// socketCheckInterval is the interval for checking that the socket exists.
+const socketCheckInterval = time.Second
 
 // socketKeeper recreates a socket that was removed. Otherwise the repo-server could
 // no longer reach the server, and nothing would report that.
@@ -100,20 +100,20 @@ func (k *socketKeeper) keep(ctx context.Context, first net.Listener) {
 	if !known {
 		return
 	}
-	ticks := time.NewTicker(socketPace)
+	ticks := time.NewTicker(socketCheckInterval)
 	defer ticks.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
-			now = k.look(now)
+			now = k.check(now)
 		}
 	}
 }
 
-// look checks that a socket exists, and returns the current one.
-func (k *socketKeeper) look(now *socket) *socket {
+// check checks that a socket exists, and returns the current one.
+func (k *socketKeeper) check(now *socket) *socket {
 	if now.exists() {
 		if k.fault != "" { // it was moved away for a while
 			k.fault = ""

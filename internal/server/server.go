@@ -127,7 +127,7 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	go followLadder(ctx, *opt.Ladder, text, log, counted, func(text []byte) error {
 		return renew(ctx, workers, text, forget)
 	})
-	config.Tasks, config.Forget = opt.explained(workers.Tasks()), forget
+	config.Tasks, config.ClearCache = opt.explained(workers.Tasks()), forget
 	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "seed", fingerprint, "version", opt.Version)
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
@@ -182,7 +182,7 @@ func secretOf(file string) (secret func(env map[string]string) []byte, fingerpri
 // otherwise it would need twice as much. GOMEMLIMIT takes precedence.
 func (opt *Options) limitMemory() {
 	if c := opt.Config; c.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(c.Memory + c.Cache + c.Answers + OwnMemory)
+		debug.SetMemoryLimit(c.Memory + c.Cache + c.Responses + OwnMemory)
 		debug.SetGCPercent(400) // requests are short, and usually far from the limit
 	}
 }
@@ -192,7 +192,7 @@ func (opt *Options) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
 		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings, fetches or bytes per second. 0 means no limit."}, []string{"flag"})
 	for flag, value := range map[string]float64{
-		"answer-memory":        float64(opt.Config.Answers),
+		"answer-memory":        float64(opt.Config.Responses),
 		"cache-bytes":          float64(opt.Config.Cache),
 		"max-repository-bytes": float64(opt.Config.Limits.Bytes),
 		"parallel":             float64(opt.Config.Parallel),
