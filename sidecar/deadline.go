@@ -14,17 +14,19 @@ import (
 // timeoutCause is the cause of a context that ended because a time limit was exceeded.
 type timeoutCause struct {
 	limit timeLimit
-	// allows is the limit, since its start.
+	// duration is the length of the limit, and since its start.
 	duration time.Duration
 	since    time.Time
 	// bytes is the received size of the repository, for stallTime.
 	bytes int64
 }
 
-func (o *timeoutCause) Error() string { return string(o.limit) + " is over" }
+func (o *timeoutCause) Error() string {
+	return "the time limit of " + string(o.limit) + " was exceeded"
+}
 
 // limitTime ends a request shortly before its deadline, so that the reason still
-// reaches the client, or after most; 0 means no limit.
+// reaches the client, or after the limit; 0 means no limit.
 func limitTime(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	now := time.Now()
 	deadline, limited := ctx.Deadline()
@@ -52,15 +54,15 @@ const (
 type activity string
 
 const (
-	receivingRepository activity = "receiving the repository"
-	waitingForMemory    activity = "waiting for the memory that other repositories take"
-	waitingForSameRepository      activity = "waiting for the same repository to arrive"
-	waitingForOthers    activity = "waiting for other renderings"
-	waitingForSameComponent      activity = "waiting for the same component to be rendered"
-	waitingForResponses activity = "waiting for the memory that other responses take"
-	sendingResponse     activity = "sending the response"
-	rendering           activity = "rendering"
-	fetchingContent     activity = "fetching " // followed by names
+	receivingRepository      activity = "receiving the repository"
+	waitingForMemory         activity = "waiting for memory that other repositories use"
+	waitingForSameRepository activity = "waiting for the same repository to arrive"
+	waitingForOthers         activity = "waiting for other renderings"
+	waitingForSameComponent  activity = "waiting for the same component to be rendered"
+	waitingForResponses      activity = "waiting for memory that other responses use"
+	sendingResponse          activity = "sending the response"
+	rendering                activity = "rendering"
+	fetchingContent          activity = "fetching " // followed by names
 )
 
 // busy maps activities that depend on other requests to a remedy other than more
@@ -82,7 +84,7 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	known := errors.As(context.Cause(ctx), &over)
 	if !known {
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return status.Errorf(codes.Canceled, "%sthe repo-server gave up the request while the plugin was %s", about, doing)
+			return status.Errorf(codes.Canceled, "%sthe repo-server canceled the request while the plugin was %s", about, doing)
 		}
 		over = &timeoutCause{limit: clientDeadline}
 	}

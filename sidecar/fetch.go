@@ -46,7 +46,7 @@ const (
 
 // errPending means that content is still being fetched. The task ends, and runs
 // again when it has arrived.
-var errPending = errors.New("it is on its way")
+var errPending = errors.New("the requested content has not arrived yet")
 
 // fetchSession fetches the content for one request. Renderings do not wait for the
 // network, because that would block a slot and a worker. Content that arrives
@@ -54,12 +54,12 @@ var errPending = errors.New("it is on its way")
 // everything it requested has arrived. This reads the chart once more, but only
 // once for all requested content.
 type fetchSession struct {
-	source       Source
-	ctx      context.Context // of the request, canceled at the end
-	cancel   context.CancelFunc
-	requester      Requester
-	reserved *reservation // memory reserved for its files
-	reservationMu      sync.Mutex   // serializes reservations
+	source        Source
+	ctx           context.Context // of the request, canceled at the end
+	cancel        context.CancelFunc
+	requester     Requester
+	reserved      *reservation // memory reserved for its files
+	reservationMu sync.Mutex   // serializes reservations
 
 	mu      sync.Mutex
 	items   map[string]*fetchItem

@@ -145,8 +145,8 @@ func (s *server) handle(ctx context.Context, name task.Name, from stream, send f
 	return send(ctx, req, a)
 }
 
-// render creates a response. It starts again while the task requests content that is
-// pending, or was preempted. The request has no slot while it waits.
+// render creates a response. It runs the task again if the task requested pending
+// content or was preempted. The request has no slot while it waits.
 func (s *server) render(ctx context.Context, req *request) (task.Response, error) {
 	for wasPreempted := false; ; {
 		a, err := s.renderOnce(ctx, req, wasPreempted)
@@ -167,7 +167,7 @@ func (s *server) render(ctx context.Context, req *request) (task.Response, error
 }
 
 // renderOnce runs the task once it has a slot, and releases the slot when there is
-// memory for the response. slow means that the task was preempted before.
+// memory for the response. wasPreempted means that the task was preempted before.
 func (s *server) renderOnce(ctx context.Context, req *request, wasPreempted bool) (task.Response, error) {
 	endStage := s.stages.begin(ctx, queueing)
 	s.metrics.waiting.Inc()

@@ -36,9 +36,9 @@ type result struct {
 	size     int64
 }
 
-// isValidFor reports whether the response is valid for another request: the files it read,
-// its environment and fetched content are the same, and it has not expired. It
-// checks the repository first, which costs nothing.
+// isValidFor reports whether the response is valid for another request: the files it
+// read, its environment and fetched content are the same, and it has not expired. It
+// checks the repository before fetched content, because that costs nothing.
 func (r *result) isValidFor(req *request) bool {
 	until := r.response.Output.Until
 	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) && r.read.Same(req.input.Repo) && req.fetch.isUnchanged(r.fetched)
@@ -74,7 +74,7 @@ func (r *result) weigh() {
 	}
 }
 
-// results is an LRU cache of answers with limited size and age. Of concurrent
+// results is an LRU cache of responses with limited size and age. Of concurrent
 // requests with the same subject one renders, and the others wait for its result.
 type results struct {
 	bytes  int64         // 0 disables the cache
@@ -200,7 +200,8 @@ func (f *flight) fetchObserved(ctx context.Context, key string) (task.Found, err
 
 // land caches the response and passes it to waiting requests. Errors are not cached.
 // Errors with a status, which come from the context or the machine, are not shared
-// either, unless the rendering itself caused its end.
+// either, unless the rendering itself was the cause, for example because it exceeded
+// its memory.
 func (f *flight) land(a task.Response, err error) {
 	c := f.of
 	read, complete := f.read.Seen()

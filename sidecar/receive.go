@@ -44,7 +44,8 @@ func newReceiver(cfg Config, all *repositories, stages stages) *receiver {
 	return &receiver{variables: cfg.Variables, limits: cfg.Limits, stall: cfg.Stall, repositories: all, stages: stages, log: cfg.Log, unpack: repository.Unpack}
 }
 
-// receivedRequest is a received request. The caller must release repo, if it is set.
+// receivedRequest is a request that has been read from the stream. The caller must
+// release repo, if it is set.
 type receivedRequest struct {
 	input  task.Input
 	tenant tenant
@@ -306,8 +307,8 @@ func (p *peekedStream) Recv() (*wire.AppStreamRequest, error) {
 	return first, p.fault
 }
 
-// drainAndReturn reads a stream to its end, so that the client accepts an error that was
-// found before. If that fails, the log still contains the error.
+// drainAndReturn reads a stream to its end, so that the client accepts an error that
+// was found before. If that fails, the log still contains the error.
 func drainAndReturn(s stream, found error) error {
 	_ = drain(s)
 	return found

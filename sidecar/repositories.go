@@ -16,23 +16,23 @@ import (
 //
 // The size of a repository is unknown until it has arrived, so memory is reserved
 // in steps. Several repositories could each reserve a part of the memory, and wait
-// for each other forever. Therefore all arriving repositories except the largest
-// together reserve no more than what the largest possible one leaves. So one can
-// always continue, and after it the next.
+// for each other forever. Therefore all arriving repositories together, without the
+// largest of them, reserve at most limit - maxBytes. So the largest one can always
+// grow to its maximum size, finish, and release its memory for the next.
 type repositories struct {
-	limit int64         // total size in bytes, as Limits counts
-	maxBytes  int64         // per repository; 0 means no limit
-	step  int64         // by which memory is reserved
-	keep  time.Duration // how long an unused tree is kept
+	limit    int64         // total size in bytes, as Limits counts
+	maxBytes int64         // per repository; 0 means no limit
+	step     int64         // by which memory is reserved
+	keep     time.Duration // how long an unused tree is kept
 
-	mu          sync.Mutex
-	used        int64                   // by trees and reservations
-	held        map[string]*heldTree    // by checksum
-	idle        []*heldTree             // most recently used last
-	byChecksum  map[string]*reservation // by checksum
-	arriving    map[*reservation]bool   // reservations that have started
-	growing     []*reservation          // waiting for memory, in order of arrival
-	waiting     []*reservation          // waiting to start
+	mu                    sync.Mutex
+	used                  int64                   // by trees and reservations
+	held                  map[string]*heldTree    // by checksum
+	idle                  []*heldTree             // most recently used last
+	byChecksum            map[string]*reservation // by checksum
+	arriving              map[*reservation]bool   // reservations that have started
+	growing               []*reservation          // waiting for memory, in order of arrival
+	waiting               []*reservation          // waiting to start
 	sameRepositoryWaiters int                     // number of requests waiting for an arriving tree
 }
 
@@ -40,8 +40,8 @@ type repositories struct {
 type reservation struct {
 	of        *repositories
 	checksum  string
-	bytes  int64         // reserved
-	requested int64         // requested, while waiting
+	bytes     int64         // reserved so far
+	requested int64         // while waiting
 	granted   chan struct{} // closed when granted
 	done      chan struct{} // closed when the tree has arrived or failed
 }
@@ -52,7 +52,7 @@ type heldTree struct {
 	checksum string
 	tree     *repository.Tree
 	users    int
-	expiry      *time.Timer // runs while the tree is unused
+	expiry   *time.Timer // runs while the tree is unused
 }
 
 // maxStep and minStep limit the steps by which memory is reserved.
@@ -72,7 +72,8 @@ func newRepositories(limit, maxBytes int64, keep time.Duration) *repositories {
 	return r
 }
 
-// size returns the memory of trees, including arrived steps of others.
+// size returns the memory in bytes that trees use and that is reserved for arriving
+// ones.
 func (r *repositories) size() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,8 +102,8 @@ func (r *repositories) use(h *heldTree) {
 }
 
 // await returns the tree with a checksum, and waits if it is arriving. If there is
-// none, it waits until another may start to arrive, in the order of requests. It
-// passes what it waits for to doing.
+// none, it waits, in the order of requests, until memory for the first step is
+// reserved. It calls doing with the activity that it waits for.
 func (r *repositories) await(ctx context.Context, checksum string, doing func(activity)) (*heldTree, *reservation, error) {
 	for {
 		r.mu.Lock()
@@ -232,8 +233,8 @@ func (r *repositories) wake() {
 	}
 }
 
-// finish ends a reservation, and releases memory that the tree does not need; all
-// of it if there is no tree.
+// finish ends a reservation, and releases memory that the tree does not need; all of
+// it if there is no tree.
 func (r *repositories) finish(a *reservation, t *repository.Tree) *heldTree {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 
 // scheduler decides when renderings run: with limited concurrency, and fairly.
 //
-// The duration of a rendering cannot be predicted, and a tenant can make each of
-// theirs new and endless. So the scheduler uses no history. Instead
+// The duration of a rendering cannot be predicted, and a tenant can make every one of
+// its renderings new and endless. So the scheduler uses no history. Instead
 //   - tenants take turns: the next rendering is that of the tenant with the fewest
 //     running ones, then of the tenant that was served least recently. Requests of
 //     one tenant are served in order of arrival;
@@ -26,17 +26,17 @@ import (
 //
 // While no rendering waits, each keeps its slot until it is done.
 type scheduler struct {
-	n      int           // number of slots
-	maxBackground   int           // maximum number of renderings in the background
-	render time.Duration // time limit of a rendering; 0 means no limit
+	n             int           // number of slots
+	maxBackground int           // maximum number of renderings in the background
+	render        time.Duration // time limit of a rendering; 0 means no limit
 	// memory is the memory that renderings may use in total before another may
 	// move to the background, in bytes; 0 means no limit.
 	memory int64
 
 	mu         sync.Mutex
 	count      int // numbers arrivals and starts
-	waiting      []*slot
-	preempted       []*slot // were stopped, and wait to restart in the background
+	waiting    []*slot
+	preempted  []*slot // were stopped, and wait to restart in the background
 	running    []*slot // have a slot, oldest first
 	background []*slot // run in the background
 	restarting int     // number of renderings that are being stopped
@@ -61,7 +61,7 @@ const (
 )
 
 // errPreempted ends a rendering that will start again.
-var errPreempted = &task.Ended{Cause: task.Preempted, Err: errors.New("others go first")}
+var errPreempted = &task.Ended{Cause: task.Preempted, Err: errors.New("preempted by another rendering")}
 
 // tenant identifies whom a rendering is for, from the outside in: AppProject,
 // repository and Application. Argo CD sets all of them, and Applications cannot
@@ -100,12 +100,12 @@ type share struct {
 
 // slot is a waiting or running rendering.
 type slot struct {
-	of     *scheduler
-	who    tenant
-	number int           // order of arrival
-	since  time.Time     // when it entered its current state
-	ready  chan struct{} // closed when it may start
-	wasPreempted   bool          // was preempted before
+	of           *scheduler
+	who          tenant
+	number       int           // order of arrival
+	since        time.Time     // when it entered its current state
+	ready        chan struct{} // closed when it may start
+	wasPreempted bool          // was preempted before
 
 	ctx      context.Context // of the rendering
 	end      context.CancelCauseFunc
@@ -310,8 +310,8 @@ func (s *scheduler) differentTenants(a, b *slot) bool {
 	return a.who.truncate(ofRepository) != b.who.truncate(ofRepository)
 }
 
-// hasBackgroundRoom reports whether another rendering may continue in the background. One always may,
-// regardless of memory.
+// hasBackgroundRoom reports whether another rendering may continue in the background.
+// One always may, regardless of memory.
 func (s *scheduler) hasBackgroundRoom() bool {
 	if len(s.background) == 0 || s.memory == 0 {
 		return len(s.background) < s.maxBackground
@@ -323,8 +323,8 @@ func (s *scheduler) hasBackgroundRoom() bool {
 	return len(s.background) < s.maxBackground && sum <= s.memory
 }
 
-// moveToBackground moves a rendering to the background, where it continues with low CPU priority and
-// gets more time.
+// moveToBackground moves a rendering to the background, where it continues with low
+// CPU priority and gets more time.
 func (s *scheduler) moveToBackground(t *slot) {
 	s.background = append(s.background, t)
 	if t.limit != nil && t.limit.Stop() {

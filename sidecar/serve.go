@@ -40,8 +40,8 @@ type Config struct {
 	// environment while the server runs, because responses are cached by that
 	// environment.
 	Secret func(env map[string]string) []byte
-	// ClearCache signals that tasks return different responses from now on. Serve closes
-	// the channel that it receives when the cache has been cleared.
+	// ClearCache signals that cached responses are invalid. Serve closes the received
+	// channel when it has cleared the cache.
 	ClearCache <-chan chan<- struct{}
 	// Parameters describes the plugin's parameters for Argo CD's UI.
 	Parameters []*wire.ParameterAnnouncement

@@ -7,8 +7,8 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
 
-// stallWatcher is a stream that calls stalled if a message is late while other requests
-// wait for its memory. Time in which nobody reads does not count.
+// stallWatcher is a stream that calls onStall if a message is late while other
+// requests wait for memory. Time in which nobody reads does not count.
 type stallWatcher struct {
 	stream
 	limit        time.Duration
@@ -20,7 +20,7 @@ type stallWatcher struct {
 	since time.Time // when the current read started; zero if there is none
 }
 
-// watchStalls wraps a stream as paced; a limit of 0 leaves it unchanged.
+// watchStalls wraps a stream in a stallWatcher; a limit of 0 leaves it unchanged.
 func watchStalls(s stream, limit time.Duration, blocksOthers func() bool, onStall func(since time.Time)) stream {
 	if limit <= 0 {
 		return s
@@ -37,6 +37,7 @@ func (p *stallWatcher) Recv() (*wire.AppStreamRequest, error) {
 	return p.stream.Recv()
 }
 
+// setReading records when a read started; zero means that it ended.
 func (p *stallWatcher) setReading(since time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

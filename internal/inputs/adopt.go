@@ -18,7 +18,7 @@ func (in *Component) Adopt(dir string, c argocd.Cluster) (result adopt.Adoption,
 		return result, nil, err
 	}
 	defer done()
-	if req.Random, err = Throwaway(); err != nil { // for a component that demands a seed
+	if req.Random, err = TemporaryRandom(); err != nil { // for a component that demands a seed
 		return result, nil, err
 	}
 	seeds, err := twoSeeds()

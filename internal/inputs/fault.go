@@ -18,15 +18,15 @@ func (in *Component) Fault(req plugin.Request, err error) error {
 	if err == nil {
 		return nil
 	}
-	if !in.Given("renderer") {
+	if !in.IsSet("renderer") {
 		err = locate.NotComponent(in.cmd.Name(), req, err)
 	}
-	return in.blamed(err)
+	return in.asUsageError(err)
 }
 
-// blamed marks an error as one of the command line if a flag cannot be what it is,
+// asUsageError marks an error as one of the command line if a flag cannot be what it is,
 // whatever is rendered with it.
-func (in *Component) blamed(err error) error {
+func (in *Component) asUsageError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -34,12 +34,12 @@ func (in *Component) blamed(err error) error {
 	if wrong != nil {
 		return err
 	}
-	misspelt := map[finding.Finding]bool{}
+	syntaxErrors := map[finding.Finding]bool{}
 	for _, f := range finding.Of(settings.Values.SyntaxErrors()) {
-		misspelt[f] = true
+		syntaxErrors[f] = true
 	}
 	if slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool {
-		return misspelt[f] || f.Rule == helm.BadName && settings.Name != ""
+		return syntaxErrors[f] || f.Rule == helm.BadName && settings.Name != ""
 	}) {
 		return usage.Error{Err: err}
 	}

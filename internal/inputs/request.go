@@ -47,15 +47,15 @@ func (in *Component) Annotate(stdin io.Reader, file string, defaults plugin.Sett
 	if err != nil {
 		return plugin.Result{}, err
 	}
-	if base, err = KnowledgeAt(beside(file), base); err != nil {
+	if base, err = KnowledgeAt(ladderDir(file), base); err != nil {
 		return plugin.Result{}, err
 	}
 	return plugin.Annotate(objs, base, defaults, settings)
 }
 
-// beside is the directory whose ladder.yaml holds for manifests: that of their
+// ladderDir is the directory whose ladder.yaml holds for manifests: that of their
 // file, or the working directory if they come through a pipe.
-func beside(file string) string {
+func ladderDir(file string) string {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return "."
 	}
@@ -98,8 +98,8 @@ func (in *Component) Request(dir string, defaults ...plugin.Settings) (req plugi
 	return req, base, c.Close, nil
 }
 
-// similar returns files that one that was not found may be, as the user would name them.
-func similar(c *checkout.Checkout, name string) []string {
+// similarFiles returns files that one that was not found may be, as the user would name them.
+func similarFiles(c *checkout.Checkout, name string) []string {
 	near := []string{c.Dir}
 	if missing, err := c.Rel(filepath.Dir(name)); err == nil {
 		near = append(near, missing)
@@ -123,7 +123,7 @@ func (in *Component) requestFor(c *checkout.Checkout, defaults ...plugin.Setting
 		return plugin.Request{}, nil, err
 	}
 	settings.Values.Read, settings.Values.From = c.ReadValues, "the working directory"
-	settings.Values.Similar = func(name string) []string { return similar(c, name) }
+	settings.Values.Similar = func(name string) []string { return similarFiles(c, name) }
 	base, err := in.Base()
 	if err != nil {
 		return plugin.Request{}, nil, err
@@ -132,7 +132,7 @@ func (in *Component) requestFor(c *checkout.Checkout, defaults ...plugin.Setting
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	random, err := in.seeding.random()
+	random, err := in.seedFlags.random()
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}

@@ -15,71 +15,71 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// seeding is what the flags of a command say about random values.
-type seeding struct {
+// seedFlags is what the flags of a command say about random values.
+type seedFlags struct {
 	file        *string
 	application string
 	destination string
-	// made is the seed of the command, which all its renderings share.
-	made *seed.Seed
+	// generated is the seed of the command, which all its renderings share.
+	generated *seed.Seed
 	keys *random.Keys
 }
 
-// rememberedKeys is how many private keys a command remembers, which renders a component
+// maxCachedKeys is how many private keys a command remembers, which renders a component
 // more than once.
-const rememberedKeys = 64
+const maxCachedKeys = 64
 
-// addSeeding puts the flags on a command.
-func addSeeding(flags *pflag.FlagSet) *seeding {
-	in := &seeding{keys: random.NewKeys(rememberedKeys)}
+// addSeedFlags puts the flags on a command.
+func addSeedFlags(flags *pflag.FlagSet) *seedFlags {
+	in := &seedFlags{keys: random.NewKeys(maxCachedKeys)}
 	help.Define(flags, help.Seed, in.define)
 	return in
 }
 
-func (in *seeding) define(flags *pflag.FlagSet) {
+func (in *seedFlags) define(flags *pflag.FlagSet) {
 	in.file = seedfile.Flag(flags)
 	flags.StringVar(&in.application, "application", "", "Application to derive random values for with --seed-file: PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace (default: the release name, in the AppProject default)")
 	flags.StringVar(&in.destination, "destination-namespace", "", "Namespace of the Application's destination for --seed-file, if the component is rendered for another one (default: that of the rendering)")
 }
 
-// throwaway makes a seed for this run of the command unless there is one: what is compared
+// addTemporarySeed makes a seed for this run of the command unless there is one: what is compared
 // shows what a change does, and not what is random.
-func (in *seeding) throwaway() error {
-	if *in.file != "" || in.made != nil {
+func (in *seedFlags) addTemporarySeed() error {
+	if *in.file != "" || in.generated != nil {
 		return nil
 	}
 	s, err := seed.Parse([]byte(seedfile.New()))
-	in.made = &s
+	in.generated = &s
 	return err
 }
 
-// Throwaway returns what a command without a seed derives random values from.
-func Throwaway() (*plugin.Random, error) {
+// TemporaryRandom returns what a command without a seed derives random values from.
+func TemporaryRandom() (*plugin.Random, error) {
 	none := ""
-	in := &seeding{file: &none, keys: random.NewKeys(rememberedKeys)}
-	if err := in.throwaway(); err != nil {
+	in := &seedFlags{file: &none, keys: random.NewKeys(maxCachedKeys)}
+	if err := in.addTemporarySeed(); err != nil {
 		return nil, err
 	}
 	return in.random()
 }
 
 // random returns what renderings derive generated values from; nil without a seed.
-func (in *seeding) random() (*plugin.Random, error) {
+func (in *seedFlags) random() (*plugin.Random, error) {
 	if in == nil {
 		return nil, nil
 	}
-	if in.made == nil {
+	if in.generated == nil {
 		s, err := seedfile.Read(*in.file)
 		if err != nil || s == nil {
 			return nil, err
 		}
-		in.made = s
+		in.generated = s
 	}
 	named, err := applicationOf(in.application)
 	if err != nil {
 		return nil, err
 	}
-	made := *in.made
+	made := *in.generated
 	return &plugin.Random{Now: time.Now(), Keys: in.keys, Key: func(of seed.Application) seed.Key {
 		of.Project = named.Project
 		if named.Name != "" {

@@ -19,7 +19,7 @@ import (
 // Compare compares the components of a change, with the command that does it. The findings
 // are those of components that fail on both sides.
 func (in *Component) Compare(ch checkout.Change, command string) (compare.Report, []finding.Finding, error) {
-	if err := in.seeding.throwaway(); err != nil { // no random difference
+	if err := in.seedFlags.addTemporarySeed(); err != nil { // no random difference
 		return compare.Report{}, nil, err
 	}
 	r := compare.Report{Command: command}
@@ -63,7 +63,7 @@ func (in *Component) sides(ch checkout.Change, i int) (before, after compare.Sid
 	if before.Failed && after.Failed && after.Findings[0].Rule == locate.FolderRule {
 		return before, after, after.Findings[0]
 	}
-	if before.Failed && after.Failed && slices.ContainsFunc(after.Findings, in.asked) {
+	if before.Failed && after.Failed && slices.ContainsFunc(after.Findings, in.isCausedByFlags) {
 		return before, after, finding.Err(after.Findings)
 	}
 	for i, side := range []compare.Side{before, after} {
@@ -116,9 +116,9 @@ func (in *Component) side(dir string, at *checkout.Commit, name string) (compare
 	return side, nil
 }
 
-// asked reports whether a fault is one of what the flags name: a values file that
+// isCausedByFlags reports whether a fault is one of what the flags name: a values file that
 // is not there or no such file, or values for what takes none.
-func (in *Component) asked(f finding.Finding) bool {
+func (in *Component) isCausedByFlags(f finding.Finding) bool {
 	settings, err := in.Settings()
 	if err != nil {
 		return false

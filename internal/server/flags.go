@@ -80,7 +80,7 @@ func Complete(flags *pflag.FlagSet, env map[string]string) error {
 }
 
 // FlagsOf reads the command line and the variables of a container that runs "cmp serve",
-// as that does. Nothing of this process is read.
+// as cmp serve does. It reads neither the flags nor the environment of this process.
 func FlagsOf(args []string, env map[string]string) (doctor.Flags, error) {
 	var opt Options
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)

@@ -44,7 +44,7 @@ type Pool struct {
 	idle       []*process
 	working    map[*process]bool
 	busy       int // processes with a job, without those whose task runs in the background
-	starting    int // idle processes being started
+	starting   int // processes being started
 	setup      []byte
 	gaps       []sandbox.Gap
 	gapsLogged bool // whether the gaps were logged
@@ -197,7 +197,7 @@ func (pool *Pool) runIn(p *process, ctx context.Context, name task.Name, in task
 	})
 }
 
-// moveToBackground lowers the priority of a worker, and replaces it.
+// moveToBackground lowers the priority of a worker with a job, and replaces it.
 func (pool *Pool) moveToBackground(p *process) {
 	pool.mu.Lock()
 	first := pool.working[p] && !p.inBackground
@@ -212,8 +212,8 @@ func (pool *Pool) moveToBackground(p *process) {
 	}
 }
 
-// reclaimMemory reports whether the workers together exceed their memory. It ends
-// idle ones first.
+// reclaimMemory ends the idle workers if all workers together exceed their memory. It
+// reports whether they exceed it and none was idle.
 func (pool *Pool) reclaimMemory() bool {
 	if pool.cfg.Memory <= 0 || pool.cfg.Warm <= 0 {
 		return false
@@ -276,7 +276,7 @@ func (pool *Pool) replace(ctx context.Context, p *process) (*process, error) {
 	text := pool.setup
 	pool.mu.Unlock()
 	if p.killed || ctx.Err() != nil || p.stderr.String() != "" {
-		return nil, errors.New("it has a reason of its own")
+		return nil, errors.New("the worker ended for a known reason")
 	}
 	return pool.start(text)
 }
@@ -291,7 +291,7 @@ func (pool *Pool) removeEnded(p *process) {
 	pool.mu.Unlock()
 	if i >= 0 {
 		pool.metrics.killed.WithLabelValues(string(task.Crash)).Inc()
-		pool.cfg.Log.Warn("a worker that waited was killed from outside, and is replaced")
+		pool.cfg.Log.Warn("an idle worker was killed from outside; replacing it")
 		pool.refill()
 	}
 }
@@ -322,6 +322,7 @@ func (pool *Pool) refill() {
 	}
 }
 
+// startIdle starts a worker and makes it idle.
 func (pool *Pool) startIdle(setup []byte) {
 	p, err := pool.start(setup)
 	pool.mu.Lock()
@@ -337,7 +338,7 @@ func (pool *Pool) startIdle(setup []byte) {
 // start starts a worker, and returns it when it is ready. After Close it fails.
 func (pool *Pool) start(setup []byte) (*process, error) {
 	if !pool.begin() {
-		return nil, errors.New("no worker is started any more: the server is stopping")
+		return nil, errors.New("the server is stopping and starts no workers")
 	}
 	defer pool.all.Done()
 	p, err := startProcess(pool.cfg.Command(), setup, pool.cfg.Memory)

@@ -24,7 +24,7 @@ type process struct {
 	limit        int64 // memory limit
 	stderr       confine.HeadWriter
 	ended        chan struct{}
-	hasReplied    bool         // whether it sent a message during a job
+	hasReplied   bool         // whether it sent a message during a job
 	killed       bool         // killed during a job, which may have completed anyway
 	killedAt     int64        // the memory for which it was killed
 	memory       atomic.Int64 // last measured memory
@@ -35,7 +35,7 @@ type process struct {
 const timeToStart = 30 * time.Second
 
 // startProcess starts a process; the caller must wait for cmd. It can be used only
-// after greet.
+// after setUp.
 func startProcess(cmd *exec.Cmd, setup []byte, limit int64) (*process, error) {
 	childIn, in, err := os.Pipe()
 	if err != nil {
@@ -125,7 +125,7 @@ func replyTo(ctx context.Context, m fromWorker, in task.Input) (toWorker, error)
 	case m.Fetch != nil:
 		return toWorker{Fetched: fetchFor(ctx, *m.Fetch, in)}, nil
 	}
-	return toWorker{}, errors.New("the worker sent nothing")
+	return toWorker{}, errors.New("the worker sent an empty message")
 }
 
 func fetchFor(ctx context.Context, what fetchRequest, in task.Input) *fetchReply {

@@ -32,7 +32,7 @@ type toWorker struct {
 	Setup   *setup
 	Job     *job
 	Reply   *repository.Reply // to a Question
-	Fetched *fetchReply          // to a Fetch
+	Fetched *fetchReply       // to a Fetch
 }
 
 // setup is the first message.
@@ -146,7 +146,7 @@ type boundedReader struct {
 	left int
 }
 
-var errLongMessage = fmt.Errorf("a message of more than %d MB", maxLinkMessage>>20)
+var errLongMessage = fmt.Errorf("a message is larger than %d MiB", maxLinkMessage>>20)
 
 func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {

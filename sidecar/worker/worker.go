@@ -62,7 +62,7 @@ func Main(in io.Reader, out io.Writer, prepare func(text []byte) (task.Tasks, er
 type worker struct {
 	link    *link
 	replies chan toWorker
-	askMu  sync.Mutex
+	askMu   sync.Mutex
 }
 
 // listen reads continuously, so that the process ends with the server even during a
@@ -108,7 +108,7 @@ func (w *worker) ask(m fromWorker) toWorker {
 	return <-w.replies
 }
 
-// read reads the repository by a question.
+// read sends a question about the repository to the server and returns the reply.
 func (w *worker) read(q repository.Question) repository.Reply {
 	reply := w.ask(fromWorker{Question: &q}).Reply
 	if reply == nil {
