@@ -31,10 +31,10 @@ type Component struct {
 	// Remote are the flags about fetching; nil for a command without them.
 	Remote *fetchers.Options
 
-	cmd      *cobra.Command
-	flags    *pflag.FlagSet
-	revision string
-	seedFlags  *seedFlags
+	cmd       *cobra.Command
+	flags     *pflag.FlagSet
+	revision  string
+	seedFlags *seedFlags
 	// generators reads what generators of ApplicationSets find; nil for commands that do
 	// not expand ApplicationSets.
 	generators func() (appset.Values, error)

@@ -22,7 +22,7 @@ type seedFlags struct {
 	destination string
 	// generated is the seed of the command, which all its renderings share.
 	generated *seed.Seed
-	keys *random.Keys
+	keys      *random.Keys
 }
 
 // maxCachedKeys is how many private keys a command remembers, which renders a component

@@ -44,7 +44,7 @@ type source struct {
 	of func(project string) (from fileFetcher, scope string, err error)
 	// resolve replaces the name of a repository by its URL.
 	resolve func(remote.Ref) (remote.Ref, error)
-	ttl   time.Duration
+	ttl     time.Duration
 	now     func() time.Time
 
 	mu    sync.Mutex
