@@ -1,5 +1,5 @@
-// Package inputs contains the flags that say what a command renders and how, and makes
-// the request of the plugin from them.
+// Package inputs contains the flags that determine what a command renders and how, and
+// creates the request of the plugin from them.
 package inputs
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// Component is how a command renders components: one flag for each parameter of the
-// plugin, and those about the seed and about fetching.
+// Component contains the flags that determine how a command renders components: one for
+// each parameter of the plugin, and those about the seed and about fetching.
 type Component struct {
 	// Ladder is the file of --ladder.
 	Ladder *string
@@ -35,8 +35,8 @@ type Component struct {
 	flags     *pflag.FlagSet
 	revision  string
 	seedFlags *seedFlags
-	// generators reads what generators of ApplicationSets find; nil for commands that do
-	// not expand ApplicationSets.
+	// generators reads the parameters of generators of ApplicationSets; nil for commands
+	// that do not expand ApplicationSets.
 	generators func() (appset.Values, error)
 }
 
@@ -49,7 +49,8 @@ func Add(cmd *cobra.Command, only ...string) *Component {
 	return in
 }
 
-// FromCompletion returns the inputs of a command line that is being completed. Nothing is fetched.
+// FromCompletion returns the inputs of a command line that is being completed. Nothing is
+// fetched.
 func FromCompletion(cmd *cobra.Command) *Component {
 	in := &Component{cmd: cmd, flags: cmd.Flags(), Ladder: new(string)}
 	if f := cmd.Flag("ladder"); f != nil {
@@ -58,7 +59,7 @@ func FromCompletion(cmd *cobra.Command) *Component {
 	return in
 }
 
-// AddWithoutSeed adds the flags of a command that takes no seed.
+// AddWithoutSeed adds the flags to a command that takes no seed.
 func AddWithoutSeed(cmd *cobra.Command, only ...string) *Component {
 	in := &Component{cmd: cmd, flags: cmd.Flags()}
 	for _, p := range plugin.Parameters() {

@@ -16,7 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// Generate renders the component in dir. Flags win over the defaults.
+// Generate renders the component in dir. Flags take precedence over the defaults.
 func (in *Component) Generate(dir string, defaults ...plugin.Settings) (plugin.Result, error) {
 	return with(in, dir, plugin.Generate, defaults...)
 }
@@ -32,8 +32,8 @@ func with[T any](in *Component, dir string, do func(context.Context, plugin.Requ
 	return result, in.Fault(req, err)
 }
 
-// Annotate orders the manifests of a file, or of standard input ("-"). Flags win over the
-// defaults.
+// Annotate orders the manifests of a file, or of standard input ("-"). Flags take
+// precedence over the defaults.
 func (in *Component) Annotate(stdin io.Reader, file string, defaults plugin.Settings) (plugin.Result, error) {
 	settings, err := in.Settings()
 	if err != nil {
@@ -53,8 +53,8 @@ func (in *Component) Annotate(stdin io.Reader, file string, defaults plugin.Sett
 	return plugin.Annotate(objs, base, defaults, settings)
 }
 
-// ladderDir is the directory whose ladder.yaml holds for manifests: that of their
-// file, or the working directory if they come through a pipe.
+// ladderDir returns the directory whose ladder.yaml applies to manifests: that of their
+// file, or the working directory for standard input or a pipe.
 func ladderDir(file string) string {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return "."
@@ -81,9 +81,9 @@ func KnowledgeAt(dir string, base *knowledge.Base) (*knowledge.Base, error) {
 }
 
 // Request opens the component in dir until done is called, and returns the request of
-// the plugin for it. Flags win over the defaults.
+// the plugin for it. Flags take precedence over the defaults.
 func (in *Component) Request(dir string, defaults ...plugin.Settings) (req plugin.Request, base *knowledge.Base, done func(), err error) {
-	if dir == "" { // a variable of a script that is not set, most likely
+	if dir == "" { // probably an unset variable in a script
 		return req, nil, nil, errNoName
 	}
 	c, err := checkout.Open(dir)
@@ -98,7 +98,8 @@ func (in *Component) Request(dir string, defaults ...plugin.Settings) (req plugi
 	return req, base, c.Close, nil
 }
 
-// similarFiles returns files that one that was not found may be, as the user would name them.
+// similarFiles returns existing files with a name similar to that of a missing file, as
+// the user would name them.
 func similarFiles(c *checkout.Checkout, name string) []string {
 	near := []string{c.Dir}
 	if missing, err := c.Rel(filepath.Dir(name)); err == nil {

@@ -38,14 +38,14 @@ func tasks(base *knowledge.Base, cache bool) task.Tasks {
 	}
 	return task.Tasks{
 		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
-			return answer(ctx, in, base, memory, keys)
+			return respond(ctx, in, base, memory, keys)
 		},
 		Match: func(_ context.Context, in task.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
 	}
 }
 
-// answer renders a request of the repo-server.
-func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *input.Memory, keys *random.Keys) (task.Output, error) {
+// respond returns the response to a request of the repo-server.
+func respond(ctx context.Context, in task.Input, base *knowledge.Base, memory *input.Memory, keys *random.Keys) (task.Output, error) {
 	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
 	if err != nil {
 		return task.Output{}, inOneLine(err)
