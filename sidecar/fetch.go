@@ -22,10 +22,10 @@ import (
 type Source interface {
 	// Get returns the content of a key. If there is none, the result says so;
 	// errors are only those of the context.
-	Get(ctx context.Context, who Requester, key string) (task.Found, error)
+	Get(ctx context.Context, requester Requester, key string) (task.Found, error)
 	// Digest identifies the current content of a key, if possible without fetching
 	// it. It is empty if there is none.
-	Digest(ctx context.Context, who Requester, key string) string
+	Digest(ctx context.Context, requester Requester, key string) string
 	// Name is the name of a key in messages. It must not contain secrets.
 	Name(key string) string
 }
@@ -92,7 +92,7 @@ const (
 func newFetchSession(ctx context.Context, source Source, env map[string]string, files *repositories) *fetchSession {
 	ctx, cancel := context.WithCancel(ctx)
 	return &fetchSession{source: source, ctx: ctx, cancel: cancel, requester: Requester{env[appName], env[projectName]}, items: map[string]*fetchItem{}, budget: inlineWait,
-		reserved: &reservation{of: files, done: make(chan struct{})}}
+		reserved: &reservation{repositories: files, done: make(chan struct{})}}
 }
 
 // end releases everything that the session holds.
@@ -108,7 +108,7 @@ func (s *fetchSession) end() {
 			t.file.Close()
 		}
 	}
-	s.reserved.of.finish(s.reserved, nil)
+	s.reserved.repositories.finish(s.reserved, nil)
 }
 
 // isUnchanged reports whether fetched content is unchanged, by the digests of its keys. It

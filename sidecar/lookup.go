@@ -81,12 +81,12 @@ type results struct {
 	age    time.Duration // 0 means no limit
 	report func(cacheEvent)
 
-	mu      sync.Mutex
-	all     *simplelru.LRU[*result, struct{}]
-	of      map[subject][]*result // the results of all, least recently used first
-	held    int64                 // bytes
-	flights map[subject]*flight
-	epoch   int // counts how often the cache was cleared
+	mu        sync.Mutex
+	all       *simplelru.LRU[*result, struct{}]
+	bySubject map[subject][]*result // the results of all, least recently used first
+	held      int64                 // bytes
+	flights   map[subject]*flight
+	epoch     int // counts how often the cache was cleared
 }
 
 // cacheEvent is an event of the cache, for metrics.
@@ -106,7 +106,7 @@ const perSubject = 4
 
 func newResults(bytes int64, age time.Duration, report func(cacheEvent)) *results {
 	all, _ := simplelru.NewLRU[*result, struct{}](math.MaxInt, nil) // fails only for size 0
-	return &results{bytes: bytes, age: age, report: report, all: all, of: map[subject][]*result{}, flights: map[subject]*flight{}}
+	return &results{bytes: bytes, age: age, report: report, all: all, bySubject: map[subject][]*result{}, flights: map[subject]*flight{}}
 }
 
 // lookUp answers a request from the cache, or with the result of a concurrent
@@ -139,7 +139,7 @@ func (c *results) lookUp(ctx context.Context, req *request) (task.Response, cach
 func (c *results) find(req *request) *result {
 	c.mu.Lock()
 	c.expire(time.Now())
-	candidates := slices.Clone(c.of[req.subject])
+	candidates := slices.Clone(c.bySubject[req.subject])
 	c.mu.Unlock()
 	for _, r := range candidates {
 		if !r.isValidFor(req) {
@@ -147,7 +147,7 @@ func (c *results) find(req *request) *result {
 		}
 		c.mu.Lock()
 		if _, known := c.all.Get(r); known { // it may have been removed meanwhile
-			c.of[r.subject] = append(remove(c.of[r.subject], r), r)
+			c.bySubject[r.subject] = append(remove(c.bySubject[r.subject], r), r)
 		}
 		c.mu.Unlock()
 		return r
@@ -163,7 +163,7 @@ func (c *results) join(req *request) (f *flight, isOurs bool) {
 	if f := c.flights[req.subject]; f != nil && f.epoch == c.epoch { // otherwise it started before the cache was cleared
 		return f, false
 	}
-	f = &flight{of: c, epoch: c.epoch, landed: make(chan struct{}), subject: req.subject, env: req.input.Env, read: repository.Observe(req.input.Repo), fetch: req.input.Fetch, fetched: map[string]string{}}
+	f = &flight{results: c, epoch: c.epoch, landed: make(chan struct{}), subject: req.subject, env: req.input.Env, read: repository.Observe(req.input.Repo), fetch: req.input.Fetch, fetched: map[string]string{}}
 	c.flights[req.subject] = f
 	req.input.Repo = f.read
 	if f.fetch != nil {
@@ -174,7 +174,7 @@ func (c *results) join(req *request) (f *flight, isOurs bool) {
 
 // flight is a response being rendered, which others wait for.
 type flight struct {
-	of      *results
+	results *results
 	epoch   int // at its start
 	subject subject
 	env     map[string]string
@@ -203,7 +203,7 @@ func (f *flight) fetchObserved(ctx context.Context, key string) (task.Found, err
 // either, unless the rendering itself was the cause, for example because it exceeded
 // its memory.
 func (f *flight) land(a task.Response, err error) {
-	c := f.of
+	c := f.results
 	read, complete := f.read.Seen()
 	if complete { // otherwise its validity for others is unknown
 		r := &result{subject: f.subject, env: f.env, read: read, fetched: f.fetched, response: a, err: err, created: time.Now()}
@@ -232,7 +232,7 @@ func (c *results) store(r *result, epoch int) {
 	if r.size > c.bytes || epoch != c.epoch {
 		return
 	}
-	if same := c.of[r.subject]; len(same) >= perSubject {
+	if same := c.bySubject[r.subject]; len(same) >= perSubject {
 		c.drop(same[0], evicted)
 	}
 	for c.held+r.size > c.bytes {
@@ -240,7 +240,7 @@ func (c *results) store(r *result, epoch int) {
 		c.drop(oldest, evicted)
 	}
 	c.all.Add(r, struct{}{})
-	c.of[r.subject] = append(c.of[r.subject], r)
+	c.bySubject[r.subject] = append(c.bySubject[r.subject], r)
 	c.held += r.size
 }
 
@@ -282,8 +282,8 @@ func (c *results) expire(now time.Time) {
 func (c *results) drop(r *result, why cacheEvent) {
 	c.all.Remove(r)
 	c.held -= r.size
-	if c.of[r.subject] = remove(c.of[r.subject], r); len(c.of[r.subject]) == 0 {
-		delete(c.of, r.subject)
+	if c.bySubject[r.subject] = remove(c.bySubject[r.subject], r); len(c.bySubject[r.subject]) == 0 {
+		delete(c.bySubject, r.subject)
 	}
 	c.report(why)
 }
@@ -293,7 +293,7 @@ func (c *results) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.epoch++
-	c.of, c.held = map[subject][]*result{}, 0
+	c.bySubject, c.held = map[subject][]*result{}, 0
 	c.all.Purge()
 }
 

@@ -98,7 +98,7 @@ type boundedListener struct {
 
 type boundedConn struct {
 	net.Conn
-	of *boundedListener
+	listener *boundedListener
 }
 
 func (b *boundedListener) Accept() (net.Conn, error) {
@@ -122,9 +122,9 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 }
 
 func (c *boundedConn) Close() error {
-	c.of.mu.Lock()
-	c.of.conns = remove(c.of.conns, c)
-	c.of.mu.Unlock()
+	c.listener.mu.Lock()
+	c.listener.conns = remove(c.listener.conns, c)
+	c.listener.mu.Unlock()
 	return c.Conn.Close()
 }
 

@@ -38,21 +38,21 @@ type repositories struct {
 
 // reservation is memory reserved for an arriving tree.
 type reservation struct {
-	of        *repositories
-	checksum  string
-	bytes     int64         // reserved so far
-	requested int64         // while waiting
-	granted   chan struct{} // closed when granted
-	done      chan struct{} // closed when the tree has arrived or failed
+	repositories *repositories
+	checksum     string
+	bytes        int64         // reserved so far
+	requested    int64         // while waiting
+	granted      chan struct{} // closed when granted
+	done         chan struct{} // closed when the tree has arrived or failed
 }
 
 // heldTree is a tree in memory.
 type heldTree struct {
-	of       *repositories
-	checksum string
-	tree     *repository.Tree
-	users    int
-	expiry   *time.Timer // runs while the tree is unused
+	repositories *repositories
+	checksum     string
+	tree         *repository.Tree
+	users        int
+	expiry       *time.Timer // runs while the tree is unused
 }
 
 // maxStep and minStep limit the steps by which memory is reserved.
@@ -130,7 +130,7 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 			return nil, nil, err
 		}
 	}
-	a := &reservation{of: r, checksum: checksum, requested: r.step, done: make(chan struct{})}
+	a := &reservation{repositories: r, checksum: checksum, requested: r.step, done: make(chan struct{})}
 	r.byChecksum[checksum] = a
 	r.mu.Unlock()
 	doing(waitingForMemory)
@@ -146,7 +146,7 @@ func (a *reservation) grow(ctx context.Context, need int64) error {
 	if need <= a.bytes {
 		return nil
 	}
-	r := a.of
+	r := a.repositories
 	a.requested = need
 	if rest := need % r.step; rest > 0 && need <= math.MaxInt64-r.step {
 		a.requested += r.step - rest
@@ -159,7 +159,7 @@ func (a *reservation) grow(ctx context.Context, need int64) error {
 
 // wait waits in a queue for the requested memory.
 func (a *reservation) wait(ctx context.Context, queue *[]*reservation) error {
-	r := a.of
+	r := a.repositories
 	r.mu.Lock()
 	a.granted = make(chan struct{})
 	*queue = append(*queue, a)
@@ -248,7 +248,7 @@ func (r *repositories) finish(a *reservation, t *repository.Tree) *heldTree {
 		return nil
 	}
 	r.used += t.Bytes
-	h := &heldTree{of: r, checksum: a.checksum, tree: t, users: 1}
+	h := &heldTree{repositories: r, checksum: a.checksum, tree: t, users: 1}
 	r.held[a.checksum] = h
 	return h
 }
@@ -256,7 +256,7 @@ func (r *repositories) finish(a *reservation, t *repository.Tree) *heldTree {
 // release ends the use of a tree. It stays in memory until the memory is needed, if
 // others can find it.
 func (h *heldTree) release() {
-	r := h.of
+	r := h.repositories
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if h.users--; h.users > 0 {

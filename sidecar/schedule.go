@@ -100,8 +100,8 @@ type share struct {
 
 // slot is a waiting or running rendering.
 type slot struct {
-	of           *scheduler
-	who          tenant
+	scheduler    *scheduler
+	tenant       tenant
 	number       int           // order of arrival
 	since        time.Time     // when it entered its current state
 	ready        chan struct{} // closed when it may start
@@ -131,7 +131,7 @@ func newScheduler(n int, render time.Duration, memory int64) *scheduler {
 // acquire waits until a rendering may start. The caller renders within the slot's
 // ctx, and must release the slot.
 func (s *scheduler) acquire(ctx context.Context, who tenant, wasPreempted bool) (*slot, error) {
-	t := &slot{of: s, who: who, since: time.Now(), wasPreempted: wasPreempted, ready: make(chan struct{})}
+	t := &slot{scheduler: s, tenant: who, since: time.Now(), wasPreempted: wasPreempted, ready: make(chan struct{})}
 	t.ctx, t.end = context.WithCancelCause(ctx)
 	s.mu.Lock()
 	s.count++
@@ -141,8 +141,8 @@ func (s *scheduler) acquire(ctx context.Context, who tenant, wasPreempted bool) 
 	} else {
 		s.waiting = append(s.waiting, t)
 	}
-	for depth := range t.who {
-		l := t.who.truncate(depth)
+	for depth := range t.tenant {
+		l := t.tenant.truncate(depth)
 		if s.shares[l] == nil {
 			s.shares[l] = &share{}
 		}
@@ -166,15 +166,15 @@ func (s *scheduler) acquire(ctx context.Context, who tenant, wasPreempted bool) 
 
 // release releases a slot, or ends waiting for it.
 func (t *slot) release() {
-	s := t.of
+	s := t.scheduler
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	began := slices.Contains(s.running, t) || slices.Contains(s.background, t)
 	for _, queue := range []*[]*slot{&s.waiting, &s.preempted, &s.running, &s.background} {
 		*queue = remove(*queue, t)
 	}
-	for depth := range t.who {
-		l := t.who.truncate(depth)
+	for depth := range t.tenant {
+		l := t.tenant.truncate(depth)
 		of := s.shares[l]
 		if began {
 			of.active--
@@ -227,11 +227,11 @@ func (s *scheduler) next(of []*slot) *slot {
 
 // order compares two waiting renderings.
 func (s *scheduler) order(a, b *slot) int {
-	for depth := range a.who {
-		if a.who.truncate(depth) == b.who.truncate(depth) {
+	for depth := range a.tenant {
+		if a.tenant.truncate(depth) == b.tenant.truncate(depth) {
 			continue
 		}
-		x, y := s.shares[a.who.truncate(depth)], s.shares[b.who.truncate(depth)]
+		x, y := s.shares[a.tenant.truncate(depth)], s.shares[b.tenant.truncate(depth)]
 		if x.active != y.active {
 			return x.active - y.active
 		}
@@ -247,7 +247,7 @@ func (s *scheduler) order(a, b *slot) int {
 // Applications of one repository count as one tenant.
 func (s *scheduler) hasMoreActive(a, b *slot) bool {
 	for depth := range ofApplication {
-		x, y := a.who.truncate(depth), b.who.truncate(depth)
+		x, y := a.tenant.truncate(depth), b.tenant.truncate(depth)
 		if x != y {
 			return s.shares[x].active > s.shares[y].active
 		}
@@ -259,8 +259,8 @@ func (s *scheduler) hasMoreActive(a, b *slot) bool {
 func (s *scheduler) begin(t *slot) {
 	t.since = time.Now()
 	s.count++
-	for depth := range t.who {
-		of := s.shares[t.who.truncate(depth)]
+	for depth := range t.tenant {
+		of := s.shares[t.tenant.truncate(depth)]
 		of.active++
 		of.served = s.count
 	}
@@ -273,9 +273,9 @@ func (s *scheduler) begin(t *slot) {
 
 // endOvertime ends a rendering that exceeded its time limit.
 func (t *slot) endOvertime() {
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
-	t.end(&task.Ended{Cause: task.RenderTimeout, Err: &timeoutCause{limit: renderTime, duration: t.of.render, since: t.until.Add(-t.of.render)}})
+	t.scheduler.mu.Lock()
+	defer t.scheduler.mu.Unlock()
+	t.end(&task.Ended{Cause: task.RenderTimeout, Err: &timeoutCause{limit: renderTime, duration: t.scheduler.render, since: t.until.Add(-t.scheduler.render)}})
 }
 
 // freeSlot makes a rendering leave its slot for a waiting one, and reports whether
@@ -307,7 +307,7 @@ func (s *scheduler) freeBackground(waiting *slot) bool {
 
 // differentTenants reports whether two renderings belong to different tenants.
 func (s *scheduler) differentTenants(a, b *slot) bool {
-	return a.who.truncate(ofRepository) != b.who.truncate(ofRepository)
+	return a.tenant.truncate(ofRepository) != b.tenant.truncate(ofRepository)
 }
 
 // hasBackgroundRoom reports whether another rendering may continue in the background.
@@ -372,8 +372,8 @@ func (s *scheduler) relieveMemory() {
 
 // OnPreempt implements task.Slot.
 func (t *slot) OnPreempt(do func()) {
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
+	t.scheduler.mu.Lock()
+	defer t.scheduler.mu.Unlock()
 	if t.onPreempt = do; t.inBackground {
 		go do()
 	}
@@ -383,7 +383,7 @@ func (t *slot) OnPreempt(do func()) {
 func (t *slot) Uses(bytes int64) { t.memory.Store(bytes) }
 
 // RelieveMemory implements task.Slot.
-func (t *slot) RelieveMemory() { t.of.relieveMemory() }
+func (t *slot) RelieveMemory() { t.scheduler.relieveMemory() }
 
 // backgroundCount returns the number of renderings in the background.
 func (s *scheduler) backgroundCount() int {

@@ -16,8 +16,8 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Compare compares the components of a change. command reproduces the report,
-// which contains it. The findings are those of components that fail on both sides.
+// Compare compares the components of a change. The report contains command, which
+// reproduces it. The findings are those of components that fail on both sides.
 func (in *Component) Compare(ch checkout.Change, command string) (compare.Report, []finding.Finding, error) {
 	if err := in.seedFlags.addTemporarySeed(); err != nil { // no random difference
 		return compare.Report{}, nil, err

@@ -39,9 +39,9 @@ type fileFetcher interface {
 // cached responses can be validated without fetching: those of exact versions
 // permanently, others for their TTL.
 type source struct {
-	// of returns the Fetcher of an AppProject, with the scope of its cache, which
+	// fetcherFor returns the Fetcher of an AppProject, with the scope of its cache, which
 	// is unknown to other projects.
-	of func(project string) (from fileFetcher, scope string, err error)
+	fetcherFor func(project string) (from fileFetcher, scope string, err error)
 	// resolve replaces the name of a repository by its URL.
 	resolve func(remote.Ref) (remote.Ref, error)
 	ttl     time.Duration
@@ -51,16 +51,16 @@ type source struct {
 	known map[string]known
 }
 
-func (s *source) Get(ctx context.Context, who sidecar.Requester, key string) (task.Found, error) {
+func (s *source) Get(ctx context.Context, requester sidecar.Requester, key string) (task.Found, error) {
 	ref, err := refOf(key)
 	if err != nil {
 		return task.Found{}, err
 	}
 	began := s.now()
-	from, scope, err := s.of(who.Project)
+	from, scope, err := s.fetcherFor(requester.Project)
 	var c remote.Content
 	if err == nil {
-		c, err = s.ensure(fetch.WithTenant(ctx, cmp.Or(who.Project, who.Application)), from, ref)
+		c, err = s.ensure(fetch.WithTenant(ctx, cmp.Or(requester.Project, requester.Application)), from, ref)
 	}
 	if ctx.Err() != nil {
 		return task.Found{}, ctx.Err()
@@ -97,8 +97,8 @@ func (s *source) store(scope, key string, f remote.Fetched, at time.Time) {
 	s.known[scope+"\x00"+key] = k
 }
 
-func (s *source) Digest(ctx context.Context, who sidecar.Requester, key string) string {
-	_, scope, err := s.of(who.Project)
+func (s *source) Digest(ctx context.Context, requester sidecar.Requester, key string) string {
+	_, scope, err := s.fetcherFor(requester.Project)
 	if err != nil {
 		return ""
 	}
@@ -109,7 +109,7 @@ func (s *source) Digest(ctx context.Context, who sidecar.Requester, key string) 
 	if ok && scope == "" && (k.until.IsZero() || s.now().Before(k.until)) {
 		return k.digest
 	}
-	found, err := s.Get(ctx, who, key)
+	found, err := s.Get(ctx, requester, key)
 	if err != nil {
 		return ""
 	}
@@ -135,8 +135,8 @@ type known struct {
 // maxKnown limits the cached digests, some hundred bytes each.
 const maxKnown = 10_000
 
-func newSource(of func(project string) (fileFetcher, string, error), resolve func(remote.Ref) (remote.Ref, error), ttl time.Duration) *source {
-	return &source{of: of, resolve: resolve, ttl: ttl, now: time.Now, known: map[string]known{}}
+func newSource(fetcherFor func(project string) (fileFetcher, string, error), resolve func(remote.Ref) (remote.Ref, error), ttl time.Duration) *source {
+	return &source{fetcherFor: fetcherFor, resolve: resolve, ttl: ttl, now: time.Now, known: map[string]known{}}
 }
 
 // sizeOf returns the size of content by digest.
@@ -219,11 +219,11 @@ func sourceOf(in *fetchers.Options, log *slog.Logger, metrics prometheus.Registe
 		end()
 		return nil, func() {}, err
 	}
-	of := func(project string) (fileFetcher, string, error) {
+	fetcherFor := func(project string) (fileFetcher, string, error) {
 		own, scope, err := f.For(in.Projects, project)
 		return own, scope, err
 	}
-	return newSource(of, fetchers.ResolveName, in.Config.TTL), end, nil
+	return newSource(fetcherFor, fetchers.ResolveName, in.Config.TTL), end, nil
 }
 
 // writable creates a directory if needed, and checks that files can be written
