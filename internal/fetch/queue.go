@@ -22,7 +22,7 @@ type queue struct {
 
 type waiter struct {
 	host, tenant string
-	turn         chan struct{} // closed when it has a place
+	ready        chan struct{} // closed when it has a place
 }
 
 func newQueue(places int) *queue {
@@ -40,17 +40,17 @@ func (q *queue) enter(ctx context.Context, host, tenant string) (leave func(), e
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.taken--
-		less(q.hosts, host)
-		less(q.tenants, tenant)
+		decrement(q.hosts, host)
+		decrement(q.tenants, tenant)
 		q.wake()
 	}
 	select {
-	case <-w.turn:
+	case <-w.ready:
 		return leave, nil
 	default:
 	}
 	select {
-	case <-w.turn:
+	case <-w.ready:
 		return leave, nil
 	case <-ctx.Done():
 	}
@@ -93,11 +93,11 @@ func (q *queue) wake() {
 		q.taken++
 		q.hosts[w.host]++
 		q.tenants[w.tenant]++
-		close(w.turn)
+		close(w.ready)
 	}
 }
 
-func less(counts map[string]int, key string) {
+func decrement(counts map[string]int, key string) {
 	if counts[key]--; counts[key] <= 0 {
 		delete(counts, key)
 	}

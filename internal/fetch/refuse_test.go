@@ -45,7 +45,7 @@ func TestRefusedRefs(t *testing.T) {
 		{fileRef("file:///etc/passwd"), "bad-ref", "not a URL with a scheme and a host"},
 		{fileRef("oci://files.example.com/pub/a"), "bad-ref", "is neither https"},
 		{fileRef("https://127.0.0.1/pub"), "not-allowed", "the loopback of this machine"},
-		{fileRef("https://2130706433/pub"), "not-allowed", "a spelling that programs read in different ways"},
+		{fileRef("https://2130706433/pub"), "not-allowed", "an IP address in an ambiguous notation"},
 		{fileRef("https://localhost/pub"), "not-allowed", "localhost leads to"},
 		{fileRef("https://[::ffff:169.254.169.254]/latest"), "not-allowed", "metadata"},
 		{fileRef("https://nowhere.example.com/"), "unreachable", "its name does not resolve"},
