@@ -161,7 +161,7 @@ func TestNamesThatLeadInside(t *testing.T) {
 	for _, allow := range []string{"https://*:" + port, address} {
 		for _, private := range [][]string{nil, {"*"}, {"*.localhost"}, {"127.0.0.2"}} {
 			f := n.fetcher(Config{Allow: []string{allow}, AllowPrivate: private, Credentials: Credentials{Dir: dir}})
-			refuse(t, f, fileRef(address), "not-allowed", "name the host with --allow-private")
+			refuse(t, f, fileRef(address), "not-allowed", "add the host to --allow-private")
 		}
 	}
 	get(t, n.fetcher(Config{Allow: []string{address}, AllowPrivate: []string{"localhost"}, Credentials: Credentials{Dir: dir}}), fileRef(address+"/"))

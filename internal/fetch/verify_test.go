@@ -347,7 +347,7 @@ func TestProvenance(t *testing.T) {
 		"another version":  {provenanceOf(t, team, "app-0.9.0.tgz", older), "unverified", `does not contain a SHA for a file named "app-1.0.0.tgz"`},
 		"another content":  {provenanceOf(t, team, "app-1.0.0.tgz", older), "unverified", "sum does not match for app-1.0.0.tgz"},
 		"of another chart": {provenanceOf(t, team, "other-1.0.0.tgz", archive), "unverified", "does not contain a SHA"},
-		"changed":          {strings.Replace(good, "name: app", "name: apq", 1), "unverified", "does not verify"},
+		"changed":          {strings.Replace(good, "name: app", "name: apq", 1), "unverified", "cannot be verified with the keyring"},
 		"cut off":          {good[:len(good)/2], "unverified", "signature block not found"},
 		"a page":           {"<html>", "unverified", "signature block not found"},
 		"large":            {strings.Repeat("x", maxSigned+1), "too-large", "1048576"},
