@@ -38,7 +38,7 @@ func (i *installation) checkPluginName() (all []finding.Finding) {
 				return nil // sidecar-command or plugin-yaml reports why
 			}
 			isLadder = isLadder || s.isLadder
-			hasDiscovery = hasDiscovery || s.discovers || s.plugin == ""
+			hasDiscovery = hasDiscovery || s.hasDiscovery || s.plugin == ""
 			if s.plugin == "" {
 				known = false // its name is unknown
 			} else {

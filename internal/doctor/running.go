@@ -111,8 +111,8 @@ func (i *installation) checkPort() (all []finding.Finding) {
 				}
 			}
 		}
-		if who, ok := users[port]; ok {
-			all = append(all, s.fault("it listens on port %d, which is that of %s", port, who))
+		if user, ok := users[port]; ok {
+			all = append(all, s.fault("it listens on port %d, which is that of %s", port, user))
 		}
 		if host == "localhost" || strings.HasPrefix(host, "127.") || host == "[::1]" {
 			all = append(all, s.fault("it listens on %s, which neither the kubelet nor Prometheus can reach", host))

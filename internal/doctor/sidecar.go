@@ -21,10 +21,10 @@ type sidecar struct {
 	serves bool
 	// plugin is its name in Applications; empty if unknown.
 	plugin string
-	// discovers means that it supports Applications that do not name a plugin.
-	discovers bool
-	image     image
-	env       map[string]node
+	// hasDiscovery means that it supports Applications that do not name a plugin.
+	hasDiscovery bool
+	image        image
+	env          map[string]node
 	// flags are the flags of "cmp serve", and flagsErr is the error of parsing them.
 	flags    Flags
 	flagsErr error
@@ -112,7 +112,7 @@ func (i *installation) sidecar(w *workload, c node) *sidecar {
 		if len(words) > 1 && words[1] == "serve" {
 			s.serves = true
 			s.flags, s.flagsErr = i.serve(s, words[2:])
-			s.plugin, s.discovers = s.flags.Plugin, s.flags.Discovery
+			s.plugin, s.hasDiscovery = s.flags.Plugin, s.flags.Discovery
 		}
 	default:
 		s.isLadder = isNamed
@@ -156,6 +156,6 @@ func (i *installation) readPluginYAML(w *workload, s *sidecar) {
 		}
 	}
 	if s.config.found && s.config.problem == "" {
-		s.plugin, s.discovers = s.pluginYAML.pluginName(), s.pluginYAML.discovers()
+		s.plugin, s.hasDiscovery = s.pluginYAML.pluginName(), s.pluginYAML.discovers()
 	}
 }

@@ -56,7 +56,7 @@ func (i *installation) checkSidecarCommand() (all []finding.Finding) {
 	i.forEachSidecar(func(_ *workload, s *sidecar) {
 		if !s.serves {
 			words := slices.Concat(s.at("command").texts(), s.at("args").texts())
-			all = append(all, s.fault("it runs %q, which serves no plugin", strings.Join(words, " ")))
+			all = append(all, s.fault("it runs %q, which does not serve a plugin", strings.Join(words, " ")))
 			return
 		}
 		for _, problem := range finding.Of(s.flagsErr) {
@@ -345,19 +345,19 @@ func (i *installation) checkDuplicatePlugins() (all []finding.Finding) {
 
 func (i *installation) checkDiscovery() (all []finding.Finding) {
 	for _, w := range i.workloadsOf(repoServer) {
-		var who []string
-		var ours *sidecar
+		var names []string
+		var ladder *sidecar
 		for _, s := range w.plugins {
-			if s.discovers {
-				who = append(who, s.name())
+			if s.hasDiscovery {
+				names = append(names, s.name())
 			}
-			if s.discovers && s.isLadder {
-				ours = s
+			if s.hasDiscovery && s.isLadder {
+				ladder = s
 			}
 		}
-		if ours != nil && len(who) > 1 {
-			slices.Sort(who)
-			all = append(all, ours.fault("%s match Applications that name no plugin", strings.Join(who, " and ")))
+		if ladder != nil && len(names) > 1 {
+			slices.Sort(names)
+			all = append(all, ladder.fault("%s match Applications that do not name a plugin", strings.Join(names, " and ")))
 		}
 	}
 	return all

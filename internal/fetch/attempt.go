@@ -365,7 +365,7 @@ func (c *countedBody) Read(p []byte) (int, error) {
 func (e *attempt) get(address string) ([]byte, error) { return e.getAtMost(address, e.f.limits.Bytes) }
 
 // getAtMost reads a URL with a limit in bytes.
-func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
+func (e *attempt) getAtMost(address string, maxBytes int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(e.ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, failed(badRef, "correct the address", "%s is not a URL", address)
@@ -381,12 +381,12 @@ func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
 		}
 		return nil, failed(broken, "check the URL", "%s returned status %d", e.host(), res.StatusCode)
 	}
-	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxBytes+1))
 	if err != nil {
 		return nil, e.failureOf(err)
 	}
-	if int64(len(data)) > most {
-		return nil, failed(tooLarge, "check the URL", "%s sends more than %d bytes for %s", e.host(), most, path.Base(address))
+	if int64(len(data)) > maxBytes {
+		return nil, failed(tooLarge, "check the URL", "%s sends more than %d bytes for %s", e.host(), maxBytes, path.Base(address))
 	}
 	if e.ref.Kind == remote.File && isPage(res.Header, data) && !htmlPath.MatchString(e.at.Path) {
 		return nil, failed(broken, "check the URL: it may need a login (--remote-credentials), or be a page about the file", "%s returned an HTML page", e.host())

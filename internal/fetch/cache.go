@@ -114,13 +114,13 @@ func (s *store) lookup(scope string, ref remote.Ref) (record, bool) {
 const maxRecord = 64 << 10
 
 // readBounded reads a file with a size limit, since others may have written it.
-func readBounded(path string, most int64) ([]byte, error) {
+func readBounded(path string, maxBytes int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, most))
+	return io.ReadAll(io.LimitReader(file, maxBytes))
 }
 
 // isDigest validates a digest from a file before it is used in a path.

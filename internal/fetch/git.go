@@ -212,7 +212,7 @@ func (e *attempt) measure(pack []byte) error {
 		if !header.Type.IsDelta() {
 			continue
 		}
-		delta := prefixWriter{most: 2 * binary.MaxVarintLen64}
+		delta := prefixWriter{maxBytes: 2 * binary.MaxVarintLen64}
 		if _, _, err := scanner.NextObject(&delta); err != nil {
 			return e.failureOf(err)
 		}
@@ -232,12 +232,12 @@ func (e *attempt) measure(pack []byte) error {
 
 // prefixWriter keeps the first bytes written to it.
 type prefixWriter struct {
-	data []byte
-	most int
+	data     []byte
+	maxBytes int
 }
 
 func (b *prefixWriter) Write(p []byte) (int, error) {
-	b.data = append(b.data, p[:min(len(p), b.most-len(b.data))]...)
+	b.data = append(b.data, p[:min(len(p), b.maxBytes-len(b.data))]...)
 	return len(p), nil
 }
 

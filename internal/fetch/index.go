@@ -129,8 +129,8 @@ func readIndex(data []byte, chart string) (index, error) {
 }
 
 var (
-	errNoVersion = errors.New("it has no apiVersion")
-	errTwice     = errors.New("it has the same key twice")
+	errNoVersion    = errors.New("it has no apiVersion")
+	errDuplicateKey = errors.New("it has the same key twice")
 )
 
 // skippedValue skips a JSON value.
@@ -147,7 +147,7 @@ func readJSONIndex(data []byte, chart string) (index, error) {
 			return from.Decode(&version)
 		case "entries":
 			if seen {
-				return errTwice
+				return errDuplicateKey
 			}
 			seen = true
 			return eachKey(from, func(from *json.Decoder, key string) error {
@@ -155,7 +155,7 @@ func readJSONIndex(data []byte, chart string) (index, error) {
 					return from.Decode(&skippedValue{})
 				}
 				if i.hasChart {
-					return errTwice
+					return errDuplicateKey
 				}
 				i.hasChart = true
 				return i.readVersions(from)
@@ -297,7 +297,7 @@ func (c *indexCutter) line(line []byte, at int) error {
 	c.close(at)
 	if key == c.chart {
 		if c.found {
-			return errTwice
+			return errDuplicateKey
 		}
 		c.found, c.from = true, at
 	}
@@ -320,7 +320,7 @@ func (c *indexCutter) topLine(line []byte, at int) error {
 		c.version = strings.Trim(rest, `"' `)
 	case "entries":
 		if c.entries {
-			return errTwice
+			return errDuplicateKey
 		}
 		c.entries = true
 		if rest != "" && !strings.HasPrefix(rest, "#") {
@@ -387,7 +387,7 @@ func readEntry(entries *yaml.Node, chart string) (index, error) {
 			continue
 		}
 		if i.hasChart {
-			return i, errTwice
+			return i, errDuplicateKey
 		}
 		i.hasChart = true
 		if hasAlias(value) {

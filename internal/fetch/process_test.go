@@ -203,7 +203,7 @@ func TestShares(t *testing.T) {
 	for _, end := range ends {
 		end()
 	}
-	if len(q.hosts)+len(q.tenants)+q.taken+len(q.waiting) != 0 {
+	if len(q.hosts)+len(q.tenants)+q.used+len(q.waiting) != 0 {
 		t.Errorf("%+v remains", q)
 	}
 }

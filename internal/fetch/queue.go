@@ -14,7 +14,7 @@ type queue struct {
 	share  int // limit for a host or a tenant
 
 	mu      sync.Mutex
-	taken   int
+	used    int
 	hosts   map[string]int
 	tenants map[string]int
 	waiting []*waiter // in order of arrival
@@ -39,7 +39,7 @@ func (q *queue) enter(ctx context.Context, host, tenant string) (leave func(), e
 	leave = func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.taken--
+		q.used--
 		decrement(q.hosts, host)
 		decrement(q.tenants, tenant)
 		q.wake()
@@ -75,7 +75,7 @@ func (q *queue) length() int {
 
 // wake assigns free places.
 func (q *queue) wake() {
-	for q.taken < q.places {
+	for q.used < q.places {
 		best := -1
 		for i, w := range q.waiting {
 			if q.hosts[w.host] >= q.share || q.tenants[w.tenant] >= q.share && w.tenant != "" {
@@ -90,7 +90,7 @@ func (q *queue) wake() {
 		}
 		w := q.waiting[best]
 		q.waiting = slices.Delete(q.waiting, best, best+1)
-		q.taken++
+		q.used++
 		q.hosts[w.host]++
 		q.tenants[w.tenant]++
 		close(w.ready)

@@ -51,7 +51,7 @@ func unsigned(s Signer, remedy, format string, args ...any) *failure {
 
 // The remedies for missing signatures.
 const (
-	signByHelm   = "publish it with helm package --sign by a key of the keyring, and its .prov beside it, or correct the policy"
+	signByHelm   = "publish it with helm package --sign by a key of the keyring, with its .prov next to it, or correct the policy"
 	signByCosign = "sign it by its digest with cosign sign --key and the private half of the key in the policy, or correct the policy"
 )
 
