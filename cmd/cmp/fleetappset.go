@@ -80,7 +80,7 @@ func addTarget(flags *pflag.FlagSet, t *applications.Options, manifests string) 
 
 // unproven adds a hint about --unproven if the only errors are that the rollout cannot finish.
 func unproven(s streams, err error) error {
-	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !lint.Disproves(f.Rule) }) {
+	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !lint.BlocksRollout(f.Rule) }) {
 		note(s, "this rollout would never end, so nothing was written; fix the errors, or use --unproven")
 	}
 	return err

@@ -102,7 +102,7 @@ func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string,
 	}
 	if bound := bootstrap.Bound(f, opt); len(bound) > 0 && in.source.Environment == "" {
 		return nil, usage.Errorf("%s: %s is for %s only, and a cluster belongs to one environment; use --environment %s",
-			bound[0].File, bound[0].Name, strings.Join(f.Having(bound[0]), ", "), strings.Join(f.Environments(), " or "))
+			bound[0].File, bound[0].Name, strings.Join(f.EnvironmentsOf(bound[0]), ", "), strings.Join(f.Environments(), " or "))
 	}
 	return f, nil
 }

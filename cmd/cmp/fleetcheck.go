@@ -26,7 +26,7 @@ func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verd
 		if app.IsIn(in.source.Environment) {
 			r.Applications = append(r.Applications, verdict.Summarize(app))
 			objects += len(app.Objects)
-			if app.Elsewhere {
+			if app.IsChartMissing {
 				unchecked++
 			}
 		}

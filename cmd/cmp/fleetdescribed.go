@@ -10,6 +10,6 @@ import (
 
 // described loads a fleet without rendering it, to complete its names.
 func described(cmd *cobra.Command, dirs []string) (*fleet.Fleet, error) {
-	in := fleetInputs{source: fleet.Source{Unrendered: true}, ladder: new(string)}
+	in := fleetInputs{source: fleet.Source{SkipRendering: true}, ladder: new(string)}
 	return in.load(cmd, streams{Err: io.Discard}, dirs)
 }

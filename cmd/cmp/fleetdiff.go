@@ -23,7 +23,7 @@ func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, o
 	if err := ch.CheckDirs(); err != nil {
 		return out.trouble(err)
 	}
-	in.source.Absent = ch.Revisions
+	in.source.AllowMissingDirs = ch.Revisions
 	r := show.Change{Command: command}
 	var sides [2]*fleet.Fleet
 	var dirs [2]string

@@ -57,8 +57,8 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	if err != nil {
 		return nil, err
 	}
-	if !in.lints && !src.Unrendered {
-		warn(s, f.Renamed)
+	if !in.lints && !src.SkipRendering {
+		warn(s, f.RenamedRuleWarnings)
 	}
 	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }
@@ -67,7 +67,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 // kept in left. A directory need not exist if the other side of a comparison may have it.
 func (in *fleetInputs) find(c *checkout.Checkout, dirs []string) ([]string, error) {
 	rel := c.Rel
-	if in.source.Absent {
+	if in.source.AllowMissingDirs {
 		rel = func(dir string) (string, error) { return checkout.InRepository(c.Base, dir) }
 	}
 	rels := make([]string, len(dirs))

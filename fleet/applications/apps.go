@@ -83,12 +83,12 @@ func (w writer) children(sets []deployment.Set, dir string) ([]manifest.Manifest
 	var all []manifest.Manifest
 	first, last := 0, 0
 	for _, app := range w.Enabled() {
-		first, last = min(first, app.Phase.Number), max(last, app.Phase.Number)
+		first, last = min(first, app.Step.Number), max(last, app.Step.Number)
 	}
 	for _, s := range sets {
 		for _, d := range w.deployments(s) {
-			wave := d.Phase.Number
-			if !d.Phase.Set {
+			wave := d.Step.Number
+			if !d.Step.Set {
 				wave = last + 1 // after all that have a step
 			}
 			wave += s.Rank * (last - first + 2)
@@ -130,8 +130,8 @@ func (w writer) child(d deployment.Deployment, file string, wave int) (manifest.
 		return w.ownChild(d, file, made)
 	}
 	m := manifest.New(file, made)
-	text := w.stepComment(d.Phase.Number, nil)
-	if !d.Phase.Set {
+	text := w.stepComment(d.Step.Number, nil)
+	if !d.Step.Set {
 		text = "It has no " + w.Profile.Noun() + ", so it comes last."
 	}
 	m.Comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": none")+".", "metadata", "annotations", fleet.SyncWave)
@@ -165,7 +165,7 @@ func (w writer) childLabels(d deployment.Deployment) map[string]string {
 		all = map[string]string{}
 	}
 	maps.Copy(all, d.AllLabels())
-	if phase := w.Write(d.Phase); object.LabelValuePattern.MatchString(phase) {
+	if phase := w.FormatStep(d.Step); object.LabelValuePattern.MatchString(phase) {
 		all[w.Profile.Label] = phase
 	}
 	if d.Label != "" {
@@ -195,10 +195,10 @@ func (w writer) childParameters(d deployment.Deployment) []pluginParameter {
 
 // capabilities are the parameters with the API versions that are installed before an Application.
 func capabilities(a *fleet.Application) []pluginParameter {
-	if len(a.Earlier) == 0 {
+	if len(a.EarlierAPIVersions) == 0 {
 		return nil
 	}
-	return []pluginParameter{{Name: "api-versions", Array: a.Earlier}}
+	return []pluginParameter{{Name: "api-versions", Array: a.EarlierAPIVersions}}
 }
 
 // namespace returns the namespace of Argo CD's objects.
@@ -234,7 +234,7 @@ func (w writer) tiers(sets []deployment.Set, dir string, inSets bool) ([]manifes
 	bands := append(slices.Clone(w.Profile.Bands), profile.Band{Name: "other", Why: "outside all bands", Wave: 1 + w.lastWave()})
 	var left []*fleet.Application
 	for _, app := range w.Enabled() {
-		if _, in := w.Profile.Band(app.Phase.Number); !in || !app.Phase.Set {
+		if _, in := w.Profile.Band(app.Step.Number); !in || !app.Step.Set {
 			left = append(left, app)
 		}
 	}
@@ -280,7 +280,7 @@ func (w writer) tiers(sets []deployment.Set, dir string, inSets bool) ([]manifes
 func (w writer) members(band profile.Band) []*fleet.Application {
 	var all []*fleet.Application
 	for _, app := range w.Enabled() {
-		if app.Phase.Set && band.From <= app.Phase.Number && app.Phase.Number <= band.To {
+		if app.Step.Set && band.From <= app.Step.Number && app.Step.Number <= band.To {
 			all = append(all, app)
 		}
 	}

@@ -230,7 +230,7 @@ func (w writer) values(part crds.Mode) map[string]string {
 	suffix, crdsMode := "", `{{ get . "crds" | toString | eq "split" | ternary "skip" "" }}`
 	if part == crds.Only {
 		phase = `{{ $phase := get . "crdsPhase" | toString }}`
-		suffix, crdsMode = fleet.DefinitionsSuffix, "only"
+		suffix, crdsMode = fleet.CRDsSuffix, "only"
 	}
 	values := map[string]string{
 		"name":      `{{ get . "name" | default .path.basename }}`,
@@ -317,8 +317,8 @@ func (w writer) steps(s deployment.Set) (steps []step, comments []string) {
 	members := map[int][]string{}
 	var rest []string
 	for _, d := range w.deployments(s) {
-		if d.Phase.Set {
-			members[d.Phase.Number] = append(members[d.Phase.Number], d.Name)
+		if d.Step.Set {
+			members[d.Step.Number] = append(members[d.Step.Number], d.Name)
 		} else {
 			rest = append(rest, d.Name)
 		}
@@ -328,8 +328,8 @@ func (w writer) steps(s deployment.Set) (steps []step, comments []string) {
 			members[p.Phase] = append(members[p.Phase], []string{}...)
 		}
 		for _, app := range w.Applications {
-			if app.Phase.Set && app.Phase.Number >= 0 {
-				members[app.Phase.Number] = append(members[app.Phase.Number], []string{}...)
+			if app.Step.Set && app.Step.Number >= 0 {
+				members[app.Step.Number] = append(members[app.Step.Number], []string{}...)
 			}
 		}
 	}

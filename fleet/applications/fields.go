@@ -135,7 +135,7 @@ func asJSON(value any) string {
 func (w writer) unautomated() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
-		place, _ := w.Profile.Place(app.Phase.Number)
+		place, _ := w.Profile.Place(app.Step.Number)
 		if automation(w.fields(app).Automated) == nil && !place.Manual {
 			found := app.Fault("automated-in-steps", "automated", "automated syncs are off, but Argo CD syncs the Applications of a step itself", "put it at a place with manual: true, or use cmp fleet apps")
 			found.Severity = finding.Warning

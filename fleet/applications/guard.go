@@ -40,7 +40,7 @@ func (w writer) guard(environment string, sets []deployment.Set) []finding.Findi
 				continue
 			}
 			if taken[d.Name] == nil {
-				all = append(all, lint.Misnamed(d.Application, d.Name)...)
+				all = append(all, lint.NameFaults(d.Application, d.Name)...)
 			}
 			taken[d.Name] = d.Application
 		}
@@ -49,7 +49,7 @@ func (w writer) guard(environment string, sets []deployment.Set) []finding.Findi
 		if !app.Described {
 			all = append(all, app.Fault("not-described", "", "missing "+component.File+", from which Argo CD generates the Application", "add one with a name, a namespace and a "+w.Profile.Key))
 		}
-		if !app.Phase.Set {
+		if !app.Step.Set {
 			found := app.Fault(lint.NoStep, "", app.Name+" has no "+w.Profile.Noun()+", so it comes last", "add "+w.Profile.Key)
 			found.Severity = finding.Warning
 			all = append(all, found)
@@ -60,7 +60,7 @@ func (w writer) guard(environment string, sets []deployment.Set) []finding.Findi
 
 // endless finds what keeps the rollout from finishing. With --unproven, these are warnings.
 func (w writer) endless(environment string) []finding.Finding {
-	all := lint.Endless(w.Fleet, environment)
+	all := lint.RolloutBlockers(w.Fleet, environment)
 	if w.unproven {
 		for i := range all {
 			all[i].Severity = finding.Warning
@@ -97,8 +97,8 @@ func (w writer) neverHealthy() []finding.Finding {
 func (w writer) unlabelled() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
-		if app.Phase.Set && app.Phase.Number < 0 {
-			all = append(all, app.Fault("negative-step", app.PhaseKey(), fmt.Sprintf("%s is not a valid label value", app.Phase.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
+		if app.Step.Set && app.Step.Number < 0 {
+			all = append(all, app.Fault("negative-step", app.PhaseKey(), fmt.Sprintf("%s is not a valid label value", app.Step.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
 		}
 	}
 	return all
@@ -112,7 +112,7 @@ func (w writer) nowhere(environment string) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
 		if app.Environments.Limited() {
-			found := app.Fault("no-environment", "environments", app.Name+" is for "+strings.Join(w.Having(app), ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
+			found := app.Fault("no-environment", "environments", app.Name+" is for "+strings.Join(w.EnvironmentsOf(app), ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
 			found.Severity = finding.Warning
 			all = append(all, found)
 		}
@@ -161,7 +161,7 @@ func (w writer) options(app *fleet.Application) []string {
 // serverSide reports whether an Application contains an object that is too large for
 // client-side apply, which keeps it in an annotation.
 func (w writer) serverSide(app *fleet.Application) bool {
-	return slices.Contains(w.definitionPhases(), w.Write(app.Phase)) || large(app)
+	return slices.Contains(w.definitionPhases(), w.FormatStep(app.Step)) || large(app)
 }
 
 // largeApplications returns, by name, the Applications that need server-side apply because of
@@ -173,7 +173,7 @@ func (w writer) largeApplications() []string {
 	var all []string
 	phases := w.definitionPhases()
 	for _, app := range w.Enabled() {
-		if large(app) && !slices.Contains(phases, w.Write(app.Phase)) {
+		if large(app) && !slices.Contains(phases, w.FormatStep(app.Step)) {
 			all = append(all, app.Name)
 		}
 	}
@@ -210,10 +210,10 @@ func large(a *fleet.Application) bool {
 func (w writer) definitionPhases() []string {
 	only := map[string]bool{}
 	for _, app := range w.Enabled() {
-		place, _ := w.Profile.Place(app.Phase.Number)
+		place, _ := w.Profile.Place(app.Step.Number)
 		made := len(place.Rungs) > 0 && place.Rungs[0] == "crds"
-		before, seen := only[w.Write(app.Phase)]
-		only[w.Write(app.Phase)] = app.Phase.Set && (made || app.Rung == "crds" && (before || !seen))
+		before, seen := only[w.FormatStep(app.Step)]
+		only[w.FormatStep(app.Step)] = app.Step.Set && (made || app.Rung == "crds" && (before || !seen))
 	}
 	var all []string
 	for phase, is := range only {
@@ -243,7 +243,7 @@ func (w writer) patterns() []string {
 			all = append(all, path.Join(dir, "**", component.File))
 		}
 	}
-	if len(w.Passed) > 0 {
+	if len(w.Skipped) > 0 {
 		all = nil
 		for _, c := range w.Components {
 			all = append(all, path.Join(c.Dir, component.File))

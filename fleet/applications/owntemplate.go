@@ -115,7 +115,7 @@ func (w writer) ownSet(s deployment.Set, made applicationSet) (manifest.Manifest
 // sources need no patch.
 func (w writer) sourcePatch(s deployment.Set) string {
 	remote := slices.ContainsFunc(w.Components, func(c *fleet.Component) bool { return c.Chart.Remote() && !c.Vendored })
-	earlier := slices.ContainsFunc(w.Applications, func(a *fleet.Application) bool { return len(a.Earlier) > 0 })
+	earlier := slices.ContainsFunc(w.Applications, func(a *fleet.Application) bool { return len(a.EarlierAPIVersions) > 0 })
 	if !remote && !earlier && !w.split() {
 		return ""
 	}

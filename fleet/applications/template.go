@@ -134,7 +134,7 @@ func (w writer) templatePatch(s deployment.Set) string {
 		d.Parameters = []templated{{"name", ".values.name"}}
 	}
 	for _, app := range w.Applications {
-		if len(app.Earlier) > 0 {
+		if len(app.EarlierAPIVersions) > 0 {
 			d.Earlier = append(d.Earlier, app)
 		}
 	}

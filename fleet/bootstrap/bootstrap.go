@@ -88,11 +88,11 @@ func New(f *fleet.Fleet, opt Options) (Bundle, []finding.Finding, error) {
 	if len(apps) == 0 {
 		return b, nil, nothingToBootstrap(f, opt)
 	}
-	last := slices.MaxFunc(apps, func(x, y *fleet.Application) int { return cmp.Compare(x.Phase.Number, y.Phase.Number) }).Phase
+	last := slices.MaxFunc(apps, func(x, y *fleet.Application) int { return cmp.Compare(x.Step.Number, y.Step.Number) }).Step
 	if opt.Until.Set {
 		last = opt.Until
 	}
-	b.Until = f.Write(last)
+	b.Until = f.FormatStep(last)
 	faults := append(cannotBootstrap(f, apps, opt), behind...)
 	there := slices.Clone(gates.Namespaces)
 	for _, app := range apps {
@@ -115,8 +115,8 @@ func New(f *fleet.Fleet, opt Options) (Bundle, []finding.Finding, error) {
 // nothingToBootstrap says why no Application is included.
 func nothingToBootstrap(f *fleet.Fleet, opt Options) error {
 	message, remedy := "no component has a "+f.Profile.Noun(), "use a later "+f.Profile.Noun()
-	if on := f.Enabled(); len(on) > 0 && on[0].Phase.Set {
-		message = fmt.Sprintf("no component is in %s or before; the first one, %s, is in %s", f.Profile.StepName(opt.Until.Number), on[0].Name, f.Profile.StepName(on[0].Phase.Number))
+	if on := f.Enabled(); len(on) > 0 && on[0].Step.Set {
+		message = fmt.Sprintf("no component is in %s or before; the first one, %s, is in %s", f.Profile.StepName(opt.Until.Number), on[0].Name, f.Profile.StepName(on[0].Step.Number))
 	}
 	if len(opt.Only)+len(opt.Skip) > 0 {
 		message, remedy = "--only and --skip select no component", "correct the names"
@@ -130,18 +130,18 @@ func nothingToBootstrap(f *fleet.Fleet, opt Options) error {
 func until(f *fleet.Fleet, opt Options) ([]*fleet.Application, []finding.Finding) {
 	var left, all []*fleet.Application
 	for _, app := range f.Enabled() {
-		if app.Phase.Set && (!opt.Until.Set || app.Phase.Number <= opt.Until.Number) && opt.has(app) {
+		if app.Step.Set && (!opt.Until.Set || app.Step.Number <= opt.Until.Number) && opt.has(app) {
 			left = append(left, app)
 		}
 	}
 	needs := func(app *fleet.Application) bool {
 		return slices.ContainsFunc(f.Links, func(l fleet.Link) bool {
 			to := f.Applications[l.To]
-			return f.Applications[l.From] == app && l.Strength() >= fleet.Exists && to.Phase.Number == app.Phase.Number && slices.Contains(left, to)
+			return f.Applications[l.From] == app && l.Strength() >= fleet.Exists && to.Step.Number == app.Step.Number && slices.Contains(left, to)
 		})
 	}
 	for len(left) > 0 {
-		next := slices.IndexFunc(left, func(app *fleet.Application) bool { return app.Phase.Number == left[0].Phase.Number && !needs(app) })
+		next := slices.IndexFunc(left, func(app *fleet.Application) bool { return app.Step.Number == left[0].Step.Number && !needs(app) })
 		next = max(next, 0) // those that need each other stay as they are
 		all, left = append(all, left[next]), slices.Delete(left, next, next+1)
 	}
@@ -158,11 +158,11 @@ func Bound(f *fleet.Fleet, opt Options) []*fleet.Application {
 func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt Options) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range apps {
-		all = slices.Concat(all, lint.Refused(f, app), lint.Misnamed(app, app.Name))
+		all = slices.Concat(all, lint.Refused(f, app), lint.NameFaults(app, app.Name))
 		switch {
 		case app.Failed:
 			all = append(all, app.Findings...)
-		case app.Elsewhere:
+		case app.IsChartMissing:
 			all = append(all, app.Fault("remote-bootstrap", "chart", "the chart of "+app.Name+" is in another repository, and was not fetched", "run cmp vendor, or put the chart into this repository and name its directory as chart.path"))
 		}
 	}
@@ -234,8 +234,8 @@ func bootstrapOne(f *fleet.Fleet, app *fleet.Application, there *[]string) ([]St
 }
 
 func stepAbout(f *fleet.Fleet, app *fleet.Application) string {
-	text := app.Name + " of " + f.Profile.StepName(app.Phase.Number)
-	if place, ok := f.Profile.Place(app.Phase.Number); ok && place.Title != "" {
+	text := app.Name + " of " + f.Profile.StepName(app.Step.Number)
+	if place, ok := f.Profile.Place(app.Step.Number); ok && place.Title != "" {
 		text += ", " + place.Title
 	}
 	return text

@@ -189,9 +189,9 @@ func with(f *fleet.Fleet, other *fleet.Fleet) *fleet.Fleet {
 		for j, app := range f.Applications {
 			if app.Component == c {
 				of := *app
-				of.Component, of.Name, of.Phase = &called, called.Name, called.Phase()
+				of.Component, of.Name, of.Step = &called, called.Name, called.Phase()
 				if of.Part == crds.Only {
-					of.Name, of.Phase = called.Name+fleet.DefinitionsSuffix, called.CRDsPhase
+					of.Name, of.Step = called.Name+fleet.CRDsSuffix, called.CRDsPhase
 				}
 				there.Applications[j] = &of
 			}
@@ -235,8 +235,8 @@ func of(f *fleet.Fleet, environment string) part {
 
 func (p part) standing(name string) Standing {
 	app := p.apps[name]
-	s := Standing{Name: name, Path: below(p.Fleet, app), Step: p.Write(app.Phase), Phase: p.Write(app.Phase)}
-	if place, ok := p.Profile.Place(app.Phase.Number); ok && app.Phase.Set {
+	s := Standing{Name: name, Path: below(p.Fleet, app), Step: p.FormatStep(app.Step), Phase: p.FormatStep(app.Step)}
+	if place, ok := p.Profile.Place(app.Step.Number); ok && app.Step.Set {
 		s.Title = place.Title
 	}
 	return s

@@ -123,9 +123,9 @@ func New(f *fleet.Fleet, environment string) Inventory {
 
 func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, provided []Provision) Entry {
 	e := Entry{
-		Name: app.Name, Path: below(f, app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
+		Name: app.Name, Path: below(f, app), RolloutPhase: f.FormatStep(app.Step), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
 		Namespace: app.Namespace, Type: app.Type, Rung: app.Rung, Because: app.RungWhy, Chart: chartOf(app.Component.Chart),
-		Enabled: app.IsEnabled(), Environments: f.Having(app), Deployed: fleet.Deployed(app, environment),
+		Enabled: app.IsEnabled(), Environments: f.EnvironmentsOf(app), Deployed: fleet.Deployed(app, environment),
 		Objects: len(app.Objects), Waves: app.Waves, Failed: app.Failed, Provides: provided,
 	}
 	switch app.Part {
@@ -174,12 +174,12 @@ func phases(f *fleet.Fleet, entries []Entry) []Row {
 	members := map[int][]Entry{}
 	var none []Entry
 	for i, app := range f.Applications {
-		if !app.Phase.Set {
+		if !app.Step.Set {
 			none = append(none, entries[i])
 			continue
 		}
-		phases[app.Phase.Number] = true
-		members[app.Phase.Number] = append(members[app.Phase.Number], entries[i])
+		phases[app.Step.Number] = true
+		members[app.Step.Number] = append(members[app.Step.Number], entries[i])
 	}
 	var numbers []int
 	for n := range phases {

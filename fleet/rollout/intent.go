@@ -17,8 +17,8 @@ func Phases(f *fleet.Fleet, opt steps.Options, times Durations) *steps.Plan {
 	}
 	opt.Intended = intended
 	kept := steps.Compute(f, opt)
-	for i, place := range p.Places {
-		if place.Computed.Set && !kept.Places[i].Computed.Set { // keeping it leaves no step for others
+	for i, place := range p.Steps {
+		if place.Computed.Set && !kept.Steps[i].Computed.Set { // keeping it leaves no step for others
 			return p
 		}
 	}
@@ -29,17 +29,17 @@ func Phases(f *fleet.Fleet, opt steps.Options, times Durations) *steps.Plan {
 // their earliest steps.
 func intended(f *fleet.Fleet, p *steps.Plan, times Durations) map[int]component.Phase {
 	all := map[int]component.Phase{}
-	for i, place := range p.Places {
-		if place.Verdict() == steps.Earlier && !p.Awaited(i) {
+	for i, place := range p.Steps {
+		if place.Verdict() == steps.Earlier && !p.HasEarlierDependent(i) {
 			all[i] = place.Computed
 		}
 	}
 	play := func(moved func(i int) bool) *Run {
 		return Simulate(f, NewLayout(f, "", func(i int) component.Phase {
-			if p.Places[i].Verdict() == steps.Earlier && !moved(i) {
-				return p.Places[i].Phase
+			if p.Steps[i].Verdict() == steps.Earlier && !moved(i) {
+				return p.Steps[i].Step
 			}
-			return p.Places[i].Computed
+			return p.Steps[i].Computed
 		}), times, nil)
 	}
 	if len(all) == 0 {

@@ -81,7 +81,7 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) L
 		}
 		band, inBand := f.Profile.Band(at.Number)
 		place, hasPlace := f.Profile.Place(at.Number)
-		k, step := key{set, at.Number}, Step{Phase: f.Write(at), Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}
+		k, step := key{set, at.Number}, Step{Phase: f.FormatStep(at), Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}
 		free := l.Waves || len(f.Profile.Bands) == 0 || inBand && len(band.Places) == 0
 		if l.Waves {
 			step.MaxUpdate, step.Manual = 0, false // waves have neither

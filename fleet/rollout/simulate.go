@@ -89,10 +89,10 @@ type player struct {
 	durations Durations
 	fail      map[int]bool
 	now       time.Duration
-	needs     map[int][]steps.Need // by the one that needs
-	lacks     map[*fleet.Application]fleet.Lack
-	all       []steps.Need // as it was in the beginning
-	span      map[int]int  // the span of an Application
+	needs     map[int][]steps.Dependency // by the one that needs
+	lacks     map[*fleet.Application]fleet.MissingDependency
+	all       []steps.Dependency // as it was in the beginning
+	span      map[int]int        // the span of an Application
 	due       map[int]time.Duration
 	sets      []progress
 }
@@ -112,19 +112,19 @@ type progress struct {
 // dependency that is not deployed. An inferred dependency only delays an Application; it
 // is dropped if the other Application would never start.
 func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
-	p := &player{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, needs: map[int][]steps.Need{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
+	p := &player{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, needs: map[int][]steps.Dependency{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
 	for _, i := range fail {
 		p.fail[i] = true
 	}
 	for i, app := range f.Applications {
 		p.fail[i] = p.fail[i] || app.Failed
 	}
-	p.lacks = f.Lacking("")
-	maps.Copy(p.lacks, f.Lacks)
-	all := steps.Needs(f)
+	p.lacks = f.MissingIn("")
+	maps.Copy(p.lacks, f.MissingDependencies)
+	all := steps.Dependencies(f)
 	kept := steps.Order(f, all).Kept
 	for _, n := range all {
-		if f.Applications[n.From].IsEnabled() && f.Applications[n.To].IsEnabled() && (n.Sure || slices.ContainsFunc(kept, func(k steps.Need) bool { return !k.Sure && k.From == n.From && k.To == n.To })) {
+		if f.Applications[n.From].IsEnabled() && f.Applications[n.To].IsEnabled() && (n.IsCertain || slices.ContainsFunc(kept, func(k steps.Dependency) bool { return !k.IsCertain && k.From == n.From && k.To == n.To })) {
 			p.needs[n.From] = append(p.needs[n.From], n)
 			p.all = append(p.all, n)
 		}
@@ -256,8 +256,8 @@ func (p *player) makeReady(i int) bool {
 }
 
 // missing returns the dependencies of an Application that are not ready yet.
-func (p *player) missing(app int) []steps.Need {
-	var all []steps.Need
+func (p *player) missing(app int) []steps.Dependency {
+	var all []steps.Dependency
 	for _, n := range p.needs[app] {
 		to, begun := p.span[n.To]
 		if !begun || n.Later && !p.Spans[to].Healthy {
@@ -304,9 +304,9 @@ func (p *player) lift() bool {
 	lifted := false
 	for _, s := range p.Spans {
 		before := len(p.needs[s.Application])
-		p.needs[s.Application] = slices.DeleteFunc(p.needs[s.Application], func(n steps.Need) bool {
+		p.needs[s.Application] = slices.DeleteFunc(p.needs[s.Application], func(n steps.Dependency) bool {
 			_, begun := p.span[n.To]
-			return !n.Sure && !begun && !s.Healthy
+			return !n.IsCertain && !begun && !s.Healthy
 		})
 		lifted = lifted || len(p.needs[s.Application]) < before
 	}

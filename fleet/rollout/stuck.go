@@ -40,7 +40,7 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 		return "it does not render"
 	case begun && p.fail[app]:
 		return "it never becomes healthy (--fail)"
-	case begun && p.lacks[p.fleet.Applications[app]].Of != nil:
+	case begun && p.lacks[p.fleet.Applications[app]].Application != nil:
 		return "it waits for " + p.lacks[p.fleet.Applications[app]].String()
 	case begun:
 		n := p.missing(app)[0]
@@ -67,7 +67,7 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 // other.
 func (p *player) isMutual(app int) bool {
 	for _, n := range p.missing(app) {
-		if slices.ContainsFunc(p.missing(n.To), func(back steps.Need) bool { return back.To == app }) {
+		if slices.ContainsFunc(p.missing(n.To), func(back steps.Dependency) bool { return back.To == app }) {
 			return true
 		}
 	}

@@ -31,10 +31,10 @@ func acceptedLink(f *fleet.Fleet, l fleet.Link) (why string, accepted bool) {
 	switch {
 	case !to.IsEnabled():
 		rule = fleet.NeedsDisabled
-	case from.Phase.Number == to.Phase.Number:
+	case from.Step.Number == to.Step.Number:
 		rule = fleet.SameStep
 	}
-	if entry := f.Accepted(rule, from.Name, to.Name); entry >= 0 {
+	if entry := f.AcceptedEntry(rule, from.Name, to.Name); entry >= 0 {
 		return strings.TrimSpace(f.Settings.Accepted[entry].Why), true
 	}
 	return "", false
@@ -49,10 +49,10 @@ func contradicted(f *fleet.Fleet, l fleet.Link) bool {
 	if !to.IsEnabled() {
 		return true
 	}
-	if !from.Phase.Set || !to.Phase.Set {
+	if !from.Step.Set || !to.Step.Set {
 		return false
 	}
-	return from.Phase.Number < to.Phase.Number || l.Strength().NeedsEarlierStep() && from.Phase.Number == to.Phase.Number
+	return from.Step.Number < to.Step.Number || l.Strength().NeedsEarlierStep() && from.Step.Number == to.Step.Number
 }
 
 // Graph returns a drawing of the fleet: its steps, the Applications of each, and their
@@ -69,8 +69,8 @@ func Graph(f *fleet.Fleet, opt GraphOptions) draw.Rollout {
 			continue
 		}
 		step := draw.Step{Title: "no " + f.Profile.Noun()}
-		if app.Phase.Set {
-			step = stepOf(f, app.Phase.Number)
+		if app.Step.Set {
+			step = stepOf(f, app.Step.Number)
 		}
 		// Applications are sorted by step.
 		if n := len(r.Steps); n == 0 || r.Steps[n-1] != step {
@@ -146,7 +146,7 @@ func box(f *fleet.Fleet, app *fleet.Application, step int, chosen bool) draw.App
 	switch {
 	case app.Failed:
 		tip += " could not be rendered"
-	case app.Elsewhere && app.Rung != "":
+	case app.IsChartMissing && app.Rung != "":
 		tip += fmt.Sprintf(": %s, chart %s", app.Rung, app.Component.Chart.Chart)
 	case app.Rung != "":
 		tip += fmt.Sprintf(": %s (%s)", app.Rung, app.RungWhy)

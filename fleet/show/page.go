@@ -22,7 +22,7 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 			return "", err
 		}
 		// The findings include components that could not be rendered.
-		r := report.Rollout{Environment: environment, Graph: Graph(there, GraphOptions{}), Findings: lint.Look(there, environment)}
+		r := report.Rollout{Environment: environment, Graph: Graph(there, GraphOptions{}), Findings: lint.Leniently(there, environment)}
 		// Each environment has its own rollout; a rollout of all of them together would not
 		// exist.
 		if environment != "" || len(environments) == 1 {
@@ -38,7 +38,7 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 
 // timeline simulates a rollout.
 func timeline(f *fleet.Fleet, times rollout.Durations) *report.Timeline {
-	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
+	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Phase { return f.Applications[i].Step }), times, nil)
 	played := Rollout{Fleet: f, Run: run}.Timeline()
 	return &played
 }

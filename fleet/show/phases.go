@@ -32,8 +32,8 @@ type Phases struct {
 	rollouts []rolloutTime
 }
 
-func (r *Phases) row(p steps.Placed) phaseRow {
-	return phaseRow{Phase: p.Computed.Text, Set: r.Fleet.Write(p.Phase), Name: p.Name, Rung: p.Rung, Band: p.Band, Verdict: p.Verdict(), Why: p.Why, Enabled: p.IsEnabled()}
+func (r *Phases) row(p steps.ComputedStep) phaseRow {
+	return phaseRow{Phase: p.Computed.Text, Set: r.Fleet.FormatStep(p.Step), Name: p.Name, Rung: p.Rung, Band: p.Band, Verdict: p.Verdict(), Why: p.Why, Enabled: p.IsEnabled()}
 }
 
 // Table lists the computed steps.
@@ -44,10 +44,10 @@ func (r *Phases) Table() {
 		row.cells = []string{cmp.Or(row.Phase, "-"), shownName(p), cmp.Or(row.Rung, "-"), row.Why}
 		r.rows = append(r.rows, row)
 	}
-	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Phases.Count(func(p steps.Placed) component.Phase { return p.Computed }), "step"))
+	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Phases.Count(func(p steps.ComputedStep) component.Phase { return p.Computed }), "step"))
 	homeless := 0
 	for _, row := range r.rows {
-		if row.Verdict == steps.Homeless {
+		if row.Verdict == steps.NoPlace {
 			homeless++
 		}
 	}
@@ -57,9 +57,9 @@ func (r *Phases) Table() {
 	r.summary = append(r.summary, text)
 }
 
-func (r *Phases) computed(i int) component.Phase { return r.Phases.Places[i].Computed }
+func (r *Phases) computed(i int) component.Phase { return r.Phases.Steps[i].Computed }
 
-func (r *Phases) set(i int) component.Phase { return r.Phases.Places[i].Phase }
+func (r *Phases) set(i int) component.Phase { return r.Phases.Steps[i].Step }
 
 // Diff lists the steps that are set next to the computed ones.
 func (r *Phases) Diff() {
@@ -69,16 +69,16 @@ func (r *Phases) Diff() {
 		row := r.row(p)
 		count[row.Verdict]++
 		if row.Verdict == steps.TooLate {
-			row.Why = p.Late
+			row.Why = p.EarlierDependent
 		}
 		row.cells = []string{cmp.Or(row.Set, "-"), cmp.Or(p.Earliest.Text, row.Phase, "-"), shownName(p), shownVerdict(row.Verdict), row.Why}
 		if row.Verdict != steps.Equal {
 			r.rows = append(r.rows, row)
 		}
 	}
-	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Phases.Places), "Application"), count[steps.Equal], count[steps.Earlier], count[steps.Later])
+	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Phases.Steps), "Application"), count[steps.Equal], count[steps.Earlier], count[steps.Later])
 	for _, more := range []struct{ verdict, text string }{
-		{steps.TooLate, "must be earlier"}, {steps.Intent, shownVerdict(steps.Intent)}, {steps.Missing, "not set"}, {steps.Homeless, "without a reserved step"},
+		{steps.TooLate, "must be earlier"}, {steps.Intent, shownVerdict(steps.Intent)}, {steps.Missing, "not set"}, {steps.NoPlace, "without a reserved step"},
 	} {
 		if n := count[more.verdict]; n > 0 {
 			text += fmt.Sprintf(", %d %s", n, more.text)
@@ -94,7 +94,7 @@ func shownVerdict(verdict string) string {
 		return "could be earlier"
 	case steps.Intent:
 		return "intentionally later"
-	case steps.Homeless:
+	case steps.NoPlace:
 		return "no step reserved"
 	}
 	return verdict
@@ -109,9 +109,9 @@ func (r *Phases) Compact(times rollout.Durations) {
 	}
 	r.head = []string{"COMPACT", "STEP", "NAME", "WHY"}
 	for _, i := range rollout.Order(c, r.Fleet) {
-		row := r.row(r.Phases.Places[i])
+		row := r.row(r.Phases.Steps[i])
 		row.Step, row.Why = c.Steps[i], c.Why[i]
-		row.cells = []string{fmt.Sprint(row.Step), row.Phase, shownName(r.Phases.Places[i]), row.Why}
+		row.cells = []string{fmt.Sprint(row.Step), row.Phase, shownName(r.Phases.Steps[i]), row.Why}
 		r.rows = append(r.rows, row)
 	}
 	r.summary = append(r.summary, fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(c.Count, "step")), "")
@@ -164,7 +164,7 @@ func (r *Phases) Write(base string) (text string, faults []finding.Finding, err 
 	faults = append(slices.Clone(r.Findings), faults...)
 	var texts []wholefile.File
 	var b strings.Builder
-	for _, r := range r.Phases.Renewals() {
+	for _, r := range r.Phases.ReasonUpdates() {
 		if i := slices.IndexFunc(edits, func(e steps.Edit) bool { return e.Component == r.Component }); i >= 0 {
 			edits[i].Changes = append(edits[i].Changes, r.Changes...)
 		} else {
@@ -183,7 +183,7 @@ func (r *Phases) Write(base string) (text string, faults []finding.Finding, err 
 		}
 		texts = append(texts, wholefile.File{Name: file, Shown: e.File, Data: text})
 		for _, c := range e.Changes {
-			if c.Stays() {
+			if c.IsUnchanged() {
 				continue
 			}
 			fmt.Fprintf(&b, "%s: %s %s -> %s\n", finding.Sanitize(e.File), c.Key, cmp.Or(c.Before, "(none)"), c.After)
@@ -220,7 +220,7 @@ type rolloutTime struct {
 	Done bool `json:"done"`
 }
 
-func shownName(p steps.Placed) string {
+func shownName(p steps.ComputedStep) string {
 	if !p.IsEnabled() {
 		return p.Name + " (disabled)"
 	}
@@ -229,7 +229,7 @@ func shownName(p steps.Placed) string {
 
 // newText is the new content of a file, and whether it differs from the current one.
 func newText(e steps.Edit, file string) (text []byte, changed bool, err error) {
-	stays := !slices.ContainsFunc(e.Changes, func(c steps.Change) bool { return !c.Stays() })
+	stays := !slices.ContainsFunc(e.Changes, func(c steps.Change) bool { return !c.IsUnchanged() })
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
 		if stays {
 			return nil, false, nil

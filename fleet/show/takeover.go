@@ -50,7 +50,7 @@ func NewTakeover(f *fleet.Fleet, environment, command string, formers []importer
 				continue
 			}
 			row.Components = append(row.Components, app.Name)
-			row.Failed = row.Failed || app.Failed || app.Absent != nil
+			row.Failed = row.Failed || app.Failed || app.MissingSources != nil
 			after = append(after, app.Objects...)
 			for _, n := range f.Objects.Nodes {
 				if n.Part == i && !n.IsHook() {

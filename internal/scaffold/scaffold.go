@@ -113,7 +113,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	req := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: placeholderNamespace}}
 	res, err := plugin.Generate(ctx, req, b.kinds)
 	if err != nil {
-		res, _, err = fleet.Rest(ctx, req, b.kinds, err)
+		res, _, err = fleet.RenderWithoutMissing(ctx, req, b.kinds, err)
 	}
 	if err != nil {
 		f.draft.NamespaceWhy = "it could not be rendered, so its namespace is unknown"
