@@ -96,11 +96,11 @@ func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string,
 		return nil, err
 	}
 	for _, name := range slices.Concat(opt.Only, opt.Skip) {
-		if _, err := rollout.FindApplication(f, name); err != nil {
+		if _, err := rollout.FindComponent(f, name); err != nil {
 			return nil, err
 		}
 	}
-	if bound := bootstrap.Bound(f, opt); len(bound) > 0 && in.source.Environment == "" {
+	if bound := bootstrap.LimitedToEnvironments(f, opt); len(bound) > 0 && in.source.Environment == "" {
 		return nil, usage.Errorf("%s: %s is for %s only, and a cluster belongs to one environment; use --environment %s",
 			bound[0].File, bound[0].Name, strings.Join(f.EnvironmentsOf(bound[0]), ", "), strings.Join(f.Environments(), " or "))
 	}

@@ -19,7 +19,7 @@ func (in *fleetInputs) graph(cmd *cobra.Command, s streams, dirs []string, compo
 	}
 	opt := show.GraphOptions{All: all}
 	if cmd.Flags().Changed("component") {
-		if opt.Around, err = rollout.FindApplication(f, component); err != nil {
+		if opt.Around, err = rollout.FindComponent(f, component); err != nil {
 			return "", err
 		}
 	}

@@ -95,7 +95,7 @@ func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown 
 	if err != nil {
 		return nil, false, err
 	}
-	failing, err := rollout.ApplicationsNamed(f, sim.fail)
+	failing, err := rollout.FindApplications(f, sim.fail)
 	if sim.compare == "" {
 		err = errors.Join(rollout.CheckDurations(times, f), err)
 	}
@@ -106,7 +106,7 @@ func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown 
 		return nil, false, err
 	}
 	warn(s, append(lint.Failures(f, sim.in.source.Environment), rollout.Findings(f, *sim.layout, sim.in.source.Environment)...))
-	play := rollout.Options{Layout: *sim.layout, WithoutRest: sim.noRest, Times: times, Failing: failing}
+	play := rollout.Options{Layout: *sim.layout, WithoutCatchAll: sim.noRest, Times: times, Failing: failing}
 	run, err := play.Simulate(f)
 	if err != nil {
 		return nil, false, err

@@ -44,7 +44,7 @@ func (f *formerInput) check() error {
 
 // formers reads the Applications, and renders their sources in the repository of the fleet. It
 // ignores what cannot be imported.
-func (f *formerInput) formers(cmd *cobra.Command, s streams, in *fleetInputs, dirs []string) ([]importer.Former, error) {
+func (f *formerInput) formers(cmd *cobra.Command, s streams, in *fleetInputs, dirs []string) ([]importer.ExistingApplication, error) {
 	from, err := f.sources(cmd, s, f.paths)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (f *formerInput) formers(cmd *cobra.Command, s streams, in *fleetInputs, di
 		return nil, err
 	}
 	input.Random, input.KubeVersion, input.APIVersions = in.source.Random, in.source.KubeVersion, in.source.APIVersions
-	formers, findings, err := importer.Formers(cmd.Context(), input)
+	formers, findings, err := importer.ExistingApplications(cmd.Context(), input)
 	warn(s, slices.DeleteFunc(findings, func(found finding.Finding) bool { return found.Severity == finding.Note }))
 	return formers, err
 }

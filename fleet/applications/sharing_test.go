@@ -61,7 +61,7 @@ func TestSharing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, faults, err := applications.Sets(f, applications.SetOptions{})
+			generated, faults, err := applications.Sets(f, applications.SetOptions{})
 			_, _, errApps := applications.Apps(f, applications.AppsOptions{Path: "apps"})
 			got := fleettest.Texts(faults)
 			if err != nil {
@@ -78,7 +78,7 @@ func TestSharing(t *testing.T) {
 				t.Errorf("lint: want %s\ngot %s", c.want, found)
 			}
 			if !strings.Contains(got, c.want) {
-				t.Errorf("appset: want %s\ngot %s%s", c.want, got, manifest.YAML(made...))
+				t.Errorf("appset: want %s\ngot %s%s", c.want, got, manifest.YAML(generated...))
 			}
 			if (err == nil) != (errApps == nil) {
 				t.Errorf("apps: %v", errApps)

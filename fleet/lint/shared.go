@@ -77,7 +77,7 @@ type collision struct {
 // one environment.
 func collisions(f *fleet.Fleet, environments []string) []*collision {
 	sets, err := deployment.Sets(f, "")
-	if err != nil || !sets[0].Named() {
+	if err != nil || !sets[0].HasNames() {
 		return nil
 	}
 	type thing struct {
