@@ -31,7 +31,7 @@ func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verd
 			}
 		}
 	}
-	r.Findings = slices.Concat(lint.Rendering(f, in.source.Environment, nil), lint.Overreach(f, in.source.Environment), in.left)
+	r.Findings = slices.Concat(lint.Rendering(f, in.source.Environment, nil), lint.Overreach(f, in.source.Environment), in.omissions)
 	finding.Sort(r.Findings)
 	r.Scope = finding.Counted(objects, "object") + " of " + finding.Counted(len(r.Applications)-unchecked, "Application")
 	if unchecked > 0 {

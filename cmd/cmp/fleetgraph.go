@@ -23,6 +23,6 @@ func (in *fleetInputs) graph(cmd *cobra.Command, s streams, dirs []string, compo
 			return "", err
 		}
 	}
-	warn(s, slices.Concat(lint.Rendering(f, in.source.Environment, nil), in.left))
+	warn(s, slices.Concat(lint.Rendering(f, in.source.Environment, nil), in.omissions))
 	return show.Graph(f, opt).Draw(format), nil
 }

@@ -112,7 +112,7 @@ func (in *fleetInputs) writeSteps(s streams, r show.Steps) error {
 		return err
 	}
 	if finding.Err(faults) != nil {
-		return errors.New("some steps are missing or cannot be right; fix the errors above and run it again")
+		return errors.New("some steps are missing or invalid; fix the errors above and run the command again")
 	}
 	return nil
 }

@@ -115,8 +115,8 @@ func ShowProgress(cmd *cobra.Command, from *fetchers.Options) {
 // Base returns the knowledge with the file of --ladder.
 func (in *Component) Base() (*knowledge.Base, error) { return ladderfile.Base(*in.Ladder) }
 
-// Given reports whether a flag is set.
-func (in *Component) Given(flag string) bool { return in.flags.Changed(flag) }
+// IsSet reports whether a flag is set.
+func (in *Component) IsSet(flag string) bool { return in.flags.Changed(flag) }
 
 // Settings returns what the flags set.
 func (in *Component) Settings() (plugin.Settings, error) {

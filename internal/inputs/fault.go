@@ -18,7 +18,7 @@ func (in *Component) Fault(req plugin.Request, err error) error {
 	if err == nil {
 		return nil
 	}
-	if !in.Given("renderer") {
+	if !in.IsSet("renderer") {
 		err = locate.NotComponent(in.cmd.Name(), req, err)
 	}
 	return in.blamed(err)

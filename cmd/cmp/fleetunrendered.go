@@ -8,8 +8,8 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
-// described loads a fleet without rendering it, to complete its names.
-func described(cmd *cobra.Command, dirs []string) (*fleet.Fleet, error) {
+// loadUnrendered loads a fleet without rendering it, to complete its names.
+func loadUnrendered(cmd *cobra.Command, dirs []string) (*fleet.Fleet, error) {
 	in := fleetInputs{source: fleet.Source{SkipRendering: true}, ladder: new(string)}
 	return in.load(cmd, streams{Err: io.Discard}, dirs)
 }
