@@ -371,7 +371,7 @@ func CompareSteps(x, y component.Phase) int {
 	return cmp.Compare(x.Number, y.Number)
 }
 
-// StepKey returns the key of component.yaml that holds the step of an Application.
+// StepKey returns the key of component.yaml that contains the step of an Application.
 func (f *Fleet) StepKey(a *Application) string {
 	switch {
 	case a.Part == crds.Only && a.CRDs == component.Split:

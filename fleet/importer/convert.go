@@ -102,7 +102,7 @@ func (w *work) policy(app *application) {
 		if takeTrue(automated, "allowEmpty") {
 			app.Automated.AllowEmpty = truth(true)
 		}
-		if enabled, there := automated["enabled"].(bool); there {
+		if enabled, exists := automated["enabled"].(bool); exists {
 			delete(automated, "enabled")
 			if !enabled {
 				app.Automated.Enabled = truth(false)
@@ -141,8 +141,8 @@ func has(t tree, keys ...string) bool {
 	for _, key := range keys[:len(keys)-1] {
 		m = fieldsOf(m[key])
 	}
-	_, there := m[keys[len(keys)-1]]
-	return there
+	_, exists := m[keys[len(keys)-1]]
+	return exists
 }
 
 // sources converts the sources: each source with manifests becomes a component.

@@ -239,7 +239,7 @@ func (w *work) follow(ctx context.Context, app *application) {
 	}
 	app.parent, app.findings = true, nil
 	for _, child := range children {
-		if child.ID.Kind != "Application" || !app.isBelow(child.ID.Name) { // a parent may hold itself
+		if child.ID.Kind != "Application" || !app.isBelow(child.ID.Name) { // a parent may contain itself
 			w.add(child, app)
 		}
 	}

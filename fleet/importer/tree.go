@@ -22,8 +22,8 @@ func fieldsOf(v any) tree {
 // take removes a field and returns it; nil if it does not exist. It also removes mappings that
 // become empty.
 func take(t tree, keys ...string) any {
-	v, there := t[keys[0]]
-	if !there {
+	v, exists := t[keys[0]]
+	if !exists {
 		return nil
 	}
 	if len(keys) == 1 {

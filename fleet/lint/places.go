@@ -303,10 +303,10 @@ func (l *checker) crdsHolder(app *fleet.Application, crdObjects []object.Object)
 		if other == app || other.Rung != "crds" || !l.together(app, other) {
 			continue
 		}
-		lacks := slices.ContainsFunc(crdObjects, func(d object.Object) bool {
+		isMissing := slices.ContainsFunc(crdObjects, func(d object.Object) bool {
 			return !slices.ContainsFunc(other.Objects, func(o object.Object) bool { return crds.Is(o) && o.ID.Name == d.ID.Name })
 		})
-		if !lacks {
+		if !isMissing {
 			return other
 		}
 	}

@@ -48,8 +48,8 @@ func Differences(text string, now []Manifest) ([]Difference, error) {
 	var all []Difference
 	for _, m := range now {
 		name := identity(m.node)
-		old, there := byName[name]
-		if !there {
+		old, exists := byName[name]
+		if !exists {
 			all = append(all, Difference{Message: name + " is missing"})
 			continue
 		}
@@ -73,9 +73,9 @@ func identity(n *yaml.Node) string {
 	return text("kind") + " " + text("metadata", "namespace") + "/" + text("metadata", "name")
 }
 
-// added says that an entry exists only in the file, where somebody wrote it by hand. Only steps
-// are quoted: other entries may contain a password.
-func added(path string, n *yaml.Node) string {
+// addedMessage says that an entry exists only in the file, where somebody wrote it by hand. Only
+// steps are quoted: other entries may contain a password.
+func addedMessage(path string, n *yaml.Node) string {
 	if strings.HasPrefix(path, ".spec.strategy.") {
 		return "is " + short(n) + "; no longer generated"
 	}
@@ -105,7 +105,7 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 			case i >= len(old.Content):
 				say(0, at, "is missing; generated: "+short(now.Content[i]))
 			case i >= len(now.Content):
-				say(old.Content[i].Line, at, added(at, old.Content[i]))
+				say(old.Content[i].Line, at, addedMessage(at, old.Content[i]))
 			default:
 				differ(at, old.Content[i], now.Content[i], all)
 			}
@@ -121,7 +121,7 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 		}
 		for i := 0; i+1 < len(old.Content); i += 2 {
 			if key := old.Content[i]; below(now, key.Value) == nil {
-				say(key.Line, path+"."+key.Value, added(path, old.Content[i+1]))
+				say(key.Line, path+"."+key.Value, addedMessage(path, old.Content[i+1]))
 			}
 		}
 	}

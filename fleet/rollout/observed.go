@@ -123,7 +123,7 @@ func findRollouts(all map[string][]Sync) Observed {
 	}
 	o := Observed{Rollout: best, Latest: map[string]Sync{}}
 	for name, syncs := range all {
-		if _, there := best[name]; !there {
+		if _, exists := best[name]; !exists {
 			o.Latest[name] = syncs[len(syncs)-1]
 		}
 	}
@@ -159,7 +159,7 @@ func (r *Run) CompareWith(o Observed) (steps []MeasuredStep, start time.Time, to
 		row := MeasuredStep{Set: s.Set, Step: s.Step, Simulated: s.End - s.Start, Done: s.Done}
 		var real Sync
 		for _, app := range r.Layout.Sets[s.Set].Steps[s.Step].Applications {
-			if sync, there := o.Rollout[r.fleet.Applications[app].Name]; there {
+			if sync, exists := o.Rollout[r.fleet.Applications[app].Name]; exists {
 				row.Measured++
 				real, all = real.with(sync), all.with(sync)
 			}

@@ -83,18 +83,18 @@ func (r *Run) StepCount() int {
 	return n
 }
 
-// simulation is the state of a simulation.
+// simulation is the state of a simulated rollout.
 type simulation struct {
 	*Run
-	durations    Durations
-	fail         map[int]bool
-	now          time.Duration
-	dependencies map[int][]steps.Dependency // by dependent
-	lacks        map[*fleet.Application]fleet.MissingDependency
-	all          []steps.Dependency // all dependencies, including dropped ones
-	span         map[int]int        // the span of an Application
-	due          map[int]time.Duration
-	sets         []progress
+	durations           Durations
+	fail                map[int]bool
+	now                 time.Duration
+	dependencies        map[int][]steps.Dependency // by dependent
+	missingDependencies map[*fleet.Application]fleet.MissingDependency
+	all                 []steps.Dependency // all dependencies, including dropped ones
+	span                map[int]int        // the span of an Application
+	due                 map[int]time.Duration
+	sets                []progress
 }
 
 // progress is the state of a set.
@@ -119,8 +119,8 @@ func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
 	for i, app := range f.Applications {
 		p.fail[i] = p.fail[i] || app.Failed
 	}
-	p.lacks = f.MissingIn("")
-	maps.Copy(p.lacks, f.MissingDependencies)
+	p.missingDependencies = f.MissingIn("")
+	maps.Copy(p.missingDependencies, f.MissingDependencies)
 	all := steps.Dependencies(f)
 	kept := steps.Order(f, all).Kept
 	for _, n := range all {
@@ -237,7 +237,7 @@ func (p *simulation) stepOf(span int) string {
 // makeReady continues the sync of an Application whose dependencies are ready.
 func (p *simulation) makeReady(i int) bool {
 	s := &p.Spans[i]
-	if _, lacks := p.lacks[p.fleet.Applications[s.Application]]; lacks || p.fail[s.Application] || len(p.missing(s.Application)) > 0 {
+	if _, lacks := p.missingDependencies[p.fleet.Applications[s.Application]]; lacks || p.fail[s.Application] || len(p.missing(s.Application)) > 0 {
 		return false
 	}
 	s.Ready = p.now

@@ -40,8 +40,8 @@ func (p *simulation) whyStuck(app, set, n int, hasStarted bool) string {
 		return "it does not render"
 	case hasStarted && p.fail[app]:
 		return "it never becomes healthy (--fail)"
-	case hasStarted && p.lacks[p.fleet.Applications[app]].Application != nil:
-		return "it waits for " + p.lacks[p.fleet.Applications[app]].String()
+	case hasStarted && p.missingDependencies[p.fleet.Applications[app]].Application != nil:
+		return "it waits for " + p.missingDependencies[p.fleet.Applications[app]].String()
 	case hasStarted:
 		n := p.missing(app)[0]
 		to := p.fleet.Applications[n.To].Name
@@ -92,8 +92,8 @@ func (p *simulation) unordered() {
 		}
 		c := Crossing{From: n.From, To: n.To, Why: n.Because()}
 		x, hasStarted := p.span[n.From]
-		y, there := p.span[n.To]
-		if hasStarted && there && p.Spans[y].Healthy {
+		y, exists := p.span[n.To]
+		if hasStarted && exists && p.Spans[y].Healthy {
 			c.Waits = p.Spans[y].End - p.Spans[x].Start
 			if !n.Later {
 				c.Waits = p.Spans[y].Start - p.Spans[x].Start

@@ -47,7 +47,7 @@ func (r Change) Components() []string {
 	return names
 }
 
-// compared is the number of compared fleets: 0 if a part is unknown.
+// compared returns the number of compared fleets: 0 if a part is unknown.
 func (r Change) compared() int {
 	if len(r.Unknown) > 0 {
 		return 0

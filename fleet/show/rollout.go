@@ -216,7 +216,7 @@ func (r Rollout) sets() string {
 	return b.String()
 }
 
-// Timeline is the JSON form of a rollout. Times are seconds from its start.
+// Timeline returns the JSON form of a rollout. Times are seconds from its start.
 func (r Rollout) Timeline() report.Timeline {
 	run := r.Run
 	out := report.Timeline{Done: run.Done(), TotalSeconds: run.Total.Seconds(), Applications: []report.Span{}, Steps: []report.Step{}, CriticalPath: []report.Critical{}, Stuck: []report.Stuck{}, Unordered: []report.Crossing{}}

@@ -45,14 +45,14 @@ func (r *Steps) Table() {
 		r.rows = append(r.rows, row)
 	}
 	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Plan.Count(func(p steps.ComputedStep) component.Phase { return p.Computed }), "step"))
-	homeless := 0
+	withoutPlace := 0
 	for _, row := range r.rows {
 		if row.Verdict == steps.NoPlace {
-			homeless++
+			withoutPlace++
 		}
 	}
-	if homeless > 0 {
-		text = fmt.Sprintf("%s, %d without a place", finding.Counted(len(r.rows), "Application"), homeless)
+	if withoutPlace > 0 {
+		text = fmt.Sprintf("%s, %d without a place", finding.Counted(len(r.rows), "Application"), withoutPlace)
 	}
 	r.summary = append(r.summary, text)
 }
@@ -227,7 +227,7 @@ func displayName(p steps.ComputedStep) string {
 	return p.Name
 }
 
-// newText is the new content of a file, and whether it differs from the current one.
+// newText returns the new content of a file, and whether it differs from the current one.
 func newText(e steps.Edit, file string) (text []byte, changed bool, err error) {
 	stays := !slices.ContainsFunc(e.Changes, func(c steps.Change) bool { return !c.IsUnchanged() })
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {

@@ -103,7 +103,7 @@ func IsCRD(r fleet.Reason) bool {
 // which is deployed before the rest.
 func CanSplit(app *fleet.Application) bool { return app.Part == "" || app.Part == crds.Include }
 
-// SplitRemedy is the fix for a cycle that CRDs of a component are part of.
+// SplitRemedy returns the fix for a cycle that CRDs of a component are part of.
 func SplitRemedy(component string) string {
 	return fmt.Sprintf("set crds: split in the component.yaml of %s, which moves its CRDs to an earlier step", component)
 }

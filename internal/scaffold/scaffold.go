@@ -271,7 +271,7 @@ func directories(args []string) ([]string, error) {
 			} else if info.IsDir() && !slices.Contains(all, dir) {
 				all = append(all, dir)
 			} else if !info.IsDir() && len(found) == 1 && len(args) == 1 {
-				return nil, fmt.Errorf("%s: this is a file; fix: name the directory of the component", dir)
+				return nil, fmt.Errorf("%s: not a directory; fix: name the directory of the component", dir)
 			}
 		}
 	}
