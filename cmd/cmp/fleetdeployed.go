@@ -67,7 +67,7 @@ func (f *deployedInput) loadDeployed(cmd *cobra.Command, s streams, in *fleetInp
 // compareDeployed compares a fleet with the existing Applications.
 func (in *fleetInputs) compareDeployed(cmd *cobra.Command, s streams, dirs []string, deployed *deployedInput, out diffOutput) error {
 	var err error
-	if in.source.Random, err = inputs.Throwaway(); err != nil {
+	if in.source.Random, err = inputs.TemporaryRandom(); err != nil {
 		return out.exitError(err)
 	}
 	existing, err := deployed.loadDeployed(cmd, s, in, dirs)

@@ -13,7 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Ship returns the CRDs that the component in dir ships.
+// Ship returns the CRDs that the component in dir contains.
 func (in *Component) Ship(dir string) (plugin.Shipment, error) { return with(in, dir, plugin.Ship) }
 
 // Split renders the CRDs of the component in dir and the rest of it, whatever its
