@@ -28,8 +28,7 @@ it for one Application, in a line such as "vault: 2m30s", or for a rung, under "
 With --fail, an Application never becomes healthy, and the report shows what waits for it.
 
 --observed and --from-cluster read the durations of real syncs from the status of the
-Applications, and compare each step with the recorded rollout that includes the most
-Applications.
+Applications, and compare each step with the recorded rollout with the most Applications.
 
 Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
