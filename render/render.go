@@ -201,7 +201,7 @@ func (s source) checkDir() error {
 	case err != nil:
 		return s.Unreadable(err)
 	case !info.IsDir():
-		return s.Fault("no-directory", "", "this is a file", "name the directory of the component")
+		return s.Fault("no-directory", "", "not a directory", "name the directory of the component")
 	}
 	return nil
 }

@@ -56,17 +56,17 @@ if the update breaks anything.`,
 		if err != nil {
 			return err
 		}
-		lost := crds.Compare(before.Objects, now.Objects)
-		text := crds.RemovedText(lost, len(before.Definitions))
+		removed := crds.Compare(before.Objects, now.Objects)
+		text := crds.RemovedText(removed, len(before.Definitions))
 		if *format == reportJSON {
-			if text, err = (verdict.Verdict{Findings: lost}).Render(reportJSON, paint.Paint{}); err != nil {
+			if text, err = (verdict.Verdict{Findings: removed}).Render(reportJSON, paint.Paint{}); err != nil {
 				return err
 			}
 		}
 		if _, err := io.WriteString(s.Out, text); err != nil {
 			return err
 		}
-		if len(lost) > 0 {
+		if len(removed) > 0 {
 			return errReported
 		}
 		return nil

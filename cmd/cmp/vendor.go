@@ -46,7 +46,7 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 			return err
 		}
 		if v.Check && (len(v.Update) > 0 || v.Keep) {
-			return usage.New("--check writes nothing, so --update and --keep have no effect; remove one of the two")
+			return usage.New("--check writes nothing, so --update and --keep have no effect; remove --check or the others")
 		}
 		if len(v.Update) > 0 && in.Remote.Config.Offline {
 			return usage.New("--update needs the network, and --offline forbids it; remove one of the two")

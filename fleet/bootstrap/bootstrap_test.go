@@ -64,7 +64,7 @@ func TestBootstrapRefuses(t *testing.T) {
 func TestBootstrapOrder(t *testing.T) {
 	f := fleettest.InRepository(t, "bootstrap")
 	for _, app := range f.Applications {
-		app.Phase.Number = 10
+		app.Step.Number = 10
 	}
 	made, _, err := bootstrap.New(f, bootstrap.Options{Until: component.Phase{Number: 10, Set: true}})
 	if err != nil {

@@ -137,7 +137,7 @@ func TestReduction(t *testing.T) {
 			}
 			opt := show.GraphOptions{}
 			if tt.around != "" {
-				if opt.Around, err = rollout.FindApplication(f, tt.around); err != nil {
+				if opt.Around, err = rollout.FindComponent(f, tt.around); err != nil {
 					t.Fatal(err)
 				}
 			}

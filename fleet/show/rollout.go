@@ -93,7 +93,7 @@ func (r Rollout) text() string {
 	if len(rows) > 0 {
 		b.WriteString(table.Rows([]string{"STEP", "MEMBERS", "AT ONCE", "START", "END", "TIME"}, rows) + "\n")
 	}
-	b.WriteString(r.real())
+	b.WriteString(r.measured())
 	if len(run.Layout.Sets) > 1 || len(run.Unordered) > 0 {
 		b.WriteString(r.sets())
 	}
@@ -105,12 +105,12 @@ func (r Rollout) text() string {
 	return b.String()
 }
 
-// real compares each step with the measured one.
-func (r Rollout) real() string {
+// measured compares each step with the measured one.
+func (r Rollout) measured() string {
 	if len(r.Observed.Rollout) == 0 {
 		return ""
 	}
-	steps, start, total := r.Run.Real(r.Observed)
+	steps, start, total := r.Run.CompareWith(r.Observed)
 	var rows [][]string
 	measured := 0
 	for _, s := range steps {
@@ -216,7 +216,7 @@ func (r Rollout) sets() string {
 	return b.String()
 }
 
-// Timeline is the JSON form of a rollout. Times are seconds from its start.
+// Timeline returns the JSON form of a rollout. Times are seconds from its start.
 func (r Rollout) Timeline() report.Timeline {
 	run := r.Run
 	out := report.Timeline{Done: run.Done(), TotalSeconds: run.Total.Seconds(), Applications: []report.Span{}, Steps: []report.Step{}, CriticalPath: []report.Critical{}, Stuck: []report.Stuck{}, Unordered: []report.UnorderedDependency{}}
@@ -256,7 +256,7 @@ func (r Rollout) recorded() *report.Recorded {
 	if len(r.Observed.Rollout) == 0 {
 		return nil
 	}
-	steps, start, total := r.Run.Real(r.Observed)
+	steps, start, total := r.Run.CompareWith(r.Observed)
 	real := &report.Recorded{Start: start.UTC().Format(time.RFC3339), TotalSeconds: total.Seconds(), Steps: []report.RecordedStep{}}
 	for _, s := range steps {
 		set := r.Run.Layout.Sets[s.Set]

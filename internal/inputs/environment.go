@@ -66,10 +66,10 @@ func (in *Environment) Generate(ctx context.Context) (plugin.Result, error) {
 // random returns the random source of the rendering, from the seed and the Application that
 // Argo CD names; nil without one of them.
 func (in *Environment) random(env map[string]string) (*plugin.Random, error) {
-	seeded, err := seedfile.Read(*in.seedFile)
-	of, known := plugin.SeedApplication(env)
-	if err != nil || seeded == nil || !known {
+	seedValue, err := seedfile.Read(*in.seedFile)
+	app, known := plugin.SeedApplication(env)
+	if err != nil || seedValue == nil || !known {
 		return nil, err
 	}
-	return &plugin.Random{Now: time.Now(), Key: func(seed.Application) seed.Key { return seeded.Key(of) }}, nil
+	return &plugin.Random{Now: time.Now(), Key: func(seed.Application) seed.Key { return seedValue.Key(app) }}, nil
 }

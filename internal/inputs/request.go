@@ -68,7 +68,7 @@ func KnowledgeAt(dir string, base *knowledge.Base) (*knowledge.Base, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		message := "no such directory"
 		if err == nil {
-			message = "this is a file"
+			message = "not a directory"
 		}
 		return nil, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: dir, Message: message, Remedy: "name the directory of a component with --dir"}
 	}

@@ -80,15 +80,15 @@ func (in *seedFlags) random() (*plugin.Random, error) {
 		return nil, err
 	}
 	made := *in.seed
-	return &plugin.Random{Now: time.Now(), Keys: in.keys, Key: func(of seed.Application) seed.Key {
-		of.Project = named.Project
+	return &plugin.Random{Now: time.Now(), Keys: in.keys, Key: func(app seed.Application) seed.Key {
+		app.Project = named.Project
 		if named.Name != "" {
-			of.Name = named.Name
+			app.Name = named.Name
 		}
 		if in.destination != "" {
-			of.Namespace = in.destination
+			app.Namespace = in.destination
 		}
-		return made.Key(of)
+		return made.Key(app)
 	}}, nil
 }
 

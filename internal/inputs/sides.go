@@ -99,7 +99,7 @@ func (in *Component) side(dir string, at *checkout.Commit, name string) (compare
 		side.Missing = true
 		return side, nil
 	} else if !info.IsDir() {
-		return side, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "this is a file", Remedy: "name the directory of the component"}
+		return side, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "not a directory", Remedy: "name the directory of the component"}
 	}
 	res, err := plugin.Generate(in.cmd.Context(), req, base)
 	if side.Missing = plugin.IsNotDeployed(err); side.Missing {

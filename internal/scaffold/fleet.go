@@ -137,7 +137,7 @@ func (f *undescribed) settle(fl *fleet.Fleet, places *steps.Plan) {
 	if at < 0 {
 		return
 	}
-	p := places.Places[at]
+	p := places.Steps[at]
 	f.splitIn(fl, p.Application)
 	if !p.Computed.Set {
 		f.draft.PhaseWhy = "its place in the rollout"
@@ -155,7 +155,7 @@ func (f *undescribed) settle(fl *fleet.Fleet, places *steps.Plan) {
 	}
 	// The labels of other components at such a place.
 	var called []string
-	for _, other := range places.Places {
+	for _, other := range places.Steps {
 		if other.Title == p.Title && other.DependencyPhase != "" {
 			called = append(called, other.DependencyPhase)
 		}

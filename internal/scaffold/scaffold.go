@@ -113,7 +113,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	req := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: placeholderNamespace}}
 	res, err := plugin.Generate(ctx, req, b.kinds)
 	if err != nil {
-		res, _, err = fleet.Rest(ctx, req, b.kinds, err)
+		res, _, err = fleet.RenderWithoutMissing(ctx, req, b.kinds, err)
 	}
 	if err != nil {
 		f.draft.NamespaceWhy = "it could not be rendered, so its namespace is unknown"
@@ -271,7 +271,7 @@ func directories(args []string) ([]string, error) {
 			} else if info.IsDir() && !slices.Contains(all, dir) {
 				all = append(all, dir)
 			} else if !info.IsDir() && len(found) == 1 && len(args) == 1 {
-				return nil, fmt.Errorf("%s: this is a file; fix: name the directory of the component", dir)
+				return nil, fmt.Errorf("%s: not a directory; fix: name the directory of the component", dir)
 			}
 		}
 	}
