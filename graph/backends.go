@@ -316,7 +316,7 @@ func (b *builder) exemptNodes(part int) map[int]bool {
 	}
 	// Objects that must exist before Pods start, such as a quota, have no effect
 	// later.
-	lowest := b.base.Ladder()[0].Name
+	lowest := b.base.Rungs()[0].Name
 	for i := range b.Nodes {
 		if b.Nodes[i].Kind.Rung == lowest {
 			exempt[i] = true

@@ -178,7 +178,7 @@ func (b *builder) index() error {
 		// groups.
 		seen := ok && b.base.Builtin(b.Nodes[def.node].ID.Group)
 		n.ExternalCRD = seen && b.Nodes[def.node].External
-		n.Foreign = !seen && !n.Kind.Assured && !b.base.Builtin(n.ID.Group)
+		n.Foreign = !seen && !n.Kind.AlwaysInstalled && !b.base.Builtin(n.ID.Group)
 	}
 	var faults []finding.Finding
 	told := map[finding.Finding]bool{}
@@ -233,7 +233,7 @@ func inOrder(nodes []Node) []Node {
 func (b *builder) readDefinitions() {
 	for i, n := range b.Nodes {
 		for _, d := range n.Kind.Defines {
-			if !d.Of(n.Object) {
+			if !d.AppliesTo(n.Object) {
 				continue
 			}
 			gk := knowledge.GroupKind{Group: cmp.Or(d.Group.Text(n.Root()), d.GroupIs), Kind: d.Kind.Text(n.Root())}

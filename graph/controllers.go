@@ -31,7 +31,7 @@ var registrars = []registrar{
 // own node, and one node that is not ready would block the sync.
 func (b *builder) findControllers() {
 	for i, n := range b.Nodes {
-		if !serves(n) || n.Kind.Everywhere {
+		if !serves(n) || n.Kind.EveryNode {
 			continue
 		}
 		for _, account := range b.accounts(n) {
@@ -52,10 +52,10 @@ func (b *builder) referToProviders() {
 			continue
 		}
 		for _, i := range b.workloadsWith(name) {
-			if !b.Nodes[i].Kind.Everywhere {
+			if !b.Nodes[i].Kind.EveryNode {
 				b.giveRole(i, knowledge.Controllers, "provides "+class.Key.String())
 			}
-			meaning := knowledge.Known
+			meaning := knowledge.NoOrder
 			if class.HasHealth { // only the provider makes it healthy
 				meaning = knowledge.Exists
 			}

@@ -251,10 +251,10 @@ func (b *builder) nelm(i int, key, text string) {
 func (b *builder) putOnRung(i int, key, rung string) {
 	if _, ok := b.base.Rung(rung); !ok {
 		var names []string
-		for _, r := range b.base.Ladder() {
+		for _, r := range b.base.Rungs() {
 			names = append(names, r.Name)
 		}
-		b.badAnnotation(i, key, "unknown rung "+object.ShownName(rung), nearest.Or(rung, names, "use one of "+strings.Join(names, ", ")))
+		b.badAnnotation(i, key, "unknown rung "+object.ShownName(rung), nearest.Or(rung, names, "use a rung of docs/waves.md#rungs"))
 		return
 	}
 	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed on this rung by the "+key+" annotation"

@@ -85,11 +85,11 @@ func (b *builder) referToSoughtCRDs() {
 	for i, n := range b.Nodes {
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 			for _, c := range tmpl.Value.Get("spec", "containers").Items() {
-				p, ok := b.base.Prober(c.Get("image").Text())
+				p, ok := b.base.Discoverer(c.Get("image").Text())
 				if !ok {
 					continue
 				}
-				told := slices.IndexFunc(b.words(i), func(w word) bool { return p.Listens(w.name, w.value) })
+				told := slices.IndexFunc(b.words(i), func(w word) bool { return p.IsEnabledBy(w.name, w.value) })
 				if told < 0 {
 					continue
 				}
@@ -107,13 +107,13 @@ func (b *builder) referToSoughtCRDs() {
 // kind or by its program; nil if there are none.
 func (b *builder) installedGroups(n Node) (group func(string) bool, source string) {
 	if len(n.Kind.Installs) > 0 {
-		return n.Kind.Brings, n.Kind.Source
+		return n.Kind.InstallsGroup, n.Kind.Source
 	}
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, list := range []string{"initContainers", "containers"} {
 			for _, c := range tmpl.Value.Get("spec", list).Items() {
 				if i, ok := b.base.Installer(c.Get("image").Text()); ok {
-					return i.Brings, i.Source
+					return i.InstallsGroup, i.Source
 				}
 			}
 		}
@@ -177,7 +177,7 @@ func (b *builder) every(from int, rec knowledge.Reference) {
 		for _, to := range b.nodesOf(gk) {
 			t := &b.Nodes[to]
 			if t.Part == n.Part && (rec.Namespace == anyNamespace || t.Key.Namespace == n.Key.Namespace) {
-				b.refer(Reference{From: from, To: to, Field: "spec", Meaning: rec.Meaning, Hard: rec.Hard, Unless: rec.Unless, Inferred: rec.Inferred, Optional: rec.Optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source})
+				b.refer(Reference{From: from, To: to, Field: "spec", Meaning: rec.Meaning, Hard: rec.Hard, Unless: rec.Unless, Inferred: rec.Inferred, Optional: rec.Optional, Patient: rec.StaysProgressing, Why: rec.Why, Source: rec.Source})
 				targets = append(targets, to)
 			}
 		}
@@ -307,7 +307,7 @@ func writtenGroup(v object.Value) (string, bool) {
 // reads of objects that exist only at run time.
 func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 	id := b.identify(from, m)
-	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Unless: rec.Unless, Inferred: rec.Inferred, Optional: m.optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source}
+	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Unless: rec.Unless, Inferred: rec.Inferred, Optional: m.optional, Patient: rec.StaysProgressing, Why: rec.Why, Source: rec.Source}
 	switch {
 	case rec.Meaning == knowledge.Produces:
 		b.producers[id] = append(b.producers[id], from)
@@ -332,7 +332,7 @@ func (b *builder) doubt(from int, doubt knowledge.Doubt, targets []int) {
 		n.Doubt = cmp.Or(n.Doubt, doubt.Absent)
 	}
 	if len(targets) > 0 {
-		n.Passes = cmp.Or(n.Passes, doubt.Passes)
+		n.Passes = cmp.Or(n.Passes, doubt.TemporarilyDegraded)
 	}
 	for _, to := range targets {
 		if len(doubt.At.Find(b.Nodes[to].Root())) > 0 {

@@ -189,7 +189,7 @@ func (b *builder) missingRoles() {
 		n := &b.Nodes[i]
 		ref := n.Get("roleRef")
 		name, kind := ref.Get("name").Text(), ref.Get("kind").Text()
-		if n.Kind.Rights != "binding" || name == "" || len(b.roles(i)) > 0 || b.base.Everywhere(kind, name) {
+		if n.Kind.Permissions != "binding" || name == "" || len(b.roles(i)) > 0 || b.base.Everywhere(kind, name) {
 			continue
 		}
 		severity, of := finding.Note, kind+" "+name
@@ -206,7 +206,7 @@ func (b *builder) missingRoles() {
 func (b *builder) missingNamespaces() {
 	last := map[string]bool{"": true, "default": true}
 	for i := range b.Nodes {
-		if n := &b.Nodes[i]; n.Kind.Assured && !b.base.Builtin(n.ID.Group) {
+		if n := &b.Nodes[i]; n.Kind.AlwaysInstalled && !b.base.Builtin(n.ID.Group) {
 			last[n.Key.Namespace] = true // where Argo CD is
 		}
 		if n := &b.Nodes[i]; !n.Kind.Deploys.IsZero() {
@@ -236,7 +236,7 @@ func (b *builder) unknownKinds() {
 		if _, defined := b.defined[gk]; defined {
 			continue
 		}
-		names, wrong := b.base.BuiltinKinds(gk.Group, gk.Kind)
+		names, wrong := b.base.CheckBuiltin(gk.Group, gk.Kind)
 		for i := kind.from; wrong && i < kind.to; i++ {
 			version := b.Nodes[i].Get("apiVersion").Text()
 			b.find(i, finding.Error, UnknownKind, gk.String(), "kind",

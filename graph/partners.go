@@ -31,7 +31,7 @@ func (b *builder) findPartners() {
 	join := func(i int, why string) {
 		// DaemonSets do more harm than good: one node that is not ready would block
 		// everything after the controllers.
-		if n := &b.Nodes[i]; serves(*n) && n.Role == "" && !n.Kind.Everywhere {
+		if n := &b.Nodes[i]; serves(*n) && n.Role == "" && !n.Kind.EveryNode {
 			b.giveRole(i, knowledge.Controllers, why)
 			n.Partner = true
 			queue = append(queue, i)
@@ -54,8 +54,8 @@ func (b *builder) findPartners() {
 			// Controllers of one origin may depend on each other, too: one of them
 			// often writes the certificates of another one.
 			for _, c := range controllers[at] {
-				if c != i && b.Nodes[i].Role == knowledge.Controllers && !b.Nodes[i].Kind.Everywhere {
-					r := b.inferred(c, i, "spec.template", knowledge.Known, "may need")
+				if c != i && b.Nodes[i].Role == knowledge.Controllers && !b.Nodes[i].Kind.EveryNode {
+					r := b.inferred(c, i, "spec.template", knowledge.NoOrder, "may need")
 					r.Sign = Companion
 					b.refer(r)
 				}
@@ -64,7 +64,7 @@ func (b *builder) findPartners() {
 	}
 	calls := map[int][]int{}
 	for _, r := range b.References {
-		if r.Meaning == knowledge.Known && r.Inferred {
+		if r.Meaning == knowledge.NoOrder && r.Inferred {
 			calls[r.From] = append(calls[r.From], r.To)
 		}
 	}
@@ -173,7 +173,7 @@ func (b *builder) usersOfResources() map[int]bool {
 	var queue []int
 	for _, r := range b.References {
 		usedBy[r.To] = append(usedBy[r.To], r.From)
-		if (r.Meaning == knowledge.Healthy || r.Meaning == knowledge.Known) && r.IsAboutKind() && b.Nodes[r.To].Role == knowledge.Controllers {
+		if (r.Meaning == knowledge.Healthy || r.Meaning == knowledge.NoOrder) && r.IsAboutKind() && b.Nodes[r.To].Role == knowledge.Controllers {
 			queue = append(queue, r.From)
 		}
 	}

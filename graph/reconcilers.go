@@ -51,7 +51,7 @@ func (b *builder) referToControllers() {
 			if !b.Nodes[i].InSync() || named[[2]int{in.controller, i}] {
 				continue
 			}
-			r := Reference{From: i, To: in.controller, Field: kindField, Meaning: knowledge.Known, Inferred: true, Why: "is reconciled by"}
+			r := Reference{From: i, To: in.controller, Field: kindField, Meaning: knowledge.NoOrder, Inferred: true, Why: "is reconciled by"}
 			switch evidence := b.refuses(in.controller, i, in.kind, in.rules); {
 			case evidence != none && !exempt.of(b.Nodes[in.controller].Part)[i]:
 				r.Meaning, r.Refused, r.Inferred = knowledge.Healthy, true, evidence != byRules

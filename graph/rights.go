@@ -234,12 +234,12 @@ func (b *builder) findGrants() { b.grants = b.readGrants() }
 func (b *builder) readGrants() grants {
 	g := grants{rules: map[object.ID][]rule{}, bindings: map[object.ID][]int{}, hooks: map[object.ID][]rule{}}
 	for i := range b.Nodes {
-		if b.Nodes[i].Kind.Rights == "role" {
+		if b.Nodes[i].Kind.Permissions == "role" {
 			b.roleNodes = append(b.roleNodes, i)
 		}
 	}
 	for i, n := range b.Nodes {
-		if n.Kind.Rights != "binding" {
+		if n.Kind.Permissions != "binding" {
 			continue
 		}
 		var rules []rule

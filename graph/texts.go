@@ -60,7 +60,7 @@ func (b *builder) withoutCertified(text string) string {
 	certified := false
 	for line := range strings.Lines(text) {
 		key, _, ok := cutKey(line)
-		certified = certified || ok && b.base.IsCertifiedKey(key, request)
+		certified = certified || ok && b.base.IsSANKey(key, request)
 	}
 	if !certified {
 		return text
@@ -79,7 +79,7 @@ func (b *builder) withoutCertified(text string) string {
 		}
 		end = ""
 		key, value, ok := cutKey(line)
-		if !ok || !b.base.IsCertifiedKey(key, request) {
+		if !ok || !b.base.IsSANKey(key, request) {
 			out.WriteString(line)
 			continue
 		}

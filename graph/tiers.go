@@ -40,7 +40,7 @@ func (b *builder) orderJobs() {
 		word := b.migrationWord(j)
 		// Other workloads that it only mentions do not affect a migration.
 		callsUsers := slices.ContainsFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && (word == "" || r.Meaning == knowledge.Healthy) })
-		maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Meaning == knowledge.Known && !b.waitTargets[j][to] })
+		maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Meaning == knowledge.NoOrder && !b.waitTargets[j][to] })
 		users, others := sharers, b.usersOf(needs, j)
 		if len(users) == 0 && word != "" {
 			users, others = others, nil
@@ -149,10 +149,10 @@ func (b *builder) jobNeeds(j int) map[int]Reference {
 				isFilled := b.writesInputOf(j, server)
 				onlyMentioned := isFilled || initiates && slices.Contains(sharers, server) || len(b.waitTargets[j]) > 0 && b.Nodes[j].InSync() || b.waitTargets[server][j] ||
 					!strings.HasSuffix(w.field, ".args") && slices.Contains(sharers, server)
-				if r, ok := needs[server]; !ok || r.Meaning == knowledge.Known && !onlyMentioned {
+				if r, ok := needs[server]; !ok || r.Meaning == knowledge.NoOrder && !onlyMentioned {
 					meaning := knowledge.Healthy
 					if onlyMentioned {
-						meaning = knowledge.Known
+						meaning = knowledge.NoOrder
 					}
 					needs[server] = b.calling(j, server, w.field, meaning)
 				}
@@ -260,7 +260,7 @@ func (b *builder) initiates(j int) bool {
 			text += w.value + " "
 		}
 	}
-	return b.base.Initiates(text)
+	return b.base.InitializesCluster(text)
 }
 
 // writesInputOf reports whether a Job writes what a workload reads: a ConfigMap or Secret

@@ -100,13 +100,13 @@ func (b *builder) waitTargetsIn(text, namespace string) []int {
 	for at, end := range hosts(text) {
 		word := strings.Trim(text[at:end], ".-")
 		before := text[:at]
-		if word == "" || b.base.IsCertifiedPrefix(before) {
+		if word == "" || b.base.IsSANPrefix(before) {
 			continue
 		}
 		if kind, slash := strings.CutSuffix(before, "/"); slash && !strings.HasSuffix(kind, "/") { // a path, or kind/name
 			kind = kind[strings.LastIndexFunc(kind, func(r rune) bool { return r > 127 || !isHostByte(byte(r)) })+1:]
 			for _, to := range b.targetsNamed(word, namespace) {
-				if b.base.IsShort(kind, b.Nodes[to].ID.Kind) {
+				if b.base.RefersToKind(kind, b.Nodes[to].ID.Kind) {
 					all = append(all, to)
 				}
 			}

@@ -62,7 +62,7 @@ func (b *builder) containerWords(i int, c object.Value, field string) []word {
 	}
 	for _, e := range c.Get("env").Items() {
 		w := word{name: e.Get("name").Text(), from: i, value: e.Get("value").Text()}
-		w.certified = b.base.IsCertifiedKey(w.name, false)
+		w.certified = b.base.IsSANKey(w.name, false)
 		w.field = field + ".env." + w.name
 		switch from := e.Get("valueFrom"); {
 		case from.Get("fieldRef", "fieldPath").Text() == "metadata.namespace":
@@ -90,7 +90,7 @@ func (b *builder) containerWords(i int, c object.Value, field string) []word {
 			value = arg
 		}
 		all = append(all, word{name: flag, value: expandVars(value, vars), field: field + ".args", from: i,
-			certified: b.base.IsCertified(flag, args) || b.base.IsCertifiedKey(flag, false)})
+			certified: b.base.IsSANFlag(flag, args) || b.base.IsSANKey(flag, false)})
 		flag = ""
 	}
 	return all
@@ -199,7 +199,7 @@ func (b *builder) addresses(w word, namespace string) []address {
 	text := w.value
 	for at, end := range hosts(text) {
 		host := strings.TrimRight(text[at:end], ".")
-		if b.base.IsCertifiedPrefix(text[:at]) {
+		if b.base.IsSANPrefix(text[:at]) {
 			continue
 		}
 		if id, ok := b.service(host, namespace, b.looksLikeAddress(w, namespace, at, end)); ok && !seen[id] {
@@ -389,7 +389,7 @@ func (b *builder) referByCalls() {
 					continue // tiers.go handles Jobs
 				}
 				for _, server := range b.servers(a.service) {
-					b.refer(b.calling(i, server, w.field, knowledge.Known))
+					b.refer(b.calling(i, server, w.field, knowledge.NoOrder))
 				}
 			}
 			for _, to := range b.namedBy(w, n.Key.Namespace) {
@@ -411,7 +411,7 @@ func (b *builder) referByAddresses() {
 		if b.base.Builtin(n.ID.Group) || !n.Kind.Pod.IsZero() {
 			continue
 		}
-		meaning := knowledge.Known
+		meaning := knowledge.NoOrder
 		if n.HasHealth {
 			meaning = knowledge.Healthy
 		}
@@ -419,7 +419,7 @@ func (b *builder) referByAddresses() {
 			if b.base.IsContent(field) {
 				return
 			}
-			for _, a := range b.addresses(word{name: key, value: text, field: field, from: i, certified: b.base.IsCertifiedField(key)}, n.Key.Namespace) {
+			for _, a := range b.addresses(word{name: key, value: text, field: field, from: i, certified: b.base.IsSANField(key)}, n.Key.Namespace) {
 				for _, server := range b.servers(a.service) {
 					if b.refersTo(i, server) {
 						continue

@@ -275,7 +275,7 @@ func (b *builder) namespaced(id object.ID) bool {
 // template: its name consists of the names of template and workload, and a number
 // (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-storage).
 func (b *builder) isFromTemplate(id object.ID) bool {
-	if k, _ := b.base.Kind(id.Group, id.Kind); k.Place != withConsumer {
+	if k, _ := b.base.Kind(id.Group, id.Kind); k.Placement != withConsumer {
 		return false
 	}
 	name, number, ok := cutLast(id.Name, "-")

@@ -87,11 +87,11 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 			t.builtin = t.builtin && base.Builtin(n.ID.Group)
 			t.runs = t.runs || !n.Kind.Pod.IsZero()
 			t.starts = t.starts || !n.Kind.Pod.IsZero() || n.Kind.Operator.Installs()
-			t.early = t.early && n.Kind.Place == knowledge.First
+			t.early = t.early && n.Kind.Placement == knowledge.First
 			t.smoke = t.smoke || n.Role == knowledge.Smokes
 			t.admits = t.admits || !n.Kind.Admits.IsZero()
 			t.placed = t.placed || n.Role != ""
-			t.consumed = t.consumed || n.Kind.Place == knowledge.WithConsumer
+			t.consumed = t.consumed || n.Kind.Placement == knowledge.WithConsumer
 			t.rung = max(t.rung, in.rungs[i].Wave)
 			t.gates = t.gates || !fewest && in.rungs[i].Gates && n.HasHealth
 			if t.doubtful < 0 && (n.Uncertain() != "" || doubts[i].why != "" && !doubts[i].missingOnly && !doubts[i].pods) {
@@ -114,7 +114,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 // applied. A Service is passive even if it waits for a load balancer. A custom
 // resource counts as awaited, since most have a health check.
 func isPassive(n *graph.Node) bool {
-	return (!n.Kind.IsAwaited() || n.Kind.Place == knowledge.WithConsumer) && n.Kind.Deploys.IsZero()
+	return (!n.Kind.IsAwaited() || n.Kind.Placement == knowledge.WithConsumer) && n.Kind.Deploys.IsZero()
 }
 
 // isDefinition reports whether an object is a CustomResourceDefinition.

@@ -169,8 +169,8 @@ func (s *sync) waiting() map[int]graph.Reference {
 // degrades says how an object may become Degraded although the order is right: a
 // transient state, or a failure of a task that runs once.
 func degrades(n graph.Node) string {
-	if n.Waits.Passes != "" {
-		return n.Waits.Passes
+	if n.Waits.TemporarilyDegraded != "" {
+		return n.Waits.TemporarilyDegraded
 	}
 	if spec := n.Get("spec"); spec.Get("containers").Exists() && spec.Get("restartPolicy").Text() != "Never" {
 		return "" // a bare Pod: the kubelet restarts its containers
@@ -215,7 +215,7 @@ func (p *Plan) DegradedAtStart(gates []Gate) []Gated {
 	var all []Gated
 	for _, g := range gates {
 		for _, o := range g.Degrades {
-			if g.Awaited && p.Graph.Nodes[o.Node].Waits.Passes != "" {
+			if g.Awaited && p.Graph.Nodes[o.Node].Waits.TemporarilyDegraded != "" {
 				all = append(all, o)
 			}
 		}

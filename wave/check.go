@@ -166,7 +166,7 @@ func (s *sync) needed(r *graph.Reference) bool {
 		return false // it only saves a retry
 	case !from.Kind.Admits.IsZero():
 		return r.Hard
-	case to.Kind.Rights == "binding" && from.Role != knowledge.Controllers:
+	case to.Kind.Permissions == "binding" && from.Role != knowledge.Controllers:
 		return false // most Pods start without these permissions
 	}
 	switch r.Meaning {
@@ -296,7 +296,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 // reportPVC reports a PVC in a wave before its first consumer if its StorageClass has
 // volumeBindingMode WaitForFirstConsumer.
 func (s *sync) reportPVC(i int) {
-	if s.Graph.Nodes[i].Kind.Place != knowledge.WithConsumer || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
+	if s.Graph.Nodes[i].Kind.Placement != knowledge.WithConsumer || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
 		return
 	}
 	first := s.users[i][0].From
@@ -380,7 +380,7 @@ func (s *sync) doubt(i int) {
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
 		return
 	}
-	if n.Kind.Place == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
+	if n.Kind.Placement == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
 		return // reported by reportPVC
 	}
 	effect, remedy := "", "set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind()
@@ -390,7 +390,7 @@ func (s *sync) doubt(i int) {
 			remedy = "give it a later wave than all other objects, so that Argo CD does not wait for it, or " + remedy
 		}
 	}
-	if n.Kind.Status != nil && n.Waits.Passes != "" {
+	if n.Kind.Status != nil && n.Waits.TemporarilyDegraded != "" {
 		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
 	}
 	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("Argo CD waits for this object in wave %d, but %s%s", s.at[i].wave, doubt, effect), remedy)

@@ -44,7 +44,7 @@ func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) de
 		if !from.InSync() || !to.InSync() || from.External || to.External || r.From == r.To {
 			continue
 		}
-		if r.Meaning == knowledge.Known {
+		if r.Meaning == knowledge.NoOrder {
 			if c, ok := company(from, to, r); ok && (r.Sign != graph.Companion || doubts[r.To].why == "") {
 				rules = append(rules, c)
 			}

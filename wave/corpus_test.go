@@ -157,7 +157,7 @@ This page shows how Ladder orders charts of public projects. The charts are rend
 			if r.Meaning == knowledge.Healthy && plan.Places[r.From].Computed && plan.Places[r.To].Computed {
 				gates++
 			}
-			if r.Inferred && r.Meaning != knowledge.Known {
+			if r.Inferred && r.Meaning != knowledge.NoOrder {
 				inferred++
 			}
 		}

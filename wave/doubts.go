@@ -34,7 +34,7 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 	var work []int
 	mark := func(i int, d doubt) {
 		old := doubts[i]
-		if n := &g.Nodes[i]; d.why == "" || !n.HasHealth || n.Kind.Place == knowledge.WithConsumer || old.why != "" && (!old.missingOnly || d.missingOnly) {
+		if n := &g.Nodes[i]; d.why == "" || !n.HasHealth || n.Kind.Placement == knowledge.WithConsumer || old.why != "" && (!old.missingOnly || d.missingOnly) {
 			return
 		}
 		doubts[i] = d

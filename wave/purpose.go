@@ -61,7 +61,7 @@ func clarity(n graph.Node) int {
 		return 3
 	case !n.Kind.Pod.IsZero():
 		return 2
-	case n.HasHealth && n.Kind.Place == "":
+	case n.HasHealth && n.Kind.Placement == "":
 		return 1
 	}
 	return 0

@@ -78,7 +78,7 @@ func (w writer) neverHealthy() []finding.Finding {
 	}
 	consumed := map[int]bool{} // what waits only for somebody to use it, and is used
 	for _, r := range w.Objects.References {
-		consumed[r.To] = consumed[r.To] || w.Objects.Nodes[r.To].Kind.Place == knowledge.WithConsumer
+		consumed[r.To] = consumed[r.To] || w.Objects.Nodes[r.To].Kind.Placement == knowledge.WithConsumer
 	}
 	for i := range w.Objects.Nodes {
 		n := &w.Objects.Nodes[i]

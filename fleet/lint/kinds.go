@@ -34,7 +34,7 @@ func (l *checker) missingKinds() []fault {
 	var all []*lackingKinds
 	for _, n := range l.Objects.Nodes {
 		app := l.Applications[n.Part]
-		own := slices.ContainsFunc(app.KnownCharts(), func(c knowledge.Chart) bool { return c.Brings(n.Key.Group) })
+		own := slices.ContainsFunc(app.KnownCharts(), func(c knowledge.Chart) bool { return c.InstallsGroup(n.Key.Group) })
 		if !n.Foreign || n.Stub || served[n.Key] || own || !l.anywhere(app) {
 			continue
 		}
@@ -173,7 +173,7 @@ func (l *checker) subscribes() bool {
 // bringing returns a chart that installs kinds of a group.
 func (l *checker) bringing(group string) string {
 	for _, c := range l.Base.Charts() {
-		if c.Brings(group) && !c.Manifests {
+		if c.InstallsGroup(group) && !c.Manifests {
 			return c.Name
 		}
 	}

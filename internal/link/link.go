@@ -196,7 +196,7 @@ func (f *finder) index() {
 	for _, app := range f.apps {
 		for _, c := range app.Charts {
 			for group := range f.groups {
-				if c.Rung == definitions && c.Brings(group) {
+				if c.Rung == definitions && c.InstallsGroup(group) {
 					f.charts[group] = true
 				}
 			}
@@ -283,7 +283,7 @@ func (f *finder) providers() map[int][]provider {
 		for _, asked := range n.Kind.Provider.Find(n.Root()) {
 			for app, a := range f.apps {
 				for _, chart := range a.Charts {
-					if slices.Contains(chart.Answers, asked.Value.Text()) {
+					if slices.Contains(chart.ClassProviders, asked.Value.Text()) {
 						all[i] = append(all[i], provider{app: app, chart: chart.Name, source: chart.Source})
 					}
 				}
@@ -322,7 +322,7 @@ func (f *finder) strength(r graph.Reference) (Strength, bool) {
 	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 	switch {
 	case r.Explicit:
-	case r.IsAboutKind() && from.Kind.Assured:
+	case r.IsAboutKind() && from.Kind.AlwaysInstalled:
 		return 0, false // its kind exists wherever Argo CD runs
 	case isProvider(from, r):
 		return Healthy, from.HasHealth // most classes work alone
@@ -379,13 +379,13 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 		f.add(f.appOf[n.Part], to, r)
 	}
 	for group, nodes := range f.groups {
-		if chart.Brings(group) {
+		if chart.InstallsGroup(group) {
 			f.byKind(group, nodes, chart, add)
 		}
 	}
 	f.byClass(chart, add)
 	for _, made := range f.graph.Creations {
-		if n := f.graph.Nodes[made.From]; chart.Brings(made.Kind.Group) {
+		if n := f.graph.Nodes[made.From]; chart.InstallsGroup(made.Kind.Group) {
 			strength := Exists
 			if made.Meaning == knowledge.Healthy {
 				strength = Healthy
@@ -397,7 +397,7 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 	for from, other := range f.apps {
 		for _, user := range other.Charts {
 			for _, group := range user.Needs {
-				if chart.Brings(group) {
+				if chart.InstallsGroup(group) {
 					f.add(from, to, Reason{Strength: Healthy, Why: fmt.Sprintf("the %s chart uses kinds of %s, which the %s chart installs", user.Name, group, chart.Name), Source: user.Source})
 				}
 			}
@@ -429,7 +429,7 @@ func (f *finder) byClass(chart knowledge.Chart, add func(int, Reason)) {
 			continue // most classes work alone
 		}
 		for _, found := range n.Kind.Provider.Find(n.Root()) {
-			if slices.Contains(chart.Answers, found.Value.Text()) {
+			if slices.Contains(chart.ClassProviders, found.Value.Text()) {
 				add(i, Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the " + chart.Name + " chart"})
 			}
 		}
