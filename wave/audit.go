@@ -104,16 +104,16 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 				g.Blind = append(g.Blind, s.gated(i, fmt.Sprintf("%s %s this object", s.name(user.From), user.Why)))
 			}
 			continue
-		case n.Waits.Never != "":
-			g.Hangs = append(g.Hangs, s.gated(i, n.Waits.Never))
+		case n.Health.Never != "":
+			g.Hangs = append(g.Hangs, s.gated(i, n.Health.Never))
 		case len(absent[i]) > 0:
 			for _, a := range absent[i] {
 				g.Hangs = append(g.Hangs, s.gated(i, fmt.Sprintf("%s %s, which nothing in the component creates", a.Why, a.ID)))
 			}
-			g.GatedBy = append(g.GatedBy, s.gated(i, n.Waits.Waits))
+			g.GatedBy = append(g.GatedBy, s.gated(i, n.Health.Waits))
 			g.GatedBy[len(g.GatedBy)-1].Waiters = dependents[i]
 		default:
-			g.GatedBy = append(g.GatedBy, s.gated(i, n.Waits.Waits))
+			g.GatedBy = append(g.GatedBy, s.gated(i, n.Health.Waits))
 			g.GatedBy[len(g.GatedBy)-1].Waiters = dependents[i]
 		}
 		if why := degrades(n); why != "" {
@@ -169,13 +169,13 @@ func (s *sync) waiting() map[int]graph.Reference {
 // degrades says how an object may become Degraded although the order is right: a
 // transient state, or a failure of a task that runs once.
 func degrades(n graph.Node) string {
-	if n.Waits.TemporarilyDegraded != "" {
-		return n.Waits.TemporarilyDegraded
+	if n.Health.TemporarilyDegraded != "" {
+		return n.Health.TemporarilyDegraded
 	}
 	if spec := n.Get("spec"); spec.Get("containers").Exists() && spec.Get("restartPolicy").Text() != "Never" {
 		return "" // a bare Pod: the kubelet restarts its containers
 	}
-	if n.Kind.Runs == "once" && slices.Contains(n.Waits.Can, "Degraded") {
+	if n.Kind.Runs == "once" && slices.Contains(n.Health.Can, "Degraded") {
 		return failsFinally(n)
 	}
 	return ""
@@ -215,7 +215,7 @@ func (p *Plan) DegradedAtStart(gates []Gate) []Gated {
 	var all []Gated
 	for _, g := range gates {
 		for _, o := range g.Degrades {
-			if g.Awaited && p.Graph.Nodes[o.Node].Waits.TemporarilyDegraded != "" {
+			if g.Awaited && p.Graph.Nodes[o.Node].Health.TemporarilyDegraded != "" {
 				all = append(all, o)
 			}
 		}

@@ -376,7 +376,7 @@ func BindsImmediately(class object.Object) bool {
 // sync.
 func (s *sync) doubt(i int) {
 	n := s.Graph.Nodes[i]
-	doubt := cmp.Or(n.Waits.Uncertain(), n.Passes)
+	doubt := cmp.Or(n.Health.Uncertain(), n.TemporarilyDegraded)
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
 		return
 	}
@@ -384,13 +384,13 @@ func (s *sync) doubt(i int) {
 		return // reported by reportPVC
 	}
 	effect, remedy := "", "set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind()
-	if n.Waits.Never != "" { // a retry starts only after a sync that failed, and this one does not end
+	if n.Health.Never != "" { // a retry starts only after a sync that failed, and this one does not end
 		effect, remedy = ", and then the sync hangs", "set a health override for "+n.Key.GroupKind()
 		if s.final.phase == object.Sync { // hooks of later phases wait for every wave
 			remedy = "give it a later wave than all other objects, so that Argo CD does not wait for it, or " + remedy
 		}
 	}
-	if n.Kind.Status != nil && n.Waits.TemporarilyDegraded != "" {
+	if n.Kind.Status != nil && n.Health.TemporarilyDegraded != "" {
 		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
 	}
 	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("Argo CD waits for this object in wave %d, but %s%s", s.at[i].wave, doubt, effect), remedy)
@@ -400,10 +400,10 @@ func (s *sync) doubt(i int) {
 // later wave seems to wait for those.
 func (s *sync) early(i int) {
 	n := s.Graph.Nodes[i]
-	if n.Waits.Early == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
+	if n.Health.Early == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
 		return
 	}
-	s.report(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Waits.Early), n.Waits.EarlyFix)
+	s.report(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Health.Early), n.Health.EarlyFix)
 }
 
 // GateWithoutDependent is the rule for waits without an effect.
@@ -427,7 +427,7 @@ func (s *sync) idleGates() {
 	}
 	for i, n := range s.Graph.Nodes {
 		hooks[s.at[i]] = hooks[s.at[i]] || n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i])
-		if m := s.at[i]; n.HasHealth && n.Waits.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
+		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
 			idle[m] = append(idle[m], i)
 		}
 	}

@@ -65,7 +65,7 @@ func TestControllersOfCorpus(t *testing.T) {
 				t.Fatalf("%s: %s is there %d times", name, l.Workload, len(found))
 			}
 			n := plan.Graph.Nodes[found[0]]
-			is, taken := l.Label == "controller", n.Role == knowledge.Controllers && !n.Partner
+			is, taken := l.Label == "controller", n.Role == knowledge.Controllers && !n.Companion
 			verdict := ""
 			switch {
 			case l.Arguable:

@@ -43,7 +43,7 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		mark(i, doubt{why: n.Uncertain()})
-		mark(i, doubt{why: n.Passes, missingOnly: true})
+		mark(i, doubt{why: n.TemporarilyDegraded, missingOnly: true})
 	}
 	maker := mayCreateObjects(g, base)
 	for _, a := range g.Absent {

@@ -118,5 +118,5 @@ func needOf(from *graph.Node, r *graph.Reference) Need {
 // of its reference is not healthy. Argo CD fails a sync that waits for such an
 // object.
 func isDegradedWithout(from *graph.Node, r *graph.Reference) bool {
-	return r.Meaning == knowledge.Healthy && !r.Patient && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Waits.Can, "Degraded")
+	return r.Meaning == knowledge.Healthy && !r.StaysProgressing && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Health.Can, "Degraded")
 }

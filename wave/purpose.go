@@ -57,7 +57,7 @@ func (p *Plan) Purpose() (rung string, node int) {
 // its volume, an object with health better than its configuration.
 func clarity(n graph.Node) int {
 	switch {
-	case n.RoleWhy != "" && !n.Partner:
+	case n.RoleWhy != "" && !n.Companion:
 		return 3
 	case !n.Kind.Pod.IsZero():
 		return 2
@@ -86,7 +86,7 @@ func isCharacteristic(n graph.Node, rung string) bool {
 		return false
 	}
 	if rung == "workloads" || rung == knowledge.Controllers {
-		return n.HasHealth || !n.Kind.Pod.IsZero() || n.Foreign
+		return n.HasHealth || !n.Kind.Pod.IsZero() || n.CRDMissing
 	}
 	return slices.Contains(purposeRungs, rung)
 }

@@ -75,7 +75,7 @@ func (p *Plan) mergedOptions(i int) (string, bool) {
 	}
 	text, _ := n.Annotation(object.SyncOptions)
 	var needs []string
-	if n.Foreign || n.ExternalCRD {
+	if n.CRDMissing || n.ExternalCRD {
 		needs = append(needs, object.SkipDryRun)
 	}
 	if tooLong(n.Text()) {

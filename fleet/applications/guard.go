@@ -83,12 +83,12 @@ func (w writer) neverHealthy() []finding.Finding {
 	for i := range w.Objects.Nodes {
 		n := &w.Objects.Nodes[i]
 		at := n.Part // what stands for a chart says nothing of its health
-		if n.Stub || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+		if n.Stub || told[at] || consumed[i] || !n.HasHealth || n.Health.Never == "" || !n.InSync() {
 			continue
 		}
 		told[at] = true
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever", w.Applications[at].Name, n.Waits.Never), Remedy: "fix that, or give Argo CD a health check for it"})
+			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever", w.Applications[at].Name, n.Health.Never), Remedy: "fix that, or give Argo CD a health check for it"})
 	}
 	return all
 }

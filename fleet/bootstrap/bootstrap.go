@@ -343,7 +343,7 @@ var (
 
 // waitFor returns the kubectl arguments that wait for an object, if Ladder knows when it is ready.
 func waitFor(n graph.Node) (WaitFor, bool) {
-	if n.Uncertain() != "" || n.Idle || n.HasHealth && n.Waits.Healthy {
+	if n.Uncertain() != "" || n.Idle || n.HasHealth && n.Health.Healthy {
 		return WaitFor{}, false
 	}
 	what := strings.ToLower(n.Key.Kind)
@@ -351,7 +351,7 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 		what += "." + n.Key.Group
 	}
 	what += "/" + n.Key.Name
-	w := WaitFor{Why: cmp.Or(n.Waits.Waits, "healthy")}
+	w := WaitFor{Why: cmp.Or(n.Health.Waits, "healthy")}
 	if !resource.MatchString(what) || n.Key.Namespace != "" && !object.NamePattern.MatchString(n.Key.Namespace) {
 		return w, false // no API server has it, and kubectl may take it for a flag
 	}
@@ -368,10 +368,10 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 				return named(append(strings.Fields(g.Command), what)...)
 			}
 		}
-		if m := conditional.FindStringSubmatch(n.Waits.Waits); m != nil {
+		if m := conditional.FindStringSubmatch(n.Health.Waits); m != nil {
 			return named("wait", "--for=condition="+m[1], what)
 		}
-		if m := valued.FindStringSubmatch(n.Waits.Waits); m != nil {
+		if m := valued.FindStringSubmatch(n.Health.Waits); m != nil {
 			return named("wait", fmt.Sprintf("--for=jsonpath={.%s}=%s", m[1], m[2]), what)
 		}
 		return w, false

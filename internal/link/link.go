@@ -413,7 +413,7 @@ const definitions = "crds"
 func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add func(int, Reason)) {
 	for _, i := range nodes {
 		switch {
-		case f.graph.Nodes[i].Foreign && (chart.Rung == definitions || !f.charts[group]):
+		case f.graph.Nodes[i].CRDMissing && (chart.Rung == definitions || !f.charts[group]):
 			add(i, Reason{Strength: Applied, Inferred: chart.Inferred, Field: "kind", Why: "uses a CRD installed by the " + chart.Name + " chart"})
 		case chart.Rung == knowledge.Controllers:
 			add(i, Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "has a kind that is reconciled by the " + chart.Name + " chart"})
