@@ -43,7 +43,7 @@ func (p *Plan) Purpose() (rung string, node int) {
 	for _, name := range purposeRungs {
 		i, ok := deciders[name]
 		if _, configs := deciders["configs"]; !ok || configs && name == "namespaces" && p.Graph.Nodes[i].Key.Kind != "Namespace" {
-			continue // a limit within the configuration
+			continue // a quota or limit range among the configuration
 		}
 		if workload, ok := p.statefulWorkload(); ok && name == knowledge.Controllers {
 			return "workloads", workload
@@ -68,8 +68,8 @@ func clarity(n graph.Node) int {
 }
 
 // statefulWorkload returns a workload with persistent volumes. Controllers store their
-// data in the API server, so a component with such a workload is a runtime even if
-// it contains a controller.
+// data in the API server, so such a component counts as workloads, even if it contains
+// a controller.
 func (p *Plan) statefulWorkload() (node int, ok bool) {
 	for i, n := range p.Graph.Nodes {
 		if n.Kind.Runs == "" && !n.Kind.Pod.IsZero() && len(n.Get("spec", "volumeClaimTemplates").Items()) > 0 {

@@ -239,7 +239,7 @@ func (s *sketch) isShown(i int) bool { return len(s.around) == 0 || s.around[i] 
 func (s *sketch) settle() *picture {
 	pic := &picture{}
 	number := make([]int, len(s.rows))
-	for _, in := range s.plan.Bands(s.isShown) {
+	for _, in := range s.plan.WaveGroups(s.isShown) {
 		b := band{title: in.Title, about: in.About}
 		for _, group := range s.fold(in.Nodes) {
 			at := len(pic.nodes)

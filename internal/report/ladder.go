@@ -107,7 +107,7 @@ func LadderOf(name string, p *wave.Plan, base *knowledge.Base, findings []findin
 	for i := range b.number {
 		b.number[i] = -1
 	}
-	bands := p.Bands(func(int) bool { return true })
+	bands := p.WaveGroups(func(int) bool { return true })
 	count := 0
 	for _, band := range bands {
 		for _, i := range band.Nodes {
@@ -130,7 +130,7 @@ type builder struct {
 	number []int
 }
 
-func (b *builder) objects(bands []wave.Band) {
+func (b *builder) objects(bands []wave.WaveGroup) {
 	ids := map[string]int{}
 	for k, band := range bands {
 		for _, i := range band.Nodes {
@@ -167,14 +167,14 @@ func (b *builder) rung(r knowledge.Rung) int {
 	return at
 }
 
-func (b *builder) waves(bands []wave.Band, gates []wave.Gate) {
+func (b *builder) waves(bands []wave.WaveGroup, gates []wave.Gate) {
 	for _, band := range bands {
 		w := Wave{Title: band.Title, About: finding.Sanitize(band.About), Phase: band.Phase, Wave: band.Wave, Why: b.why(band)}
 		at := slices.IndexFunc(gates, func(g wave.Gate) bool { return g.Phase == band.Phase && g.Wave == band.Wave })
 		if at >= 0 {
 			g := gates[at]
-			w.Awaited, w.Open = g.Awaited, g.Open
-			w.GatedBy, w.Blind, w.Hangs, w.Degrades = b.held(g.GatedBy), b.held(g.Blind), b.held(g.Hangs), b.held(g.Degrades)
+			w.Awaited, w.Open = g.Awaited, g.NoHealthChecks
+			w.GatedBy, w.Blind, w.Hangs, w.Degrades = b.held(g.GatedBy), b.held(g.WithoutHealthCheck), b.held(g.Hangs), b.held(g.Degrades)
 		}
 		b.Waves = append(b.Waves, w)
 	}
@@ -193,7 +193,7 @@ const deciding = 3
 
 // why says why a wave is separate: the rungs that start there, or else the objects
 // that must follow those of earlier waves.
-func (b *builder) why(band wave.Band) []string {
+func (b *builder) why(band wave.WaveGroup) []string {
 	switch band.Phase {
 	case "":
 		return []string{"Argo CD never applies them in a sync"}
