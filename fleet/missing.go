@@ -120,7 +120,7 @@ func (f *Fleet) guess() {
 	var groups []string
 	for _, app := range f.Applications {
 		for _, o := range app.Objects {
-			if g := o.ID.Group; !slices.Contains(groups, g) && !f.Base.Builtin(g) && !slices.ContainsFunc(f.Base.Charts(), func(c knowledge.Chart) bool { return c.Brings(g) }) {
+			if g := o.ID.Group; !slices.Contains(groups, g) && !f.Base.Builtin(g) && !slices.ContainsFunc(f.Base.Charts(), func(c knowledge.Chart) bool { return c.InstallsGroup(g) }) {
 				groups = append(groups, g)
 			}
 		}

@@ -287,7 +287,7 @@ func (opt options) refer(rendered render.Result, base *knowledge.Base) (*graph.G
 		return nil, err
 	}
 	if opt.tests == testsAsSmoke {
-		if objs, err = wave.RunTests(objs); err != nil {
+		if objs, err = wave.ConvertTests(objs); err != nil {
 			return nil, err
 		}
 	}

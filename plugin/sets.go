@@ -60,7 +60,7 @@ func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.
 		sets = append(sets, checked)
 		for _, f := range set.Faults {
 			severity, rule := finding.Warning, "bad-set"
-			if f.Outside {
+			if f.NeedsValues {
 				severity, rule = finding.Note, "unknown-generator"
 			}
 			found := f.Finding(n.Object, severity, rule)

@@ -118,15 +118,15 @@ var ofOrder = []Parameter{
 		set:     one(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
 	},
 	{
-		Name: "explain", Title: "Reasons of waves", Item: "string", Collection: "string", Default: string(wave.InReports) + ", or --explain of the server",
-		Tooltip: "Whether to write the reason for each wave. annotations: as an annotation on the object, which Argo CD's UI shows; off: nowhere.",
-		Choices: words(wave.InReports, wave.InAnnotations),
+		Name: "explain", Title: "Reasons of waves", Item: "string", Collection: "string", Default: string(wave.ExplainOff) + ", or --explain of the server",
+		Tooltip: "Whether to write the reason for each wave. annotations: as an annotation on the object, which Argo CD's UI shows; off: only in reports.",
+		Choices: words(wave.ExplainOff, wave.InAnnotations),
 		set:     one(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
 	},
 	{
-		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.AsTheyAre),
+		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.KeepJobs),
 		Tooltip: "How to treat plain Jobs that configure or validate running workloads. hook: make them Sync hooks that Argo CD deletes before each run; keep: do not change them.",
-		Choices: words(wave.AsTheyAre, wave.AsHooks),
+		Choices: words(wave.KeepJobs, wave.AsHooks),
 		set:     one(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
 	},
 	{

@@ -82,7 +82,7 @@ func (s source) ofArgoCD(file string, namespaces bool) (only, deploys bool) {
 			continue
 		}
 		kind, known := knowledge.Default().Kind(o.ID.Group, o.ID.Kind)
-		if !known || !kind.Assured {
+		if !known || !kind.AlwaysInstalled {
 			return false, false
 		}
 		deploys = deploys || o.ID.Kind != "AppProject"

@@ -81,17 +81,17 @@ func (w writer) unhealthyFaults() []finding.Finding {
 	}
 	consumed := map[int]bool{} // objects that wait only until another object uses them, and are used
 	for _, r := range w.Objects.References {
-		consumed[r.To] = consumed[r.To] || w.Objects.Nodes[r.To].Kind.Place == knowledge.WithConsumer
+		consumed[r.To] = consumed[r.To] || w.Objects.Nodes[r.To].Kind.Placement == knowledge.WithConsumer
 	}
 	for i := range w.Objects.Nodes {
 		n := &w.Objects.Nodes[i]
 		at := n.Part // a stub of a missing chart says nothing about its health
-		if n.Stub || reported[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+		if n.Stub || reported[at] || consumed[i] || !n.HasHealth || n.Health.Never == "" || !n.InSync() {
 			continue
 		}
 		reported[at] = true
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever", w.Applications[at].Name, n.Waits.Never), Remedy: "fix the cause, or configure a health check for this kind in Argo CD"})
+			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever", w.Applications[at].Name, n.Health.Never), Remedy: "fix the cause, or configure a health check for this kind in Argo CD"})
 	}
 	return all
 }

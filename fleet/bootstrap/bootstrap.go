@@ -347,7 +347,7 @@ var (
 
 // waitFor returns the kubectl arguments that wait for an object, if Ladder knows when it is ready.
 func waitFor(n graph.Node) (WaitFor, bool) {
-	if n.Uncertain() != "" || n.Idle || n.HasHealth && n.Waits.Healthy {
+	if n.Uncertain() != "" || n.Idle || n.HasHealth && n.Health.Healthy {
 		return WaitFor{}, false
 	}
 	what := strings.ToLower(n.Key.Kind)
@@ -355,7 +355,7 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 		what += "." + n.Key.Group
 	}
 	what += "/" + n.Key.Name
-	w := WaitFor{Why: cmp.Or(n.Waits.Waits, "healthy")}
+	w := WaitFor{Why: cmp.Or(n.Health.Waits, "healthy")}
 	if !resource.MatchString(what) || n.Key.Namespace != "" && !object.NamePattern.MatchString(n.Key.Namespace) {
 		return w, false // the name is invalid, and kubectl may parse it as a flag
 	}
@@ -372,10 +372,10 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 				return withNamespace(append(strings.Fields(g.Command), what)...)
 			}
 		}
-		if m := conditionPattern.FindStringSubmatch(n.Waits.Waits); m != nil {
+		if m := conditionPattern.FindStringSubmatch(n.Health.Waits); m != nil {
 			return withNamespace("wait", "--for=condition="+m[1], what)
 		}
-		if m := valuePattern.FindStringSubmatch(n.Waits.Waits); m != nil {
+		if m := valuePattern.FindStringSubmatch(n.Health.Waits); m != nil {
 			return withNamespace("wait", fmt.Sprintf("--for=jsonpath={.%s}=%s", m[1], m[2]), what)
 		}
 		return w, false

@@ -241,7 +241,7 @@ func provided(f *fleet.Fleet) [][]Provision {
 	}
 	for _, n := range f.Objects.Nodes {
 		switch {
-		case n.Role == knowledge.Controllers && !n.Partner:
+		case n.Role == knowledge.Controllers && !n.Companion:
 			add(n.Part, "controllers", n.ID.Name)
 		case n.Key.Group == "" && n.Key.Kind == "Namespace":
 			add(n.Part, "Namespaces", n.Key.Name)

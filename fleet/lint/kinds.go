@@ -34,8 +34,8 @@ func (l *checker) missingKinds() []fault {
 	var all []*undefinedKinds
 	for _, n := range l.Objects.Nodes {
 		app := l.Applications[n.Part]
-		own := slices.ContainsFunc(app.KnownCharts(), func(c knowledge.Chart) bool { return c.Brings(n.Key.Group) })
-		if !n.Foreign || n.Stub || served[n.Key] || own || !l.anywhere(app) {
+		own := slices.ContainsFunc(app.KnownCharts(), func(c knowledge.Chart) bool { return c.InstallsGroup(n.Key.Group) })
+		if !n.CRDMissing || n.Stub || served[n.Key] || own || !l.anywhere(app) {
 			continue
 		}
 		if has, _ := l.Base.Origin(n.Key.Group, n.Key.Kind); has != "" && has == platform {
@@ -88,7 +88,7 @@ const missingKind = "missing-kind"
 func (l *checker) servedObjects() map[object.ID]bool {
 	served := map[object.ID]bool{}
 	for _, r := range l.Objects.References {
-		if n := l.Objects.Nodes[r.From]; n.Foreign && r.Field == "kind" {
+		if n := l.Objects.Nodes[r.From]; n.CRDMissing && r.Field == "kind" {
 			served[n.Key] = true
 		}
 	}
@@ -173,7 +173,7 @@ func (l *checker) subscribes() bool {
 // chartFor returns a chart that installs kinds of a group.
 func (l *checker) chartFor(group string) string {
 	for _, c := range l.Base.Charts() {
-		if c.Brings(group) && !c.Manifests {
+		if c.InstallsGroup(group) && !c.Manifests {
 			return c.Name
 		}
 	}

@@ -240,7 +240,7 @@ func (s *sketch) isShown(i int) bool { return len(s.focus) == 0 || s.focus[i] ||
 func (s *sketch) assignSections() *picture {
 	pic := &picture{}
 	number := make([]int, len(s.rows))
-	for _, in := range s.plan.Bands(s.isShown) {
+	for _, in := range s.plan.WaveGroups(s.isShown) {
 		b := section{title: in.Title, about: in.About}
 		for _, group := range s.fold(in.Nodes) {
 			at := len(pic.nodes)

@@ -110,7 +110,7 @@ func LadderOf(name string, p *wave.Plan, base *knowledge.Base, findings []findin
 	for i := range b.number {
 		b.number[i] = -1
 	}
-	bands := p.Bands(func(int) bool { return true })
+	bands := p.WaveGroups(func(int) bool { return true })
 	count := 0
 	for _, band := range bands {
 		for _, i := range band.Nodes {
@@ -133,7 +133,7 @@ type builder struct {
 	number []int
 }
 
-func (b *builder) objects(bands []wave.Band) {
+func (b *builder) objects(bands []wave.WaveGroup) {
 	ids := map[string]int{}
 	for k, band := range bands {
 		for _, i := range band.Nodes {
@@ -170,14 +170,14 @@ func (b *builder) rung(r knowledge.Rung) int {
 	return at
 }
 
-func (b *builder) waves(bands []wave.Band, gates []wave.Gate) {
+func (b *builder) waves(bands []wave.WaveGroup, gates []wave.Gate) {
 	for _, band := range bands {
 		w := Wave{Title: band.Title, About: finding.Sanitize(band.About), Phase: band.Phase, Wave: band.Wave, Why: b.why(band)}
 		at := slices.IndexFunc(gates, func(g wave.Gate) bool { return g.Phase == band.Phase && g.Wave == band.Wave })
 		if at >= 0 {
 			g := gates[at]
-			w.Awaited, w.Open = g.Awaited, g.Open
-			w.WaitsFor, w.WithoutHealthCheck, w.Hanging, w.Degrading = b.gatedObjects(g.GatedBy), b.gatedObjects(g.Blind), b.gatedObjects(g.Hangs), b.gatedObjects(g.Degrades)
+			w.Awaited, w.Open = g.Awaited, g.NoHealthChecks
+			w.WaitsFor, w.WithoutHealthCheck, w.Hanging, w.Degrading = b.gatedObjects(g.GatedBy), b.gatedObjects(g.WithoutHealthCheck), b.gatedObjects(g.Hangs), b.gatedObjects(g.Degrades)
 		}
 		b.Waves = append(b.Waves, w)
 	}
@@ -196,7 +196,7 @@ const maxReasons = 3
 
 // why says why a wave is separate: the rungs that start there, or else the objects
 // that must follow those of earlier waves.
-func (b *builder) why(band wave.Band) []string {
+func (b *builder) why(band wave.WaveGroup) []string {
 	switch band.Phase {
 	case "":
 		return []string{"Argo CD never applies these objects in a sync"}

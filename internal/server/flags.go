@@ -57,7 +57,7 @@ func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&opt.Address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty disables it")
 	f.BoolVar(&c.Profiles, "profiles", false, "Also serve Go profiles on --operations-address, at /debug/pprof/, to clients within the Pod only")
 	f.DurationVar(&c.Drain, "drain-timeout", 25*time.Second, "How long running requests may take to finish after SIGTERM")
-	f.StringVar(&opt.Explain, "explain", string(wave.InReports), "Default of the parameter explain: off, or annotations, which writes the reason of each wave on its object")
+	f.StringVar(&opt.Explain, "explain", string(wave.ExplainOff), "Default of the parameter explain: off, or annotations, which writes the reason of each wave on its object")
 	f.StringVar(&opt.LogFormat, "log-format", "text", "Log format: text or json")
 	f.StringVar(&opt.LogLevel, "log-level", "info", "Minimum log level: debug, info, warn or error")
 }
@@ -70,7 +70,7 @@ func Complete(flags *pflag.FlagSet, env map[string]string) error {
 	if err := option.NoneNegative(flags); err != nil {
 		return err
 	}
-	if err := option.OneOf("explain", flags.Lookup("explain").Value.String(), string(wave.InReports), string(wave.InAnnotations)); err != nil {
+	if err := option.OneOf("explain", flags.Lookup("explain").Value.String(), string(wave.ExplainOff), string(wave.InAnnotations)); err != nil {
 		return err
 	}
 	if m, err := flags.GetInt64("worker-memory"); err == nil && m > 0 && m < LeastWorkerMemory {
