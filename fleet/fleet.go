@@ -142,7 +142,7 @@ type Application struct {
 	// Part is the part of a component that is split.
 	Part crds.Mode
 	// Phase is its step in the rollout.
-	Phase component.Phase
+	Phase component.Step
 	// Namespace is its destination.
 	Namespace string
 	// Objects are its rendered objects with their waves, and Waves is the number of these
@@ -335,7 +335,7 @@ func (s Source) read(dir string) *Component {
 // apply creates the Applications of the components, which are rendered for an environment.
 func (f *Fleet) apply(environment string) {
 	for _, c := range f.Components {
-		app := Application{Component: c, Name: c.Name, Phase: c.Phase()}
+		app := Application{Component: c, Name: c.Name, Phase: c.Step()}
 		if c.Differs() {
 			app.Environment = f.renderedIn(c, environment)
 		}
@@ -357,7 +357,7 @@ func (f *Fleet) apply(environment string) {
 const DefinitionsSuffix = "-crds"
 
 // ComparePhases orders steps. Applications without one come last.
-func ComparePhases(x, y component.Phase) int {
+func ComparePhases(x, y component.Step) int {
 	if x.Set != y.Set {
 		if x.Set {
 			return -1
@@ -373,7 +373,7 @@ func (f *Fleet) StepKey(a *Application) string {
 	case a.Part == crds.Only && a.CRDs == component.Split:
 		return "crdsPhase"
 	case a.RolloutPhase.Set || a.Wave.Set:
-		return a.PhaseKey()
+		return a.StepKey()
 	}
 	return f.Profile.Key
 }
@@ -395,7 +395,7 @@ func (f *Fleet) Enabled() []*Application {
 }
 
 // Write formats the step of an Application; it is empty if there is none.
-func (f *Fleet) Write(p component.Phase) string {
+func (f *Fleet) Write(p component.Step) string {
 	if !p.Set {
 		return ""
 	}

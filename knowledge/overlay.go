@@ -151,7 +151,7 @@ func (r *reader) decode(n *yaml.Node, field string, into any) bool {
 		return false
 	}
 	if err := n.Decode(into); err != nil {
-		r.fault(n, field, err.Error(), "write less by aliases")
+		r.fault(n, field, err.Error(), "use fewer aliases")
 		return false
 	}
 	return true

@@ -269,7 +269,7 @@ func TestHostileAliases(t *testing.T) {
 	many := func(s string, n int) string { return "[" + strings.TrimSuffix(strings.Repeat(s+", ", n), ", ") + "]" }
 	bomb := "kinds:\n- group: a.example.com\n  kind: A\n  health:\n  - waits: x\n    when:\n    - &w {at: a, in: &i " + many("x", 1000) + "}\n" +
 		strings.Repeat("    - *w\n", 2000)
-	if _, err := Default().With("ladder.yaml", bomb); err == nil || !strings.Contains(err.Error(), "write less by aliases") {
+	if _, err := Default().With("ladder.yaml", bomb); err == nil || !strings.Contains(err.Error(), "use fewer aliases") {
 		t.Errorf("error is %.300v", err)
 	}
 	for _, text := range []string{"kinds: &a [*a]", "kinds: &a [{group: b, kind: c, references: *a}]", "&a rungs: *a", "smokes: &a {words: [*a]}"} {

@@ -311,7 +311,7 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	}
 	found := rendered.Findings
 	for _, o := range rendered.Objects {
-		found = append(found, o.Doubts()...)
+		found = append(found, o.Warnings()...)
 	}
 	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, plan.Findings...)}, nil
 }

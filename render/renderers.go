@@ -21,7 +21,7 @@ func (s source) helm(ctx context.Context) (Result, error) {
 	for _, d := range out.Documents {
 		objs, err := s.parse(d)
 		for _, o := range objs {
-			res.Objects = append(res.Objects, o.Commented("# Source: "+d.Source))
+			res.Objects = append(res.Objects, o.WithComment("# Source: "+d.Source))
 		}
 		faults = append(faults, err)
 	}

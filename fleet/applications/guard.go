@@ -98,7 +98,7 @@ func (w writer) unlabelled() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
 		if app.Phase.Set && app.Phase.Number < 0 {
-			all = append(all, app.Fault("negative-step", app.PhaseKey(), fmt.Sprintf("%s is not a valid label value", app.Phase.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
+			all = append(all, app.Fault("negative-step", app.StepKey(), fmt.Sprintf("%s is not a valid label value", app.Phase.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
 		}
 	}
 	return all
@@ -111,7 +111,7 @@ func (w writer) nowhere(environment string) []finding.Finding {
 	}
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
-		if app.Environments.Limited() {
+		if app.Environments.MayBeMissing() {
 			found := app.Fault("no-environment", "environments", app.Name+" is for "+strings.Join(w.Having(app), ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
 			found.Severity = finding.Warning
 			all = append(all, found)

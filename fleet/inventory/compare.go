@@ -189,7 +189,7 @@ func with(f *fleet.Fleet, other *fleet.Fleet) *fleet.Fleet {
 		for j, app := range f.Applications {
 			if app.Component == c {
 				of := *app
-				of.Component, of.Name, of.Phase = &called, called.Name, called.Phase()
+				of.Component, of.Name, of.Phase = &called, called.Name, called.Step()
 				if of.Part == crds.Only {
 					of.Name, of.Phase = called.Name+fleet.DefinitionsSuffix, called.CRDsPhase
 				}

@@ -123,7 +123,7 @@ func New(f *fleet.Fleet, environment string) Inventory {
 
 func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, provided []Provision) Entry {
 	e := Entry{
-		Name: app.Name, Path: below(f, app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
+		Name: app.Name, Path: below(f, app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.DomainOrTier(), Project: cmp.Or(app.Project, f.Settings.Project),
 		Namespace: app.Namespace, Type: app.Type, Rung: app.Rung, Because: app.RungWhy, Chart: chartOf(app.Component.Chart),
 		Enabled: app.IsEnabled(), Environments: f.Having(app), Deployed: fleet.Deployed(app, environment),
 		Objects: len(app.Objects), Waves: app.Waves, Failed: app.Failed, Provides: provided,

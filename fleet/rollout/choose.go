@@ -94,14 +94,14 @@ func Findings(f *fleet.Fleet, layout, environment string) []finding.Finding {
 // LayoutNamed returns the layout of a fleet with a name, such as LayoutSet.
 func LayoutNamed(f *fleet.Fleet, name string) (Layout, error) {
 	if name == LayoutSet {
-		return NewLayout(f, name, func(i int) component.Phase { return f.Applications[i].Phase }), nil
+		return NewLayout(f, name, func(i int) component.Step { return f.Applications[i].Phase }), nil
 	}
 	p := steps.Compute(f, steps.Options{})
 	if err := finding.Err(p.Findings); err != nil {
 		return Layout{}, err
 	}
 	if name == LayoutComputed {
-		return NewLayout(f, name, func(i int) component.Phase { return p.Places[i].Computed }), nil
+		return NewLayout(f, name, func(i int) component.Step { return p.Places[i].Computed }), nil
 	}
 	return CompactLayout(f, p.Compact()), nil
 }

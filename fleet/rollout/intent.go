@@ -27,15 +27,15 @@ func Phases(f *fleet.Fleet, opt steps.Options, times Durations) *steps.Plan {
 
 // intended returns the Applications whose later step does not slow the rollout, with
 // their earliest steps.
-func intended(f *fleet.Fleet, p *steps.Plan, times Durations) map[int]component.Phase {
-	all := map[int]component.Phase{}
+func intended(f *fleet.Fleet, p *steps.Plan, times Durations) map[int]component.Step {
+	all := map[int]component.Step{}
 	for i, place := range p.Places {
 		if place.Verdict() == steps.Earlier && !p.Awaited(i) {
 			all[i] = place.Computed
 		}
 	}
 	play := func(moved func(i int) bool) *Run {
-		return Simulate(f, NewLayout(f, "", func(i int) component.Phase {
+		return Simulate(f, NewLayout(f, "", func(i int) component.Step {
 			if p.Places[i].Verdict() == steps.Earlier && !moved(i) {
 				return p.Places[i].Phase
 			}

@@ -44,7 +44,7 @@ func (r *Phases) Table() {
 		row.cells = []string{cmp.Or(row.Phase, "-"), shownName(p), cmp.Or(row.Rung, "-"), row.Why}
 		r.rows = append(r.rows, row)
 	}
-	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Phases.Count(func(p steps.Placed) component.Phase { return p.Computed }), "step"))
+	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Phases.Count(func(p steps.Placed) component.Step { return p.Computed }), "step"))
 	homeless := 0
 	for _, row := range r.rows {
 		if row.Verdict == steps.Homeless {
@@ -57,9 +57,9 @@ func (r *Phases) Table() {
 	r.summary = append(r.summary, text)
 }
 
-func (r *Phases) computed(i int) component.Phase { return r.Phases.Places[i].Computed }
+func (r *Phases) computed(i int) component.Step { return r.Phases.Places[i].Computed }
 
-func (r *Phases) set(i int) component.Phase { return r.Phases.Places[i].Phase }
+func (r *Phases) set(i int) component.Step { return r.Phases.Places[i].Phase }
 
 // Diff lists the steps that are set next to the computed ones.
 func (r *Phases) Diff() {

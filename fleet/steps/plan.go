@@ -32,7 +32,7 @@ type Plan struct {
 type Placed struct {
 	*fleet.Application
 	// Computed is the earliest step; it is not set if there is none.
-	Computed component.Phase
+	Computed component.Step
 	// Band and Title are the band and the title of the place.
 	Band, Title string
 	// Why is the reason why it is not an earlier step.
@@ -42,7 +42,7 @@ type Placed struct {
 	After int
 	// Earliest is the earliest possible step if a later one is intended; otherwise it is not
 	// set.
-	Earliest component.Phase
+	Earliest component.Step
 	// Late names an Application that certainly depends on this one and is in an earlier step,
 	// by the steps that are set; empty if there is none.
 	Late string
@@ -54,7 +54,7 @@ type Options struct {
 	OnlyMissing bool
 	// Intended has the earliest possible step of Applications, by index, that keep a later one:
 	// their owners chose it, and no other Application waits for them.
-	Intended map[int]component.Phase
+	Intended map[int]component.Step
 }
 
 // Compute computes the earliest step of every Application from its rung, the bands of its domain
@@ -260,7 +260,7 @@ func (p *Plan) explain(i int, app *fleet.Application, stands []stand, placed []a
 		return row
 	}
 	to := placed[i]
-	row.Computed = component.Phase{Number: to.phase, Text: p.fleet.Profile.Write(to.phase), Set: true}
+	row.Computed = component.Step{Number: to.phase, Text: p.fleet.Profile.Write(to.phase), Set: true}
 	row.Band, row.Title, row.Why = to.spot.band, to.spot.title, stands[i].why
 	if n, ok := p.deciding(i, stands, placed); ok {
 		row.After, row.Why = n.To, sentence(p.fleet, n)
@@ -387,8 +387,8 @@ func (p *Plan) Sorted() []Placed {
 
 // Count counts the steps with deployed Applications, computed or set; all Applications without a step
 // count as one more.
-func (p *Plan) Count(of func(Placed) component.Phase) int {
-	seen := map[component.Phase]bool{}
+func (p *Plan) Count(of func(Placed) component.Step) int {
+	seen := map[component.Step]bool{}
 	for _, row := range p.Places {
 		if row.IsEnabled() {
 			at := of(row)

@@ -14,14 +14,14 @@ import (
 func tested(f *fleet.Fleet, given []Need) []Need {
 	var all []Need
 	for i, smoke := range f.Applications {
-		domain := smoke.Component.Part()
+		domain := smoke.Component.DomainOrTier()
 		if smoke.Rung != knowledge.Smokes || domain == "" {
 			continue
 		}
 		named := slices.ContainsFunc(given, func(n Need) bool { return n.From == i && n.Later })
 		for j, other := range f.Applications {
 			before := smoke.Phase.Set && other.Phase.Set && other.Phase.Number < smoke.Phase.Number || !smoke.Phase.Set && !named
-			if other.Rung == knowledge.Smokes || other.Component.Part() != domain || !before || !f.Meet(smoke, other) {
+			if other.Rung == knowledge.Smokes || other.Component.DomainOrTier() != domain || !before || !f.Meet(smoke, other) {
 				continue
 			}
 			if !slices.ContainsFunc(given, func(n Need) bool { return n.From == i && n.To == j && n.Later }) {

@@ -200,7 +200,7 @@ func (c *checker) checkObjects(objs []object.Object, err error) {
 		}
 	}
 	for _, o := range objs {
-		for _, f := range o.Doubts() {
+		for _, f := range o.Warnings() {
 			if f.Rule == object.DuplicateKey {
 				c.duplicateKeys = append(c.duplicateKeys, f)
 			}
