@@ -30,7 +30,7 @@ any tool can apply, and components for Ladder. OUT must be empty or missing.`,
 		if *out == "" {
 			return usage.New("--out is missing; write --out DIR")
 		}
-		if in.Given("crds") {
+		if in.IsSet("crds") {
 			return usage.New("cmp crds split always writes both halves; drop --crds")
 		}
 		if err := wholefile.EmptyDir(*out, "remove it, or name another"); err != nil {

@@ -17,7 +17,7 @@ import (
 // diff compares a fleet before and after a change.
 func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, out diffOutput, command string) error {
 	var err error
-	if in.source.Random, err = inputs.Throwaway(); err != nil {
+	if in.source.Random, err = inputs.TemporaryRandom(); err != nil {
 		return out.trouble(err)
 	}
 	if err := ch.CheckDirs(); err != nil {

@@ -67,7 +67,7 @@ func (f *formerInput) formers(cmd *cobra.Command, s streams, in *fleetInputs, di
 // takeover compares a fleet with the existing Applications.
 func (in *fleetInputs) takeover(cmd *cobra.Command, s streams, dirs []string, former *formerInput, out diffOutput) error {
 	var err error
-	if in.source.Random, err = inputs.Throwaway(); err != nil {
+	if in.source.Random, err = inputs.TemporaryRandom(); err != nil {
 		return out.trouble(err)
 	}
 	formers, err := former.formers(cmd, s, in, dirs)

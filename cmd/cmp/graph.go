@@ -58,9 +58,9 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 		if err != nil {
 			return err
 		}
-		opt := draw.Options{All: *all, Generated: res.GeneratedNames()}
+		opt := draw.Options{All: *all, ApplicationNames: res.GeneratedNames()}
 		if cmd.Flags().Changed("object") {
-			if opt.Around, err = explain.Find(res.Plan, *object); err != nil {
+			if opt.Focus, err = explain.Find(res.Plan, *object); err != nil {
 				return err
 			}
 		}

@@ -72,7 +72,7 @@ func inWorkshop(tests func() int) (int, error) {
 	}
 	code := tests()
 	fmt.Printf("\n%s\nlogs: %s\n", results.table(), shop.dir)
-	return code, nil
+	return code, os.RemoveAll(filepath.Join(shop.dir, contentDir)) // some gigabytes of images
 }
 
 func openWorkshop(ctx context.Context) (*workshop, error) {
@@ -103,9 +103,12 @@ func openWorkshop(ctx context.Context) (*workshop, error) {
 	if w.dir, err = os.MkdirTemp("", "ladder-real-"); err != nil {
 		return nil, err
 	}
-	w.contents, err = contents(filepath.Join(w.dir, "content"))
+	w.contents, err = contents(filepath.Join(w.dir, contentDir))
 	return w, err
 }
+
+// contentDir has the images of nodes, in the directory of the logs.
+const contentDir = "content"
 
 // contents makes as many directories as tests run at once, which go test -parallel says.
 func contents(dir string) (chan string, error) {

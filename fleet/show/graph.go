@@ -89,18 +89,18 @@ func Graph(f *fleet.Fleet, opt GraphOptions) draw.Rollout {
 		if !isFrom || !isTo {
 			continue
 		}
-		need := draw.Need{From: from, To: to, Why: inShort(l.Reasons[0]), Gate: l.Strength().NeedsEarlierStep(), Inferred: !l.IsCertain(), Loose: l.Strength() < fleet.Exists,
+		dependency := draw.Dependency{From: from, To: to, Why: inShort(l.Reasons[0]), IsGate: l.Strength().NeedsEarlierStep(), Inferred: !l.IsCertain(), Ignored: l.Strength() < fleet.Exists,
 			Hidden: !drawn[[2]int{l.From, l.To}]}
 		for _, reason := range l.Reasons {
-			need.Reasons = append(need.Reasons, told(reason))
+			dependency.Reasons = append(dependency.Reasons, told(reason))
 		}
 		why, accepted := acceptedLink(f, l)
-		need.Against = contradicted(f, l) && !accepted
+		dependency.Contradicted = contradicted(f, l) && !accepted
 		if accepted {
-			need.Why += ", accepted"
-			need.Reasons = append(need.Reasons, "accepted: "+why)
+			dependency.Why += ", accepted"
+			dependency.Reasons = append(dependency.Reasons, "accepted: "+why)
 		}
-		r.Needs = append(r.Needs, need)
+		r.Dependencies = append(r.Dependencies, dependency)
 	}
 	return r
 }
@@ -154,7 +154,7 @@ func box(f *fleet.Fleet, app *fleet.Application, step int, chosen bool) draw.App
 	if !app.IsEnabled() {
 		tip += ", not deployed"
 	}
-	return draw.App{Step: step, Kind: kind, Name: app.Name, Tip: tip, Chosen: chosen, Disabled: !app.IsEnabled()}
+	return draw.App{Step: step, Kind: kind, Name: app.Name, Tip: tip, IsFocus: chosen, IsDisabled: !app.IsEnabled()}
 }
 
 // isShown reports whether an Application is drawn.

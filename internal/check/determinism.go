@@ -48,7 +48,7 @@ func varying(ctx context.Context, in *inputs.Component, dir string) (found []fin
 		return found, 1, nil
 	}
 	all, left := locate.Components(req)
-	if in.Given("renderer") || len(all) == 0 {
+	if in.IsSet("renderer") || len(all) == 0 {
 		return finding.Of(err), 1, nil
 	}
 	for _, req.Dir = range all {

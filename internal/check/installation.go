@@ -37,7 +37,7 @@ type Installation struct {
 
 // Check checks the files and directories in the arguments, the cluster and the sandbox.
 func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdict, err error) {
-	live := d.In.Given("kubeconfig") || d.In.Given("context")
+	live := d.In.IsSet("kubeconfig") || d.In.IsSet("context")
 	values, err := d.Flags.GetStringSlice("values")
 	if err != nil {
 		return r, err
@@ -117,12 +117,12 @@ func (d Installation) fits(args []string) error {
 		named = "what is named"
 	}
 	for _, name := range []string{"set", "set-string", "set-file"} {
-		if d.In.Given(name) && !isChart {
+		if d.In.IsSet(name) && !isChart {
 			return usage.Errorf("--%s is for the argo-cd chart, and %s is not one; name the chart's directory", name, named)
 		}
 	}
 	for _, name := range []string{"name", "kube-version", "api-versions"} {
-		if d.In.Given(name) && !isDir {
+		if d.In.IsSet(name) && !isDir {
 			return usage.Errorf("--%s is for directories to render, and %s is not one; remove the flag, or name a directory", name, named)
 		}
 	}

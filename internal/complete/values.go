@@ -63,7 +63,7 @@ func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.S
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	in := inputs.Typed(cmd)
+	in := inputs.FromCompletion(cmd)
 	found := WithTimeout(cmd.Context(), func(ctx context.Context) ([]string, error) {
 		cmd.SetContext(ctx)
 		res, err := in.Generate(args[0])

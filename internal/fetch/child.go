@@ -33,7 +33,7 @@ func Work(in io.Reader, out io.Writer) error {
 	}
 	// The CA certificates were read before, and no remote content yet.
 	net.DefaultResolver.PreferGo = true // the C library's loads libraries
-	gaps := sandbox.EnterFetching(resolving...)
+	gaps := sandbox.EnterFetcher(resolving...)
 	if connectAs != nil {
 		f.connect = connectAs
 	}

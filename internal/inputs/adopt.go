@@ -18,7 +18,7 @@ func (in *Component) Adopt(dir string, c argocd.Cluster) (result adopt.Adoption,
 		return result, nil, err
 	}
 	defer done()
-	if req.Random, err = Throwaway(); err != nil { // for a component that demands a seed
+	if req.Random, err = TemporaryRandom(); err != nil { // for a component that demands a seed
 		return result, nil, err
 	}
 	seeds, err := twoSeeds()
@@ -49,7 +49,7 @@ func note(format string, args ...any) finding.Finding {
 	return finding.Finding{Severity: finding.Note, Rule: "adoption", Message: fmt.Sprintf(format, args...)}
 }
 
-// twoSeeds makes two seeds, whose values differ wherever a template generates one.
+// twoSeeds generates two seeds, whose values differ wherever a template generates one.
 func twoSeeds() (keys [2]seed.Key, err error) {
 	for i := range keys {
 		made, err := seed.Parse([]byte(seedfile.New()))

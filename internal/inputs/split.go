@@ -13,7 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// FindCRDs returns the CRDs that the component in dir ships.
+// FindCRDs returns the CRDs that the component in dir can install.
 func (in *Component) FindCRDs(dir string) (plugin.CRDSurvey, error) { return with(in, dir, plugin.FindCRDs) }
 
 // Split renders the CRDs of the component in dir and the rest of it, whatever its

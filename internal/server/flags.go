@@ -48,7 +48,7 @@ func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "Maximum depth of directories in a repository; 0 means no limit")
 	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "Maximum compression ratio of a repository of more than 64 MiB; 0 means no limit")
 	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Maximum total size of the repositories in memory, unpacked; further requests wait; 0 means no limit")
-	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Memory limit for responses (answers) that are being sent to the repo-server; a response counts as twice its size; further requests wait; 0 means no limit")
+	f.Int64Var(&c.Responses, "answer-memory", 256<<20, "Memory limit for responses (answers) that are being sent to the repo-server; a response counts as twice its size; further requests wait; 0 means no limit")
 	f.IntVar(&c.ResponseBytes, "max-answer-bytes", 90<<20, "Maximum size of the manifests in a response, with YAML aliases expanded; 0 leaves only the fixed limit of 90 MiB, below the 100 MiB that Argo CD accepts in a message by default")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Maximum size of the cached responses; 0 disables all caching")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long a response, with the Secrets in it, stays cached; 0 means no limit")
@@ -80,7 +80,7 @@ func Complete(flags *pflag.FlagSet, env map[string]string) error {
 }
 
 // FlagsOf reads the command line and the variables of a container that runs "cmp serve",
-// as that does. Nothing of this process is read.
+// as cmp serve does. It reads neither the flags nor the environment of this process.
 func FlagsOf(args []string, env map[string]string) (doctor.Flags, error) {
 	var opt Options
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
@@ -108,7 +108,7 @@ func FlagsOf(args []string, env map[string]string) (doctor.Flags, error) {
 	c := opt.Config
 	f := doctor.Flags{Plugin: plugin.Name, PluginDir: opt.Dir, Ladder: *opt.Ladder, Operations: opt.Address, Discovery: c.Discovery,
 		Parallel: c.Parallel, ParallelSet: flags.Changed("parallel"), RenderTimeout: c.Render.Seconds(), ShutdownTimeout: (c.Drain + TimeToFlush).Seconds(),
-		Worker: opt.WorkerMemory, Server: OwnMemory + c.Memory + c.Cache + c.Answers,
+		Worker: opt.WorkerMemory, Server: OwnMemory + c.Memory + c.Cache + c.Responses,
 		Remote: opt.Remote.Config.Allow, CA: opt.Remote.Config.CAFile, Credentials: opt.Remote.Config.Credentials.Dir != ""}
 	for _, name := range []string{"repository-memory", "answer-memory", "worker-memory"} {
 		if flags.Lookup(name).Value.String() == "0" {
