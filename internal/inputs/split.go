@@ -14,7 +14,9 @@ import (
 )
 
 // FindCRDs returns the CRDs that the component in dir can install.
-func (in *Component) FindCRDs(dir string) (plugin.CRDSurvey, error) { return with(in, dir, plugin.FindCRDs) }
+func (in *Component) FindCRDs(dir string) (plugin.CRDSurvey, error) {
+	return with(in, dir, plugin.FindCRDs)
+}
 
 // Split renders the CRDs of the component in dir and the rest of it, whatever its
 // component.yaml says about crds.
