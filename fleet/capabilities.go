@@ -49,10 +49,10 @@ func (f *Fleet) installedBefore(app *Application) []string {
 
 // alongside reports whether an Application is deployed wherever another one is.
 func alongside(provider, consumer *Application) bool {
-	if !provider.Environments.Limited() {
+	if !provider.Environments.MayBeMissing() {
 		return true
 	}
-	if !consumer.Environments.Limited() {
+	if !consumer.Environments.MayBeMissing() {
 		return false
 	}
 	environments := slices.Concat(consumer.Environments.Names(), provider.Environments.Names())

@@ -89,7 +89,7 @@ func Deployed(app *Application, environment string) bool {
 
 // EnvironmentsOf lists the environments that an Application is limited to; nil means all.
 func (f *Fleet) EnvironmentsOf(app *Application) []string {
-	if !app.Environments.Limited() {
+	if !app.Environments.MayBeMissing() {
 		return nil
 	}
 	return slices.DeleteFunc(f.Environments(), func(e string) bool { return !app.IsIn(e) })

@@ -144,7 +144,7 @@ type Application struct {
 	// Part is the part of a component that is split.
 	Part crds.Mode
 	// Step is its step in the rollout.
-	Step component.Phase
+	Step component.Step
 	// Namespace is its destination.
 	Namespace string
 	// Objects are its rendered objects with their waves, and Waves is the number of these
@@ -339,7 +339,7 @@ func (s Source) read(dir string) *Component {
 // environment.
 func (f *Fleet) createApplications(environment string) {
 	for _, c := range f.Components {
-		app := Application{Component: c, Name: c.Name, Step: c.Phase()}
+		app := Application{Component: c, Name: c.Name, Step: c.Step()}
 		if c.Differs() {
 			app.Environment = f.renderedIn(c, environment)
 		}
@@ -361,7 +361,7 @@ func (f *Fleet) createApplications(environment string) {
 const CRDsSuffix = "-crds"
 
 // CompareSteps orders steps. Applications without one come last.
-func CompareSteps(x, y component.Phase) int {
+func CompareSteps(x, y component.Step) int {
 	if x.Set != y.Set {
 		if x.Set {
 			return -1
@@ -377,7 +377,7 @@ func (f *Fleet) StepKey(a *Application) string {
 	case a.Part == crds.Only && a.CRDs == component.Split:
 		return "crdsPhase"
 	case a.RolloutPhase.Set || a.Wave.Set:
-		return a.PhaseKey()
+		return a.StepKey()
 	}
 	return f.Profile.Key
 }
@@ -399,7 +399,7 @@ func (f *Fleet) Enabled() []*Application {
 }
 
 // FormatStep formats the step of an Application; it returns an empty string if there is none.
-func (f *Fleet) FormatStep(p component.Phase) string {
+func (f *Fleet) FormatStep(p component.Step) string {
 	if !p.Set {
 		return ""
 	}

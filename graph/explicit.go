@@ -144,7 +144,7 @@ func (b *builder) eachListed(i int, key, text string, read func(i int, name stri
 		}
 		id, ok := read(i, name)
 		if !ok {
-			b.badAnnotation(i, key, object.ShownName(name)+" is not the name of an object", "use Kind/name or Kind/namespace/name, such as Deployment/web")
+			b.badAnnotation(i, key, object.QuoteName(name)+" is not the name of an object", "use Kind/name or Kind/namespace/name, such as Deployment/web")
 			continue
 		}
 		nodes := b.match(id)
@@ -256,7 +256,7 @@ func (b *builder) putOnRung(i int, key, rung string) {
 		for _, r := range b.base.Rungs() {
 			names = append(names, r.Name)
 		}
-		b.badAnnotation(i, key, "unknown rung "+object.ShownName(rung), nearest.Or(rung, names, "use a rung of docs/waves.md#rungs"))
+		b.badAnnotation(i, key, "unknown rung "+object.QuoteName(rung), nearest.Or(rung, names, "use a rung of docs/waves.md#rungs"))
 		return
 	}
 	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed on this rung by the "+key+" annotation"

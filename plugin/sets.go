@@ -97,7 +97,7 @@ func (r Result) GeneratedNames() map[int][]string {
 	return names
 }
 
-// Applications returns what all ApplicationSets of the result generate.
+// Applications returns the Applications that the ApplicationSets of the result generate.
 func (r Result) Applications() []object.Object {
 	var all []object.Object
 	for _, set := range r.Sets {

@@ -147,7 +147,7 @@ func (s *sync) reportHookTypes(i int) {
 		if strings.Contains(s.Graph.Nodes[i].Get("metadata", "annotations", object.Hook).Text(), name) {
 			field = object.Hook
 		}
-		s.report(i, finding.Warning, "unknown-hook", "unknown hook type"+object.ShownHook(name)+effect,
+		s.report(i, finding.Warning, "unknown-hook", "unknown hook type"+object.QuoteHook(name)+effect,
 			nearest.Or(name, []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}, "use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install"))
 		s.found[len(s.found)-1].Field = "metadata.annotations[" + field + "]"
 	}

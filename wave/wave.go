@@ -210,12 +210,12 @@ func checkAnnotations(g *graph.Graph) error {
 			if wave, err := strconv.Atoi(text); err == nil && (wave > maxWave || wave < -maxWave) {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
-					Message: strings.Trim(n.ShownNumber(text), `"`) + " is out of range: Ladder cannot order objects around it",
+					Message: strings.Trim(n.QuoteNumber(text), `"`) + " is out of range: Ladder cannot order objects around it",
 					Remedy:  fmt.Sprintf("use a number between -%d and %d", maxWave, maxWave)})
 			} else if err != nil {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
-					Message: n.ShownNumber(text) + " is not an integer, so Argo CD ignores the wave",
+					Message: n.QuoteNumber(text) + " is not an integer, so Argo CD ignores the wave",
 					Remedy:  "use a number such as \"5\", or remove the annotation"})
 			}
 		}

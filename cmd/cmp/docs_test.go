@@ -224,7 +224,7 @@ func parametersTable() string {
 func keysTable() string {
 	var b strings.Builder
 	b.WriteString("| key | meaning |\n| --- | --- |\n")
-	for _, k := range component.Documented() {
+	for _, k := range component.DocumentedKeys() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", k.Name, k.Doc)
 		for _, inner := range k.Keys {
 			fmt.Fprintf(&b, "| `%s.%s` | %s |\n", k.Name, inner.Name, inner.Doc)

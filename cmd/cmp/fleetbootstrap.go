@@ -61,7 +61,7 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		}
 		var err error
 		if until != "" {
-			if opt.Until, err = component.ParsePhase(until); err != nil {
+			if opt.Until, err = component.ParseStep(until); err != nil {
 				return usage.Errorf("--until: %w", err)
 			}
 		}

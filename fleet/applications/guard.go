@@ -101,7 +101,7 @@ func (w writer) labelFaults() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
 		if app.Step.Set && app.Step.Number < 0 {
-			all = append(all, app.Fault("negative-step", app.PhaseKey(), fmt.Sprintf("%s is not a valid label value", app.Step.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
+			all = append(all, app.Fault("negative-step", app.StepKey(), fmt.Sprintf("%s is not a valid label value", app.Step.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
 		}
 	}
 	return all
@@ -115,7 +115,7 @@ func (w writer) environmentFaults(environment string) []finding.Finding {
 	}
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
-		if app.Environments.Limited() {
+		if app.Environments.MayBeMissing() {
 			found := app.Fault("no-environment", "environments", app.Name+" is for "+strings.Join(w.EnvironmentsOf(app), ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
 			found.Severity = finding.Warning
 			all = append(all, found)

@@ -60,7 +60,7 @@ type WaitFor struct {
 // Options select the Applications that are applied before Argo CD.
 type Options struct {
 	// Until is the last step; if it is not set, all Applications with a step are included.
-	Until component.Phase
+	Until component.Step
 	// Only lists the names of the Applications to include (all if empty), and Skip those to
 	// omit. Omitted Applications are assumed to be in the cluster.
 	Only, Skip []string
@@ -154,7 +154,7 @@ func until(f *fleet.Fleet, opt Options) ([]*fleet.Application, []finding.Finding
 // environments.
 func LimitedToEnvironments(f *fleet.Fleet, opt Options) []*fleet.Application {
 	all, _ := until(f, opt)
-	return slices.DeleteFunc(all, func(app *fleet.Application) bool { return !app.Environments.Limited() })
+	return slices.DeleteFunc(all, func(app *fleet.Application) bool { return !app.Environments.MayBeMissing() })
 }
 
 // cannotBootstrap reports missing sources, and dependencies that are applied too late.
@@ -179,7 +179,7 @@ func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt Options) []f
 		if dependencyAt >= 0 {
 			where = "comes after it"
 		}
-		found := from.Fault("bootstrap-order", from.PhaseKey(), fmt.Sprintf("%s depends on %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "move "+to.Name+" to an earlier "+f.Profile.Noun())
+		found := from.Fault("bootstrap-order", from.StepKey(), fmt.Sprintf("%s depends on %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "move "+to.Name+" to an earlier "+f.Profile.Noun())
 		switch {
 		case !opt.has(to):
 			found.Severity, found.Remedy = finding.Note, "make sure that it is in the cluster already"

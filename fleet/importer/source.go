@@ -171,7 +171,7 @@ func (w *work) inline(m *importedComponent, h tree, field string) tree {
 		take(h, "values")
 		return nil
 	}
-	values, err := object.PlainText(text(written))
+	values, err := object.ParsePlain(text(written))
 	if err != nil {
 		m.app.report(field+".helm.values", "the values are not valid YAML", "correct them")
 	}

@@ -192,7 +192,7 @@ func withDescriptionsOf(f *fleet.Fleet, other *fleet.Fleet) *fleet.Fleet {
 		for j, app := range f.Applications {
 			if app.Component == c {
 				renamed := *app
-				renamed.Component, renamed.Name, renamed.Step = &component, component.Name, component.Phase()
+				renamed.Component, renamed.Name, renamed.Step = &component, component.Name, component.Step()
 				if renamed.Part == crds.Only {
 					renamed.Name, renamed.Step = component.Name+fleet.CRDsSuffix, component.CRDsPhase
 				}

@@ -124,7 +124,7 @@ func New(f *fleet.Fleet, environment string) Inventory {
 
 func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, provided []Provision) Entry {
 	e := Entry{
-		Name: app.Name, Path: relativePath(f, app), RolloutPhase: f.FormatStep(app.Step), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
+		Name: app.Name, Path: relativePath(f, app), RolloutPhase: f.FormatStep(app.Step), Domain: app.Component.DomainOrTier(), Project: cmp.Or(app.Project, f.Settings.Project),
 		Namespace: app.Namespace, Type: app.Type, Rung: app.Rung, Because: app.RungWhy, Chart: chartOf(app.Component.Chart),
 		Enabled: app.IsEnabled(), Environments: f.EnvironmentsOf(app), Deployed: fleet.Deployed(app, environment),
 		Objects: len(app.Objects), Waves: app.Waves, Failed: app.Failed, Provides: provided,

@@ -97,7 +97,7 @@ func (l *checker) noBand() []fault {
 // bandRemedy returns the remedy for a component outside the bands of its domain.
 func (l *checker) bandRemedy(i int) string {
 	app := l.Applications[i]
-	if question := l.similarDomain(app.Component.Part()); question != "" {
+	if question := l.similarDomain(app.Component.DomainOrTier()); question != "" {
 		return "correct the domain; " + question
 	}
 	if band, in := l.Profile.Band(l.correctSteps[i]); in && l.correctSteps[i] != app.Step.Number && l.isPlace(l.correctSteps[i]) && !l.foreign(app, band) {
@@ -114,7 +114,7 @@ func (l *checker) bandRemedy(i int) string {
 	switch {
 	case names == nil:
 		return "correct the domain, or the domains of a band"
-	case app.Component.Part() == "":
+	case app.Component.DomainOrTier() == "":
 		return "use a step of one of the bands " + strings.Join(names, ", ")
 	}
 	return "use a step of " + strings.Join(names, " or ") + ", or correct the domain"
@@ -258,7 +258,7 @@ func (l *checker) hasPlaceForRung(app *fleet.Application) bool {
 
 // bandsOf returns the bands that an Application may be in.
 func (l *checker) bandsOf(app *fleet.Application) []profile.Band {
-	if domain := app.Component.Part(); domain != "" {
+	if domain := app.Component.DomainOrTier(); domain != "" {
 		return l.Profile.BandsOf(domain)
 	}
 	return l.Profile.Bands
@@ -339,7 +339,7 @@ func few(names []string) string {
 func (l *checker) foreignBand() []fault {
 	var all []fault
 	for i, app := range l.Applications {
-		domain := app.Component.Part()
+		domain := app.Component.DomainOrTier()
 		band, in := l.Profile.Band(app.Step.Number)
 		if !in || !app.Step.Set || !l.foreign(app, band) {
 			continue
@@ -352,6 +352,6 @@ func (l *checker) foreignBand() []fault {
 
 // foreign reports whether a band is for other domains than that of the Application.
 func (l *checker) foreign(app *fleet.Application, band profile.Band) bool {
-	domain := app.Component.Part()
+	domain := app.Component.DomainOrTier()
 	return domain != "" && len(band.Domains) > 0 && !slices.Contains(band.Domains, domain)
 }

@@ -43,7 +43,7 @@ func settingFaultsIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 		return nil
 	}
 	var all []finding.Finding
-	for key, phase := range map[string]component.Phase{app.PhaseKey(): app.Component.Phase(), "crdsPhase": app.CRDsPhase} {
+	for key, phase := range map[string]component.Step{app.StepKey(): app.Component.Step(), "crdsPhase": app.CRDsPhase} {
 		if phase.Ambiguous {
 			all = append(all, app.Fault("octal-step", key, fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
 		}

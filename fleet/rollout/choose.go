@@ -94,14 +94,14 @@ func Findings(f *fleet.Fleet, layout, environment string) []finding.Finding {
 // LayoutByName returns the layout of a fleet that name selects, such as LayoutSet.
 func LayoutByName(f *fleet.Fleet, name string) (Layout, error) {
 	if name == LayoutSet {
-		return NewLayout(f, name, func(i int) component.Phase { return f.Applications[i].Step }), nil
+		return NewLayout(f, name, func(i int) component.Step { return f.Applications[i].Step }), nil
 	}
 	p := steps.Compute(f, steps.Options{})
 	if err := finding.Err(p.Findings); err != nil {
 		return Layout{}, err
 	}
 	if name == LayoutComputed {
-		return NewLayout(f, name, func(i int) component.Phase { return p.Steps[i].Computed }), nil
+		return NewLayout(f, name, func(i int) component.Step { return p.Steps[i].Computed }), nil
 	}
 	return CompactLayout(f, p.Compact()), nil
 }

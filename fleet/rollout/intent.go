@@ -27,15 +27,15 @@ func Phases(f *fleet.Fleet, opt steps.Options, times Durations) *steps.Plan {
 
 // intendedLater returns the Applications whose later step does not slow the rollout, with their
 // earliest steps.
-func intendedLater(f *fleet.Fleet, p *steps.Plan, times Durations) map[int]component.Phase {
-	all := map[int]component.Phase{}
+func intendedLater(f *fleet.Fleet, p *steps.Plan, times Durations) map[int]component.Step {
+	all := map[int]component.Step{}
 	for i, place := range p.Steps {
 		if place.Verdict() == steps.Earlier && !p.HasEarlierDependent(i) {
 			all[i] = place.Computed
 		}
 	}
 	simulate := func(moved func(i int) bool) *Run {
-		return Simulate(f, NewLayout(f, "", func(i int) component.Phase {
+		return Simulate(f, NewLayout(f, "", func(i int) component.Step {
 			if p.Steps[i].Verdict() == steps.Earlier && !moved(i) {
 				return p.Steps[i].Step
 			}

@@ -64,11 +64,11 @@ func (s Step) phrase() string {
 // place with Applications, and a last one for Applications without a place. If the
 // profile lists no places, or uses waves, each number is a step. phase returns the
 // step number of an Application.
-func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) Layout {
+func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Step) Layout {
 	l := Layout{Name: name, Waves: f.Profile.Style == profile.Waves}
 	type key struct{ set, step int }
 	steps := map[key]*Step{}
-	const catchAll = component.MaxPhase + 1 // after all steps
+	const catchAll = component.MaxStep + 1 // after all steps
 	for i, app := range f.Applications {
 		if !app.IsEnabled() {
 			continue
@@ -114,7 +114,7 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) L
 // setOf returns the index of the set that contains an Application: 0 if there is only
 // one, otherwise that of its band. An Application outside of all bands belongs to the
 // band of its domain, if there is one.
-func setOf(f *fleet.Fleet, app *fleet.Application, at component.Phase) int {
+func setOf(f *fleet.Fleet, app *fleet.Application, at component.Step) int {
 	if f.Profile.Sets != profile.Independent {
 		return 0
 	}
@@ -123,7 +123,7 @@ func setOf(f *fleet.Fleet, app *fleet.Application, at component.Phase) int {
 			return i
 		}
 	}
-	if own := f.Profile.BandsOf(app.Component.Part()); len(own) == 1 {
+	if own := f.Profile.BandsOf(app.Component.DomainOrTier()); len(own) == 1 {
 		return slices.IndexFunc(f.Profile.Bands, func(b profile.Band) bool { return b.Name == own[0].Name })
 	}
 	return -1

@@ -23,7 +23,7 @@ func play(m fleettest.Unrendered, d rollout.Durations, fail ...string) *rollout.
 	for _, name := range fail {
 		failing = append(failing, slices.IndexFunc(m.Applications, func(a *fleet.Application) bool { return a.Name == name }))
 	}
-	return rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "set", func(i int) component.Phase { return m.Applications[i].Step }), d, failing)
+	return rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "set", func(i int) component.Step { return m.Applications[i].Step }), d, failing)
 }
 
 // seconds are times of Applications that are named "a=10 b=20".

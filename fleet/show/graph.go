@@ -139,7 +139,7 @@ func stepOf(f *fleet.Fleet, phase int) draw.Step {
 // box draws an Application.
 func box(f *fleet.Fleet, app *fleet.Application, step int, chosen bool) draw.App {
 	kind := cmp.Or(app.Type, app.Rung, "component")
-	if part := app.Component.Part(); part != "" {
+	if part := app.Component.DomainOrTier(); part != "" {
 		kind = part + " · " + kind
 	}
 	tip := app.Name + " in namespace " + app.Namespace

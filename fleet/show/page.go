@@ -29,7 +29,7 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 			r.Timeline = timeline(inEnvironment, times)
 		}
 		for _, app := range inEnvironment.Applications {
-			r.Applications = append(r.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.Part(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
+			r.Applications = append(r.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.DomainOrTier(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
 		}
 		page.Rollouts = append(page.Rollouts, r)
 	}
@@ -38,7 +38,7 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 
 // timeline simulates a rollout.
 func timeline(f *fleet.Fleet, times rollout.Durations) *report.Timeline {
-	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Phase { return f.Applications[i].Step }), times, nil)
+	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Step { return f.Applications[i].Step }), times, nil)
 	played := Rollout{Fleet: f, Run: run}.Timeline()
 	return &played
 }

@@ -44,7 +44,7 @@ func (r *Steps) Table() {
 		row.cells = []string{cmp.Or(row.Phase, "-"), displayName(p), cmp.Or(row.Rung, "-"), row.Why}
 		r.rows = append(r.rows, row)
 	}
-	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Plan.Count(func(p steps.ComputedStep) component.Phase { return p.Computed }), "step"))
+	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Plan.Count(func(p steps.ComputedStep) component.Step { return p.Computed }), "step"))
 	withoutPlace := 0
 	for _, row := range r.rows {
 		if row.Verdict == steps.NoPlace {
@@ -57,9 +57,9 @@ func (r *Steps) Table() {
 	r.summary = append(r.summary, text)
 }
 
-func (r *Steps) computed(i int) component.Phase { return r.Plan.Steps[i].Computed }
+func (r *Steps) computed(i int) component.Step { return r.Plan.Steps[i].Computed }
 
-func (r *Steps) set(i int) component.Phase { return r.Plan.Steps[i].Step }
+func (r *Steps) set(i int) component.Step { return r.Plan.Steps[i].Step }
 
 // Diff lists the steps that are set next to the computed ones.
 func (r *Steps) Diff() {

@@ -67,7 +67,7 @@ func candidatesFor(p profile.Profile, app *fleet.Application, opt Options) candi
 	}
 	where := "in " + strings.Join(names, " and ")
 	if len(bands) == 0 {
-		where = strings.TrimSpace("of a band for " + cmp.Or(app.Component.Part(), "all"))
+		where = strings.TrimSpace("of a band for " + cmp.Or(app.Component.DomainOrTier(), "all"))
 	}
 	if len(p.Bands) == 0 {
 		where = "in a profile without bands"
@@ -88,13 +88,13 @@ func candidatesFor(p profile.Profile, app *fleet.Application, opt Options) candi
 		s.steps, s.earliest = fromCurrentStep(p, app, inAnyBand), app.Step.Number
 		s.why = fmt.Sprintf("no place %s is for %s, so it keeps its step", where, app.Rung)
 		s.fault = unplaced(app, finding.Warning, fmt.Sprintf("its rung is %s (%s), but no place %s accepts this rung", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
-	case len(bands) == 0 && app.Component.Part() == "":
+	case len(bands) == 0 && app.Component.DomainOrTier() == "":
 		s.fault = unplaced(app, finding.Error, "it has no step and no domain, so its band is unknown", nameDomain(p, app))
 	case len(bands) == 0:
-		s.fault = unplaced(app, finding.Error, fmt.Sprintf("it has no step, and no band is for its domain %s", app.Component.Part()), nearest.Or(app.Component.Part(), domains(p), "use a domain of a band in the profile, or add a band to it"))
+		s.fault = unplaced(app, finding.Error, fmt.Sprintf("it has no step, and no band is for its domain %s", app.Component.DomainOrTier()), nearest.Or(app.Component.DomainOrTier(), domains(p), "use a domain of a band in the profile, or add a band to it"))
 	case app.Rung == "":
 		s.fault = unplaced(app, finding.Error, "it has no step, and its purpose is unknown", "set its "+p.Key)
-	case app.Component.Part() == "" && len(domainsFor(p, app)) > 0:
+	case app.Component.DomainOrTier() == "" && len(domainsFor(p, app)) > 0:
 		s.fault = unplaced(app, finding.Error, fmt.Sprintf("it has no domain, and no place %[3]s is for %[1]s (%[2]s)", app.Rung, app.RungWhy, where), nameDomain(p, app))
 	default:
 		s.fault = unplaced(app, finding.Error, fmt.Sprintf("its rung is %s (%s), but no place %s accepts this rung", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
@@ -136,16 +136,16 @@ func nameDomain(p profile.Profile, app *fleet.Application) string {
 }
 
 func unplaced(a *fleet.Application, severity finding.Severity, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: severity, Rule: "no-place", File: a.File, Line: a.Line(a.PhaseKey()), Object: a.Name, Message: message, Remedy: remedy}
+	return finding.Finding{Severity: severity, Rule: "no-place", File: a.File, Line: a.Line(a.StepKey()), Object: a.Name, Message: message, Remedy: remedy}
 }
 
 // bandsOf lists the bands for an Application: those of its domain. A step that is set selects a
 // band that is open to any domain, and the band of a component whose domain has none.
 func bandsOf(p profile.Profile, app *fleet.Application) []profile.Band {
 	if len(p.Bands) == 0 {
-		return []profile.Band{{Name: "the rollout", From: min(0, app.Step.Number), To: component.MaxPhase}}
+		return []profile.Band{{Name: "the rollout", From: min(0, app.Step.Number), To: component.MaxStep}}
 	}
-	bands := p.BandsOf(app.Component.Part())
+	bands := p.BandsOf(app.Component.DomainOrTier())
 	set, ok := p.Band(app.Step.Number)
 	if !app.Step.Set || !ok || slices.ContainsFunc(bands, func(b profile.Band) bool { return b.Name == set.Name && b.From == set.From }) {
 		return bands

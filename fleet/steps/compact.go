@@ -69,8 +69,8 @@ func (p *Plan) Compact() *Compact {
 // together reports whether a smoke test checks an Application: both are of the same domain, or
 // of the same band if the smoke test has no domain.
 func (p *Plan) together(smoke, other ComputedStep) bool {
-	if domain := smoke.Component.Part(); domain != "" {
-		return domain == other.Component.Part()
+	if domain := smoke.Component.DomainOrTier(); domain != "" {
+		return domain == other.Component.DomainOrTier()
 	}
 	return smoke.Band == other.Band
 }

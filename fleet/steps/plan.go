@@ -32,7 +32,7 @@ type Plan struct {
 type ComputedStep struct {
 	*fleet.Application
 	// Computed is the earliest step; it is not set if there is none.
-	Computed component.Phase
+	Computed component.Step
 	// Band and Title are the band and the title of the place.
 	Band, Title string
 	// Why is the reason why it is not an earlier step.
@@ -42,7 +42,7 @@ type ComputedStep struct {
 	After int
 	// Earliest is the earliest possible step if a later one is intended; otherwise it is not
 	// set.
-	Earliest component.Phase
+	Earliest component.Step
 	// EarlierDependent describes an Application that certainly depends on this one and is in an
 	// earlier step, by the steps that are set; empty if there is none.
 	EarlierDependent string
@@ -54,7 +54,7 @@ type Options struct {
 	OnlyMissing bool
 	// Intended has the earliest possible step of Applications, by index, that keep a later one:
 	// their owners chose it, and no other Application waits for them.
-	Intended map[int]component.Phase
+	Intended map[int]component.Step
 }
 
 // Compute computes the earliest step of every Application from its rung, the bands of its domain
@@ -260,7 +260,7 @@ func (p *Plan) explain(i int, app *fleet.Application, choices []candidates, plac
 		return row
 	}
 	to := placed[i]
-	row.Computed = component.Phase{Number: to.step, Text: p.fleet.Profile.Write(to.step), Set: true}
+	row.Computed = component.Step{Number: to.step, Text: p.fleet.Profile.Write(to.step), Set: true}
 	row.Band, row.Title, row.Why = to.candidate.band, to.candidate.title, choices[i].why
 	if n, ok := p.determiningDependency(i, choices, placed); ok {
 		row.After, row.Why = n.To, sentence(p.fleet, n)
@@ -387,8 +387,8 @@ func (p *Plan) Sorted() []ComputedStep {
 
 // Count counts the steps with deployed Applications, computed or set; all Applications without a step
 // count as one more.
-func (p *Plan) Count(of func(ComputedStep) component.Phase) int {
-	seen := map[component.Phase]bool{}
+func (p *Plan) Count(of func(ComputedStep) component.Step) int {
+	seen := map[component.Step]bool{}
 	for _, row := range p.Steps {
 		if row.IsEnabled() {
 			at := of(row)

@@ -310,7 +310,7 @@ func laws(t *testing.T, seed uint64) {
 	}); err != nil && !strings.Contains(err.Error(), " at -1 needs") {
 		t.Fatalf("seed %d: compact: %v\n%s", seed, err, text(p))
 	}
-	if computed := p.Count(func(row steps.ComputedStep) component.Phase { return row.Computed }); c.Count > computed {
+	if computed := p.Count(func(row steps.ComputedStep) component.Step { return row.Computed }); c.Count > computed {
 		t.Fatalf("seed %d: %d steps, computed %d\n%s", seed, c.Count, computed, text(p))
 	}
 	cyclic := slices.ContainsFunc(p.Findings, func(f finding.Finding) bool { return f.Rule == "cycle" })
@@ -321,7 +321,7 @@ func laws(t *testing.T, seed uint64) {
 	if !cyclic && !run.Done() || run.StepCount() != c.Count {
 		t.Fatalf("seed %d: the compact rollout never ends, or has %d steps and not %d: %+v", seed, run.StepCount(), c.Count, run.Stuck)
 	}
-	if run := rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "computed", func(i int) component.Phase { return p.Steps[i].Computed }), assumed(), nil); !cyclic && !run.Done() {
+	if run := rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "computed", func(i int) component.Step { return p.Steps[i].Computed }), assumed(), nil); !cyclic && !run.Done() {
 		t.Fatalf("seed %d: the computed rollout never ends: %+v", seed, run.Stuck)
 	}
 
@@ -329,7 +329,7 @@ func laws(t *testing.T, seed uint64) {
 	edits, _ := p.Edits()
 	for _, e := range edits {
 		for _, change := range e.Changes {
-			phase, err := component.ParsePhase(change.After)
+			phase, err := component.ParseStep(change.After)
 			if err != nil || change.Key != "rolloutPhase" {
 				t.Fatalf("seed %d: %+v: %v", seed, change, err)
 			}
@@ -345,7 +345,7 @@ func laws(t *testing.T, seed uint64) {
 			t.Fatalf("seed %d: written, %s %s: set %s, computed %s\n%s", seed, row.Name, row.Verdict(), row.Step.Text, row.Computed.Text, text(again))
 		}
 	}
-	if count := again.Compact().Count; count > again.Count(func(row steps.ComputedStep) component.Phase { return row.Step }) {
+	if count := again.Compact().Count; count > again.Count(func(row steps.ComputedStep) component.Step { return row.Step }) {
 		t.Fatalf("seed %d: %d steps are more than those that are set", seed, count)
 	}
 }

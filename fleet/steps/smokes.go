@@ -15,14 +15,14 @@ import (
 func smokeDependencies(f *fleet.Fleet, known []Dependency) []Dependency {
 	var all []Dependency
 	for i, smoke := range f.Applications {
-		domain := smoke.Component.Part()
+		domain := smoke.Component.DomainOrTier()
 		if smoke.Rung != knowledge.Smokes || domain == "" {
 			continue
 		}
 		hasDependency := slices.ContainsFunc(known, func(n Dependency) bool { return n.From == i && n.Later })
 		for j, other := range f.Applications {
 			before := smoke.Step.Set && other.Step.Set && other.Step.Number < smoke.Step.Number || !smoke.Step.Set && !hasDependency
-			if other.Rung == knowledge.Smokes || other.Component.Part() != domain || !before || !f.ShareEnvironment(smoke, other) {
+			if other.Rung == knowledge.Smokes || other.Component.DomainOrTier() != domain || !before || !f.ShareEnvironment(smoke, other) {
 				continue
 			}
 			if !slices.ContainsFunc(known, func(n Dependency) bool { return n.From == i && n.To == j && n.Later }) {

@@ -174,7 +174,7 @@ func TestWrongCharts(t *testing.T) {
 		"page":      {indexOf("app", release{"1.0.0", "app.tgz", ""}), "<html>log in</html>", "broken", "something other than a packaged chart (an HTML page)"},
 		"empty":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), "", "broken", "something other than a packaged chart (empty)"},
 		"cut off":   {indexOf("app", release{"1.0.0", "app.tgz", ""}), string(good[:20]), "broken", "returned a damaged chart of 20 bytes: unexpected EOF"},
-		"no index":  {"<!DOCTYPE html><p>log in", "", "broken", "the index of charts.example.com cannot be read (an HTML page): must be a mapping, not text"},
+		"no index":  {"<!DOCTYPE html><p>log in", "", "broken", "the index of charts.example.com cannot be read (an HTML page): must be a mapping, not a string"},
 		"no api":    {"entries: {}", "", "broken", "it has no apiVersion"},
 		"no yaml":   {"a: [", "", "broken", "cannot be read"},
 		"no urls":   {"apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0}]}", "", "broken", "has no URL of app 1.0.0"},

@@ -77,10 +77,10 @@ func respond(ctx context.Context, in task.Input, base *knowledge.Base, memory *i
 	if len(res.Findings) > 0 {
 		out.Log = append(out.Log, "first", worst(res.Findings).Error())
 	}
-	if !res.Revision {
+	if !res.UsesRevision {
 		out.Unused = append(out.Unused, plugin.Revision)
 	}
-	if !res.RepoURL {
+	if !res.UsesRepoURL {
 		out.Unused = append(out.Unused, plugin.RepoURL)
 	}
 	if len(res.Renewals) > 0 {
