@@ -47,11 +47,10 @@ type sync struct {
 	at    []moment
 	needs [][]*graph.Reference // by node: references without which it is not accepted or does not start
 	users [][]*graph.Reference
-	// final is the last moment of the sync; hooked reports whether it contains a
-	// hook.
-	final  moment
-	hooked bool
-	found  []finding.Finding
+	// final is the last moment; it may contain a hook, or be the only one.
+	final          moment
+	hooked, single bool
+	found          []finding.Finding
 }
 
 // moment is the phase and wave in which an object is applied.
@@ -102,9 +101,10 @@ func (s *sync) schedule() {
 			s.final = s.at[i]
 		}
 	}
-	for i, n := range nodes {
-		s.hooked = s.hooked || s.at[i] == s.final && (n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i]))
+	for i := range nodes {
+		s.hooked = s.hooked || s.at[i] == s.final && s.runsAsHook(i)
 	}
+	s.single = s.inOneWave()
 }
 
 // own returns the moment of an object by its own annotations.
@@ -197,7 +197,7 @@ func (s *sync) simulate(i int) {
 				s.orCompute("give this object a later wave", i, r.To))
 		}
 	}
-	if !n.HasHealth || !s.awaited(at) {
+	if !n.HasHealth || !s.awaits(i) {
 		return
 	}
 	// A dependency may be without health itself and still wait for a later object.
@@ -274,7 +274,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 		verdict, effect = "", ", so the API server rejects this object or its Pods"
 	case r.Refused && !r.Inferred && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of an object that it deploys
 		verdict, effect = "", ", so the API server rejects this object"
-	case !n.HasHealth || !s.awaited(at):
+	case !n.HasHealth || !s.awaits(i):
 		severity, verdict, effect = finding.Warning, "", ""
 	}
 	if r.Inferred { // inferred references are not proof
@@ -296,7 +296,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 // reportPVC reports a PVC in a wave before its first consumer if its StorageClass has
 // volumeBindingMode WaitForFirstConsumer.
 func (s *sync) reportPVC(i int) {
-	if s.Graph.Nodes[i].Kind.Place != knowledge.WithConsumer || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
+	if s.Graph.Nodes[i].Kind.Place != knowledge.WithConsumer || s.at[i] == never || !s.awaits(i) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
 		return
 	}
 	first := s.users[i][0].From
@@ -377,7 +377,7 @@ func BindsImmediately(class object.Object) bool {
 func (s *sync) doubt(i int) {
 	n := s.Graph.Nodes[i]
 	doubt := cmp.Or(n.Waits.Uncertain(), n.Passes)
-	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
+	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Waits.Never != "" {
 		return
 	}
 	if n.Kind.Place == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
@@ -393,14 +393,18 @@ func (s *sync) doubt(i int) {
 	if n.Kind.Status != nil && n.Waits.Passes != "" {
 		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
 	}
-	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("Argo CD waits for this object in wave %d, but %s%s", s.at[i].wave, doubt, effect), remedy)
+	message := fmt.Sprintf("Argo CD waits for this object in wave %d, but %s%s", s.at[i].wave, doubt, effect)
+	if !s.awaits(i) {
+		message = fmt.Sprintf("while Argo CD waits for the hooks in wave %d, the sync fails if this object is Degraded: %s", s.at[i].wave, doubt)
+	}
+	s.report(i, finding.Warning, "doubtful-gate", message, remedy)
 }
 
 // early reports an object that is healthy before the objects it deploys, where a
 // later wave seems to wait for those.
 func (s *sync) early(i int) {
 	n := s.Graph.Nodes[i]
-	if n.Waits.Early == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
+	if n.Waits.Early == "" || s.at[i].phase != object.Sync || !s.awaits(i) {
 		return
 	}
 	s.report(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Waits.Early), n.Waits.EarlyFix)
@@ -489,10 +493,6 @@ func (s *sync) beforeSmokes() []int {
 	}
 	return all
 }
-
-// awaited reports whether Argo CD waits for the objects of a moment: something
-// follows it, or it contains a hook (gitops-engine pkg/sync/sync_context.go).
-func (s *sync) awaited(m moment) bool { return s.final.compare(m) > 0 || m == s.final && s.hooked }
 
 func (s *sync) report(i int, severity finding.Severity, rule, message, remedy string) {
 	n := s.Graph.Nodes[i]
