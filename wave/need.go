@@ -55,11 +55,11 @@ func (n Need) Without() string {
 	case Settles:
 		return "is applied slightly later, because a webhook may not be reachable for up to a second after it is ready"
 	case Reads:
-		return "reads what it writes"
+		return "reads what the other object writes"
 	case Depends:
-		return "depends on what it installs"
+		return "depends on what the other object installs"
 	case Requested:
-		return "waits for it because of an annotation"
+		return "waits for the other object because of an annotation"
 	}
 	return ""
 }
