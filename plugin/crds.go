@@ -60,7 +60,7 @@ func (l selection) fault(rule, message, remedy string) finding.Finding {
 }
 
 func (l selection) nothingLeft() error {
-	return l.fault(render.Empty, "the component contains only CRDs, which crds: skip omits; with pruning, Argo CD would delete everything that the Application deployed",
+	return l.fault(render.Empty, "the component contains only CRDs, which crds: skip omits; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
 		"set crds: only or include")
 }
 
@@ -71,7 +71,7 @@ func (l selection) missingCRDs(withheld []finding.Finding) error {
 	for _, f := range withheld {
 		hints = append(hints, f.Message+inParentheses(f.Field))
 	}
-	message := "no CRD was rendered; with pruning, Argo CD would delete everything that the Application deployed"
+	message := "no CRD was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed"
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
