@@ -8,28 +8,27 @@ import (
 	"slices"
 )
 
-// ApplicationFields are fields of an Application that a component may set, and a fleet
-// for all of its components.
+// ApplicationFields are fields of an Application. A component may set them for its own
+// Application, and a fleet for all of its components.
 type ApplicationFields struct {
-	// IgnoreDifferences are fields of objects that Argo CD leaves alone.
+	// IgnoreDifferences are fields of objects whose differences Argo CD ignores.
 	IgnoreDifferences []IgnoreDifference `yaml:"ignoreDifferences,omitempty"`
-	// Retry is how often Argo CD tries a failed sync again, if not as often as for
-	// others.
+	// Retry is the retry strategy for failed syncs; nil means that of the fleet.
 	Retry *Retry `yaml:"retry,omitempty"`
-	// Automated says what Argo CD syncs without being told.
+	// Automated configures automated syncs.
 	Automated *Automated `yaml:"automated,omitempty"`
 	// ManagedNamespaceMetadata is for the namespace that Argo CD creates.
 	ManagedNamespaceMetadata *NamespaceMetadata `yaml:"managedNamespaceMetadata,omitempty"`
-	// RevisionHistoryLimit is how many syncs Argo CD remembers.
+	// RevisionHistoryLimit is the number of syncs that Argo CD keeps in the history.
 	RevisionHistoryLimit *int `yaml:"revisionHistoryLimit,omitempty"`
-	// Labels and Annotations are those of the Application, besides the fleet's.
+	// Labels and Annotations are set on the Application in addition to those of the fleet.
 	Labels      map[string]string `yaml:"labels,omitempty"`
 	Annotations map[string]string `yaml:"annotations,omitempty"`
 	// Info is what the user interface of Argo CD shows.
 	Info []Info `yaml:"info,omitempty"`
 }
 
-// IgnoreDifference are differences of objects that Argo CD does not see.
+// IgnoreDifference selects differences that Argo CD ignores.
 type IgnoreDifference struct {
 	Group                 string   `yaml:"group,omitempty"`
 	Kind                  string   `yaml:"kind,omitempty"`
@@ -40,9 +39,10 @@ type IgnoreDifference struct {
 	ManagedFieldsManagers []string `yaml:"managedFieldsManagers,omitempty"`
 }
 
-// Automated is the syncPolicy.automated of an Application. What is nil is as for others.
+// Automated is the syncPolicy.automated of an Application. Nil fields have
+// the value of the fleet.
 type Automated struct {
-	// Enabled is false for what people sync.
+	// Enabled is false if people start the syncs.
 	Enabled    *bool `yaml:"enabled,omitempty"`
 	Prune      *bool `yaml:"prune,omitempty"`
 	SelfHeal   *bool `yaml:"selfHeal,omitempty"`
@@ -63,31 +63,31 @@ type Info struct {
 
 // Retry is the syncPolicy.retry of an Application.
 type Retry struct {
-	// Limit is how many attempts there are after the first; negative for ever more.
+	// Limit is the number of retries; negative means no limit.
 	Limit int `yaml:"limit"`
-	// Backoff is how long it waits before each.
+	// Backoff is the delay before each retry.
 	Backoff Backoff `yaml:"backoff,omitempty"`
 }
 
-// Backoff is how long Argo CD waits before it tries a sync again.
+// Backoff is the delay before each retry of a sync.
 type Backoff struct {
-	// Duration is the first wait, MaxDuration the longest, both such as "30s".
+	// Duration is the first delay and MaxDuration the limit, such as "30s".
 	Duration string `yaml:"duration,omitempty"`
-	// Factor is by how much each wait is longer than the one before it.
+	// Factor multiplies the delay after each retry.
 	Factor      int    `yaml:"factor,omitempty"`
 	MaxDuration string `yaml:"maxDuration,omitempty"`
 }
 
-// WithDefaults is the strategy with what it leaves open taken from another one.
+// WithDefaults returns the strategy with its unset fields taken from other.
 func (r Retry) WithDefaults(other Retry) Retry {
 	b, o := &r.Backoff, other.Backoff
 	b.Duration, b.Factor, b.MaxDuration = cmp.Or(b.Duration, o.Duration), cmp.Or(b.Factor, o.Factor), cmp.Or(b.MaxDuration, o.MaxDuration)
 	return r
 }
 
-// WithDefaults are these fields with what they leave open taken from others: lists begin with
-// those of the others, and a key of a mapping wins over the same key there. Retry stays
-// as it is, since more than one default may follow (see Retry.Or).
+// WithDefaults returns the fields with unset ones taken from others. Lists are concatenated,
+// those of others first; in mappings, the keys of a take precedence. Retry is not merged,
+// because it may have several defaults (see Retry.WithDefaults).
 func (a ApplicationFields) WithDefaults(others ApplicationFields) ApplicationFields {
 	a.IgnoreDifferences = slices.Concat(others.IgnoreDifferences, a.IgnoreDifferences)
 	a.Info = slices.Concat(others.Info, a.Info)
@@ -109,7 +109,8 @@ func (a ApplicationFields) WithDefaults(others ApplicationFields) ApplicationFie
 	return a
 }
 
-// mergeTexts are both mappings, of which the second wins; nil if both are empty.
+// mergeTexts returns the union of two mappings; own takes precedence. It returns nil if both
+// are empty.
 func mergeTexts(all, own map[string]string) map[string]string {
 	if len(all)+len(own) == 0 {
 		return nil
@@ -122,16 +123,16 @@ func mergeTexts(all, own map[string]string) map[string]string {
 	return merged
 }
 
-// duration is what Argo CD reads as one (util/env and time.ParseDuration); a number
-// alone means seconds.
+// duration matches durations in the syntax of Argo CD (util/env and time.ParseDuration); a
+// number alone means seconds.
 var duration = regexp.MustCompile(`^([0-9]+|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`)
 
-// Check reports what Argo CD would refuse. is says whether a key, such as retry.limit,
-// is written.
-func (a ApplicationFields) Check(is func(key string) bool, fault func(key, message, remedy string)) {
+// Check reports what Argo CD would refuse. isSet reports whether a key, such as
+// retry.limit, is set.
+func (a ApplicationFields) Check(isSet func(key string) bool, fault func(key, message, remedy string)) {
 	if a.Retry != nil {
-		if !is("retry.limit") {
-			fault("retry", "it has no limit", "write {limit: 10, backoff: {duration: 30s, factor: 2, maxDuration: 5m}}")
+		if !isSet("retry.limit") {
+			fault("retry", "missing limit", "write {limit: 10, backoff: {duration: 30s, factor: 2, maxDuration: 5m}}")
 		}
 		for _, key := range []struct{ name, value string }{{"duration", a.Retry.Backoff.Duration}, {"maxDuration", a.Retry.Backoff.MaxDuration}} {
 			if at := "retry.backoff." + key.name; key.value != "" && !duration.MatchString(key.value) {
@@ -142,18 +143,18 @@ func (a ApplicationFields) Check(is func(key string) bool, fault func(key, messa
 	for i, ignored := range a.IgnoreDifferences {
 		at := fmt.Sprintf("ignoreDifferences[%d]", i)
 		if ignored.Kind == "" {
-			fault(at, "it has no kind", `add one, or "*" for every kind`)
+			fault(at, "missing kind", `add one, or "*" for every kind`)
 		}
 		if len(ignored.JSONPointers)+len(ignored.JQPathExpressions)+len(ignored.ManagedFieldsManagers) == 0 {
-			fault(at, "it ignores nothing", "add jsonPointers, jqPathExpressions or managedFieldsManagers")
+			fault(at, "has no effect: no field is selected", "add jsonPointers, jqPathExpressions or managedFieldsManagers")
 		}
 	}
 	for i, info := range a.Info {
 		if info.Name == "" || info.Value == "" {
-			fault(fmt.Sprintf("info[%d]", i), "it has no name or no value", "write both")
+			fault(fmt.Sprintf("info[%d]", i), "missing name or value", "write both")
 		}
 	}
 	if n := a.RevisionHistoryLimit; n != nil && *n < 0 {
-		fault("revisionHistoryLimit", "it is less than 0", "write 0 or more")
+		fault("revisionHistoryLimit", "is less than 0", "write 0 or more")
 	}
 }

@@ -43,12 +43,12 @@ type Description struct {
 	DependencyPhase string `yaml:"dependencyPhase"`
 	// RolloutPhase is its step in the rollout of the fleet; older fleets call it
 	// wave.
-	RolloutPhase Phase `yaml:"rolloutPhase"`
-	Wave         Phase `yaml:"wave"`
+	RolloutPhase Step `yaml:"rolloutPhase"`
+	Wave         Step `yaml:"wave"`
 	// CRDs is include, only, skip, or Split for two Applications.
 	CRDs string `yaml:"crds"`
 	// CRDsPhase is the step of the CRDs of a split component.
-	CRDsPhase Phase `yaml:"crdsPhase"`
+	CRDsPhase Step `yaml:"crdsPhase"`
 	// Enabled is false for a component that keeps its step but is not deployed.
 	Enabled *bool `yaml:"enabled"`
 	// Environments are those that it is deployed to, or what differs in them.
@@ -56,10 +56,10 @@ type Description struct {
 	Chart        Chart        `yaml:"chart"`
 	// SyncOptions are options of the Application, in addition to the fleet's.
 	SyncOptions []string `yaml:"syncOptions"`
-	// Server is the cluster that the component goes to, by its URL or its name; that of
-	// the fleet if empty.
+	// Server is the URL or name of the cluster to which the component is deployed; empty
+	// means that of the fleet.
 	Server string `yaml:"server"`
-	// ApplicationFields are those of the Application, besides the fleet's.
+	// ApplicationFields are set on the Application in addition to those of the fleet.
 	ApplicationFields `yaml:",inline"`
 	Description       string `yaml:"description"`
 	Owner             string `yaml:"owner"`
@@ -68,7 +68,7 @@ type Description struct {
 }
 
 // Split is the value of crds for two Applications: one with all CRDs that the
-// component can ship, and one with the rest.
+// component can install, and one with the rest.
 const Split = "split"
 
 // Chart is the source of the manifests, if it is not the directory of the
@@ -89,15 +89,15 @@ type Chart struct {
 	IgnoreMissing bool `yaml:"ignoreMissingValueFiles"`
 	// SkipCRDs excludes CRDs, like crds: skip.
 	SkipCRDs bool `yaml:"skipCrds"`
-	// ReleaseName is that of the Helm release, if it is not the name of the component.
+	// ReleaseName is the name of the Helm release, if it is not the name of the component.
 	ReleaseName string `yaml:"releaseName"`
 }
 
 // Remote reports whether the chart must be fetched.
 func (c Chart) Remote() bool { return c.RepoURL != "" || c.Chart != "" }
 
-// Ref returns the remote source. As in Argo CD, a URL without a scheme is that of a
-// registry, also without a chart.
+// Ref returns the remote source. As in Argo CD, a URL without a scheme is that of an
+// OCI registry, even if Chart is empty.
 func (c Chart) Ref() remote.Ref {
 	url := c.RepoURL
 	if c.Chart == "" && !strings.HasPrefix(url, oci) {
@@ -118,7 +118,7 @@ func (c Chart) Ref() remote.Ref {
 
 const oci = "oci://"
 
-// Keys lists the keys of a component.yaml that are not only parameters.
+// Keys lists the keys of Description; some of them are also parameters.
 func Keys() []string {
 	var names []string
 	for _, k := range settings.Keys(reflect.TypeFor[Description]()) {
@@ -162,7 +162,7 @@ func Decode(f settings.File, root *yaml.Node) (Description, []error) {
 		wrong := f.Check(&one, Description{}, choices)
 		if len(wrong) == 0 {
 			if err := one.Decode(&d); err != nil {
-				wrong = []error{f.Fault(value.Line, key.Value, err.Error(), "write less by aliases")}
+				wrong = []error{f.Fault(value.Line, key.Value, err.Error(), "use fewer aliases")}
 			}
 		}
 		faults = append(faults, wrong...)
@@ -193,10 +193,10 @@ func (d Description) contradictions(f settings.File) []error {
 		faults = append(faults, f.Fault(d.lines[key], key, message, remedy))
 	}
 	if d.Domain != "" && d.Tier != "" && d.Domain != d.Tier {
-		fault("tier", "the tier is "+d.Tier+" and the domain "+d.Domain+", which are two names for one thing", "keep one of the two")
+		fault("tier", "tier and domain are the same setting, but have different values: "+d.Tier+" and "+d.Domain, "keep one of the two")
 	}
 	if d.RolloutPhase.Set && d.Wave.Set && d.RolloutPhase.Number != d.Wave.Number {
-		fault("wave", "the wave is "+d.Wave.Text+" and the rolloutPhase "+d.RolloutPhase.Text+", which are two names for one thing", "keep one of the two")
+		fault("wave", "wave and rolloutPhase are the same setting, but have different values: "+d.Wave.Text+" and "+d.RolloutPhase.Text, "keep one of the two")
 	}
 	if d.CRDsPhase.Set && d.CRDs != Split {
 		fault("crdsPhase", "has no effect without crds: "+Split, "remove it, or write crds: "+Split)
@@ -204,39 +204,39 @@ func (d Description) contradictions(f settings.File) []error {
 	c := d.Chart
 	switch {
 	case c.Chart != "" && c.Path != "":
-		fault("chart", "it names a chart of a registry and a path in a repository", "keep chart or path")
+		fault("chart", "chart and path are both set", "keep chart or path")
 	case c.Chart != "" && c.RepoURL == "":
-		fault("chart", "it names a chart and no registry", "add repoURL")
+		fault("chart", "chart is set without repoURL", "add repoURL")
 	case c.RepoURL != "" && c.Chart == "" && c.Path == "":
-		fault("chart", "it names a repository and nothing in it", "add chart, or path")
+		fault("chart", "repoURL is set without chart or path", "add chart, or path")
 	}
 	for i, o := range d.SyncOptions {
 		if name, value, ok := strings.Cut(o, "="); !ok || name == "" || value == "" {
-			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("unknown option %q with a value", o), "write it like ServerSideApply=true"))
+			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("option %q is not NAME=VALUE", o), "write it like ServerSideApply=true"))
 		}
 	}
 	d.Check(func(key string) bool { return d.lines[key] != 0 }, fault)
 	return faults
 }
 
-// Phase returns the step of the component, from either key.
-func (d Description) Phase() Phase {
+// Step returns the step of the component, from either key.
+func (d Description) Step() Step {
 	if d.RolloutPhase.Set {
 		return d.RolloutPhase
 	}
 	return d.Wave
 }
 
-// PhaseKey returns the key of the step, or the default key.
-func (d Description) PhaseKey() string {
+// StepKey returns the key of the step, or the default key.
+func (d Description) StepKey() string {
 	if d.Wave.Set && !d.RolloutPhase.Set {
 		return "wave"
 	}
 	return "rolloutPhase"
 }
 
-// Part returns the domain or the tier.
-func (d Description) Part() string {
+// DomainOrTier returns the domain or the tier.
+func (d Description) DomainOrTier() string {
 	return cmp.Or(d.Domain, d.Tier)
 }
 

@@ -21,13 +21,13 @@ type Draft struct {
 	Name, Namespace, About string
 	// NamespaceWhy says why there is no namespace.
 	NamespaceWhy string
-	// PartKey is domain or tier, and Part its value.
-	PartKey, Part string
+	// DomainKey is domain or tier, and Domain its value.
+	DomainKey, Domain string
 	// DependencyPhase is the value of that key.
 	DependencyPhase string
-	// PhaseKey is rolloutPhase or wave, Phase its value, and PhaseWhy the reason
+	// StepKey is rolloutPhase or wave, Step its value, and StepWhy the reason
 	// for the value, or for having none.
-	PhaseKey, Phase, PhaseWhy string
+	StepKey, Step, StepWhy string
 	// Environment is the only one where it is deployed; empty for all.
 	Environment string
 	// CRDs is the suggested value of crds, CRDsPhase the step of the CRDs if split,
@@ -42,7 +42,7 @@ type Draft struct {
 // Text returns the component.yaml.
 func (d Draft) Text() string {
 	if d.Existing != nil {
-		return d.extended()
+		return d.extend()
 	}
 	var b strings.Builder
 	if d.Schema != "" {
@@ -58,13 +58,13 @@ func (d Draft) Text() string {
 		comment(&b, "namespace: "+cmp.Or(d.Name, "default")+" # "+d.NamespaceWhy)
 	}
 	entry(&b, "description", d.About)
-	entry(&b, d.PartKey, d.Part)
+	entry(&b, d.DomainKey, d.Domain)
 	entry(&b, "dependencyPhase", d.DependencyPhase)
-	if d.Phase != "" {
-		comment(&b, d.PhaseWhy)
-		fmt.Fprintf(&b, "%s: %q\n", d.PhaseKey, d.Phase)
+	if d.Step != "" {
+		comment(&b, d.StepWhy)
+		fmt.Fprintf(&b, "%s: %q\n", d.StepKey, d.Step)
 	} else {
-		comment(&b, cmp.Or(d.PhaseKey, "rolloutPhase")+": 120 # "+d.PhaseWhy)
+		comment(&b, cmp.Or(d.StepKey, "rolloutPhase")+": 120 # "+d.StepWhy)
 	}
 	if d.Environment != "" {
 		fmt.Fprintf(&b, "environments: [%q]\n", d.Environment)
@@ -82,9 +82,9 @@ func (d Draft) Text() string {
 	return b.String()
 }
 
-// extended returns the existing file with missing keys added. A file with errors is
-// returned unchanged, for its readers to report.
-func (d Draft) extended() string {
+// extend returns the existing file with missing keys added. It returns a file with errors
+// unchanged; whoever reads it later reports them.
+func (d Draft) extend() string {
 	text := d.Existing
 	root, err := mapping(text)
 	if err != nil {
@@ -96,9 +96,9 @@ func (d Draft) extended() string {
 	}{
 		{[]string{"name"}, d.Name},
 		{[]string{"namespace"}, d.Namespace},
-		{[]string{cmp.Or(d.PartKey, "domain"), "domain", "tier"}, d.Part},
+		{[]string{cmp.Or(d.DomainKey, "domain"), "domain", "tier"}, d.Domain},
 		{[]string{"dependencyPhase"}, d.DependencyPhase},
-		{[]string{cmp.Or(d.PhaseKey, "rolloutPhase"), "rolloutPhase", "wave"}, d.Phase},
+		{[]string{cmp.Or(d.StepKey, "rolloutPhase"), "rolloutPhase", "wave"}, d.Step},
 		{[]string{"description"}, d.About},
 	} {
 		if e.value == "" || slices.ContainsFunc(root.Content, func(n *yaml.Node) bool { return slices.Contains(e.keys, n.Value) && n.Column == root.Column }) {

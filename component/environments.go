@@ -13,11 +13,11 @@ type Environments struct {
 	// Only are the environments of the list; empty means all.
 	Only []string
 	// Settings are those of the mapping, by environment.
-	Settings map[string]InEnvironment
+	Settings map[string]EnvironmentSettings
 }
 
-// InEnvironment is what differs in an environment.
-type InEnvironment struct {
+// EnvironmentSettings are the settings of a component that differ in an environment.
+type EnvironmentSettings struct {
 	// Enabled is false if the component is not deployed there.
 	Enabled *bool `yaml:"enabled"`
 	// Namespace is the destination namespace there; that of the component if empty.
@@ -28,7 +28,7 @@ type InEnvironment struct {
 	Set map[string]string `yaml:"set"`
 }
 
-// Form returns the type of the form that a YAML value has.
+// Form returns a value of the Go type into which a YAML node is decoded.
 func (e Environments) Form(n *yaml.Node) any {
 	if n.Kind == yaml.MappingNode {
 		return e.Settings
@@ -51,14 +51,14 @@ func (e Environments) Names() []string {
 
 // Has reports whether the component is deployed in an environment.
 func (e Environments) Has(environment string) bool {
-	if there, named := e.Settings[environment]; named && there.Enabled != nil {
-		return *there.Enabled
+	if settings, named := e.Settings[environment]; named && settings.Enabled != nil {
+		return *settings.Enabled
 	}
 	return len(e.Only) == 0 || slices.Contains(e.Only, environment)
 }
 
-// Limited reports whether the component may be missing in an environment.
-func (e Environments) Limited() bool {
+// MayBeMissing reports whether the component may be missing in an environment.
+func (e Environments) MayBeMissing() bool {
 	for name := range e.Settings {
 		if !e.Has(name) {
 			return true

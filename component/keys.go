@@ -16,19 +16,19 @@ type Key struct {
 	Keys []Key
 }
 
-// Documented lists the keys in the order of Description.
-func Documented() []Key { return documented(reflect.TypeFor[Description](), "") }
+// DocumentedKeys lists the keys in the order of Description.
+func DocumentedKeys() []Key { return keysOf(reflect.TypeFor[Description](), "") }
 
-func documented(t reflect.Type, under string) []Key {
+func keysOf(t reflect.Type, under string) []Key {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
 	var all []Key
 	for _, k := range settings.Keys(t) {
 		key := Key{Name: k.Name, Type: k.Type, Doc: docs[under+k.Name]}
-		key.Keys = documented(k.Type, under+k.Name+".")
+		key.Keys = keysOf(k.Type, under+k.Name+".")
 		if k.Type == reflect.TypeFor[Environments]() {
-			key.Keys = documented(reflect.TypeFor[InEnvironment](), k.Name+".NAME.")
+			key.Keys = keysOf(reflect.TypeFor[EnvironmentSettings](), k.Name+".NAME.")
 			for i := range key.Keys {
 				key.Keys[i].Name = "NAME." + key.Keys[i].Name
 			}

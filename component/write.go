@@ -28,16 +28,16 @@ func Set(text []byte, key, value string) ([]byte, error) {
 			return []byte(edit), nil
 		}
 	}
-	return nil, finding.Fault(fmt.Sprintf("the value of %s cannot be changed without changing more", key), fmt.Sprintf("write %s: %q yourself", key, value))
+	return nil, finding.Fault(fmt.Sprintf("the value of %s cannot be changed without changing other parts of the file", key), fmt.Sprintf("write %s: %q yourself", key, value))
 }
 
 // explanation begins a comment that Explain writes, so that it finds it again.
 const explanation = "# cmp fleet steps: "
 
 // Explain returns the text of a component.yaml with a comment above a key that says why it
-// has its value. It replaces an earlier comment of its own, and no other. With only, it
-// adds none where there was none. A key that does not begin its line stays as it is.
-func Explain(text []byte, key, why string, only bool) []byte {
+// has its value. It replaces an earlier comment of its own, and no other. If
+// replaceOnly is set, it replaces an existing comment but does not add one. A key that does not begin its line stays as it is.
+func Explain(text []byte, key, why string, replaceOnly bool) []byte {
 	root, err := mapping(text)
 	if err != nil || root.Style&yaml.FlowStyle != 0 {
 		return text
@@ -61,7 +61,7 @@ func Explain(text []byte, key, why string, only bool) []byte {
 		has = has && line > 1 && strings.HasPrefix(strings.TrimLeft(before[above:from], " "), explanation)
 		if has {
 			from = above
-		} else if only {
+		} else if replaceOnly {
 			return text
 		}
 		edit := splice(before, from, to, indent+explanation+why+eol)
@@ -97,19 +97,19 @@ func mapping(text []byte) (*yaml.Node, error) {
 func edits(text string, root *yaml.Node, key, value string) []string {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if root.Content[i].Value == key {
-			return replaced(text, root.Content[i+1], value)
+			return replaceValue(text, root.Content[i+1], value)
 		}
 	}
 	entry := key + `: "` + value + `"`
 	if root.Style&yaml.FlowStyle != 0 {
-		return inFlow(text, root, key, entry)
+		return insertInFlow(text, root, key, entry)
 	}
 	return withLines(text, root, key, entry)
 }
 
-// replaced replaces a value, with the same quotes. Without quotes, other programs
+// replaceValue replaces a value, with the same quotes. Without quotes, other programs
 // would read a number with a leading 0 as octal.
-func replaced(text string, n *yaml.Node, value string) []string {
+func replaceValue(text string, n *yaml.Node, value string) []string {
 	if n.Kind != yaml.ScalarNode || n.Anchor != "" {
 		return nil
 	}
@@ -152,7 +152,7 @@ func withLines(text string, root *yaml.Node, key, entry string) []string {
 	}
 	var all []string
 	if len(root.Content) == 0 {
-		if len(text) > 0 && !ended(text) {
+		if len(text) > 0 && !endsWithNewline(text) {
 			entry = eol + entry
 		}
 		return append(all, splice(text, len(text), len(text), entry+eol), splice(text, 0, 0, entry+eol))
@@ -164,7 +164,7 @@ func withLines(text string, root *yaml.Node, key, entry string) []string {
 				continue
 			}
 			at, ok := offset(text, root.Content[i+1].Line+1, 1)
-			if ok && at == len(text) && !ended(text) {
+			if ok && at == len(text) && !endsWithNewline(text) {
 				all = append(all, splice(text, at, at, eol+indent+entry))
 			} else if ok {
 				all = append(all, splice(text, at, at, indent+entry+eol))
@@ -177,8 +177,8 @@ func withLines(text string, root *yaml.Node, key, entry string) []string {
 	return all
 }
 
-// inFlow adds the entry to a mapping in braces.
-func inFlow(text string, root *yaml.Node, key, entry string) []string {
+// insertInFlow adds the entry to a mapping in braces.
+func insertInFlow(text string, root *yaml.Node, key, entry string) []string {
 	var all []string
 	before := func(n *yaml.Node) {
 		if at, ok := offset(text, n.Line, n.Column); ok {
@@ -200,7 +200,7 @@ func inFlow(text string, root *yaml.Node, key, entry string) []string {
 	return all
 }
 
-func ended(text string) bool { return strings.HasSuffix(text, "\n") }
+func endsWithNewline(text string) bool { return strings.HasSuffix(text, "\n") }
 
 func splice(text string, from, to int, with string) string {
 	return textedit.Apply(text, textedit.Splice{From: from, To: to, Text: with})
@@ -223,9 +223,9 @@ func differsOnly(before, after *yaml.Node, key, value string) bool {
 		}
 		return rest, values
 	}
-	was, _ := has(before)
-	is, values := has(after)
-	return slices.Equal(values, []string{value}) && slices.EqualFunc(was, is, sameNode)
+	oldRest, _ := has(before)
+	newRest, values := has(after)
+	return slices.Equal(values, []string{value}) && slices.EqualFunc(oldRest, newRest, sameNode)
 }
 
 func sameNode(x, y *yaml.Node) bool {

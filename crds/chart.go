@@ -13,14 +13,14 @@ type Chart struct {
 	Name string
 	// Key is the path of its values within those of the root chart.
 	Key Path
-	// ValuesFile is its values.yaml. Declared returns the file and line of a path
-	// in it, 0 if it is not set.
+	// ValuesFile is its values.yaml. Declared returns the line of a path in it; 0 if
+	// the file does not set it.
 	ValuesFile string
 	Declared   func(Path) int
 	Templates  []File
-	// Definitions are the files of crds/; Files are others that contain a CRD and
+	// CRDFiles are the files of crds/; Files are others that contain a CRD and
 	// that templates may read.
-	Definitions, Files []File
+	CRDFiles, Files []File
 	// Conditions and Tags decide whether the parent chart enables it.
 	Conditions []Path
 	Tags       []string
@@ -52,21 +52,21 @@ type Values map[string]any
 
 // at returns a value, and whether it exists.
 func (v Values) at(p Path) (any, bool) {
-	var here any = map[string]any(v)
+	var value any = map[string]any(v)
 	for _, step := range p {
-		m, ok := here.(map[string]any)
+		m, ok := value.(map[string]any)
 		if !ok {
 			return nil, false
 		}
-		if here, ok = m[step]; !ok {
+		if value, ok = m[step]; !ok {
 			return nil, false
 		}
 	}
-	return here, here != nil
+	return value, value != nil
 }
 
-// true reports whether a value is true for templates.
-func (v Values) true(p Path) bool {
+// isTrue reports whether a value is true for templates.
+func (v Values) isTrue(p Path) bool {
 	value, ok := v.at(p)
 	if !ok {
 		return false

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// condition is the condition for output of a part of a template, as far as it
-// depends on values.
+// condition says for which values a part of a template is rendered.
 type condition struct {
 	op condOp
 	// path is the tested value; enables uses several.
 	path  Path
 	paths []Path
 	tags  []string
-	text  string // to compare with
-	of    []condition
+	// text is the text to compare with or, for enables, the name of the subchart.
+	text string
+	of   []condition
 }
 
 type condOp int
@@ -34,66 +34,68 @@ const (
 	enables
 )
 
-// Need is a value that must be set to get a CRD.
-type Need struct {
+// RequiredValue is a value that must be set to get a CRD.
+type RequiredValue struct {
 	Path  Path
 	Value string
 	// Chart is the subchart that it enables, if any.
 	Chart string
 }
 
-func (n Need) String() string { return n.Path.String() + "=" + n.Value }
+func (n RequiredValue) String() string { return n.Path.String() + "=" + n.Value }
 
-// needs returns the values to set so that the condition has the wanted result; none
+// requiredValues returns the values to set so that the condition has the wanted result; none
 // if it has, or if that is unknown. prefer chooses between alternatives.
-func (c condition) needs(v Values, want bool, prefer func([]Need) bool) []Need {
+func (c condition) requiredValues(v Values, want bool, prefer func([]RequiredValue) bool) []RequiredValue {
 	switch c.op {
 	case isTrue:
-		if v.true(c.path) != want {
-			return []Need{{Path: c.path, Value: fmt.Sprint(want)}}
+		if v.isTrue(c.path) != want {
+			return []RequiredValue{{Path: c.path, Value: fmt.Sprint(want)}}
 		}
 	case isText:
 		if value, _ := v.at(c.path); want && fmt.Sprint(value) != c.text {
-			return []Need{{Path: c.path, Value: c.text}}
+			return []RequiredValue{{Path: c.path, Value: c.text}}
 		}
 	case not:
-		return c.of[0].needs(v, !want, prefer)
+		return c.of[0].requiredValues(v, !want, prefer)
 	case and, or:
 		if (c.op == and) == want {
-			var all []Need
+			var all []RequiredValue
 			for _, part := range c.of {
-				all = append(all, part.needs(v, want, prefer)...)
+				all = append(all, part.requiredValues(v, want, prefer)...)
 			}
 			return all
 		}
-		return c.cheapest(v, want, prefer)
+		return c.preferred(v, want, prefer)
 	case enables:
-		return c.takenIn(v)
+		return c.enablingValues(v)
 	}
 	return nil
 }
 
-// cheapest returns the needs of the best of several parts: none if one of them is
-// known to have the wanted result.
-func (c condition) cheapest(v Values, want bool, prefer func([]Need) bool) []Need {
-	var best []Need
+// preferred returns the values to set so that one of the parts has the wanted result: the
+// first that prefer accepts, or else those of the first part; nil if a part is known to have
+// the result.
+func (c condition) preferred(v Values, want bool, prefer func([]RequiredValue) bool) []RequiredValue {
+	var best []RequiredValue
 	for _, part := range c.of {
-		needs := part.needs(v, want, prefer)
-		if needs == nil {
+		required := part.requiredValues(v, want, prefer)
+		if required == nil {
 			if part.op != unknown {
 				return nil
 			}
 			continue
 		}
-		if best == nil || !prefer(best) && prefer(needs) {
-			best = needs
+		if best == nil || !prefer(best) && prefer(required) {
+			best = required
 		}
 	}
 	return best
 }
 
-func (c condition) takenIn(v Values) []Need {
-	need := func(p Path) []Need { return []Need{{Path: p, Value: "true", Chart: c.text}} }
+// enablingValues returns the value to set so that the subchart is enabled; none if it is.
+func (c condition) enablingValues(v Values) []RequiredValue {
+	need := func(p Path) []RequiredValue { return []RequiredValue{{Path: p, Value: "true", Chart: c.text}} }
 	for _, p := range c.paths {
 		if value, ok := v.at(p); ok {
 			if on, isBool := value.(bool); isBool && !on {
@@ -133,15 +135,15 @@ func (c condition) values() []Path {
 	return nil
 }
 
-// unmet returns what conditions that must all hold need, each once.
-func unmet(all []condition, v Values, prefer func([]Need) bool) []Need {
-	var needs []Need
+// missingValues returns the values to set so that all conditions hold, without duplicates.
+func missingValues(all []condition, v Values, prefer func([]RequiredValue) bool) []RequiredValue {
+	var missing []RequiredValue
 	for _, c := range all {
-		for _, n := range c.needs(v, true, prefer) {
-			if !slices.ContainsFunc(needs, func(o Need) bool { return o.String() == n.String() }) {
-				needs = append(needs, n)
+		for _, n := range c.requiredValues(v, true, prefer) {
+			if !slices.ContainsFunc(missing, func(o RequiredValue) bool { return o.String() == n.String() }) {
+				missing = append(missing, n)
 			}
 		}
 	}
-	return needs
+	return missing
 }

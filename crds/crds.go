@@ -2,7 +2,7 @@
 // them and another one the operator.
 //
 // Three problems make this difficult. Charts enable CRDs by values, so the values
-// that enable only CRDs must be known (see Look). The CRDs must be suitable for an
+// that enable only CRDs must be known (see Examine). The CRDs must be suitable for an
 // Application of their own (see Clean). And CRDs exist longer than the objects
 // around them, so a change that removes a version in use must be detected before it
 // is applied (see Compare).
@@ -25,7 +25,7 @@ type Mode string
 const (
 	// Include is everything that the values enable. It is the default.
 	Include Mode = "include"
-	// Only is every CRD that the component can ship, and nothing else.
+	// Only is every CRD that the component can install, and nothing else.
 	Only Mode = "only"
 	// Skip is Include without CRDs.
 	Skip Mode = "skip"
@@ -41,15 +41,15 @@ const (
 func Is(o object.Object) bool { return o.ID.Kind == kind && o.ID.Group == group }
 
 // Split separates CRDs from other objects.
-func Split(objs []object.Object) (definitions, rest []object.Object) {
+func Split(objs []object.Object) (crds, rest []object.Object) {
 	for _, o := range objs {
 		if Is(o) {
-			definitions = append(definitions, o)
+			crds = append(crds, o)
 		} else {
 			rest = append(rest, o)
 		}
 	}
-	return definitions, rest
+	return crds, rest
 }
 
 // Unique removes duplicate CRDs with the same content, which occur in charts that
@@ -76,12 +76,12 @@ func Unique(objs []object.Object) ([]object.Object, error) {
 	return kept, errors.Join(faults...)
 }
 
-// Add returns the CRDs of a component with additional ones that it can ship; of
+// Add returns the CRDs of a component with additional ones that it can install; of
 // duplicates the first is kept.
-func Add(definitions, more []object.Object) []object.Object {
-	all := slices.Clone(definitions)
+func Add(crds, more []object.Object) []object.Object {
+	all := slices.Clone(crds)
 	for _, o := range more {
-		if !slices.ContainsFunc(definitions, func(d object.Object) bool { return d.ID.Name == o.ID.Name }) {
+		if !slices.ContainsFunc(crds, func(d object.Object) bool { return d.ID.Name == o.ID.Name }) {
 			all = append(all, o)
 		}
 	}

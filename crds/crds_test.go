@@ -103,7 +103,7 @@ func TestWithheld(t *testing.T) {
 		"{{ if and .Values.crds.install (not .Values.minimal) }}\n" + definition("walls.example.com", "", "") + "{{ end }}\n" +
 		"{{ if .Values.windows }}\n" + definition("roofs.example.com", "", "") + "{{ end }}\n{{ if .Capabilities.APIVersions.Has \"a/v1\" }}\n" + definition("steps.example.com", "", "") + "{{ end }}\n"
 	var got []string
-	for _, f := range look(t, text, "minimal", "windows").WithheldCRDs(parse(t, definition("roofs.example.com", "", ""))) {
+	for _, f := range look(t, text, "minimal", "windows").CRDsOfFeatures(parse(t, definition("roofs.example.com", "", ""))) {
 		if f.Severity != finding.Note || f.File != "a.yaml" {
 			t.Errorf("%+v", f)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Definition describes a CRD for users.
-type Definition struct {
+// Description describes a CRD for users.
+type Description struct {
 	Name     string    `json:"name"`
 	Group    string    `json:"group"`
 	Kind     string    `json:"kind"`
@@ -47,9 +47,9 @@ func (v Version) String() string {
 }
 
 // Describe describes a CRD. objs are the objects of the component.
-func Describe(o object.Object, objs []object.Object) Definition {
+func Describe(o object.Object, objs []object.Object) Description {
 	spec := o.Get("spec")
-	d := Definition{Name: o.ID.Name, Group: spec.Get("group").Text(), Kind: spec.Get("names", "kind").Text(), Scope: spec.Get("scope").Text(),
+	d := Description{Name: o.ID.Name, Group: spec.Get("group").Text(), Kind: spec.Get("names", "kind").Text(), Scope: spec.Get("scope").Text(),
 		Size: len(o.Text()), Source: o.Place(), Users: []string{}}
 	for _, v := range spec.Get("versions").Items() {
 		d.Versions = append(d.Versions, Version{v.Get("name").Text(), v.Get("served").True(), v.Get("storage").True()})
@@ -64,7 +64,7 @@ func Describe(o object.Object, objs []object.Object) Definition {
 }
 
 // users returns the objects of a kind.
-func users(d Definition, objs []object.Object) []object.Object {
+func users(d Description, objs []object.Object) []object.Object {
 	var all []object.Object
 	for _, o := range objs {
 		if o.ID.Group == d.Group && o.ID.Kind == d.Kind {
@@ -75,8 +75,8 @@ func users(d Definition, objs []object.Object) []object.Object {
 }
 
 // List describes the CRDs of a component, sorted by name. s may be nil.
-func List(objs []object.Object, s *Survey) []Definition {
-	all := []Definition{}
+func List(objs []object.Object, s *Survey) []Description {
+	all := []Description{}
 	for _, o := range objs {
 		if !Is(o) {
 			continue
@@ -87,20 +87,20 @@ func List(objs []object.Object, s *Survey) []Definition {
 		}
 		all = append(all, d)
 	}
-	slices.SortFunc(all, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b Description) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
 // switchOf names the values that a CRD depends on.
 func (s *Survey) switchOf(name string) string {
 	var found []string
-	for _, d := range s.shipped {
+	for _, d := range s.crds {
 		if d.Name != name {
 			continue
 		}
 		for _, c := range d.when {
 			for _, p := range c.values() {
-				if !slices.Contains(found, p.String()) && s.isSwitch(Need{Path: p, Value: "true", Chart: c.text}) {
+				if !slices.Contains(found, p.String()) && s.isSwitch(RequiredValue{Path: p, Value: "true", Chart: c.text}) {
 					found = append(found, p.String())
 				}
 			}
@@ -121,21 +121,21 @@ func Compare(before, after []object.Object) []finding.Finding {
 			now[o.ID.Name] = o
 		}
 	}
-	for _, was := range before {
-		if !Is(was) {
+	for _, oldCRD := range before {
+		if !Is(oldCRD) {
 			continue
 		}
-		old := Describe(was, nil)
+		old := Describe(oldCRD, nil)
 		report := func(at object.Object, rule, message, remedy string, version string) {
-			f := finding.Finding{Severity: finding.Error, Rule: rule, File: at.File, Line: at.Line, Object: was.ID.String(), Message: message, Remedy: remedy}
+			f := finding.Finding{Severity: finding.Error, Rule: rule, File: at.File, Line: at.Line, Object: oldCRD.ID.String(), Message: message, Remedy: remedy}
 			if by := usedBy(users(old, after), version); by != "" {
 				f.Message += ", and still used by " + by
 			}
 			all = append(all, f)
 		}
-		o, there := now[was.ID.Name]
-		if !there {
-			report(was, "crd-dropped", "the CRD was removed", "keep it until nothing uses it: deleting it deletes all its custom resources", "")
+		o, exists := now[oldCRD.ID.Name]
+		if !exists {
+			report(oldCRD, "crd-dropped", "the CRD was removed", "keep it until nothing uses it: deleting it deletes all its custom resources", "")
 			continue
 		}
 		d := Describe(o, nil)
@@ -143,12 +143,12 @@ func Compare(before, after []object.Object) []finding.Finding {
 			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server rejects", "delete the CRD with all its custom resources first, or keep the scope", "")
 		}
 		for _, v := range old.Versions {
-			switch current, there := d.version(v.Name); {
-			case v.Storage && !there:
+			switch current, exists := d.version(v.Name); {
+			case v.Storage && !exists:
 				report(o, "crd-stored", "version "+v.Name+", a stored version, was removed, which the API server rejects",
-					"keep it, not served, until the objects are rewritten and status.storedVersions no longer names it", v.Name)
-			case v.Served && !there:
-				report(o, "crd-version", "version "+v.Name+" is gone", "move what uses it to "+d.stored()+" first", v.Name)
+					"keep it with served: false until the objects are rewritten and status.storedVersions no longer names it", v.Name)
+			case v.Served && !exists:
+				report(o, "crd-version", "version "+v.Name+" was removed", "move what uses it to "+d.stored()+" first", v.Name)
 			case v.Served && !current.Served:
 				report(o, "crd-version", "version "+v.Name+" is no longer served", "move what uses it to "+d.stored()+" first", v.Name)
 			}
@@ -158,7 +158,7 @@ func Compare(before, after []object.Object) []finding.Finding {
 	return all
 }
 
-func (d Definition) version(name string) (Version, bool) {
+func (d Description) version(name string) (Version, bool) {
 	if i := slices.IndexFunc(d.Versions, func(v Version) bool { return v.Name == name }); i >= 0 {
 		return d.Versions[i], true
 	}
@@ -166,7 +166,7 @@ func (d Definition) version(name string) (Version, bool) {
 }
 
 // stored returns the storage version.
-func (d Definition) stored() string {
+func (d Description) stored() string {
 	for _, v := range d.Versions {
 		if v.Storage {
 			return v.Name

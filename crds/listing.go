@@ -10,7 +10,7 @@ import (
 )
 
 // Table formats CRDs as a table.
-func Table(all []Definition) string {
+func Table(all []Description) string {
 	var rows [][]string
 	for _, d := range all {
 		var versions []string
@@ -33,7 +33,7 @@ func RemovedText(lost []finding.Finding, of int) string {
 		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
 	}
 	if len(lost) == 0 {
-		fmt.Fprintf(&b, "nothing of %s is removed\n", finding.Counted(of, "CRD"))
+		fmt.Fprintf(&b, "no CRD or version is removed (%s compared)\n", finding.Counted(of, "CRD"))
 	}
 	return b.String()
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/gobwas/glob"
 )
 
-// Shipped is a CRD that a chart can render, with its conditions.
-type Shipped struct {
+// ChartCRD is a CRD that a chart can render, with its conditions.
+type ChartCRD struct {
 	// Name is its name; empty if the template computes it.
 	Name string
 	// File and Line are its place.
@@ -24,13 +24,13 @@ type Shipped struct {
 // no template.
 type reader struct {
 	defined map[string]definedTemplate // named templates, by name
-	shipped []Shipped
+	crds    []ChartCRD
 	// gates are the values that the templates of each file depend on.
 	gates map[string][]Path
-	// chart and file are the current position, and above the named templates being
-	// included.
+	// chart is the current chart.
 	chart *Chart
-	above []string
+	// including are the named templates that are being included, outermost first.
+	including []string
 }
 
 type definedTemplate struct {
@@ -48,22 +48,22 @@ type scope struct {
 var root = []string{}
 
 // readChart collects what a chart and its subcharts can render.
-func (r *reader) readChart(c *Chart, above []condition) {
+func (r *reader) readChart(c *Chart, outer []condition) {
 	if c.Conditions != nil || c.Tags != nil {
-		above = append(slices.Clone(above), condition{op: enables, paths: c.Conditions, tags: c.Tags, text: c.Name})
+		outer = append(slices.Clone(outer), condition{op: enables, paths: c.Conditions, tags: c.Tags, text: c.Name})
 	}
-	for _, f := range c.Definitions {
-		r.text(f, f.Text, 0, above)
+	for _, f := range c.CRDFiles {
+		r.text(f, f.Text, 0, outer)
 	}
 	for _, f := range c.Templates {
 		main := r.parse(f)
 		r.chart = c
 		if main != nil && !strings.HasPrefix(f.Name[strings.LastIndexByte(f.Name, '/')+1:], "_") {
-			r.list(main.Root, f, above, scope{dot: root, vars: map[string][]string{}})
+			r.list(main.Root, f, outer, scope{dot: root, vars: map[string][]string{}})
 		}
 	}
 	for _, sub := range c.Charts {
-		r.readChart(sub, above)
+		r.readChart(sub, outer)
 	}
 }
 
@@ -148,12 +148,12 @@ func (r *reader) gate(f File, c condition) {
 // include reads a named template where it is included.
 func (r *reader) include(name string, when []condition, dot []string) {
 	d, ok := r.defined[name]
-	if !ok || slices.Contains(r.above, name) || len(r.above) > 20 {
+	if !ok || slices.Contains(r.including, name) || len(r.including) > 20 {
 		return
 	}
-	r.above = append(r.above, name)
+	r.including = append(r.including, name)
 	r.list(d.tree.Root, d.file, when, scope{dot, map[string][]string{}})
-	r.above = r.above[:len(r.above)-1]
+	r.including = r.including[:len(r.including)-1]
 }
 
 // pipe finds the includes and file reads of a pipeline. expands means that their
@@ -239,7 +239,7 @@ func (r *reader) text(f File, piece string, offset int, when []condition) {
 		if m := nameLine.FindStringSubmatch(head(f.Text[at:])); m != nil {
 			name = m[1]
 		}
-		r.shipped = append(r.shipped, Shipped{Name: name, File: f.Shown, Line: 1 + strings.Count(f.Text[:at], "\n"), when: when})
+		r.crds = append(r.crds, ChartCRD{Name: name, File: f.Shown, Line: 1 + strings.Count(f.Text[:at], "\n"), when: when})
 	}
 }
 

@@ -70,9 +70,9 @@ func (s *Survey) Upgraders(objs []object.Object) []Upgrader {
 	all := Upgraders(objs, s.base)
 	for i, u := range all {
 		for _, p := range s.gates[u.File] {
-			does, known := s.does(p)
+			does, known := s.switchKind(p)
 			switch {
-			case !s.values.true(p):
+			case !s.values.isTrue(p):
 			case known && does == knowledge.Upgrades:
 				all[i].DisabledBy = p
 			case !known && all[i].DisabledBy == nil && slices.ContainsFunc(p, namesCRDs):
@@ -95,7 +95,7 @@ func (s *Survey) upgradeSwitch(u Upgrader) Path {
 			return
 		}
 		for _, sw := range s.base.Switches(c.Name) {
-			if p := c.below(strings.Split(sw.Path, ".")); sw.Does == knowledge.Upgrades && s.values.true(p) {
+			if p := c.below(strings.Split(sw.Path, ".")); sw.Does == knowledge.Upgrades && s.values.isTrue(p) {
 				found = p
 			}
 		}

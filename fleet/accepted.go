@@ -20,10 +20,10 @@ const (
 	NeedsDisabled = "needs-disabled"
 )
 
-// Accepted returns the entry with which the owners of the fleet accept a finding of a rule about
-// an Application, and the one that it depends on; -1 if there is none.
-func (f *Fleet) Accepted(rule, name, needs string) int {
-	return slices.IndexFunc(f.Settings.Accepted, func(a profile.Accepted) bool { return a.Matches(rule, name, needs) })
+// AcceptedEntry returns the entry with which the owners of the fleet accept a finding of a rule
+// about an Application, and the one that it depends on; -1 if there is none.
+func (f *Fleet) AcceptedEntry(rule, name, dependency string) int {
+	return slices.IndexFunc(f.Settings.Accepted, func(a profile.Accepted) bool { return a.Matches(rule, name, dependency) })
 }
 
 // withNewRules returns the accepted findings of a fleet by the current names of their rules,

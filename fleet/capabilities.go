@@ -13,13 +13,14 @@ import (
 // exactly the kinds that components of earlier steps install.
 
 // settleCapabilities renders Applications with capabilities: fleet again, in the order of their
-// steps, so that kinds which one of them installs only then count for those after it.
+// steps, so that later Applications see the kinds that earlier ones install only in this
+// rendering.
 func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *input.Memory) {
 	for _, app := range f.Applications {
 		if ctx.Err() != nil || app.Unread || app.Component.Chart.Remote() || !app.request(src, memory).UsesFleetCapabilities(f.Settings) {
 			continue
 		}
-		if app.Earlier = f.installedBefore(app); len(app.Earlier) > 0 {
+		if app.EarlierAPIVersions = f.installedBefore(app); len(app.EarlierAPIVersions) > 0 {
 			app.Failed, app.Objects, app.Findings = false, nil, nil
 			f.renderOne(ctx, src, app, memory)
 		}
@@ -31,11 +32,11 @@ func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *inpu
 func (f *Fleet) installedBefore(app *Application) []string {
 	var all []string
 	for _, other := range f.Applications {
-		if !other.IsEnabled() || !other.Phase.Set || !app.Phase.Set || other.Phase.Number >= app.Phase.Number || !alongside(other, app) {
+		if !other.IsEnabled() || !other.Step.Set || !app.Step.Set || other.Step.Number >= app.Step.Number || !alongside(other, app) {
 			continue
 		}
 		for _, o := range other.Objects {
-			for _, version := range defines(o) {
+			for _, version := range apiVersionsOf(o) {
 				if !slices.Contains(all, version) {
 					all = append(all, version)
 				}
@@ -48,19 +49,19 @@ func (f *Fleet) installedBefore(app *Application) []string {
 
 // alongside reports whether an Application is deployed wherever another one is.
 func alongside(provider, consumer *Application) bool {
-	if !provider.Environments.Limited() {
+	if !provider.Environments.MayBeMissing() {
 		return true
 	}
-	if !consumer.Environments.Limited() {
+	if !consumer.Environments.MayBeMissing() {
 		return false
 	}
-	named := slices.Concat(consumer.Environments.Names(), provider.Environments.Names())
-	return !slices.ContainsFunc(named, func(e string) bool { return consumer.IsIn(e) && !provider.IsIn(e) })
+	environments := slices.Concat(consumer.Environments.Names(), provider.Environments.Names())
+	return !slices.ContainsFunc(environments, func(e string) bool { return consumer.IsIn(e) && !provider.IsIn(e) })
 }
 
-// defines returns the API versions that the API server serves because of a
+// apiVersionsOf returns the API versions that the API server serves because of a
 // CustomResourceDefinition, in Argo CD's format for Helm: with and without the kind.
-func defines(o object.Object) []string {
+func apiVersionsOf(o object.Object) []string {
 	if o.ID.GroupKind() != "CustomResourceDefinition.apiextensions.k8s.io" {
 		return nil
 	}

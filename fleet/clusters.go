@@ -43,9 +43,11 @@ func (f *Fleet) Cluster(server string) string {
 	return server
 }
 
-// Apart reports whether two Applications are deployed to different clusters. It ignores
-// environments, which move both.
-func (f *Fleet) Apart(a, b *Application) bool { return f.Cluster(a.Server) != f.Cluster(b.Server) }
+// OnDifferentClusters reports whether two Applications are deployed to different clusters. It
+// ignores environments, which move both.
+func (f *Fleet) OnDifferentClusters(a, b *Application) bool {
+	return f.Cluster(a.Server) != f.Cluster(b.Server)
+}
 
 // suffixed returns the environments with a namespace suffix that share a cluster.
 func (f *Fleet) suffixed() []profile.Environment {
@@ -71,7 +73,7 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 	}
 	f.moved = map[movedTo][]object.Object{}
 	memory := input.NewMemory(renderMemory)
-	room := make(chan struct{}, cmp.Or(src.Parallel, runtime.GOMAXPROCS(0)))
+	slots := make(chan struct{}, cmp.Or(src.Parallel, runtime.GOMAXPROCS(0)))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for i, app := range f.Applications {
@@ -82,23 +84,23 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 			if !app.IsIn(e.Name) {
 				continue
 			}
-			room <- struct{}{}
+			slots <- struct{}{}
 			if ctx.Err() != nil {
 				break
 			}
 			wg.Go(func() {
-				defer func() { <-room }()
-				there := *app
-				there.Namespace += e.NamespaceSuffix
+				defer func() { <-slots }()
+				inEnvironment := *app
+				inEnvironment.Namespace += e.NamespaceSuffix
 				if app.Differs() {
-					there.Environment = e.Name
+					inEnvironment.Environment = e.Name
 				}
-				req := there.request(src, memory)
+				req := inEnvironment.request(src, memory)
 				res, err := plugin.Generate(ctx, req, f.Base)
 				mu.Lock()
 				defer mu.Unlock()
 				to := movedTo{app.Component, app.Part, e.Name}
-				if f.moved[to] = []object.Object{}; err == nil { // what does not render there says nothing
+				if f.moved[to] = []object.Object{}; err == nil { // an Application that cannot be rendered there has no known objects
 					f.moved[to] = res.Objects
 				}
 			})
@@ -131,7 +133,7 @@ func (f *Fleet) OncePerCluster(app *Application) bool {
 
 // onlyForCluster reports whether an Application contains only cluster-scoped objects.
 func (f *Fleet) onlyForCluster(app *Application) bool {
-	if f.Objects == nil || app.Absent != nil || len(app.Objects) == 0 {
+	if f.Objects == nil || app.MissingSources != nil || len(app.Objects) == 0 {
 		return false
 	}
 	i := slices.Index(f.Applications, app)

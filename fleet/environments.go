@@ -87,15 +87,15 @@ func Deployed(app *Application, environment string) bool {
 	return app.IsEnabled() && app.IsIn(environment)
 }
 
-// Having lists the environments that an Application is limited to; nil means all.
-func (f *Fleet) Having(app *Application) []string {
-	if !app.Environments.Limited() {
+// EnvironmentsOf lists the environments that an Application is limited to; nil means all.
+func (f *Fleet) EnvironmentsOf(app *Application) []string {
+	if !app.Environments.MayBeMissing() {
 		return nil
 	}
 	return slices.DeleteFunc(f.Environments(), func(e string) bool { return !app.IsIn(e) })
 }
 
-// Known are the environments of the fleet or, if it has none, those that components name.
+// Known returns the environments of the fleet or, if it has none, those that components name.
 func (f *Fleet) Known() []string {
 	if len(f.Settings.Environments) == 0 {
 		return f.Environments()
@@ -116,8 +116,8 @@ func (c *Component) NamespaceIn(environment string) string {
 	return cmp.Or(c.Environments.Settings[environment].Namespace, c.Namespace, "default")
 }
 
-// renderedIn is the environment that a component is rendered for: the given one or, if all are
-// loaded or the component is not deployed there, the first one that has it. It is empty if
+// renderedIn returns the environment that a component is rendered for: the given one or, if all
+// are loaded or the component is not deployed there, the first one that has it. It is empty if
 // environments do not differ.
 func (f *Fleet) renderedIn(c *Component, environment string) string {
 	if !c.Differs() || environment != "" && c.IsIn(environment) {
@@ -139,51 +139,51 @@ func (f *Fleet) renderEnvironments(ctx context.Context, src Source) error {
 	}
 	all := map[string]*Fleet{}
 	for _, e := range f.Known() {
-		there := *f
-		there.Applications = slices.Clone(f.Applications)
-		var again []*Application
+		inEnvironment := *f
+		inEnvironment.Applications = slices.Clone(f.Applications)
+		var apps []*Application
 		for i, app := range f.Applications {
 			if !app.Differs() || !app.IsIn(e) || app.Environment == e {
 				continue
 			}
-			other := Application{Component: app.Component, Name: app.Name, Part: app.Part, Phase: app.Phase, Namespace: app.NamespaceIn(e), Earlier: app.Earlier, Environment: e}
-			there.Applications[i], again = &other, append(again, &other)
+			other := Application{Component: app.Component, Name: app.Name, Part: app.Part, Step: app.Step, Namespace: app.NamespaceIn(e), EarlierAPIVersions: app.EarlierAPIVersions, Environment: e}
+			inEnvironment.Applications[i], apps = &other, append(apps, &other)
 		}
-		if err := f.renderAll(ctx, src, again, input.NewMemory(renderMemory)); err != nil {
+		if err := f.renderAll(ctx, src, apps, input.NewMemory(renderMemory)); err != nil {
 			return err
 		}
-		if err := there.link(); err != nil {
+		if err := inEnvironment.link(); err != nil {
 			return err
 		}
-		there.dropBrought()
-		there.Findings = FindingsOf(there.Applications)
-		all[e] = &there
+		inEnvironment.dropSatisfied()
+		inEnvironment.Findings = FindingsOf(inEnvironment.Applications)
+		all[e] = &inEnvironment
 	}
-	f.at = all
+	f.byEnvironment = all
 	return nil
 }
 
 // At returns a fleet with all of its components as they are rendered in an environment.
 func (f *Fleet) At(environment string) *Fleet {
-	known := f.at[environment]
+	known := f.byEnvironment[environment]
 	if known == nil {
 		return f
 	}
-	there := *known
-	there.Settings, there.Profile = f.Settings, f.Profile // of f, which may be compared with others
-	return &there
+	inEnvironment := *known
+	inEnvironment.Settings, inEnvironment.Profile = f.Settings, f.Profile // of f, which may be compared with others
+	return &inEnvironment
 }
 
 // Differs reports whether environments render some Application differently, and the fleet has
 // all of these renderings.
-func (f *Fleet) Differs() bool { return f.at != nil }
+func (f *Fleet) Differs() bool { return f.byEnvironment != nil }
 
-// Renderings are the Applications as they are rendered in an environment. If it is empty,
-// these are all renderings: those of Applications that differ between environments follow
-// the others.
+// Renderings returns the Applications as they are rendered in an environment. If it is empty,
+// these are all renderings: those of Applications that differ between environments follow the
+// others.
 func (f *Fleet) Renderings(environment string) []*Application {
 	all := slices.Clone(f.At(environment).Applications)
-	if environment != "" || f.at == nil {
+	if environment != "" || f.byEnvironment == nil {
 		return all
 	}
 	for _, e := range f.Known() {

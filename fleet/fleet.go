@@ -3,7 +3,8 @@
 // Sync waves order the objects of one Application. Dependencies between components are found in
 // their rendered objects, by the same rules that find references within a component (package
 // graph). The packages below this one use them: steps and rollout compute and simulate the order
-// of the components, lint checks it, and argocd writes it for Argo CD.
+// of the components, lint checks it, and applications and bootstrap generate the manifests for
+// it.
 package fleet
 
 import (
@@ -51,9 +52,9 @@ type Source struct {
 	Remote remote.Fetcher
 	// Random derives what templates generate; nil generates new values each time.
 	Random *plugin.Random
-	// Unrendered means that only the component.yaml files are read. The Applications have their
-	// steps, and their dependencies are unknown.
-	Unrendered bool
+	// SkipRendering means that only the component.yaml files are read. The Applications have
+	// their steps, and their dependencies are unknown.
+	SkipRendering bool
 	// Partial keeps components with an invalid component.yaml, like components that cannot be
 	// rendered. Without it, Load returns their faults as its error.
 	Partial bool
@@ -63,9 +64,9 @@ type Source struct {
 	// Assume renders a component without the charts and files that are missing, with the
 	// recorded knowledge about them instead. If false, such a component does not render.
 	Assume bool
-	// Absent means that a directory in Dirs may be missing, and then has no components. If false,
-	// that is an error.
-	Absent bool
+	// AllowMissingDirs means that a directory in Dirs may be missing, and then has no
+	// components. If false, that is an error.
+	AllowMissingDirs bool
 	// Progress, if not nil, is called with the number of rendered components.
 	Progress func(done, of int, name string)
 	// Rendered, if not nil, is called with the rendering of each Application, one at a time,
@@ -92,10 +93,10 @@ type Fleet struct {
 	Links []Link
 	// Findings are problems that were found while reading and rendering.
 	Findings []finding.Finding
-	// Dirs are the directories that were searched for components. Passed lists files in them
-	// that are named component.yaml and are something else.
-	Dirs   []string
-	Passed []string
+	// Dirs are the directories that were searched for components. Skipped lists files in them
+	// that are named component.yaml but do not describe a component.
+	Dirs    []string
+	Skipped []string
 
 	// Objects are the objects of all Applications with their references.
 	Objects *graph.Graph
@@ -103,13 +104,14 @@ type Fleet struct {
 	Base *knowledge.Base
 	// moved are objects of Applications in environments that share a cluster.
 	moved map[movedTo][]object.Object
-	// at are the environments, if some Application is rendered differently in them.
-	at map[string]*Fleet
-	// Lacks are the dependencies of Applications that nothing in the environment of the fleet
-	// satisfies.
-	Lacks map[*Application]Lack
-	// Renamed are warnings about accepted findings whose rules have a new name.
-	Renamed []finding.Finding
+	// byEnvironment contains the fleet as it is rendered in each environment; nil if all
+	// environments render it in the same way.
+	byEnvironment map[string]*Fleet
+	// MissingDependencies are the dependencies of Applications that nothing in the environment
+	// of the fleet satisfies.
+	MissingDependencies map[*Application]MissingDependency
+	// RenamedRuleWarnings are warnings about accepted findings whose rules have a new name.
+	RenamedRuleWarnings []finding.Finding
 }
 
 // Component is a directory with a component.yaml.
@@ -141,8 +143,8 @@ type Application struct {
 	Name string
 	// Part is the part of a component that is split.
 	Part crds.Mode
-	// Phase is its step in the rollout.
-	Phase component.Phase
+	// Step is its step in the rollout.
+	Step component.Step
 	// Namespace is its destination.
 	Namespace string
 	// Objects are its rendered objects with their waves, and Waves is the number of these
@@ -151,21 +153,22 @@ type Application struct {
 	Waves   int
 	// Failed is true if it could not be rendered; the findings say why.
 	Failed bool
-	// Elsewhere means that its chart is in another repository, and neither vendored nor
+	// IsChartMissing means that its own chart is in another repository, and neither vendored nor
 	// fetched.
-	Elsewhere bool
-	// Absent are sources that it deploys and that are missing here, so that Objects is
+	IsChartMissing bool
+	// MissingSources are sources that it deploys and that are not available, so that Objects is
 	// incomplete.
-	Absent []Absent
-	// Rung is its purpose, and RungWhy the reason.
+	MissingSources []MissingSource
+	// Rung is its purpose, and RungWhy is the reason.
 	Rung    string
 	RungWhy string
 	// Findings are the findings of its rendering.
 	Findings []finding.Finding
-	// Earlier are the API versions that are installed before it, if it requests them.
-	Earlier []string
+	// EarlierAPIVersions are the API versions that earlier steps install, if it requests them.
+	EarlierAPIVersions []string
 
-	// Environment is the one that it is rendered for; empty if it does not matter.
+	// Environment is the environment that it is rendered for; empty if all environments render
+	// it in the same way.
 	Environment string
 }
 
@@ -173,7 +176,7 @@ type Application struct {
 // joins the faults of every component.yaml, unless src.Partial makes them findings. A component
 // that does not render becomes a finding and has no objects.
 func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error) {
-	dirs, passed, err := src.find()
+	dirs, skipped, err := src.find()
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +184,8 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show, Files: src.files}
 	base, err = top.Knowledge(base)
 	faults := []error{err}
-	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: append(slices.Clone(src.Projects), base.Fleet().Allow.Projects...), Dirs: src.Dirs, Passed: passed, Base: base}
-	f.Settings.Accepted, f.Renamed = withNewRules(f.Settings)
+	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: append(slices.Clone(src.Projects), base.Fleet().Allow.Projects...), Dirs: src.Dirs, Skipped: skipped, Base: base}
+	f.Settings.Accepted, f.RenamedRuleWarnings = withNewRules(f.Settings)
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)
@@ -204,8 +207,8 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	}
 	f.distinguish()
 	f.noteEnvironments(src)
-	f.apply(src.Environment)
-	if src.Unrendered {
+	f.createApplications(src.Environment)
+	if src.SkipRendering {
 		return f, nil
 	}
 	if err := f.render(ctx, src); err != nil {
@@ -215,7 +218,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	if err := f.link(); err != nil {
 		return nil, err
 	}
-	f.dropBrought()
+	f.dropSatisfied()
 	f.Findings = FindingsOf(f.Applications)
 	if err := f.renderMoved(ctx, src); err != nil {
 		return nil, err
@@ -227,19 +230,19 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 }
 
 // In returns the part of a fleet that is deployed in an environment, or all of it if the
-// environment is empty. It records in Lacks which dependencies are missing there.
+// environment is empty. It records in MissingDependencies which dependencies are missing there.
 func (f *Fleet) In(environment string) (*Fleet, error) {
 	f = f.At(environment)
 	if !slices.ContainsFunc(f.Components, func(c *Component) bool { return !c.IsIn(environment) }) {
 		return f, nil
 	}
-	there := *f
-	there.at = nil
-	there.Lacks = f.Lacking(environment)
-	there.Components = slices.DeleteFunc(slices.Clone(f.Components), func(c *Component) bool { return !c.IsIn(environment) })
-	there.Applications = slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.IsIn(environment) })
-	there.Findings = FindingsOf(there.Applications)
-	return &there, there.link()
+	inEnvironment := *f
+	inEnvironment.byEnvironment = nil
+	inEnvironment.MissingDependencies = f.MissingIn(environment)
+	inEnvironment.Components = slices.DeleteFunc(slices.Clone(f.Components), func(c *Component) bool { return !c.IsIn(environment) })
+	inEnvironment.Applications = slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.IsIn(environment) })
+	inEnvironment.Findings = FindingsOf(inEnvironment.Applications)
+	return &inEnvironment, inEnvironment.link()
 }
 
 func (s Source) show(p string) string {
@@ -268,9 +271,9 @@ func (s Source) Directories() ([]string, error) {
 
 // find returns the directories of the components, sorted, and the files that only have the name
 // of a component.yaml.
-func (s Source) find() (all, passed []string, err error) {
+func (s Source) find() (all, skipped []string, err error) {
 	for _, top := range s.Dirs {
-		if _, err := fs.Stat(s.Repo, path.Clean(top)); s.Absent && errors.Is(err, fs.ErrNotExist) {
+		if _, err := fs.Stat(s.Repo, path.Clean(top)); s.AllowMissingDirs && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		found := len(all)
@@ -280,10 +283,10 @@ func (s Source) find() (all, passed []string, err error) {
 				return err
 			case d.IsDir() && strings.HasPrefix(d.Name(), ".") && p != ".":
 				return fs.SkipDir
-			case !d.IsDir() && d.Name() == component.File && !s.manifest(p):
+			case !d.IsDir() && d.Name() == component.File && !s.isChartFile(p):
 				all = append(all, path.Dir(p))
 			case !d.IsDir() && d.Name() == component.File:
-				passed = append(passed, p)
+				skipped = append(skipped, p)
 			}
 			return nil
 		})
@@ -300,7 +303,7 @@ func (s Source) find() (all, passed []string, err error) {
 		all = append(all, path.Clean(top))
 	}
 	slices.Sort(all)
-	return slices.Compact(all), passed, nil
+	return slices.Compact(all), skipped, nil
 }
 
 // IsFleet reports whether the first directory is a fleet: it has no component.yaml, and a
@@ -314,9 +317,9 @@ func (s Source) IsFleet() bool {
 	return err == nil && !slices.Equal(all, []string{path.Clean(s.Dirs[0])})
 }
 
-// manifest reports whether a file is a template or a manifest of a chart, which may have the
+// isChartFile reports whether a file is a template or a manifest of a chart, which may have the
 // same name as a component.yaml.
-func (s Source) manifest(p string) bool { return path.Base(path.Dir(p)) == "templates" }
+func (s Source) isChartFile(p string) bool { return path.Base(path.Dir(p)) == "templates" }
 
 // read reads the component.yaml of a directory.
 func (s Source) read(dir string) *Component {
@@ -332,32 +335,33 @@ func (s Source) read(dir string) *Component {
 	return c
 }
 
-// apply creates the Applications of the components, which are rendered for an environment.
-func (f *Fleet) apply(environment string) {
+// createApplications creates the Applications of the components, which are rendered for an
+// environment.
+func (f *Fleet) createApplications(environment string) {
 	for _, c := range f.Components {
-		app := Application{Component: c, Name: c.Name, Phase: c.Phase()}
+		app := Application{Component: c, Name: c.Name, Step: c.Step()}
 		if c.Differs() {
 			app.Environment = f.renderedIn(c, environment)
 		}
 		app.Namespace = c.NamespaceIn(app.Environment)
 		if c.CRDs == component.Split {
-			definitions := app
-			definitions.Name, definitions.Part, definitions.Phase = c.Name+DefinitionsSuffix, crds.Only, c.CRDsPhase
+			crdsApp := app
+			crdsApp.Name, crdsApp.Part, crdsApp.Step = c.Name+CRDsSuffix, crds.Only, c.CRDsPhase
 			app.Part = crds.Skip
-			f.Applications = append(f.Applications, &definitions)
+			f.Applications = append(f.Applications, &crdsApp)
 		}
 		f.Applications = append(f.Applications, &app)
 	}
 	slices.SortStableFunc(f.Applications, func(x, y *Application) int {
-		return cmp.Or(ComparePhases(x.Phase, y.Phase), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(CompareSteps(x.Step, y.Step), cmp.Compare(x.Name, y.Name))
 	})
 }
 
-// DefinitionsSuffix ends the name of the Application with the CRDs of a split component.
-const DefinitionsSuffix = "-crds"
+// CRDsSuffix ends the name of the Application with the CRDs of a split component.
+const CRDsSuffix = "-crds"
 
-// ComparePhases orders steps. Applications without one come last.
-func ComparePhases(x, y component.Phase) int {
+// CompareSteps orders steps. Applications without one come last.
+func CompareSteps(x, y component.Step) int {
 	if x.Set != y.Set {
 		if x.Set {
 			return -1
@@ -367,13 +371,13 @@ func ComparePhases(x, y component.Phase) int {
 	return cmp.Compare(x.Number, y.Number)
 }
 
-// StepKey returns the key of component.yaml that holds the step of an Application.
+// StepKey returns the key of component.yaml that contains the step of an Application.
 func (f *Fleet) StepKey(a *Application) string {
 	switch {
 	case a.Part == crds.Only && a.CRDs == component.Split:
 		return "crdsPhase"
 	case a.RolloutPhase.Set || a.Wave.Set:
-		return a.PhaseKey()
+		return a.StepKey()
 	}
 	return f.Profile.Key
 }
@@ -394,8 +398,8 @@ func (f *Fleet) Enabled() []*Application {
 	return slices.DeleteFunc(slices.Clone(f.Applications), func(a *Application) bool { return !a.IsEnabled() })
 }
 
-// Write formats the step of an Application; it is empty if there is none.
-func (f *Fleet) Write(p component.Phase) string {
+// FormatStep formats the step of an Application; it returns an empty string if there is none.
+func (f *Fleet) FormatStep(p component.Step) string {
 	if !p.Set {
 		return ""
 	}

@@ -57,7 +57,7 @@ func TestLinks(t *testing.T) {
 func described(f *fleet.Fleet) string {
 	var b strings.Builder
 	for i, app := range f.Applications {
-		fmt.Fprintf(&b, "%s %s  [%s: %s]\n", f.Write(app.Phase), app.Name, app.Rung, app.RungWhy)
+		fmt.Fprintf(&b, "%s %s  [%s: %s]\n", f.FormatStep(app.Step), app.Name, app.Rung, app.RungWhy)
 		for _, l := range f.Links {
 			if l.From != i {
 				continue

@@ -33,11 +33,11 @@ func (f *Fleet) link() error {
 		apps[i].Charts = app.KnownCharts()
 	}
 	var err error
-	f.Objects, f.Links, err = link.Find(apps, f.Base, f.halves()...)
+	f.Objects, f.Links, err = link.Find(apps, f.Base, f.crdsLinks()...)
 	if err != nil {
 		return err
 	}
-	f.Links = slices.DeleteFunc(link.WithNetwork(f.Objects, f.Links), func(l Link) bool { return f.Apart(f.Applications[l.From], f.Applications[l.To]) })
+	f.Links = slices.DeleteFunc(link.WithNetwork(f.Objects, f.Links), func(l Link) bool { return f.OnDifferentClusters(f.Applications[l.From], f.Applications[l.To]) })
 	for _, l := range f.Links {
 		trustAddresses(l)
 	}
@@ -59,12 +59,12 @@ func trustAddresses(l Link) {
 func (f *Fleet) LinksEverywhere() []Link {
 	all := slices.Clone(f.Links)
 	for _, e := range f.Environments() {
-		there := f.at[e]
-		if there == nil {
+		inEnvironment := f.byEnvironment[e]
+		if inEnvironment == nil {
 			continue
 		}
-		for _, l := range there.Links {
-			if !Deployed(there.Applications[l.From], e) || !Deployed(there.Applications[l.To], e) {
+		for _, l := range inEnvironment.Links {
+			if !Deployed(inEnvironment.Applications[l.From], e) || !Deployed(inEnvironment.Applications[l.To], e) {
 				continue
 			}
 			i := slices.IndexFunc(all, func(known Link) bool { return known.From == l.From && known.To == l.To })
@@ -89,23 +89,23 @@ func (f *Fleet) LinksEverywhere() []Link {
 func (f *Fleet) Used() link.Used {
 	used := link.Used{}
 	used.Add(f.Objects)
-	for _, there := range f.at {
-		used.Add(there.Objects)
+	for _, inEnvironment := range f.byEnvironment {
+		used.Add(inEnvironment.Objects)
 	}
 	return used
 }
 
-// halves: the rest of a split component comes after its CRDs.
-func (f *Fleet) halves() []Link {
-	definitions := map[*Component]int{}
+// crdsLinks returns a link from the rest of each split component to its CRDs, which come first.
+func (f *Fleet) crdsLinks() []Link {
+	crdsApps := map[*Component]int{}
 	for i, app := range f.Applications {
 		if app.Part == crds.Only {
-			definitions[app.Component] = i
+			crdsApps[app.Component] = i
 		}
 	}
 	var all []Link
 	for from, app := range f.Applications {
-		if to, split := definitions[app.Component]; split && app.Part == crds.Skip {
+		if to, split := crdsApps[app.Component]; split && app.Part == crds.Skip {
 			all = append(all, Link{From: from, To: to, Reasons: []Reason{{Strength: Applied, Why: "its CRDs are in " + f.Applications[to].Name, File: app.File}}})
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// What the generated Application of a component has is determined by the settings of the fleet,
-// and by its component.yaml as far as the platform allows.
+// The settings of the fleet determine the fields of the generated Applications. The
+// component.yaml overrides those that the platform allows.
 
 // SyncOptions returns the sync options of an Application by name: those of every Application,
 // which its own override. All create missing namespaces, respect ignored differences, and skip

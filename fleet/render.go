@@ -32,7 +32,7 @@ func (f *Fleet) renderAll(ctx context.Context, src Source, apps []*Application, 
 		wg.Go(func() {
 			for app := range next {
 				if ctx.Err() != nil {
-					continue // nobody waits for it any more
+					continue // the result is no longer needed
 				}
 				res, rendered := f.renderOne(ctx, src, app, memory)
 				mu.Lock()
@@ -62,14 +62,14 @@ func (f *Fleet) renderAll(ctx context.Context, src Source, apps []*Application, 
 // of a split component is listed once.
 func FindingsOf(apps []*Application) []finding.Finding {
 	var all []finding.Finding
-	told := map[*Component][]finding.Finding{}
+	reported := map[*Component][]finding.Finding{}
 	for _, app := range apps {
 		for _, found := range app.Findings {
-			if !slices.Contains(told[app.Component], found) {
+			if !slices.Contains(reported[app.Component], found) {
 				all = append(all, found)
 			}
 		}
-		told[app.Component] = append(told[app.Component], app.Findings...)
+		reported[app.Component] = append(reported[app.Component], app.Findings...)
 	}
 	return all
 }
@@ -84,12 +84,12 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 		app.Failed, app.Findings = true, finding.Of(app.faults)
 		return res, false
 	}
-	app.Absent = nil
+	app.MissingSources = nil
 	req := app.request(src, memory)
 	res, err := plugin.Generate(ctx, req, f.Base)
-	if chart := app.Component.Chart; chart.Remote() && isElsewhere(err) {
-		app.Elsewhere = true
-		app.lack(f.Base, chart.Ref())
+	if chart := app.Component.Chart; chart.Remote() && isChartMissing(err) {
+		app.IsChartMissing = true
+		app.addMissingSource(f.Base, chart.Ref())
 		return res, false
 	}
 	if err != nil && src.Assume && !app.Component.Chart.Remote() {
@@ -113,15 +113,15 @@ func (a *Application) take(res plugin.Result) {
 	a.Rung, a.RungWhy = rungOf(res.Plan)
 }
 
-// isElsewhere reports whether a component does not render only because its chart is missing.
-func isElsewhere(err error) bool {
+// isChartMissing reports whether a component does not render only because its chart is missing.
+func isChartMissing(err error) bool {
 	all := finding.Of(err)
 	return len(all) == 1 && all[0].Rule == plugin.ExternalChart
 }
 
 // request returns the request that renders an Application.
 func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
-	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.Earlier, Memory: memory, Remote: src.Remote, Files: src.files,
+	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.EarlierAPIVersions, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	req.Random = src.Random
 	if a.Part != "" || a.Environment != "" {

@@ -9,8 +9,9 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// referToBackends: webhook configurations, APIServices and conversions name a
-// Service. They depend on the workload behind it, which is therefore a controller.
+// referToBackends adds references from webhook configurations, APIServices and
+// conversions to the workloads behind their Services, and makes those workloads
+// controllers.
 func (b *builder) referToBackends() {
 	b.selectPods()
 	for i, n := range b.Nodes {
@@ -39,9 +40,9 @@ func (b *builder) referToBackends() {
 	}
 }
 
-// orderOwnWebhooks: a fail-closed webhook that must admit the Pods of its own
-// backend refuses them until they run. Only in this case the configuration is
-// applied after its backend.
+// orderOwnWebhooks makes a webhook configuration wait for its backend if one of its
+// fail-closed webhooks must admit the Pods of that backend: it refuses them until
+// they run.
 func (b *builder) orderOwnWebhooks() {
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
@@ -153,17 +154,17 @@ func hasLabels(template object.Value, selector []object.Field) bool {
 	return !slices.ContainsFunc(selector, func(f object.Field) bool { return labels.Get(f.Key).Text() != f.Value.Text() })
 }
 
-// referToWebhooks: an object that a fail-closed webhook of the component must admit
-// waits for the workload behind the webhook. Controllers and their dependencies are
-// exempt: they are in the webhook's wave or earlier, where Argo CD applies them
-// before it.
+// referToWebhooks makes an object that a fail-closed webhook of the component must
+// admit wait for the workload behind the webhook. Controllers and their dependencies
+// are exempt: they are in the webhook's wave or earlier, where Argo CD applies them
+// before the webhook configuration.
 func (b *builder) referToWebhooks() {
-	exempt := exemptions{builder: b}
-	b.converted(&exempt)
+	exemptions := exemptions{builder: b}
+	b.referToConverters(&exemptions)
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
-			exempt := exempt.of(config.Part)
-			registersApart := sync.OnceValue(func() bool { return b.registersApart(w) }) // computed on demand, since it looks at all webhooks
+			exempt := exemptions.of(config.Part)
+			canRegisterAfterBackend := sync.OnceValue(func() bool { return b.canRegisterAfterBackend(w) }) // computed on demand, since it looks at all webhooks
 			writers := b.caWriters(w)
 			dependencies := b.withDependencies(writers)
 			for _, hook := range hooks.Value.Items() {
@@ -176,7 +177,7 @@ func (b *builder) referToWebhooks() {
 				}
 				hook := readHook(hook)
 				name := hook.Get("name").Text()
-				for _, kind := range b.runs {
+				for _, kind := range b.kindRanges {
 					covers := hook.covers(kind.group, kind.plural)
 					for i := kind.from; i < kind.to && (covers || hook.pods); i++ {
 						n := &b.Nodes[i]
@@ -195,16 +196,16 @@ func (b *builder) referToWebhooks() {
 						for _, backend := range backends {
 							b.refer(Reference{From: i, To: backend, Field: webhooksField, Meaning: knowledge.Healthy, Hard: true, Refused: true,
 								Why: "must be admitted by webhook " + name + " of", Source: config.Kind.Source})
-							if n.Part == config.Part && registersApart() {
+							if n.Part == config.Part && canRegisterAfterBackend() {
 								b.followBackend(w, backend)
-								r := b.inferred(i, w, webhooksField, knowledge.Healthy, "is admitted by")
+								r := b.inferredReference(i, w, webhooksField, knowledge.Healthy, "is admitted by")
 								r.Sign = Registration
 								b.refer(r)
 							}
 						}
 						for _, j := range writers {
 							if !dependencies[i] {
-								r := b.inferred(i, j, webhooksField, knowledge.Healthy, "must be admitted by webhook "+name+", which is not available before")
+								r := b.inferredReference(i, j, webhooksField, knowledge.Healthy, "must be admitted by webhook "+name+", which is not available before")
 								r.Refused = true
 								b.refer(r)
 							}
@@ -216,9 +217,10 @@ func (b *builder) referToWebhooks() {
 	}
 }
 
-// converted: a custom resource that is not in the storage version of its kind is
-// refused until the conversion webhook responds.
-func (b *builder) converted(exempt *exemptions) {
+// referToConverters makes a custom resource that is not in the storage version of its
+// kind wait for the conversion webhook: the API server refuses it until the webhook
+// responds.
+func (b *builder) referToConverters(exempt *exemptions) {
 	if len(b.convertersOf) == 0 {
 		return
 	}
@@ -236,21 +238,21 @@ func (b *builder) converted(exempt *exemptions) {
 	}
 }
 
-// registersApart reports whether a webhook configuration can be applied after its
+// canRegisterAfterBackend reports whether a webhook configuration can be applied after its
 // backend, in a wave before the first object that the webhook admits. A Deployment
 // is available up to a second before kube-proxy routes connections to its Pods, and
 // Argo CD applies the next wave at once, so the first such object would be refused.
-// A wave in between adds two seconds. This is for configurations that nothing else
-// depends on:
+// A wave in between adds two seconds. It returns false if anything else may depend on
+// the configuration:
 //   - A backend that modifies its own configuration, or waits for it, is not ready
 //     without it. So the component must show all permissions of the workloads in
 //     its wave, and none to read configurations.
 //   - A Job that changes the configuration must run between the two.
-//   - Its CA is in the configuration, or comes from cert-manager's cainjector, which
-//     is already running. Other injectors are unknown, and may need the time while
-//     the backend starts.
+//   - The CA must be in the configuration, or come from cert-manager's cainjector,
+//     which is already running. Other injectors are unknown, and may need the time
+//     while the backend starts.
 //   - Pods that it admits start together with the backend, and need it then.
-func (b *builder) registersApart(config int) bool {
+func (b *builder) canRegisterAfterBackend(config int) bool {
 	c := &b.Nodes[config]
 	if len(b.referrers(config)) > 0 {
 		return false
@@ -297,9 +299,9 @@ func (b *builder) maySeeWebhooks(workload int) bool {
 }
 
 // exemptNodes returns the nodes that do not wait for the webhooks of a component:
-// its controllers, their dependencies, and everything in the first rung. It
-// includes CRDs: the backend of a webhook for all kinds may not start without its
-// own, and Argo CD applies them before any webhook configuration.
+// its controllers, their dependencies, and everything on the lowest rung. It also
+// returns CRDs: the backend of a webhook for all kinds may not start without the CRDs
+// of its own kinds, and Argo CD applies CRDs before any webhook configuration.
 func (b *builder) exemptNodes(part int) map[int]bool {
 	isController := func(i int) bool { return b.Nodes[i].Part == part && b.Nodes[i].Role == knowledge.Controllers }
 	var controllers []int
@@ -316,7 +318,7 @@ func (b *builder) exemptNodes(part int) map[int]bool {
 	}
 	// Objects that must exist before Pods start, such as a quota, have no effect
 	// later.
-	lowest := b.base.Ladder()[0].Name
+	lowest := b.base.Rungs()[0].Name
 	for i := range b.Nodes {
 		if b.Nodes[i].Kind.Rung == lowest {
 			exempt[i] = true
@@ -347,7 +349,7 @@ func (b *builder) backendsOf(config int, hook object.Value) []int {
 	service := hook.Get("clientConfig", "service")
 	id := object.ID{Kind: "Service", Namespace: service.Get("namespace").Text(), Name: service.Get("name").Text()}
 	if id.Namespace == "" {
-		id.Namespace = b.Nodes[config].home
+		id.Namespace = b.Nodes[config].destination
 	}
 	var all []int
 	for _, s := range b.byKey[id] {

@@ -24,36 +24,37 @@ type builder struct {
 	// byKindName finds nodes if only kind and name are known.
 	byKindName map[string][]int
 	// covered marks the fields in which a record found a reference.
-	covered map[covered]bool
+	covered map[nodeField]bool
 	// defined maps kinds to the CRDs of the component.
 	defined map[knowledge.GroupKind]definition
 	// reads are references by field to objects that must exist, and producers the
 	// nodes that write an object at run time.
 	reads     []read
 	producers map[object.ID][]int
-	// likely are nodes that probably write an object, by convention.
+	// likelyProducers are nodes that probably write an object, by convention.
 	likelyProducers map[object.ID][]int
-	// behind maps each Service to its workloads.
+	// backends maps each Service to its workloads.
 	backends map[int][]int
-	// converting maps the node of a CRD to the workloads that convert its objects.
+	// convertersOf maps the node of a CRD to the workloads that convert its objects.
 	convertersOf map[int][]int
 	grants       grants
-	// said holds the words of each workload, serviceNames the Services that they
-	// may name, and nameable the other kinds.
-	wordsOf      map[int][]word
+	// wordsOf holds the words of each workload.
+	wordsOf map[int][]word
+	// serviceNames are the Services that words may name.
 	serviceNames map[object.ID]bool
 	// assumed marks Services that probably exist at run time, inferred from a name.
 	assumed map[object.ID]bool
-	namesOf []knowledge.GroupKind
-	// releases are pairs for which the user said that the first need not wait for
+	// nameableKinds are the other kinds that words may name.
+	nameableKinds []knowledge.GroupKind
+	// notAfter are pairs for which the user said that the first need not wait for
 	// the second, with the annotation that says so.
-	releases map[[2]int]string
+	notAfter map[[2]int]string
 	// pairs indexes the references by their two nodes.
 	pairs  map[[2]int][]int
 	faults []finding.Finding
 
 	// Indexes of nodes and references (see kinds.go).
-	runs              []run
+	kindRanges        []kindRange
 	installers        []installer
 	roleNodes         []int
 	definedByGroup    index[string, []definition]
@@ -73,7 +74,7 @@ type builder struct {
 	waitTargetsByName index[[2]string, []int]
 	waitTargets       map[int]map[int]bool // nodes that the containers of a node wait for
 	readsByNamespace  index[string, []read]
-	isGuard           map[int]bool // Jobs that run before a part of the component
+	isPrecondition    map[int]bool // Jobs that run before a part of the component
 	originsOf         map[knowledge.GroupKind]origins
 	schemas           map[kindVersion]*fieldSchema
 	names             index[string, bool]         // names of objects, and of objects that are read or created
@@ -105,11 +106,11 @@ func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
 	}
 	b := &builder{
 		Graph: &Graph{}, base: base, opt: opt,
-		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{}, byKindName: map[string][]int{}, covered: map[covered]bool{},
+		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{}, byKindName: map[string][]int{}, covered: map[nodeField]bool{},
 		defined:   map[knowledge.GroupKind]definition{},
 		producers: map[object.ID][]int{}, backends: map[int][]int{}, convertersOf: map[int][]int{},
 		wordsOf: map[int][]word{}, serviceNames: map[object.ID]bool{},
-		pairs: map[[2]int][]int{}, releases: map[[2]int]string{}, likelyProducers: map[object.ID][]int{}, isGuard: map[int]bool{},
+		pairs: map[[2]int][]int{}, notAfter: map[[2]int]string{}, likelyProducers: map[object.ID][]int{}, isPrecondition: map[int]bool{},
 		writers: map[partID][]writer{}, tokensOf: map[int]map[string]bool{}, originsOf: map[knowledge.GroupKind]origins{}, schemas: map[kindVersion]*fieldSchema{},
 	}
 	b.Nodes = make([]Node, 0, size)
@@ -117,17 +118,17 @@ func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
 	for part, p := range parts {
 		for _, o := range p.Objects {
 			kind := base.Of(o)
-			n := Node{Object: o, Kind: &kind, Part: part, Stub: p.Stubs, hook: o.IsHook(), phases: o.Phases(), home: p.Namespace}
+			n := Node{Object: o, Kind: &kind, Part: part, Stub: p.Stubs, hook: o.IsHook(), phases: o.Phases(), destination: p.Namespace}
 			n.External = opt.IsExternal != nil && opt.IsExternal(o)
-			n.Waits, n.HasHealth = n.Kind.HealthOf(o)
+			n.Health, n.HasHealth = n.Kind.HealthOf(o)
 			n.Idle = isIdle(n)
-			if n.HasHealth && n.Waits.Never == "" {
-				n.Waits.Never = neverReady(n, base)
+			if n.HasHealth && n.Health.Never == "" {
+				n.Health.Never = neverReady(n, base)
 			}
 			b.Nodes = append(b.Nodes, n)
 		}
 	}
-	b.namesOf = b.nameableKinds()
+	b.nameableKinds = b.findNameableKinds()
 	return b
 }
 
@@ -157,19 +158,19 @@ func neverReady(n Node, base *knowledge.Base) string {
 // index assigns every object its identity in the cluster and finds duplicates.
 func (b *builder) index() error {
 	b.readDefinitions() // they say which kinds are namespaced, and describe kinds without a record
-	b.learn()
+	b.addSchemas()
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		n.Key = n.ID
 		if b.clusterScoped(knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}) {
 			n.Key.Namespace = ""
 		} else if n.Key.Namespace == "" {
-			n.Key.Namespace = n.home
+			n.Key.Namespace = n.destination
 		}
 	}
 	b.Nodes = inOrder(b.Nodes)
 	b.readDefinitions() // again, because sorting moved them
-	b.findRuns()
+	b.findKindRanges()
 	b.findInstallers()
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
@@ -178,14 +179,14 @@ func (b *builder) index() error {
 		// groups.
 		seen := ok && b.base.Builtin(b.Nodes[def.node].ID.Group)
 		n.ExternalCRD = seen && b.Nodes[def.node].External
-		n.Foreign = !seen && !n.Kind.Assured && !b.base.Builtin(n.ID.Group)
+		n.CRDMissing = !seen && !n.Kind.AlwaysInstalled && !b.base.Builtin(n.ID.Group)
 	}
 	var faults []finding.Finding
-	told := map[finding.Finding]bool{}
+	reported := map[finding.Finding]bool{}
 	for i, n := range b.Nodes {
-		for _, f := range b.duplicates(n) { // several may have come from one place
-			if !told[f] {
-				told[f] = true
+		for _, f := range b.duplicates(n) { // a template may render several duplicates at the same place
+			if !reported[f] {
+				reported[f] = true
 				faults = append(faults, f)
 			}
 		}
@@ -233,7 +234,7 @@ func inOrder(nodes []Node) []Node {
 func (b *builder) readDefinitions() {
 	for i, n := range b.Nodes {
 		for _, d := range n.Kind.Defines {
-			if !d.Of(n.Object) {
+			if !d.AppliesTo(n.Object) {
 				continue
 			}
 			gk := knowledge.GroupKind{Group: cmp.Or(d.Group.Text(n.Root()), d.GroupIs), Kind: d.Kind.Text(n.Root())}
@@ -291,7 +292,7 @@ func (b *builder) duplicates(n Node) []finding.Finding {
 				break
 			}
 			if b.Nodes[other].IsHook() {
-				continue // duplicate: one more warning
+				continue // only another warning; there are enough
 			}
 		}
 		if f, isDuplicate := duplicate(b.Nodes[other], n); isDuplicate {

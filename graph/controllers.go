@@ -22,20 +22,20 @@ var registrars = []registrar{
 	{"apiregistration.k8s.io", "apiservices"},
 }
 
-// findControllers: a workload is a controller if its permissions show it, or if it
-// is the backend of a webhook or API of the component (see backends). The signs
-// were verified with 155 workloads of 85 public charts. Permissions for everything
-// and for aggregated metrics are misleading. Permissions for a kind of another
-// component count only together with its status, which only controllers write. A
-// DaemonSet is a controller only if it is a backend: its permissions concern its
-// own node, and one node that is not ready would block the sync.
+// findControllers makes a workload a controller if its permissions show that it is
+// one; referToBackends did so for the backends of webhooks and APIs. The signs were
+// verified with 155 workloads of 85 public charts. Permissions for everything and for
+// aggregated metrics are misleading. Permissions for a kind of another component
+// count only together with its status, which only controllers write. A DaemonSet is a
+// controller only if it is a backend: its permissions concern its own node, and one
+// node that is not ready would block the sync.
 func (b *builder) findControllers() {
 	for i, n := range b.Nodes {
-		if !serves(n) || n.Kind.Everywhere {
+		if !serves(n) || n.Kind.EveryNode {
 			continue
 		}
 		for _, account := range b.accounts(n) {
-			if why := b.controls(b.grants.rulesFor(account), n.Part); why != "" {
+			if why := b.controllerEvidence(b.grants.rulesFor(account), n.Part); why != "" {
 				b.giveRole(i, knowledge.Controllers, why)
 			}
 		}
@@ -43,8 +43,8 @@ func (b *builder) findControllers() {
 	b.referToProviders()
 }
 
-// referToProviders: a workload is the provider of a class if one of its words is
-// the provider's name in the class.
+// referToProviders adds references from a class, and from the objects that use it, to
+// its provider: the workload with a word that is the provider's name in the class.
 func (b *builder) referToProviders() {
 	for c, class := range b.Nodes {
 		name := class.Kind.Provider.Text(class.Root())
@@ -52,17 +52,17 @@ func (b *builder) referToProviders() {
 			continue
 		}
 		for _, i := range b.workloadsWith(name) {
-			if !b.Nodes[i].Kind.Everywhere {
+			if !b.Nodes[i].Kind.EveryNode {
 				b.giveRole(i, knowledge.Controllers, "provides "+class.Key.String())
 			}
-			meaning := knowledge.Known
+			meaning := knowledge.NoOrder
 			if class.HasHealth { // only the provider makes it healthy
 				meaning = knowledge.Exists
 			}
-			b.refer(b.inferred(c, i, class.Kind.Provider.String(), meaning, "is provided by"))
+			b.refer(b.inferredReference(c, i, class.Kind.Provider.String(), meaning, "is provided by"))
 			for _, user := range b.referrers(c) {
 				if user != i { // a volume is not bound before
-					b.refer(b.inferred(user, i, class.Kind.Provider.String(), knowledge.Exists, "uses "+class.Key.String()+", which is provided by"))
+					b.refer(b.inferredReference(user, i, class.Kind.Provider.String(), knowledge.Exists, "uses "+class.Key.String()+", which is provided by"))
 				}
 			}
 		}
@@ -77,9 +77,9 @@ func (b *builder) giveRole(node int, role, why string) {
 	}
 }
 
-// controls returns the permission that shows a controller of a component; empty if
-// there is none.
-func (b *builder) controls(rules []rule, part int) string {
+// controllerEvidence returns a phrase that says which permission shows that a workload
+// is a controller; empty if none does.
+func (b *builder) controllerEvidence(rules []rule, part int) string {
 	for _, r := range rules {
 		for _, reg := range registrars {
 			if !slices.Contains(r.groups, "*") && r.allows(reg.group, reg.resource, "create", "update", "patch") {

@@ -9,9 +9,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// referByConventions: custom resources refer to other objects by conventional keys
-// and structures. These references are inferred. A record of the kind for the same
-// field takes precedence, since it also says what an operator writes.
+// referByConventions adds references from custom resources that name other objects by
+// conventional keys and structures. These references are inferred. A record of the
+// kind for the same field takes precedence, since it also says what an operator
+// writes.
 func (b *builder) referByConventions() {
 	records := b.base.Conventions()
 	for i, n := range b.Nodes {
@@ -38,7 +39,7 @@ type position struct {
 
 // byConvention visits the values below a field of a custom resource.
 func (b *builder) byConvention(i int, v object.Value, at position, records []knowledge.Convention) {
-	if !b.covered[covered{i, at.field}] {
+	if !b.covered[nodeField{i, at.field}] {
 		b.byKeyOrWords(i, v, at, records)
 	}
 	if v.IsMap() {
@@ -62,7 +63,7 @@ func (b *builder) byKeyOrWords(i int, v object.Value, at position, records []kno
 	if at.schema == nil {
 		return // a record covers the field
 	}
-	b.sibling(i, v, at)
+	b.referBySiblingKey(i, v, at)
 	if c, ok := b.describedConvention(v, at.schema); ok {
 		b.follow(i, c, v, at)
 	}
@@ -88,7 +89,7 @@ func (b *builder) follow(i int, c knowledge.Convention, v object.Value, at posit
 			b.addLikelyProducer(i, id)
 			continue
 		}
-		r := b.inferred(i, 0, m.field, c.Meaning, c.Why)
+		r := b.inferredReference(i, 0, m.field, c.Meaning, c.Why)
 		r.Source, r.Optional = c.Source, m.optional
 		for _, to := range slices.Concat(b.resolve(id, rec), b.producers[id], b.likelyProducers[id]) {
 			if !b.refersTo(i, to) && !b.refersTo(to, i) {
@@ -132,35 +133,36 @@ func (b *builder) objectReference(i int, v object.Value, at position) {
 	if len(nodes) != 1 || nodes[0] == i || b.refersTo(i, nodes[0]) || b.refersTo(nodes[0], i) {
 		return // ambiguous
 	}
-	b.refer(b.inferred(i, nodes[0], at.field, knowledge.Exists, "refers to"))
+	b.refer(b.inferredReference(i, nodes[0], at.field, knowledge.Exists, "refers to"))
 }
 
-// covered is a field of a node that a record describes.
-type covered struct {
+// nodeField is a field of a node.
+type nodeField struct {
 	node  int
 	field string
 }
 
-// cover marks a field and its parents, such as a list. Only custom resources are
-// inspected again.
+// cover marks a field and its parent, such as the list that contains it, as described
+// by a record. It is needed for custom resources only, which referByConventions
+// inspects again.
 func (b *builder) cover(node int, field string) {
 	if b.base.Builtin(b.Nodes[node].ID.Group) {
 		return
 	}
-	b.covered[covered{node, field}] = true
+	b.covered[nodeField{node, field}] = true
 	if end := strings.LastIndexAny(field, ".["); end > 0 {
-		b.covered[covered{node, field[:end]}] = true
+		b.covered[nodeField{node, field[:end]}] = true
 	}
 }
 
-// inferred returns a reference that is not based on a record.
-func (b *builder) inferred(from, to int, field string, meaning knowledge.Meaning, why string) Reference {
+// inferredReference returns a reference that is not based on a record.
+func (b *builder) inferredReference(from, to int, field string, meaning knowledge.Meaning, why string) Reference {
 	return Reference{From: from, To: to, Field: field, Meaning: meaning, Inferred: true, Why: why, Source: b.base.NamesSource()}
 }
 
-// calling returns a reference to the target of a call.
-func (b *builder) calling(from, to int, field string, meaning knowledge.Meaning) Reference {
-	r := b.inferred(from, to, field, meaning, "calls")
+// callReference returns a reference to the target of a call.
+func (b *builder) callReference(from, to int, field string, meaning knowledge.Meaning) Reference {
+	r := b.inferredReference(from, to, field, meaning, "calls")
 	r.Sign = Call
 	return r
 }

@@ -35,7 +35,8 @@ const (
 	nelmDependency = "werf.io/deploy-dependency-"
 )
 
-// referByAnnotation: annotations of users take precedence over inferred references.
+// referByAnnotation adds the references and roles that users wrote in annotations,
+// which take precedence over others.
 func (b *builder) referByAnnotation() {
 	groups := map[string][]int{}
 	for i, n := range b.Nodes {
@@ -59,15 +60,15 @@ func (b *builder) referByAnnotation() {
 			case name == After:
 				b.eachListed(i, f.Key, text, b.readAfter, b.orderAfter)
 			case name == NotAfter:
-				b.eachListed(i, f.Key, text, b.readAfter, b.release)
+				b.eachListed(i, f.Key, text, b.readAfter, b.addNotAfter)
 			case name == OnRung:
 				b.putOnRung(i, f.Key, text)
 			case name == dependsOn:
 				b.eachListed(i, f.Key, text, b.readDependsOn, b.orderAfter)
 			case name == kappRule || strings.HasPrefix(name, kappRule+"."):
-				b.kappRule(i, f.Key, text, groups)
+				b.applyKappRule(i, f.Key, text, groups)
 			case strings.HasPrefix(name, nelmDependency):
-				b.nelm(i, f.Key, text)
+				b.applyNelm(i, f.Key, text)
 			case strings.HasPrefix(name, object.Prefix) && f.Key != object.Why:
 				b.badAnnotation(i, f.Key, "unknown annotation", nearest.Or(name, []string{After, NotAfter, OnRung}, "use "+After+", "+NotAfter+" or "+OnRung))
 			}
@@ -84,8 +85,8 @@ func currentName(key string) string {
 	return key
 }
 
-// reportDeprecatedPrefix warns once per component: who renames one annotation
-// searches for the others anyway.
+// reportDeprecatedPrefix warns once per component: whoever renames one annotation will
+// search for the others.
 func (b *builder) reportDeprecatedPrefix() {
 	first, count := map[int]finding.Finding{}, map[int]int{} // by component
 	for _, n := range b.Nodes {
@@ -116,17 +117,18 @@ func (b *builder) order(from, to int, key string, meaning knowledge.Meaning) {
 // orderAfter makes one node wait until another is healthy.
 func (b *builder) orderAfter(from, to int, key string) { b.order(from, to, key, knowledge.Healthy) }
 
-// release records that one node need not wait for another.
-func (b *builder) release(from, to int, key string) {
-	b.releases[[2]int{from, to}] = key
+// addNotAfter records that one node need not wait for another, because the user said
+// so.
+func (b *builder) addNotAfter(from, to int, key string) {
+	b.notAfter[[2]int{from, to}] = key
 }
 
-// dropReleased relaxes the references of released pairs, so that the two may share
-// a wave.
-func (b *builder) dropReleased() {
+// applyNotAfter relaxes the references of pairs that the user excepted, so that the
+// two may share a wave.
+func (b *builder) applyNotAfter() {
 	for i := range b.References {
 		r := &b.References[i]
-		if key := b.releases[[2]int{r.From, r.To}]; key != "" && !r.Explicit && r.Meaning == knowledge.Healthy {
+		if key := b.notAfter[[2]int{r.From, r.To}]; key != "" && !r.Explicit && r.Meaning == knowledge.Healthy {
 			r.Meaning, r.Hard, r.Refused, r.Data = knowledge.Exists, false, false, false
 			r.Because = "no wait, because of annotation " + key
 		}
@@ -142,7 +144,7 @@ func (b *builder) eachListed(i int, key, text string, read func(i int, name stri
 		}
 		id, ok := read(i, name)
 		if !ok {
-			b.badAnnotation(i, key, object.ShownName(name)+" is not the name of an object", "use Kind/name or Kind/namespace/name, such as Deployment/web")
+			b.badAnnotation(i, key, object.QuoteName(name)+" is not the name of an object", "use Kind/name or Kind/namespace/name, such as Deployment/web")
 			continue
 		}
 		nodes := b.match(id)
@@ -204,9 +206,9 @@ func (b *builder) readDependsOn(_ int, name string) (object.ID, bool) {
 	return object.ID{}, false
 }
 
-// kappRule reads "upsert after upserting GROUP" and "upsert before upserting
+// applyKappRule applies "upsert after upserting GROUP" and "upsert before upserting
 // GROUP". Rules about deletion do not affect a sync.
-func (b *builder) kappRule(i int, key, text string, groups map[string][]int) {
+func (b *builder) applyKappRule(i int, key, text string, groups map[string][]int) {
 	words := strings.Fields(text)
 	if len(words) != 4 || words[0] != "upsert" || words[2] != "upserting" {
 		return
@@ -221,9 +223,9 @@ func (b *builder) kappRule(i int, key, text string, groups map[string][]int) {
 	}
 }
 
-// nelm reads "state=ready,kind=Deployment,name=web,namespace=shop". Targets outside
+// applyNelm applies "state=ready,kind=Deployment,name=web,namespace=shop". Targets outside
 // the component are ignored.
-func (b *builder) nelm(i int, key, text string) {
+func (b *builder) applyNelm(i int, key, text string) {
 	id := object.ID{Group: "*", Namespace: b.Nodes[i].Key.Namespace}
 	meaning := knowledge.Healthy
 	for _, part := range strings.Split(text, ",") {
@@ -251,10 +253,10 @@ func (b *builder) nelm(i int, key, text string) {
 func (b *builder) putOnRung(i int, key, rung string) {
 	if _, ok := b.base.Rung(rung); !ok {
 		var names []string
-		for _, r := range b.base.Ladder() {
+		for _, r := range b.base.Rungs() {
 			names = append(names, r.Name)
 		}
-		b.badAnnotation(i, key, "unknown rung "+object.ShownName(rung), nearest.Or(rung, names, "use one of "+strings.Join(names, ", ")))
+		b.badAnnotation(i, key, "unknown rung "+object.QuoteName(rung), nearest.Or(rung, names, "use a rung of docs/waves.md#rungs"))
 		return
 	}
 	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed on this rung by the "+key+" annotation"

@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// referToNamespaces: an object depends on its namespace.
+// referToNamespaces makes an object depend on its namespace.
 func (b *builder) referToNamespaces() {
 	for i, n := range b.Nodes {
 		if n.Key.Namespace == "" {
@@ -23,7 +23,7 @@ func (b *builder) referToNamespaces() {
 	}
 }
 
-// referToCRDs: a custom resource depends on its CRD, which must be established.
+// referToCRDs makes a custom resource depend on its CRD, which must be established.
 func (b *builder) referToCRDs() {
 	for i, n := range b.Nodes {
 		def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
@@ -38,14 +38,14 @@ func (b *builder) referToCRDs() {
 	}
 }
 
-// referToInstallers: a custom resource whose kind is installed at run time waits
+// referToInstallers makes a custom resource whose kind is installed at run time wait
 // for the installer.
 func (b *builder) referToInstallers() {
 	for to, n := range b.Nodes {
 		if group := n.Kind.Serves.Text(n.Root()); !n.Kind.Serves.IsZero() && group != "" {
-			for _, kind := range b.runs {
+			for _, kind := range b.kindRanges {
 				for i := kind.from; i < kind.to && kind.group == group; i++ {
-					if b.Nodes[i].Foreign {
+					if b.Nodes[i].CRDMissing {
 						b.refer(Reference{From: i, To: to, Field: kindField, Meaning: knowledge.Healthy, Hard: true, Why: "has a kind that is served by", Source: n.Kind.Source})
 					}
 				}
@@ -54,19 +54,19 @@ func (b *builder) referToInstallers() {
 	}
 	for _, by := range b.installers {
 		n := &b.Nodes[by.node]
-		for _, kind := range b.runs {
+		for _, kind := range b.kindRanges {
 			// The kind of an installer exists before it.
 			other := &b.Nodes[kind.from]
-			if !other.Foreign || other.ID.Group == n.ID.Group && other.ID.Kind == n.ID.Kind || !by.brings(kind.group) {
+			if !other.CRDMissing || other.ID.Group == n.ID.Group && other.ID.Kind == n.ID.Kind || !by.installsGroup(kind.group) {
 				continue
 			}
-			brings := map[int]bool{} // by component
+			installs := map[int]bool{} // by component
 			for i := kind.from; i < kind.to; i++ {
 				part := b.Nodes[i].Part
-				if _, known := brings[part]; !known {
-					brings[part] = b.installsKind(by, kind, part)
+				if _, known := installs[part]; !known {
+					installs[part] = b.installsKind(by, kind, part)
 				}
-				if !brings[part] {
+				if !installs[part] {
 					continue
 				}
 				r := Reference{From: i, To: by.node, Field: kindField, Meaning: knowledge.Healthy, Inferred: true, Refused: true, Why: "uses a CRD that may be installed by", Source: by.source}
@@ -79,23 +79,23 @@ func (b *builder) referToInstallers() {
 	}
 }
 
-// referToSoughtCRDs: a program that discovers kinds once at startup depends on
+// referToDiscoveredCRDs makes a program that discovers kinds once at startup depend on
 // their CRDs.
-func (b *builder) referToSoughtCRDs() {
+func (b *builder) referToDiscoveredCRDs() {
 	for i, n := range b.Nodes {
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 			for _, c := range tmpl.Value.Get("spec", "containers").Items() {
-				p, ok := b.base.Prober(c.Get("image").Text())
+				p, ok := b.base.Discoverer(c.Get("image").Text())
 				if !ok {
 					continue
 				}
-				told := slices.IndexFunc(b.words(i), func(w word) bool { return p.Listens(w.name, w.value) })
-				if told < 0 {
+				flag := slices.IndexFunc(b.words(i), func(w word) bool { return p.IsEnabledBy(w.name, w.value) })
+				if flag < 0 {
 					continue
 				}
 				for _, group := range p.Seeks {
 					for _, def := range b.definedIn(group) {
-						b.refer(Reference{From: i, To: def.node, Field: b.words(i)[told].field, Meaning: knowledge.Healthy, Why: p.Why, Source: p.Source})
+						b.refer(Reference{From: i, To: def.node, Field: b.words(i)[flag].field, Meaning: knowledge.Healthy, Why: p.Why, Source: p.Source})
 					}
 				}
 			}
@@ -103,17 +103,18 @@ func (b *builder) referToSoughtCRDs() {
 	}
 }
 
-// installedGroups returns the groups whose kinds a node installs at run time, by its own
-// kind or by its program; nil if there are none.
-func (b *builder) installedGroups(n Node) (group func(string) bool, source string) {
+// installedGroups returns a function that reports whether a node installs the kinds of
+// a group at run time, by its own kind or by its program, and the source of that fact;
+// nil if it installs none.
+func (b *builder) installedGroups(n Node) (installsGroup func(group string) bool, source string) {
 	if len(n.Kind.Installs) > 0 {
-		return n.Kind.Brings, n.Kind.Source
+		return n.Kind.InstallsGroup, n.Kind.Source
 	}
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, list := range []string{"initContainers", "containers"} {
 			for _, c := range tmpl.Value.Get("spec", list).Items() {
 				if i, ok := b.base.Installer(c.Get("image").Text()); ok {
-					return i.Brings, i.Source
+					return i.InstallsGroup, i.Source
 				}
 			}
 		}
@@ -121,39 +122,39 @@ func (b *builder) installedGroups(n Node) (group func(string) bool, source strin
 	return nil, ""
 }
 
-// referByFields: references by the records of each kind and of Pods.
+// referByFields applies the records of each kind and of Pods.
 func (b *builder) referByFields() {
 	for i, n := range b.Nodes {
 		for _, rec := range n.Kind.References {
-			b.record(i, rec, n.Root(), "")
+			b.applyRecord(i, rec, n.Root(), "")
 		}
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 			for _, rec := range b.base.PodReferences() {
-				b.record(i, rec, tmpl.Value, tmpl.Field)
+				b.applyRecord(i, rec, tmpl.Value, tmpl.Field)
 			}
 		}
 	}
 }
 
-// record applies a record to an object, below the given value.
-func (b *builder) record(from int, rec knowledge.Reference, at object.Value, prefix string) {
+// applyRecord applies a record to an object, below the given value.
+func (b *builder) applyRecord(from int, rec knowledge.Reference, at object.Value, prefix string) {
 	if !rec.Via.At.IsZero() {
-		b.recordVia(from, rec, at, prefix)
+		b.applyRecordVia(from, rec, at, prefix)
 		return
 	}
 	if rec.Every {
-		b.every(from, rec)
+		b.applyToEvery(from, rec)
 		return
 	}
 	if rec.Named != "" {
-		b.mention(from, rec, mention{gk: rec.To[0], name: b.expand(rec.Named, from), field: "metadata.name"})
+		b.addMention(from, rec, mention{gk: rec.To[0], name: b.expand(rec.Named, from), field: "metadata.name"})
 		return
 	}
 	found := rec.At.Find(at)
 	for _, f := range found {
 		b.cover(from, join(prefix, f.Field))
 		if rec.Manifest {
-			b.makes(from, rec, f.Value, join(prefix, f.Field))
+			b.referToManifestKind(from, rec, f.Value, join(prefix, f.Field))
 			continue
 		}
 		if f.Value.IsMap() {
@@ -161,33 +162,34 @@ func (b *builder) record(from int, rec knowledge.Reference, at object.Value, pre
 		}
 		if m, ok := readMention(rec, f); ok {
 			m.field = join(prefix, m.field)
-			b.mention(from, rec, m)
+			b.addMention(from, rec, m)
 		}
 	}
 	if len(found) == 0 && rec.Default != "" {
-		b.mention(from, rec, mention{gk: rec.To[0], name: b.expand(rec.Default, from), field: join(prefix, rec.At.String())})
+		b.addMention(from, rec, mention{gk: rec.To[0], name: b.expand(rec.Default, from), field: join(prefix, rec.At.String())})
 	}
 }
 
-// every applies a record that refers to all objects of some kinds.
-func (b *builder) every(from int, rec knowledge.Reference) {
+// applyToEvery applies a record by which an object refers to all objects of some
+// kinds.
+func (b *builder) applyToEvery(from int, rec knowledge.Reference) {
 	n := &b.Nodes[from]
 	var targets []int
 	for _, gk := range rec.To {
 		for _, to := range b.nodesOf(gk) {
 			t := &b.Nodes[to]
 			if t.Part == n.Part && (rec.Namespace == anyNamespace || t.Key.Namespace == n.Key.Namespace) {
-				b.refer(Reference{From: from, To: to, Field: "spec", Meaning: rec.Meaning, Hard: rec.Hard, Unless: rec.Unless, Inferred: rec.Inferred, Optional: rec.Optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source})
+				b.refer(Reference{From: from, To: to, Field: "spec", Meaning: rec.Meaning, Hard: rec.Hard, Unless: rec.Unless, Inferred: rec.Inferred, Optional: rec.Optional, StaysProgressing: rec.StaysProgressing, Why: rec.Why, Source: rec.Source})
 				targets = append(targets, to)
 			}
 		}
 	}
-	b.doubt(from, rec.Doubt, targets)
+	b.addDoubt(from, rec.Doubt, targets)
 }
 
-// recordVia applies a record that holds only if the object refers to a third one
+// applyRecordVia applies a record that holds only if the object refers to a third one
 // with certain content, which contains the target.
-func (b *builder) recordVia(from int, rec knowledge.Reference, at object.Value, prefix string) {
+func (b *builder) applyRecordVia(from int, rec knowledge.Reference, at object.Value, prefix string) {
 	third := knowledge.Reference{To: rec.Via.To, Name: "name"}
 	for _, f := range rec.Via.At.Find(b.Nodes[from].Root()) {
 		m, ok := readMention(third, f)
@@ -203,7 +205,7 @@ func (b *builder) recordVia(from int, rec knowledge.Reference, at object.Value, 
 				if m, ok := readMention(rec, f); ok {
 					m.field = join(prefix, m.field)
 					m.namespace = cmp.Or(m.namespace, rec.Via.Namespace.Text(n.Root()), rec.Via.Default)
-					b.mention(from, rec, m)
+					b.addMention(from, rec, m)
 				}
 			}
 		}
@@ -303,11 +305,11 @@ func writtenGroup(v object.Value) (string, bool) {
 	return "", false
 }
 
-// mention turns a name into references to the objects of that name, and records
-// reads of objects that exist only at run time.
-func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
+// addMention adds references to the objects that a name refers to, and records reads
+// of objects that exist only at run time.
+func (b *builder) addMention(from int, rec knowledge.Reference, m mention) {
 	id := b.identify(from, m)
-	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Unless: rec.Unless, Inferred: rec.Inferred, Optional: m.optional, Patient: rec.Patient, Why: rec.Why, Source: rec.Source}
+	r := Reference{From: from, Field: m.field, Meaning: rec.Meaning, Hard: rec.Hard && !m.optional, Unless: rec.Unless, Inferred: rec.Inferred, Optional: m.optional, StaysProgressing: rec.StaysProgressing, Why: rec.Why, Source: rec.Source}
 	switch {
 	case rec.Meaning == knowledge.Produces:
 		b.producers[id] = append(b.producers[id], from)
@@ -321,22 +323,22 @@ func (b *builder) mention(from int, rec knowledge.Reference, m mention) {
 		r.To = to
 		b.refer(r)
 	}
-	b.doubt(from, rec.Doubt, targets)
+	b.addDoubt(from, rec.Doubt, targets)
 }
 
-// doubt records what the targets of a reference imply about the health of the
+// addDoubt records what the targets of a reference imply about the health of the
 // referring object.
-func (b *builder) doubt(from int, doubt knowledge.Doubt, targets []int) {
+func (b *builder) addDoubt(from int, doubt knowledge.Doubt, targets []int) {
 	n := &b.Nodes[from]
 	if len(targets) == 0 {
 		n.Doubt = cmp.Or(n.Doubt, doubt.Absent)
 	}
 	if len(targets) > 0 {
-		n.Passes = cmp.Or(n.Passes, doubt.Passes)
+		n.TemporarilyDegraded = cmp.Or(n.TemporarilyDegraded, doubt.TemporarilyDegraded)
 	}
 	for _, to := range targets {
 		if len(doubt.At.Find(b.Nodes[to].Root())) > 0 {
-			n.Waits.Never = cmp.Or(n.Waits.Never, doubt.Why)
+			n.Health.Never = cmp.Or(n.Health.Never, doubt.Why)
 		}
 	}
 }
@@ -354,7 +356,7 @@ func (b *builder) identify(from int, m mention) object.ID {
 	if id.Namespace == "" {
 		// Without a namespace, a cluster-scoped object refers to the namespace of
 		// the release, as the subjects of many ClusterRoleBindings do.
-		id.Namespace = b.Nodes[from].home
+		id.Namespace = b.Nodes[from].destination
 	}
 	return id
 }

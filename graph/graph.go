@@ -36,18 +36,18 @@ type Node struct {
 	Role string
 	// RoleWhy is the reason for Role.
 	RoleWhy string
-	// Partner marks a companion of a controller: no manifest shows that it
-	// reconciles or serves a kind, but a controller may need it at startup.
-	Partner bool
+	// Companion means that the object is a companion of a controller: no manifest shows
+	// that it reconciles or serves a kind, but a controller may need it at startup.
+	Companion bool
 	// Reconciles lists the API groups, other than built-in ones, for which a
 	// controller may watch kinds and update their status.
 	Reconciles []string
 	// Idle means that the object runs no Pods at present: it is scaled to zero,
 	// paused or suspended.
 	Idle bool
-	// Foreign means that the CRD of the object is not in the component, and that
-	// its kind belongs neither to Kubernetes nor to Argo CD.
-	Foreign bool
+	// CRDMissing means that the CRD of the object is not in the graph, and that its kind
+	// belongs neither to Kubernetes nor to Argo CD.
+	CRDMissing bool
 	// External means that another Application applies the object before this
 	// component. It affects the order but is not part of the output.
 	External bool
@@ -57,29 +57,31 @@ type Node struct {
 	ExternalCRD bool
 	// Part is the number of the object's component if the graph covers several.
 	Part int
-	// Waits says what Argo CD waits for once the object is applied. It is valid
-	// only if HasHealth is true.
-	Waits     knowledge.Health
+	// Health says what Argo CD waits for once the object is applied. It is valid only if
+	// HasHealth is true.
+	Health    knowledge.Health
 	HasHealth bool
-	// Doubt says why nothing should wait for the object without need, although it
-	// becomes healthy as far as is known; empty if there is no reason.
+	// Doubt says why no object should wait for this one unless that object would fail
+	// otherwise, although this one becomes healthy as far as is known; empty if there is
+	// no reason.
 	Doubt string
-	// Passes says how the object may temporarily be Degraded because of another
-	// object of the component. Objects that would fail without it still wait for
-	// it.
-	Passes string
+	// TemporarilyDegraded says why the object may be Degraded for a while because of
+	// another object of the component. Objects that would fail without this one still
+	// wait for it.
+	TemporarilyDegraded string
 
-	hook   bool
-	phases []object.Phase
-	home   string // the destination of its Application
+	hook        bool
+	phases      []object.Phase
+	destination string // the destination namespace of its Application
 }
 
-// Uncertain says why nothing should wait for the object without need.
+// Uncertain says why no object should wait for this one unless that object would fail
+// otherwise; empty if there is no reason.
 func (n *Node) Uncertain() string {
 	if !n.HasHealth {
 		return ""
 	}
-	return cmp.Or(n.Waits.Uncertain(), n.Doubt)
+	return cmp.Or(n.Health.Uncertain(), n.Doubt)
 }
 
 // IsHook reports whether the object is a hook. Like Phases and InSync, it is computed once.
@@ -118,8 +120,9 @@ type Reference struct {
 	Refused bool
 	// Data means that From processes wrong data without To.
 	Data bool
-	// Patient means that From is Progressing, not Degraded, while To is not healthy.
-	Patient bool
+	// StaysProgressing means that From is Progressing, not Degraded, while To is not
+	// healthy.
+	StaysProgressing bool
 	// Why is the verb of a sentence: From, why, To.
 	Why string
 	// Because is a sentence with more details; empty if Why is sufficient.
@@ -136,10 +139,11 @@ type Sign string
 const (
 	// Call: variables, arguments or fields of From lead to To.
 	Call Sign = "call"
-	// Address: a field of From that contains addresses names a Service that leads
-	// to To.
+	// Address: a field of From, which holds addresses, names a Service whose backend is
+	// To.
 	Address Sign = "address"
-	// Configuration: a word of From is the name of To, whose kind it reconciles.
+	// Configuration: a variable or argument of From is the name of To, and From
+	// reconciles the kind of To.
 	Configuration Sign = "configuration"
 	// Companion: To belongs to From, a controller, which may need it.
 	Companion Sign = "companion"
@@ -191,7 +195,7 @@ type Graph struct {
 }
 
 // Absent is an object that From needs, and that the component neither contains nor
-// creates before From. It may come from elsewhere: a person, an operator, a Job
+// creates before From. Something else may create it: a person, an operator, a Job
 // whose manifest does not show it.
 type Absent struct {
 	From  int
@@ -230,7 +234,7 @@ type Part struct {
 	Objects []object.Object
 	// Namespace is the destination of its Application.
 	Namespace string
-	// Stubs means that Objects only stand for those of a chart that is not at hand.
+	// Stubs means that Objects only stand for those of a chart that is not available.
 	Stubs bool
 }
 
@@ -253,7 +257,7 @@ func build(b *builder) (*Graph, error) {
 		(*builder).referToCRDs,            // a custom resource depends on its CRD
 		(*builder).referToInstallers,      // a custom resource depends on the installer of its kind
 		(*builder).referByFields,          // fields of kinds and of Pods
-		(*builder).referToSoughtCRDs,      // kinds that a program discovers at startup
+		(*builder).referToDiscoveredCRDs,  // kinds that a program discovers at startup
 		(*builder).referByConventions,     // conventional fields of custom resources
 		(*builder).referToProducers,       // objects that another object writes at run time
 		(*builder).referToNamespaceMakers, // an object depends on its namespace, which an operator creates
@@ -267,7 +271,7 @@ func build(b *builder) (*Graph, error) {
 		(*builder).referToControllers,     // a custom resource depends on its controller
 		(*builder).referToWatchedCRDs,     // a controller depends on the CRDs of its kinds
 		(*builder).referByAddresses,       // calls of custom resources, by their fields
-		(*builder).findPartners,           // companions that controllers may need at startup
+		(*builder).findCompanions,         // companions that controllers may need at startup
 		(*builder).referToOperators,       // dependencies of operators installed from packages
 		(*builder).findSmokes,             // tests of the other objects
 		(*builder).orderJobs,              // Jobs between workloads, and Jobs after them
@@ -278,7 +282,7 @@ func build(b *builder) (*Graph, error) {
 	} {
 		rule(b)
 	}
-	b.dropReleased()
+	b.applyNotAfter()
 	b.sort()
 	finding.Sort(b.faults)
 	if err := finding.Err(b.faults); err != nil {
@@ -343,14 +347,14 @@ func (g *Graph) String() string {
 		fmt.Fprintf(&b, "  %-8s %s %s%s%s\n", r.Meaning, r.Why, g.Nodes[r.To].Key, r.Detail(), mark)
 	}
 	for _, a := range g.Absent {
-		starts, elsewhere := "", ""
+		noStart, otherNamespace := "", ""
 		if a.Starts {
-			starts = " (starts)"
+			noStart = " (Pods do not start)"
 		}
 		if a.OtherNamespace != (object.ID{}) {
-			elsewhere = ", there is " + a.OtherNamespace.String()
+			otherNamespace = "; " + a.OtherNamespace.String() + " is in another namespace"
 		}
-		fmt.Fprintf(&b, "absent: %s %s %s%s%s\n", g.Nodes[a.From].Key, a.Why, a.ID, starts, elsewhere)
+		fmt.Fprintf(&b, "absent: %s %s %s%s%s\n", g.Nodes[a.From].Key, a.Why, a.ID, noStart, otherNamespace)
 		for _, m := range a.Makers {
 			fmt.Fprintf(&b, "  may be created by %s\n", g.Nodes[m].Key)
 		}

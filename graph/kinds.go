@@ -12,7 +12,7 @@ import (
 // The indexes below let them iterate over kinds, of which there are few, or look up
 // the relevant objects directly.
 
-// index is built when it is first asked.
+// index is a map that is filled when a value is first looked up.
 type index[K comparable, V any] map[K]V
 
 // at returns the value of a key. build fills the index.
@@ -24,29 +24,29 @@ func (x *index[K, V]) at(key K, build func(index[K, V])) V {
 	return (*x)[key]
 }
 
-// run is the range of the nodes of one kind: Nodes is sorted by kind.
-type run struct {
+// kindRange is the range of the nodes of one kind: Nodes is sorted by kind.
+type kindRange struct {
 	from, to      int
 	group, plural string
 }
 
-func (b *builder) findRuns() {
+func (b *builder) findKindRanges() {
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
-		if last := len(b.runs) - 1; last >= 0 {
-			if before := &b.Nodes[b.runs[last].from]; before.ID.Group == n.ID.Group && before.ID.Kind == n.ID.Kind {
-				b.runs[last].to = i + 1
+		if last := len(b.kindRanges) - 1; last >= 0 {
+			if before := &b.Nodes[b.kindRanges[last].from]; before.ID.Group == n.ID.Group && before.ID.Kind == n.ID.Kind {
+				b.kindRanges[last].to = i + 1
 				continue
 			}
 		}
-		b.runs = append(b.runs, run{i, i + 1, n.ID.Group, b.plural(*n)})
+		b.kindRanges = append(b.kindRanges, kindRange{i, i + 1, n.ID.Group, b.plural(*n)})
 	}
 }
 
 // nodesOf returns the nodes of a kind. Group "*" matches any group.
 func (b *builder) nodesOf(gk knowledge.GroupKind) []int {
 	var all []int
-	for _, kind := range b.runs {
+	for _, kind := range b.kindRanges {
 		if (kind.group == gk.Group || gk.Group == "*") && b.Nodes[kind.from].ID.Kind == gk.Kind {
 			for i := kind.from; i < kind.to; i++ {
 				all = append(all, i)
@@ -58,15 +58,15 @@ func (b *builder) nodesOf(gk knowledge.GroupKind) []int {
 
 // installer is a node that installs kinds at run time.
 type installer struct {
-	node   int
-	brings func(group string) bool
-	source string
+	node          int
+	installsGroup func(group string) bool
+	source        string
 }
 
 func (b *builder) findInstallers() {
 	for i := range b.Nodes {
-		if brings, source := b.installedGroups(b.Nodes[i]); brings != nil {
-			b.installers = append(b.installers, installer{i, brings, source})
+		if installsGroup, source := b.installedGroups(b.Nodes[i]); installsGroup != nil {
+			b.installers = append(b.installers, installer{i, installsGroup, source})
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// reportMissing: objects that a component names but does not contain, where a
-// mistake is more likely than another Application.
+// reportMissing reports objects that a component names but does not contain, where a
+// mistake is more likely than that another Application contains them.
 func (b *builder) reportMissing() {
 	if b.joined {
 		return // one component may contain what another names
@@ -42,8 +42,8 @@ type reportKey struct {
 	rule, target string
 }
 
-// find reports a finding once for each object and target.
-func (b *builder) find(i int, severity finding.Severity, rule, target, field, message, remedy string) {
+// reportOnce reports a finding unless it was reported for the same object and target.
+func (b *builder) reportOnce(i int, severity finding.Severity, rule, target, field, message, remedy string) {
 	s := reportKey{i, rule, target}
 	if b.reported[s] {
 		return
@@ -57,9 +57,9 @@ func (b *builder) find(i int, severity finding.Severity, rule, target, field, me
 	b.Findings = append(b.Findings, f)
 }
 
-// missingObjects: objects without which Pods do not start and that the component
-// does not create. Secrets and ConfigMaps are often created by hand;
-// ServiceAccounts and PVCs are not.
+// missingObjects reports objects that Pods need to start, or another object needs to
+// be healthy, and that the component does not create. Secrets and ConfigMaps are often
+// created by hand; ServiceAccounts and PVCs are not.
 func (b *builder) missingObjects() {
 	for _, a := range b.Absent {
 		severity, effect := finding.Warning, "the Pods of this object do not start until the "+a.ID.Kind+" exists"
@@ -73,11 +73,12 @@ func (b *builder) missingObjects() {
 		if !a.OtherNamespace.IsZero() {
 			message += "; " + a.OtherNamespace.String() + " is in another namespace"
 		}
-		b.find(a.From, severity, MissingObject, a.ID.String(), a.Field, message, "correct the name, add the "+a.ID.Kind+" to the component, or make sure that something else creates it before the sync")
+		b.reportOnce(a.From, severity, MissingObject, a.ID.String(), a.Field, message, "correct the name, add the "+a.ID.Kind+" to the component, or make sure that something else creates it before the sync")
 	}
 }
 
-// missingKeys: Pods read a key of a Secret that its writer does not include.
+// missingKeys reports Pods that read a key of a Secret that its writer does not
+// include.
 func (b *builder) missingKeys() {
 	limited := func(def definition) bool { return !def.by.Keys.IsZero() }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(b.defined)), limited) {
@@ -112,15 +113,15 @@ func (b *builder) missingKey(i int, ref object.Value, field string) {
 		keys := def.by.Keys.Find(b.Nodes[def.node].Root())
 		for _, k := range keys {
 			if k.Value.IsList() && len(k.Value.Items()) > 0 && !slices.Contains(texts(k.Value), key) {
-				b.find(i, finding.Warning, "missing-key", id.String()+" "+key, field,
-					fmt.Sprintf("it reads key %s of %s, which %s writes without it: %s lets through %s only, so its Pods do not start", key, id, b.Nodes[p].Key, b.Nodes[def.node].Key, strings.Join(texts(k.Value), ", ")),
+				b.reportOnce(i, finding.Warning, "missing-key", id.String()+" "+key, field,
+					fmt.Sprintf("it reads key %s of %s, but %s writes the Secret without that key, because %s allows only %s; its Pods do not start", key, id, b.Nodes[p].Key, b.Nodes[def.node].Key, strings.Join(texts(k.Value), ", ")),
 					"correct the key, or add it to "+def.by.Keys.String())
 			}
 		}
 	}
 }
 
-// missingRoutes: a route leads to a Service that is not in the component, although
+// missingRoutes reports a route to a Service that is not in the component, although
 // other Services of its namespace are, and no custom resource there has a similar
 // name.
 func (b *builder) missingRoutes() {
@@ -147,7 +148,7 @@ func (b *builder) missingRoutes() {
 			slices.ContainsFunc(custom[r.id.Namespace], func(name string) bool { return strings.HasPrefix(r.id.Name, name) }) {
 			continue
 		}
-		b.find(r.From, finding.Note, "missing-service", r.id.String(), r.Field,
+		b.reportOnce(r.From, finding.Note, "missing-service", r.id.String(), r.Field,
 			"it "+r.Why+" "+r.id.String()+", which is not in the component: requests fail until it exists", "correct the name, or add the Service")
 	}
 }
@@ -155,8 +156,8 @@ func (b *builder) missingRoutes() {
 // exposure is the rung for incoming traffic.
 const exposure = "exposure"
 
-// missingServers: the Service of a webhook or API is not in the component, although
-// it should be in the destination namespace.
+// missingServers reports a webhook or API whose Service is not in the component,
+// although it should be in the destination namespace.
 func (b *builder) missingServers() {
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
@@ -164,7 +165,7 @@ func (b *builder) missingServers() {
 			continue // an Application may consist of CRDs only
 		}
 		for _, rec := range n.Kind.References {
-			if !rec.ToBackends || rec.Address || n.home == "" || n.IsHook() {
+			if !rec.ToBackends || rec.Address || n.destination == "" || n.IsHook() {
 				continue
 			}
 			for _, f := range rec.At.Find(n.Root()) {
@@ -173,8 +174,8 @@ func (b *builder) missingServers() {
 					continue
 				}
 				id := b.identify(i, m)
-				if id.Namespace == n.home && len(b.byKey[id]) == 0 && len(b.producers[id]) == 0 {
-					b.find(i, finding.Warning, "missing-service", id.String(), m.field,
+				if id.Namespace == n.destination && len(b.byKey[id]) == 0 && len(b.producers[id]) == 0 {
+					b.reportOnce(i, finding.Warning, "missing-service", id.String(), m.field,
 						"it "+rec.Why+" "+id.String()+", which is not in the component: the API server cannot reach it until it exists", "correct the name or the namespace, or add the Service")
 				}
 			}
@@ -182,64 +183,64 @@ func (b *builder) missingServers() {
 	}
 }
 
-// missingRoles: a binding grants a Role that is neither in the component nor
-// built-in. A ClusterRole may come from elsewhere.
+// missingRoles reports a binding that grants a Role that is neither in the component
+// nor built-in. Another Application may contain a ClusterRole.
 func (b *builder) missingRoles() {
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		ref := n.Get("roleRef")
 		name, kind := ref.Get("name").Text(), ref.Get("kind").Text()
-		if n.Kind.Rights != "binding" || name == "" || len(b.roles(i)) > 0 || b.base.Everywhere(kind, name) {
+		if n.Kind.Permissions != "binding" || name == "" || len(b.roles(i)) > 0 || b.base.Everywhere(kind, name) {
 			continue
 		}
 		severity, of := finding.Note, kind+" "+name
 		if !b.clusterScoped(knowledge.GroupKind{Group: n.ID.Group, Kind: kind}) {
 			severity, of = finding.Warning, object.ID{Kind: kind, Namespace: n.Key.Namespace, Name: name}.String()
 		}
-		b.find(i, severity, "missing-role", of, "roleRef",
+		b.reportOnce(i, severity, "missing-role", of, "roleRef",
 			"it grants "+of+", which is not in the component: its subjects lack these permissions until it exists", "correct roleRef, or add the role")
 	}
 }
 
-// missingNamespaces: objects are in a namespace that is neither the destination nor
-// created by the component. Without a known destination nothing is reported.
+// missingNamespaces reports objects in a namespace that is neither the destination nor
+// created by the component. Without a known destination it reports nothing.
 func (b *builder) missingNamespaces() {
-	last := map[string]bool{"": true, "default": true}
+	knownNamespaces := map[string]bool{"": true, "default": true}
 	for i := range b.Nodes {
-		if n := &b.Nodes[i]; n.Kind.Assured && !b.base.Builtin(n.ID.Group) {
-			last[n.Key.Namespace] = true // where Argo CD is
+		if n := &b.Nodes[i]; n.Kind.AlwaysInstalled && !b.base.Builtin(n.ID.Group) {
+			knownNamespaces[n.Key.Namespace] = true // where Argo CD is
 		}
 		if n := &b.Nodes[i]; !n.Kind.Deploys.IsZero() {
-			last[n.Get("spec", "destination", "namespace").Text()] = true // where it deploys to
+			knownNamespaces[n.Get("spec", "destination", "namespace").Text()] = true // where it deploys to
 		}
 	}
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
 		namespace := n.Key.Namespace
-		if n.External || n.home == "" || n.home == "default" || namespace == n.home || last[namespace] || b.base.Everywhere("Namespace", namespace) {
+		if n.External || n.destination == "" || n.destination == "default" || namespace == n.destination || knownNamespaces[namespace] || b.base.Everywhere("Namespace", namespace) {
 			continue
 		}
-		last[namespace] = true
+		knownNamespaces[namespace] = true
 		if len(b.byName[object.ID{Kind: "Namespace", Name: namespace}])+len(b.producers[object.ID{Kind: "Namespace", Name: namespace}])+len(b.byKindName["project/"+namespace]) > 0 {
 			continue
 		}
-		b.find(i, finding.Note, "missing-namespace", "Namespace "+namespace, "metadata.namespace",
+		b.reportOnce(i, finding.Note, "missing-namespace", "Namespace "+namespace, "metadata.namespace",
 			"it is in namespace "+namespace+", which is neither the destination of the Application nor in the component: the API server rejects it until the namespace exists",
 			"add the Namespace, or correct metadata.namespace")
 	}
 }
 
-// unknownKinds: the API server refuses unknown kinds of built-in groups.
+// unknownKinds reports unknown kinds of built-in groups, which the API server refuses.
 func (b *builder) unknownKinds() {
-	for _, kind := range b.runs {
+	for _, kind := range b.kindRanges {
 		gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
 		if _, defined := b.defined[gk]; defined {
 			continue
 		}
-		names, wrong := b.base.BuiltinKinds(gk.Group, gk.Kind)
+		names, wrong := b.base.CheckBuiltin(gk.Group, gk.Kind)
 		for i := kind.from; wrong && i < kind.to; i++ {
 			version := b.Nodes[i].Get("apiVersion").Text()
-			b.find(i, finding.Error, UnknownKind, gk.String(), "kind",
+			b.reportOnce(i, finding.Error, UnknownKind, gk.String(), "kind",
 				"unknown kind in "+version+": the API server rejects it", nearest.Or(gk.Kind, names, "correct apiVersion or kind"))
 		}
 	}

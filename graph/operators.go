@@ -17,9 +17,9 @@ type installation struct {
 	nodes []int
 }
 
-// referToOperators: an operator's installation depends on the OperatorGroup of its
-// namespace and on its approver. Jobs that check its progress run before the
-// objects it installs.
+// referToOperators makes the installation of an operator depend on the OperatorGroup
+// of its namespace and on its approver. Jobs that check its progress run before the
+// custom resources of the kinds that it installs.
 func (b *builder) referToOperators() {
 	isNoted := map[int]bool{}
 	for _, in := range b.installations() {
@@ -29,10 +29,10 @@ func (b *builder) referToOperators() {
 			b.report(first, finding.Note, OLMRetry, "Argo CD retries a sync five times within 155 seconds, which may be too short: "+b.Nodes[first].Kind.Operator.RetryWhy,
 				"set syncPolicy.retry of the Application to "+retry)
 		}
-		b.inGroup(in)
-		b.approved(in)
+		b.referToOperatorGroup(in)
+		b.referToApprovers(in)
 	}
-	b.progress()
+	b.referToProgressJobs()
 }
 
 // installations returns the objects that install operators, by component, kind and
@@ -60,9 +60,9 @@ func (b *builder) report(i int, severity finding.Severity, rule, message, remedy
 	b.Findings = append(b.Findings, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy})
 }
 
-// inGroup: nothing is installed in a namespace without an OperatorGroup, or with
-// several.
-func (b *builder) inGroup(in installation) {
+// referToOperatorGroup adds references to the OperatorGroup of a namespace, and
+// reports a namespace without one or with several, where OLM installs nothing.
+func (b *builder) referToOperatorGroup(in installation) {
 	first := &b.Nodes[in.nodes[0]]
 	for _, gk := range first.Kind.Operator.Group {
 		var groups []int
@@ -91,10 +91,10 @@ func (b *builder) inGroup(in installation) {
 	}
 }
 
-// approved: one object that waits for an approval blocks all others in its
-// namespace. A workload that approves them shares their wave; without one, nothing
-// may wait for them.
-func (b *builder) approved(in installation) {
+// referToApprovers makes installations that wait for an approval share the wave of the
+// workload that approves them. One that waits blocks all others in its namespace.
+// Without an approver no object may wait for them.
+func (b *builder) referToApprovers(in installation) {
 	manual := slices.IndexFunc(in.nodes, func(i int) bool { return b.Nodes[i].Kind.Operator.IsManual(b.Nodes[i].Object) })
 	if manual < 0 {
 		return
@@ -109,14 +109,14 @@ func (b *builder) approved(in installation) {
 	for _, i := range in.nodes {
 		n := &b.Nodes[i]
 		if len(approvers) == 0 && n.HasHealth {
-			n.Waits.Never = "nothing in the component approves the installation that " + b.Nodes[by].Key.String() + " makes manual"
+			n.Health.Never = "nothing in the component approves the installation that " + b.Nodes[by].Key.String() + " makes manual"
 		}
 		for _, a := range approvers {
-			r := b.inferred(i, a, "spec", knowledge.Healthy, "is approved by")
-			r.Patient, r.Source = true, n.Kind.Source
+			r := b.inferredReference(i, a, "spec", knowledge.Healthy, "is approved by")
+			r.StaysProgressing, r.Source = true, n.Kind.Source
 			b.refer(r)
 			if b.Nodes[a].InSync() {
-				r = b.inferred(a, i, "spec", knowledge.Exists, "approves")
+				r = b.inferredReference(a, i, "spec", knowledge.Exists, "approves")
 				r.Source = n.Kind.Source
 				b.refer(r)
 			}
@@ -148,16 +148,16 @@ func (b *builder) approvers(part, node int) []int {
 
 // mentions reports whether the words of a workload contain a name or its singular.
 func (b *builder) mentions(i int, name string) bool {
-	return slices.ContainsFunc(b.words(i), func(given word) bool {
-		text := strings.ToLower(given.value)
+	return slices.ContainsFunc(b.words(i), func(w word) bool {
+		text := strings.ToLower(w.value)
 		return namesWord(text, name) || namesWord(text, strings.TrimSuffix(name, "s"))
 	})
 }
 
-// progress: a Job that polls an installation depends on it, and the objects that
-// the operators install are not applied before the Job.
-func (b *builder) progress() {
-	asked := map[int]bool{}
+// referToProgressJobs makes a Job that polls an installation depend on it, and the
+// custom resources of the kinds that the operator installs depend on the Job.
+func (b *builder) referToProgressJobs() {
+	pollers := map[int]bool{}
 	for _, by := range b.installers {
 		n := &b.Nodes[by.node]
 		for _, j := range b.jobsOf(n.Part) {
@@ -166,19 +166,19 @@ func (b *builder) progress() {
 				!slices.ContainsFunc(n.Kind.Operator.Progress, func(word string) bool { return b.mentions(j, word) }) {
 				continue
 			}
-			b.refer(b.inferred(j, by.node, "spec.template", knowledge.Exists, "checks the progress of"))
-			asked[j] = true
+			b.refer(b.inferredReference(j, by.node, "spec.template", knowledge.Exists, "checks the progress of"))
+			pollers[j] = true
 		}
 	}
 	for j := range b.Nodes {
-		if !asked[j] {
+		if !pollers[j] {
 			continue
 		}
 		for i := range b.Nodes {
 			n := &b.Nodes[i]
-			if n.Foreign && n.InSync() && n.Part == b.Nodes[j].Part && b.isInstalled(i) && !b.refersTo(j, i) {
-				b.refer(b.inferred(i, j, kindField, knowledge.Exists, "has a kind that is checked by"))
-				b.isGuard[j] = true // not a test, whatever its name: it runs before a part of the component
+			if n.CRDMissing && n.InSync() && n.Part == b.Nodes[j].Part && b.isInstalled(i) && !b.refersTo(j, i) {
+				b.refer(b.inferredReference(i, j, kindField, knowledge.Exists, "has a kind that is checked by"))
+				b.isPrecondition[j] = true // not a test, whatever its name: it runs before a part of the component
 			}
 		}
 	}
@@ -199,9 +199,9 @@ func (b *builder) isInstalled(i int) bool {
 // installs the kinds known for it. A kind without a known package comes from any
 // installer of its component, unless the platform or another object there provides
 // it.
-func (b *builder) installsKind(by installer, kind run, part int) bool {
+func (b *builder) installsKind(by installer, kind kindRange, part int) bool {
 	n := &b.Nodes[by.node]
-	if !by.brings(kind.group) {
+	if !by.installsGroup(kind.group) {
 		return false
 	}
 	if !n.Kind.Operator.Installs() {
@@ -217,19 +217,19 @@ func (b *builder) installsKind(by installer, kind run, part int) bool {
 	}
 	return !slices.ContainsFunc(b.otherInstallers(part), func(other installer) bool {
 		o := &b.Nodes[other.node]
-		return (o.ID.Group != gk.Group || o.ID.Kind != gk.Kind) && other.brings(gk.Group)
+		return (o.ID.Group != gk.Group || o.ID.Kind != gk.Kind) && other.installsGroup(gk.Group)
 	})
 }
 
 // isPackaged reports whether an installer installs a package that is known for a kind.
-func (b *builder) isPackaged(by installer, kind run) bool {
+func (b *builder) isPackaged(by installer, kind kindRange) bool {
 	n := &b.Nodes[by.node]
 	return n.Kind.Operator.Installs() && slices.Contains(b.origin(b.kindOf(kind)).packages, n.Kind.Operator.Package.Text(n.Root()))
 }
 
 // isOnlySource reports whether a kind certainly belongs to the package of an installer: no
 // other package that the component installs is known for it.
-func (b *builder) isOnlySource(by installer, kind run) bool {
+func (b *builder) isOnlySource(by installer, kind kindRange) bool {
 	if !b.isPackaged(by, kind) {
 		return false
 	}
@@ -258,7 +258,7 @@ func (b *builder) packagesOf(part int) map[string]bool {
 	})
 }
 
-func (b *builder) kindOf(r run) knowledge.GroupKind {
+func (b *builder) kindOf(r kindRange) knowledge.GroupKind {
 	return knowledge.GroupKind{Group: r.group, Kind: b.Nodes[r.from].ID.Kind}
 }
 

@@ -20,9 +20,9 @@ type Creation struct {
 	Source string
 }
 
-// makes: an object that later creates other objects depends on the CRD of their
-// kind.
-func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value, field string) {
+// referToManifestKind makes an object that later creates another object depend on the
+// CRD of the other object.
+func (b *builder) referToManifestKind(from int, rec knowledge.Reference, manifest object.Value, field string) {
 	group, written := writtenGroup(manifest)
 	gk := knowledge.GroupKind{Group: group, Kind: manifest.Get("kind").Text()}
 	if !written || gk.Kind == "" || b.base.Builtin(group) {
@@ -31,26 +31,26 @@ func (b *builder) makes(from int, rec knowledge.Reference, manifest object.Value
 	if def, ok := b.defined[gk]; ok {
 		b.refer(Reference{From: from, To: def.node, Field: field, Meaning: rec.Meaning, Why: rec.Why + " " + gk.String() + ", which is defined by", Source: rec.Source})
 		if rec.Completes {
-			b.completes(from, def.node, field, rec.Source)
+			b.referToCompletion(from, def.node, field, rec.Source)
 		}
 		return
 	}
 	if slices.ContainsFunc(b.Creations, func(m Creation) bool { return m.From == from && m.Kind == gk }) {
 		return
 	}
-	made := Creation{From: from, Kind: gk, Field: field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source}
-	b.Creations = append(b.Creations, made)
+	creation := Creation{From: from, Kind: gk, Field: field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source}
+	b.Creations = append(b.Creations, creation)
 	for _, by := range b.installers {
-		if by.node != from && by.brings(group) && !b.Nodes[by.node].Kind.Operator.Installs() {
-			b.refer(Reference{From: from, To: by.node, Field: field, Meaning: made.Meaning, Inferred: true, Why: made.Why + " " + gk.String() + ", which may come with", Sign: Installation, Source: by.source})
+		if by.node != from && by.installsGroup(group) && !b.Nodes[by.node].Kind.Operator.Installs() {
+			b.refer(Reference{From: from, To: by.node, Field: field, Meaning: creation.Meaning, Inferred: true, Why: creation.Why + " " + gk.String() + ", which may come with", Sign: Installation, Source: by.source})
 		}
 	}
 }
 
-// completes: objects of the kinds that a node defines depend on the object that
-// says how to create them.
-func (b *builder) completes(from, defining int, field, source string) {
-	for _, kind := range b.runs {
+// referToCompletion makes objects of the kinds that a node defines depend on the
+// object that says how to create them.
+func (b *builder) referToCompletion(from, defining int, field, source string) {
+	for _, kind := range b.kindRanges {
 		gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
 		if def, ok := b.defined[gk]; !ok || b.Nodes[def.node].Key != b.Nodes[defining].Key {
 			continue
@@ -61,7 +61,7 @@ func (b *builder) completes(from, defining int, field, source string) {
 	}
 }
 
-// referToProducers: an object that reads what another one writes at run time waits
+// referToProducers makes an object that reads what another one writes at run time wait
 // for the writer, unless its own component has a Job that also writes it and runs
 // first.
 func (b *builder) referToProducers() {
@@ -83,19 +83,20 @@ func (b *builder) referToProducers() {
 			continue
 		}
 		for _, p := range b.likelyProducers[r.id] {
-			ref := b.inferred(r.From, p, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which may be written by")
+			ref := b.inferredReference(r.From, p, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which may be written by")
 			ref.Product = r.id
 			b.refer(ref)
 		}
 	}
 }
 
-// referToNamespaceMakers: objects in a namespace that an operator creates are
-// refused until it exists, unless it is the destination of the Application.
+// referToNamespaceMakers makes objects in a namespace that an operator creates wait
+// for the operator: the API server refuses them until the namespace exists. It leaves
+// out the destination of the Application, which exists.
 func (b *builder) referToNamespaceMakers() {
 	for i, n := range b.Nodes {
 		id := object.ID{Kind: "Namespace", Name: n.Key.Namespace}
-		if id.Name == "" || id.Name == n.home || len(b.byKey[id]) > 0 {
+		if id.Name == "" || id.Name == n.destination || len(b.byKey[id]) > 0 {
 			continue
 		}
 		for _, maker := range b.producers[id] {

@@ -8,16 +8,16 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// referToControllers: a custom resource waits for its controller only if the API
-// server may refuse it before (see refuses). Otherwise it is reconciled whenever
-// the controller starts. Between components, one always follows the other. If the
-// workload names the resource as its own configuration, or can only read its kind,
-// the workload depends on the resource.
+// referToControllers makes a custom resource wait for its controller only if the API
+// server may refuse it before (see refuses). Otherwise it is reconciled whenever the
+// controller starts. If they are in different components, the custom resource always
+// waits for the controller. If the workload names the resource as its own
+// configuration, or can only read its kind, the workload depends on the resource.
 func (b *builder) referToControllers() {
 	type candidate struct {
 		controller int
 		rules      map[string][]rule
-		kind       run
+		kind       kindRange
 	}
 	var all []candidate
 	named := map[[2]int]bool{}
@@ -32,7 +32,7 @@ func (b *builder) referToControllers() {
 		b.Nodes[c].Reconciles = b.reconciledGroups(rules)
 		names := b.configurationNames(c)
 		grouped := byGroup(rules)
-		for _, kind := range b.runs {
+		for _, kind := range b.kindRanges {
 			if b.base.Builtin(kind.group) || !b.reconciles(grouped, kind, controller.Part) {
 				continue
 			}
@@ -51,7 +51,7 @@ func (b *builder) referToControllers() {
 			if !b.Nodes[i].InSync() || named[[2]int{in.controller, i}] {
 				continue
 			}
-			r := Reference{From: i, To: in.controller, Field: kindField, Meaning: knowledge.Known, Inferred: true, Why: "is reconciled by"}
+			r := Reference{From: i, To: in.controller, Field: kindField, Meaning: knowledge.NoOrder, Inferred: true, Why: "is reconciled by"}
 			switch evidence := b.refuses(in.controller, i, in.kind, in.rules); {
 			case evidence != none && !exempt.of(b.Nodes[in.controller].Part)[i]:
 				r.Meaning, r.Refused, r.Inferred = knowledge.Healthy, true, evidence != byRules
@@ -98,7 +98,7 @@ const (
 // of its kind does not respond: the controller serves a fail-closed webhook for the
 // resource, or converts it, or serves webhooks whose rules are set at run time,
 // which probably cover only kinds with a status.
-func (b *builder) refuses(c, i int, kind run, rules map[string][]rule) evidence {
+func (b *builder) refuses(c, i int, kind kindRange, rules map[string][]rule) evidence {
 	n := &b.Nodes[i]
 	own := b.webhooksOf(c)
 	for _, h := range own.static {
@@ -110,11 +110,11 @@ func (b *builder) refuses(c, i int, kind run, rules map[string][]rule) evidence 
 	switch {
 	case slices.Contains(b.converters(i), c):
 		return byRules
-	case n.Foreign && mayDefine(rules):
+	case n.CRDMissing && mayDefine(rules):
 		return bySign // the kind probably comes with the controller
 	case b.statusless(i):
 		return none
-	case own.open, defined && b.mayRegister(rules, own):
+	case own.rulesAtRunTime, defined && b.mayRegister(rules, own):
 		return bySign
 	}
 	return none
@@ -153,8 +153,8 @@ func (b *builder) mayRegister(rules map[string][]rule, own ownHooks) bool {
 // ownHooks are the fail-closed webhooks that a workload serves.
 type ownHooks struct {
 	static []hook
-	// open means that one of them gets its rules at run time.
-	open bool
+	// rulesAtRunTime means that one of them gets its rules at run time.
+	rulesAtRunTime bool
 }
 
 func (b *builder) webhooksOf(workload int) ownHooks {
@@ -166,10 +166,10 @@ func (b *builder) webhooksOf(workload int) ownHooks {
 
 func (b *builder) findHooksServed() {
 	b.hooksServed = map[int]ownHooks{}
-	add := func(workload int, h hook, open bool) {
+	add := func(workload int, h hook, rulesAtRunTime bool) {
 		s := b.hooksServed[workload]
-		if open {
-			s.open = true
+		if rulesAtRunTime {
+			s.rulesAtRunTime = true
 		} else {
 			s.static = append(s.static, h)
 		}
@@ -252,7 +252,7 @@ func cutVersion(apiVersion string) (group, version string) {
 
 // converters returns the workloads that must convert a custom resource before it is
 // stored: the backends of its CRD's conversion webhook, if its version is not the
-// storage version, or the CRD does not say.
+// storage version, or if the CRD does not contain the version.
 func (b *builder) converters(i int) []int {
 	n := &b.Nodes[i]
 	def, ok := b.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
@@ -266,7 +266,7 @@ func (b *builder) converters(i int) []int {
 }
 
 // writes reports whether rules allow writing objects of a kind.
-func writes(rules map[string][]rule, kind run) bool {
+func writes(rules map[string][]rule, kind kindRange) bool {
 	allows := func(r rule) bool {
 		return slices.ContainsFunc([]string{kind.plural, kind.plural + "/status", kind.plural + "/finalizers"}, func(resource string) bool {
 			return r.allows(kind.group, resource, "create", "update", "patch", "delete")
@@ -313,15 +313,15 @@ func (b *builder) reconciledGroups(rules []rule) []string {
 // reconciles reports whether rules of a workload in a component allow watching a
 // kind and writing it or its status. Permissions for every group count for kinds
 // that the component defines itself.
-func (b *builder) reconciles(rules map[string][]rule, kind run, part int) bool {
+func (b *builder) reconciles(rules map[string][]rule, kind kindRange, part int) bool {
 	def, own := b.defined[knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}]
 	own = own && b.Nodes[def.node].Part == part
-	return reconcile(rules, kind.group, kind.plural, own)
+	return rulesAllowReconciling(rules, kind.group, kind.plural, own)
 }
 
-// reconcile reports whether rules allow watching a kind and writing its status; for
+// rulesAllowReconciling reports whether rules allow watching a kind and writing its status; for
 // its own kind, watching is sufficient.
-func reconcile(rules map[string][]rule, group, resource string, own bool) bool {
+func rulesAllowReconciling(rules map[string][]rule, group, resource string, own bool) bool {
 	watch, write := false, own
 	collect := func(rules []rule) {
 		for _, r := range rules {

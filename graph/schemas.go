@@ -14,8 +14,8 @@ type kindVersion struct {
 	version string
 }
 
-// learn: for kinds without a record, the CRD provides what is known.
-func (b *builder) learn() {
+// addSchemas adds to kinds without a record what their CRDs show.
+func (b *builder) addSchemas() {
 	kinds := map[kindVersion]*knowledge.Kind{}
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
@@ -42,7 +42,7 @@ func (b *builder) kindVersion(n *Node) kindVersion {
 
 // mergeSchema adds the content of a CRD to the default record of a kind.
 func (b *builder) mergeSchema(kind knowledge.Kind, def definition, version string) knowledge.Kind {
-	kind = def.by.Objects.Over(kind)
+	kind = def.by.Objects.OverrideGuess(kind)
 	if kind.Status != nil {
 		return kind
 	}
@@ -180,15 +180,15 @@ func (b *builder) isWritten(c knowledge.Convention, t *fieldSchema) bool {
 		(b.base.IsWritten(t.description()) || c.Name != "" && b.base.IsWritten(t.child(c.Name).description()))
 }
 
-// sibling interprets a key that is named after another kind of the same group in
+// referBySiblingKey interprets a key that is named after another kind of the same group in
 // the component, such as clusterRef.
-func (b *builder) sibling(i int, v object.Value, at position) {
+func (b *builder) referBySiblingKey(i int, v object.Value, at position) {
 	stem, ok := b.base.Sibling(at.key)
 	if !ok {
 		return
 	}
 	var kinds []knowledge.GroupKind
-	for _, kind := range b.runs {
+	for _, kind := range b.kindRanges {
 		gk := knowledge.GroupKind{Group: kind.group, Kind: b.Nodes[kind.from].ID.Kind}
 		if gk.Group == b.Nodes[i].ID.Group && strings.HasSuffix(strings.ToLower(gk.Kind), strings.ToLower(stem)) {
 			kinds = append(kinds, gk)
@@ -207,7 +207,7 @@ func (b *builder) sibling(i int, v object.Value, at position) {
 			}
 			for _, to := range b.resolve(b.identify(i, m), rec) {
 				if to != i && !b.refersTo(i, to) && !b.refersTo(to, i) {
-					b.refer(b.inferred(i, to, at.field, knowledge.Exists, "refers to"))
+					b.refer(b.inferredReference(i, to, at.field, knowledge.Exists, "refers to"))
 				}
 			}
 		}

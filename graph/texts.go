@@ -13,7 +13,7 @@ func (b *builder) calledText(text string) string {
 	if !strings.ContainsAny(text, "\n{") {
 		return text
 	}
-	return b.withoutCertified(withoutManifests(text))
+	return b.withoutSANs(withoutManifests(text))
 }
 
 // withoutManifests removes a manifest from a text: from the first line with its
@@ -50,19 +50,19 @@ var (
 	kindLine    = regexp.MustCompile(`(?m)^\s*kind:`)
 )
 
-// withoutCertified removes names that are to be certified: lines in the
-// configuration of certificate tools, with the lists that follow them.
-func (b *builder) withoutCertified(text string) string {
+// withoutSANs removes names for a certificate: lines in the configuration of
+// certificate tools, with the lists that follow them.
+func (b *builder) withoutSANs(text string) string {
 	request := b.base.IsCertificateRequest(text)
 	if request && strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return ""
 	}
-	certified := false
+	hasSANs := false
 	for line := range strings.Lines(text) {
 		key, _, ok := cutKey(line)
-		certified = certified || ok && b.base.IsCertifiedKey(key, request)
+		hasSANs = hasSANs || ok && b.base.IsSANKey(key, request)
 	}
-	if !certified {
+	if !hasSANs {
 		return text
 	}
 	var out strings.Builder
@@ -79,7 +79,7 @@ func (b *builder) withoutCertified(text string) string {
 		}
 		end = ""
 		key, value, ok := cutKey(line)
-		if !ok || !b.base.IsCertifiedKey(key, request) {
+		if !ok || !b.base.IsSANKey(key, request) {
 			out.WriteString(line)
 			continue
 		}

@@ -9,9 +9,10 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// referByWaits: an init container, or a container of a Job, that retries until an
-// object of the component responds depends on it, and must not be applied before
-// it. Because it retries, the object need not be healthy first.
+// referByWaits makes workloads depend on the objects that their init containers wait
+// for or, for Jobs, their containers: these retry until the object responds, so the
+// workload must not be applied before it. Because they retry, the object need not be
+// healthy first.
 func (b *builder) referByWaits() {
 	b.waitTargets = map[int]map[int]bool{}
 	for i, n := range b.Nodes {
@@ -37,7 +38,7 @@ func (b *builder) waitsIn(i int, pod, c object.Value, field string) {
 	n := &b.Nodes[i]
 	// The kubelet restarts a container that fails, but for Jobs only a limited
 	// number of times.
-	waits, alone := b.base.Waits(c.Get("image").Text(), b.scripts(i, pod, c), n.Kind.Runs != "once")
+	waits, byVariables := b.base.Waits(c.Get("image").Text(), b.scripts(i, pod, c), n.Kind.Runs != "once")
 	if len(waits) == 0 {
 		return
 	}
@@ -47,7 +48,7 @@ func (b *builder) waitsIn(i int, pod, c object.Value, field string) {
 	}
 	for _, w := range b.containerWords(i, c, field) {
 		env := strings.Contains(w.field, ".env")
-		if env && w.name != "" && (alone && b.base.IsAddress(w.name) || slices.ContainsFunc(waits, func(text string) bool { return strings.Contains(text, w.name) })) {
+		if env && w.name != "" && (byVariables && b.base.IsAddress(w.name) || slices.ContainsFunc(waits, func(text string) bool { return strings.Contains(text, w.name) })) {
 			called = append(called, w.value)
 		}
 	}
@@ -65,7 +66,7 @@ func (b *builder) waitFor(i, to int, field string) {
 	if to == i {
 		return
 	}
-	b.refer(b.inferred(i, to, field, knowledge.Exists, "waits for"))
+	b.refer(b.inferredReference(i, to, field, knowledge.Exists, "waits for"))
 	if b.waitTargets[i] == nil {
 		b.waitTargets[i] = map[int]bool{}
 	}
@@ -100,13 +101,13 @@ func (b *builder) waitTargetsIn(text, namespace string) []int {
 	for at, end := range hosts(text) {
 		word := strings.Trim(text[at:end], ".-")
 		before := text[:at]
-		if word == "" || b.base.IsCertifiedPrefix(before) {
+		if word == "" || b.base.IsSANPrefix(before) {
 			continue
 		}
 		if kind, slash := strings.CutSuffix(before, "/"); slash && !strings.HasSuffix(kind, "/") { // a path, or kind/name
 			kind = kind[strings.LastIndexFunc(kind, func(r rune) bool { return r > 127 || !isHostByte(byte(r)) })+1:]
 			for _, to := range b.targetsNamed(word, namespace) {
-				if b.base.IsShort(kind, b.Nodes[to].ID.Kind) {
+				if b.base.RefersToKind(kind, b.Nodes[to].ID.Kind) {
 					all = append(all, to)
 				}
 			}
@@ -130,7 +131,7 @@ func (b *builder) waitTargetsIn(text, namespace string) []int {
 	return slices.Compact(all)
 }
 
-// targetsNamed returns the objects of a name that have Pods or lead to some.
+// targetsNamed returns the objects with a name that have Pods or select them.
 func (b *builder) targetsNamed(name, namespace string) []int {
 	return b.waitTargetsByName.at([2]string{namespace, name}, func(all index[[2]string, []int]) {
 		for i := range b.Nodes {

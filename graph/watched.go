@@ -12,9 +12,10 @@ type watcher struct {
 	defs []int
 }
 
-// referToWatchedCRDs: a controller does not start before the CRDs of its kinds
-// exist. Within a component the rungs ensure that. Kinds that another controller
-// owns are only watched if they exist, as Kueue does with job kinds.
+// referToWatchedCRDs makes a controller wait for the CRDs of its kinds, without which
+// it does not start. Within a component no reference is needed, because Argo CD
+// applies CRDs before workloads of the same wave. Kinds that another controller owns
+// are only watched if they exist, as Kueue does with job kinds.
 func (b *builder) referToWatchedCRDs() {
 	watchers := b.watchers()
 	parts := map[int][]int{} // the components that reconcile a kind, by its CRD
@@ -51,7 +52,7 @@ func (b *builder) watchers() []watcher {
 			for group := range about {
 				for _, def := range b.definedIn(group) {
 					own := b.Nodes[def.node].Part == controller.Part
-					if reconcile(about, group, def.plural, own) && (own || updatesStatus(about[group], group, def.plural)) {
+					if rulesAllowReconciling(about, group, def.plural, own) && (own || updatesStatus(about[group], group, def.plural)) {
 						w.defs = append(w.defs, def.node)
 					}
 				}

@@ -19,8 +19,8 @@ type word struct {
 	// name is the variable, flag or file.
 	name, value string
 	field       string
-	// certified marks a name for a certificate.
-	certified bool
+	// isSAN marks a name for a certificate.
+	isSAN bool
 	// file marks a whole file, in which only addresses are recognized.
 	file bool
 	// from is the node that contains the value, if not the workload.
@@ -62,7 +62,7 @@ func (b *builder) containerWords(i int, c object.Value, field string) []word {
 	}
 	for _, e := range c.Get("env").Items() {
 		w := word{name: e.Get("name").Text(), from: i, value: e.Get("value").Text()}
-		w.certified = b.base.IsCertifiedKey(w.name, false)
+		w.isSAN = b.base.IsSANKey(w.name, false)
 		w.field = field + ".env." + w.name
 		switch from := e.Get("valueFrom"); {
 		case from.Get("fieldRef", "fieldPath").Text() == "metadata.namespace":
@@ -90,7 +90,7 @@ func (b *builder) containerWords(i int, c object.Value, field string) []word {
 			value = arg
 		}
 		all = append(all, word{name: flag, value: expandVars(value, vars), field: field + ".args", from: i,
-			certified: b.base.IsCertified(flag, args) || b.base.IsCertifiedKey(flag, false)})
+			isSAN: b.base.IsSANFlag(flag, args) || b.base.IsSANKey(flag, false)})
 		flag = ""
 	}
 	return all
@@ -190,7 +190,7 @@ type address struct {
 // an address (DB_HOST). Elsewhere a bare word is usually the name of the
 // application itself.
 func (b *builder) addresses(w word, namespace string) []address {
-	if w.certified || len(b.serviceNames) == 0 {
+	if w.isSAN || len(b.serviceNames) == 0 {
 		return nil
 	}
 	var all []address
@@ -199,7 +199,7 @@ func (b *builder) addresses(w word, namespace string) []address {
 	text := w.value
 	for at, end := range hosts(text) {
 		host := strings.TrimRight(text[at:end], ".")
-		if b.base.IsCertifiedPrefix(text[:at]) {
+		if b.base.IsSANPrefix(text[:at]) {
 			continue
 		}
 		if id, ok := b.service(host, namespace, b.looksLikeAddress(w, namespace, at, end)); ok && !seen[id] {
@@ -371,9 +371,10 @@ func (b *builder) servers(service object.ID) []int {
 	return append(all, b.producers[service]...)
 }
 
-// referByCalls: addresses and names in the configuration of a workload. The Service
-// or object of that name should exist when the workload starts. The workload behind
-// a Service need not run first, since two workloads may call each other.
+// referByCalls adds references for addresses and names in the configuration of a
+// workload. The Service or object with that name should exist when the workload
+// starts. The workload behind a Service need not run first, since two workloads may
+// call each other.
 func (b *builder) referByCalls() {
 	b.findServices()
 	for i, n := range b.Nodes {
@@ -383,26 +384,27 @@ func (b *builder) referByCalls() {
 		for _, w := range b.words(i) {
 			for _, a := range b.addresses(w, n.Key.Namespace) {
 				for _, s := range b.byKey[a.service] {
-					b.refer(b.calling(i, s, w.field, knowledge.Exists))
+					b.refer(b.callReference(i, s, w.field, knowledge.Exists))
 				}
 				if n.Kind.Runs == "once" {
-					continue // tiers.go handles Jobs
+					continue // orderJobs handles Jobs
 				}
 				for _, server := range b.servers(a.service) {
-					b.refer(b.calling(i, server, w.field, knowledge.Known))
+					b.refer(b.callReference(i, server, w.field, knowledge.NoOrder))
 				}
 			}
 			for _, to := range b.namedBy(w, n.Key.Namespace) {
 				if !b.refersTo(i, to) {
-					b.refer(b.inferred(i, to, w.field, knowledge.Exists, "names"))
+					b.refer(b.inferredReference(i, to, w.field, knowledge.Exists, "names"))
 				}
 			}
 		}
 	}
 }
 
-// referByAddresses: a custom resource whose controller calls a Service of the
-// component does not become healthy before the workload behind it.
+// referByAddresses makes a custom resource with the address of a Service of the
+// component depend on the workload behind it: the controller calls the Service, and
+// the resource does not become healthy before.
 func (b *builder) referByAddresses() {
 	if len(b.serviceNames) == 0 {
 		return
@@ -411,7 +413,7 @@ func (b *builder) referByAddresses() {
 		if b.base.Builtin(n.ID.Group) || !n.Kind.Pod.IsZero() {
 			continue
 		}
-		meaning := knowledge.Known
+		meaning := knowledge.NoOrder
 		if n.HasHealth {
 			meaning = knowledge.Healthy
 		}
@@ -419,12 +421,12 @@ func (b *builder) referByAddresses() {
 			if b.base.IsContent(field) {
 				return
 			}
-			for _, a := range b.addresses(word{name: key, value: text, field: field, from: i, certified: b.base.IsCertifiedField(key)}, n.Key.Namespace) {
+			for _, a := range b.addresses(word{name: key, value: text, field: field, from: i, isSAN: b.base.IsSANField(key)}, n.Key.Namespace) {
 				for _, server := range b.servers(a.service) {
 					if b.refersTo(i, server) {
 						continue
 					}
-					r := b.calling(i, server, field, meaning)
+					r := b.callReference(i, server, field, meaning)
 					if b.base.IsAddress(key) && !b.base.IsSetting(field) && !b.assumed[a.service] {
 						r.Sign = Address
 					}
@@ -453,19 +455,19 @@ func eachText(v object.Value, field, key string, visit func(field, key, text str
 // call.
 func (b *builder) namedBy(w word, namespace string) []int {
 	name, qualified := strings.CutPrefix(w.value, namespace+"/")
-	if w.file || w.certified || !qualified && (strings.Contains(name, "/") || b.isNamespace(name)) || name == "" {
+	if w.file || w.isSAN || !qualified && (strings.Contains(name, "/") || b.isNamespace(name)) || name == "" {
 		return nil
 	}
 	var all []int
-	for _, gk := range b.namesOf {
+	for _, gk := range b.nameableKinds {
 		all = append(all, b.byKey[object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: namespace, Name: name}]...)
 	}
 	return all
 }
 
-// nameableKinds returns the kinds without health of their own that Pods name in
+// findNameableKinds returns the kinds without health of their own that Pods name in
 // fields, and those that they call.
-func (b *builder) nameableKinds() []knowledge.GroupKind {
+func (b *builder) findNameableKinds() []knowledge.GroupKind {
 	var all []knowledge.GroupKind
 	seen := map[knowledge.GroupKind]bool{}
 	add := func(gk knowledge.GroupKind) {

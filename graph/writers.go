@@ -19,8 +19,8 @@ type writer struct {
 	node int
 	// creates means that its permissions are not limited to certain names.
 	creates bool
-	// first means that it terminates before the Sync phase.
-	first bool
+	// beforeSync means that it terminates before the Sync phase.
+	beforeSync bool
 }
 
 // partID is an object of a component.
@@ -41,11 +41,11 @@ func (b *builder) writersOf(part int, id object.ID) []writer {
 	resource := plural(id.Kind)
 	for _, i := range b.podsOf(part) {
 		n := &b.Nodes[i]
-		first := slices.Contains(n.phases, object.PreSync)
-		if n.Kind.Runs == "later" || !first && !n.InSync() {
+		beforeSync := slices.Contains(n.phases, object.PreSync)
+		if n.Kind.Runs == "later" || !beforeSync && !n.InSync() {
 			continue
 		}
-		w := writer{node: i, first: first}
+		w := writer{node: i, beforeSync: beforeSync}
 		writes := false
 		for _, r := range b.rulesOfNode(i) {
 			if r.in == "" || r.in == id.Namespace {
@@ -115,7 +115,7 @@ func (b *builder) soleJob(part int, id object.ID) (int, bool) {
 		n := &b.Nodes[w.node]
 		switch {
 		case !w.creates || n.Kind.Runs != "once" || b.startsOnlyWith(w.node, id):
-		case w.first:
+		case w.beforeSync:
 			return 0, false
 		case n.Key.Namespace == id.Namespace:
 			jobs = append(jobs, w.node)
@@ -142,21 +142,21 @@ func (b *builder) creatorsFor(r read) (all []int, before bool) {
 			}
 			continue
 		}
-		if !w.first && slices.Contains(reader.phases, object.PreSync) {
+		if !w.beforeSync && slices.Contains(reader.phases, object.PreSync) {
 			continue
 		}
 		if w.creates {
 			creators = append(creators, w.node)
-			if w.first && n.Kind.Runs == "once" {
+			if w.beforeSync && n.Kind.Runs == "once" {
 				firstJobs = append(firstJobs, w.node)
 			}
 		}
 		if b.mayWrite(w.node, r.id) {
 			all = append(all, w.node)
-			before = before || w.first && n.Kind.Runs == "once"
+			before = before || w.beforeSync && n.Kind.Runs == "once"
 		}
 	}
-	if len(all) > 0 || r.id.Group != "" || r.id.Kind != "Secret" || len(b.elsewhere(r.id)) > 0 {
+	if len(all) > 0 || r.id.Group != "" || r.id.Kind != "Secret" || len(b.inAnyNamespace(r.id)) > 0 {
 		return all, before
 	}
 	if len(firstJobs) == 1 {
@@ -171,10 +171,11 @@ func (b *builder) creatorsFor(r read) (all []int, before bool) {
 	return nil, false
 }
 
-// writtenSecrets: a Job that may write Secrets creates those that it names, if
-// others read them and nothing else creates them. The only Job with that permission
-// also creates those that Pods need to start.
-func (b *builder) writtenSecrets(j int) {
+// referToWrittenSecrets makes readers of Secrets wait for the Job that creates them. A
+// Job that may write Secrets creates those that it names, if others read them and
+// nothing else creates them. The only Job with that permission also creates those
+// that Pods need to start.
+func (b *builder) referToWrittenSecrets(j int) {
 	job := &b.Nodes[j]
 	for _, r := range b.readIn(job.Key.Namespace) {
 		if len(b.byKey[r.id]) > 0 || r.From == j || b.base.Everywhere(r.id.Kind, r.id.Name) ||
@@ -189,7 +190,7 @@ func (b *builder) writtenSecrets(j int) {
 				continue
 			}
 		}
-		ref := b.inferred(r.From, j, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which is written by")
+		ref := b.inferredReference(r.From, j, r.Field, knowledge.Healthy, r.Why+" "+r.id.String()+", which is written by")
 		ref.Product = r.id
 		b.refer(ref)
 	}
@@ -219,10 +220,11 @@ func hasPVCTemplate(n Node, name string) bool {
 	})
 }
 
-// findAbsent: objects that Pods need to start, or another object needs to be
+// findAbsent finds objects that Pods need to start, or another object needs to be
 // healthy, and that the component neither contains nor creates. Objects that a
-// workload may create at run time are not absent for Pods, which start as soon as
-// they exist. An object that is checked only once may be Degraded before.
+// workload may create at run time are not absent for Pods, which start as soon as they
+// exist. They are absent for an object that is checked only once, which may be
+// Degraded until they exist.
 func (b *builder) findAbsent() {
 	for _, r := range b.reads {
 		n := &b.Nodes[r.From]
@@ -231,7 +233,7 @@ func (b *builder) findAbsent() {
 		if !needed || len(b.byKey[r.id]) > 0 || len(b.producers[r.id]) > 0 || len(b.likelyProducers[r.id]) > 0 || b.base.Everywhere(r.id.Kind, r.id.Name) || b.isFromTemplate(r.id) || hasPVCTemplate(*n, r.id.Name) {
 			continue
 		}
-		others := b.elsewhere(r.id)
+		others := b.inAnyNamespace(r.id)
 		if r.anywhere && (len(others) > 0 || len(b.producerAnywhere(r.id)) > 0) {
 			continue
 		}
@@ -241,7 +243,7 @@ func (b *builder) findAbsent() {
 				if maker := &b.Nodes[m]; maker.Kind.Runs != "" || !maker.InSync() {
 					continue // a Job, see writtenSecrets
 				}
-				b.refer(b.inferred(r.From, m, r.Field, knowledge.Exists, r.Why+" "+r.id.String()+", which may be written by"))
+				b.refer(b.inferredReference(r.From, m, r.Field, knowledge.Exists, r.Why+" "+r.id.String()+", which may be written by"))
 			}
 			continue
 		}
@@ -256,8 +258,8 @@ func (b *builder) findAbsent() {
 	})
 }
 
-// elsewhere returns the objects of a kind and name in any namespace.
-func (b *builder) elsewhere(id object.ID) []int {
+// inAnyNamespace returns the objects of a kind and name in any namespace.
+func (b *builder) inAnyNamespace(id object.ID) []int {
 	id.Namespace = ""
 	return b.byName[id]
 }
@@ -275,7 +277,7 @@ func (b *builder) namespaced(id object.ID) bool {
 // template: its name consists of the names of template and workload, and a number
 // (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-storage).
 func (b *builder) isFromTemplate(id object.ID) bool {
-	if k, _ := b.base.Kind(id.Group, id.Kind); k.Place != withConsumer {
+	if k, _ := b.base.Kind(id.Group, id.Kind); k.Placement != knowledge.WithConsumer {
 		return false
 	}
 	name, number, ok := cutLast(id.Name, "-")
@@ -287,9 +289,6 @@ func (b *builder) isFromTemplate(id object.ID) bool {
 		}
 	})
 }
-
-// withConsumer is the placement of kinds that wait for their first consumer.
-const withConsumer = "with-consumer"
 
 func cutLast(text, separator string) (before, after string, found bool) {
 	if i := strings.LastIndex(text, separator); i >= 0 {

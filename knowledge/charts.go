@@ -18,10 +18,11 @@ type Chart struct {
 	Name   string   `yaml:"name"`
 	Others []string `yaml:"others"`
 	// Repos are words in the URLs of the registries to which the record applies, if
-	// charts of one name differ. A record without Repos applies to all others.
+	// different charts have the same name. A record without Repos applies to all
+	// others.
 	Repos []string `yaml:"repos"`
-	// Manifests means that it is not a chart: its publisher has manifests, in a
-	// repository of that name.
+	// Manifests means that it is not a chart: its publisher provides manifests instead,
+	// in a repository with that name.
 	Manifests bool `yaml:"manifests"`
 	// Rung is the rung of the chart as a whole.
 	Rung string `yaml:"rung"`
@@ -29,21 +30,22 @@ type Chart struct {
 	// controllers are in the chart. Needs are groups whose kinds must exist before.
 	Provides []string `yaml:"provides"`
 	Needs    []string `yaml:"needs"`
-	// Answers are the provider names in classes of any Application that refer to
-	// this chart, such as a StorageClass's provisioner.
-	Answers []string `yaml:"answers"`
+	// ClassProviders are names of providers that this chart runs, as they occur in a
+	// class, such as the provisioner of a StorageClass.
+	ClassProviders []string `yaml:"answers"`
 	// Objects are objects of the chart that others refer to, in the form
 	// "Kind.group/name" without namespace.
 	Objects []string `yaml:"objects"`
 	Why     string   `yaml:"why"`
 	Source  string   `yaml:"source"`
 	// Inferred means that the chart has no record, and what it provides follows from the
-	// API group that it is called by.
+	// API group that it is named after.
 	Inferred bool `yaml:"-"`
 }
 
-// Brings reports whether the kinds of a group come with the chart.
-func (c Chart) Brings(group string) bool { return brings(c.Provides, group) }
+// InstallsGroup reports whether the chart installs the kinds of a group, or their
+// controller.
+func (c Chart) InstallsGroup(group string) bool { return matches(c.Provides, group) }
 
 // Stubs returns the Objects with only their names. Their version is v1, since it is
 // unknown.
@@ -64,8 +66,8 @@ func (c Chart) Stubs() ([]object.Object, error) {
 	return all, nil
 }
 
-// is reports whether the record is about a chart in a registry.
-func (c Chart) is(repoURL, name string) bool {
+// matches reports whether the record is about a chart in a registry.
+func (c Chart) matches(repoURL, name string) bool {
 	return (c.Name == name || slices.Contains(c.Others, name)) &&
 		(len(c.Repos) == 0 || slices.ContainsFunc(c.Repos, func(word string) bool { return strings.Contains(repoURL, word) }))
 }
@@ -83,7 +85,7 @@ func (b *Base) Chart(repoURL, name string) (Chart, bool) {
 	var found Chart
 	known := false
 	for _, c := range b.Charts() {
-		if c.is(repoURL, name) && (!known || len(c.Repos) > 0) {
+		if c.matches(repoURL, name) && (!known || len(c.Repos) > 0) {
 			found, known = c, true
 		}
 	}

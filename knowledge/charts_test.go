@@ -78,7 +78,7 @@ func TestChart(t *testing.T) {
 		{"https://charts.example.com", "never-heard-of", ""},
 	} {
 		c, ok := b.Chart(tt.repo, tt.chart)
-		if ok != (tt.provides != "") || ok && !c.Brings(tt.provides) {
+		if ok != (tt.provides != "") || ok && !c.InstallsGroup(tt.provides) {
 			t.Errorf("%s of %q: %+v, %v", tt.chart, tt.repo, c, ok)
 		}
 	}
@@ -86,7 +86,7 @@ func TestChart(t *testing.T) {
 
 // TestProbers makes sure that a program looks for kinds only when it is told to.
 func TestProbers(t *testing.T) {
-	for _, p := range programs().Probers {
+	for _, p := range programs().Discoverers {
 		if len(p.Images) == 0 || p.EnabledBy == "" || p.Why == "" || !strings.HasPrefix(p.Source, "https://") {
 			t.Errorf("%+v: something is missing", p)
 		}
@@ -96,7 +96,7 @@ func TestProbers(t *testing.T) {
 			}
 		}
 	}
-	p, ok := Default().Prober("quay.io/cilium/operator-generic:v1.18.0")
+	p, ok := Default().Discoverer("quay.io/cilium/operator-generic:v1.18.0")
 	if !ok {
 		t.Fatal("the operator of Cilium is not known")
 	}
@@ -107,7 +107,7 @@ func TestProbers(t *testing.T) {
 		{"enable-gateway-api", "true", true}, {"--enable-gateway-api", "true", true}, {"", "--enable-gateway-api", true},
 		{"--enable-gateway-api", "false", false}, {"enable-ipv6", "true", false},
 	} {
-		if got := p.Listens(tt.name, tt.value); got != tt.want {
+		if got := p.IsEnabledBy(tt.name, tt.value); got != tt.want {
 			t.Errorf("%s %s: %v", tt.name, tt.value, got)
 		}
 	}

@@ -24,21 +24,21 @@ func (d *Definitions) UnmarshalYAML(n *yaml.Node) error {
 // Definition contains the paths at which an object, such as a CRD, specifies a kind
 // that it defines.
 type Definition struct {
-	// GroupIs is the group if it is the same for all objects, or if Group is not
-	// set.
+	// GroupIs is the group of all objects if the record has no Group, and otherwise of
+	// objects without a value at Group.
 	GroupIs string `yaml:"groupIs"`
 	Group   Path   `yaml:"group"`
 	Kind    Path   `yaml:"kind"`
 	Plural  Path   `yaml:"plural"`
 	// Scope is the path of the scope, whose value ends in "Cluster" for
-	// cluster-scoped kinds. ScopeIs is the scope if it is not set.
+	// cluster-scoped kinds. ScopeIs is the scope of objects without a value there.
 	Scope   Path   `yaml:"scope"`
 	ScopeIs string `yaml:"scopeIs"`
 	// Versions is the path of the kind's versions, each with its schema and printer
 	// columns, in the format of a CRD.
 	Versions Path `yaml:"versions"`
-	// Keys is the path of the keys of a Secret that such objects write. Without a
-	// value there, any key is possible.
+	// Keys is the path, in the definition, of the keys of the Secret that objects of
+	// the defined kind write. If it has no value, any key is possible.
 	Keys Path `yaml:"keys"`
 	// When restricts the record to objects with certain content.
 	When []Condition `yaml:"when"`
@@ -46,8 +46,8 @@ type Definition struct {
 	Objects *Objects `yaml:"objects"`
 }
 
-// Objects is the knowledge about objects of a kind, based on the kind of its
-// definition.
+// Objects is the knowledge about objects of a kind, derived from the object that
+// defines the kind.
 type Objects struct {
 	Rung string `yaml:"rung"`
 	Why  string `yaml:"why"`
@@ -57,13 +57,14 @@ type Objects struct {
 	Status     *Status     `yaml:"sees"`
 }
 
-// Of reports whether this record applies to an object.
-func (d Definition) Of(o object.Object) bool {
+// AppliesTo reports whether this record applies to an object.
+func (d Definition) AppliesTo(o object.Object) bool {
 	return hold(d.When, o)
 }
 
-// Over overrides a guess with the knowledge from a kind's definition.
-func (o *Objects) Over(k Kind) Kind {
+// OverrideGuess overrides a guess with the knowledge from the object that defines the
+// kind.
+func (o *Objects) OverrideGuess(k Kind) Kind {
 	if o == nil {
 		return k
 	}

@@ -35,11 +35,11 @@ type groupFile struct {
 	// Platform applies to all kinds of the group that do not set it, including
 	// those without a record.
 	Platform string `yaml:"platform"`
-	// Only means that no other platform has the group, so that its objects identify
-	// the platform.
-	Only   bool   `yaml:"only"`
-	Kinds  []Kind `yaml:"kinds"`
-	byKind map[string]*Kind
+	// PlatformOnly means that no other platform has the group, so that its objects
+	// identify the platform.
+	PlatformOnly bool   `yaml:"only"`
+	Kinds        []Kind `yaml:"kinds"`
+	byKind       map[string]*Kind
 }
 
 // podFile is pods.yaml: what a Pod refers to.
@@ -87,7 +87,7 @@ var builtin = sync.OnceValue(func() *Base {
 		Rungs []Rung `yaml:"rungs"`
 	}]("rungs.yaml").Rungs
 	order := decoded[kindOrderFile]("kind-order.yaml")
-	b := &Base{rungs: map[string]Rung{}, ladder: ladder, order: map[string]int{}, groups: map[string]group{}}
+	b := &Base{rungs: map[string]Rung{}, rungOrder: ladder, order: map[string]int{}, groups: map[string]group{}}
 	for _, r := range ladder {
 		b.rungs[r.Name] = r
 	}

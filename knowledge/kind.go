@@ -16,11 +16,11 @@ import (
 // consumer, such as PersistentVolumeClaim.
 const WithConsumer = "with-consumer"
 
-// First is the placement of configuration without health that any program may use,
-// such as a cluster's registry mirrors: in the first possible wave.
+// First is the placement of configuration without a health check that any program
+// may use, such as a cluster's registry mirrors: in the first possible wave.
 const First = "first"
 
-// Meaning is what a reference demands of the order.
+// Meaning says how a reference affects the order.
 type Meaning string
 
 const (
@@ -32,8 +32,8 @@ const (
 	Produces Meaning = "produces"
 	// With: the object shares the wave of the target.
 	With Meaning = "with"
-	// Known: the reference does not affect the order.
-	Known Meaning = "known"
+	// NoOrder: the reference does not affect the order.
+	NoOrder Meaning = "known"
 )
 
 // Kind is the knowledge about the objects of a kind.
@@ -56,9 +56,9 @@ type Kind struct {
 	// Runs says how Pods run: "" permanently, "once" until they terminate, "later"
 	// on a schedule, so that their dependencies are not needed immediately.
 	Runs string `yaml:"runs"`
-	// Everywhere means that Pods run on every node, so one unhealthy node prevents
-	// the object from becoming healthy.
-	Everywhere bool `yaml:"everywhere"`
+	// EveryNode means that Pods run on every node, so one unhealthy node prevents the
+	// object from becoming healthy.
+	EveryNode bool `yaml:"everywhere"`
 	// Serves is the path of the API group that the object makes available.
 	Serves Path `yaml:"serves"`
 	// Immutable means that the API server refuses changes of the Pod template.
@@ -66,8 +66,8 @@ type Kind struct {
 	// Expires is the path of the time after which Kubernetes deletes finished
 	// objects.
 	Expires Path `yaml:"expires"`
-	// Assured means that the kind exists wherever Argo CD runs.
-	Assured bool `yaml:"assured"`
+	// AlwaysInstalled means that the kind exists wherever Argo CD runs.
+	AlwaysInstalled bool `yaml:"assured"`
 	// Deploys is the path of a source in objects that deploy a component, such as
 	// Applications.
 	Deploys Path `yaml:"deploys"`
@@ -80,9 +80,9 @@ type Kind struct {
 	// Injected are paths that are set if a program that is already running injects
 	// the CA of the webhooks into the object.
 	Injected []Path `yaml:"injected"`
-	// Rights is "role" for kinds that contain rules and "binding" for kinds that
+	// Permissions is "role" for kinds that contain rules and "binding" for kinds that
 	// grant them.
-	Rights string `yaml:"rights"`
+	Permissions string `yaml:"rights"`
 	// Defines says where an object specifies a kind that it defines.
 	Defines Definitions `yaml:"defines"`
 	// Installs are patterns of the groups whose kinds such an object installs at
@@ -91,9 +91,9 @@ type Kind struct {
 	Installs []string `yaml:"installs"`
 	// Platform is the platform that includes the kind, such as "openshift".
 	Platform string `yaml:"platform"`
-	// Place overrides the placement: "with-consumer" means the wave of the first
+	// Placement overrides the wave that follows from the rung: "with-consumer" means the wave of the first
 	// consumer, and "first" the first wave.
-	Place string `yaml:"place"`
+	Placement string `yaml:"place"`
 
 	Health     []Health    `yaml:"health"`
 	References []Reference `yaml:"references"`
@@ -139,7 +139,7 @@ func (o Operator) IsManual(obj object.Object) bool {
 	return len(o.Manual) > 0 && hold(o.Manual, obj)
 }
 
-// Health is what Argo CD waits for until it considers an object healthy.
+// Health describes when Argo CD considers an object healthy.
 type Health struct {
 	// When restricts the record to objects with certain content. The first record
 	// of a kind whose conditions hold applies; if none does, the object is healthy
@@ -154,9 +154,9 @@ type Health struct {
 	// Never says why the object may never become healthy, by design or because of
 	// the cluster; empty if it normally does.
 	Never string `yaml:"never"`
-	// Passes says why the object is temporarily Degraded in a normal start, which
-	// fails a sync that waits for it; empty if it is not.
-	Passes string `yaml:"passes"`
+	// TemporarilyDegraded says why the object is Degraded for a while during a normal
+	// start, which fails a sync that waits for it; empty if it is not.
+	TemporarilyDegraded string `yaml:"passes"`
 	// Early says why the object is healthy before the objects it deploys, and
 	// EarlyFix what to do; empty if it becomes healthy after them.
 	Early    string `yaml:"early"`
@@ -166,9 +166,10 @@ type Health struct {
 	Note  string `yaml:"note"`
 }
 
-// Uncertain says why nothing should wait for the object; empty if it may.
+// Uncertain says why no object should wait for this one; empty if there is no
+// reason.
 func (h Health) Uncertain() string {
-	return cmp.Or(h.Never, h.Passes)
+	return cmp.Or(h.Never, h.TemporarilyDegraded)
 }
 
 // Condition tests a value of an object.
@@ -218,14 +219,14 @@ type Reference struct {
 	Granted bool `yaml:"granted"`
 	// Optional means that the object works without the target.
 	Optional bool `yaml:"optional"`
-	// Patient means that the object is Progressing, not Degraded, while the target
-	// is not healthy.
-	Patient bool `yaml:"patient"`
+	// StaysProgressing means that the object is Progressing, not Degraded, while the
+	// target is not healthy.
+	StaysProgressing bool `yaml:"patient"`
 	// Hard means that without the target the API server refuses the object, or that
 	// the object fails to start and does not recover.
 	Hard bool `yaml:"hard"`
 	// Unless says when the API server accepts the object despite a hard reference;
-	// the text completes the sentence that it refuses it.
+	// the text completes "the API server refuses it unless …".
 	Unless string `yaml:"unless"`
 	// Starts means that a Pod does not start without the target.
 	Starts bool `yaml:"starts"`
@@ -237,8 +238,8 @@ type Reference struct {
 	// Manifest means that the value is, or names, an object that is created later:
 	// the reference is to the CRD of its kind.
 	Manifest bool `yaml:"manifest"`
-	// Completes means, together with Manifest, that objects of that kind, and of
-	// others with the same definition, depend on the object.
+	// Completes means, together with Manifest, that objects of that kind, and of other
+	// kinds that the same CRD or package defines, depend on the object.
 	Completes bool `yaml:"completes"`
 	// Inferred means that it holds for most objects only: certain references take
 	// precedence.
@@ -252,8 +253,8 @@ type Reference struct {
 	Source string `yaml:"source"`
 }
 
-// named reports whether the record specifies the target in exactly one way.
-func (r Reference) named() bool {
+// hasOneTarget reports whether the record specifies the target in exactly one way.
+func (r Reference) hasOneTarget() bool {
 	ways := 0
 	for _, way := range []bool{!r.At.IsZero(), r.Named != "", r.Every} {
 		if way {
@@ -272,9 +273,10 @@ type Doubt struct {
 	// Absent is the reason for the doubt if the target is not in the component, so
 	// that its content is unknown.
 	Absent string `yaml:"absent"`
-	// Passes says why the object is temporarily Degraded if the target is in the
-	// component. Only objects that would fail without it still wait for it.
-	Passes string `yaml:"passes"`
+	// TemporarilyDegraded says why the object is Degraded for a while if the target is
+	// in the component. Only objects that would fail without the object still wait for
+	// it.
+	TemporarilyDegraded string `yaml:"passes"`
 }
 
 // Via is a third object that connects an object with its target.
@@ -371,16 +373,16 @@ func (k Kind) HealthOf(o object.Object) (Health, bool) {
 	return Health{}, false
 }
 
-// Brings reports whether objects of the kind install kinds of a group at run time.
-func (k Kind) Brings(group string) bool { return brings(k.Installs, group) }
+// InstallsGroup reports whether objects of the kind install kinds of a group at run time.
+func (k Kind) InstallsGroup(group string) bool { return matches(k.Installs, group) }
 
-func brings(patterns []string, group string) bool {
-	brings := false
+func matches(patterns []string, group string) bool {
+	matches := false
 	for _, pattern := range patterns {
 		pattern, not := strings.CutPrefix(pattern, "!")
 		if end, ending := strings.CutPrefix(pattern, "*"); group == pattern || ending && strings.HasSuffix(group, end) {
-			brings = !not
+			matches = !not
 		}
 	}
-	return brings
+	return matches
 }

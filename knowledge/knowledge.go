@@ -30,7 +30,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Rung is a rung of the ladder: the purpose of objects.
+// Rung is a class of objects, such as secrets or workloads, and the lowest wave of
+// such objects.
 type Rung struct {
 	Name string `yaml:"name"`
 	// Wave is the lowest wave of objects on the rung.
@@ -51,10 +52,11 @@ const (
 	Smokes      = "smokes"
 )
 
-// Base is a set of knowledge. It is safe for concurrent use.
+// Base is a knowledge base: all records, possibly extended by ladder.yaml files. It
+// is safe for concurrent use.
 type Base struct {
 	rungs       map[string]Rung
-	ladder      []Rung
+	rungOrder   []Rung
 	order       map[string]int   // position of a kind in a wave
 	groups      map[string]group // by group name or suffix: "*.example.com"
 	changed     map[string]group // take precedence, because of a ladder.yaml
@@ -72,8 +74,8 @@ func Default() *Base {
 	return builtin()
 }
 
-// Ladder returns the rungs from the lowest to the highest.
-func (b *Base) Ladder() []Rung { return b.ladder }
+// Rungs returns the rungs from the lowest to the highest.
+func (b *Base) Rungs() []Rung { return b.rungOrder }
 
 // Rung returns the rung of that name.
 func (b *Base) Rung(name string) (Rung, bool) {
@@ -160,9 +162,9 @@ func (b *Base) guessRung(k Kind) Kind {
 	return k
 }
 
-// BuiltinKinds reports whether a built-in group has no such kind, and returns the kinds
-// it has. It only applies to groups whose kinds are all known.
-func (b *Base) BuiltinKinds(group, kind string) (kinds []string, wrong bool) {
+// CheckBuiltin returns the kinds of a built-in group, and true if the group has no
+// kind of this name. It only applies to groups whose kinds are all known.
+func (b *Base) CheckBuiltin(group, kind string) (kinds []string, wrong bool) {
 	f := b.file(group)
 	if f == nil || !f.Builtin || !f.Complete || f.byKind[kind] != nil || slices.Contains(f.Others, kind) || strings.HasSuffix(kind, "List") {
 		return nil, false
@@ -190,18 +192,18 @@ func (b *Base) Everywhere(kind, name string) bool {
 // fits a key applies.
 func (b *Base) Conventions() []Convention { return b.conventions() }
 
-// Smoke returns the word in an object's name or labels that marks it as a test;
-// empty if there is none.
+// Smoke returns a phrase that says why an object counts as a test, such as "has smoke
+// in its name"; empty if it does not.
 func (b *Base) Smoke(o object.Object) string {
 	f := b.smokes()
-	isWord := func(r rune) bool { return r == '-' || r == '.' || r == '_' }
-	for _, word := range strings.FieldsFunc(o.ID.Name, isWord) {
+	isSeparator := func(r rune) bool { return r == '-' || r == '.' || r == '_' }
+	for _, word := range strings.FieldsFunc(o.ID.Name, isSeparator) {
 		if slices.Contains(f.Words, word) {
 			return "has " + word + " in its name"
 		}
 	}
 	for _, label := range f.Labels {
-		for _, word := range strings.FieldsFunc(o.Label(label), isWord) {
+		for _, word := range strings.FieldsFunc(o.Label(label), isSeparator) {
 			if slices.Contains(f.Words, word) {
 				return "is labelled " + label + ": " + o.Label(label)
 			}

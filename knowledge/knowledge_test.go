@@ -51,14 +51,14 @@ func TestEveryFactGivesItsReason(t *testing.T) {
 			t.Errorf("%s: says on which rung it stands, but not why or from where that is known", name)
 		}
 		if !slices.Contains([]string{"", "cluster"}, k.Scope) || !slices.Contains([]string{"", "once", "later"}, k.Runs) ||
-			!slices.Contains([]string{"", "role", "binding"}, k.Rights) || !slices.Contains([]string{"", WithConsumer, First}, k.Place) {
-			t.Errorf("%s: scope %q, runs %q, rights %q or place %q means nothing", name, k.Scope, k.Runs, k.Rights, k.Place)
+			!slices.Contains([]string{"", "role", "binding"}, k.Permissions) || !slices.Contains([]string{"", WithConsumer, First}, k.Placement) {
+			t.Errorf("%s: scope %q, runs %q, rights %q or place %q means nothing", name, k.Scope, k.Runs, k.Permissions, k.Placement)
 		}
 		for _, h := range k.Health {
 			if h.Waits == "" && !h.Healthy {
 				t.Errorf("%s: health without what it waits for", name)
 			}
-			if h.Never != "" && h.Passes != "" {
+			if h.Never != "" && h.TemporarilyDegraded != "" {
 				t.Errorf("%s: a health record gives two reasons not to wait for it", name)
 			}
 		}
@@ -74,7 +74,7 @@ func TestEveryFactGivesItsReason(t *testing.T) {
 	if withHealth < 251 {
 		t.Errorf("only %d kinds have a health record", withHealth)
 	}
-	for _, r := range b.Ladder() {
+	for _, r := range b.Rungs() {
 		if r.Why == "" {
 			t.Errorf("rung %s: no reason", r.Name)
 		}
@@ -95,7 +95,7 @@ func TestEitherHealthOrSees(t *testing.T) {
 			continue
 		}
 		withSees++
-		if len(k.Health) > 0 && !slices.ContainsFunc(k.Health, func(h Health) bool { return h.Passes != "" }) {
+		if len(k.Health) > 0 && !slices.ContainsFunc(k.Health, func(h Health) bool { return h.TemporarilyDegraded != "" }) {
 			t.Errorf("%s: Argo CD has a health check for it that needs no other, and still there is a sees record", name)
 		}
 		if Default().Builtin(k.Group) {
@@ -144,7 +144,7 @@ func TestChecksOfWholeGroups(t *testing.T) {
 func checkReference(t *testing.T, kind string, r Reference) {
 	t.Helper()
 	where := kind + " " + r.At.String() + r.Named
-	if !r.named() {
+	if !r.hasOneTarget() {
 		t.Errorf("%s: a reference has one of a path, a name and every", where)
 	}
 	if r.Why == "" || r.Source == "" {
@@ -153,7 +153,7 @@ func checkReference(t *testing.T, kind string, r Reference) {
 	if len(r.To) == 0 {
 		t.Errorf("%s: refers to nothing", where)
 	}
-	if !slices.Contains([]Meaning{Exists, Healthy, Produces, With, Known}, r.Meaning) {
+	if !slices.Contains([]Meaning{Exists, Healthy, Produces, With, NoOrder}, r.Meaning) {
 		t.Errorf("%s: meaning %q means nothing", where, r.Meaning)
 	}
 	if r.Namespace != "" && r.Namespace != "any" {
@@ -272,7 +272,7 @@ func TestLoadingIsLazy(t *testing.T) {
 }
 
 func TestRungsAscend(t *testing.T) {
-	ladder := Default().Ladder()
+	ladder := Default().Rungs()
 	for i := 1; i < len(ladder); i++ {
 		if ladder[i].Wave <= ladder[i-1].Wave {
 			t.Errorf("rung %s at wave %d does not stand above %s at %d", ladder[i].Name, ladder[i].Wave, ladder[i-1].Name, ladder[i-1].Wave)

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// merged returns a group with additional records that override existing ones.
-func (b *Base) merged(name string, records map[string]addition) *groupFile {
+// mergeGroup returns a group with additional records that override existing ones.
+func (b *Base) mergeGroup(name string, records map[string]addition) *groupFile {
 	f := &groupFile{Group: name, byKind: map[string]*Kind{}}
-	if under := b.file(name); under != nil {
-		*f = *under
-		f.byKind = maps.Clone(under.byKind)
+	if existing := b.file(name); existing != nil {
+		*f = *existing
+		f.byKind = maps.Clone(existing.byKind)
 	}
-	over := make([]Kind, 0, len(records))
+	overrides := make([]Kind, 0, len(records))
 	guessed := map[string]bool{}
 	for _, kind := range slices.Sorted(maps.Keys(records)) {
 		k, ok := b.Kind(name, kind)
@@ -21,14 +21,14 @@ func (b *Base) merged(name string, records map[string]addition) *groupFile {
 			k = b.Guess(name, kind)
 		}
 		k.Group, k.Kind, guessed[kind] = name, kind, !ok
-		over = append(over, k)
-		f.byKind[kind] = &over[len(over)-1] // before merging, since records may refer to each other
+		overrides = append(overrides, k)
+		f.byKind[kind] = &overrides[len(overrides)-1] // before merging, since records may refer to each other
 	}
-	for i := range over {
-		f.merge(&over[i], records[over[i].Kind], guessed[over[i].Kind])
+	for i := range overrides {
+		f.merge(&overrides[i], records[overrides[i].Kind], guessed[overrides[i].Kind])
 	}
 	f.Kinds = slices.DeleteFunc(slices.Clone(f.Kinds), func(k Kind) bool { _, again := records[k.Kind]; return again })
-	f.Kinds = append(f.Kinds, over...)
+	f.Kinds = append(f.Kinds, overrides...)
 	slices.SortFunc(f.Kinds, func(x, y Kind) int { return strings.Compare(x.Kind, y.Kind) })
 	return f
 }
@@ -48,7 +48,7 @@ func (f *groupFile) merge(k *Kind, a addition, guessed bool) {
 	placed := k.Rung != before.Rung || guessed && value(a.node, "rung") != nil
 	k.RungChanged = before.RungChanged || k.Rung != before.Rung
 	if placed && value(a.node, "why") == nil {
-		k.Why = "was put there by " + a.place
+		k.Why = "is assigned to this rung by " + a.place
 	}
 	source := a.place
 	if n := value(a.node, "source"); n != nil {

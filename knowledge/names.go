@@ -8,32 +8,55 @@ import (
 
 // nameFile is names.yaml: names in environment variables and arguments.
 type nameFile struct {
-	Source          string   `yaml:"source"`
-	Addresses       []string `yaml:"addresses"`
-	HostFlags       []string `yaml:"hostFlags"`
-	Certified       []string `yaml:"certified"`
-	CertifiedFields []string `yaml:"certifiedFields"`
-	// CertifiedKeys and RequestKeys are in lower case, without "_" and "-".
-	CertifiedKeys     []string `yaml:"certifiedKeys"`
-	CertifiedPrefixes []string `yaml:"certifiedPrefixes"`
-	RequestKeys       []string `yaml:"requestKeys"`
-	RequestMarks      []string `yaml:"requestMarks"`
-	Contents          []string `yaml:"contents"`
-	Settings          []string `yaml:"settings"`
-	Waits             struct {
-		Loops  []string `yaml:"loops"`
-		Tries  []string `yaml:"tries"`
-		Pause  string   `yaml:"pause"`
-		Ends   []string `yaml:"ends"`
-		Tools  []string `yaml:"tools"`
+	Source string `yaml:"source"`
+	// Addresses are endings of the last word in the name of a variable or flag that
+	// contains an address.
+	Addresses []string `yaml:"addresses"`
+	// HostFlags are flags of one letter that contain an address.
+	HostFlags []string `yaml:"hostFlags"`
+	// SANFlags are flags whose values are names for a certificate.
+	SANFlags []string `yaml:"certified"`
+	// SANFields are fields of custom resources with names for a certificate.
+	SANFields []string `yaml:"certifiedFields"`
+	// SANKeys are keys whose values are names for a certificate. Like RequestKeys, they
+	// are in lower case, without "_" and "-".
+	SANKeys []string `yaml:"certifiedKeys"`
+	// SANPrefixes are texts directly before a name for a certificate, such as "DNS:".
+	SANPrefixes []string `yaml:"certifiedPrefixes"`
+	// RequestKeys are like SANKeys, but count only in a certificate request.
+	RequestKeys []string `yaml:"requestKeys"`
+	// RequestMarks are parts of a text that show that it is a certificate request.
+	RequestMarks []string `yaml:"requestMarks"`
+	// Contents are fields of custom resources with content of an object that the
+	// resource creates.
+	Contents []string `yaml:"contents"`
+	// Settings are fields of custom resources that configure a program.
+	Settings []string `yaml:"settings"`
+	// Waits describes scripts that wait for other objects.
+	Waits struct {
+		// Loops are words that begin a loop, and Ends words that end one.
+		Loops []string `yaml:"loops"`
+		// Tries are Loops that always retry. The others retry only if they contain
+		// Pause or negate a test.
+		Tries []string `yaml:"tries"`
+		Pause string   `yaml:"pause"`
+		Ends  []string `yaml:"ends"`
+		// Tools are programs, with required words, and images that wait.
+		Tools []string `yaml:"tools"`
+		// Tests are programs, with required words, that fail at once if the other
+		// object does not respond.
 		Tests  []string `yaml:"tests"`
 		Source string   `yaml:"source"`
 	} `yaml:"waits"`
+	// ShortNames maps kubectl's short names to kinds.
 	ShortNames map[string]string `yaml:"shortNames"`
-	Deployers  []string          `yaml:"deployers"`
-	Certifiers []string          `yaml:"certifiers"`
-	Migrations []string          `yaml:"migrations"`
-	// Initiations are parts of command lines that form a cluster of running
+	// Deployers are names of the ServiceAccount of Argo CD's application controller.
+	Deployers []string `yaml:"deployers"`
+	// Certifiers are words in command lines of programs that create certificates.
+	Certifiers []string `yaml:"certifiers"`
+	// Migrations are words that mark an object as a migration.
+	Migrations []string `yaml:"migrations"`
+	// Initiations are parts of command lines that initialize a cluster of running
 	// servers.
 	Initiations []string `yaml:"initiations"`
 }
@@ -64,31 +87,31 @@ type Installer struct {
 	Observed string `yaml:"observed"`
 }
 
-// Brings reports whether the program installs kinds of a group.
-func (i Installer) Brings(group string) bool { return brings(i.Installs, group) }
+// InstallsGroup reports whether the program installs kinds of a group.
+func (i Installer) InstallsGroup(group string) bool { return matches(i.Installs, group) }
 
-// Prober is a program that discovers the kinds of the cluster once at startup.
-type Prober struct {
+// Discoverer is a program that discovers the kinds of the cluster once at startup.
+type Discoverer struct {
 	// Images are the repositories of its images, without the registry.
 	Images []string `yaml:"images"`
 	// EnabledBy is the flag or variable that enables the discovery.
 	EnabledBy string `yaml:"told"`
 	// Seeks are the groups of these kinds.
 	Seeks []string `yaml:"seeks"`
-	// Why is the verb of a sentence: program, why, definition.
+	// Why is the verb of a sentence: program, why, CRD.
 	Why    string `yaml:"why"`
 	Source string `yaml:"source"`
 }
 
-// Listens reports whether a flag or variable enables the discovery.
-func (p Prober) Listens(name, value string) bool {
+// IsEnabledBy reports whether a flag or variable enables the discovery.
+func (p Discoverer) IsEnabledBy(name, value string) bool {
 	return strings.TrimLeft(name, "-") == p.EnabledBy && value == "true" || strings.TrimLeft(value, "-") == p.EnabledBy
 }
 
 type programFile struct {
-	Programs   []Program   `yaml:"programs"`
-	Installers []Installer `yaml:"installers"`
-	Probers    []Prober    `yaml:"probers"`
+	Programs    []Program    `yaml:"programs"`
+	Installers  []Installer  `yaml:"installers"`
+	Discoverers []Discoverer `yaml:"probers"`
 }
 
 var programs = sync.OnceValue(func() *programFile { return decoded[programFile]("programs.yaml") })
@@ -108,12 +131,12 @@ func (b *Base) IsAddressFlag(word string) bool {
 	return strings.HasPrefix(word, "-") && b.IsAddress(word)
 }
 
-// IsCertified reports whether a flag contains names to be certified, which look
-// like addresses but are not. args is the whole command line, because flags such as
+// IsSANFlag reports whether a flag contains names for a certificate (subject
+// alternative names), which look like addresses but are not. args is the whole command line, because flags such as
 // --host have this meaning only for programs that create certificates.
-func (b *Base) IsCertified(flag string, args []string) bool {
+func (b *Base) IsSANFlag(flag string, args []string) bool {
 	flag = strings.ToLower(strings.TrimLeft(flag, "-"))
-	if !slices.Contains(names().Certified, flag) {
+	if !slices.Contains(names().SANFlags, flag) {
 		return false
 	}
 	return slices.ContainsFunc(args, func(arg string) bool {
@@ -121,15 +144,15 @@ func (b *Base) IsCertified(flag string, args []string) bool {
 	})
 }
 
-// IsCertifiedField reports whether a field of a custom resource contains names to
-// be certified or announced.
-func (b *Base) IsCertifiedField(key string) bool {
-	return slices.Contains(names().CertifiedFields, key)
+// IsSANField reports whether a field of a custom resource contains names for a
+// certificate, or names to announce.
+func (b *Base) IsSANField(key string) bool {
+	return slices.Contains(names().SANFields, key)
 }
 
-// IsCertifiedKey reports whether the value of a key, variable or flag is a name to
-// be certified. Some keys count only in a certificate request.
-func (b *Base) IsCertifiedKey(key string, request bool) bool {
+// IsSANKey reports whether the value of a key, variable or flag is a name for a
+// certificate. Some keys count only in a certificate request.
+func (b *Base) IsSANKey(key string, request bool) bool {
 	if request && slices.Contains(names().RequestKeys, strings.ToLower(key)) {
 		return true
 	}
@@ -141,8 +164,8 @@ func (b *Base) IsCertifiedKey(key string, request bool) bool {
 		return false
 	}
 	last := words[len(words)-1]
-	return slices.Contains(names().CertifiedKeys, last) && (last != "dns" || len(words) == 1) ||
-		len(words) > 1 && slices.Contains(names().CertifiedKeys, words[len(words)-2]+last)
+	return slices.Contains(names().SANKeys, last) && (last != "dns" || len(words) == 1) ||
+		len(words) > 1 && slices.Contains(names().SANKeys, words[len(words)-2]+last)
 }
 
 // IsCertificateRequest reports whether a text contains the configuration of a
@@ -151,10 +174,10 @@ func (b *Base) IsCertificateRequest(text string) bool {
 	return slices.ContainsFunc(names().RequestMarks, func(mark string) bool { return strings.Contains(text, mark) })
 }
 
-// IsCertifiedPrefix reports whether a text ends with a prefix of a name to be
-// certified, or of a wildcard name.
-func (b *Base) IsCertifiedPrefix(before string) bool {
-	return slices.ContainsFunc(names().CertifiedPrefixes, func(prefix string) bool { return strings.HasSuffix(before, prefix) })
+// IsSANPrefix reports whether a text ends with a prefix of a name for a certificate,
+// or of a wildcard name.
+func (b *Base) IsSANPrefix(before string) bool {
+	return slices.ContainsFunc(names().SANPrefixes, func(prefix string) bool { return strings.HasSuffix(before, prefix) })
 }
 
 // IsContent reports whether a field of a custom resource is content of an object
@@ -173,9 +196,9 @@ func isBelow(field string, some []string) bool {
 }
 
 // Migration returns the word that marks an object as a migration; empty if there is
-// none. called are its name and label values.
-func (b *Base) Migration(called ...string) string {
-	for _, name := range called {
+// none. values are its name and label values.
+func (b *Base) Migration(values ...string) string {
+	for _, name := range values {
 		for _, word := range nameWords(name) {
 			if slices.Contains(names().Migrations, word) || slices.Contains(b.migrations, word) {
 				return word
@@ -185,13 +208,14 @@ func (b *Base) Migration(called ...string) string {
 	return ""
 }
 
-// Initiates reports whether a command line forms a cluster of running servers.
-func (b *Base) Initiates(command string) bool {
+// InitializesCluster reports whether a command line initializes a cluster of servers
+// that must already be running.
+func (b *Base) InitializesCluster(command string) bool {
 	return slices.ContainsFunc(names().Initiations, func(part string) bool { return strings.Contains(command, part) })
 }
 
-// IsDeployer reports whether a ServiceAccount has the name of that of Argo CD's
-// application controller, which applies the component.
+// IsDeployer reports whether a ServiceAccount has the name of the ServiceAccount of
+// Argo CD's application controller, which applies the component.
 func (b *Base) IsDeployer(name string) bool {
 	return slices.ContainsFunc(names().Deployers, func(end string) bool { return name == end || strings.HasSuffix(name, "-"+end) })
 }
@@ -221,10 +245,10 @@ func (b *Base) Installer(image string) (Installer, bool) {
 	return running(image, programs().Installers, func(i Installer) []string { return i.Images })
 }
 
-// Prober returns the record of the program in an image, if it discovers kinds at
+// Discoverer returns the record of the program in an image, if it discovers kinds at
 // startup.
-func (b *Base) Prober(image string) (Prober, bool) {
-	return running(image, programs().Probers, func(p Prober) []string { return p.Images })
+func (b *Base) Discoverer(image string) (Discoverer, bool) {
+	return running(image, programs().Discoverers, func(p Discoverer) []string { return p.Images })
 }
 
 // running returns the record of the program in an image.

@@ -77,14 +77,15 @@ func Keys() map[string][]string {
 // namespaced is the scope that overrides cluster scope.
 const namespaced = "namespaced"
 
-// choices lists the values of enumerated keys. An empty value resets the record.
+// choices lists the values of enumerated keys. An empty value removes the built-in
+// one.
 var choices = map[string][]string{
 	"scope":     {"cluster", namespaced, ""},
 	"runs":      {"once", "later", ""},
 	"rights":    {"role", "binding", ""},
 	"place":     {WithConsumer, First, ""},
 	"namespace": {"any", ""},
-	"meaning":   {string(Exists), string(Healthy), string(Produces), string(With), string(Known)},
+	"meaning":   {string(Exists), string(Healthy), string(Produces), string(With), string(NoOrder)},
 	"platform":  {"openshift", ""},
 	"can":       {"Degraded", "Suspended", "Unknown", "Missing"},
 }
@@ -144,20 +145,21 @@ func (r *reader) fault(n *yaml.Node, field, message, remedy string) {
 }
 
 // decode reports whether a value has the type of its target. If not, Check has
-// reported it; but a decoder also refuses a file that grows excessively by its
-// aliases.
+// reported it; but a decoder also refuses a file that expands to an excessive size
+// through aliases.
 func (r *reader) decode(n *yaml.Node, field string, into any) bool {
 	if len(r.Check(n, reflect.ValueOf(into).Elem().Interface(), choices)) > 0 {
 		return false
 	}
 	if err := n.Decode(into); err != nil {
-		r.fault(n, field, err.Error(), "write less by aliases")
+		r.fault(n, field, err.Error(), "use fewer aliases")
 		return false
 	}
 	return true
 }
 
-// fleet reads the fleet section, which replaces that of a file above as a whole.
+// fleet reads the fleet section, which replaces the whole fleet section of files in
+// parent directories.
 func (r *reader) fleet(over *Base, n *yaml.Node) {
 	if n == nil {
 		return
@@ -166,7 +168,7 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 	for i, n := range accepted {
 		var a profile.Accepted
 		if field := fmt.Sprintf("fleet.accepted[%d]", i); r.decode(n, field, &a) {
-			r.accepted(n, field, a)
+			r.checkAccepted(n, field, a)
 		}
 	}
 	var fleet profile.Fleet
@@ -194,7 +196,7 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 
 // rungs changes the waves of rungs.
 func (r *reader) rungs(over *Base, list *yaml.Node) {
-	over.ladder = slices.Clone(over.ladder)
+	over.rungOrder = slices.Clone(over.rungOrder)
 	written := map[string]*yaml.Node{}
 	for i, n := range items(list) {
 		field := fmt.Sprintf("rungs[%d]", i)
@@ -202,10 +204,10 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 		if !r.decode(n, field, &to) {
 			continue
 		}
-		at := slices.IndexFunc(over.ladder, func(x Rung) bool { return x.Name == to.Name })
+		at := slices.IndexFunc(over.rungOrder, func(x Rung) bool { return x.Name == to.Name })
 		switch {
 		case at < 0:
-			r.noRung(n, field+".name", to.Name)
+			r.unknownRung(n, field+".name", to.Name)
 			continue
 		case written[to.Name] != nil:
 			r.fault(n, field, fmt.Sprintf("rung %s is already in line %d", to.Name, written[to.Name].Line), "keep one of the two")
@@ -214,22 +216,22 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 			r.fault(n, field, "the rung has no wave", "write {name: "+to.Name+", wave: N}")
 			continue
 		case value(n, "wave") == nil:
-			to.Wave = over.ladder[at].Wave
+			to.Wave = over.rungOrder[at].Wave
 		case to.Wave < 0 || to.Wave > topWave:
 			r.fault(value(n, "wave"), field+".wave", fmt.Sprintf("wave %d is not between 0 and %d", to.Wave, topWave), "write a number from 0 to "+strconv.Itoa(topWave))
 			continue
 		}
 		written[to.Name] = n
-		over.ladder[at].Wave, over.ladder[at].Why = to.Wave, cmp.Or(to.Why, over.ladder[at].Why)
+		over.rungOrder[at].Wave, over.rungOrder[at].Why = to.Wave, cmp.Or(to.Why, over.rungOrder[at].Why)
 		if value(n, "gates") != nil {
-			over.ladder[at].Gates = to.Gates
+			over.rungOrder[at].Gates = to.Gates
 		}
 	}
 	if len(written) == 0 {
 		return
 	}
-	for i := 1; i < len(over.ladder); i++ {
-		low, high := over.ladder[i-1], over.ladder[i]
+	for i := 1; i < len(over.rungOrder); i++ {
+		low, high := over.rungOrder[i-1], over.rungOrder[i]
 		if low.Wave < high.Wave {
 			continue
 		}
@@ -244,7 +246,7 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 		r.fault(n, "rungs", fmt.Sprintf("rung %s at wave %d is not above %s at wave %d", high.Name, high.Wave, low.Name, low.Wave), remedy)
 	}
 	over.rungs = map[string]Rung{}
-	for _, rung := range over.ladder {
+	for _, rung := range over.rungOrder {
 		over.rungs[rung.Name] = rung
 	}
 }
@@ -255,7 +257,7 @@ func (r *reader) kinds(over *Base, list *yaml.Node) {
 	for i, n := range items(list) {
 		field := fmt.Sprintf("kinds[%d]", i)
 		var k userKind
-		if !r.decode(n, field, &k) || !r.identified(n, field, k) {
+		if !r.decode(n, field, &k) || !r.checkIdentity(n, field, k) {
 			continue
 		}
 		if before, twice := added[k.Group][k.Kind.Kind]; twice {
@@ -272,14 +274,14 @@ func (r *reader) kinds(over *Base, list *yaml.Node) {
 		if len(r.Check(n, k, choices)) > 0 || n.Decode(&k) != nil {
 			continue // reported above
 		}
-		r.record(n, fmt.Sprintf("kinds[%d]", i), k, added)
+		r.checkRecord(n, fmt.Sprintf("kinds[%d]", i), k, added)
 	}
 	over.changed = maps.Clone(over.changed)
 	if over.changed == nil {
 		over.changed = map[string]group{}
 	}
 	for name, records := range added {
-		over.changed[name] = sync.OnceValue(func() *groupFile { return r.base.merged(name, records) })
+		over.changed[name] = sync.OnceValue(func() *groupFile { return r.base.mergeGroup(name, records) })
 	}
 }
 
@@ -295,16 +297,16 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 		if bare := strings.Trim(c.Key, anything); bare == "" || strings.Contains(bare, anything) || len(c.Key)-len(bare) > 1 {
 			r.fault(n, field, fmt.Sprintf("%q is not a key", c.Key), `write a key, with at most one "*", as its first or last character`)
 		}
-		if c.Meaning != Exists && c.Meaning != Known && c.Meaning != Produces {
+		if c.Meaning != Exists && c.Meaning != NoOrder && c.Meaning != Produces {
 			message := fmt.Sprintf("meaning %q cannot be inferred from a key alone", c.Meaning)
 			if c.Meaning == "" {
 				message = "missing meaning"
 			}
 			r.fault(n, field, message, "write meaning: exists, produces (the object writes the target) or known (the reference does not affect the order); or add a record for the kind")
 		}
-		r.common(n, field, c.Why, c.To)
+		r.checkCommon(n, field, c.Why, c.To)
 		for _, to := range c.To {
-			r.target(n, field, to)
+			r.checkTarget(n, field, to)
 		}
 		c.Source = cmp.Or(c.Source, fmt.Sprintf("%s:%d", r.Name, n.Line))
 		all = append(all, c)
@@ -349,8 +351,8 @@ func (r *reader) packages(over *Base, root *yaml.Node) {
 		switch {
 		case !r.decode(n, field, &p):
 		case p.Name == "":
-			r.fault(n, field, "the package has no name", "write package: as spec.name of its Subscription says")
-		case len(p.Brings) == 0:
+			r.fault(n, field, "the package has no name", "write package: with the value of spec.name in its Subscription")
+		case len(p.Installs) == 0:
 			r.fault(n, field, "missing what the package installs", "write brings: with groups, or Kind.group for one kind of a group")
 		case slices.ContainsFunc(more, func(other Package) bool { return other.Name == p.Name }):
 			r.fault(n, field, "duplicate package "+p.Name, "merge the two records")

@@ -134,14 +134,14 @@ func TestOverrideOne(t *testing.T) {
 		want                string // rung, scope, moved, why
 	}{
 		{"{group: zoo.example.com, kind: Zebra}", "zoo.example.com", "Zebra", "workloads namespaced false custom resources of an unknown kind are treated as workloads"},
-		{"{group: zoo.example.com, kind: Zebra, rung: workloads}", "zoo.example.com", "Zebra", "workloads namespaced false was put there by a.yaml:1"},
+		{"{group: zoo.example.com, kind: Zebra, rung: workloads}", "zoo.example.com", "Zebra", "workloads namespaced false is assigned to this rung by a.yaml:1"},
 		{"{group: zoo.example.com, kind: Zebra, rung: configs, why: grazes}", "zoo.example.com", "Zebra", "configs namespaced true grazes"},
 		{"{group: zoo.example.com, kind: Zebra}", "zoo.example.com", "Lion", "unknown"},
 		{`{group: zoo.example.com, kind: "*", scope: cluster}`, "zoo.example.com", "Lion", "workloads cluster false custom resources of an unknown kind are treated as workloads"},
 		{`{group: zoo.example.com, kind: "*", scope: cluster}`, "zoo.example.com", "LionClass", "configs cluster false classes are named by the objects of the class"},
 		{`{group: "*.example.com", kind: "*", rung: crds, why: starts all}`, "zoo.example.com", "Lion", "crds namespaced true starts all"},
 		{"{group: cert-manager.io, kind: ClusterIssuer, scope: namespaced}", "cert-manager.io", "ClusterIssuer", "secrets namespaced false signs certificates"},
-		{"{group: s3.aws.upbound.io, kind: Bucket, rung: configs}", "s3.aws.upbound.io", "Bucket", "configs cluster true was put there by a.yaml:1"},
+		{"{group: s3.aws.upbound.io, kind: Bucket, rung: configs}", "s3.aws.upbound.io", "Bucket", "configs cluster true is assigned to this rung by a.yaml:1"},
 		{"{group: s3.aws.upbound.io, kind: Bucket, rung: configs}", "s3.aws.upbound.io", "Object", "workloads cluster false is a resource in AWS"},
 		{"{group: apps, kind: Deployment, rung: workloads}", "apps", "Deployment", "workloads namespaced false runs Pods"},
 		{`{group: "", kind: Secret, rung: configs, why: holds no secret}`, "", "Secret", "configs namespaced true holds no secret"},
@@ -168,7 +168,7 @@ func TestOverrideOne(t *testing.T) {
 func TestMoveRungs(t *testing.T) {
 	b := with(t, "rungs: [{name: secrets, wave: 12}, {name: controllers, wave: 11}]", "rungs: [{name: controllers, wave: 9}, {name: crds, wave: 8, why: first}]")
 	var got []string
-	for _, r := range b.Ladder() {
+	for _, r := range b.Rungs() {
 		one, _ := b.Rung(r.Name)
 		if one != r {
 			t.Errorf("rung %s is %v and %v", r.Name, r, one)
@@ -269,7 +269,7 @@ func TestHostileAliases(t *testing.T) {
 	many := func(s string, n int) string { return "[" + strings.TrimSuffix(strings.Repeat(s+", ", n), ", ") + "]" }
 	bomb := "kinds:\n- group: a.example.com\n  kind: A\n  health:\n  - waits: x\n    when:\n    - &w {at: a, in: &i " + many("x", 1000) + "}\n" +
 		strings.Repeat("    - *w\n", 2000)
-	if _, err := Default().With("ladder.yaml", bomb); err == nil || !strings.Contains(err.Error(), "write less by aliases") {
+	if _, err := Default().With("ladder.yaml", bomb); err == nil || !strings.Contains(err.Error(), "use fewer aliases") {
 		t.Errorf("error is %.300v", err)
 	}
 	for _, text := range []string{"kinds: &a [*a]", "kinds: &a [{group: b, kind: c, references: *a}]", "&a rungs: *a", "smokes: &a {words: [*a]}"} {

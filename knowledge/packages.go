@@ -12,11 +12,11 @@ type Package struct {
 	Name string `yaml:"package"`
 	// Catalog is its catalog; empty if unknown.
 	Catalog string `yaml:"catalog"`
-	// Brings are the groups whose kinds it installs, or "Kind.group" for single
+	// Installs are the groups whose kinds it installs, or "Kind.group" for single
 	// kinds of a group.
-	Brings []string `yaml:"brings"`
-	Source string   `yaml:"source"`
-	Note   string   `yaml:"note"`
+	Installs []string `yaml:"brings"`
+	Source   string   `yaml:"source"`
+	Note     string   `yaml:"note"`
 }
 
 // String returns the name and the catalog.
@@ -39,7 +39,7 @@ type packageFile struct {
 // packages indexes the known packages by their kinds.
 type packages struct {
 	all      []Package
-	by       map[string][]Package
+	byKind   map[string][]Package
 	platform map[string]string // by catalog
 }
 
@@ -57,11 +57,11 @@ func (p packages) with(more []Package) packages {
 	rest := slices.DeleteFunc(slices.Clone(p.all), func(old Package) bool {
 		return slices.ContainsFunc(more, func(again Package) bool { return again.Name == old.Name })
 	})
-	p.all, p.by = slices.Concat(more, rest), map[string][]Package{}
+	p.all, p.byKind = slices.Concat(more, rest), map[string][]Package{}
 	slices.SortFunc(p.all, func(x, y Package) int { return strings.Compare(x.Name, y.Name) })
 	for _, one := range p.all {
-		for _, what := range one.Brings {
-			p.by[what] = append(p.by[what], one)
+		for _, what := range one.Installs {
+			p.byKind[what] = append(p.byKind[what], one)
 		}
 	}
 	return p
@@ -71,19 +71,19 @@ func (p packages) with(more []Package) packages {
 func (b *Base) Packages() []Package { return b.packages().all }
 
 // Origin says how a kind gets into a cluster: with a platform, or with one of the
-// packages, and then only with these. For most kinds neither is known. A kind of a
-// specific package does not come with the platform of its group.
+// packages. If there are packages for exactly this kind, the platform of its group
+// does not include it. For most kinds neither is known.
 func (b *Base) Origin(group, kind string) (platform string, from []Package) {
 	k, ok := b.Kind(group, kind)
 	if f := b.file(group); !ok && f != nil {
 		k.Platform = f.Platform
 	}
-	by := b.packages().by
-	from = by[GroupKind{Group: group, Kind: kind}.String()]
+	byKind := b.packages().byKind
+	from = byKind[GroupKind{Group: group, Kind: kind}.String()]
 	if len(from) > 0 {
 		k.Platform = ""
 	}
-	from = slices.Concat(from, by[group])
+	from = slices.Concat(from, byKind[group])
 	slices.SortFunc(from, func(x, y Package) int { return strings.Compare(x.Name, y.Name) })
 	return k.Platform, from
 }
@@ -91,14 +91,14 @@ func (b *Base) Origin(group, kind string) (platform string, from []Package) {
 // Platform returns the platform set in a ladder.yaml, or "".
 func (b *Base) Platform() string { return b.platform }
 
-// RequiredPlatform returns the platform that an object requires, because only that has its
-// kind or its catalog; empty if there is none.
+// RequiredPlatform returns the platform that an object requires, because only this
+// platform has its kind or its catalog; empty if there is none.
 func (b *Base) RequiredPlatform(o object.Object) string {
 	k, _ := b.Kind(o.ID.Group, o.ID.Kind)
 	if k.Operator.Installs() {
 		return b.packages().platform[k.Operator.Catalog.Text(o.Root())]
 	}
-	if f := b.file(o.ID.Group); f == nil || !f.Only {
+	if f := b.file(o.ID.Group); f == nil || !f.PlatformOnly {
 		return ""
 	}
 	platform, _ := b.Origin(o.ID.Group, o.ID.Kind)

@@ -20,17 +20,17 @@ func TestPackages(t *testing.T) {
 			t.Errorf("%s is there twice", p.Name)
 		}
 		seen[p.Name] = true
-		if p.Name == "" || len(p.Brings) == 0 || !strings.HasPrefix(p.Source, "https://github.com/") {
+		if p.Name == "" || len(p.Installs) == 0 || !strings.HasPrefix(p.Source, "https://github.com/") {
 			t.Errorf("%s: no name, nothing brought or no source", p.Name)
 		}
 		if _, known := Default().packages().platform[p.Catalog]; !known {
 			t.Errorf("%s: unknown catalog %q", p.Name, p.Catalog)
 		}
-		for _, what := range p.Brings {
+		for _, what := range p.Installs {
 			group := what
 			if kind, of, _ := strings.Cut(what, "."); kind != strings.ToLower(kind) {
 				group = of
-				if slices.Contains(p.Brings, group) {
+				if slices.Contains(p.Installs, group) {
 					t.Errorf("%s brings all of %s, and %s besides", p.Name, group, what)
 				}
 			}

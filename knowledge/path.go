@@ -96,7 +96,7 @@ func (p Path) Find(v object.Value) []Found {
 	if p.IsZero() {
 		return nil
 	}
-	var trail [16]crumb // enough for the longest of most paths
+	var trail [16]crumb // long enough for most paths
 	var found []Found
 	find(p.steps, v, trail[:0], &found)
 	return found

@@ -35,8 +35,8 @@ func (b *Base) ConventionFor(description string) (Convention, bool) {
 	return Convention{}, false
 }
 
-// IsWritten reports whether the description of a field says that the operator
-// creates the object.
+// IsWritten reports whether the description of a field says that the operator creates
+// the object that the field names.
 func (b *Base) IsWritten(description string) bool {
 	text := strings.ToLower(firstSentence(description))
 	return slices.ContainsFunc(schemaRules().Written, func(words string) bool { return strings.Contains(text, words) })

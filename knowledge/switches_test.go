@@ -67,7 +67,7 @@ func TestInstallers(t *testing.T) {
 		"quay.io/cilium/cilium:v1.18.0": false, "example.com/notcilium/operator:1": false,
 	} {
 		i, ok := b.Installer(image)
-		if ok != want || ok && !i.Brings("cilium.io") || i.Brings("example.com") {
+		if ok != want || ok && !i.InstallsGroup("cilium.io") || i.InstallsGroup("example.com") {
 			t.Errorf("%s: %+v, %v", image, i, ok)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
-// accepted checks an accepted finding, which needs a rule and a reason, and may have
+// checkAccepted checks an accepted finding, which needs a rule and a reason, and may have
 // patterns.
-func (r *reader) accepted(n *yaml.Node, field string, a profile.Accepted) {
+func (r *reader) checkAccepted(n *yaml.Node, field string, a profile.Accepted) {
 	for _, key := range []struct{ name, value, remedy string }{
 		{"rule", a.Rule, "write rule: the name of the rule that finds it"},
 		{"why", a.Why, "add why: with the reason for accepting it"},
@@ -30,21 +30,22 @@ func (r *reader) accepted(n *yaml.Node, field string, a profile.Accepted) {
 	}
 }
 
-func (r *reader) noRung(n *yaml.Node, field, name string) {
+// unknownRung reports a rung that does not exist.
+func (r *reader) unknownRung(n *yaml.Node, field, name string) {
 	var names []string
-	for _, rung := range r.base.ladder {
+	for _, rung := range r.base.rungOrder {
 		names = append(names, rung.Name)
 	}
-	all := "use one of " + strings.Join(names, ", ")
+	remedy := "use a rung of docs/waves.md#rungs"
 	if name == "" {
-		r.fault(n, field, "missing name of the rung", all)
+		r.fault(n, field, "missing name of the rung", remedy)
 		return
 	}
-	r.fault(n, field, fmt.Sprintf("unknown rung %q", name), nearest.Or(name, names, all))
+	r.fault(n, field, fmt.Sprintf("unknown rung %q", name), nearest.Or(name, names, remedy))
 }
 
-// identified checks the kind of a record.
-func (r *reader) identified(n *yaml.Node, field string, k userKind) bool {
+// checkIdentity checks the kind of a record.
+func (r *reader) checkIdentity(n *yaml.Node, field string, k userKind) bool {
 	before := len(r.faults)
 	group, kind := value(n, "group"), value(n, "kind")
 	switch {
@@ -61,18 +62,18 @@ func (r *reader) identified(n *yaml.Node, field string, k userKind) bool {
 	return len(r.faults) == before
 }
 
-// record checks a record whose types are valid.
-func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string]map[string]addition) {
+// checkRecord checks a record whose types are valid.
+func (r *reader) checkRecord(n *yaml.Node, field string, k userKind, added map[string]map[string]addition) {
 	if rung := value(n, "rung"); rung != nil && r.base.rungs[k.Rung].Name == "" {
-		r.noRung(rung, field+".rung", k.Rung)
+		r.unknownRung(rung, field+".rung", k.Rung)
 	}
 	for i, n := range items(value(n, "health")) {
 		h, field := k.Health[i], fmt.Sprintf("%s.health[%d]", field, i)
 		if h.Waits == "" && !h.Healthy {
 			r.fault(n, field, "the entry does not say what Argo CD waits for", "describe the condition in waits:, or write healthy: true if Argo CD does not wait")
 		}
-		if h.Never != "" && h.Passes != "" {
-			r.fault(n, field, "never and passes are both set, but only one of them can apply", "keep never if the object may never become healthy, or passes if it is only Degraded for a while")
+		if h.Never != "" && h.TemporarilyDegraded != "" {
+			r.fault(n, field, "never and passes are both set, but each of them alone means that Ladder lets no object wait for this one", "keep never if the object may never become healthy, or passes if it is only Degraded for a while")
 		}
 		if (h.Early == "") != (h.EarlyFix == "") {
 			r.fault(n, field, "early and earlyFix belong together", "write both, or remove both")
@@ -83,23 +84,23 @@ func (r *reader) record(n *yaml.Node, field string, k userKind, added map[string
 			}
 		}
 	}
-	r.references(n, field, k.References, k.Group, added)
+	r.checkReferences(n, field, k.References, k.Group, added)
 	for i, n := range items(value(n, "defines")) {
 		o, field := value(n, "objects"), fmt.Sprintf("%s.defines[%d].objects", field, i)
 		if rung := value(o, "rung"); rung != nil && r.base.rungs[k.Defines[i].Objects.Rung].Name == "" {
-			r.noRung(rung, field+".rung", k.Defines[i].Objects.Rung)
+			r.unknownRung(rung, field+".rung", k.Defines[i].Objects.Rung)
 		}
 		if o != nil {
-			r.references(o, field, k.Defines[i].Objects.References, k.Group, added)
+			r.checkReferences(o, field, k.Defines[i].Objects.References, k.Group, added)
 		}
 	}
 }
 
-// references checks references whose types are valid.
-func (r *reader) references(n *yaml.Node, field string, all []Reference, group string, added map[string]map[string]addition) {
+// checkReferences checks references whose types are valid.
+func (r *reader) checkReferences(n *yaml.Node, field string, all []Reference, group string, added map[string]map[string]addition) {
 	for i, n := range items(value(n, "references")) {
 		ref, field := all[i], fmt.Sprintf("%s.references[%d]", field, i)
-		if !ref.named() {
+		if !ref.hasOneTarget() {
 			r.fault(n, field, "a reference needs exactly one of at, named and every", `write at: the path of the name, named: a template such as "{name}-app", or every: true`)
 		}
 		if ref.Meaning == "" {
@@ -111,17 +112,17 @@ func (r *reader) references(n *yaml.Node, field string, all []Reference, group s
 		if ref.Unless != "" && !ref.Hard {
 			r.fault(n, field+".unless", "unless has no effect without hard: true", "add hard: true, or remove unless")
 		}
-		r.common(n, field, ref.Why, ref.To)
+		r.checkCommon(n, field, ref.Why, ref.To)
 		for _, to := range ref.To {
 			if _, own := added[group][to.Kind]; !own && !r.base.has(group, to.Kind) {
-				r.target(n, field, to)
+				r.checkTarget(n, field, to)
 			}
 		}
 	}
 }
 
-// common checks what references and conventions have in common.
-func (r *reader) common(n *yaml.Node, field, why string, to Targets) {
+// checkCommon checks what references and conventions have in common.
+func (r *reader) checkCommon(n *yaml.Node, field, why string, to Targets) {
 	if why == "" {
 		r.fault(n, field, "missing why", "write why: and a verb, such as mounts, reads or is signed by")
 	}
@@ -130,9 +131,9 @@ func (r *reader) common(n *yaml.Node, field, why string, to Targets) {
 	}
 }
 
-// target reports a kind whose group is missing: the reference would never match,
+// checkTarget reports a kind whose group is missing: the reference would never match,
 // silently.
-func (r *reader) target(n *yaml.Node, field string, to GroupKind) {
+func (r *reader) checkTarget(n *yaml.Node, field string, to GroupKind) {
 	if to.Group != "" || r.base.has("", to.Kind) {
 		return
 	}

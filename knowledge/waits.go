@@ -7,9 +7,9 @@ import (
 
 // Waits returns the parts of a container's scripts that wait for other objects:
 // retry loops, and the arguments of waiting tools. If the container is restarted
-// without limit, a script that tests once also waits. alone means that a tool is
-// configured by variables.
-func (b *Base) Waits(image string, scripts []string, restarted bool) (parts []string, alone bool) {
+// without limit, a script that tests once also waits. byVariables means that a tool
+// is configured by variables.
+func (b *Base) Waits(image string, scripts []string, restarted bool) (parts []string, byVariables bool) {
 	w := names().Waits
 	name := Repository(image)
 	name = name[strings.LastIndexByte(name, '/')+1:]
@@ -21,7 +21,7 @@ func (b *Base) Waits(image string, scripts []string, restarted bool) (parts []st
 			}
 			if at := findTool(words, tool); at >= 0 {
 				parts = append(parts, statement(script[words[at].at:]))
-				alone = alone || strings.HasSuffix(tool, "*")
+				byVariables = byVariables || strings.HasSuffix(tool, "*")
 			}
 		}
 		if restarted && slices.ContainsFunc(w.Tests, func(test string) bool { return findTool(words, test) >= 0 }) {
@@ -30,7 +30,7 @@ func (b *Base) Waits(image string, scripts []string, restarted bool) (parts []st
 		}
 		parts = append(parts, loops(script, words)...)
 	}
-	return parts, alone
+	return parts, byVariables
 }
 
 // loops returns the loops of a script that retry until something responds.
@@ -53,7 +53,7 @@ func loops(script string, words []commandWord) []string {
 			continue
 		}
 		if strings.Contains(part, "$1") || strings.Contains(part, "$@") || strings.Contains(part, "${1") {
-			return []string{script} // a function, which is configured elsewhere
+			return []string{script} // the loop is in a shell function, whose arguments are in the rest of the script
 		}
 		parts = append(parts, part)
 		i = end
@@ -126,8 +126,8 @@ func isTool(tool, word string) bool {
 	return tool == word
 }
 
-// IsShort reports whether a word before a name refers to a kind.
-func (b *Base) IsShort(word, kind string) bool {
+// RefersToKind reports whether a word before a name refers to a kind.
+func (b *Base) RefersToKind(word, kind string) bool {
 	return strings.EqualFold(word, kind) || strings.EqualFold(word, kind+"s") || FullKind(word) == kind
 }
 

@@ -21,14 +21,13 @@ import (
 // content.
 //
 // Only documents in a layout that no tool produces (metadata behind an alias or a
-// merge key, keys marked with "?") are written anew, with their comments but in the
-// layout of the YAML library.
+// merge key, keys marked with "?") are encoded again by the YAML library, with their comments but in its layout.
 func (o Object) Annotate(key, value string) (Object, error) {
 	return o.AnnotateAll([]Annotation{{key, value}})
 }
 
 // Prefix is the prefix of all annotations of Ladder: a domain of the project, as
-// Kubernetes asks.
+// Kubernetes requires for annotations.
 const Prefix = "ladder-cmp.github.io/"
 
 // Why is the annotation with the reason of a wave.
@@ -65,7 +64,7 @@ func annotate(text string, root *yaml.Node, all []Annotation) (*document, error)
 		if e.plain {
 			return &document{text: edited, before: root, added: all}, nil
 		}
-		if root, ok := holds(edited, all); ok {
+		if root, ok := verifyEdit(edited, all); ok {
 			return &document{text: edited, root: root}, nil
 		}
 	}
@@ -73,9 +72,9 @@ func annotate(text string, root *yaml.Node, all []Annotation) (*document, error)
 	return &document{text: edited}, err
 }
 
-// holds checks the result of an edit that did more than insert lines, and returns
+// verifyEdit checks the result of an edit that did more than insert lines, and returns
 // its parsed form.
-func holds(text string, all []Annotation) (*yaml.Node, bool) {
+func verifyEdit(text string, all []Annotation) (*yaml.Node, bool) {
 	root, err := parseText(text)
 	if err != nil {
 		return nil, false
@@ -101,14 +100,14 @@ func annotatedView(root *yaml.Node, all []Annotation) *yaml.Node {
 		keys = append(keys, a.Key)
 		entries[a.Key] = scalar(a.Value)
 	}
-	annotations := with(old, keys, entries)
-	meta := with(lastValue(root, "metadata"), []string{"annotations"}, map[string]*yaml.Node{"annotations": annotations})
-	return with(root, []string{"metadata"}, map[string]*yaml.Node{"metadata": meta})
+	annotations := withValues(old, keys, entries)
+	meta := withValues(lastValue(root, "metadata"), []string{"annotations"}, map[string]*yaml.Node{"annotations": annotations})
+	return withValues(root, []string{"metadata"}, map[string]*yaml.Node{"metadata": meta})
 }
 
-// with returns a copy of a mapping with the values of keys replaced where lastValue
+// withValues returns a copy of a mapping with the values of keys replaced where lastValue
 // finds them, or added before all others.
-func with(n *yaml.Node, keys []string, values map[string]*yaml.Node) *yaml.Node {
+func withValues(n *yaml.Node, keys []string, values map[string]*yaml.Node) *yaml.Node {
 	c := *n
 	c.Content = nil
 	for _, key := range keys {
@@ -133,10 +132,10 @@ func scalar(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 }
 
-// entry returns an annotation as a line of a block mapping, and flowEntries several
-// as entries of a flow mapping.
+// entry returns the annotation as a line of a block mapping.
 func (a Annotation) entry() string { return a.Key + ": " + quote(a.Value) }
 
+// entries returns annotations as lines of a block mapping.
 func entries(all []Annotation) []string {
 	lines := make([]string, len(all))
 	for i, a := range all {
@@ -145,6 +144,7 @@ func entries(all []Annotation) []string {
 	return lines
 }
 
+// flowEntries returns annotations as entries of a flow mapping.
 func flowEntries(all []Annotation) string {
 	parts := make([]string, len(all))
 	for i, a := range all {
@@ -162,9 +162,9 @@ func quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// flow encodes a value in one line, and reports whether that is complete: a value
-// with a tag cannot be copied.
-func flow(v Value) (string, bool) {
+// flow encodes a value in flow style on one line; ok is false if it cannot, because the
+// value has a tag.
+func flow(v Value) (text string, ok bool) {
 	n := v.resolved()
 	if n.Style&yaml.TaggedStyle != 0 {
 		return "", false

@@ -19,14 +19,13 @@ type literal struct {
 	chomp  byte // '-', '+', or 0 for the default of a single line break at the end
 }
 
-// withoutBlocks blanks the literal blocks of a text from a minimum size. It keeps
-// every line break, so that a position in the result is a position in the text.
+// withoutBlocks blanks the literal blocks of at least minSize bytes. It keeps every line break, so that a position in the result is a position in the text.
 //
 // The library reads such a block character by character, and dashboards are half a
 // megabyte in monitoring charts. Only blocks without special characters and with an
 // unambiguous end are removed. restore detects text that only looks like a block,
 // as within quotes.
-func withoutBlocks(text string, least int) (string, []literal) {
+func withoutBlocks(text string, minSize int) (string, []literal) {
 	if !strings.Contains(text, ": |") {
 		return text, nil
 	}
@@ -46,8 +45,8 @@ func withoutBlocks(text string, least int) (string, []literal) {
 		if !ok {
 			continue
 		}
-		end, ok := b.cut(text[body:], text[lineStart:at])
-		if !ok || end < least {
+		end, ok := b.findEnd(text[body:], text[lineStart:at])
+		if !ok || end < minSize {
 			continue
 		}
 		line += strings.Count(text[done:lineStart], "\n")
@@ -66,9 +65,9 @@ func withoutBlocks(text string, least int) (string, []literal) {
 	return short.String(), blocks
 }
 
-// letters are the characters of keys in manifests. A tag, an anchor or "?" before a
+// keyCharacters are the characters of keys in manifests. A tag, an anchor or "?" before a
 // key would affect what the block belongs to.
-const letters = `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"'`
+const keyCharacters = `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"'`
 
 // header parses "key: |", "key: |-" and "key: |+" at the end of a line.
 func header(line string, colon int) (literal, bool) {
@@ -83,10 +82,10 @@ func header(line string, colon int) (literal, bool) {
 	return literal{}, false
 }
 
-// cut finds the end of the block in the text after its header. It gets the key with
-// everything before it on the line, and reports whether the block has the supported
-// form.
-func (b *literal) cut(text, key string) (end int, ok bool) {
+// findEnd returns the offset of the end of the block in the text after its header. key is
+// the line of the header up to the colon. ok is false if the block does not have the
+// supported form.
+func (b *literal) findEnd(text, key string) (end int, ok bool) {
 	name := strings.TrimLeft(key, " ")
 	for item := true; item; { // "- " starts an item; a dash without a space is part of a key
 		if name, item = strings.CutPrefix(name, "- "); item {
@@ -98,7 +97,7 @@ func (b *literal) cut(text, key string) (end int, ok bool) {
 	if b.column <= parent || b.column == len(text) || text[b.column] == '\n' || text[b.column] == '\t' {
 		return 0, false
 	}
-	if !strings.HasSuffix(text, "\n") || strings.Trim(name, letters) != "" {
+	if !strings.HasSuffix(text, "\n") || strings.Trim(name, keyCharacters) != "" {
 		return 0, false
 	}
 	for end < len(text) {

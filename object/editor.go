@@ -78,16 +78,16 @@ func (e *editor) setEntries(annotations *yaml.Node, all []Annotation) {
 	switch {
 	case added == nil:
 	case hasMerge(annotations):
-		e.insertBehindMerge(annotations, entries(added))
+		e.insertAfterMerge(annotations, entries(added))
 	default:
 		e.insertEntries(annotations, entries(added), flowEntries(added))
 	}
 }
 
-// insertBehindMerge adds entries after "<<: *alias". Before it, the merged value
+// insertAfterMerge adds entries after "<<: *alias". Before it, the merged value
 // would take precedence: go.yaml.in/yaml/v2, with which Kubernetes reads manifests,
 // applies merge keys in text order.
-func (e *editor) insertBehindMerge(n *yaml.Node, entries []string) {
+func (e *editor) insertAfterMerge(n *yaml.Node, entries []string) {
 	e.plain = false
 	last := len(n.Content) - 2
 	for n.Content[last].Tag != mergeTag {

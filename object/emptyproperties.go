@@ -16,7 +16,7 @@ func (o Object) WithoutEmptyProperties() Object {
 	lines := slices.Collect(strings.Lines(text))
 	kept := lines[:0:0]
 	for i, line := range lines {
-		if strings.TrimSpace(line) != emptyProperties || !besideType(lines, i) || !inSchema(lines, i) {
+		if strings.TrimSpace(line) != emptyProperties || !hasSiblingType(lines, i) || !inSchema(lines, i) {
 			kept = append(kept, line)
 		}
 	}
@@ -28,9 +28,9 @@ func (o Object) WithoutEmptyProperties() Object {
 
 const emptyProperties = "properties: {}"
 
-// besideType reports whether a mapping has a type besides one of its lines, as in
-// schemas, so that it is not empty without that line.
-func besideType(lines []string, i int) bool {
+// hasSiblingType reports whether the mapping that contains line i also has a type key, so
+// that it is not empty without that line.
+func hasSiblingType(lines []string, i int) bool {
 	isType := func(line string) (found, done bool) {
 		deep := indentation(line) - indentation(lines[i])
 		return deep == 0 && strings.HasPrefix(strings.TrimSpace(line), "type:"), deep < 0 && strings.TrimSpace(line) != ""

@@ -29,17 +29,17 @@ func isNullList(v Value) bool {
 }
 
 // unfold returns the items of a list as separate objects.
-func (d located) unfold(v Value) ([]Object, error) {
+func (d sourceDocument) unfold(v Value) ([]Object, error) {
 	items := v.Get("items")
 	texts, err := d.itemTexts(v)
 	if err != nil {
 		_, message := SyntaxError(err)
-		return nil, d.fault(InvalidYAML, items.Line(), "the list cannot be taken apart: "+message, "write its items as documents of their own")
+		return nil, d.fault(InvalidYAML, items.Line(), "the items of the list cannot be read: "+message, "write each item as a separate document")
 	}
 	var objs []Object
 	var faults []error
 	for i, item := range items.Items() {
-		one := located{file: d.file, text: texts[i], start: max(d.start, 1) + item.Line() - 1}
+		one := sourceDocument{file: d.file, text: texts[i], start: max(d.start, 1) + item.Line() - 1}
 		if d.line > 0 {
 			one.line = d.line + item.Line() - 1
 		}
@@ -59,8 +59,8 @@ func (d located) unfold(v Value) ([]Object, error) {
 
 // itemTexts returns the texts of a list's items. Items of a block sequence keep
 // their text without indentation; others (flow style, JSON, items with aliases to
-// anchors outside them) are written anew.
-func (d located) itemTexts(list Value) ([]string, error) {
+// anchors outside them) are encoded again by the YAML library.
+func (d sourceDocument) itemTexts(list Value) ([]string, error) {
 	items := list.Get("items").resolved()
 	lines := textedit.NewLines(d.text)
 	texts := make([]string, len(items.Content))

@@ -1,8 +1,8 @@
 // Package object represents a Kubernetes manifest: its identity, its text, and
 // access to its content.
 //
-// Manifests are not decoded to maps, because Ladder promises that only one
-// annotation changes. Comments, key order, quoting and block scalars belong to the
+// Manifests are not decoded to maps, because Ladder promises to change nothing but
+// annotations. Comments, key order, quoting and block scalars belong to the
 // author, and decoding would lose them. So an Object is the rendered text with a
 // read-only view of it, and a change is an edit at the right place in the text (see
 // Annotate).
@@ -26,7 +26,7 @@ type ID struct {
 
 // String returns the identity in the form "Deployment shop/web". It leaves out the
 // group, which Qualified includes, and replaces invalid kinds.
-func (id ID) String() string { return shownKind(id.Kind) + " " + id.named() }
+func (id ID) String() string { return displayKind(id.Kind) + " " + id.named() }
 
 // IsZero reports whether the ID is empty.
 func (id ID) IsZero() bool { return id == ID{} }
@@ -60,8 +60,8 @@ type Object struct {
 	ID ID
 	// APIVersion is the apiVersion field, such as "apps/v1".
 	APIVersion string
-	// File is its file, relative to the repository, or its template; empty if
-	// unknown.
+	// File is the file that contains the manifest, relative to the repository, or the
+	// template that rendered it; empty if unknown.
 	File string
 	// Line is the line in File at which the document starts, counted from 1; 0 for
 	// the output of a template.
@@ -83,10 +83,10 @@ type document struct {
 	// For annotated text, before is the previous parsed form and added the new
 	// annotations, from which view is built without parsing. It is equivalent to
 	// root, with the lines and columns of before.
-	before *yaml.Node
-	added  []Annotation
-	viewed sync.Once
-	view   *yaml.Node
+	before   *yaml.Node
+	added    []Annotation
+	viewOnce sync.Once
+	view     *yaml.Node
 }
 
 func (d *document) node() *yaml.Node {
@@ -120,9 +120,9 @@ func (o Object) Place() string {
 	return fmt.Sprintf("%s:%d", o.File, o.Line)
 }
 
-// Commented returns the object with a comment line before its text. Line numbers in
+// WithComment returns the object with a comment line before its text. Line numbers in
 // messages do not count it.
-func (o Object) Commented(line string) Object {
+func (o Object) WithComment(line string) Object {
 	o.comment = line + "\n"
 	return o
 }
@@ -134,7 +134,7 @@ func (o Object) Root() Value {
 	if d.before == nil {
 		return Value{d.node()}
 	}
-	d.viewed.Do(func() { d.view = annotatedView(d.before, d.added) })
+	d.viewOnce.Do(func() { d.view = annotatedView(d.before, d.added) })
 	return Value{d.view}
 }
 

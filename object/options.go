@@ -31,8 +31,8 @@ func WithOptions(list string, options ...string) (string, bool) {
 
 func hasOption(list, option string) bool {
 	want, _, _ := strings.Cut(option, "=")
-	for there := range strings.SplitSeq(list, ",") {
-		if name, _, _ := strings.Cut(strings.TrimSpace(there), "="); name == want {
+	for item := range strings.SplitSeq(list, ",") {
+		if name, _, _ := strings.Cut(strings.TrimSpace(item), "="); name == want {
 			return true
 		}
 	}

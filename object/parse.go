@@ -33,7 +33,7 @@ func Parse(file string, line int, text string) ([]Object, error) {
 	chunks := split(text)
 	parsed, faults := make([][]Object, len(chunks)), make([]error, len(chunks))
 	each(len(chunks), func(i int) {
-		d := located{file: file, text: chunks[i].text, start: chunks[i].line}
+		d := sourceDocument{file: file, text: chunks[i].text, start: chunks[i].line}
 		if line > 0 {
 			d.line = line + chunks[i].line - 1
 		}
@@ -41,7 +41,7 @@ func Parse(file string, line int, text string) ([]Object, error) {
 	})
 	err := errors.Join(faults...)
 	if err != nil && IsBinary([]byte(text)) { // lines that look like separators divide it by chance
-		return nil, located{file: file, line: line}.fault(InvalidYAML, 1, "binary file, not YAML", "remove it from the manifests")
+		return nil, sourceDocument{file: file, line: line}.fault(InvalidYAML, 1, "binary file, not YAML", "remove it from the manifests")
 	}
 	return slices.Concat(parsed...), err
 }
@@ -71,8 +71,8 @@ func each(n int, work func(i int)) {
 	}
 }
 
-// located is a document with its place.
-type located struct {
+// sourceDocument is a document with its place.
+type sourceDocument struct {
 	file string
 	line int // 0 for the output of a template
 	text string
@@ -86,7 +86,7 @@ func IsBinary(text []byte) bool {
 	return bytes.IndexByte(text, 0) >= 0 && !utf8.Valid(text) && !bytes.HasPrefix(text, []byte("\xff\xfe")) && !bytes.HasPrefix(text, []byte("\xfe\xff"))
 }
 
-func (d located) objects() ([]Object, error) {
+func (d sourceDocument) objects() ([]Object, error) {
 	if !strings.HasSuffix(d.text, "\n") {
 		// All readers of manifests in Kubernetes and Helm do this; otherwise a
 		// trailing block scalar would differ.
@@ -153,7 +153,7 @@ func near(text string, line int) string {
 }
 
 // object checks the required fields of a manifest and reports all that are missing.
-func (d located) object(v Value) (Object, error) {
+func (d sourceDocument) object(v Value) (Object, error) {
 	apiVersion, kind, meta := v.Get("apiVersion"), v.Get("kind"), v.Get("metadata")
 	name, generate := meta.Get("name"), meta.Get("generateName")
 	var missing []string
@@ -169,11 +169,11 @@ func (d located) object(v Value) (Object, error) {
 	if missing != nil {
 		f := d.fault(Incomplete, v.Line(), "the manifest lacks "+strings.Join(missing, ", "), "add what is missing, or keep the file out of the component")
 		if kind.Text() != "" {
-			f.Object = strings.TrimSpace(shownKind(kind.Text()) + " " + name.Text())
+			f.Object = strings.TrimSpace(displayKind(kind.Text()) + " " + name.Text())
 		}
 		return Object{}, f
 	}
-	if err := d.checkText(meta, strings.TrimSpace(shownKind(kind.Text())+" "+name.Text())); err != nil {
+	if err := d.checkText(meta, strings.TrimSpace(displayKind(kind.Text())+" "+name.Text())); err != nil {
 		return Object{}, err
 	}
 	o := Object{APIVersion: apiVersion.Text(), File: d.file, Line: d.line, doc: &document{text: d.text, root: v.node}}
@@ -191,17 +191,17 @@ func (d located) object(v Value) (Object, error) {
 
 // checkText reports fields that must be strings but that YAML reads as another
 // type. The API server refuses such an object, and Argo CD drops all of its
-// annotations, including the wave. The wave itself may be a number: it is written
-// anew.
-func (d located) checkText(meta Value, object string) error {
+// annotations, including the wave. The wave itself may be a number: Ladder
+// sets it to a string.
+func (d sourceDocument) checkText(meta Value, object string) error {
 	var faults []error
 	check := func(field string, v Value) {
 		if !v.Exists() || v.IsText() {
 			return
 		}
-		f := d.fault("not-text", v.Line(), "must be text, not "+kindName(v), "write text")
+		f := d.fault("not-text", v.Line(), "must be a string, not "+kindName(v), "write a string")
 		if v.isScalar() && object != "Secret" && !strings.HasPrefix(object, "Secret ") {
-			f.Message = "YAML reads " + v.Text() + " as " + readAs(v) + ", and this must be text"
+			f.Message = "YAML reads " + v.Text() + " as " + readAs(v) + ", but this field must be a string"
 			if readAs(v) == v.Text() {
 				f.Message = v.Text() + " without quotes is not a string in YAML, but this field needs one"
 			}
@@ -223,7 +223,8 @@ func (d located) checkText(meta Value, object string) error {
 	return errors.Join(faults...)
 }
 
-// readAs returns the type as which Kubernetes reads a scalar that is not a string.
+// readAs returns how Kubernetes reads a scalar that is not a string: true, false or a
+// number.
 func readAs(v Value) string {
 	switch {
 	case v.True():
@@ -234,7 +235,7 @@ func readAs(v Value) string {
 	return "false"
 }
 
-func (d located) fault(rule string, lineInDoc int, message, remedy string) finding.Finding {
+func (d sourceDocument) fault(rule string, lineInDoc int, message, remedy string) finding.Finding {
 	f := finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Message: message, Remedy: remedy}
 	if d.line > 0 && lineInDoc > 0 {
 		f.Line = d.line + lineInDoc - 1
@@ -342,7 +343,7 @@ func SyntaxError(err error) (line int, message string) {
 var (
 	wrongJSON = regexp.MustCompile(`(?s)^.*json: cannot unmarshal (\w+) into Go (?:value|struct field [^\s.]+\.(\S+)) of type (\S+).*$`)
 	wrongYAML = regexp.MustCompile("cannot unmarshal !!(\\w+)(?: `[^`]*`)? into (\\S+)(?: \\{\\})?")
-	typeWords = map[string]string{"array": "a list", "seq": "a list", "object": "a mapping", "map": "a mapping", "string": "text", "str": "text",
+	typeWords = map[string]string{"array": "a list", "seq": "a list", "object": "a mapping", "map": "a mapping", "string": "a string", "str": "a string",
 		"bool": "true or false", "int": "a number", "number": "a number", "float": "a number", "null": "nothing"}
 )
 
@@ -404,7 +405,7 @@ type extent struct{ values, bytes int }
 // checkAliases refuses documents whose expansion is too large: an anchor inside
 // itself, nested aliases that multiply, or many aliases of a long text.
 func checkAliases(text string, doc *yaml.Node) error {
-	_, err := expanded(text, doc)
+	_, err := measureExpanded(text, doc)
 	return err
 }
 
@@ -417,14 +418,16 @@ func ExpandedSize(text string) int {
 	if unmarshal(text, &doc) != nil {
 		return len(text)
 	}
-	grown, err := expanded(text, &doc)
+	grown, err := measureExpanded(text, &doc)
 	if err != nil {
 		return max(len(text), maxExpandedBytes)
 	}
 	return max(len(text), grown.bytes)
 }
 
-func expanded(text string, doc *yaml.Node) (extent, error) {
+// measureExpanded returns the size of a document with its aliases expanded, or an error if
+// it exceeds the limits.
+func measureExpanded(text string, doc *yaml.Node) (extent, error) {
 	if !strings.Contains(text, "*") {
 		return extent{}, nil
 	}

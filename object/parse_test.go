@@ -36,7 +36,7 @@ func describe(objs []Object, err error) string {
 		for line := range strings.Lines(o.Text()) {
 			b.WriteString("  | " + line)
 		}
-		for _, f := range o.Doubts() {
+		for _, f := range o.Warnings() {
 			fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
 		}
 	}

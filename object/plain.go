@@ -3,8 +3,8 @@ package object
 import yaml "go.yaml.in/yaml/v3"
 
 // Plain returns the value as Kubernetes and Helm read it, made of map[string]any, []any
-// and scalars: of a key written twice the last one counts, "yes" is a boolean, and a date
-// is a text.
+// and scalars: the last of duplicate keys counts, "yes" is a boolean, and a date is a
+// string.
 func (v Value) Plain() any {
 	switch {
 	case v.IsMap():
@@ -37,8 +37,9 @@ func (v Value) Plain() any {
 	return plain
 }
 
-// PlainText reads a text of YAML as Plain does; the error says why it is none.
-func PlainText(text string) (any, error) {
+// ParsePlain parses YAML and returns it as Value.Plain does. The error says why the text is
+// not valid YAML.
+func ParsePlain(text string) (any, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 // TestPlain: what Kubernetes reads in another way than the library does.
 func TestPlain(t *testing.T) {
-	got, err := object.PlainText("a: 1\na: 2\nb: yes\nc: \"yes\"\nd: 2024-01-01\ne: &e {f: [x, null, 1.5]}\ng: {<<: *e, h: off}\ni: 0755\n")
+	got, err := object.ParsePlain("a: 1\na: 2\nb: yes\nc: \"yes\"\nd: 2024-01-01\ne: &e {f: [x, null, 1.5]}\ng: {<<: *e, h: off}\ni: 0755\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,10 +19,10 @@ func TestPlain(t *testing.T) {
 	if diff := cmp.Diff(any(want), got); diff != "" {
 		t.Error(diff)
 	}
-	if got, err := object.PlainText(""); got != nil || err != nil {
+	if got, err := object.ParsePlain(""); got != nil || err != nil {
 		t.Error(got, err)
 	}
-	if _, err := object.PlainText("a: ["); err == nil {
+	if _, err := object.ParsePlain("a: ["); err == nil {
 		t.Error("no YAML is read")
 	}
 }

@@ -13,24 +13,23 @@ import (
 // {"metadata", "namespace"}; missing ones are ignored. Nothing else in the text
 // changes, and validation schemas are not read.
 //
-// Only documents in an unusual layout (flow style, JSON, anchors, merge keys) are
-// written anew, in the layout of the YAML library.
+// Only documents in an unusual layout (flow style, JSON, anchors, merge keys) are encoded again by the YAML library, in its layout.
 func (o Object) Without(paths ...[]string) (Object, error) {
-	var there [][]string
+	var present [][]string
 	for _, path := range paths {
 		if o.Get(path[:len(path)-1]...).has(path[len(path)-1]) {
-			there = append(there, path)
+			present = append(present, path)
 		}
 	}
-	if there == nil {
+	if present == nil {
 		return o, nil
 	}
-	text, ok := cutEntries(o.doc.text, o.doc.node(), there)
+	text, ok := cutEntries(o.doc.text, o.doc.node(), present)
 	if !ok {
 		var err error
-		if text, err = rewriteWithout(o.doc.text, there); err != nil {
+		if text, err = rewriteWithout(o.doc.text, present); err != nil {
 			return o, finding.Finding{Severity: finding.Error, Rule: "cannot-edit", File: o.File, Line: o.Line, Object: o.ID.String(),
-				Field: strings.Join(there[0], "."), Message: err.Error(), Remedy: "remove the field from the file"}
+				Field: strings.Join(present[0], "."), Message: err.Error(), Remedy: "remove the field from the file"}
 		}
 	}
 	o.doc = &document{text: text}

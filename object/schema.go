@@ -95,7 +95,7 @@ func (s Schema) child(key string) Schema {
 				return b
 			}
 		}
-		return parsed(s.text[pos:end], key)
+		return parseEntry(s.text[pos:end], key)
 	}
 	return Schema{}
 }
@@ -112,8 +112,8 @@ func entryOf(line string, column int, key string) (rest string, ok bool) {
 	return strings.CutPrefix(rest, ":")
 }
 
-// parsed parses the value of the only entry of a text.
-func parsed(entry, key string) Schema {
+// parseEntry parses the value of the only entry of a text.
+func parseEntry(entry, key string) Schema {
 	var root yaml.Node
 	if yaml.Unmarshal([]byte(entry), &root) != nil || len(root.Content) == 0 {
 		return Schema{}

@@ -14,8 +14,9 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// siblings are the components next to an app of apps.
-type siblings struct {
+// childSources gives package appofapps access to the children's sources in the repository
+// of their parent.
+type childSources struct {
 	parent Request
 	base   *knowledge.Base
 }
@@ -24,13 +25,13 @@ type siblings struct {
 func (req Request) appOfApps(opt options, base *knowledge.Base) appofapps.Options {
 	o := appofapps.Options{Name: req.App.Name, Namespace: opt.render.Namespace, Dir: req.Dir, RepoURL: req.App.RepoURL, Show: req.Show}
 	if req.Repo != nil {
-		o.Repository = siblings{req, base}
+		o.Repository = childSources{req, base}
 	}
 	return o
 }
 
 // HasDir reports whether a directory exists in the repository.
-func (s siblings) HasDir(dir string) bool {
+func (s childSources) HasDir(dir string) bool {
 	if !fs.ValidPath(dir) {
 		return false
 	}
@@ -38,10 +39,10 @@ func (s siblings) HasDir(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Open reads what an Application says about a source in the repository. It ignores
-// the API versions of the cluster: they change while the children are synced, and
-// the order must not.
-func (s siblings) Open(app appofapps.Application, dir string, source object.Value, refs map[string]bool) appofapps.Source {
+// Open returns the source of a child Application in directory dir, with the settings of
+// the Application. It ignores the API versions of the cluster, because these change while
+// the children are synced, and the order must not change with them.
+func (s childSources) Open(app appofapps.Application, dir string, source object.Value, refs map[string]bool) appofapps.Source {
 	r := Request{Repo: s.parent.Repo, Dir: dir, Show: s.parent.Show, KubeVersion: s.parent.KubeVersion, Memory: s.parent.Memory, Remote: s.parent.Remote, Files: s.parent.Files,
 		App: App{Name: app.ID.Name, Namespace: app.Namespace, Revision: s.parent.App.Revision, RepoURL: app.RepoURL}}
 	if d, err := r.Describe(); err == nil && d.Chart.Remote() && !r.Vendored(d.Chart) {
@@ -55,7 +56,8 @@ func (s siblings) Open(app appofapps.Application, dir string, source object.Valu
 	return appofapps.Source{Render: r.asChild(s.base), Err: errors.Join(append(faults, err)...)}
 }
 
-// asChild renders the component of a request to order it within its parent.
+// asChild returns a function that renders the component of the request, so that it can be
+// ordered within its parent.
 func (req Request) asChild(base *knowledge.Base) func(context.Context) (appofapps.Rendered, error) {
 	return func(ctx context.Context) (appofapps.Rendered, error) {
 		req, opt, base, err := req.prepare(ctx, base)
@@ -91,7 +93,7 @@ func (req Request) fromHelm(app object.ID, helm object.Value, refs map[string]bo
 	}
 	for _, v := range helm.Get("valueFiles").Items() {
 		name := fill(v.Text())
-		if ref, rest, of := strings.Cut(strings.TrimPrefix(name, "$"), "/"); of && strings.HasPrefix(name, "$") {
+		if ref, rest, hasPath := strings.Cut(strings.TrimPrefix(name, "$"), "/"); hasPath && strings.HasPrefix(name, "$") {
 			if !refs[ref] {
 				continue
 			}
@@ -134,38 +136,38 @@ func (req Request) fromHelm(app object.ID, helm object.Value, refs map[string]bo
 // fromNative reads source.directory and source.kustomize of an Application, whose fields
 // have the names of the parameters in component.yaml.
 func (req Request) fromNative(source object.Value) ([]Settings, []error) {
-	var params []given
-	for _, of := range []struct {
+	var params []passedParameter
+	for _, group := range []struct {
 		key string
 		all []Parameter
 	}{{"directory", ofDirectory}, {"kustomize", ofKustomize}} {
-		for _, p := range of.all {
+		for _, p := range group.all {
 			field := p.Key()
 			if field == "kustomizeNamespace" {
 				field = "namespace"
 			}
-			v := source.Get(of.key, field)
+			v := source.Get(group.key, field)
 			if !v.Exists() {
 				continue
 			}
-			g, err := givenAs(p.Name, v)
+			g, err := readParameter(p.Name, v)
 			if err != nil {
 				return nil, []error{err}
 			}
 			params = append(params, g)
 		}
 	}
-	params = append(params, jsonnetGiven(source.Get("directory", "jsonnet"))...)
+	params = append(params, jsonnetParameters(source.Get("directory", "jsonnet"))...)
 	if directory := source.Get("directory"); directory.IsMap() && !directory.Get("recurse").Exists() {
 		no := "false" // Argo CD reads such a source as a directory
-		params = append(params, given{Name: "recurse", String: &no})
+		params = append(params, passedParameter{Name: "recurse", String: &no})
 	}
 	return req.settings(nil, params)
 }
 
-// givenAs returns a value as a parameter. Items of a list may be YAML.
-func givenAs(parameter string, v object.Value) (given, error) {
-	g := given{Name: parameter}
+// readParameter returns a value as a parameter. Items of a list may be YAML.
+func readParameter(parameter string, v object.Value) (passedParameter, error) {
+	g := passedParameter{Name: parameter}
 	items := v.Items()
 	switch {
 	case v.IsMap():
@@ -200,10 +202,10 @@ func givenAs(parameter string, v object.Value) (given, error) {
 	return g, nil
 }
 
-// jsonnetGiven returns the variables of an Application's jsonnet files as
+// jsonnetParameters returns the variables of an Application's jsonnet files as
 // parameters.
-func jsonnetGiven(jsonnet object.Value) []given {
-	var all []given
+func jsonnetParameters(jsonnet object.Value) []passedParameter {
+	var all []passedParameter
 	for _, f := range []struct{ field, parameter string }{{"extVars", "ext-vars"}, {"tlas", "tlas"}} {
 		texts, code := map[string]string{}, map[string]string{}
 		for _, v := range jsonnet.Get(f.field).Items() {
@@ -214,10 +216,10 @@ func jsonnetGiven(jsonnet object.Value) []given {
 			to[v.Get("name").Text()] = v.Get("value").Text()
 		}
 		if len(texts) > 0 {
-			all = append(all, given{Name: f.parameter, Map: &texts})
+			all = append(all, passedParameter{Name: f.parameter, Map: &texts})
 		}
 		if len(code) > 0 {
-			all = append(all, given{Name: f.parameter + "-code", Map: &code})
+			all = append(all, passedParameter{Name: f.parameter + "-code", Map: &code})
 		}
 	}
 	if libs := jsonnet.Get("libs").Items(); len(libs) > 0 {
@@ -225,7 +227,7 @@ func jsonnetGiven(jsonnet object.Value) []given {
 		for _, v := range libs {
 			list = append(list, v.Text())
 		}
-		all = append(all, given{Name: "libs", Array: &list})
+		all = append(all, passedParameter{Name: "libs", Array: &list})
 	}
 	return all
 }
@@ -259,13 +261,13 @@ func (req Request) fromPlugin(plugin object.Value) ([]Settings, []error) {
 	for _, v := range plugin.Get("env").Items() {
 		env[variablePrefix+v.Get("name").Text()] = fill(v.Get("value").Text())
 	}
-	var params []given
+	var params []passedParameter
 	for _, p := range plugin.Get("parameters").Items() {
-		g := given{Name: p.Get("name").Text()}
+		g := passedParameter{Name: p.Get("name").Text()}
 		for _, key := range []string{"string", "array", "map"} {
 			if v := p.Get(key); v.Exists() {
 				var err error
-				if g, err = givenAs(g.Name, v); err != nil {
+				if g, err = readParameter(g.Name, v); err != nil {
 					return nil, []error{err}
 				}
 			}

@@ -58,7 +58,7 @@ func TestParents(t *testing.T) {
 			res := generated(t, parent(name))
 			golden.File(t, filepath.Join("..", parentsDir, name+".want.yaml"), res.YAML())
 			golden.File(t, filepath.Join("..", parentsDir, name+".want.txt"), explain(res)+chains(t, res))
-			if !res.RepoURL {
+			if !res.UsesRepoURL {
 				t.Error("the address of the repository is said to make no difference")
 			}
 		})
@@ -188,7 +188,7 @@ func TestAddressInLadder(t *testing.T) {
 // TestNoChildren: the address of the repository makes no difference to anything
 // but an app of apps.
 func TestNoChildren(t *testing.T) {
-	if res := generated(t, request("shop")); res.RepoURL {
+	if res := generated(t, request("shop")); res.UsesRepoURL {
 		t.Error("the address of the repository is said to make a difference")
 	}
 }

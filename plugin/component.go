@@ -60,7 +60,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	if root == nil {
 		return s, component.Description{}, err
 	}
-	d, described := component.Decode(own, root)
+	d, decodeFaults := component.Decode(own, root)
 	var faults []error
 	keys := component.Keys()
 	for i := 0; i+1 < len(root.Content); i += 2 {
@@ -74,7 +74,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				if p.Item == "boolean" {
 					remedy = "write true or false"
 				}
-				faults = append(faults, bad(value.Line, key.Value, "must be "+p.wants()+", not "+p.describeActual(value), remedy))
+				faults = append(faults, bad(value.Line, key.Value, p.mistyped(value), remedy))
 				continue
 			}
 			if p.Name == "values" {
@@ -100,11 +100,12 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 			faults = append(faults, f)
 		}
 	}
-	// A problem found by a parameter is reported once.
-	described = slices.DeleteFunc(described, func(f error) bool {
+	// Decode also reports values that a parameter has already reported; keep only the
+	// finding of the parameter.
+	decodeFaults = slices.DeleteFunc(decodeFaults, func(f error) bool {
 		return slices.ContainsFunc(faults, func(other error) bool { return isSamePlace(f, other) })
 	})
-	faults = slices.Concat(own.DuplicateKeys(root, ""), faults, described)
+	faults = slices.Concat(own.DuplicateKeys(root, ""), faults, decodeFaults)
 	slices.SortStableFunc(faults, func(a, b error) int { return lineOf(a) - lineOf(b) })
 	if d.Chart.SkipCRDs && s.CRDs == "" {
 		s.CRDs = crds.Skip
@@ -148,7 +149,7 @@ func (req Request) checkName(name string, d component.Description) error {
 		if !invalid {
 			return nil
 		}
-		f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("chart.releaseName"), "use another name"
+		f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("chart.releaseName"), helm.ValidReleaseNames
 		return f
 	}
 	isSet := func(s Settings) bool { return s.Name != "" }
@@ -162,7 +163,7 @@ func (req Request) checkName(name string, d component.Description) error {
 	if !invalid {
 		return nil
 	}
-	f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("name"), "use another name, or set one with --name"
+	f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("name"), helm.ValidReleaseNames+"; or set another name with --name"
 	return f
 }
 
@@ -172,8 +173,8 @@ func isSamePlace(a, b error) bool {
 }
 
 // locate returns the request and its options with the location of the manifests.
-// component.yaml may name another directory or an external chart. Values files of
-// the chart come before all others.
+// component.yaml may name another directory or an external chart. Values files that
+// component.yaml names for the chart have the lowest precedence.
 func (req Request) locate(ctx context.Context, d component.Description, opt options) (Request, options, error) {
 	c := d.Chart
 	home := req.Dir
@@ -187,8 +188,8 @@ func (req Request) locate(ctx context.Context, d component.Description, opt opti
 		if err != nil {
 			return req, opt, atPlace(err, own.Name, d.Line("chart"), "chart")
 		}
-		from.named = finding.Finding{File: own.Name, Line: d.Line("chart"), Field: "chart"}
-		req.from, opt.crds.dir = from, from.show(from.dir)
+		from.reference = finding.Finding{File: own.Name, Line: d.Line("chart"), Field: "chart"}
+		req.external, opt.crds.dir = from, from.show(from.dir)
 	case c.Path != "":
 		at := path.Clean(strings.TrimLeft(c.Path, "/"))
 		if strings.HasPrefix(c.Path, "./") || strings.HasPrefix(c.Path, "../") {
@@ -282,7 +283,20 @@ func scalars(nodes []*yaml.Node) []string {
 	return all
 }
 
-func (p Parameter) wants() string {
+// mistyped says why a value of component.yaml does not have the parameter's type.
+func (p Parameter) mistyped(n *yaml.Node) string {
+	must := "must be " + p.expectedType()
+	switch {
+	case n.Kind != yaml.SequenceNode || p.Collection != "array":
+		return must + ", not " + p.describeActual(n)
+	case p.YAML:
+		return must + ", but some elements are lists"
+	}
+	return must + ", but some elements are lists or mappings"
+}
+
+// expectedType describes the type of the parameter's value in component.yaml.
+func (p Parameter) expectedType() string {
 	switch {
 	case p.YAML && p.Collection == "array":
 		return "a list of mappings"
@@ -321,9 +335,6 @@ func (p Parameter) sample() string {
 func (p Parameter) describeActual(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:
-		if p.Collection == "array" {
-			return "a list with other values"
-		}
 		return "a list"
 	case yaml.MappingNode:
 		if !allScalars(n.Content) {

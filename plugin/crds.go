@@ -17,7 +17,7 @@ import (
 
 // How to treat Jobs that write CRDs.
 const (
-	upgradersLeft = "keep"
+	upgradersKeep = "keep"
 	upgradersOff  = "off"
 )
 
@@ -30,43 +30,45 @@ type selection struct {
 	dir string
 }
 
-// wanted returns the selected objects of a component, and those that affect their
-// order.
-func (l selection) wanted(objs []object.Object) ([]object.Object, error) {
-	if l.mode == crds.Include || l.mode == "" {
+// selectObjects returns the selected objects of a component. With crds: skip it also returns
+// the CRDs, which affect the order of the others.
+func (s selection) selectObjects(objs []object.Object) ([]object.Object, error) {
+	if s.mode == crds.Include || s.mode == "" {
 		return objs, nil
 	}
 	objs, err := crds.Unique(objs)
-	if err != nil || l.mode == crds.Skip {
+	if err != nil || s.mode == crds.Skip {
 		return objs, err
 	}
-	definitions, _ := crds.Split(objs)
-	if len(definitions) == 0 {
-		return nil, l.missingCRDs(nil)
+	crdObjects, _ := crds.Split(objs)
+	if len(crdObjects) == 0 {
+		return nil, s.missingCRDs(nil)
 	}
-	return crds.CleanAll(definitions, l.prune)
+	return crds.CleanAll(crdObjects, s.prune)
 }
 
 // isExternal reports which objects another Application applies.
-func (l selection) isExternal() func(object.Object) bool {
-	if l.mode == crds.Skip {
+func (s selection) isExternal() func(object.Object) bool {
+	if s.mode == crds.Skip {
 		return crds.Is
 	}
 	return nil
 }
 
-func (l selection) fault(rule, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: rule, File: l.dir, Field: "crds: " + string(l.mode), Message: message, Remedy: remedy}
+func (s selection) fault(rule, message, remedy string) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: rule, File: s.dir, Field: "crds: " + string(s.mode), Message: message, Remedy: remedy}
 }
 
-func (l selection) nothingLeft() error {
-	return l.fault(render.Empty, "the component contains only CRDs, which crds: skip omits; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
+// errOnlyCRDs returns the error about a component that contains nothing but the CRDs that
+// crds: skip omits.
+func (s selection) errOnlyCRDs() error {
+	return s.fault(render.Empty, "the component contains only CRDs, which crds: skip omits; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
 		"set crds: only or include")
 }
 
-// missingCRDs reports that there are no CRDs to extract. withheld may say where
-// they are.
-func (l selection) missingCRDs(withheld []finding.Finding) error {
+// missingCRDs reports that there are no CRDs to extract. withheld are findings about values
+// that disable CRDs; the error quotes them.
+func (s selection) missingCRDs(withheld []finding.Finding) error {
 	var hints []string
 	for _, f := range withheld {
 		hints = append(hints, f.Message+inParentheses(f.Field))
@@ -75,7 +77,7 @@ func (l selection) missingCRDs(withheld []finding.Finding) error {
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
-	return l.fault(NoCRDs, message, "set crds: include, or the values that enable CRDs, or includeCRDs of a chart in a kustomization")
+	return s.fault(NoCRDs, message, "set crds: include, set the values that enable CRDs, or set includeCRDs: true for the chart in the kustomization")
 }
 
 func inParentheses(text string) string {
@@ -90,21 +92,22 @@ type splitComponent struct {
 	// rendered is the rendering with the component's values, and findings about its
 	// CRDs.
 	rendered render.Result
-	// definitions are all CRDs that the component can ship, and switches the values
-	// that had to be turned on for them.
-	definitions []object.Object
-	switches    []crds.Path
-	survey      *crds.Survey
+	// crdObjects are all CRDs that the component can install.
+	crdObjects []object.Object
+	// switches are the values that were turned on to render them.
+	switches []crds.Path
+	// survey lists the CRDs of a chart; nil for other kinds of components.
+	survey *crds.Survey
 }
 
-// split renders a component. If all its CRDs are wanted, it renders again with the
-// switches turned on that withhold some.
+// split renders a component. With crds: only, it renders again with those values turned on
+// that disable some of the CRDs.
 func (req Request) split(ctx context.Context, opt options, base *knowledge.Base) (splitComponent, error) {
-	opt.render.Ship = true
+	opt.render.AllCRDs = true
 	rendered, err := req.renderDir(ctx, opt.render)
 	if opt.crds.mode == crds.Only && isOnlyEmpty(err) {
-		// A CRD chart may withhold all of its CRDs.
-		opt.render.Empty = true
+		// The values of a CRD chart may disable all of its CRDs.
+		opt.render.AllowEmpty = true
 		rendered, err = req.renderDir(ctx, opt.render)
 	}
 	if err != nil {
@@ -112,9 +115,9 @@ func (req Request) split(ctx context.Context, opt options, base *knowledge.Base)
 	}
 	all := splitComponent{rendered: rendered}
 	if rendered.Chart == nil {
-		all.definitions, _ = crds.Split(rendered.Objects)
+		all.crdObjects, _ = crds.Split(rendered.Objects)
 		if opt.crds.mode != crds.Only {
-			all.reportUpgraders(opt, crds.Upgraders(rendered.Objects, base))
+			all.removeOrReportUpgraders(opt, crds.Upgraders(rendered.Objects, base))
 		}
 		return all, nil
 	}
@@ -125,10 +128,10 @@ func (req Request) split(ctx context.Context, opt options, base *knowledge.Base)
 	return all, all.turnOff(ctx, req, opt)
 }
 
-// Shipment is the content of a component.
-type Shipment struct {
-	// Definitions describes all CRDs that it can ship, sorted by name.
-	Definitions []crds.Definition
+// CRDSurvey lists the CRDs that a component can install.
+type CRDSurvey struct {
+	// CRDs describes the CRDs, sorted by name.
+	CRDs []crds.Description
 	// Objects are the CRDs, and the other objects that its values render.
 	Objects []object.Object
 	// EnabledValues are the values that were turned on for the CRDs.
@@ -136,28 +139,28 @@ type Shipment struct {
 	Findings      []finding.Finding
 }
 
-// Ship finds the CRDs that the component of a request can ship, and which of its
+// FindCRDs finds the CRDs that the component of a request can install, and which of its
 // objects use them. There may be none.
-func Ship(ctx context.Context, req Request, base *knowledge.Base) (Shipment, error) {
+func FindCRDs(ctx context.Context, req Request, base *knowledge.Base) (CRDSurvey, error) {
 	req, opt, base, err := req.prepare(ctx, base)
 	if err != nil {
-		return Shipment{}, err
+		return CRDSurvey{}, err
 	}
 	opt.crds.mode = crds.Only
 	all, err := req.split(ctx, opt, base)
 	if err != nil && !lacksOnlyCRDs(err) {
-		return Shipment{}, err
+		return CRDSurvey{}, err
 	}
-	definitions, err := crds.Unique(all.definitions)
+	crdObjects, err := crds.Unique(all.crdObjects)
 	if err != nil {
-		return Shipment{}, err
+		return CRDSurvey{}, err
 	}
 	_, rest := crds.Split(all.rendered.Objects)
-	objs := append(definitions, rest...)
-	return Shipment{Definitions: crds.List(objs, all.survey), Objects: objs, EnabledValues: all.switches, Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
+	objs := append(crdObjects, rest...)
+	return CRDSurvey{CRDs: crds.List(objs, all.survey), Objects: objs, EnabledValues: all.switches, Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
 }
 
-// NoCRDs is the rule for components without the CRDs they should have.
+// NoCRDs is the rule for components that render no CRD with crds: only.
 const NoCRDs = "no-crds"
 
 // lacksOnlyCRDs reports whether missing CRDs are the only problem.
@@ -174,15 +177,15 @@ func isOnlyEmpty(err error) bool {
 
 // turnOn finds all CRDs of a chart. Unknown switches are kept only if they add
 // nothing but CRDs.
-func (l *splitComponent) turnOn(ctx context.Context, req Request, opt options) error {
-	on := l.try(ctx, req, opt, l.survey.DisabledSwitches(l.rendered.Objects))
-	definitions, _ := crds.Split(l.rendered.Objects)
+func (s *splitComponent) turnOn(ctx context.Context, req Request, opt options) error {
+	on := s.try(ctx, req, opt, s.survey.DisabledSwitches(s.rendered.Objects))
+	crdObjects, _ := crds.Split(s.rendered.Objects)
 	more, _ := crds.Split(on.Objects)
-	l.definitions = crds.Add(definitions, more)
-	withheld := l.survey.WithheldCRDs(l.definitions)
-	silent := l.survey.IneffectiveSwitches(l.definitions)
-	l.rendered.Findings = append(append(l.rendered.Findings, withheld...), silent...)
-	if len(l.definitions) == 0 {
+	s.crdObjects = crds.Add(crdObjects, more)
+	withheld := s.survey.CRDsOfFeatures(s.crdObjects)
+	silent := s.survey.IneffectiveSwitches(s.crdObjects)
+	s.rendered.Findings = append(append(s.rendered.Findings, withheld...), silent...)
+	if len(s.crdObjects) == 0 {
 		return errors.Join(append([]error{opt.crds.missingCRDs(withheld)}, asErrors(silent)...)...)
 	}
 	return nil
@@ -190,24 +193,24 @@ func (l *splitComponent) turnOn(ctx context.Context, req Request, opt options) e
 
 // try turns switches on, all at once or, if one of them adds other objects, one
 // after the other. It returns the rendering with those that are kept.
-func (l *splitComponent) try(ctx context.Context, req Request, opt options, off []crds.Switch) render.Result {
+func (s *splitComponent) try(ctx context.Context, req Request, opt options, off []crds.Switch) render.Result {
 	if len(off) == 0 {
-		return l.rendered
+		return s.rendered
 	}
-	if all, err := req.with(ctx, opt, "true", paths(off)); err == nil && len(l.addedObjects(off, all)) == 0 {
-		l.switches = paths(off)
+	if all, err := req.with(ctx, opt, "true", paths(off)); err == nil && len(s.addedObjects(off, all)) == 0 {
+		s.switches = paths(off)
 		return all
 	}
-	on := l.rendered
-	for _, s := range off {
-		one, err := req.with(ctx, opt, "true", append(slices.Clone(l.switches), s.Path))
-		more := l.addedObjects([]crds.Switch{s}, one)
+	on := s.rendered
+	for _, sw := range off {
+		one, err := req.with(ctx, opt, "true", append(slices.Clone(s.switches), sw.Path))
+		more := s.addedObjects([]crds.Switch{sw}, one)
 		if err != nil || len(more) > 0 {
-			l.rendered.Findings = append(l.rendered.Findings, switchRefused(s, err, more))
+			s.rendered.Findings = append(s.rendered.Findings, switchRefused(sw, err, more))
 			continue
 		}
 		on = one
-		l.switches = append(l.switches, s.Path)
+		s.switches = append(s.switches, sw.Path)
 	}
 	return on
 }
@@ -223,12 +226,12 @@ func asErrors(all []finding.Finding) []error {
 
 // addedObjects returns the objects other than CRDs that switches add. Known switches may
 // add objects.
-func (l *splitComponent) addedObjects(on []crds.Switch, rendered render.Result) []string {
+func (s *splitComponent) addedObjects(on []crds.Switch, rendered render.Result) []string {
 	if !slices.ContainsFunc(on, func(s crds.Switch) bool { return !s.Known }) {
 		return nil
 	}
 	before := map[object.ID]bool{}
-	for _, o := range l.rendered.Objects {
+	for _, o := range s.rendered.Objects {
 		before[o.ID] = true
 	}
 	var more []string
@@ -243,12 +246,12 @@ func (l *splitComponent) addedObjects(on []crds.Switch, rendered render.Result) 
 // switchRefused says why a value was not turned on.
 func switchRefused(s crds.Switch, err error, more []string) finding.Finding {
 	f := finding.Finding{Severity: finding.Note, Rule: "crd-switch-refused", Field: s.Path.String(),
-		Remedy: "set it in both Applications if you want these objects"}
+		Remedy: "if you want these objects, set it in the Application of the CRDs and in that of the other objects"}
 	if err != nil {
 		cause := finding.Of(err)[0]
 		cause.Remedy = "" // the finding has its own remedy
 		f.Message = "it enables CRDs, but the chart does not render with it: " + cause.Error()
-		f.Remedy = "if you need these CRDs, set it in both Applications, with the other values that the chart then requires"
+		f.Remedy = "set it, and the values that it requires, in the Application of the CRDs and in that of the other objects"
 		return f
 	}
 	f.Message = fmt.Sprintf("it enables CRDs, but also other objects: %s", strings.Join(more[:min(len(more), 5)], ", "))
@@ -260,10 +263,10 @@ func switchRefused(s crds.Switch, err error, more []string) finding.Finding {
 
 // turnOff finds the Jobs that write CRDs, and turns them off if requested: by the
 // chart's values where those are known, otherwise by removing the Job.
-func (l *splitComponent) turnOff(ctx context.Context, req Request, opt options) error {
-	upgraders := l.survey.Upgraders(l.rendered.Objects)
+func (s *splitComponent) turnOff(ctx context.Context, req Request, opt options) error {
+	upgraders := s.survey.Upgraders(s.rendered.Objects)
 	if opt.crds.upgraders != upgradersOff {
-		l.reportUpgraders(opt, upgraders)
+		s.removeOrReportUpgraders(opt, upgraders)
 		return nil
 	}
 	var off []crds.Path
@@ -277,27 +280,28 @@ func (l *splitComponent) turnOff(ctx context.Context, req Request, opt options) 
 		if err != nil {
 			return err
 		}
-		without.Findings = l.rendered.Findings
-		before, _ := crds.Split(l.rendered.Objects)
+		without.Findings = s.rendered.Findings
+		before, _ := crds.Split(s.rendered.Objects)
 		after, _ := crds.Split(without.Objects)
 		if len(after) == len(before) {
-			l.rendered = without
-			upgraders = l.survey.Upgraders(without.Objects)
+			s.rendered = without
+			upgraders = s.survey.Upgraders(without.Objects)
 		}
 	}
-	l.reportUpgraders(opt, upgraders)
+	s.removeOrReportUpgraders(opt, upgraders)
 	return nil
 }
 
-// reportUpgraders reports each Job that writes CRDs, because it conflicts with the
-// Application that contains them, or removes it.
-func (l *splitComponent) reportUpgraders(opt options, all []crds.Upgrader) {
+// removeOrReportUpgraders removes each Job that writes CRDs if crds-upgraders is off;
+// otherwise it reports the Job, because both the Job and the Application of the CRDs write
+// them.
+func (s *splitComponent) removeOrReportUpgraders(opt options, all []crds.Upgrader) {
 	for _, u := range all {
 		if opt.crds.upgraders == upgradersOff {
-			l.rendered.Objects = slices.DeleteFunc(l.rendered.Objects, func(o object.Object) bool { return o.ID == u.ID })
+			s.rendered.Objects = slices.DeleteFunc(s.rendered.Objects, func(o object.Object) bool { return o.ID == u.ID })
 			continue
 		}
-		l.rendered.Findings = append(l.rendered.Findings, u.Conflict())
+		s.rendered.Findings = append(s.rendered.Findings, u.Conflict())
 	}
 }
 
@@ -317,23 +321,23 @@ func (req Request) with(ctx context.Context, opt options, value string, set []cr
 	}
 	o := opt.render
 	o.Values = append(slices.Clone(o.Values), v)
-	o.Ship = false
+	o.AllCRDs = false
 	return req.renderDir(ctx, o)
 }
 
 // checkRelease makes sure that CRDs that contain the name of the operator's release
 // were rendered with that name. The Application of the CRDs has a name of its own.
-func (req Request) checkRelease(opt options, definitions []object.Object) error {
+func (req Request) checkRelease(opt options, crdObjects []object.Object) error {
 	isSet := slices.ContainsFunc(req.Settings, func(s Settings) bool { return s.Name != "" })
 	if isSet || req.App.Name == "" {
 		return nil
 	}
 	var faults []error
-	for _, o := range definitions {
+	for _, o := range crdObjects {
 		if fields := crds.NamesRelease(o, opt.render.Name); fields != nil {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-release", File: o.File, Line: o.Line, Object: o.ID.String(), Field: fields[0],
-				Message: fmt.Sprintf("it refers to the operator by the name of its release, but %s is the name of this Application", opt.render.Name),
-				Remedy:  "set the parameter name to the name of the Application that runs the operator, here and there"})
+				Message: fmt.Sprintf("the CRD contains the name of the operator's Helm release, but the release name here is that of this Application, %s", opt.render.Name),
+				Remedy:  "in both Applications, set the parameter name to the name of the Application that runs the operator"})
 		}
 	}
 	return errors.Join(faults...)

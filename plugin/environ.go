@@ -18,20 +18,20 @@ import (
 
 // FromEnvironment returns a request from the environment that Argo CD sets for a
 // plugin (util/app and reposerver/repository of Argo CD, newEnv and getPluginEnvs).
-// dir is the directory of the component in repo. Settings come from the
-// Application's parameters, which override its variables: "values" is LADDER_VALUES
-// there, which Argo CD passes as ARGOCD_ENV_LADDER_VALUES.
+// dir is the directory of the component in repo. Settings come from the Application's
+// variables and parameters; parameters take precedence. The variable of the parameter
+// "values" is LADDER_VALUES, which Argo CD passes as ARGOCD_ENV_LADDER_VALUES.
 //
 // The error joins all findings.
 func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, error) {
 	req := Request{
-		Repo:        repo,
-		Dir:         path.Clean(dir),
-		App:         App{Name: appName(env["ARGOCD_APP_NAME"]), Namespace: env["ARGOCD_APP_NAMESPACE"], Revision: env[Revision], RepoURL: env[RepoURL]},
-		Variables:   map[string]string{},
-		KubeVersion: env["KUBE_VERSION"],
-		APIVersions: splitList(env["KUBE_API_VERSIONS"]),
-		Undeployed:  true,
+		Repo:            repo,
+		Dir:             path.Clean(dir),
+		App:             App{Name: appName(env["ARGOCD_APP_NAME"]), Namespace: env["ARGOCD_APP_NAMESPACE"], Revision: env[Revision], RepoURL: env[RepoURL]},
+		Variables:       map[string]string{},
+		KubeVersion:     env["KUBE_VERSION"],
+		APIVersions:     splitList(env["KUBE_API_VERSIONS"]),
+		AllowUndeployed: true,
 	}
 	if explain := wave.Explain(env[DefaultExplain]); explain == wave.InAnnotations {
 		req.Explain = explain
@@ -42,7 +42,7 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 	for _, name := range substitutable {
 		req.Variables[name] = env[name]
 	}
-	params, faults := givenInJSON(env["ARGOCD_APP_PARAMETERS"])
+	params, faults := parametersFromJSON(env["ARGOCD_APP_PARAMETERS"])
 	settings, more := req.settings(env, params)
 	req.Settings = settings
 	return req, errors.Join(append(more, faults...)...)
@@ -50,9 +50,9 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 
 // settings returns the settings of an Application: its variables, overridden by its
 // parameters.
-func (req Request) settings(env map[string]string, params []given) ([]Settings, []error) {
+func (req Request) settings(env map[string]string, params []passedParameter) ([]Settings, []error) {
 	vars, faults := settingsFromVariables(env)
-	own, more := settingsFromGiven(params)
+	own, more := settingsFromParameters(params)
 	var all []Settings
 	for _, s := range []Settings{vars, own} {
 		files := req.values()
@@ -68,8 +68,8 @@ const Revision = "ARGOCD_APP_REVISION"
 // RepoURL is the environment variable with the URL of the repository.
 const RepoURL = "ARGOCD_APP_SOURCE_REPO_URL"
 
-// DefaultExplain is the variable with the parameter explain of components and
-// Applications that do not set it. It is the server's own.
+// DefaultExplain is the environment variable with the default of the parameter explain.
+// The plugin server sets it, not Argo CD.
 const DefaultExplain = "LADDER_SERVE_EXPLAIN"
 
 // Reads reports whether FromEnvironment reads a variable.
@@ -101,7 +101,7 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 	for name, value := range env {
 		own, ok := strings.CutPrefix(name, variablePrefix)
 		if !ok || !strings.HasPrefix(own, "LADDER_") || value == "" {
-			continue // for another plugin, or removed
+			continue // for another plugin, or set to the empty string
 		}
 		whole, key, entry := strings.Cut(own, ".")
 		p, known := find(func(p Parameter) bool { return p.Variable() == whole })
@@ -109,7 +109,7 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 		case !known:
 			faults = append(faults, unknown(own, whole, Parameter.Variable))
 		case entry && p.Collection == "string":
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: own, Message: "the parameter has one value, without entries", Remedy: "write " + whole})
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: own, Message: "the parameter takes one value and has no entries", Remedy: "write " + whole})
 		case entry:
 			if entries[whole] == nil {
 				entries[whole] = map[string]string{}
@@ -132,9 +132,9 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 	return s, faults
 }
 
-// fromVariables reads the variable of a parameter, and behind it those of single entries:
-// LADDER_SET.image.tag is the entry image.tag of LADDER_SET. Programs that update images
-// write each value to a variable of its own, and nothing but the value.
+// fromVariables reads the variable of a parameter, followed by the variables of single
+// entries: LADDER_SET.image.tag is the entry image.tag of LADDER_SET. Programs that update
+// images set one variable per value.
 func (p Parameter) fromVariables(value string, entries map[string]string) ([]string, error) {
 	var values []string
 	if value != "" {

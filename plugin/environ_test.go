@@ -84,7 +84,7 @@ func TestEntriesOfVariables(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string]string{"ARGOCD_ENV_LADDER_NAME.x": "without entries", "ARGOCD_ENV_LADDER_SETS.x": "unknown parameter"} {
+	for name, want := range map[string]string{"ARGOCD_ENV_LADDER_NAME.x": "has no entries", "ARGOCD_ENV_LADDER_SETS.x": "unknown parameter"} {
 		if _, err := generate("chart", map[string]string{name: "secret"}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -28,8 +27,8 @@ func (req Request) EnvironmentValues(d component.Description, f profile.Fleet, e
 			}
 		}
 	}
-	there := d.Environments.Settings[environment]
-	return append(files, there.Values...), there.Set
+	own := d.Environments.Settings[environment]
+	return append(files, own.Values...), own.Set
 }
 
 // NotDeployed is the rule of the error about a component that is not deployed in the
@@ -42,9 +41,9 @@ func IsNotDeployed(err error) bool {
 	return len(all) == 1 && all[0].Rule == NotDeployed
 }
 
-// notDeployed returns the error about a component that is not deployed in an environment,
+// notDeployedError returns the error about a component that is not deployed in an environment,
 // at the key of component.yaml that says so.
-func (req Request) notDeployed(d component.Description, environment string) error {
+func (req Request) notDeployedError(d component.Description, environment string) error {
 	field, remedy := "environments", "add "+environment+" to the list, or use another environment"
 	if _, named := d.Environments.Settings[environment]; named {
 		field, remedy = "environments."+environment+".enabled", "write enabled: true, or use another environment"
@@ -53,9 +52,9 @@ func (req Request) notDeployed(d component.Description, environment string) erro
 		Message: "the component is not deployed in environment " + environment, Remedy: remedy}
 }
 
-// environmentSettings returns the settings of the environment of a request. An
-// environment that neither the fleet nor the component knows is an error, unless they
-// know none.
+// environmentSettings returns the settings of the environment of a request. An unknown
+// environment is an error, unless neither the fleet nor the component defines any
+// environment.
 func (req Request) environmentSettings(own Settings, d component.Description, f profile.Fleet) ([]Settings, error) {
 	environment := ""
 	for _, s := range append([]Settings{own}, req.Settings...) {
@@ -72,20 +71,20 @@ func (req Request) environmentSettings(own Settings, d component.Description, f 
 	known = slices.Compact(known)
 	if len(known) > 0 && !slices.Contains(known, environment) {
 		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter environment", Message: fmt.Sprintf("unknown environment %q", environment),
-			Remedy: nearest.Or(environment, known, "use one of "+strings.Join(known, ", ")+", or add it to fleet.environments in ladder.yaml")}
+			Remedy: nearest.Or(environment, known, "add it to fleet.environments in ladder.yaml, or use an environment that is listed there")}
 	}
-	if !d.IsIn(environment) && !req.Undeployed {
-		return nil, req.notDeployed(d, environment)
+	if !d.IsIn(environment) && !req.AllowUndeployed {
+		return nil, req.notDeployedError(d, environment)
 	}
 	files, set := req.EnvironmentValues(d, f, environment)
-	there := d.Environments.Settings[environment]
-	if len(files)+len(set) == 0 && there.Namespace == "" {
+	settings := d.Environments.Settings[environment]
+	if len(files)+len(set) == 0 && settings.Namespace == "" {
 		return nil, nil
 	}
-	s := Settings{Namespace: there.Namespace, Values: req.values()}
+	s := Settings{Namespace: settings.Namespace, Values: req.values()}
 	s.Values.Files, s.Values.Places = files, map[string]input.Place{}
 	field := "environments." + environment + ".values"
-	for i, name := range there.Values {
+	for i, name := range settings.Values {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		s.Values.Places[name] = input.Place{File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(at), Field: at, Ignore: "ignoreMissingValueFiles"}
 	}

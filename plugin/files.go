@@ -11,10 +11,12 @@ import (
 // requests for many components of a repository read each file once. The zero value
 // is empty. It is safe for concurrent use; its content must not be modified.
 type Files struct {
-	ladders, components sync.Map // of functions that read a file once
+	// The values are functions that read a file on the first call and return the cached
+	// result after that.
+	ladders, components sync.Map
 }
 
-type ladderOf struct {
+type ladderKey struct {
 	base *knowledge.Base
 	dir  string
 }
@@ -23,11 +25,11 @@ func (f *Files) ladder(base *knowledge.Base, dir string, read func(*knowledge.Ba
 	if f == nil {
 		return read(base, dir)
 	}
-	once, _ := f.ladders.LoadOrStore(ladderOf{base, dir}, sync.OnceValues(func() (*knowledge.Base, error) { return read(base, dir) }))
-	return once.(func() (*knowledge.Base, error))()
+	load, _ := f.ladders.LoadOrStore(ladderKey{base, dir}, sync.OnceValues(func() (*knowledge.Base, error) { return read(base, dir) }))
+	return load.(func() (*knowledge.Base, error))()
 }
 
-type described struct {
+type componentFile struct {
 	settings    Settings
 	description component.Description
 	err         error
@@ -37,10 +39,10 @@ func (f *Files) component(req Request) (Settings, component.Description, error) 
 	if f == nil {
 		return req.readComponent()
 	}
-	once, _ := f.components.LoadOrStore(req.Dir, sync.OnceValue(func() described {
+	load, _ := f.components.LoadOrStore(req.Dir, sync.OnceValue(func() componentFile {
 		s, d, err := req.readComponent()
-		return described{s, d, err}
+		return componentFile{s, d, err}
 	}))
-	got := once.(func() described)()
-	return got.settings, got.description, got.err
+	file := load.(func() componentFile)()
+	return file.settings, file.description, file.err
 }

@@ -276,7 +276,7 @@ func patternFault(pattern string) error {
 	if render.ValidPattern(pattern) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is not a valid pattern, or a brace is not closed", pattern), "write a pattern such as {*.yaml,base/*}, and \"\\{\" for a brace in a name")
+	return finding.Fault(fmt.Sprintf("%q is not a valid pattern: invalid glob or unbalanced brace", pattern), "write a pattern such as {*.yaml,base/*}, and \"\\{\" for a brace in a name")
 }
 
 // The syntax of names, label keys, annotation keys and label values
@@ -288,8 +288,8 @@ var (
 )
 
 const (
-	longestName = 253
-	longestKey  = 63 // also of a label's value
+	maxNameLength = 253
+	maxKeyLength  = 63 // also the limit for label values
 )
 
 // prefixFault and suffixFault say why a prefix or suffix of object names is
@@ -298,7 +298,7 @@ func prefixFault(prefix string) error { return nameFault(prefix, prefix+"a", "be
 func suffixFault(suffix string) error { return nameFault(suffix, "a"+suffix, "end") }
 
 func nameFault(text, name, verb string) error {
-	if objectNames.MatchString(name) && len(name) <= longestName {
+	if objectNames.MatchString(name) && len(name) <= maxNameLength {
 		return nil
 	}
 	return finding.Fault(fmt.Sprintf("no name can %s with %q", verb, text), "use lowercase letters, digits, \"-\" and \".\"")
@@ -310,7 +310,7 @@ func labelFault(pair string) error {
 		return fault
 	}
 	filled := expandKnown(value, func(name string) (string, bool) { return "a", slices.Contains(substitutable, name) })
-	if labelValues.MatchString(filled) && len(filled) <= longestKey {
+	if labelValues.MatchString(filled) && len(filled) <= maxKeyLength {
 		return nil
 	}
 	return finding.Fault(fmt.Sprintf("the value of %s is not a valid label value", key), "use at most 63 letters, digits, \"-\", \"_\" and \".\"")
@@ -326,7 +326,7 @@ func annotationFault(pair string) error {
 	if !qualified {
 		domain, name = "example.com", key
 	}
-	if keyNames.MatchString(name) && len(name) <= longestKey && objectNames.MatchString(domain) && len(domain) <= longestName {
+	if keyNames.MatchString(name) && len(name) <= maxKeyLength && objectNames.MatchString(domain) && len(domain) <= maxNameLength {
 		return nil
 	}
 	return finding.Fault(fmt.Sprintf("%q is not a valid key", key), "write it like team or example.com/team")

@@ -27,12 +27,12 @@ type options struct {
 	crds   selection
 	// fetched records remote sources; nil if nothing can be fetched.
 	fetched *remote.Recorder
-	// fillAnnotations enables variables in common annotations; named are the
-	// variables that parameters use.
+	// fillAnnotations enables variables in common annotations.
 	fillAnnotations bool
 	// capabilities selects the API versions that templates see.
 	capabilities string
-	named        []string
+	// usedVariables are the variables that parameters refer to.
+	usedVariables []string
 	// random selects whether generated values are derived.
 	random string
 }
@@ -42,27 +42,27 @@ type options struct {
 // Application overrides component.yaml because several Applications may deploy the
 // same component. The environments are those of a fleet.
 func (req Request) options(f profile.Fleet) (options, component.Description, error) {
-	own, described, err := req.componentSettings()
-	there, unknown := req.environmentSettings(own, described, f)
-	if err = errors.Join(err, unknown, req.checkName(own.Name, described)); err != nil {
-		return options{}, described, err
+	own, description, err := req.componentSettings()
+	environment, environmentErr := req.environmentSettings(own, description, f)
+	if err = errors.Join(err, environmentErr, req.checkName(own.Name, description)); err != nil {
+		return options{}, description, err
 	}
 	opt := options{waves: wave.Options{Explain: req.Explain}, render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}
 	if opt.fetched, err = req.sources(); err != nil {
-		return options{}, described, err
+		return options{}, description, err
 	}
 	if opt.fetched != nil {
 		opt.render.Remote = opt.fetched
 	}
 	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
-	for _, s := range slices.Concat([]Settings{own}, there, []Settings{app}, req.Settings) {
+	for _, s := range slices.Concat([]Settings{own}, environment, []Settings{app}, req.Settings) {
 		opt.add(s)
 	}
 	name := req.DirName
 	if name == "" {
 		name = path.Base(req.Dir)
 	}
-	override(&opt.render.Name, described.Chart.ReleaseName)
+	override(&opt.render.Name, description.Chart.ReleaseName)
 	opt.complete(name)
 	opt.crds.dir = req.show(req.Dir)
 	switch opt.capabilities {
@@ -73,7 +73,7 @@ func (req Request) options(f profile.Fleet) (options, component.Description, err
 	}
 	opt.render.Pinned = opt.capabilities != "" && opt.capabilities != capabilitiesOfCluster
 	opt.substitute(req.variables())
-	return opt, described, opt.derive(req.Random, req.NoDerivation)
+	return opt, description, opt.derive(req.Random, req.NoDerivation)
 }
 
 // complete sets defaults.
@@ -88,14 +88,15 @@ func (opt *options) complete(name string) {
 		opt.crds.mode = crds.Include
 	}
 	if opt.crds.upgraders == "" {
-		opt.crds.upgraders = upgradersLeft
+		opt.crds.upgraders = upgradersKeep
 	}
 }
 
 // defaultNamespace is the default of kubectl and Helm.
 const defaultNamespace = "default"
 
-// add overrides existing settings.
+// add applies settings on top of the existing ones: single values are replaced, lists are
+// extended.
 func (opt *options) add(s Settings) {
 	override((*string)(&opt.render.Kind), s.Renderer)
 	override(&opt.render.Name, s.Name)
@@ -129,7 +130,7 @@ func override[T ~string](to *T, with T) {
 	}
 }
 
-// similar returns files that a missing one may be, in the form that values use:
+// similar returns files whose names resemble that of a missing values file, in the form that values use:
 // relative to the component's directory, or with a leading slash.
 func (req Request) similar(name string) []string {
 	var parents []string

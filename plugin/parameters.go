@@ -33,7 +33,7 @@ type Settings struct {
 	KubeVersion string
 	APIVersions []string
 	SkipTests   *bool
-	// Order configures the order.
+	// Order configures how waves are computed.
 	Order wave.Options
 	// CRDs selects a part of the component, PruneCRDs says whether to delete CRDs
 	// that no longer exist, and Upgraders how to treat Jobs that write CRDs.
@@ -44,8 +44,8 @@ type Settings struct {
 	// native are the settings that only options have, such as those of Argo CD's own
 	// sources.
 	native []func(*options)
-	// given names the parameters that were set.
-	given []string
+	// parameterNames are the names of the parameters that were set.
+	parameterNames []string
 }
 
 // Parameter is an input of a rendering. One table defines the flags of the command
@@ -60,8 +60,8 @@ type Parameter struct {
 	Title string
 	// Tooltip describes the parameter in a sentence.
 	Tooltip string
-	// Flag describes it for the command line if that differs in files and defaults;
-	// empty means Tooltip.
+	// Flag replaces Tooltip on the command line if the meaning of file names or the default
+	// differs there; empty means Tooltip.
 	Flag string
 	// Item is the type of a value: "string" or "boolean".
 	Item string
@@ -97,7 +97,7 @@ func namespaceFault(name string) error {
 	if namespaceNames.MatchString(name) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is not a namespace name: use at most 63 lowercase letters, digits and \"-\"", name), "correct it")
+	return finding.Fault(fmt.Sprintf("%q is not a valid namespace name", name), "use at most 63 lowercase letters, digits and \"-\"")
 }
 
 func kubeVersionFault(version string) error {
@@ -117,13 +117,13 @@ func apiVersionFault(version string) error {
 	return finding.Fault(fmt.Sprintf("%q is not an API version", version), "write it like apps/v1 or apps/v1/Deployment")
 }
 
-// Set stores values of a parameter from the command line; for a map, expressions of
-// the form key=value.
+// Set checks and stores the values of a parameter, wherever they were set; for a map,
+// expressions of the form key=value.
 func (p Parameter) Set(s *Settings, values []string) error {
 	if len(values) == 0 {
 		return nil
 	}
-	s.given = append(s.given, p.Name)
+	s.parameterNames = append(s.parameterNames, p.Name)
 	if p.Collection == "array" && slices.Contains(values, "") {
 		return p.fault("one of the values is empty", "remove it")
 	}
@@ -168,20 +168,20 @@ func (p Parameter) Variable() string {
 	return "LADDER_" + strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_"))
 }
 
-// given is a parameter as Argo CD passes it.
-type given struct {
+// passedParameter is a parameter as Argo CD passes it.
+type passedParameter struct {
 	Name   string             `json:"name"`
 	String *string            `json:"string"`
 	Array  *[]string          `json:"array"`
 	Map    *map[string]string `json:"map"`
 }
 
-// givenInJSON reads ARGOCD_APP_PARAMETERS.
-func givenInJSON(text string) ([]given, []error) {
+// parametersFromJSON reads ARGOCD_APP_PARAMETERS.
+func parametersFromJSON(text string) ([]passedParameter, []error) {
 	if text == "" || text == "null" {
 		return nil, nil
 	}
-	var all []given
+	var all []passedParameter
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		_, message := object.SyntaxError(err)
 		return nil, []error{finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "ARGOCD_APP_PARAMETERS",
@@ -190,8 +190,8 @@ func givenInJSON(text string) ([]given, []error) {
 	return all, nil
 }
 
-// settingsFromGiven reads parameters. It reports all problems.
-func settingsFromGiven(all []given) (Settings, []error) {
+// settingsFromParameters reads parameters. It reports all problems.
+func settingsFromParameters(all []passedParameter) (Settings, []error) {
 	var s Settings
 	var faults []error
 	seen := map[string]bool{}
@@ -221,8 +221,8 @@ func settingsFromGiven(all []given) (Settings, []error) {
 	return s, faults
 }
 
-// values checks the type of a given parameter and flattens it.
-func (p Parameter) values(g given) ([]string, error) {
+// values checks the type of a passed parameter and flattens it.
+func (p Parameter) values(g passedParameter) ([]string, error) {
 	got := ""
 	switch {
 	case g.Map != nil:

@@ -52,7 +52,7 @@ type Request struct {
 	Show func(path string) string
 	// App describes the Application.
 	App App
-	// Explain is the parameter of the same name where nobody sets it.
+	// Explain is the default of the parameter explain.
 	Explain wave.Explain
 	// Variables are the variables that Argo CD sets for an Application and that
 	// parameters may use; nil means to derive them from App.
@@ -60,13 +60,13 @@ type Request struct {
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
 	KubeVersion string
 	APIVersions []string
-	// EarlierAPIVersions are API versions that are installed before a component with
-	// capabilities: fleet.
+	// EarlierAPIVersions are the API versions of the CRDs that earlier steps of the fleet
+	// install. Templates of components with capabilities: fleet see them.
 	EarlierAPIVersions []string
-	// Undeployed renders a component that is not deployed in the environment of the
-	// request. If false, that is an error. Argo CD still needs the manifests of an
+	// AllowUndeployed allows rendering a component that is not deployed in the environment
+	// of the request; otherwise that is an error. Argo CD still needs the manifests of an
 	// Application to delete it: those of its PreDelete and PostDelete hooks.
-	Undeployed bool
+	AllowUndeployed bool
 	// Settings are the flags or parameters of the caller. They override
 	// component.yaml.
 	Settings []Settings
@@ -74,21 +74,22 @@ type Request struct {
 	Memory *input.Memory
 	// Remote fetches remote sources; nil disables fetching.
 	Remote remote.Fetcher
-	// Random derives generated values; nil means that they are random, and Without
-	// says why.
+	// Random derives generated values. If it is nil, they are random, and NoDerivation is
+	// the reason.
 	Random       *Random
 	NoDerivation random.NoDerivation
-	// Unlocked ignores vendored sources, so that all of them are fetched from
+	// IgnoreVendored ignores vendored sources, so that all of them are fetched from
 	// Remote.
-	Unlocked bool
-	// Generators are what generators of ApplicationSets find outside of the repository.
-	// nil does not expand ApplicationSets, as for Argo CD.
+	IgnoreVendored bool
+	// Generators holds the results of ApplicationSet generators that read anything other
+	// than the repository. If it is nil, ApplicationSets are not expanded, as when Argo CD
+	// calls the plugin.
 	Generators *appset.Values
 	// Files caches settings of requests with the same Repo and Show; it may be nil.
 	Files *Files
 
-	// from is the location of the manifests if they are not in Repo.
-	from *externalFiles
+	// external is the location of the manifests if they are not in Repo.
+	external *externalFiles
 }
 
 // App is the Application that a component is rendered for.
@@ -118,9 +119,9 @@ type Result struct {
 	// Base is the knowledge that determined the order, including the component's
 	// ladder.yaml files.
 	Base *knowledge.Base
-	// Revision and RepoURL report whether those of the App may have affected the
-	// result.
-	Revision, RepoURL bool
+	// UsesRevision and UsesRepoURL report whether Revision and RepoURL of the App may have
+	// affected the result.
+	UsesRevision, UsesRepoURL bool
 	// Variables are the variables of the request that parameters use.
 	Variables []string
 	// Derived reports whether Request.Random affected the result. Renewals are the
@@ -183,9 +184,9 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err == nil && req.Generators != nil {
 		err = req.expandSets(ctx, &res, base, opt)
 	}
-	res.Variables = opt.named
-	res.Revision = res.Revision || children.Revision || slices.Contains(opt.named, Revision)
-	res.RepoURL = children.RepoURL || slices.Contains(opt.named, RepoURL)
+	res.Variables = opt.usedVariables
+	res.UsesRevision = res.UsesRevision || children.Revision || slices.Contains(opt.usedVariables, Revision)
+	res.UsesRepoURL = children.RepoURL || slices.Contains(opt.usedVariables, RepoURL)
 	return res, err
 }
 
@@ -200,8 +201,8 @@ func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Fi
 }
 
 // Adopt finds the values that templates of the component generate into Secrets, and
-// the chart values that replace them (see package adopt). seeds are used only for
-// this.
+// the chart values that replace them (see package adopt). It
+// renders with both seeds and compares the results.
 func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]seed.Key) (*adopt.Component, error) {
 	fsys, dir, opt, err := req.templates(ctx, base)
 	if err != nil {
@@ -214,9 +215,9 @@ func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]see
 // them.
 func (req Request) templates(ctx context.Context, base *knowledge.Base) (fs.FS, string, render.Options, error) {
 	req, opt, _, err := req.prepare(ctx, base)
-	if req.from != nil {
-		opt.render.Show = req.from.show
-		return req.from.fsys, req.from.dir, opt.render, err
+	if req.external != nil {
+		opt.render.Show = req.external.show
+		return req.external.fsys, req.external.dir, opt.render, err
 	}
 	return req.Repo, req.Dir, opt.render, err
 }
@@ -230,12 +231,12 @@ func (req Request) UsesFleetCapabilities(f profile.Fleet) bool {
 // prepare resolves a request: the location of the manifests, how to render them,
 // and the knowledge about their kinds.
 func (req Request) prepare(ctx context.Context, base *knowledge.Base) (Request, options, *knowledge.Base, error) {
-	base, unknown := req.Knowledge(base)
-	opt, described, err := req.options(base.Fleet())
-	if err := errors.Join(err, unknown); err != nil {
+	base, ladderErr := req.Knowledge(base)
+	opt, description, err := req.options(base.Fleet())
+	if err := errors.Join(err, ladderErr); err != nil {
 		return req, opt, base, err
 	}
-	req, opt, err = req.locate(ctx, described, opt)
+	req, opt, err = req.locate(ctx, description, opt)
 	return req, opt, base, err
 }
 
@@ -264,30 +265,31 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 
 // render renders the component of a request, with the requested part of its CRDs.
 func (req Request) render(ctx context.Context, opt options, base *knowledge.Base) (render.Result, error) {
-	if opt.crds.mode == crds.Include && opt.crds.upgraders == upgradersLeft {
+	if opt.crds.mode == crds.Include && opt.crds.upgraders == upgradersKeep {
 		return req.renderDir(ctx, opt.render)
 	}
 	part, err := req.split(ctx, opt, base)
 	if err != nil {
 		return render.Result{}, err
 	}
-	// The rendering that looked for CRDs is no longer available here.
+	// split does not return which of its renderings may have printed the revision, so
+	// assume that templated YAML did.
 	part.rendered.Revision = part.rendered.Kind == render.Template
 	if opt.crds.mode == crds.Only {
-		part.rendered.Objects = part.definitions
-		err = req.checkRelease(opt, part.definitions)
+		part.rendered.Objects = part.crdObjects
+		err = req.checkRelease(opt, part.crdObjects)
 	}
 	return part.rendered, err
 }
 
 // refer finds the references between the selected objects.
 func (opt options) refer(rendered render.Result, base *knowledge.Base) (*graph.Graph, error) {
-	objs, err := opt.crds.wanted(rendered.Objects)
+	objs, err := opt.crds.selectObjects(rendered.Objects)
 	if err != nil {
 		return nil, err
 	}
 	if opt.tests == testsAsSmoke {
-		if objs, err = wave.RunTests(objs); err != nil {
+		if objs, err = wave.ConvertTests(objs); err != nil {
 			return nil, err
 		}
 	}
@@ -305,13 +307,13 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 		return Result{}, err
 	}
 	if len(objs) == 0 {
-		return Result{}, opt.crds.nothingLeft()
+		return Result{}, opt.crds.errOnlyCRDs()
 	}
 	found := rendered.Findings
 	for _, o := range rendered.Objects {
-		found = append(found, o.Doubts()...)
+		found = append(found, o.Warnings()...)
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, Revision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, plan.Findings...)}, nil
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, plan.Findings...)}, nil
 }
 
 // Detect reports whether a directory contains anything that Ladder renders.

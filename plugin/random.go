@@ -35,14 +35,14 @@ const ProjectName = "ARGOCD_APP_PROJECT_NAME"
 // SeedApplication returns the Application for which values are derived, as set by
 // Argo CD. Nothing in the repository or in the Application's parameters affects it.
 // ok is false if Argo CD does not name the AppProject, as before 3.0.
-func SeedApplication(env map[string]string) (of seed.Application, ok bool) {
-	of = seed.Application{Project: env[ProjectName], Name: env["ARGOCD_APP_NAME"], Namespace: env["ARGOCD_APP_NAMESPACE"]}
-	return of, of.Project != "" && of.Name != ""
+func SeedApplication(env map[string]string) (app seed.Application, ok bool) {
+	app = seed.Application{Project: env[ProjectName], Name: env["ARGOCD_APP_NAME"], Namespace: env["ARGOCD_APP_NAMESPACE"]}
+	return app, app.Project != "" && app.Name != ""
 }
 
 // derive sets the source of random values.
-func (opt *options) derive(from *Random, without random.NoDerivation) error {
-	opt.render.Random.NoDerivation = without
+func (opt *options) derive(from *Random, reason random.NoDerivation) error {
+	opt.render.Random.NoDerivation = reason
 	if opt.random == randomDrawn {
 		opt.render.Random.NoDerivation = random.Disabled
 		return nil
@@ -57,9 +57,9 @@ func (opt *options) derive(from *Random, without random.NoDerivation) error {
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: "no-seed", Field: "parameter random",
 		Message: "random is derived, but no seed is configured", Remedy: "configure a seed with --seed-file, or set random: drawn"}
-	if without == random.NoProject {
+	if reason == random.NoProject {
 		f.Message = "random is derived, but Argo CD does not pass the AppProject, which the derivation needs"
-		f.Remedy = without.Remedy() + ", or set random: drawn"
+		f.Remedy = reason.Remedy() + ", or set random: drawn"
 	}
 	return f
 }
@@ -86,18 +86,18 @@ func (r Result) RenewalFindings() []finding.Finding {
 // and that the result was empty.
 func (r Result) LookupFindings() []finding.Finding {
 	const most = 4
-	of := map[string][]string{}
+	requested := map[string][]string{}
 	var files []string
 	for _, l := range r.Lookups {
-		if of[l.File] == nil {
+		if requested[l.File] == nil {
 			files = append(files, l.File)
 		}
-		of[l.File] = append(of[l.File], l.Of)
+		requested[l.File] = append(requested[l.File], l.Of)
 	}
 	var all []finding.Finding
 	for _, file := range files {
-		requests := strings.Join(of[file][:min(most, len(of[file]))], ", ")
-		if more := len(of[file]) - most; more > 0 {
+		requests := strings.Join(requested[file][:min(most, len(requested[file]))], ", ")
+		if more := len(requested[file]) - most; more > 0 {
 			requests = fmt.Sprintf("%s and %d more", requests, more)
 		}
 		all = append(all, finding.Finding{Severity: finding.Note, Rule: "lookup", File: file,

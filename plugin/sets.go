@@ -60,7 +60,7 @@ func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.
 		sets = append(sets, checked)
 		for _, f := range set.Faults {
 			severity, rule := finding.Warning, "bad-set"
-			if f.Outside {
+			if f.NeedsValues {
 				severity, rule = finding.Note, "unknown-generator"
 			}
 			found := f.Finding(n.Object, severity, rule)
@@ -97,7 +97,7 @@ func (r Result) GeneratedNames() map[int][]string {
 	return names
 }
 
-// Applications returns what all ApplicationSets of the result generate.
+// Applications returns the Applications that the ApplicationSets of the result generate.
 func (r Result) Applications() []object.Object {
 	var all []object.Object
 	for _, set := range r.Sets {

@@ -45,7 +45,7 @@ func (req Request) Lock() (remote.Lock, bool, error) {
 // nothing can be fetched.
 func (req Request) sources() (*remote.Recorder, error) {
 	from := remote.Sources{Network: req.Remote, Dir: req.show(req.Dir)}
-	if !req.Unlocked {
+	if !req.IgnoreVendored {
 		lock, exists, err := req.Lock()
 		if err != nil {
 			return nil, err
@@ -88,13 +88,13 @@ func (opt options) fetchFindings() []finding.Finding {
 		if f.Exact() {
 			continue
 		}
-		note := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir, Message: fmt.Sprintf("%s is %s", f.Ref, f.Content.Version)}
+		note := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir, Message: fmt.Sprintf("%s resolves to %s", f.Ref, f.Content.Version)}
 		switch {
 		case from.Locked(f.Ref):
 			note.Message += ", as " + remote.LockFile + " says"
 		case f.Ref.Kind == remote.Chart:
 			note.Severity = finding.Warning
-			note.Message += " now, and changes as soon as there is a newer one"
+			note.Message += " and will resolve to a newer version as soon as one is published"
 			note.Remedy = "name that version, or pin it with cmp vendor " + from.Dir
 		}
 		all = append(all, note)
@@ -119,8 +119,8 @@ type externalFiles struct {
 	show func(string) string
 	// title is the prefix of the paths that show returns.
 	title string
-	// named is the place in component.yaml that names them.
-	named finding.Finding
+	// reference is the field of component.yaml that refers to them.
+	reference finding.Finding
 }
 
 // inComponent converts a finding about such a file to the place in the component
@@ -131,17 +131,17 @@ func (e externalFiles) inComponent(f finding.Finding) finding.Finding {
 	}
 	moved := f
 	moved.Remedy = ""
-	f.File, f.Line, f.Object, f.Field, f.Message = e.named.File, e.named.Line, "", e.named.Field, moved.Error()
+	f.File, f.Line, f.Object, f.Field, f.Message = e.reference.File, e.reference.Line, "", e.reference.Field, moved.Error()
 	return f
 }
 
 // ignoredFiles reports files in the directory of a component with an external chart
 // that would be a component otherwise.
 func (req Request) ignoredFiles() []finding.Finding {
-	if req.from == nil {
+	if req.external == nil {
 		return nil
 	}
-	names, err := render.Beside(req.Repo, req.Dir)
+	names, err := render.RenderableFiles(req.Repo, req.Dir)
 	if err != nil {
 		return nil // the directory is not rendered
 	}
@@ -155,18 +155,18 @@ func (req Request) ignoredFiles() []finding.Finding {
 
 // renderDir renders the directory with the manifests.
 func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Result, error) {
-	if req.from != nil {
-		opt.Show = req.from.show
-		res, err := render.Dir(ctx, req.from.fsys, req.from.dir, opt)
+	if req.external != nil {
+		opt.Show = req.external.show
+		res, err := render.Dir(ctx, req.external.fsys, req.external.dir, opt)
 		for i, f := range res.Findings {
-			res.Findings[i] = req.from.inComponent(f)
+			res.Findings[i] = req.external.inComponent(f)
 		}
 		if err == nil || ctx.Err() != nil {
 			return res, err
 		}
 		var all []error
 		for _, f := range finding.Of(err) {
-			all = append(all, req.from.inComponent(f))
+			all = append(all, req.external.inComponent(f))
 		}
 		return res, errors.Join(all...)
 	}
@@ -194,14 +194,14 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	}
 	files, err := input.Unpack(got.Data)
 	if err != nil {
-		return nil, fault(remote.Broken, ref.String()+" cannot be unpacked: "+err.Error(), "ask its publisher")
+		return nil, fault(remote.Broken, ref.String()+" cannot be unpacked: "+err.Error(), "report this to the publisher of the chart")
 	}
 	from := &externalFiles{fsys: files, dir: path.Clean(strings.TrimLeft(c.Path, "/"))}
 	title := strings.TrimSuffix(path.Base(strings.TrimRight(ref.URL, "/")), ".git") + "@" + got.Version
 	if ref.Kind == remote.Chart {
 		title = ref.Chart + "-" + got.Version
-		if from.dir, err = topOf(files); err != nil {
-			return nil, fault(remote.Broken, ref.String()+" is not a chart: "+err.Error(), "ask its publisher")
+		if from.dir, err = chartDir(files); err != nil {
+			return nil, fault(remote.Broken, ref.String()+" is not a chart: "+err.Error(), "report this to the publisher of the chart")
 		}
 	}
 	if info, err := fs.Stat(files, from.dir); err != nil || !info.IsDir() {
@@ -217,8 +217,8 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	return from, nil
 }
 
-// topOf returns the only directory of a packaged chart.
-func topOf(files fs.FS) (string, error) {
+// chartDir returns the directory of a packaged chart that contains its Chart.yaml.
+func chartDir(files fs.FS) (string, error) {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
 		return "", err
@@ -239,14 +239,15 @@ type valueFile struct {
 	url   bool
 }
 
-// chartValues returns the values files that component.yaml names for its chart. The
-// directory of the request is that of the chart if it is in this repository.
+// chartValues returns the values files that component.yaml names for its chart. home
+// is the directory of component.yaml; req.Dir is the directory of the chart if that is in
+// this repository.
 func (req Request) chartValues(ctx context.Context, d component.Description, opt options, home string) input.Values {
 	own := req.values()
 	at := func(name string) (valueFile, fs.FS) {
 		file := req.valueFile(name)
 		if file.chart {
-			return file, req.from.fsys
+			return file, req.external.fsys
 		}
 		return file, req.Repo
 	}
@@ -288,7 +289,7 @@ func (req Request) chartValues(ctx context.Context, d component.Description, opt
 		}
 		for i, name := range found {
 			if found[i] = "/" + name; file.chart {
-				below, err := filepath.Rel(req.from.dir, name)
+				below, err := filepath.Rel(req.external.dir, name)
 				if err != nil {
 					return nil, err
 				}
@@ -302,7 +303,7 @@ func (req Request) chartValues(ctx context.Context, d component.Description, opt
 		case file.url:
 			return finding.WithoutCredentials(file.name)
 		case file.chart:
-			return req.from.show(file.name)
+			return req.external.show(file.name)
 		default:
 			return own.Path("/" + file.name)
 		}
@@ -312,21 +313,21 @@ func (req Request) chartValues(ctx context.Context, d component.Description, opt
 
 // valueFile locates a values file: "/" and "$name/" refer to the root of the
 // component's repository, everything else to the chart.
-func (req Request) valueFile(written string) valueFile {
-	if strings.Contains(written, "://") {
-		return valueFile{name: written, url: true}
+func (req Request) valueFile(name string) valueFile {
+	if strings.Contains(name, "://") {
+		return valueFile{name: name, url: true}
 	}
-	if rest, ref := strings.CutPrefix(written, "$"); ref {
+	if rest, ref := strings.CutPrefix(name, "$"); ref {
 		_, rest, _ = strings.Cut(rest, "/")
-		written = "/" + rest
+		name = "/" + rest
 	}
-	if strings.HasPrefix(written, "/") {
-		return valueFile{name: path.Clean(strings.TrimLeft(written, "/"))}
+	if strings.HasPrefix(name, "/") {
+		return valueFile{name: path.Clean(strings.TrimLeft(name, "/"))}
 	}
-	if req.from != nil {
-		return valueFile{chart: true, name: path.Join(req.from.dir, written)}
+	if req.external != nil {
+		return valueFile{chart: true, name: path.Join(req.external.dir, name)}
 	}
-	return valueFile{name: path.Join(req.Dir, written)}
+	return valueFile{name: path.Join(req.Dir, name)}
 }
 
 // atPlace returns findings about an external chart, at the place that names it.

@@ -68,8 +68,8 @@ func TestChartInAnotherRepository(t *testing.T) {
 	), "chart redis ^17 of https://charts.example.com": archive(t, "17.3.2", "redis/Chart.yaml", "{apiVersion: v2, name: redis, version: 17.3.2}", "redis/templates/cm.yaml", cm, "redis/values.yaml", "{a: redis}")}
 	for name, tt := range map[string]struct{ chart, want, found string }{
 		"a chart with dependencies": {"{repoURL: https://git.example.com/charts.git, path: charts/shop, version: main, valueFiles: [/here.yaml]}", `lib a: "lib" redis a: "redis" shop a: "here"`,
-			"warning: shop: chart redis ^17 of https://charts.example.com is 17.3.2 now, and changes as soon as there is a newer one; fix: name that version, or pin it with cmp vendor shop | note: shop: repository https://git.example.com/charts.git at main is " + commit},
-		"a kustomization": {"{repoURL: https://git.example.com/charts.git, path: /overlay, version: main}", "my-plain", "note: shop: repository https://git.example.com/charts.git at main is " + commit},
+			"warning: shop: chart redis ^17 of https://charts.example.com resolves to 17.3.2 and will resolve to a newer version as soon as one is published; fix: name that version, or pin it with cmp vendor shop | note: shop: repository https://git.example.com/charts.git at main resolves to " + commit},
+		"a kustomization": {"{repoURL: https://git.example.com/charts.git, path: /overlay, version: main}", "my-plain", "note: shop: repository https://git.example.com/charts.git at main resolves to " + commit},
 		"no such path":    {"{repoURL: https://git.example.com/charts.git, path: nowhere, version: main}", "shop/component.yaml:1: chart: directory nowhere not found in repository https://git.example.com/charts.git at main; fix: correct chart.path, which begins at the root of that repository", ""},
 		"not allowed":     {"{repoURL: https://git.example.com/charts.git, path: charts/shop, version: other}", "shop/component.yaml:1: repository https://git.example.com/charts.git at other: chart: is not allowed", ""},
 	} {

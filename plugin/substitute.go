@@ -33,9 +33,9 @@ func (req Request) variables() map[string]string {
 }
 
 // substitute replaces $NAME and ${NAME} where Argo CD does so in its own sources.
-// Other dollar signs are kept: Argo CD treats any name after one as an empty
-// variable, which corrupts passwords. Variables without a value, as most are on a
-// laptop, are also kept.
+// Other dollar signs are kept: Argo CD replaces "$" and any unknown name after it by
+// nothing, which corrupts passwords. Variables without a value, as most are on a laptop,
+// are also kept.
 func (opt *options) substitute(variables map[string]string) {
 	fill := func(text string) string {
 		if !strings.Contains(text, "$") {
@@ -45,8 +45,8 @@ func (opt *options) substitute(variables map[string]string) {
 			if !slices.Contains(substitutable, name) {
 				return "", false
 			}
-			if !slices.Contains(opt.named, name) {
-				opt.named = append(opt.named, name)
+			if !slices.Contains(opt.usedVariables, name) {
+				opt.usedVariables = append(opt.usedVariables, name)
 			}
 			return variables[name], variables[name] != ""
 		})

@@ -118,21 +118,21 @@ var ofOrder = []Parameter{
 		set:     one(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
 	},
 	{
-		Name: "explain", Title: "Reasons of waves", Item: "string", Collection: "string", Default: string(wave.InReports) + ", or --explain of the server",
-		Tooltip: "Whether to write the reason for each wave. annotations: as an annotation on the object, which Argo CD's UI shows; off: nowhere.",
-		Choices: words(wave.InReports, wave.InAnnotations),
+		Name: "explain", Title: "Reasons for waves", Item: "string", Collection: "string", Default: string(wave.ExplainOff) + ", or --explain of the server",
+		Tooltip: "Whether to write the reason for each wave. annotations: as an annotation on the object, which Argo CD's UI shows; off: only in reports.",
+		Choices: words(wave.ExplainOff, wave.InAnnotations),
 		set:     one(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
 	},
 	{
-		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.AsTheyAre),
+		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.KeepJobs),
 		Tooltip: "How to treat plain Jobs that configure or validate running workloads. hook: make them Sync hooks that Argo CD deletes before each run; keep: do not change them.",
-		Choices: words(wave.AsTheyAre, wave.AsHooks),
+		Choices: words(wave.KeepJobs, wave.AsHooks),
 		set:     one(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
 	},
 	{
-		Name: "tests", Title: "Tests", Item: "string", Collection: "string", Default: testsLeft,
+		Name: "tests", Title: "Tests", Item: "string", Collection: "string", Default: testsKeep,
 		Tooltip: "How to treat Helm's test hooks, which Argo CD never applies. smoke: run them last in a sync; keep: do not change them.",
-		Choices: words(testsLeft, testsAsSmoke),
+		Choices: words(testsKeep, testsAsSmoke),
 		set:     nativeText(func(o *options) *string { return &o.tests }),
 	},
 	{
@@ -147,9 +147,9 @@ var ofOrder = []Parameter{
 		set:     boolean(func(s *Settings) **bool { return &s.PruneCRDs }),
 	},
 	{
-		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersLeft,
+		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersKeep,
 		Tooltip: "How to treat a chart's Jobs that write CRDs when they run. off: disable them through the chart's values; keep: do not change them.",
-		Choices: words(upgradersLeft, upgradersOff),
+		Choices: words(upgradersKeep, upgradersOff),
 		set:     one(func(s *Settings) *string { return &s.Upgraders }),
 	},
 }
@@ -170,7 +170,7 @@ const (
 
 // How to treat Helm's tests.
 const (
-	testsLeft    = "keep"
+	testsKeep    = "keep"
 	testsAsSmoke = "smoke"
 )
 

@@ -25,7 +25,7 @@ func TestNotDeployed(t *testing.T) {
 	if res, err := plugin.Generate(t.Context(), req, base); err != nil || len(res.Objects) != 1 {
 		t.Errorf("for Argo CD: %d objects, %v", len(res.Objects), err)
 	}
-	req.Undeployed = false
+	req.AllowUndeployed = false
 	if _, err := plugin.Generate(t.Context(), req, base); !plugin.IsNotDeployed(err) {
 		t.Errorf("for its author: %v", err)
 	}

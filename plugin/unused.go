@@ -8,9 +8,8 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// unusedParameters reports parameters without an effect on this kind of component:
-// only templates see them. It does not check component.yaml, which also describes
-// the component to others.
+// unusedParameters reports parameters without an effect on this kind of component. It does
+// not check component.yaml, which also describes the component to others.
 func (req Request) unusedParameters(rendered render.Result, mode crds.Mode) []finding.Finding {
 	prunes := false
 	var found []finding.Finding
@@ -26,7 +25,7 @@ func (req Request) unusedParameters(rendered render.Result, mode crds.Mode) []fi
 			case !slices.Contains(p.Kinds, render.Helm):
 				message = "has no effect: it is for " + p.Kinds[0].Article() + ", and this is " + rendered.Kind.Article()
 			case rendered.Inflated:
-				message = "has no effect: the charts of a kustomization have their own"
+				message = "has no effect: the charts of a kustomization are configured in its helmCharts field"
 			}
 			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "ignored-parameter", Field: "parameter " + p.Name,
 				Message: message, Remedy: "remove it, or check the directory"})
@@ -59,9 +58,10 @@ func (p Parameter) appliesTo(rendered render.Result) bool {
 	return rendered.Inflated && of(render.Helm)
 }
 
-// setParameters names the parameters that are set, also without Parameter.Set.
+// setParameters names the parameters that are set, including those that callers set without
+// Parameter.Set.
 func (s Settings) setParameters() []string {
-	all := slices.Clone(s.given)
+	all := slices.Clone(s.parameterNames)
 	for name, set := range map[string]bool{"name": s.Name != "", "kube-version": s.KubeVersion != "", "api-versions": len(s.APIVersions) > 0, "skip-tests": s.SkipTests != nil} {
 		if set {
 			all = append(all, name)

@@ -150,23 +150,23 @@ func reserved(name string) bool {
 
 var kindAtTop = regexp.MustCompile(`(?m)^kind:`)
 
-// Beside lists the files of a directory that would be rendered if they were one
+// RenderableFiles lists the files of a directory that would be rendered if they were one
 // component: a chart, a kustomization, templates, and manifests. It skips
 // directories with settings of their own, and values files.
-func Beside(fsys fs.FS, dir string) ([]string, error) {
+func RenderableFiles(fsys fs.FS, dir string) ([]string, error) {
 	var all []string
 	err := input.Walk(fsys, dir, func(name string) error {
-		for above := path.Dir(name); above != "."; above = path.Dir(above) {
-			if input.FileExists(fsys, path.Join(dir, above, "component.yaml")) {
+		for parent := path.Dir(name); parent != "."; parent = path.Dir(parent) {
+			if input.FileExists(fsys, path.Join(dir, parent, "component.yaml")) {
 				return nil
 			}
 		}
-		held := KindOfFile(name) != "" && !helm.IsValues(name)
-		if held && KindOfFile(name) == Plain {
+		isRenderable := KindOfFile(name) != "" && !helm.IsValues(name)
+		if isRenderable && KindOfFile(name) == Plain {
 			data, err := fs.ReadFile(fsys, path.Join(dir, name))
-			held = err == nil && looksLikeManifest(string(data)) && (path.Ext(name) == ".json" || kindAtTop.Match(data)) // values may contain manifests, too
+			isRenderable = err == nil && looksLikeManifest(string(data)) && (path.Ext(name) == ".json" || kindAtTop.Match(data)) // values may contain manifests, too
 		}
-		if held {
+		if isRenderable {
 			all = append(all, name)
 		}
 		return nil

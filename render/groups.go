@@ -18,7 +18,7 @@ func (s source) groups(dir string) bool {
 	if !ok {
 		return false
 	}
-	if only, deploys := s.onlyDeploys(dir, map[string]bool{}); only && deploys {
+	if only, deploys := s.buildsOnlyArgoCD(dir, map[string]bool{}); only && deploys {
 		return true
 	}
 	named := false
@@ -28,7 +28,7 @@ func (s source) groups(dir string) bool {
 		case !ok || err != nil:
 			return false
 		case !info.IsDir():
-			if only, _ := s.ofArgoCD(p, false); !only {
+			if only, _ := s.containsOnlyArgoCD(p, false); !only {
 				return false
 			}
 		case !strings.HasPrefix(p, input.Prefix(dir)) || isBase(p):
@@ -40,9 +40,9 @@ func (s source) groups(dir string) bool {
 	return named && !changes
 }
 
-// onlyDeploys reports whether a kustomization contains only Argo CD objects and
+// buildsOnlyArgoCD reports whether a kustomization contains only Argo CD objects and
 // Namespaces, and whether one of them is an Application, ApplicationSet or similar.
-func (s source) onlyDeploys(dir string, seen map[string]bool) (only, deploys bool) {
+func (s source) buildsOnlyArgoCD(dir string, seen map[string]bool) (only, deploys bool) {
 	entries, _, ok := kustomize.Resources(s.FS, dir)
 	if !ok || seen[dir] {
 		return false, false
@@ -56,9 +56,9 @@ func (s source) onlyDeploys(dir string, seen map[string]bool) (only, deploys boo
 		}
 		var only, some bool
 		if info.IsDir() {
-			only, some = s.onlyDeploys(p, seen)
+			only, some = s.buildsOnlyArgoCD(p, seen)
 		} else {
-			only, some = s.ofArgoCD(p, true)
+			only, some = s.containsOnlyArgoCD(p, true)
 		}
 		if !only {
 			return false, false
@@ -68,10 +68,10 @@ func (s source) onlyDeploys(dir string, seen map[string]bool) (only, deploys boo
 	return true, deploys
 }
 
-// ofArgoCD reports whether a file contains only Argo CD objects (and Namespaces, if
+// containsOnlyArgoCD reports whether a file contains only Argo CD objects (and Namespaces, if
 // namespaces is set), and whether one of them is an Application, ApplicationSet or
 // similar.
-func (s source) ofArgoCD(file string, namespaces bool) (only, deploys bool) {
+func (s source) containsOnlyArgoCD(file string, namespaces bool) (only, deploys bool) {
 	text, err := fs.ReadFile(s.FS, file)
 	if err != nil {
 		return false, false
@@ -82,7 +82,7 @@ func (s source) ofArgoCD(file string, namespaces bool) (only, deploys bool) {
 			continue
 		}
 		kind, known := knowledge.Default().Kind(o.ID.Group, o.ID.Kind)
-		if !known || !kind.Assured {
+		if !known || !kind.AlwaysInstalled {
 			return false, false
 		}
 		deploys = deploys || o.ID.Kind != "AppProject"

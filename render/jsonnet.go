@@ -51,7 +51,7 @@ func (s source) jsonnetFile(name string) ([]object.Object, error) {
 	}
 	vm := s.jsonnetVM()
 	var importErr error
-	vm.ErrorFormatter = keptError{&importErr}
+	vm.ErrorFormatter = errorCapture{&importErr}
 	text, err := vm.EvaluateFile(path.Join(s.Dir, name))
 	if err != nil {
 		if importErr == nil {
@@ -121,7 +121,7 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 	array := strings.HasPrefix(text, "[")
 	if array {
 		if err := json.Unmarshal([]byte(text), &items); err != nil {
-			return nil, s.Fault("jsonnet", name, "its output cannot be read: "+err.Error(), "let it be an object or an array of objects")
+			return nil, s.Fault("jsonnet", name, "its output cannot be read: "+err.Error(), "make the file evaluate to an object or an array of objects")
 		}
 	}
 	var objs []object.Object
@@ -131,7 +131,7 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 			continue
 		}
 		if !bytes.HasPrefix(item, []byte("{")) {
-			f := s.Fault("jsonnet", name, "its output is not an object", "let it be an object or an array of objects")
+			f := s.Fault("jsonnet", name, "its output is not an object", "make the file evaluate to an object or an array of objects")
 			if array {
 				f.Field, f.Message, f.Remedy = fmt.Sprintf("[%d]", i), "not an object", "make each element an object"
 			}
@@ -140,7 +140,7 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 		}
 		block, err := yaml.JSONToYAML(item)
 		if err != nil {
-			return nil, s.Fault("jsonnet", name, err.Error(), "let it be an object or an array of objects")
+			return nil, s.Fault("jsonnet", name, err.Error(), "make the file evaluate to an object or an array of objects")
 		}
 		parsed, err := s.opt.Memory.Parse(shown, 0, string(block))
 		objs = append(objs, parsed...)
@@ -155,12 +155,13 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 	return objs, errors.Join(faults...)
 }
 
-// keptError preserves an error of which the library only returns the text.
-type keptError struct{ err *error }
+// errorCapture is an ErrorFormatter that keeps the error, of which the library returns only
+// the text.
+type errorCapture struct{ err *error }
 
-func (k keptError) Format(err error) string                  { *k.err = err; return err.Error() }
-func (k keptError) SetMaxStackTraceSize(int)                 {}
-func (k keptError) SetColorFormatter(jsonnet.ColorFormatter) {}
+func (k errorCapture) Format(err error) string                  { *k.err = err; return err.Error() }
+func (k errorCapture) SetMaxStackTraceSize(int)                 {}
+func (k errorCapture) SetColorFormatter(jsonnet.ColorFormatter) {}
 
 // jsonnetParameter matches the library's name for code that is not in a file.
 var jsonnetParameter = regexp.MustCompile(`^<(extvar|top-level-arg):([^>]*)>`)

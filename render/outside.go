@@ -13,17 +13,18 @@ import (
 	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
-// Loose is a directory with manifests that belong to no component.
-type Loose struct {
+// LooseDir is a directory with manifests that belong to no component.
+type LooseDir struct {
 	Dir string
-	// Around means that there are components below it, so it cannot be one itself.
-	Around bool
+	// HasComponents means that there are components below it, so the directory cannot be a
+	// component itself.
+	HasComponents bool
 }
 
-// Outside lists the directories below dir that contain manifests outside of the given
+// LooseDirs lists the directories below dir that contain manifests outside of the given
 // components, and outside of every other chart or kustomization: the topmost ones, sorted.
 // Manifests that a kustomization refers to belong to it.
-func Outside(fsys fs.FS, dir string, components []string) ([]Loose, error) {
+func LooseDirs(fsys fs.FS, dir string, components []string) ([]LooseDir, error) {
 	s := source{Source: input.Source{FS: fsys, Dir: dir}}
 	referred := map[string]bool{}
 	parts := slices.Clone(components)
@@ -32,7 +33,7 @@ func Outside(fsys fs.FS, dir string, components []string) ([]Loose, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && p != dir && foreign(d.Name()):
+		case d.IsDir() && p != dir && isToolDir(d.Name()):
 			return fs.SkipDir
 		case d.IsDir():
 			kind := detectOne(fsys, p)
@@ -57,20 +58,20 @@ func Outside(fsys fs.FS, dir string, components []string) ([]Loose, error) {
 }
 
 // looseIn returns the topmost directories of files that are in none of the parts.
-func looseIn(files, parts []string) []Loose {
+func looseIn(files, parts []string) []LooseDir {
 	var dirs []string
 	for _, file := range files {
 		dirs = append(dirs, path.Dir(file))
 	}
 	slices.Sort(dirs)
-	var all []Loose
+	var all []LooseDir
 	var whole []string
 	for _, dir := range slices.Compact(dirs) {
 		if within(dir, whole) {
 			continue
 		}
-		around := slices.ContainsFunc(parts, func(part string) bool { return within(part, []string{dir}) })
-		if all = append(all, Loose{dir, around}); !around {
+		hasComponents := slices.ContainsFunc(parts, func(part string) bool { return within(part, []string{dir}) })
+		if all = append(all, LooseDir{dir, hasComponents}); !hasComponents {
 			whole = append(whole, dir)
 		}
 	}
@@ -82,16 +83,16 @@ func within(p string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return p == dir || strings.HasPrefix(p, input.Prefix(dir)) })
 }
 
-// foreign reports whether a directory of this name has files for programs and tests, which
-// nobody deploys from there.
-func foreign(name string) bool {
+// isToolDir reports whether a directory with this name usually contains files of tools or
+// tests, which are not deployed.
+func isToolDir(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.Contains([]string{"templates", "testdata", "node_modules", "vendor"}, name)
 }
 
-// Deployable reports whether a file contains manifests that someone deploys from there. Objects
-// of Argo CD only deploy other manifests.
+// Deployable reports whether a file contains manifests that are meant to be deployed.
+// Objects of Argo CD only deploy other manifests.
 func Deployable(fsys fs.FS, file string) bool {
-	if slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(name string) bool { return name != "." && foreign(name) }) {
+	if slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(name string) bool { return name != "." && isToolDir(name) }) {
 		return false
 	}
 	return source{Source: input.Source{FS: fsys}}.deployable(file)
@@ -111,7 +112,7 @@ func (s source) deployable(file string) bool {
 	if err != nil { // its author has to know about the error, unless it is a file of another program
 		return looksLikeManifest(string(data)) && (path.Ext(name) == ".jsonnet" || kindAtTop.Match(data))
 	}
-	only, _ := s.ofArgoCD(file, false)
+	only, _ := s.containsOnlyArgoCD(file, false)
 	return !only && slices.ContainsFunc(objs, func(o object.Object) bool {
 		return o.ID.Name != "" && !slices.Contains(otherPrograms, o.ID.Group)
 	})

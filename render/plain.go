@@ -39,12 +39,13 @@ func (s source) plain() (Result, error) {
 	return res, errors.Join(faults...)
 }
 
-// manifestFiles reads the objects in the files of the component that holds selects.
-func (s source) manifestFiles(holds func(name string) bool) ([]object.Object, error) {
+// manifestFiles reads the objects in those files of the component for which include returns
+// true.
+func (s source) manifestFiles(include func(name string) bool) ([]object.Object, error) {
 	var objs []object.Object
 	var faults []error
 	err := input.Walk(s.FS, s.Dir, func(name string) error {
-		if !holds(name) {
+		if !include(name) {
 			return nil
 		}
 		some, err := s.manifestFile(name)

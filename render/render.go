@@ -69,16 +69,16 @@ type Options struct {
 	Edits kustomize.Edits
 	// Unrestricted allows a kustomization to read any file of the repository.
 	Unrestricted bool
-	// Ship requests everything that the chart can ship (see Result.Chart), and
+	// AllCRDs requests everything that the chart can ship (see Result.Chart), and
 	// findings about the files of crds/.
-	Ship bool
-	// Empty allows an empty result.
-	Empty bool
+	AllCRDs bool
+	// AllowEmpty allows an empty result.
+	AllowEmpty bool
 	// Memory caches data between renderings; it may be nil.
 	Memory *input.Memory
 	// Probe receives the templates of each chart before they run, and returns
-	// functions that replace Helm's; nil replaces none. It is for finding what a
-	// rendering depends on.
+	// functions that replace Helm's; nil replaces none. Package vary
+	// uses it to find out what a rendering depends on.
 	Probe func([]helm.TemplateText) template.FuncMap
 	// Random provides the functions with random or time-dependent results; the zero
 	// value means Helm's own.
@@ -152,10 +152,10 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
-	if len(res.Objects) == 0 && !opt.Empty {
+	if len(res.Objects) == 0 && !opt.AllowEmpty {
 		out := "the values and conditions that exclude everything"
 		if left := opt.Directory.excluding(); kind == Plain && len(left) > 0 {
-			out = joinNames(left) + ", by which files are excluded"
+			out = joinNames(left) + ", which exclude files"
 		}
 		return Result{}, s.Fault(Empty, "", "nothing was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
 			"check "+out+"; to remove the component, delete its Application")
@@ -201,7 +201,7 @@ func (s source) checkDir() error {
 	case err != nil:
 		return s.Unreadable(err)
 	case !info.IsDir():
-		return s.Fault("no-directory", "", "this is a file", "name the directory of the component")
+		return s.Fault("no-directory", "", "not a directory", "name the directory of the component")
 	}
 	return nil
 }

@@ -43,13 +43,13 @@ func (s source) tree(ctx context.Context) (Result, error) {
 	})
 	res := Result{Objects: objs}
 	faults := append(templates, err)
-	used := s.used(parts)
+	referencedDirs := s.referencedDirs(parts)
 	for _, dir := range parts {
-		if used[dir] {
+		if referencedDirs[dir] {
 			continue
 		}
 		if input.FileExists(s.FS, path.Join(dir, "component.yaml")) {
-			f := s.Fault("unread-settings", "", "this file is ignored: the directory is part of "+s.Show(s.Dir), "move what it says to "+s.Show(path.Join(s.Dir, "component.yaml"))+", or make the directory a separate component")
+			f := s.Fault("unread-settings", "", "this file is ignored: the directory is part of "+s.Show(s.Dir), "move its settings to "+s.Show(path.Join(s.Dir, "component.yaml"))+", or make the directory a separate component")
 			f.File, f.Severity = s.Show(path.Join(dir, "component.yaml")), finding.Warning
 			res.Findings = append(res.Findings, f)
 		}
@@ -66,7 +66,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 	return res, errors.Join(faults...)
 }
 
-// parts returns the topmost directories below that contain a chart or a
+// parts returns the topmost directories below s.Dir that contain a chart or a
 // kustomization.
 func (s source) parts() ([]string, error) {
 	var parts []string
@@ -90,12 +90,12 @@ func (s source) parts() ([]string, error) {
 // Roots lists the directories below dir that are components without a
 // component.yaml: those with a chart or a kustomization to which no other one
 // refers, and that can be rendered. If dir is one, it is the only one. Everything
-// in a chart belongs to it, as do charts below a kustomization. apart lists
-// directories that are known to be components.
+// in a chart belongs to it, as do charts below a kustomization. components
+// lists directories that are known to be components.
 //
 // Roots skips kustomizations that only group components (see groups), and
 // kustomizations nested in another one if neither refers to the other.
-func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
+func Roots(fsys fs.FS, dir string, components []string) ([]string, error) {
 	s := source{Source: input.Source{FS: fsys, Dir: dir}}
 	var all, below []string
 	err := fs.WalkDir(fsys, dir, func(p string, d fs.DirEntry, err error) error {
@@ -105,7 +105,7 @@ func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 			return err
 		case !d.IsDir():
 			return nil
-		case p != dir && strings.HasPrefix(d.Name(), "."), slices.Contains(apart, p):
+		case p != dir && strings.HasPrefix(d.Name(), "."), slices.Contains(components, p):
 			return fs.SkipDir
 		default:
 			kind = detectOne(fsys, p)
@@ -131,8 +131,10 @@ func Roots(fsys fs.FS, dir string, apart []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := s.used(append(slices.Clone(all), apart...))
-	return slices.DeleteFunc(all, func(p string) bool { return used[p] || s.isDependency(p) || isBase(p) && hasSibling(used, p) }), nil
+	referencedDirs := s.referencedDirs(append(slices.Clone(all), components...))
+	return slices.DeleteFunc(all, func(p string) bool {
+		return referencedDirs[p] || s.isDependency(p) || isBase(p) && hasSibling(referencedDirs, p)
+	}), nil
 }
 
 // isBase reports whether a directory has a name that is usual for bases.
@@ -170,8 +172,8 @@ func (s source) isDependency(dir string) bool {
 	return err == nil && yaml.Unmarshal(data, &meta) == nil && (meta.Kind == kustomize.ComponentKind || meta.Type == "library")
 }
 
-// used returns the directories that charts and kustomizations refer to.
-func (s source) used(dirs []string) map[string]bool {
+// referencedDirs returns the directories that charts and kustomizations refer to.
+func (s source) referencedDirs(dirs []string) map[string]bool {
 	all := map[string]bool{}
 	for _, dir := range dirs {
 		of := map[string]bool{dir: true}

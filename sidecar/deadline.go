@@ -14,23 +14,25 @@ import (
 // timeoutCause is the cause of a context that ended because a time limit was exceeded.
 type timeoutCause struct {
 	limit timeLimit
-	// allows is the limit, since its start.
+	// duration is the length of the limit, and since its start.
 	duration time.Duration
 	since    time.Time
 	// bytes is the received size of the repository, for stallTime.
 	bytes int64
 }
 
-func (o *timeoutCause) Error() string { return string(o.limit) + " is over" }
+func (o *timeoutCause) Error() string {
+	return "the time limit of " + string(o.limit) + " was exceeded"
+}
 
 // limitTime ends a request shortly before its deadline, so that the reason still
-// reaches the client, or after most; 0 means no limit.
-func limitTime(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+// reaches the client, or after the limit; 0 means no limit.
+func limitTime(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	now := time.Now()
 	deadline, limited := ctx.Deadline()
 	end := deadline.Add(-timeToRespond)
-	if own := now.Add(most); most > 0 && (!limited || own.Before(end)) {
-		return context.WithDeadlineCause(ctx, own, &timeoutCause{limit: requestTime, duration: most, since: now})
+	if own := now.Add(limit); limit > 0 && (!limited || own.Before(end)) {
+		return context.WithDeadlineCause(ctx, own, &timeoutCause{limit: requestTime, duration: limit, since: now})
 	}
 	if !limited {
 		return context.WithCancel(ctx)
@@ -52,15 +54,15 @@ const (
 type activity string
 
 const (
-	receivingRepository activity = "receiving the repository"
-	waitingForMemory    activity = "waiting for the memory that other repositories take"
-	waitingForTwin      activity = "waiting for the same repository to arrive"
-	waitingForOthers    activity = "waiting for other renderings"
-	waitingForSame      activity = "waiting for the same component to be rendered"
-	waitingForResponses activity = "waiting for the memory that other responses take"
-	sendingResponse     activity = "sending the response"
-	rendering           activity = "rendering"
-	fetchingContent     activity = "fetching " // followed by names
+	receivingRepository      activity = "receiving the repository"
+	waitingForMemory         activity = "waiting for memory that other repositories use"
+	waitingForSameRepository activity = "waiting for the same repository to arrive"
+	waitingForOthers         activity = "waiting for other renderings"
+	waitingForSameComponent  activity = "waiting for the same component to be rendered"
+	waitingForResponses      activity = "waiting for memory that other responses use"
+	sendingResponse          activity = "sending the response"
+	rendering                activity = "rendering"
+	fetchingContent          activity = "fetching " // followed by names
 )
 
 // busy maps activities that depend on other requests to a remedy other than more
@@ -82,16 +84,16 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	known := errors.As(context.Cause(ctx), &over)
 	if !known {
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return status.Errorf(codes.Canceled, "%sthe repo-server gave up the request while the plugin was %s", about, doing)
+			return status.Errorf(codes.Canceled, "%sthe repo-server canceled the request while the plugin was %s", about, doing)
 		}
 		over = &timeoutCause{limit: clientDeadline}
 	}
-	took, allows := rounded(time.Since(over.since)), rounded(over.duration)
+	took, limit := round(time.Since(over.since)), round(over.duration)
 	switch over.limit {
 	case stallTime:
-		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it uses; the limit is %s (--stall-timeout); fix: check its CPU and its log", about, over.bytes, took, allows)
+		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it uses; the limit is %s (--stall-timeout); fix: check its CPU and its log", about, over.bytes, took, limit)
 	case renderTime:
-		return status.Errorf(codes.DeadlineExceeded, "%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or remove the endless loop from its templates", about, took, allows)
+		return status.Errorf(codes.DeadlineExceeded, "%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or remove the endless loop from its templates", about, took, limit)
 	}
 	reason := "timed out while the plugin was"
 	if over.limit == clientDeadline {
@@ -107,13 +109,13 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	}
 	spent := ""
 	if known {
-		spent = fmt.Sprintf(": the request had taken %s of %s", took, allows)
+		spent = fmt.Sprintf(": the request had taken %s of %s", took, limit)
 	}
 	return status.Errorf(codes.DeadlineExceeded, "%s%s %s%s; fix: %s", about, reason, doing, spent, remedy)
 }
 
-// rounded rounds a duration for messages.
-func rounded(d time.Duration) time.Duration {
+// round rounds a duration for messages.
+func round(d time.Duration) time.Duration {
 	if d < time.Second {
 		return d.Round(time.Millisecond)
 	}

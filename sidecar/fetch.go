@@ -22,10 +22,10 @@ import (
 type Source interface {
 	// Get returns the content of a key. If there is none, the result says so;
 	// errors are only those of the context.
-	Get(ctx context.Context, who Requester, key string) (task.Found, error)
+	Get(ctx context.Context, requester Requester, key string) (task.Found, error)
 	// Digest identifies the current content of a key, if possible without fetching
 	// it. It is empty if there is none.
-	Digest(ctx context.Context, who Requester, key string) string
+	Digest(ctx context.Context, requester Requester, key string) string
 	// Name is the name of a key in messages. It must not contain secrets.
 	Name(key string) string
 }
@@ -46,7 +46,7 @@ const (
 
 // errPending means that content is still being fetched. The task ends, and runs
 // again when it has arrived.
-var errPending = errors.New("it is on its way")
+var errPending = errors.New("the requested content has not arrived yet")
 
 // fetchSession fetches the content for one request. Renderings do not wait for the
 // network, because that would block a slot and a worker. Content that arrives
@@ -54,12 +54,12 @@ var errPending = errors.New("it is on its way")
 // everything it requested has arrived. This reads the chart once more, but only
 // once for all requested content.
 type fetchSession struct {
-	of       Source
-	ctx      context.Context // of the request, canceled at the end
-	cancel   context.CancelFunc
-	who      Requester
-	reserved *reservation // memory reserved for its files
-	one      sync.Mutex   // serializes reservations
+	source        Source
+	ctx           context.Context // of the request, canceled at the end
+	cancel        context.CancelFunc
+	requester     Requester
+	reserved      *reservation // memory reserved for its files
+	reservationMu sync.Mutex   // serializes reservations
 
 	mu      sync.Mutex
 	items   map[string]*fetchItem
@@ -89,17 +89,17 @@ const (
 
 // newFetchSession returns a session for a request. Its files count toward the
 // common limit.
-func newFetchSession(ctx context.Context, of Source, env map[string]string, files *repositories) *fetchSession {
+func newFetchSession(ctx context.Context, source Source, env map[string]string, files *repositories) *fetchSession {
 	ctx, cancel := context.WithCancel(ctx)
-	return &fetchSession{of: of, ctx: ctx, cancel: cancel, who: Requester{env[appName], env[projectName]}, items: map[string]*fetchItem{}, budget: inlineWait,
-		reserved: &reservation{of: files, done: make(chan struct{})}}
+	return &fetchSession{source: source, ctx: ctx, cancel: cancel, requester: Requester{env[appName], env[projectName]}, items: map[string]*fetchItem{}, budget: inlineWait,
+		reserved: &reservation{repositories: files, done: make(chan struct{})}}
 }
 
 // end releases everything that the session holds.
 func (s *fetchSession) end() {
 	s.cancel()
-	s.one.Lock() // no reservations from now on
-	defer s.one.Unlock()
+	s.reservationMu.Lock() // no reservations from now on
+	defer s.reservationMu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -108,14 +108,14 @@ func (s *fetchSession) end() {
 			t.file.Close()
 		}
 	}
-	s.reserved.of.arrived(s.reserved, nil)
+	s.reserved.repositories.finish(s.reserved, nil)
 }
 
-// same reports whether fetched content is unchanged, by the digests of its keys. It
+// isUnchanged reports whether fetched content is unchanged, by the digests of its keys. It
 // is false without a session.
-func (s *fetchSession) same(fetched map[string]string) bool {
+func (s *fetchSession) isUnchanged(fetched map[string]string) bool {
 	for key, digest := range fetched {
-		if s == nil || s.of.Digest(s.ctx, s.who, key) != digest {
+		if s == nil || s.source.Digest(s.ctx, s.requester, key) != digest {
 			return false
 		}
 	}
@@ -132,8 +132,8 @@ func (s *fetchSession) hold(t *fetchItem) error {
 		s.bytes += int64(len(t.found.Data))
 		return nil
 	}
-	s.one.Lock()
-	defer s.one.Unlock()
+	s.reservationMu.Lock()
+	defer s.reservationMu.Unlock()
 	s.mu.Lock()
 	s.bytes += t.found.Size
 	need, closed := s.bytes, s.closed
@@ -228,14 +228,14 @@ func (s *fetchSession) begin(key string) (*fetchItem, error) {
 
 func (s *fetchSession) fetch(t *fetchItem, key string) {
 	defer close(t.arrived)
-	t.found, t.err = s.of.Get(s.ctx, s.who, key)
+	t.found, t.err = s.source.Get(s.ctx, s.requester, key)
 	if t.err == nil {
 		t.err = s.hold(t)
 	}
 }
 
-// waits reports whether the last rendering requested content that was pending.
-func (s *fetchSession) waits() bool {
+// hasPending reports whether the last rendering requested content that was pending.
+func (s *fetchSession) hasPending() bool {
 	if s == nil {
 		return false
 	}
@@ -267,7 +267,7 @@ func (s *fetchSession) await(ctx context.Context, dir string) error {
 // names returns the names of keys for messages.
 func (s *fetchSession) names(keys []string) (names []string) {
 	for _, key := range keys {
-		if name := s.of.Name(key); !slices.Contains(names, name) {
+		if name := s.source.Name(key); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

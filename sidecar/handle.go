@@ -50,7 +50,7 @@ func newServer(cfg Config) *server {
 	s.results = newResults(cfg.Cache, cfg.CacheAge, s.metrics.countCache)
 	s.scheduler = newScheduler(cfg.Parallel, cfg.Render, cfg.WorkerMemory)
 	s.renderer = &renderer{tasks: cfg.Tasks, responseBytes: cfg.ResponseBytes, log: cfg.Log}
-	s.sender = newSender(cfg.Answers)
+	s.sender = newSender(cfg.Responses)
 	s.fetched = newRepositories(cfg.Fetched, maxFetchedBytes, 0)
 	s.metrics.register(s, cfg.Metrics)
 	return s
@@ -145,15 +145,15 @@ func (s *server) handle(ctx context.Context, name task.Name, from stream, send f
 	return send(ctx, req, a)
 }
 
-// render creates a response. It starts again while the task requests content that is
-// pending, or was preempted. The request has no slot while it waits.
+// render creates a response. It runs the task again if the task requested pending
+// content or was preempted. The request has no slot while it waits.
 func (s *server) render(ctx context.Context, req *request) (task.Response, error) {
-	for slow := false; ; {
-		a, err := s.renderOnce(ctx, req, slow)
+	for wasPreempted := false; ; {
+		a, err := s.renderOnce(ctx, req, wasPreempted)
 		var ended *task.Ended
 		preempted := errors.As(err, &ended) && ended.Cause == task.Preempted
-		slow = slow || preempted
-		if req.fetch.waits() {
+		wasPreempted = wasPreempted || preempted
+		if req.fetch.hasPending() {
 			done := s.stages.begin(ctx, fetching)
 			err = req.fetch.await(ctx, req.dir)
 			done()
@@ -167,11 +167,11 @@ func (s *server) render(ctx context.Context, req *request) (task.Response, error
 }
 
 // renderOnce runs the task once it has a slot, and releases the slot when there is
-// memory for the response. slow means that the task was preempted before.
-func (s *server) renderOnce(ctx context.Context, req *request, slow bool) (task.Response, error) {
+// memory for the response. wasPreempted means that the task was preempted before.
+func (s *server) renderOnce(ctx context.Context, req *request, wasPreempted bool) (task.Response, error) {
 	endStage := s.stages.begin(ctx, queueing)
 	s.metrics.waiting.Inc()
-	slot, err := s.scheduler.acquire(ctx, req.tenant, slow)
+	slot, err := s.scheduler.acquire(ctx, req.tenant, wasPreempted)
 	s.metrics.waiting.Dec()
 	endStage()
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *server) renderOnce(ctx context.Context, req *request, slow bool) (task.
 	defer s.metrics.working.Dec()
 	defer s.stages.begin(ctx, working)()
 	a, err := s.renderer.render(slot, req)
-	if err == nil && !req.fetch.waits() {
+	if err == nil && !req.fetch.hasPending() {
 		err = s.sender.reserve(ctx, req, a)
 	}
 	return a, err
@@ -204,7 +204,7 @@ func (s *server) discard(ctx context.Context, name task.Name, from stream) (err 
 
 // identify records what was received, and adds what is known of the request to its
 // log and trace.
-func (s *server) identify(ctx context.Context, req *request, got received) {
+func (s *server) identify(ctx context.Context, req *request, got receivedRequest) {
 	req.input, req.tenant, req.repo = got.input, got.tenant, got.repo
 	req.app, req.dir = got.input.Env[appName], got.input.Dir
 	if req.dir != "" {
@@ -215,8 +215,8 @@ func (s *server) identify(ctx context.Context, req *request, got received) {
 
 // finish records the end of a request, and returns the error for its client.
 func (s *server) finish(ctx context.Context, req *request, err error) error {
-	err = shortened(err)
-	s.metrics.finished(req.task, req.start, err)
+	err = shorten(err)
+	s.metrics.observeRequest(req.task, req.start, err)
 	if err != nil {
 		traceFailure(ctx, err)
 		req.log.Error("request failed", "code", status.Code(err).String(), "error", status.Convert(err).Message(), "duration", time.Since(req.start))
@@ -237,8 +237,8 @@ func asStatus(err error) error {
 // header, and becomes a condition of the Application.
 const maxFault = 32 << 10
 
-// shortened truncates a long error message.
-func shortened(err error) error {
+// shorten truncates a long error message.
+func shorten(err error) error {
 	s, known := status.FromError(err)
 	if !known || len(s.Message()) <= maxFault {
 		return err

@@ -36,12 +36,12 @@ type result struct {
 	size     int64
 }
 
-// holds reports whether the response is valid for another request: the files it read,
-// its environment and fetched content are the same, and it has not expired. It
-// checks the repository first, which costs nothing.
-func (r *result) holds(req *request) bool {
+// isValidFor reports whether the response is valid for another request: the files it
+// read, its environment and fetched content are the same, and it has not expired. It
+// checks the repository before fetched content, because that costs nothing.
+func (r *result) isValidFor(req *request) bool {
 	until := r.response.Output.Until
-	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) && r.read.Same(req.input.Repo) && req.fetch.same(r.fetched)
+	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) && r.read.Same(req.input.Repo) && req.fetch.isUnchanged(r.fetched)
 }
 
 // used returns the part of an environment that affected the response.
@@ -74,19 +74,19 @@ func (r *result) weigh() {
 	}
 }
 
-// results is an LRU cache of answers with limited size and age. Of concurrent
+// results is an LRU cache of responses with limited size and age. Of concurrent
 // requests with the same subject one renders, and the others wait for its result.
 type results struct {
 	bytes  int64         // 0 disables the cache
 	age    time.Duration // 0 means no limit
 	report func(cacheEvent)
 
-	mu      sync.Mutex
-	all     *simplelru.LRU[*result, struct{}]
-	of      map[subject][]*result // the results of all, least recently used first
-	held    int64                 // bytes
-	flights map[subject]*flight
-	epoch   int // counts how often the cache was cleared
+	mu        sync.Mutex
+	all       *simplelru.LRU[*result, struct{}]
+	bySubject map[subject][]*result // the results of all, least recently used first
+	held      int64                 // bytes
+	flights   map[subject]*flight
+	epoch     int // counts how often the cache was cleared
 }
 
 // cacheEvent is an event of the cache, for metrics.
@@ -106,7 +106,7 @@ const perSubject = 4
 
 func newResults(bytes int64, age time.Duration, report func(cacheEvent)) *results {
 	all, _ := simplelru.NewLRU[*result, struct{}](math.MaxInt, nil) // fails only for size 0
-	return &results{bytes: bytes, age: age, report: report, all: all, of: map[subject][]*result{}, flights: map[subject]*flight{}}
+	return &results{bytes: bytes, age: age, report: report, all: all, bySubject: map[subject][]*result{}, flights: map[subject]*flight{}}
 }
 
 // lookUp answers a request from the cache, or with the result of a concurrent
@@ -126,9 +126,9 @@ func (c *results) lookUp(ctx context.Context, req *request) (task.Response, cach
 		select {
 		case <-f.landed:
 		case <-ctx.Done():
-			return task.Response{}, miss, nil, timeoutError(ctx, req.dir, waitingForSame)
+			return task.Response{}, miss, nil, timeoutError(ctx, req.dir, waitingForSameComponent)
 		}
-		if r := f.result; r != nil && r.holds(req) {
+		if r := f.result; r != nil && r.isValidFor(req) {
 			c.report(shared)
 			return r.response, shared, nil, r.err
 		}
@@ -139,15 +139,15 @@ func (c *results) lookUp(ctx context.Context, req *request) (task.Response, cach
 func (c *results) find(req *request) *result {
 	c.mu.Lock()
 	c.expire(time.Now())
-	candidates := slices.Clone(c.of[req.subject])
+	candidates := slices.Clone(c.bySubject[req.subject])
 	c.mu.Unlock()
 	for _, r := range candidates {
-		if !r.holds(req) {
+		if !r.isValidFor(req) {
 			continue
 		}
 		c.mu.Lock()
 		if _, known := c.all.Get(r); known { // it may have been removed meanwhile
-			c.of[r.subject] = append(without(c.of[r.subject], r), r)
+			c.bySubject[r.subject] = append(remove(c.bySubject[r.subject], r), r)
 		}
 		c.mu.Unlock()
 		return r
@@ -163,7 +163,7 @@ func (c *results) join(req *request) (f *flight, isOurs bool) {
 	if f := c.flights[req.subject]; f != nil && f.epoch == c.epoch { // otherwise it started before the cache was cleared
 		return f, false
 	}
-	f = &flight{of: c, epoch: c.epoch, landed: make(chan struct{}), subject: req.subject, env: req.input.Env, read: repository.Observe(req.input.Repo), fetch: req.input.Fetch, fetched: map[string]string{}}
+	f = &flight{results: c, epoch: c.epoch, landed: make(chan struct{}), subject: req.subject, env: req.input.Env, read: repository.Observe(req.input.Repo), fetch: req.input.Fetch, fetched: map[string]string{}}
 	c.flights[req.subject] = f
 	req.input.Repo = f.read
 	if f.fetch != nil {
@@ -174,7 +174,7 @@ func (c *results) join(req *request) (f *flight, isOurs bool) {
 
 // flight is a response being rendered, which others wait for.
 type flight struct {
-	of      *results
+	results *results
 	epoch   int // at its start
 	subject subject
 	env     map[string]string
@@ -200,19 +200,20 @@ func (f *flight) fetchObserved(ctx context.Context, key string) (task.Found, err
 
 // land caches the response and passes it to waiting requests. Errors are not cached.
 // Errors with a status, which come from the context or the machine, are not shared
-// either, unless the rendering itself caused its end.
+// either, unless the rendering itself was the cause, for example because it exceeded
+// its memory.
 func (f *flight) land(a task.Response, err error) {
-	c := f.of
+	c := f.results
 	read, complete := f.read.Seen()
 	if complete { // otherwise its validity for others is unknown
 		r := &result{subject: f.subject, env: f.env, read: read, fetched: f.fetched, response: a, err: err, created: time.Now()}
 		var ended *task.Ended
-		_, isAccident := status.FromError(err)
-		if err == nil || !isAccident || errors.As(err, &ended) && ended.IsRepeatable() {
+		_, hasStatus := status.FromError(err)
+		if err == nil || !hasStatus || errors.As(err, &ended) && ended.IsRepeatable() {
 			f.result = r
 		}
 		if err == nil {
-			c.remember(r, f.epoch)
+			c.store(r, f.epoch)
 		}
 	}
 	c.mu.Lock()
@@ -223,15 +224,15 @@ func (f *flight) land(a task.Response, err error) {
 	close(f.landed)
 }
 
-// remember caches a result, unless the cache was cleared since its epoch.
-func (c *results) remember(r *result, epoch int) {
+// store caches a result, unless the cache was cleared since its epoch.
+func (c *results) store(r *result, epoch int) {
 	r.weigh()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r.size > c.bytes || epoch != c.epoch {
 		return
 	}
-	if same := c.of[r.subject]; len(same) >= perSubject {
+	if same := c.bySubject[r.subject]; len(same) >= perSubject {
 		c.drop(same[0], evicted)
 	}
 	for c.held+r.size > c.bytes {
@@ -239,12 +240,12 @@ func (c *results) remember(r *result, epoch int) {
 		c.drop(oldest, evicted)
 	}
 	c.all.Add(r, struct{}{})
-	c.of[r.subject] = append(c.of[r.subject], r)
+	c.bySubject[r.subject] = append(c.bySubject[r.subject], r)
 	c.held += r.size
 }
 
 // expireLoop removes expired results, and clears the cache on request, until ctx ends.
-func (c *results) expireLoop(ctx context.Context, forget <-chan chan<- struct{}) {
+func (c *results) expireLoop(ctx context.Context, clearCache <-chan chan<- struct{}) {
 	var ticks <-chan time.Time
 	if c.age > 0 {
 		t := time.NewTicker(c.age/8 + 1)
@@ -259,7 +260,7 @@ func (c *results) expireLoop(ctx context.Context, forget <-chan chan<- struct{})
 			c.mu.Lock()
 			c.expire(now)
 			c.mu.Unlock()
-		case done := <-forget:
+		case done := <-clearCache:
 			c.clear()
 			close(done)
 		}
@@ -281,8 +282,8 @@ func (c *results) expire(now time.Time) {
 func (c *results) drop(r *result, why cacheEvent) {
 	c.all.Remove(r)
 	c.held -= r.size
-	if c.of[r.subject] = without(c.of[r.subject], r); len(c.of[r.subject]) == 0 {
-		delete(c.of, r.subject)
+	if c.bySubject[r.subject] = remove(c.bySubject[r.subject], r); len(c.bySubject[r.subject]) == 0 {
+		delete(c.bySubject, r.subject)
 	}
 	c.report(why)
 }
@@ -292,7 +293,7 @@ func (c *results) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.epoch++
-	c.of, c.held = map[subject][]*result{}, 0
+	c.bySubject, c.held = map[subject][]*result{}, 0
 	c.all.Purge()
 }
 

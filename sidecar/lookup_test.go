@@ -165,9 +165,9 @@ func TestUntil(t *testing.T) {
 func TestCacheBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var works atomic.Int64
-		forget := make(chan chan<- struct{})
+		clearCache := make(chan chan<- struct{})
 		h := bubble(t, sidecar.Config{
-			Cache: 10 << 10, CacheAge: time.Hour, Forget: forget,
+			Cache: 10 << 10, CacheAge: time.Hour, ClearCache: clearCache,
 			Tasks: task.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 				works.Add(1)
 				return task.Output{Manifests: []string{strings.Repeat("x", 3<<10)}}, nil
@@ -197,20 +197,20 @@ func TestCacheBounds(t *testing.T) {
 			}
 			time.Sleep(step.wait)
 		}
-		forgetAll(forget)
+		clearAll(clearCache)
 		if !worked("b") {
-			t.Error("a response was remembered after all were to be forgotten")
+			t.Error("a response stayed in the cache after the cache was cleared")
 		}
 	})
 }
 
-// TestForgetDuringWork does not remember what was begun before all was to be
-// forgotten.
-func TestForgetDuringWork(t *testing.T) {
+// TestClearCacheDuringWork does not cache a response whose rendering began before the
+// cache was cleared.
+func TestClearCacheDuringWork(t *testing.T) {
 	var works atomic.Int64
-	forget, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
+	clearCache, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
-		c.Cache, c.Forget = 1<<20, forget
+		c.Cache, c.ClearCache = 1<<20, clearCache
 		c.Generate = func(context.Context, task.Input) (task.Output, error) {
 			works.Add(1)
 			begun <- struct{}{}
@@ -225,7 +225,7 @@ func TestForgetDuringWork(t *testing.T) {
 	first := make(chan error, 1)
 	go func() { first <- ask() }()
 	<-begun
-	forgetAll(forget)
+	clearAll(clearCache)
 	close(release)
 	if err := <-first; err != nil {
 		t.Fatal(err)
@@ -235,14 +235,14 @@ func TestForgetDuringWork(t *testing.T) {
 	}
 }
 
-// TestForgetBeforeASecond lets a request come after all was to be forgotten, while
-// one of before is under way: it does not get the response of that one.
-func TestForgetBeforeASecond(t *testing.T) {
+// TestClearCacheBeforeASecond sends a request after the cache was cleared, while an
+// earlier one is under way: it does not get the response of the earlier one.
+func TestClearCacheBeforeASecond(t *testing.T) {
 	var setup atomic.Value
 	setup.Store("old")
-	forget, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
+	clearCache, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
-		c.Cache, c.Forget = 1<<20, forget
+		c.Cache, c.ClearCache = 1<<20, clearCache
 		c.Generate = func(context.Context, task.Input) (task.Output, error) {
 			with := setup.Load().(string)
 			begun <- struct{}{}
@@ -258,7 +258,7 @@ func TestForgetBeforeASecond(t *testing.T) {
 	go ask()
 	<-begun
 	setup.Store("new")
-	forgetAll(forget)
+	clearAll(clearCache)
 	go ask()
 	select {
 	case <-begun:
@@ -381,9 +381,9 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// forgetAll returns once the server gives no response from before.
-func forgetAll(forget chan<- chan<- struct{}) {
+// clearAll returns once the server gives no response from before.
+func clearAll(clearCache chan<- chan<- struct{}) {
 	done := make(chan struct{})
-	forget <- done
+	clearCache <- done
 	<-done
 }

@@ -130,8 +130,8 @@ func (m *metrics) observeStage(s stage, start time.Time) {
 	m.stages.WithLabelValues(string(s)).Observe(time.Since(start).Seconds())
 }
 
-// finished records the end of a request.
-func (m *metrics) finished(t task.Name, start time.Time, err error) {
+// observeRequest records the end of a request.
+func (m *metrics) observeRequest(t task.Name, start time.Time, err error) {
 	m.requests.WithLabelValues(string(t), status.Code(err).String()).Inc()
 	m.seconds.WithLabelValues(string(t)).Observe(time.Since(start).Seconds())
 }

@@ -84,8 +84,8 @@ func local(handle http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// maxOperators limits connections: Prometheus and the kubelet need only a few.
-const maxOperators = 64
+// maxOperationsConns limits connections: Prometheus and the kubelet need only a few.
+const maxOperationsConns = 64
 
 // boundedListener limits concurrent connections. It closes the oldest for a new
 // one: whoever holds connections must not block probes, since the kubelet would
@@ -98,7 +98,7 @@ type boundedListener struct {
 
 type boundedConn struct {
 	net.Conn
-	of *boundedListener
+	listener *boundedListener
 }
 
 func (b *boundedListener) Accept() (net.Conn, error) {
@@ -110,7 +110,7 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 	b.mu.Lock()
 	b.conns = append(b.conns, c)
 	var oldest *boundedConn
-	if len(b.conns) > maxOperators {
+	if len(b.conns) > maxOperationsConns {
 		oldest = b.conns[0]
 		b.conns = b.conns[1:]
 	}
@@ -122,9 +122,9 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 }
 
 func (c *boundedConn) Close() error {
-	c.of.mu.Lock()
-	c.of.conns = without(c.of.conns, c)
-	c.of.mu.Unlock()
+	c.listener.mu.Lock()
+	c.listener.conns = remove(c.listener.conns, c)
+	c.listener.mu.Unlock()
 	return c.Conn.Close()
 }
 

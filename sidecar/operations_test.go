@@ -151,7 +151,7 @@ func TestSlowloris(t *testing.T) {
 		}
 	}
 	late := time.After(8 * time.Second) // before the time of half a request is over
-	for i := range many - maxOperators {
+	for i := range many - maxOperationsConns {
 		select {
 		case <-closed:
 		case <-late:

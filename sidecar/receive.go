@@ -44,8 +44,9 @@ func newReceiver(cfg Config, all *repositories, stages stages) *receiver {
 	return &receiver{variables: cfg.Variables, limits: cfg.Limits, stall: cfg.Stall, repositories: all, stages: stages, log: cfg.Log, unpack: repository.Unpack}
 }
 
-// received is a received request. The caller must release repo, if it is set.
-type received struct {
+// receivedRequest is a request that has been read from the stream. The caller must
+// release repo, if it is set.
+type receivedRequest struct {
 	input  task.Input
 	tenant tenant
 	repo   *heldTree // nil without a repository, or after an error
@@ -59,23 +60,23 @@ type received struct {
 // (util/cmp/stream.go).
 //
 // On error the input contains what is known of the request.
-func (r *receiver) receive(ctx context.Context, from stream) (received, error) {
+func (r *receiver) receive(ctx context.Context, from stream) (receivedRequest, error) {
 	return r.receiveInTime(ctx, from, (*arrival).readAll)
 }
 
 // discard is receive for a request whose repository is not needed.
-func (r *receiver) discard(ctx context.Context, from stream) (received, error) {
+func (r *receiver) discard(ctx context.Context, from stream) (receivedRequest, error) {
 	return r.receiveInTime(ctx, from, (*arrival).readWithoutRepository)
 }
 
 // receiveInTime reads a request until ctx ends at the latest. Returning from the call ends
 // the stream, and with it a pending read.
-func (r *receiver) receiveInTime(ctx context.Context, from stream, read func(*arrival) received) (received, error) {
+func (r *receiver) receiveInTime(ctx context.Context, from stream, read func(*arrival) receivedRequest) (receivedRequest, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	a := &arrival{receiver: r, ctx: ctx, end: end, doing: receivingRepository}
-	a.from = inPace(from, r.stall, a.blocksOthers, a.stalled)
-	done := make(chan received, 1)
+	a.from = watchStalls(from, r.stall, a.blocksOthers, a.endStalled)
+	done := make(chan receivedRequest, 1)
 	go func() { done <- read(a) }()
 	select {
 	case got := <-done:
@@ -93,7 +94,7 @@ func (r *receiver) receiveInTime(ctx context.Context, from stream, read func(*ar
 			got.repo.release()
 		}
 	}()
-	return received{input: a.known()}, err
+	return receivedRequest{input: a.known()}, err
 }
 
 // arrival is a request being received. Its progress may be read by another
@@ -141,8 +142,8 @@ func (a *arrival) blocksOthers() bool {
 	return hasStarted && a.repositories.isContended()
 }
 
-// stalled ends a request whose client sends nothing.
-func (a *arrival) stalled(since time.Time) {
+// endStalled ends a request whose client sends nothing.
+func (a *arrival) endStalled(since time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.end(&timeoutCause{limit: stallTime, duration: a.stall, since: since, bytes: a.bytes})
@@ -152,7 +153,7 @@ func (a *arrival) stalled(since time.Time) {
 //
 // The archive is unpacked while it is received, and discarded if the checksum is
 // wrong. If the repository is already in memory, only the checksum is computed.
-func (a *arrival) readAll() (got received) {
+func (a *arrival) readAll() (got receivedRequest) {
 	defer a.stages.begin(a.ctx, receiving)()
 	got, meta := a.readMetadata()
 	if got.err != nil {
@@ -170,7 +171,7 @@ func (a *arrival) readAll() (got received) {
 	return got
 }
 
-func (a *arrival) readWithoutRepository() received {
+func (a *arrival) readWithoutRepository() receivedRequest {
 	got, _ := a.readMetadata()
 	if got.err == nil {
 		got.err = drain(a.from)
@@ -184,14 +185,14 @@ func (a *arrival) readWithoutRepository() received {
 const maxEnvironment = 4 << 20
 
 // readMetadata reads the first message.
-func (a *arrival) readMetadata() (got received, meta *wire.ManifestRequestMetadata) {
+func (a *arrival) readMetadata() (got receivedRequest, meta *wire.ManifestRequestMetadata) {
 	first, err := a.from.Recv()
 	if err != nil {
-		return received{err: brokenStream(err)}, nil
+		return receivedRequest{err: brokenStream(err)}, nil
 	}
 	meta = first.GetMetadata()
 	if meta == nil {
-		return received{err: drained(a.from, status.Error(codes.InvalidArgument, "the stream does not start with metadata"))}, nil
+		return receivedRequest{err: drainAndReturn(a.from, status.Error(codes.InvalidArgument, "the stream does not start with metadata"))}, nil
 	}
 	env, size := map[string]string{}, 0
 	for _, e := range meta.GetEnv() {
@@ -215,10 +216,10 @@ func (a *arrival) readMetadata() (got received, meta *wire.ManifestRequestMetada
 	switch {
 	case size > maxEnvironment:
 		got.input.Env = map[string]string{appName: env[appName]}
-		got.err = drained(a.from, status.Errorf(codes.ResourceExhausted,
+		got.err = drainAndReturn(a.from, status.Errorf(codes.ResourceExhausted,
 			"%s: the Application's variables and parameters are %d bytes; the limit is %d; move them into values files", dir, size, maxEnvironment))
 	case isLong:
-		got.err = drained(a.from, status.Errorf(codes.InvalidArgument, "the Application's path is %d bytes; the limit is %d", len(meta.GetAppRelPath()), repository.MaxPath))
+		got.err = drainAndReturn(a.from, status.Errorf(codes.InvalidArgument, "the Application's path is %d bytes; the limit is %d", len(meta.GetAppRelPath()), repository.MaxPath))
 	}
 	return got, meta
 }
@@ -231,10 +232,10 @@ func (a *arrival) readRepository(checksum string) (*heldTree, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, brokenStream(err)
 	}
-	a.from = &peeked{stream: a.from, first: first, fault: err}
+	a.from = &peekedStream{stream: a.from, first: first, fault: err}
 	known, reserved, err := a.repositories.await(a.ctx, checksum, a.setActivity)
 	if err != nil {
-		return nil, drained(a.from, a.timeout())
+		return nil, drainAndReturn(a.from, a.timeout())
 	}
 	a.setActivity(receivingRepository)
 	if known != nil {
@@ -242,7 +243,7 @@ func (a *arrival) readRepository(checksum string) (*heldTree, error) {
 	}
 	a.reserved = reserved
 	t, err := a.unpackStream(checksum)
-	return a.repositories.arrived(reserved, t), err
+	return a.repositories.finish(reserved, t), err
 }
 
 // confirm checks that the stream contains a repository that is in memory.
@@ -271,7 +272,7 @@ func (a *arrival) eachChunk(use func([]byte)) error {
 			return brokenStream(err)
 		}
 		if msg.GetFile() == nil {
-			return drained(a.from, status.Error(codes.InvalidArgument, "the stream holds a message without a file"))
+			return drainAndReturn(a.from, status.Error(codes.InvalidArgument, "the stream holds a message without a file"))
 		}
 		chunk := msg.GetFile().GetChunk()
 		a.stages.metrics.received.Add(float64(len(chunk)))
@@ -289,15 +290,15 @@ func compare(sum hash.Hash, checksum string) error {
 	return nil
 }
 
-// peeked is a stream whose next message was read in advance.
-type peeked struct {
+// peekedStream is a stream whose next message was read in advance.
+type peekedStream struct {
 	stream
 	first    *wire.AppStreamRequest
 	fault    error
 	consumed bool
 }
 
-func (p *peeked) Recv() (*wire.AppStreamRequest, error) {
+func (p *peekedStream) Recv() (*wire.AppStreamRequest, error) {
 	if p.consumed && p.fault == nil {
 		return p.stream.Recv()
 	}
@@ -306,9 +307,9 @@ func (p *peeked) Recv() (*wire.AppStreamRequest, error) {
 	return first, p.fault
 }
 
-// drained reads a stream to its end, so that the client accepts an error that was
-// found before. If that fails, the log still contains the error.
-func drained(s stream, found error) error {
+// drainAndReturn reads a stream to its end, so that the client accepts an error that
+// was found before. If that fails, the log still contains the error.
+func drainAndReturn(s stream, found error) error {
 	_ = drain(s)
 	return found
 }

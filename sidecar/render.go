@@ -24,7 +24,7 @@ type renderer struct {
 func (r *renderer) render(slot *slot, req *request) (task.Response, error) {
 	in := req.input
 	in.Slot = slot
-	a, err := guarded(r.log, req.dir, func() (task.Response, error) { return r.tasks.Run(slot.ctx, req.task, in) })
+	a, err := recoverPanic(r.log, req.dir, func() (task.Response, error) { return r.tasks.Run(slot.ctx, req.task, in) })
 	if err == nil {
 		err = r.checkExpanded(req.dir, a.Output)
 	}
@@ -42,15 +42,15 @@ func (r *renderer) checkExpanded(dir string, out task.Output) error {
 		size += len(m)
 	}
 	size = max(size, out.Expanded)
-	if most := r.responseBytes; most > 0 && size > most {
-		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d bytes with YAML aliases expanded; the limit is %d (--max-answer-bytes); fix: split the component, or use fewer aliases", dir, size, most)
+	if limit := r.responseBytes; limit > 0 && size > limit {
+		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d bytes with YAML aliases expanded; the limit is %d (--max-answer-bytes); fix: split the component, or use fewer aliases", dir, size, limit)
 	}
 	return nil
 }
 
-// guarded keeps a panic in one request from ending the server. about describes the
+// recoverPanic keeps a panic in one request from ending the server. about describes the
 // work, for messages.
-func guarded[T any](log *slog.Logger, about string, work func() (T, error)) (out T, err error) {
+func recoverPanic[T any](log *slog.Logger, about string, work func() (T, error)) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			log.Error("a request panicked", "about", about, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))

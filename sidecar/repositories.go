@@ -16,43 +16,43 @@ import (
 //
 // The size of a repository is unknown until it has arrived, so memory is reserved
 // in steps. Several repositories could each reserve a part of the memory, and wait
-// for each other forever. Therefore all arriving repositories except the largest
-// together reserve no more than what the largest possible one leaves. So one can
-// always continue, and after it the next.
+// for each other forever. Therefore all arriving repositories together, without the
+// largest of them, reserve at most limit - maxBytes. So the largest one can always
+// grow to its maximum size, finish, and release its memory for the next.
 type repositories struct {
-	limit int64         // total size in bytes, as Limits counts
-	most  int64         // per repository; 0 means no limit
-	step  int64         // by which memory is reserved
-	keep  time.Duration // how long an unused tree is kept
+	limit    int64         // total size in bytes, as Limits counts
+	maxBytes int64         // per repository; 0 means no limit
+	step     int64         // by which memory is reserved
+	keep     time.Duration // how long an unused tree is kept
 
-	mu          sync.Mutex
-	used        int64                   // by trees and reservations
-	held        map[string]*heldTree    // by checksum
-	idle        []*heldTree             // most recently used last
-	byChecksum  map[string]*reservation // by checksum
-	arriving    map[*reservation]bool   // reservations that have started
-	growing     []*reservation          // waiting for memory, in order of arrival
-	waiting     []*reservation          // waiting to start
-	twinWaiters int                     // number of requests waiting for an arriving tree
+	mu                    sync.Mutex
+	used                  int64                   // by trees and reservations
+	held                  map[string]*heldTree    // by checksum
+	idle                  []*heldTree             // most recently used last
+	byChecksum            map[string]*reservation // by checksum
+	arriving              map[*reservation]bool   // reservations that have started
+	growing               []*reservation          // waiting for memory, in order of arrival
+	waiting               []*reservation          // waiting to start
+	sameRepositoryWaiters int                     // number of requests waiting for an arriving tree
 }
 
 // reservation is memory reserved for an arriving tree.
 type reservation struct {
-	of        *repositories
-	checksum  string
-	reserved  int64         // reserved
-	requested int64         // requested, while waiting
-	granted   chan struct{} // closed when granted
-	done      chan struct{} // closed when the tree has arrived or failed
+	repositories *repositories
+	checksum     string
+	bytes        int64         // reserved so far
+	requested    int64         // while waiting
+	granted      chan struct{} // closed when granted
+	done         chan struct{} // closed when the tree has arrived or failed
 }
 
 // heldTree is a tree in memory.
 type heldTree struct {
-	of       *repositories
-	checksum string
-	tree     *repository.Tree
-	users    int
-	end      *time.Timer // runs while the tree is unused
+	repositories *repositories
+	checksum     string
+	tree         *repository.Tree
+	users        int
+	expiry       *time.Timer // runs while the tree is unused
 }
 
 // maxStep and minStep limit the steps by which memory is reserved.
@@ -61,18 +61,19 @@ const (
 	minStep = 64 << 10
 )
 
-func newRepositories(limit, most int64, keep time.Duration) *repositories {
+func newRepositories(limit, maxBytes int64, keep time.Duration) *repositories {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	r := &repositories{limit: limit, most: most, step: maxStep, keep: keep, held: map[string]*heldTree{}, byChecksum: map[string]*reservation{}, arriving: map[*reservation]bool{}}
-	if most > 0 {
-		r.step = min(max(most/64, minStep), maxStep, most)
+	r := &repositories{limit: limit, maxBytes: maxBytes, step: maxStep, keep: keep, held: map[string]*heldTree{}, byChecksum: map[string]*reservation{}, arriving: map[*reservation]bool{}}
+	if maxBytes > 0 {
+		r.step = min(max(maxBytes/64, minStep), maxStep, maxBytes)
 	}
 	return r
 }
 
-// size returns the memory of trees, including arrived steps of others.
+// size returns the memory in bytes that trees use and that is reserved for arriving
+// ones.
 func (r *repositories) size() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +84,7 @@ func (r *repositories) size() int64 {
 func (r *repositories) isContended() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.growing)+len(r.waiting)+r.twinWaiters > 0
+	return len(r.growing)+len(r.waiting)+r.sameRepositoryWaiters > 0
 }
 
 // countWaiting returns how many requests wait for memory.
@@ -95,14 +96,14 @@ func (r *repositories) countWaiting() int {
 
 func (r *repositories) use(h *heldTree) {
 	if h.users++; h.users == 1 {
-		h.end.Stop()
-		r.idle = without(r.idle, h)
+		h.expiry.Stop()
+		r.idle = remove(r.idle, h)
 	}
 }
 
 // await returns the tree with a checksum, and waits if it is arriving. If there is
-// none, it waits until another may start to arrive, in the order of requests. It
-// passes what it waits for to doing.
+// none, it waits, in the order of requests, until memory for the first step is
+// reserved. It calls doing with the activity that it waits for.
 func (r *repositories) await(ctx context.Context, checksum string, doing func(activity)) (*heldTree, *reservation, error) {
 	for {
 		r.mu.Lock()
@@ -115,26 +116,26 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 		if other == nil {
 			break
 		}
-		r.twinWaiters++
+		r.sameRepositoryWaiters++
 		r.mu.Unlock()
-		doing(waitingForTwin)
+		doing(waitingForSameRepository)
 		select {
 		case <-other.done:
 		case <-ctx.Done():
 		}
 		r.mu.Lock()
-		r.twinWaiters--
+		r.sameRepositoryWaiters--
 		r.mu.Unlock()
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
 	}
-	a := &reservation{of: r, checksum: checksum, requested: r.step, done: make(chan struct{})}
+	a := &reservation{repositories: r, checksum: checksum, requested: r.step, done: make(chan struct{})}
 	r.byChecksum[checksum] = a
 	r.mu.Unlock()
 	doing(waitingForMemory)
 	if err := a.wait(ctx, &r.waiting); err != nil {
-		r.arrived(a, nil)
+		r.finish(a, nil)
 		return nil, nil, err
 	}
 	return nil, a, nil
@@ -142,23 +143,23 @@ func (r *repositories) await(ctx context.Context, checksum string, doing func(ac
 
 // grow increases a reservation to the given size, and waits if necessary.
 func (a *reservation) grow(ctx context.Context, need int64) error {
-	if need <= a.reserved {
+	if need <= a.bytes {
 		return nil
 	}
-	r := a.of
+	r := a.repositories
 	a.requested = need
 	if rest := need % r.step; rest > 0 && need <= math.MaxInt64-r.step {
 		a.requested += r.step - rest
 	}
-	if r.most > 0 {
-		a.requested = max(need, min(a.requested, r.most))
+	if r.maxBytes > 0 {
+		a.requested = max(need, min(a.requested, r.maxBytes))
 	}
 	return a.wait(ctx, &r.growing)
 }
 
 // wait waits in a queue for the requested memory.
 func (a *reservation) wait(ctx context.Context, queue *[]*reservation) error {
-	r := a.of
+	r := a.repositories
 	r.mu.Lock()
 	a.granted = make(chan struct{})
 	*queue = append(*queue, a)
@@ -176,7 +177,7 @@ func (a *reservation) wait(ctx context.Context, queue *[]*reservation) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	*queue = without(*queue, a)
+	*queue = remove(*queue, a)
 	r.wake()
 	return ctx.Err()
 }
@@ -186,14 +187,14 @@ func (r *repositories) take(a *reservation) bool {
 	sum, largest := a.requested, a.requested
 	for other := range r.arriving {
 		if other != a {
-			sum += other.reserved
-			largest = max(largest, other.reserved)
+			sum += other.bytes
+			largest = max(largest, other.bytes)
 		}
 	}
-	if sum-largest > r.limit-r.most {
+	if sum-largest > r.limit-r.maxBytes {
 		return false
 	}
-	more := a.requested - a.reserved
+	more := a.requested - a.bytes
 	for r.used > r.limit-more && len(r.idle) > 0 {
 		r.drop(r.idle[0])
 	}
@@ -201,7 +202,7 @@ func (r *repositories) take(a *reservation) bool {
 		return false
 	}
 	r.used += more
-	a.reserved = a.requested
+	a.bytes = a.requested
 	r.arriving[a] = true
 	close(a.granted)
 	return true
@@ -209,10 +210,10 @@ func (r *repositories) take(a *reservation) bool {
 
 // drop removes an unused tree.
 func (r *repositories) drop(h *heldTree) {
-	if h.end != nil {
-		h.end.Stop()
+	if h.expiry != nil {
+		h.expiry.Stop()
 	}
-	r.idle = without(r.idle, h)
+	r.idle = remove(r.idle, h)
 	r.used -= h.tree.Bytes
 	h.tree = nil // a running timer may still refer to h
 	if r.held[h.checksum] == h {
@@ -232,14 +233,14 @@ func (r *repositories) wake() {
 	}
 }
 
-// arrived ends a reservation, and releases memory that the tree does not need; all
-// of it if there is no tree.
-func (r *repositories) arrived(a *reservation, t *repository.Tree) *heldTree {
+// finish ends a reservation, and releases memory that the tree does not need; all of
+// it if there is no tree.
+func (r *repositories) finish(a *reservation, t *repository.Tree) *heldTree {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.wake()
-	r.used -= a.reserved
-	a.reserved = 0
+	r.used -= a.bytes
+	a.bytes = 0
 	delete(r.arriving, a)
 	delete(r.byChecksum, a.checksum)
 	close(a.done)
@@ -247,7 +248,7 @@ func (r *repositories) arrived(a *reservation, t *repository.Tree) *heldTree {
 		return nil
 	}
 	r.used += t.Bytes
-	h := &heldTree{of: r, checksum: a.checksum, tree: t, users: 1}
+	h := &heldTree{repositories: r, checksum: a.checksum, tree: t, users: 1}
 	r.held[a.checksum] = h
 	return h
 }
@@ -255,7 +256,7 @@ func (r *repositories) arrived(a *reservation, t *repository.Tree) *heldTree {
 // release ends the use of a tree. It stays in memory until the memory is needed, if
 // others can find it.
 func (h *heldTree) release() {
-	r := h.of
+	r := h.repositories
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if h.users--; h.users > 0 {
@@ -265,7 +266,7 @@ func (h *heldTree) release() {
 	if r.held[h.checksum] != h || r.keep <= 0 {
 		r.drop(h)
 	} else {
-		h.end = time.AfterFunc(r.keep, func() {
+		h.expiry = time.AfterFunc(r.keep, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if h.users == 0 && h.tree != nil {
@@ -277,7 +278,7 @@ func (h *heldTree) release() {
 	r.wake()
 }
 
-func without[T comparable](list []T, one T) []T {
+func remove[T comparable](list []T, one T) []T {
 	if i := slices.Index(list, one); i >= 0 {
 		return slices.Delete(list, i, i+1)
 	}

@@ -34,12 +34,12 @@ func arriveSlowly(t *testing.T, ctx context.Context, r *repositories, sizes []in
 		for part := range size / 100 {
 			time.Sleep(time.Second)
 			if err := a.grow(ctx, (part+1)*100); err != nil {
-				r.arrived(a, nil)
+				r.finish(a, nil)
 				return err
 			}
 			now(0)
 		}
-		h := r.arrived(a, &repository.Tree{Bytes: size})
+		h := r.finish(a, &repository.Tree{Bytes: size})
 		go func() {
 			time.Sleep(10 * time.Second) // it is rendered
 			h.release()
@@ -131,14 +131,14 @@ func TestArrivalsThatGiveUp(t *testing.T) {
 			twin <- h
 		}()
 		synctest.Wait()
-		r.arrived(three, nil)
-		h := r.arrived(two, &repository.Tree{Bytes: 90_000})
+		r.finish(three, nil)
+		h := r.finish(two, &repository.Tree{Bytes: 90_000})
 		if same := <-twin; same != h {
 			t.Error("the same repository was not waited for")
 		}
 		h.release()
 		h.release()
-		r.arrived(one, nil)
+		r.finish(one, nil)
 		if r.size() != 0 || r.countWaiting() != 0 {
 			t.Errorf("%d bytes stay taken, and %d wait", r.size(), r.countWaiting())
 		}

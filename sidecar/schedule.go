@@ -14,8 +14,8 @@ import (
 
 // scheduler decides when renderings run: with limited concurrency, and fairly.
 //
-// The duration of a rendering cannot be predicted, and a tenant can make each of
-// theirs new and endless. So the scheduler uses no history. Instead
+// The duration of a rendering cannot be predicted, and a tenant can make every one of
+// its renderings new and endless. So the scheduler uses no history. Instead
 //   - tenants take turns: the next rendering is that of the tenant with the fewest
 //     running ones, then of the tenant that was served least recently. Requests of
 //     one tenant are served in order of arrival;
@@ -26,17 +26,17 @@ import (
 //
 // While no rendering waits, each keeps its slot until it is done.
 type scheduler struct {
-	n      int           // number of slots
-	most   int           // maximum number of renderings in the background
-	render time.Duration // time limit of a rendering; 0 means no limit
+	n             int           // number of slots
+	maxBackground int           // maximum number of renderings in the background
+	render        time.Duration // time limit of a rendering; 0 means no limit
 	// memory is the memory that renderings may use in total before another may
 	// move to the background, in bytes; 0 means no limit.
 	memory int64
 
 	mu         sync.Mutex
 	count      int // numbers arrivals and starts
-	fresh      []*slot
-	slow       []*slot // were stopped, and wait to restart in the background
+	waiting    []*slot
+	preempted  []*slot // were stopped, and wait to restart in the background
 	running    []*slot // have a slot, oldest first
 	background []*slot // run in the background
 	restarting int     // number of renderings that are being stopped
@@ -61,7 +61,7 @@ const (
 )
 
 // errPreempted ends a rendering that will start again.
-var errPreempted = &task.Ended{Cause: task.Preempted, Err: errors.New("others go first")}
+var errPreempted = &task.Ended{Cause: task.Preempted, Err: errors.New("preempted by another rendering")}
 
 // tenant identifies whom a rendering is for, from the outside in: AppProject,
 // repository and Application. Argo CD sets all of them, and Applications cannot
@@ -100,12 +100,12 @@ type share struct {
 
 // slot is a waiting or running rendering.
 type slot struct {
-	of     *scheduler
-	who    tenant
-	number int           // order of arrival
-	since  time.Time     // when it entered its current state
-	ready  chan struct{} // closed when it may start
-	slow   bool          // was preempted before
+	scheduler    *scheduler
+	tenant       tenant
+	number       int           // order of arrival
+	since        time.Time     // when it entered its current state
+	ready        chan struct{} // closed when it may start
+	wasPreempted bool          // was preempted before
 
 	ctx      context.Context // of the rendering
 	end      context.CancelCauseFunc
@@ -121,7 +121,7 @@ type slot struct {
 // newScheduler returns a scheduler with n slots, or unlimited ones if n is 0, and
 // limits for the time and memory of a rendering.
 func newScheduler(n int, render time.Duration, memory int64) *scheduler {
-	s := &scheduler{n: n, most: maxBackground, render: render, memory: int64(n) * memory, shares: map[level]*share{}}
+	s := &scheduler{n: n, maxBackground: maxBackground, render: render, memory: int64(n) * memory, shares: map[level]*share{}}
 	if n <= 0 {
 		s.n, s.memory = math.MaxInt, 0
 	}
@@ -130,19 +130,19 @@ func newScheduler(n int, render time.Duration, memory int64) *scheduler {
 
 // acquire waits until a rendering may start. The caller renders within the slot's
 // ctx, and must release the slot.
-func (s *scheduler) acquire(ctx context.Context, who tenant, slow bool) (*slot, error) {
-	t := &slot{of: s, who: who, since: time.Now(), slow: slow, ready: make(chan struct{})}
+func (s *scheduler) acquire(ctx context.Context, who tenant, wasPreempted bool) (*slot, error) {
+	t := &slot{scheduler: s, tenant: who, since: time.Now(), wasPreempted: wasPreempted, ready: make(chan struct{})}
 	t.ctx, t.end = context.WithCancelCause(ctx)
 	s.mu.Lock()
 	s.count++
 	t.number = s.count
-	if slow {
-		s.slow = append(s.slow, t)
+	if wasPreempted {
+		s.preempted = append(s.preempted, t)
 	} else {
-		s.fresh = append(s.fresh, t)
+		s.waiting = append(s.waiting, t)
 	}
-	for depth := range t.who {
-		l := t.who.truncate(depth)
+	for depth := range t.tenant {
+		l := t.tenant.truncate(depth)
 		if s.shares[l] == nil {
 			s.shares[l] = &share{}
 		}
@@ -166,15 +166,15 @@ func (s *scheduler) acquire(ctx context.Context, who tenant, slow bool) (*slot, 
 
 // release releases a slot, or ends waiting for it.
 func (t *slot) release() {
-	s := t.of
+	s := t.scheduler
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	began := slices.Contains(s.running, t) || slices.Contains(s.background, t)
-	for _, queue := range []*[]*slot{&s.fresh, &s.slow, &s.running, &s.background} {
-		*queue = without(*queue, t)
+	for _, queue := range []*[]*slot{&s.waiting, &s.preempted, &s.running, &s.background} {
+		*queue = remove(*queue, t)
 	}
-	for depth := range t.who {
-		l := t.who.truncate(depth)
+	for depth := range t.tenant {
+		l := t.tenant.truncate(depth)
 		of := s.shares[l]
 		if began {
 			of.active--
@@ -195,17 +195,17 @@ func (t *slot) release() {
 
 // wake starts waiting renderings where possible.
 func (s *scheduler) wake() {
-	for t := s.next(s.fresh); t != nil && (len(s.running) < s.n || s.freeSlot(t)); t = s.next(s.fresh) {
-		s.fresh = without(s.fresh, t)
+	for t := s.next(s.waiting); t != nil && (len(s.running) < s.n || s.freeSlot(t)); t = s.next(s.waiting) {
+		s.waiting = remove(s.waiting, t)
 		s.running = append(s.running, t)
 		s.begin(t)
 	}
-	for t := s.next(s.slow); t != nil && s.freeBackground(t); t = s.next(s.slow) {
-		s.slow = without(s.slow, t)
+	for t := s.next(s.preempted); t != nil && s.freeBackground(t); t = s.next(s.preempted) {
+		s.preempted = remove(s.preempted, t)
 		s.begin(t)
 		s.moveToBackground(t)
 	}
-	if len(s.fresh)+len(s.slow) > 0 && s.timer == nil {
+	if len(s.waiting)+len(s.preempted) > 0 && s.timer == nil {
 		s.timer = time.AfterFunc(checkInterval, s.checkAgain)
 	}
 }
@@ -227,11 +227,11 @@ func (s *scheduler) next(of []*slot) *slot {
 
 // order compares two waiting renderings.
 func (s *scheduler) order(a, b *slot) int {
-	for depth := range a.who {
-		if a.who.truncate(depth) == b.who.truncate(depth) {
+	for depth := range a.tenant {
+		if a.tenant.truncate(depth) == b.tenant.truncate(depth) {
 			continue
 		}
-		x, y := s.shares[a.who.truncate(depth)], s.shares[b.who.truncate(depth)]
+		x, y := s.shares[a.tenant.truncate(depth)], s.shares[b.tenant.truncate(depth)]
 		if x.active != y.active {
 			return x.active - y.active
 		}
@@ -247,7 +247,7 @@ func (s *scheduler) order(a, b *slot) int {
 // Applications of one repository count as one tenant.
 func (s *scheduler) hasMoreActive(a, b *slot) bool {
 	for depth := range ofApplication {
-		x, y := a.who.truncate(depth), b.who.truncate(depth)
+		x, y := a.tenant.truncate(depth), b.tenant.truncate(depth)
 		if x != y {
 			return s.shares[x].active > s.shares[y].active
 		}
@@ -259,8 +259,8 @@ func (s *scheduler) hasMoreActive(a, b *slot) bool {
 func (s *scheduler) begin(t *slot) {
 	t.since = time.Now()
 	s.count++
-	for depth := range t.who {
-		of := s.shares[t.who.truncate(depth)]
+	for depth := range t.tenant {
+		of := s.shares[t.tenant.truncate(depth)]
 		of.active++
 		of.served = s.count
 	}
@@ -273,62 +273,62 @@ func (s *scheduler) begin(t *slot) {
 
 // endOvertime ends a rendering that exceeded its time limit.
 func (t *slot) endOvertime() {
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
-	t.end(&task.Ended{Cause: task.RenderTimeout, Err: &timeoutCause{limit: renderTime, duration: t.of.render, since: t.until.Add(-t.of.render)}})
+	t.scheduler.mu.Lock()
+	defer t.scheduler.mu.Unlock()
+	t.end(&task.Ended{Cause: task.RenderTimeout, Err: &timeoutCause{limit: renderTime, duration: t.scheduler.render, since: t.until.Add(-t.scheduler.render)}})
 }
 
 // freeSlot makes a rendering leave its slot for a waiting one, and reports whether
 // a slot is free.
-func (s *scheduler) freeSlot(waits *slot) bool {
+func (s *scheduler) freeSlot(waiting *slot) bool {
 	for _, t := range s.running { // the oldest comes first
 		since := time.Since(t.since)
-		if since < slice || since < longSlice && !s.differentTenants(t, waits) {
+		if since < slice || since < longSlice && !s.differentTenants(t, waiting) {
 			continue
 		}
 		if s.hasBackgroundRoom() {
-			s.running = without(s.running, t)
+			s.running = remove(s.running, t)
 			s.moveToBackground(t)
 			return true
 		}
 	}
-	s.restart(s.running, longSlice, waits)
+	s.restart(s.running, longSlice, waiting)
 	return false
 }
 
 // freeBackground is freeSlot for a rendering that will continue in the background.
-func (s *scheduler) freeBackground(waits *slot) bool {
+func (s *scheduler) freeBackground(waiting *slot) bool {
 	if s.hasBackgroundRoom() {
 		return true
 	}
-	s.restart(s.background, minBackground, waits)
+	s.restart(s.background, minBackground, waiting)
 	return false
 }
 
 // differentTenants reports whether two renderings belong to different tenants.
 func (s *scheduler) differentTenants(a, b *slot) bool {
-	return a.who.truncate(ofRepository) != b.who.truncate(ofRepository)
+	return a.tenant.truncate(ofRepository) != b.tenant.truncate(ofRepository)
 }
 
-// hasBackgroundRoom reports whether another rendering may continue in the background. One always may,
-// regardless of memory.
+// hasBackgroundRoom reports whether another rendering may continue in the background.
+// One always may, regardless of memory.
 func (s *scheduler) hasBackgroundRoom() bool {
 	if len(s.background) == 0 || s.memory == 0 {
-		return len(s.background) < s.most
+		return len(s.background) < s.maxBackground
 	}
 	sum := s.memory / int64(s.n) / 2 // for the rendering that takes its slot
 	for _, t := range slices.Concat(s.running, s.background) {
 		sum += t.memory.Load()
 	}
-	return len(s.background) < s.most && sum <= s.memory
+	return len(s.background) < s.maxBackground && sum <= s.memory
 }
 
-// moveToBackground moves a rendering to the background, where it continues with low CPU priority and
-// gets more time.
+// moveToBackground moves a rendering to the background, where it continues with low
+// CPU priority and gets more time.
 func (s *scheduler) moveToBackground(t *slot) {
 	s.background = append(s.background, t)
 	if t.limit != nil && t.limit.Stop() {
-		rest := time.Until(t.until) * time.Duration(s.most+s.n) / time.Duration(s.n)
+		rest := time.Until(t.until) * time.Duration(s.maxBackground+s.n) / time.Duration(s.n)
 		t.until = time.Now().Add(rest)
 		t.limit.Reset(rest)
 	}
@@ -342,10 +342,10 @@ func (s *scheduler) moveToBackground(t *slot) {
 // least after and belong to a tenant with more running renderings than the waiting
 // tenant. It ends the most recently started rendering of the tenant with the most
 // running ones, because that loses the least work.
-func (s *scheduler) restart(of []*slot, after time.Duration, waits *slot) {
+func (s *scheduler) restart(of []*slot, after time.Duration, waiting *slot) {
 	var last *slot
 	for _, t := range of {
-		if !t.restarts && time.Since(t.since) >= after && s.hasMoreActive(t, waits) && (last == nil || !s.hasMoreActive(last, t)) {
+		if !t.restarts && time.Since(t.since) >= after && s.hasMoreActive(t, waiting) && (last == nil || !s.hasMoreActive(last, t)) {
 			last = t
 		}
 	}
@@ -372,8 +372,8 @@ func (s *scheduler) relieveMemory() {
 
 // OnPreempt implements task.Slot.
 func (t *slot) OnPreempt(do func()) {
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
+	t.scheduler.mu.Lock()
+	defer t.scheduler.mu.Unlock()
 	if t.onPreempt = do; t.inBackground {
 		go do()
 	}
@@ -383,7 +383,7 @@ func (t *slot) OnPreempt(do func()) {
 func (t *slot) Uses(bytes int64) { t.memory.Store(bytes) }
 
 // RelieveMemory implements task.Slot.
-func (t *slot) RelieveMemory() { t.of.relieveMemory() }
+func (t *slot) RelieveMemory() { t.scheduler.relieveMemory() }
 
 // backgroundCount returns the number of renderings in the background.
 func (s *scheduler) backgroundCount() int {

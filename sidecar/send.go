@@ -75,7 +75,7 @@ func (s *sender) send(ctx context.Context, req *request, to grpc.ServerStream, m
 	if req.response == 0 {
 		return to.SendMsg(res)
 	}
-	m := &tracked{ManifestResponse: res, released: make(chan struct{})}
+	m := &trackedMessage{ManifestResponse: res, released: make(chan struct{})}
 	if err := to.SendMsg(m); err != nil {
 		return err
 	}
@@ -87,16 +87,16 @@ func (s *sender) send(ctx context.Context, req *request, to grpc.ServerStream, m
 	}
 }
 
-// tracked is a message that reports when gRPC has released its bytes to their
+// trackedMessage is a message that reports when gRPC has released its bytes to their
 // buffer pool. It implements mem.BufferPool.
-type tracked struct {
+type trackedMessage struct {
 	*wire.ManifestResponse
 	released chan struct{}
 }
 
-func (m *tracked) Get(n int) *[]byte { return mem.DefaultBufferPool().Get(n) }
+func (m *trackedMessage) Get(n int) *[]byte { return mem.DefaultBufferPool().Get(n) }
 
-func (m *tracked) Put(b *[]byte) {
+func (m *trackedMessage) Put(b *[]byte) {
 	mem.DefaultBufferPool().Put(b)
 	close(m.released)
 }
@@ -107,7 +107,7 @@ type codec struct{ encoding.CodecV2 }
 func newCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
 
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
-	m, ok := v.(*tracked)
+	m, ok := v.(*trackedMessage)
 	if !ok {
 		return c.CodecV2.Marshal(v)
 	}

@@ -24,7 +24,7 @@ func TestAnswersOnTheirWay(t *testing.T) {
 	const size = 4 << 20
 	registry := prometheus.NewRegistry()
 	h := start(t, func(c *sidecar.Config) {
-		c.Metrics, c.Cache, c.Answers = registry, 1<<30, 5*size // two, each with its message
+		c.Metrics, c.Cache, c.Responses = registry, 1<<30, 5*size // two, each with its message
 		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
 			if in.Dir == "small" {
 				return task.Output{Manifests: []string{"ok"}}, nil
@@ -69,7 +69,7 @@ func TestAnswersOnTheirWay(t *testing.T) {
 	late, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := h.GenerateManifest(late, sidecartest.Request{Archive: good(), Dir: "app"})
-	wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for the memory that other responses take")
+	wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for memory that other responses use")
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "small"}); err != nil {
 		t.Errorf("a small one: %v", err)
 	}

@@ -40,9 +40,9 @@ type Config struct {
 	// environment while the server runs, because responses are cached by that
 	// environment.
 	Secret func(env map[string]string) []byte
-	// Forget signals that tasks return different responses from now on. Serve closes
-	// the channel that it receives when the cache has been cleared.
-	Forget <-chan chan<- struct{}
+	// ClearCache signals that cached responses are invalid. Serve closes the received
+	// channel when it has cleared the cache.
+	ClearCache <-chan chan<- struct{}
 	// Parameters describes the plugin's parameters for Argo CD's UI.
 	Parameters []*wire.ParameterAnnouncement
 	// Discovery lets Argo CD ask whether the plugin supports an Application that
@@ -59,9 +59,9 @@ type Config struct {
 	// response is reused if the files it was made from and all its other inputs are
 	// unchanged.
 	Cache int64
-	// Answers limits the memory of responses in transit to clients, in bytes; 0 means
+	// Responses limits the memory of responses in transit to clients, in bytes; 0 means
 	// no limit. Further responses wait.
-	Answers int64
+	Responses int64
 	// ResponseBytes limits the size of one response's manifests with YAML aliases
 	// expanded, as a reader does; 0 means no limit.
 	ResponseBytes int
@@ -135,7 +135,7 @@ func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	wire.RegisterConfigManagementPluginServiceServer(srv, server)
 	running, stop := context.WithCancel(context.Background())
 	defer stop()
-	go server.results.expireLoop(running, cfg.Forget)
+	go server.results.expireLoop(running, cfg.ClearCache)
 
 	failed := make(chan error, 2)
 	ops := newOperations(cfg.Metrics, healthy, cfg.Profiles)

@@ -433,7 +433,7 @@ func TestMemory(t *testing.T) {
 		waited <- err
 	}()
 	eventually(t, "it waits", func() bool { return metric(t, registry, "ladder_repositories_waiting") == 1 })
-	wants(t, <-waited, codes.DeadlineExceeded, "other: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for the memory that other repositories take: the request had taken ")
+	wants(t, <-waited, codes.DeadlineExceeded, "other: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for memory that other repositories use: the request had taken ")
 	if err := sidecar.Probe(t.Context(), h.socket); err != nil {
 		t.Errorf("while a request waits: %v", err)
 	}

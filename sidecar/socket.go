@@ -17,22 +17,20 @@ import (
 )
 
 // Listen creates the socket at path, which the repo-server finds by its name. It
-// replaces a socket of a dead server, but no socket that a server listens on and no other kind
-// of file. Closing the listener removes the socket.
-//
-// Errors end with a remedy after a semicolon.
+// replaces the socket of a server that no longer runs, but neither a socket that a
+// server listens on nor any other file. Closing the listener removes the socket.
 func Listen(path string) (net.Listener, error) {
 	// A longer path exceeds the size of a socket address.
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("listen on %s: the path has more than %d characters; shorten it", path, maxSocketPath)
+		return nil, fmt.Errorf("listen on %s: the path has more than %d characters; fix: shorten it", path, maxSocketPath)
 	}
 	if info, err := os.Lstat(path); err == nil {
 		if info.Mode().Type() != fs.ModeSocket {
-			return nil, fmt.Errorf("listen on %s: the path exists and is not a socket; move it away", path)
+			return nil, fmt.Errorf("listen on %s: the path exists and is not a socket; fix: move it away", path)
 		}
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 			conn.Close()
-			return nil, fmt.Errorf("listen on %s: another plugin server is already listening; stop it", path)
+			return nil, fmt.Errorf("listen on %s: another plugin server is already listening; fix: stop it", path)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, listenFault(path, err)
@@ -80,8 +78,8 @@ func (s *socket) Close() error {
 	return s.UnixListener.Close()
 }
 
-// socketPace is the interval for checking that the socket exists.
-const socketPace = time.Second
+// socketCheckInterval is the interval for checking that the socket exists.
+const socketCheckInterval = time.Second
 
 // socketKeeper recreates a socket that was removed. Otherwise the repo-server could
 // no longer reach the server, and nothing would report that.
@@ -100,20 +98,20 @@ func (k *socketKeeper) keep(ctx context.Context, first net.Listener) {
 	if !known {
 		return
 	}
-	ticks := time.NewTicker(socketPace)
+	ticks := time.NewTicker(socketCheckInterval)
 	defer ticks.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticks.C:
-			now = k.look(now)
+			now = k.check(now)
 		}
 	}
 }
 
-// look checks that a socket exists, and returns the current one.
-func (k *socketKeeper) look(now *socket) *socket {
+// check checks that a socket exists, and returns the current one.
+func (k *socketKeeper) check(now *socket) *socket {
 	if now.exists() {
 		if k.fault != "" { // it was moved away for a while
 			k.fault = ""
@@ -142,13 +140,13 @@ func (k *socketKeeper) look(now *socket) *socket {
 func listenFault(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("listen on %s: no such directory; create it", path)
+		return fmt.Errorf("listen on %s: no such directory; fix: create it", path)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("listen on %s: this user may not write there; grant it that", path)
+		return fmt.Errorf("listen on %s: permission denied; fix: allow this user to write to the directory", path)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("listen on %s: not a directory; move the file away", path)
+		return fmt.Errorf("listen on %s: not a directory; fix: move the file away", path)
 	}
-	return fmt.Errorf("listen on %s: %w; check the directory", path, err)
+	return fmt.Errorf("listen on %s: %w; fix: check the directory", path, err)
 }
 
 // Probe checks whether the server behind a socket is serving, for probes of a

@@ -85,7 +85,7 @@ func TestLostSocket(t *testing.T) {
 	if _, err := os.Lstat(h.socket); err != nil {
 		t.Errorf("the other's socket: %v", err)
 	}
-	for _, want := range []string{"the path exists and is not a socket; move it away", "the socket is back", "no such directory; create it", "the socket was removed, and has been recreated", "another plugin server is already listening; stop it"} {
+	for _, want := range []string{"the path exists and is not a socket; fix: move it away", "the socket is back", "no such directory; fix: create it", "the socket was removed, and has been recreated", "another plugin server is already listening; fix: stop it"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())
 		}

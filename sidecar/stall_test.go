@@ -24,7 +24,7 @@ func TestPaced(t *testing.T) {
 		stalled := 0
 		inTheWay := true
 		waits := func(q quiet) {
-			inPace(q, time.Minute, func() bool { return inTheWay }, func(since time.Time) {
+			watchStalls(q, time.Minute, func() bool { return inTheWay }, func(since time.Time) {
 				if time.Since(since) != time.Minute {
 					t.Errorf("it was waited for %s", time.Since(since))
 				}

@@ -22,7 +22,8 @@ import (
 )
 
 // A request is a span, which continues the repo-server's trace; its stages are
-// child spans. They contain the same information as the log, and so no secrets.
+// child spans. They contain the attributes of log lines, but not error messages,
+// which may quote content of a component.
 
 // tracing makes a gRPC server trace its calls, except for health checks, which
 // probes call constantly. Without a provider there is no overhead for the thousands

@@ -15,7 +15,7 @@ import (
 // unpackStream reads the chunks of the archive, and unpacks it into reserved
 // memory.
 func (a *arrival) unpackStream(checksum string) (*repository.Tree, error) {
-	sum, pipe := sha256.New(), startPipedUnpack(a.unpackGuarded)
+	sum, pipe := sha256.New(), startPipedUnpack(a.unpackSafely)
 	err := a.eachChunk(func(chunk []byte) {
 		sum.Write(chunk)
 		pipe.Write(chunk)
@@ -36,13 +36,13 @@ func (a *arrival) unpackStream(checksum string) (*repository.Tree, error) {
 	return t, nil
 }
 
-func (a *arrival) unpackGuarded(r io.Reader) (*repository.Tree, error) {
-	return guarded(a.log, "the repository", func() (*repository.Tree, error) { return a.unpack(r, a.limits, a.grow) })
+func (a *arrival) unpackSafely(r io.Reader) (*repository.Tree, error) {
+	return recoverPanic(a.log, "the repository", func() (*repository.Tree, error) { return a.unpack(r, a.limits, a.grow) })
 }
 
 // grow reserves memory for a tree of the given size.
 func (a *arrival) grow(bytes int64) error {
-	if bytes <= a.reserved.reserved {
+	if bytes <= a.reserved.bytes {
 		return nil
 	}
 	a.setActivity(waitingForMemory)

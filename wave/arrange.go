@@ -48,8 +48,9 @@ type trait struct {
 	gates bool
 	// admits marks units that change which objects the API server accepts.
 	admits bool
-	// placed marks units whose rung the user set.
-	placed bool
+	// hasRole marks units with an object whose rung depends on its role in the
+	// component.
+	hasRole bool
 	// consumed units share the level of their first user, unless all their users
 	// are idle.
 	consumed bool
@@ -87,11 +88,11 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 			t.builtin = t.builtin && base.Builtin(n.ID.Group)
 			t.runs = t.runs || !n.Kind.Pod.IsZero()
 			t.starts = t.starts || !n.Kind.Pod.IsZero() || n.Kind.Operator.Installs()
-			t.early = t.early && n.Kind.Place == knowledge.First
+			t.early = t.early && n.Kind.Placement == knowledge.First
 			t.smoke = t.smoke || n.Role == knowledge.Smokes
 			t.admits = t.admits || !n.Kind.Admits.IsZero()
-			t.placed = t.placed || n.Role != ""
-			t.consumed = t.consumed || n.Kind.Place == knowledge.WithConsumer
+			t.hasRole = t.hasRole || n.Role != ""
+			t.consumed = t.consumed || n.Kind.Placement == knowledge.WithConsumer
 			t.rung = max(t.rung, in.rungs[i].Wave)
 			t.gates = t.gates || !fewest && in.rungs[i].Gates && n.HasHealth
 			if t.doubtful < 0 && (n.Uncertain() != "" || doubts[i].why != "" && !doubts[i].missingOnly && !doubts[i].pods) {
@@ -102,7 +103,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 		if t.passive {
 			t.class = math.MinInt
 		}
-		for _, e := range units[u].needs {
+		for _, e := range units[u].dependencies {
 			t.class = max(t.class, traits[e.unit].class)
 		}
 		traits[u] = t
@@ -114,7 +115,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 // applied. A Service is passive even if it waits for a load balancer. A custom
 // resource counts as awaited, since most have a health check.
 func isPassive(n *graph.Node) bool {
-	return (!n.Kind.IsAwaited() || n.Kind.Place == knowledge.WithConsumer) && n.Kind.Deploys.IsZero()
+	return (!n.Kind.IsAwaited() || n.Kind.Placement == knowledge.WithConsumer) && n.Kind.Deploys.IsZero()
 }
 
 // isDefinition reports whether an object is a CustomResourceDefinition.

@@ -25,15 +25,15 @@ type Gate struct {
 	// HooksOnly means that Argo CD waits only for the hooks of the wave, because the sync
 	// has no other phase or wave. GatedBy and Hangs then list only hooks.
 	HooksOnly bool `json:"hooksOnly,omitempty"`
-	// Open means that no object in the wave has a health check, so Argo CD starts
+	// NoHealthChecks means that no object in the wave has a health check, so Argo CD starts
 	// the next wave after the delay between waves.
-	Open bool `json:"open,omitempty"`
+	NoHealthChecks bool `json:"open,omitempty"`
 	// GatedBy lists objects that have a health check and normally become healthy.
 	GatedBy []Gated `json:"gatedBy,omitempty"`
-	// Blind lists objects that a later one needs healthy, but that Argo CD
-	// considers healthy as soon as they are applied, because their kinds have no
+	// WithoutHealthCheck lists objects that a later object needs to be healthy, but that
+	// Argo CD considers healthy as soon as they are applied, because their kinds have no
 	// health check.
-	Blind []Gated `json:"blind,omitempty"`
+	WithoutHealthCheck []Gated `json:"blind,omitempty"`
 	// Hangs lists objects that may never become healthy, which blocks an awaited
 	// wave.
 	Hangs []Gated `json:"hangs,omitempty"`
@@ -60,9 +60,9 @@ type Gated struct {
 
 // Waiter is a dependent of an awaited object.
 type Waiter struct {
-	Object string `json:"object"`
-	Need   Need   `json:"need"`
-	Why    string `json:"why"`
+	Object string     `json:"object"`
+	Reason WaitReason `json:"need"`
+	Why    string     `json:"why"`
 }
 
 // Audit lists the gate of each phase and wave in sync order, with what can go wrong
@@ -71,7 +71,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 	s := &sync{Plan: p, base: base}
 	s.schedule()
 	waiting := s.waiting()
-	dependents := s.dependentsNow()
+	dependents := s.dependentsByNode()
 	absent := map[int][]graph.Absent{}
 	for _, a := range p.Graph.Absent {
 		absent[a.From] = append(absent[a.From], a)
@@ -104,20 +104,20 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 			// Built-in kinds without health, such as a Secret, are complete once
 			// they exist.
 			if user, needed := waiting[i]; needed && len(n.Kind.Health) == 0 && !base.Builtin(n.ID.Group) {
-				g.Blind = append(g.Blind, s.gated(i, fmt.Sprintf("%s %s this object", s.name(user.From), user.Why)))
+				g.WithoutHealthCheck = append(g.WithoutHealthCheck, s.gated(i, fmt.Sprintf("%s %s this object", s.name(user.From), user.Why)))
 			}
 			continue
 		case s.awaited(m) && !s.awaits(i):
-		case n.Waits.Never != "":
-			g.Hangs = append(g.Hangs, s.gated(i, n.Waits.Never))
+		case n.Health.Never != "":
+			g.Hangs = append(g.Hangs, s.gated(i, n.Health.Never))
 		case len(absent[i]) > 0:
 			for _, a := range absent[i] {
 				g.Hangs = append(g.Hangs, s.gated(i, fmt.Sprintf("%s %s, which nothing in the component creates", a.Why, a.ID)))
 			}
-			g.GatedBy = append(g.GatedBy, s.gated(i, n.Waits.Waits))
+			g.GatedBy = append(g.GatedBy, s.gated(i, n.Health.Waits))
 			g.GatedBy[len(g.GatedBy)-1].Waiters = dependents[i]
 		default:
-			g.GatedBy = append(g.GatedBy, s.gated(i, n.Waits.Waits))
+			g.GatedBy = append(g.GatedBy, s.gated(i, n.Health.Waits))
 			g.GatedBy[len(g.GatedBy)-1].Waiters = dependents[i]
 		}
 		if why := degrades(n); why != "" {
@@ -129,35 +129,35 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		m := moment{g.Phase, g.Wave}
 		g.Awaited = s.awaited(m) || hooks[m]
 		g.HooksOnly = s.awaited(m) && s.single
-		g.Open = s.awaited(m) && !s.single && len(g.GatedBy) == 0 && len(g.Hangs) == 0
+		g.NoHealthChecks = s.awaited(m) && !s.single && len(g.GatedBy) == 0 && len(g.Hangs) == 0
 	}
 	return gates
 }
 
-// dependentsNow maps each object to later objects that need it healthy.
-func (s *sync) dependentsNow() map[int][]Waiter {
+// dependentsByNode maps each object to later objects that need it to be healthy.
+func (s *sync) dependentsByNode() map[int][]Waiter {
 	all := map[int][]Waiter{}
-	rules := s.byDefault(s.base)
+	rules := s.defaultConstraints(s.base)
 	last := map[int]int{} // dependent, by object
 	for _, c := range rules {
-		if c.gap == 0 || s.at[c.from].compare(s.at[c.to]) <= 0 || all[c.to] != nil && last[c.to] == c.from {
+		if c.gap == 0 || s.at[c.dependent].compare(s.at[c.dependency]) <= 0 || all[c.dependency] != nil && last[c.dependency] == c.dependent {
 			continue
 		}
-		last[c.to] = c.from
-		all[c.to] = append(all[c.to], Waiter{Object: s.name(c.from), Need: c.need, Why: c.need.Without()})
+		last[c.dependency] = c.dependent
+		all[c.dependency] = append(all[c.dependency], Waiter{Object: s.name(c.dependent), Reason: c.reason, Why: c.reason.Without()})
 	}
 	for i := range s.at {
 		for _, c := range s.dependents[i] {
-			if c.Need == Checks && s.at[c.Node] != never && s.at[c.Node].compare(s.at[i]) > 0 {
-				all[i] = append(all[i], Waiter{Object: s.name(c.Node), Need: Checks, Why: Checks.Without()})
+			if c.Reason == Checks && s.at[c.Node] != never && s.at[c.Node].compare(s.at[i]) > 0 {
+				all[i] = append(all[i], Waiter{Object: s.name(c.Node), Reason: Checks, Why: Checks.Without()})
 			}
 		}
 	}
 	return all
 }
 
-// waiting maps each object to the first reference of a later object that needs it
-// healthy.
+// waiting maps each object to the first reference of a later object that needs it to
+// be healthy.
 func (s *sync) waiting() map[int]graph.Reference {
 	users := map[int]graph.Reference{}
 	for _, r := range s.Graph.References {
@@ -174,13 +174,13 @@ func (s *sync) waiting() map[int]graph.Reference {
 // degrades says how an object may become Degraded although the order is right: a
 // transient state, or a failure of a task that runs once.
 func degrades(n graph.Node) string {
-	if n.Waits.Passes != "" {
-		return n.Waits.Passes
+	if n.Health.TemporarilyDegraded != "" {
+		return n.Health.TemporarilyDegraded
 	}
 	if spec := n.Get("spec"); spec.Get("containers").Exists() && spec.Get("restartPolicy").Text() != "Never" {
 		return "" // a bare Pod: the kubelet restarts its containers
 	}
-	if n.Kind.Runs == "once" && slices.Contains(n.Waits.Can, "Degraded") {
+	if n.Kind.Runs == "once" && slices.Contains(n.Health.Can, "Degraded") {
 		return failsFinally(n)
 	}
 	return ""
@@ -203,24 +203,25 @@ func (s *sync) gated(i int, why string) Gated {
 	return Gated{Node: i, Object: key.String(), Kind: key.GroupKind(), Why: why}
 }
 
-// WithoutHealthCheck returns the objects that are blind at any gate. Each of them needs a
-// health check for its wave to have an effect.
+// WithoutHealthCheck returns the objects that a later object needs to be healthy, but
+// whose kinds have no health check. Each of them needs one for its wave to have an
+// effect.
 func WithoutHealthCheck(gates []Gate) []Gated {
 	var all []Gated
 	for _, g := range gates {
-		all = append(all, g.Blind...)
+		all = append(all, g.WithoutHealthCheck...)
 	}
 	return all
 }
 
-// DegradedAtStart returns the objects of awaited waves that are Degraded for a while in a normal
-// start, which fails the sync. Each of them needs a health check that says Progressing
+// DegradedAtStart returns the objects of awaited waves that are Degraded for a while
+// during a normal start, which fails the sync. Each of them needs a health check that says Progressing
 // instead.
 func (p *Plan) DegradedAtStart(gates []Gate) []Gated {
 	var all []Gated
 	for _, g := range gates {
 		for _, o := range g.Degrades {
-			if g.Awaited && p.Graph.Nodes[o.Node].Waits.Passes != "" {
+			if g.Awaited && p.Graph.Nodes[o.Node].Health.TemporarilyDegraded != "" {
 				all = append(all, o)
 			}
 		}
@@ -231,8 +232,8 @@ func (p *Plan) DegradedAtStart(gates []Gate) []Gated {
 // maxShown is how many dependents of an object the text lists.
 const maxShown = 3
 
-// blind marks the objects in Gate.Blind.
-const blind = "no health check"
+// noHealthCheck marks the objects in Gate.WithoutHealthCheck.
+const noHealthCheck = "no health check"
 
 // AuditText prints a block for each gate, with a line for each object that is worth
 // mentioning.
@@ -251,10 +252,10 @@ func AuditText(gates []Gate) string {
 		for _, list := range []struct {
 			mark string
 			all  []Gated
-		}{{health, g.GatedBy}, {"moved", g.Moved}, {blind, g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
+		}{{health, g.GatedBy}, {"moved", g.Moved}, {noHealthCheck, g.WithoutHealthCheck}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
 			for _, o := range list.all {
 				why := o.Why
-				if list.mark == blind {
+				if list.mark == noHealthCheck {
 					why += "; Argo CD does not wait for it; fix: add a health check, see cmp health"
 				}
 				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Sanitize(o.Object), finding.Sanitize(why))
@@ -286,7 +287,7 @@ func (g Gate) summary() string {
 	switch {
 	case !g.Awaited:
 		return objects + " (last wave: Argo CD does not wait)"
-	case g.Open:
+	case g.NoHealthChecks:
 		return objects + " (no health checks: Argo CD continues after the delay between waves)"
 	case g.HooksOnly:
 		return objects + " (Argo CD waits only for the hooks)"

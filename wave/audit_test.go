@@ -42,10 +42,10 @@ func TestAuditCorpus(t *testing.T) {
 		for i, g := range gates {
 			total += g.Objects
 			last := i == len(gates)-1
-			if !g.Awaited && !last || g.Open && last || g.Open && len(g.GatedBy)+len(g.Hangs) > 0 {
+			if !g.Awaited && !last || g.NoHealthChecks && last || g.NoHealthChecks && len(g.GatedBy)+len(g.Hangs) > 0 {
 				t.Errorf("%s of %d gates: %+v", g.Moment(), len(gates), g)
 			}
-			for _, o := range g.Blind {
+			for _, o := range g.WithoutHealthCheck {
 				if o.Why == "" || strings.Contains(o.Object, "\n") {
 					t.Errorf("%+v", o)
 				}

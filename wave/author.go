@@ -17,15 +17,15 @@ func (in input) refine() (ordering, error) {
 		wave, _ := in.graph.Nodes[i].Wave()
 		waves[wave] = append(waves[wave], i)
 	}
-	holds := holdsWithinWave
+	isGate := holdsWithinWave
 	if in.opt.Waves == Compact {
-		holds = Need.fails
+		isGate = WaitReason.fails
 	}
-	d := constraints(in.graph, in.base, holds)
+	d := constraints(in.graph, in.base, isGate)
 	inner := map[int][]constraint{}
 	for _, c := range d.rules {
-		from, _ := in.graph.Nodes[c.from].Wave()
-		if to, _ := in.graph.Nodes[c.to].Wave(); from == to {
+		from, _ := in.graph.Nodes[c.dependent].Wave()
+		if to, _ := in.graph.Nodes[c.dependency].Wave(); from == to {
 			inner[from] = append(inner[from], c)
 		}
 	}
@@ -43,9 +43,9 @@ func (in input) refine() (ordering, error) {
 		}
 	}
 	factor := spread(arrangements)
-	var all []numbered
+	var all []numberedArrangement
 	for wave, a := range arrangements {
-		n := numbered{a, func(level int) int { return wave*factor + level }}
+		n := numberedArrangement{a, func(level int) int { return wave*factor + level }}
 		if err := n.verify(in.graph); err != nil {
 			return ordering{}, err
 		}
@@ -90,12 +90,12 @@ func (in input) keep() (ordering, error) {
 	if err != nil {
 		return ordering{}, err
 	}
-	o := settle(in, d, numbered{a, func(level int) int { return level }})
+	o := settle(in, d, numberedArrangement{a, func(level int) int { return level }})
 	for u := range a.units {
 		least := math.MinInt
-		for _, e := range a.units[u].needs {
+		for _, e := range a.units[u].dependencies {
 			if !e.companion {
-				least = max(least, o.Places[e.to].Wave+e.gap)
+				least = max(least, o.Places[e.dependency].Wave+e.gap)
 			}
 		}
 		for _, i := range a.units[u].nodes {
@@ -119,8 +119,8 @@ func (in input) keep() (ordering, error) {
 		case a.traits[u].consumed:
 			first := math.MaxInt
 			for _, e := range a.units[u].users {
-				if !in.graph.Nodes[e.from].Idle {
-					first = min(first, o.Places[e.from].Wave)
+				if !in.graph.Nodes[e.dependent].Idle {
+					first = min(first, o.Places[e.dependent].Wave)
 				}
 			}
 			if first == math.MaxInt {

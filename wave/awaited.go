@@ -4,7 +4,9 @@ import "github.com/ladder-cmp/ladder/object"
 
 // awaited reports whether Argo CD waits for a moment: something follows it, or it contains
 // a hook (gitops-engine pkg/sync/sync_context.go).
-func (s *sync) awaited(m moment) bool { return s.final.compare(m) > 0 || m == s.final && s.hooked }
+func (s *sync) awaited(m moment) bool {
+	return s.final.compare(m) > 0 || m == s.final && s.endsWithHook
+}
 
 // awaits reports whether Argo CD waits until an object is healthy. If the whole sync has one
 // phase and wave, Argo CD waits only for its hooks (multiStep in

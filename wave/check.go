@@ -24,18 +24,18 @@ import (
 func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 	s := &sync{Plan: p, base: base}
 	s.schedule()
-	s.readNeeds()
+	s.readDependencies()
 	for i, n := range p.Graph.Nodes {
 		if n.External {
 			continue
 		}
-		s.hookTypes(i)
+		s.reportHookTypes(i)
 		s.simulate(i)
 		s.reportPVC(i)
-		s.doubt(i)
-		s.early(i)
+		s.reportDoubt(i)
+		s.reportEarlyHealth(i)
 	}
-	s.idleGates()
+	s.reportUnneededGates()
 	finding.Sort(s.found)
 	return s.found
 }
@@ -43,14 +43,14 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 // sync is a sync as Argo CD performs it.
 type sync struct {
 	*Plan
-	base  *knowledge.Base
-	at    []moment
-	needs [][]*graph.Reference // by node: references without which it is not accepted or does not start
-	users [][]*graph.Reference
-	// final is the last moment; it may contain a hook, or be the only one.
-	final          moment
-	hooked, single bool
-	found          []finding.Finding
+	base         *knowledge.Base
+	at           []moment
+	dependencies [][]*graph.Reference // by node: references without which it is not accepted or does not start
+	users        [][]*graph.Reference
+	final        moment // the last one of the sync
+	endsWithHook bool   // final contains a hook
+	single       bool   // final is the only one
+	found        []finding.Finding
 }
 
 // moment is the phase and wave in which an object is applied.
@@ -91,7 +91,7 @@ func (s *sync) schedule() {
 	}
 	for i := range s.Graph.References {
 		r := &s.Graph.References[i]
-		if s.pulledForward(r) && s.at[r.From].compare(s.at[r.To]) < 0 {
+		if s.appliedFirst(r) && s.at[r.From].compare(s.at[r.To]) < 0 {
 			s.at[r.To] = s.at[r.From]
 		}
 	}
@@ -102,7 +102,7 @@ func (s *sync) schedule() {
 		}
 	}
 	for i := range nodes {
-		s.hooked = s.hooked || s.at[i] == s.final && s.runsAsHook(i)
+		s.endsWithHook = s.endsWithHook || s.at[i] == s.final && s.runsAsHook(i)
 	}
 	s.single = s.inOneWave()
 }
@@ -115,31 +115,31 @@ func (s *sync) own(i int) moment {
 	return never
 }
 
-// pulledForward reports whether Argo CD itself applies the target of a reference
+// appliedFirst reports whether Argo CD itself applies the target of a reference
 // first.
-func (s *sync) pulledForward(r *graph.Reference) bool {
+func (s *sync) appliedFirst(r *graph.Reference) bool {
 	to := s.Graph.Nodes[r.To]
 	return s.base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.IsAboutKind() || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.IsAboutNamespace()
 }
 
-// readNeeds collects the references that an object needs to be accepted or to
+// readDependencies collects the references that an object needs to be accepted or to
 // become healthy. The API server accepts a webhook configuration without its
 // backend.
-func (s *sync) readNeeds() {
-	s.needs = make([][]*graph.Reference, len(s.at))
+func (s *sync) readDependencies() {
+	s.dependencies = make([][]*graph.Reference, len(s.at))
 	s.users = make([][]*graph.Reference, len(s.at))
 	for i := range s.Graph.References {
 		r := &s.Graph.References[i]
 		if !s.needed(r) {
 			continue
 		}
-		s.needs[r.From] = append(s.needs[r.From], r)
+		s.dependencies[r.From] = append(s.dependencies[r.From], r)
 		s.users[r.To] = append(s.users[r.To], r)
 	}
 }
 
-// hookTypes reports unknown hook types.
-func (s *sync) hookTypes(i int) {
+// reportHookTypes reports unknown hook types.
+func (s *sync) reportHookTypes(i int) {
 	for _, name := range s.Graph.Nodes[i].UnknownHooks() {
 		effect := ", which Argo CD ignores"
 		if len(s.Graph.Nodes[i].Phases()) == 0 {
@@ -149,7 +149,7 @@ func (s *sync) hookTypes(i int) {
 		if strings.Contains(s.Graph.Nodes[i].Get("metadata", "annotations", object.Hook).Text(), name) {
 			field = object.Hook
 		}
-		s.report(i, finding.Warning, "unknown-hook", "unknown hook type"+object.ShownHook(name)+effect,
+		s.report(i, finding.Warning, "unknown-hook", "unknown hook type"+object.QuoteHook(name)+effect,
 			nearest.Or(name, []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}, "use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install"))
 		s.found[len(s.found)-1].Field = "metadata.annotations[" + field + "]"
 	}
@@ -166,7 +166,7 @@ func (s *sync) needed(r *graph.Reference) bool {
 		return false // it only saves a retry
 	case !from.Kind.Admits.IsZero():
 		return r.Hard
-	case to.Kind.Rights == "binding" && from.Role != knowledge.Controllers:
+	case to.Kind.Permissions == "binding" && from.Role != knowledge.Controllers:
 		return false // most Pods start without these permissions
 	}
 	switch r.Meaning {
@@ -186,10 +186,10 @@ func (s *sync) simulate(i int) {
 	if at == never {
 		return
 	}
-	for _, r := range s.needs[i] {
+	for _, r := range s.dependencies[i] {
 		to := s.at[r.To]
 		switch {
-		case s.pulledForward(r) && to != never:
+		case s.appliedFirst(r) && to != never:
 		case to.compare(at) > 0:
 			s.late(i, r, nil)
 		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused) && s.yielded[*r] == "":
@@ -204,13 +204,13 @@ func (s *sync) simulate(i int) {
 	seen := map[int]bool{i: true}
 	var through func(j int, chain []*graph.Reference)
 	through = func(j int, chain []*graph.Reference) {
-		for _, r := range s.needs[j] {
+		for _, r := range s.dependencies[j] {
 			if seen[r.To] || r.Inferred {
 				continue
 			}
 			seen[r.To] = true
 			if s.at[r.To].compare(at) > 0 {
-				if j != i && !s.pulledForward(r) {
+				if j != i && !s.appliedFirst(r) {
 					s.late(i, r, chain)
 				}
 				continue
@@ -296,7 +296,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 // reportPVC reports a PVC in a wave before its first consumer if its StorageClass has
 // volumeBindingMode WaitForFirstConsumer.
 func (s *sync) reportPVC(i int) {
-	if s.Graph.Nodes[i].Kind.Place != knowledge.WithConsumer || s.at[i] == never || !s.awaits(i) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
+	if s.Graph.Nodes[i].Kind.Placement != knowledge.WithConsumer || s.at[i] == never || !s.awaits(i) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
 		return
 	}
 	first := s.users[i][0].From
@@ -372,25 +372,25 @@ func BindsImmediately(class object.Object) bool {
 	return mode == "" || mode == "Immediate"
 }
 
-// doubt reports an awaited object that may never become healthy, or may fail the
+// reportDoubt reports an awaited object that may never become healthy, or may fail the
 // sync.
-func (s *sync) doubt(i int) {
+func (s *sync) reportDoubt(i int) {
 	n := s.Graph.Nodes[i]
-	doubt := cmp.Or(n.Waits.Uncertain(), n.Passes)
-	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Waits.Never != "" {
+	doubt := cmp.Or(n.Health.Uncertain(), n.TemporarilyDegraded)
+	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Health.Never != "" {
 		return
 	}
-	if n.Kind.Place == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
+	if n.Kind.Placement == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
 		return // reported by reportPVC
 	}
 	effect, remedy := "", "set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind()
-	if n.Waits.Never != "" { // a retry starts only after a sync that failed, and this one does not end
+	if n.Health.Never != "" { // a retry starts only after a sync that failed, and this one does not end
 		effect, remedy = ", and then the sync hangs", "set a health override for "+n.Key.GroupKind()
 		if s.final.phase == object.Sync { // hooks of later phases wait for every wave
 			remedy = "give it a later wave than all other objects, so that Argo CD does not wait for it, or " + remedy
 		}
 	}
-	if n.Kind.Status != nil && n.Waits.Passes != "" {
+	if n.Kind.Status != nil && n.Health.TemporarilyDegraded != "" {
 		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
 	}
 	message := fmt.Sprintf("Argo CD waits for this object in wave %d, but %s%s", s.at[i].wave, doubt, effect)
@@ -400,28 +400,28 @@ func (s *sync) doubt(i int) {
 	s.report(i, finding.Warning, "doubtful-gate", message, remedy)
 }
 
-// early reports an object that is healthy before the objects it deploys, where a
+// reportEarlyHealth reports an object that is healthy before the objects it deploys, where a
 // later wave seems to wait for those.
-func (s *sync) early(i int) {
+func (s *sync) reportEarlyHealth(i int) {
 	n := s.Graph.Nodes[i]
-	if n.Waits.Early == "" || s.at[i].phase != object.Sync || !s.awaits(i) {
+	if n.Health.Early == "" || s.at[i].phase != object.Sync || !s.awaits(i) {
 		return
 	}
-	s.report(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Waits.Early), n.Waits.EarlyFix)
+	s.report(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Health.Early), n.Health.EarlyFix)
 }
 
 // GateWithoutDependent is the rule for waits without an effect.
 const GateWithoutDependent = "gate-without-dependent"
 
-// idleGates reports waves that Argo CD waits for although no later object needs any
+// reportUnneededGates reports waves that Argo CD waits for although no later object needs any
 // of their objects healthy. Such a wait can only stop the sync.
-func (s *sync) idleGates() {
+func (s *sync) reportUnneededGates() {
 	justified := s.justified()
 	reported := map[string]bool{} // objects with more specific findings
 	for _, f := range s.found {
 		reported[f.Object] = reported[f.Object] || f.Severity == finding.Error || f.Missing != ""
 	}
-	idle := map[moment][]int{}
+	unneeded := map[moment][]int{}
 	hooks := map[moment]bool{}
 	last := never
 	for i := range s.at {
@@ -431,11 +431,11 @@ func (s *sync) idleGates() {
 	}
 	for i, n := range s.Graph.Nodes {
 		hooks[s.at[i]] = hooks[s.at[i]] || n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i])
-		if m := s.at[i]; n.HasHealth && n.Waits.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
-			idle[m] = append(idle[m], i)
+		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
+			unneeded[m] = append(unneeded[m], i)
 		}
 	}
-	for m, nodes := range idle {
+	for m, nodes := range unneeded {
 		if hooks[m] {
 			continue // Argo CD waits for the hook in any order
 		}
@@ -443,9 +443,9 @@ func (s *sync) idleGates() {
 		if _, set := s.Graph.Nodes[nodes[0]].Wave(); set {
 			remedy += fmt.Sprintf(", or delete its %s annotation, so that Ladder computes the wave", object.SyncWave)
 		}
-		message := fmt.Sprintf("Argo CD waits for this object in wave %d, but no object in a later wave needs this wait. If the object depends on a later one in a way that the manifests do not show, the sync hangs", m.wave)
+		message := fmt.Sprintf("Argo CD waits for this object in wave %d, but no object in a later wave needs this wait; if the object depends on a later one in a way that the manifests do not show, the sync hangs", m.wave)
 		if len(nodes) > 1 {
-			message = fmt.Sprintf("Argo CD waits for this object and %d more in wave %d, but no object in a later wave needs this wait. If one of them depends on a later object in a way that the manifests do not show, the sync hangs", len(nodes)-1, m.wave)
+			message = fmt.Sprintf("Argo CD waits for this object and %d more in wave %d, but no object in a later wave needs this wait; if one of them depends on a later object in a way that the manifests do not show, the sync hangs", len(nodes)-1, m.wave)
 		}
 		s.report(nodes[0], finding.Note, GateWithoutDependent, message, remedy)
 	}
@@ -454,15 +454,15 @@ func (s *sync) idleGates() {
 // justified marks the nodes that a later object needs healthy, and their
 // dependencies.
 func (s *sync) justified() []bool {
-	needs := make([][]int, len(s.at))
+	dependencies := make([][]int, len(s.at))
 	roots := s.beforeSmokes()
-	for _, c := range s.byDefault(s.base) {
-		needs[c.from] = append(needs[c.from], c.to)
+	for _, c := range s.defaultConstraints(s.base) {
+		dependencies[c.dependent] = append(dependencies[c.dependent], c.dependency)
 		if c.ref.Meaning == knowledge.With {
-			needs[c.to] = append(needs[c.to], c.from) // the two share a wave
+			dependencies[c.dependency] = append(dependencies[c.dependency], c.dependent) // the two share a wave
 		}
-		if c.gap > 0 && s.at[c.from].compare(s.at[c.to]) > 0 {
-			roots = append(roots, c.to)
+		if c.gap > 0 && s.at[c.dependent].compare(s.at[c.dependency]) > 0 {
+			roots = append(roots, c.dependency)
 		}
 	}
 	for i := range s.Graph.Nodes {
@@ -470,7 +470,7 @@ func (s *sync) justified() []bool {
 			roots = append(roots, i)
 		}
 	}
-	return withNeeds(roots, needs)
+	return withDependencies(roots, dependencies)
 }
 
 // beforeSmokes returns, for each smoke, the nodes with health in the last wave

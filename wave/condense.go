@@ -13,8 +13,8 @@ import (
 // unit is a set of objects that share a wave: a cycle, or a single object.
 type unit struct {
 	nodes []int
-	// needs are the edges to earlier units, users those to later ones.
-	needs, users []edge
+	// dependencies are the edges to earlier units, users those to later ones.
+	dependencies, users []edge
 	// gated means that a user waits until the unit is healthy.
 	gated bool
 }
@@ -27,7 +27,7 @@ type edge struct {
 
 // isBound reports whether the unit must share the wave of a dependency.
 func (u *unit) isBound() bool {
-	return slices.ContainsFunc(u.needs, func(e edge) bool { return e.ref.Meaning == knowledge.With })
+	return slices.ContainsFunc(u.dependencies, func(e edge) bool { return e.ref.Meaning == knowledge.With })
 }
 
 // condensation is the set of constraints without its cycles.
@@ -36,14 +36,15 @@ type condensation struct {
 	units []unit
 	// rules are the constraints; some are dropped or have lost their gap.
 	rules []constraint
-	// yielded maps references that were given up to what happened to them.
+	// yielded maps each reference that Ladder does not enforce to a phrase that says
+	// why.
 	yielded  map[graph.Reference]string
 	warnings []finding.Finding
 }
 
-// condense resolves the cycles of the constraints between nodes. No constraint in a
-// cycle can demand a gap, so the weakest ones yield until none does. It fails if
-// the API server demands the gap.
+// condense groups the nodes of each cycle of constraints into a unit. No constraint in
+// a cycle can demand a gap, so the weakest ones yield until none does. It fails if the
+// API server demands the gap.
 func condense(g *graph.Graph, nodes []int, all []constraint) (condensation, error) {
 	c := condensation{rules: slices.Clone(all), yielded: map[graph.Reference]string{}}
 	for {
@@ -55,7 +56,7 @@ func condense(g *graph.Graph, nodes []int, all []constraint) (condensation, erro
 		}
 		var faults []finding.Finding
 		for _, id := range slices.Sorted(maps.Keys(loops)) {
-			y := loops[id].yield(g)
+			y := loops[id].resolve(g)
 			if y.fault != nil {
 				faults = append(faults, *y.fault)
 			}
@@ -68,7 +69,7 @@ func condense(g *graph.Graph, nodes []int, all []constraint) (condensation, erro
 				}
 			}
 			for _, i := range y.weaken {
-				c.rules[i].gap, c.rules[i].need = 0, ""
+				c.rules[i].gap, c.rules[i].reason = 0, ""
 				c.yielded[*c.rules[i].ref] = "no wait because of a cycle"
 			}
 		}
@@ -84,7 +85,7 @@ func components(nodes int, rules []constraint) []int {
 	next := make([][]int, nodes)
 	for _, c := range rules {
 		if !c.dropped {
-			next[c.from] = append(next[c.from], c.to)
+			next[c.dependent] = append(next[c.dependent], c.dependency)
 		}
 	}
 	return cycle.Components(next)
@@ -107,9 +108,9 @@ func unitsOf(nodes []int, rules []constraint, comp []int) []unit {
 		if c.dropped {
 			continue
 		}
-		from, to := index[comp[c.from]], index[comp[c.to]]
+		from, to := index[comp[c.dependent]], index[comp[c.dependency]]
 		if from != to {
-			units[from].needs = append(units[from].needs, edge{c, to})
+			units[from].dependencies = append(units[from].dependencies, edge{c, to})
 			units[to].users = append(units[to].users, edge{c, from})
 			units[to].gated = units[to].gated || c.gap > 0
 		}

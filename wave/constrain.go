@@ -9,32 +9,32 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// constraint demands that wave(from) >= wave(to) + gap.
+// constraint demands that wave(dependent) >= wave(dependency) + gap.
 type constraint struct {
-	from, to int // nodes
-	// gap is 1 where to must be healthy first, or needs a wave of its own.
+	dependent, dependency int // nodes
+	// gap is 1 where the dependency must be healthy first, or needs a wave of its own.
 	gap int
-	// need is why there is a gap.
-	need Need
-	// companion means that from may need to at startup in ways that no manifest
-	// shows. It yields to all other constraints.
+	// reason is why there is a gap; empty if there is none.
+	reason WaitReason
+	// companion means that the dependent may need the dependency at startup, although no
+	// manifest shows it. It yields to all other constraints.
 	companion bool
 	// dropped means that the constraint yielded in a cycle.
 	dropped bool
 	ref     *graph.Reference
 }
 
-// demands are constraints, together with the references that were not made gates
-// and the reasons.
-type demands struct {
-	rules   []constraint
+// constraintSet is the result of the first stage.
+type constraintSet struct {
+	rules []constraint
+	// yielded maps each reference that was not made a gate to a phrase that says why.
 	yielded map[graph.Reference]string
 }
 
 // constraints turns the references between objects of the Sync phase into
 // constraints on their waves. Objects that another Application applies exist
-// already. holds decides which needs are gates.
-func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) demands {
+// already. isGate decides which reasons to wait are gates.
+func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) bool) constraintSet {
 	doubts := doubtsOf(g, base)
 	yielded := map[graph.Reference]string{}
 	var rules []constraint
@@ -44,8 +44,8 @@ func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) de
 		if !from.InSync() || !to.InSync() || from.External || to.External || r.From == r.To {
 			continue
 		}
-		if r.Meaning == knowledge.Known {
-			if c, ok := company(from, to, r); ok && (r.Sign != graph.Companion || doubts[r.To].why == "") {
+		if r.Meaning == knowledge.NoOrder {
+			if c, ok := companionConstraint(from, to, r); ok && (r.Sign != graph.Companion || doubts[r.To].why == "") {
 				rules = append(rules, c)
 			}
 			continue
@@ -53,14 +53,14 @@ func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) de
 		if !orders(g, r) {
 			continue
 		}
-		c := constraint{from: r.From, to: r.To, ref: r}
-		if c.need = gate(from, to, r, base); !holds(c.need) {
-			c.need = ""
+		c := constraint{dependent: r.From, dependency: r.To, ref: r}
+		if c.reason = gate(from, to, r, base); !isGate(c.reason) {
+			c.reason = ""
 		}
-		if c.need != "" {
-			if why := doubts[r.To].forbids(c.need); why != "" {
+		if c.reason != "" {
+			if why := doubts[r.To].forbids(c.reason); why != "" {
 				yielded[*r] = "no wait, since " + why
-				c.need = ""
+				c.reason = ""
 			} else {
 				c.gap = 1
 			}
@@ -71,11 +71,11 @@ func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) de
 	awaited := awaitedNodes(g, rules)
 	for i := range rules {
 		c := &rules[i]
-		if c.gap == 0 && awaited[c.from] && !c.companion && showsHealth(&g.Nodes[c.to]) && isDegradedWithout(&g.Nodes[c.from], c.ref) && doubts[c.to].forbids(Degrades) == "" {
-			c.gap, c.need = 1, Degrades
+		if c.gap == 0 && awaited[c.dependent] && !c.companion && showsHealth(&g.Nodes[c.dependency]) && isDegradedWithout(&g.Nodes[c.dependent], c.ref) && doubts[c.dependency].forbids(Degrades) == "" {
+			c.gap, c.reason = 1, Degrades
 		}
 	}
-	return demands{rules, yielded}
+	return constraintSet{rules, yielded}
 }
 
 // keepApart separates a webhook configuration from the objects it admits only if it
@@ -84,13 +84,13 @@ func constraints(g *graph.Graph, base *knowledge.Base, holds func(Need) bool) de
 func keepApart(g *graph.Graph, rules []constraint) {
 	follows := map[int]bool{}
 	for _, c := range rules {
-		if c.need == Settles && isLongRunning(&g.Nodes[c.to]) {
-			follows[c.from] = true
+		if c.reason == Settles && isLongRunning(&g.Nodes[c.dependency]) {
+			follows[c.dependent] = true
 		}
 	}
 	for i := range rules {
-		if c := &rules[i]; c.need == Settles && !isLongRunning(&g.Nodes[c.to]) && !follows[c.to] {
-			c.gap, c.need = 0, ""
+		if c := &rules[i]; c.reason == Settles && !isLongRunning(&g.Nodes[c.dependency]) && !follows[c.dependency] {
+			c.gap, c.reason = 0, ""
 		}
 	}
 }
@@ -101,14 +101,14 @@ func showsHealth(n *graph.Node) bool { return n.HasHealth || n.Kind.Status != ni
 
 // gate says why the target of a reference must be healthy in an earlier wave; empty
 // if the two may share one.
-func gate(from, to *graph.Node, r *graph.Reference, base *knowledge.Base) Need {
-	need := needOf(from, r)
+func gate(from, to *graph.Node, r *graph.Reference, base *knowledge.Base) WaitReason {
+	reason := waitReasonOf(from, r)
 	switch {
-	case need == "" && r.Hard && r.Meaning == knowledge.Exists && !appliedBefore(to, from, base) && !retriesPods(from, r):
+	case reason == "" && r.Hard && r.Meaning == knowledge.Exists && !appliedBefore(to, from, base) && !retriesPods(from, r):
 		return Refused
-	case to.HasHealth, r.Explicit, need == Settles, !base.Builtin(to.Key.Group):
+	case to.HasHealth, r.Explicit, reason == Settles, !base.Builtin(to.Key.Group):
 		// Others' kinds may get a health check that Ladder does not know.
-		return need
+		return reason
 	}
 	return "" // built-in kinds without health are complete once they exist
 }
@@ -119,26 +119,26 @@ func retriesPods(n *graph.Node, r *graph.Reference) bool {
 	return !n.Kind.Pod.IsZero() && n.Kind.Pod.String() != "." && strings.HasPrefix(r.Field, n.Kind.Pod.String())
 }
 
-// company turns a reference without an order of its own into a demand to share a
-// wave: a workload with what it calls or may need, and a custom resource with its
-// controller.
-func company(from, to *graph.Node, r *graph.Reference) (constraint, bool) {
+// companionConstraint turns a reference that does not affect the order into a
+// constraint by which objects share a wave: a workload with what it calls or may need,
+// and a custom resource with its controller.
+func companionConstraint(from, to *graph.Node, r *graph.Reference) (constraint, bool) {
 	switch {
 	case from.Part != to.Part:
 		return constraint{}, false
 	case !from.Kind.Pod.IsZero() && from.Kind.Runs != "later" && isLongRunning(to):
-		return constraint{from: r.From, to: r.To, ref: r, companion: true}, true
+		return constraint{dependent: r.From, dependency: r.To, ref: r, companion: true}, true
 	case r.IsAboutKind() && isLongRunning(to) && showsHealth(from):
-		return constraint{from: r.From, to: r.To, ref: r}, true // from does not become healthy without to
+		return constraint{dependent: r.From, dependency: r.To, ref: r}, true // from does not become healthy without to
 	case r.IsAboutKind() && isLongRunning(to):
 		// Operators may exit if the resource that configures them is missing.
-		return constraint{from: r.To, to: r.From, ref: r, companion: true}, true
+		return constraint{dependent: r.To, dependency: r.From, ref: r, companion: true}, true
 	}
 	return constraint{}, false
 }
 
 // Orders reports whether a reference demands an order between two objects that Argo
-// CD applies. Waves implement it in the Sync phase; elsewhere the phases must.
+// CD applies. In the Sync phase waves implement it, otherwise the phases must.
 func (p *Plan) Orders(r graph.Reference) bool { return orders(p.Graph, &r) }
 
 func orders(g *graph.Graph, r *graph.Reference) bool {
@@ -173,26 +173,26 @@ func awaitedNodes(g *graph.Graph, rules []constraint) []bool {
 	}) {
 		return slices.Repeat([]bool{true}, len(g.Nodes))
 	}
-	needs := make([][]int, len(g.Nodes))
-	var behind []int
+	dependencies := make([][]int, len(g.Nodes))
+	var targets []int
 	for _, c := range rules {
-		needs[c.from] = append(needs[c.from], c.to)
+		dependencies[c.dependent] = append(dependencies[c.dependent], c.dependency)
 		if c.gap > 0 {
-			behind = append(behind, c.to)
+			targets = append(targets, c.dependency)
 		}
 	}
-	return withNeeds(behind, needs)
+	return withDependencies(targets, dependencies)
 }
 
-// withNeeds marks nodes and their transitive dependencies.
-func withNeeds(nodes []int, needs [][]int) []bool {
-	marked := make([]bool, len(needs))
+// withDependencies marks nodes and their transitive dependencies.
+func withDependencies(nodes []int, dependencies [][]int) []bool {
+	marked := make([]bool, len(dependencies))
 	for work := slices.Clone(nodes); len(work) > 0; {
 		i := work[len(work)-1]
 		work = work[:len(work)-1]
 		if !marked[i] {
 			marked[i] = true
-			work = append(work, needs[i]...)
+			work = append(work, dependencies[i]...)
 		}
 	}
 	return marked

@@ -65,7 +65,7 @@ func TestControllersOfCorpus(t *testing.T) {
 				t.Fatalf("%s: %s is there %d times", name, l.Workload, len(found))
 			}
 			n := plan.Graph.Nodes[found[0]]
-			is, taken := l.Label == "controller", n.Role == knowledge.Controllers && !n.Partner
+			is, taken := l.Label == "controller", n.Role == knowledge.Controllers && !n.Companion
 			verdict := ""
 			switch {
 			case l.Arguable:
@@ -157,7 +157,7 @@ This page shows how Ladder orders charts of public projects. The charts are rend
 			if r.Meaning == knowledge.Healthy && plan.Places[r.From].Computed && plan.Places[r.To].Computed {
 				gates++
 			}
-			if r.Inferred && r.Meaning != knowledge.Known {
+			if r.Inferred && r.Meaning != knowledge.NoOrder {
 				inferred++
 			}
 		}

@@ -10,8 +10,9 @@ import (
 // doubt says why an object may not become healthy during a sync.
 type doubt struct {
 	why string
-	// lacking means that the only reason is a missing dependency of Pods from
-	// outside the component, which usually exists in time.
+	// missingOnly means that the only reason is a dependency of Pods that is not in the
+	// component, and that usually exists in time, or that the object is Degraded only
+	// for a while.
 	missingOnly bool
 	// pods means that Pods wait for the missing object and do not fail.
 	pods bool
@@ -20,8 +21,8 @@ type doubt struct {
 // forbids says why an object must not be awaited by a dependent; empty if it may.
 // What the user asked for is done. A dependent that fails without the object
 // justifies waiting, even if the object depends on others.
-func (d doubt) forbids(need Need) string {
-	if d.why == "" || need == Requested || d.missingOnly && (need.fails() || need == Settles) {
+func (d doubt) forbids(reason WaitReason) string {
+	if d.why == "" || reason == Requested || d.missingOnly && (reason.fails() || reason == Settles) {
 		return ""
 	}
 	return d.why
@@ -34,7 +35,7 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 	var work []int
 	mark := func(i int, d doubt) {
 		old := doubts[i]
-		if n := &g.Nodes[i]; d.why == "" || !n.HasHealth || n.Kind.Place == knowledge.WithConsumer || old.why != "" && (!old.missingOnly || d.missingOnly) {
+		if n := &g.Nodes[i]; d.why == "" || !n.HasHealth || n.Kind.Placement == knowledge.WithConsumer || old.why != "" && (!old.missingOnly || d.missingOnly) {
 			return
 		}
 		doubts[i] = d
@@ -43,7 +44,7 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		mark(i, doubt{why: n.Uncertain()})
-		mark(i, doubt{why: n.Passes, missingOnly: true})
+		mark(i, doubt{why: n.TemporarilyDegraded, missingOnly: true})
 	}
 	maker := mayCreateObjects(g, base)
 	for _, a := range g.Absent {

@@ -40,7 +40,7 @@ func (p *Plan) Row(i int) Row {
 func (p *Plan) waveText(i int) string {
 	n, place := p.Graph.Nodes[i], p.Places[i]
 	if n.External {
-		return "elsewhere"
+		return "external"
 	}
 	if place.Computed {
 		return fmt.Sprint(place.Wave)
@@ -102,7 +102,8 @@ func (p *Plan) isAsWritten(i int) bool {
 	return place.Author && set && place.Computed && (p.opt.Waves == Off || place.Kept || place.Wave == author)
 }
 
-// cause says what decided the level within one of the author's waves.
+// cause says what decided the wave of a node or, within a wave of the author, its
+// level.
 func (p *Plan) cause(i int) string {
 	n, place := p.Graph.Nodes[i], p.Places[i]
 	because := place.Because
@@ -127,7 +128,7 @@ func (p *Plan) cause(i int) string {
 		}
 		return "is in the last wave, where nothing waits for it: " + n.Uncertain()
 	case ByController:
-		return "is there when " + p.name(because.Other) + " starts"
+		return "already exists when " + p.name(because.Other) + " starts"
 	}
 	if n.Role != "" {
 		return n.RoleWhy
@@ -191,7 +192,7 @@ func (p *Plan) gates(b *strings.Builder, i int) {
 		if at == 0 {
 			b.WriteString("objects that wait for it:\n")
 		}
-		fmt.Fprintf(b, "  wave %-10s %s, which %s%s\n", p.waveText(c.Node), p.name(c.Node), c.Need.Without(), inferredSuffix(c.Reference))
+		fmt.Fprintf(b, "  wave %-10s %s, which %s%s\n", p.waveText(c.Node), p.name(c.Node), c.Reason.Without(), inferredSuffix(c.Reference))
 	}
 }
 

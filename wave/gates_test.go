@@ -80,8 +80,8 @@ func TestSourceComment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range g.Nodes {
-		if partner := n.Key.Name == "helper"; n.Partner != partner {
-			t.Errorf("%s runs beside the operator: %v, want %v", n.Key, n.Partner, partner)
+		if partner := n.Key.Name == "helper"; n.Companion != partner {
+			t.Errorf("%s runs beside the operator: %v, want %v", n.Key, n.Companion, partner)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func neededByDependents(plan *wave.Plan) map[object.ID]bool {
 	needs := make([][]int, len(g.Nodes))
 	for _, r := range g.References {
 		needs[r.From] = append(needs[r.From], r.To)
-		if r.Meaning == knowledge.With || r.Meaning == knowledge.Known {
+		if r.Meaning == knowledge.With || r.Meaning == knowledge.NoOrder {
 			needs[r.To] = append(needs[r.To], r.From)
 		}
 	}

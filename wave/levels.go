@@ -32,7 +32,7 @@ func (a *arrangement) lowest(fewest bool) []int {
 		if c := class(u); c > at {
 			at, highestBelow, gateLevelBelow = c, highest, gateLevel
 		}
-		levels[u] = a.after(u, levels)
+		levels[u] = a.lowestAllowed(u, levels)
 		if !a.traits[u].passive {
 			levels[u] = max(levels[u], gateLevelBelow)
 		}
@@ -47,18 +47,18 @@ func (a *arrangement) lowest(fewest bool) []int {
 	return levels
 }
 
-// after returns the lowest level that a unit's dependencies allow.
-func (a *arrangement) after(u int, levels []int) int {
+// lowestAllowed returns the lowest level that the dependencies of a unit allow.
+func (a *arrangement) lowestAllowed(u int, levels []int) int {
 	level := 0
-	for _, e := range a.units[u].needs {
+	for _, e := range a.units[u].dependencies {
 		level = max(level, levels[e.unit]+e.gap)
 	}
 	return level
 }
 
-// before returns the highest level that the users for which counts holds allow; top
-// if there are none.
-func (a *arrangement) before(u int, levels []int, top int, counts func(user int) bool) (level int, by *edge) {
+// highestAllowed returns the highest level that the users of a unit allow, considering
+// only users for which counts returns true; top if there are none.
+func (a *arrangement) highestAllowed(u int, levels []int, top int, counts func(user int) bool) (level int, by *edge) {
 	level = top
 	for i := range a.units[u].users {
 		if e := &a.units[u].users[i]; counts(e.unit) && (levels[e.unit]-e.gap < level || by == nil && levels[e.unit]-e.gap == level) {
@@ -83,7 +83,7 @@ func (a *arrangement) latest(g *graph.Graph, lowest []int) []int {
 		switch {
 		case a.checksAll(u), a.gatesLater(u), a.traits[u].defines:
 		case a.awaited[u]:
-			at, _ := a.before(u, levels, top, func(user int) bool { return a.awaited[user] })
+			at, _ := a.highestAllowed(u, levels, top, func(user int) bool { return a.awaited[user] })
 			levels[u] = max(levels[u], at)
 		default:
 			levels[u] = top
@@ -102,14 +102,14 @@ func (a *arrangement) latest(g *graph.Graph, lowest []int) []int {
 		if !t.passive || a.checksAll(u) || a.units[u].gated {
 			continue
 		}
-		at, _ := a.before(u, levels, top, func(user int) bool { return !t.consumed || !g.Nodes[a.units[user].nodes[0]].Idle })
+		at, _ := a.highestAllowed(u, levels, top, func(user int) bool { return !t.consumed || !g.Nodes[a.units[user].nodes[0]].Idle })
 		if !t.consumed && t.doubtful < 0 {
 			at = min(at, a.preferred(u, gates, groups, first, top))
 		}
 		levels[u] = max(lowest[u], at)
 	}
 	for u := range levels {
-		needs := a.after(u, levels)
+		needs := a.lowestAllowed(u, levels)
 		if a.units[u].isBound() {
 			levels[u] = needs
 		}
@@ -149,7 +149,7 @@ func (a *arrangement) awaitedGroups(levels []int) map[string]int {
 // preferred returns the level where a passive unit does the least harm. Programs
 // look up configuration, Secrets, ServiceAccounts and Services by names in their
 // code, and applying these early costs nothing. Objects that change admission, and
-// objects that belong to an operator, are applied last.
+// custom resources, are applied last.
 func (a *arrangement) preferred(u int, gates []gateClass, groups map[string]int, first, top int) int {
 	t := a.traits[u]
 	if t.admits {
@@ -166,7 +166,7 @@ func (a *arrangement) preferred(u int, gates []gateClass, groups map[string]int,
 		return top
 	}
 	want := first
-	if t.placed {
+	if t.hasRole {
 		want = top
 	}
 	for _, g := range gates {
@@ -177,11 +177,10 @@ func (a *arrangement) preferred(u int, gates []gateClass, groups map[string]int,
 	return want
 }
 
-// gateClass is the highest class with a dependent on a level.
+// gateClass is a level and the highest class among its units that have a dependent.
 type gateClass struct{ level, class int }
 
-// gateClasses returns the classes of the levels that end with a gate, in order,
-// with a start entry before them.
+// gateClasses returns the levels that end with a gate, in order, each with its class.
 func (a *arrangement) gateClasses(levels []int) []gateClass {
 	highest := map[int]int{}
 	for u, level := range levels {
@@ -201,7 +200,7 @@ func (a *arrangement) gateClasses(levels []int) []gateClass {
 // for the last. Dependencies stay with their users.
 func (a *arrangement) moveDoubtfulLast(in input, latest []int) []int {
 	levels := slices.Clone(latest)
-	last, hooked := 0, false
+	last, endsWithHook := 0, false
 	moves := a.movable()
 	for u := range levels {
 		if !moves[u] {
@@ -209,22 +208,22 @@ func (a *arrangement) moveDoubtfulLast(in input, latest []int) []int {
 		}
 	}
 	for u := range levels {
-		hooked = hooked || levels[u] == last && !moves[u] && slices.ContainsFunc(a.units[u].nodes, func(i int) bool {
+		endsWithHook = endsWithHook || levels[u] == last && !moves[u] && slices.ContainsFunc(a.units[u].nodes, func(i int) bool {
 			return in.graph.Nodes[i].IsHook() || changesFail(&in.graph.Nodes[i]) && in.opt.Jobs == AsHooks
 		})
 	}
-	if hooked {
+	if endsWithHook {
 		last++
 	}
 	for u := range levels {
 		if moves[u] {
-			levels[u] = max(last, a.after(u, levels))
+			levels[u] = max(last, a.lowestAllowed(u, levels))
 			last = max(last, levels[u]) // units that the user placed after another one
 		}
 	}
 	for u := len(levels) - 1; u >= 0; u-- {
 		if moves[u] {
-			levels[u], _ = a.before(u, levels, last, func(user int) bool { return moves[user] })
+			levels[u], _ = a.highestAllowed(u, levels, last, func(user int) bool { return moves[user] })
 		}
 	}
 	return levels
@@ -241,7 +240,7 @@ func (a *arrangement) movable() []bool {
 	}
 	moves := make([]bool, len(a.units))
 	for u := range moves {
-		moves[u] = free[u] && (a.traits[u].doubtful >= 0 || slices.ContainsFunc(a.units[u].needs, func(e edge) bool { return moves[e.unit] }))
+		moves[u] = free[u] && (a.traits[u].doubtful >= 0 || slices.ContainsFunc(a.units[u].dependencies, func(e edge) bool { return moves[e.unit] }))
 	}
 	return moves
 }

@@ -42,20 +42,21 @@ func (c constraint) strength() strength {
 // gap.
 type loop struct {
 	rules []constraint // all constraints
-	// within are the indices of the constraints in the cycle, gaps of those that
-	// demand a gap.
-	within, gaps []int
+	// within are the indices of all constraints in the cycle.
+	within []int
+	// gaps are the indices of those that demand a gap.
+	gaps []int
 }
 
 // loopsOf finds the loops, given the component number of each node.
 func loopsOf(rules []constraint, comp []int) map[int]*loop {
 	loops := map[int]*loop{}
-	inside := func(c constraint) bool { return !c.dropped && comp[c.from] == comp[c.to] }
+	inside := func(c constraint) bool { return !c.dropped && comp[c.dependent] == comp[c.dependency] }
 	for i, c := range rules {
 		if !inside(c) || c.gap == 0 {
 			continue
 		}
-		id := comp[c.from]
+		id := comp[c.dependent]
 		if loops[id] == nil {
 			loops[id] = &loop{rules: rules}
 		}
@@ -65,7 +66,7 @@ func loopsOf(rules []constraint, comp []int) map[int]*loop {
 		return nil
 	}
 	for i, c := range rules {
-		if l := loops[comp[c.from]]; l != nil && inside(c) {
+		if l := loops[comp[c.dependent]]; l != nil && inside(c) {
 			l.within = append(l.within, i)
 		}
 	}
@@ -86,20 +87,20 @@ func (l loop) weakest(limit strength) (least strength, all []int) {
 	return least, all
 }
 
-// yielding describes how a cycle is resolved: the constraints to drop, the gaps to
+// resolution describes how a cycle is resolved: the constraints to drop, the gaps to
 // give up, and what to tell the user.
-type yielding struct {
+type resolution struct {
 	drop, weaken   []int
 	warning, fault *finding.Finding
 }
 
-// yield weakens a cycle that cannot share a wave, or returns a finding if none of
-// its constraints may yield. Objects in a cycle of soft demands share a wave, where
+// resolve returns how to weaken a cycle that cannot share a wave, or a finding if none
+// of its constraints may yield. Objects in a cycle of soft demands share a wave, where
 // all of them become healthy eventually. A stronger demand for a gap is kept, and
 // the weaker ones around it are dropped.
-func (l loop) yield(g *graph.Graph) yielding {
+func (l loop) resolve(g *graph.Graph) resolution {
 	if _, all := l.weakest(inferred); all != nil {
-		return yielding{drop: all}
+		return resolution{drop: all}
 	}
 	weakest, strongest := hard, guessed
 	for _, i := range l.gaps {
@@ -113,21 +114,21 @@ func (l loop) yield(g *graph.Graph) yielding {
 				weak = append(weak, i)
 			}
 		}
-		return yielding{weaken: weak}
+		return resolution{weaken: weak}
 	}
 	least, all := l.weakest(strongest)
 	switch {
 	case all == nil && strongest >= explicit:
-		return yielding{fault: l.finding(g, finding.Error, l.gaps[0], "these objects wait for each other: ",
+		return resolution{fault: l.finding(g, finding.Error, l.gaps[0], "these objects wait for each other: ",
 			"remove one of these references, or move one of the objects to another component")}
 	case all == nil:
-		return yielding{weaken: l.gaps, warning: l.finding(g, finding.Warning, l.gaps[0], "these objects wait for each other, so they share a wave: ",
+		return resolution{weaken: l.gaps, warning: l.finding(g, finding.Warning, l.gaps[0], "these objects wait for each other, so they share a wave: ",
 			"check that they can start together")}
 	case least > inferred:
-		return yielding{drop: all, warning: l.finding(g, finding.Warning, all[0], "these objects wait for each other, so Ladder ignores the weakest reference: ",
+		return resolution{drop: all, warning: l.finding(g, finding.Warning, all[0], "these objects wait for each other, so Ladder ignores the weakest reference: ",
 			"remove one of these references")}
 	}
-	return yielding{drop: all}
+	return resolution{drop: all}
 }
 
 func (l loop) finding(g *graph.Graph, severity finding.Severity, through int, message, remedy string) *finding.Finding {
@@ -140,11 +141,11 @@ func (l loop) finding(g *graph.Graph, severity finding.Severity, through int, me
 // B (mounts) -> A".
 func (l loop) path(g *graph.Graph, through int) (string, int) {
 	start := l.rules[through]
-	isStart := func(node int) bool { return node == start.from }
-	back, _ := cycle.Path(start.to, isStart, func(node int) iter.Seq2[constraint, int] {
+	isStart := func(node int) bool { return node == start.dependent }
+	back, _ := cycle.Path(start.dependency, isStart, func(node int) iter.Seq2[constraint, int] {
 		return func(yield func(constraint, int) bool) {
 			for _, i := range l.within {
-				if r := l.rules[i]; r.from == node && !yield(r, r.to) {
+				if r := l.rules[i]; r.dependent == node && !yield(r, r.dependency) {
 					return
 				}
 			}
@@ -153,22 +154,22 @@ func (l loop) path(g *graph.Graph, through int) (string, int) {
 	path := append([]constraint{start}, back...)
 	least := 0
 	for i, r := range path {
-		if r.from < path[least].from {
+		if r.dependent < path[least].dependent {
 			least = i
 		}
 	}
 	path = append(slices.Clone(path[least:]), path[:least]...)
 	nodes := g.Nodes
 	var b strings.Builder
-	b.WriteString(nodes[path[0].from].Key.String())
+	b.WriteString(nodes[path[0].dependent].Key.String())
 	for _, r := range path {
-		fmt.Fprintf(&b, " %s %s", r.ref.Why, nodes[r.to].Key)
+		fmt.Fprintf(&b, " %s %s", r.ref.Why, nodes[r.dependency].Key)
 		if r.ref.Because != "" {
 			fmt.Fprintf(&b, " (%s)", r.ref.Because)
 		}
-		if r.to != path[0].from {
+		if r.dependency != path[0].dependent {
 			b.WriteString(", which")
 		}
 	}
-	return b.String(), path[0].from
+	return b.String(), path[0].dependent
 }

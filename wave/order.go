@@ -14,11 +14,11 @@ import (
 // The order of a component is computed in stages. Each uses the results of the
 // stages before it:
 //
-//	constraints  references to demands on waves
-//	condense     demands to units, each of objects that stand in one wave
-//	arrange      units to levels, and levels to waves
-//	settle       waves to the place of each object, with its reason
-//	verify       compares the levels with the demands
+//	constraints  turns references into constraints on waves
+//	condense     groups objects that must share a wave into units
+//	arrange      assigns units to levels, and waves to levels
+//	settle       assigns each object its wave, with the reason
+//	verify       checks the levels against the constraints
 
 // input is what all stages read. No stage changes it.
 type input struct {
@@ -33,15 +33,16 @@ type input struct {
 type ordering struct {
 	// Places has an entry for each node of the graph.
 	Places []Placement
-	// yielded maps references that were given up to what happened to them.
+	// yielded maps each reference that Ladder does not enforce to a phrase that says
+	// why.
 	yielded map[graph.Reference]string
 	// dependents maps each node to its dependents.
 	dependents map[int][]Dependent
 	// rules are the constraints that hold by default, computed on first use.
 	rules []constraint
-	// unwaved means that all objects share one wave, so none is written.
-	unwaved  bool
-	warnings []finding.Finding
+	// singleWave means that all objects share one wave, so none is written.
+	singleWave bool
+	warnings   []finding.Finding
 }
 
 // rungsOf returns the rung of each node.
@@ -86,47 +87,47 @@ func (in input) compute() (ordering, error) {
 	if err != nil {
 		return ordering{}, err
 	}
-	n := numbered{a, func(level int) int { return a.waves[level] }}
+	n := numberedArrangement{a, func(level int) int { return a.waves[level] }}
 	o := settle(in, d, n)
-	o.unwaved = len(a.waves) == 1
+	o.singleWave = len(a.waves) == 1
 	return o, n.verify(in.graph)
 }
 
 // arrangeAll arranges the whole component in the requested style.
-func (in input) arrangeAll() (demands, arrangement, error) {
-	holds, fewest := holdsByDefault, in.opt.Waves == Compact
+func (in input) arrangeAll() (constraintSet, arrangement, error) {
+	isGate, fewest := holdsByDefault, in.opt.Waves == Compact
 	if fewest {
-		holds = Need.fails
+		isGate = WaitReason.fails
 	}
-	d := constraints(in.graph, in.base, holds)
+	d := constraints(in.graph, in.base, isGate)
 	c, err := condense(in.graph, in.syncNodes(), d.rules)
 	if err != nil {
-		return demands{}, arrangement{}, err
+		return constraintSet{}, arrangement{}, err
 	}
 	if d.rules = nil; !fewest {
-		d.rules = c.rules // without the gaps that were given up
+		d.rules = c.rules // without the gaps that yielded
 	}
 	return d, arrange(in, c, fewest), nil
 }
 
-// byDefault returns the constraints that hold in the default style.
-func (p *Plan) byDefault(base *knowledge.Base) []constraint {
+// defaultConstraints returns the constraints of the default style.
+func (p *Plan) defaultConstraints(base *knowledge.Base) []constraint {
 	if p.rules != nil {
 		return p.rules
 	}
 	return constraints(p.Graph, base, holdsByDefault).rules
 }
 
-// numbered is an arrangement with the waves of its levels.
-type numbered struct {
+// numberedArrangement is an arrangement with the waves of its levels.
+type numberedArrangement struct {
 	arrangement
 	wave func(level int) int
 }
 
 // settle assigns each node its placement, with the reason. Nodes outside the
 // arrangements keep their rung or, outside the Sync phase, their weight.
-func settle(in input, d demands, all ...numbered) ordering {
-	o := ordering{Places: in.floors(), yielded: maps.Clone(d.yielded), dependents: map[int][]Dependent{}, rules: d.rules}
+func settle(in input, d constraintSet, all ...numberedArrangement) ordering {
+	o := ordering{Places: in.initialPlacements(), yielded: maps.Clone(d.yielded), dependents: map[int][]Dependent{}, rules: d.rules}
 	for _, a := range all {
 		maps.Copy(o.yielded, a.yielded)
 		o.warnings = append(o.warnings, a.warnings...)
@@ -141,8 +142,8 @@ func settle(in input, d demands, all ...numbered) ordering {
 	return o
 }
 
-// floors returns the placements before ordering.
-func (in input) floors() []Placement {
+// initialPlacements returns the placements before ordering.
+func (in input) initialPlacements() []Placement {
 	places := make([]Placement, len(in.graph.Nodes))
 	for i := range in.graph.Nodes {
 		n, place := &in.graph.Nodes[i], &places[i]
@@ -159,12 +160,12 @@ func (in input) floors() []Placement {
 }
 
 // dependents maps each node to the dependents that wait for it.
-func (a numbered) dependents() map[int][]Dependent {
+func (a numberedArrangement) dependents() map[int][]Dependent {
 	all := map[int][]Dependent{}
 	for u := range a.units {
-		for _, e := range a.units[u].needs {
+		for _, e := range a.units[u].dependencies {
 			if e.gap > 0 {
-				all[e.to] = addDependent(all[e.to], Dependent{Node: e.from, Need: e.need, Reference: *e.ref})
+				all[e.dependency] = addDependent(all[e.dependency], Dependent{Node: e.dependent, Reason: e.reason, Reference: *e.ref})
 			}
 		}
 	}
@@ -177,7 +178,7 @@ func (a numbered) dependents() map[int][]Dependent {
 			continue
 		}
 		for _, i := range a.units[u].nodes {
-			all[i] = append(all[i], Dependent{Node: a.units[check].nodes[0], Need: Checks})
+			all[i] = append(all[i], Dependent{Node: a.units[check].nodes[0], Reason: Checks})
 		}
 	}
 	return all
@@ -196,7 +197,7 @@ func (a *arrangement) firstCheck() int {
 // addDependent adds a dependent unless it is already in the list.
 func addDependent(all []Dependent, c Dependent) []Dependent {
 	for i := len(all) - 1; i >= 0 && all[i].Node == c.Node; i-- {
-		if all[i].Need == c.Need {
+		if all[i].Reason == c.Reason {
 			return all
 		}
 	}
@@ -205,16 +206,16 @@ func addDependent(all []Dependent, c Dependent) []Dependent {
 
 // verify compares the levels with every constraint. A violation is a bug in this
 // package.
-func (a numbered) verify(g *graph.Graph) error {
+func (a numberedArrangement) verify(g *graph.Graph) error {
 	var faults []finding.Finding
 	for u := range a.units {
-		for _, e := range a.units[u].needs {
+		for _, e := range a.units[u].dependencies {
 			if a.levels[u] >= a.levels[e.unit]+e.gap {
 				continue
 			}
-			n := g.Nodes[e.from]
+			n := g.Nodes[e.dependent]
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "internal", File: n.File, Line: n.Line, Object: n.Key.String(),
-				Message: fmt.Sprintf("Ladder put it into wave %d although it %s %s in wave %d", a.wave(a.levels[u]), e.ref.Why, g.Nodes[e.to].Key, a.wave(a.levels[e.unit])),
+				Message: fmt.Sprintf("Ladder put it into wave %d although it %s %s in wave %d", a.wave(a.levels[u]), e.ref.Why, g.Nodes[e.dependency].Key, a.wave(a.levels[e.unit])),
 				Remedy:  "report this bug of Ladder, with the component"})
 		}
 	}

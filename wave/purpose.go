@@ -43,7 +43,7 @@ func (p *Plan) Purpose() (rung string, node int) {
 	for _, name := range purposeRungs {
 		i, ok := deciders[name]
 		if _, configs := deciders["configs"]; !ok || configs && name == "namespaces" && p.Graph.Nodes[i].Key.Kind != "Namespace" {
-			continue // a limit within the configuration
+			continue // a quota or limit range among the configuration
 		}
 		if workload, ok := p.statefulWorkload(); ok && name == knowledge.Controllers {
 			return "workloads", workload
@@ -57,19 +57,19 @@ func (p *Plan) Purpose() (rung string, node int) {
 // its volume, an object with health better than its configuration.
 func clarity(n graph.Node) int {
 	switch {
-	case n.RoleWhy != "" && !n.Partner:
+	case n.RoleWhy != "" && !n.Companion:
 		return 3
 	case !n.Kind.Pod.IsZero():
 		return 2
-	case n.HasHealth && n.Kind.Place == "":
+	case n.HasHealth && n.Kind.Placement == "":
 		return 1
 	}
 	return 0
 }
 
 // statefulWorkload returns a workload with persistent volumes. Controllers store their
-// data in the API server, so a component with such a workload is a runtime even if
-// it contains a controller.
+// data in the API server, so such a component counts as workloads, even if it contains
+// a controller.
 func (p *Plan) statefulWorkload() (node int, ok bool) {
 	for i, n := range p.Graph.Nodes {
 		if n.Kind.Runs == "" && !n.Kind.Pod.IsZero() && len(n.Get("spec", "volumeClaimTemplates").Items()) > 0 {
@@ -86,7 +86,7 @@ func isCharacteristic(n graph.Node, rung string) bool {
 		return false
 	}
 	if rung == "workloads" || rung == knowledge.Controllers {
-		return n.HasHealth || !n.Kind.Pod.IsZero() || n.Foreign
+		return n.HasHealth || !n.Kind.Pod.IsZero() || n.CRDMissing
 	}
 	return slices.Contains(purposeRungs, rung)
 }

@@ -22,9 +22,9 @@ func (a *arrangement) reasons(g *graph.Graph) []Reason {
 		if last == 0 || a.checksAll(u) {
 			continue
 		}
-		for _, e := range a.units[u].needs {
+		for _, e := range a.units[u].dependencies {
 			if !e.companion && !isImplied(g, e.ref) && a.levels[u] == a.levels[e.unit]+e.gap && (e.gap > 0 || e.ref.Meaning == knowledge.With || a.levels[u] > 0 && a.levels[u] < last) {
-				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.to}
+				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
 				if e.gap > 0 {
 					break
 				}
@@ -33,7 +33,7 @@ func (a *arrangement) reasons(g *graph.Graph) []Reason {
 		if why[u].Cause == ByReference && (a.units[u].gated || why[u].Reference.Meaning == knowledge.With) {
 			continue
 		}
-		at, by := a.before(u, a.levels, last, func(int) bool { return true })
+		at, by := a.highestAllowed(u, a.levels, last, func(int) bool { return true })
 		if by != nil && isImplied(g, by.ref) {
 			by = nil
 		}
@@ -42,9 +42,9 @@ func (a *arrangement) reasons(g *graph.Graph) []Reason {
 			why[u] = Reason{Cause: ByDoubt, Other: a.traits[u].doubtful}
 		case a.units[u].gated || why[u].Cause == ByReference && a.levels[u] == last:
 		case by != nil && at == a.levels[u] && (a.awaited[u] || a.traits[u].passive) && (at < last || a.traits[u].consumed):
-			why[u] = Reason{Cause: ByConsumer, Reference: *by.ref, Other: by.from}
-			if by.companion && by.ref.From != by.from { // next to its controller
-				why[u] = Reason{Cause: ByController, Other: by.from}
+			why[u] = Reason{Cause: ByConsumer, Reference: *by.ref, Other: by.dependent}
+			if by.companion && by.ref.From != by.dependent { // next to its controller
+				why[u] = Reason{Cause: ByController, Other: by.dependent}
 			}
 		case a.traits[u].passive && a.levels[u] < last && a.traits[u].rung > a.waves[a.levels[u]] && controller >= 0 && why[u].Cause == ByRung:
 			why[u] = Reason{Cause: ByController, Other: controller}

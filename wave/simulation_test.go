@@ -27,7 +27,8 @@ type simulation struct {
 }
 
 // dependency says that From does not become healthy until To exists and,
-// if Argo CD has a health check for it, is healthy. Both are indexes into Objects.
+// if Argo CD has a health check for it, is healthy. From and To are indexes
+// into Objects.
 type dependency struct{ From, To int }
 
 // newSimulation returns the Sync phase of manifests, with the waves that Argo CD reads.
@@ -66,13 +67,13 @@ func (s *simulation) Waves() int {
 
 // Run simulates the sync. It returns the object that blocks it, or -1 if all waves
 // are applied, and whether all objects with a health check are healthy at the end.
-func (s *simulation) Run(needs []dependency) (stuck int, healthy bool) {
+func (s *simulation) Run(dependencies []dependency) (stuck int, healthy bool) {
 	byFrom := make([][]int, len(s.objs))
-	for _, n := range needs {
+	for _, n := range dependencies {
 		byFrom[n.From] = append(byFrom[n.From], n.To)
 	}
 	waves := slices.Compact(slices.Sorted(slices.Values(s.waves)))
-	applied, well := make([]bool, len(s.objs)), make([]bool, len(s.objs))
+	applied, isHealthy := make([]bool, len(s.objs)), make([]bool, len(s.objs))
 	for at, wave := range waves {
 		awaited := at < len(waves)-1
 		for i, w := range s.waves {
@@ -81,30 +82,30 @@ func (s *simulation) Run(needs []dependency) (stuck int, healthy bool) {
 				awaited = awaited || s.hooks[i]
 			}
 		}
-		settle(applied, well, byFrom)
+		makeHealthy(applied, isHealthy, byFrom)
 		for i, w := range s.waves {
-			if awaited && w == wave && s.health[i] && !well[i] {
+			if awaited && w == wave && s.health[i] && !isHealthy[i] {
 				return i, false
 			}
 		}
 	}
 	for i := range s.objs {
-		if s.health[i] && !well[i] {
+		if s.health[i] && !isHealthy[i] {
 			return -1, false
 		}
 	}
 	return -1, true
 }
 
-// settle makes all objects healthy whose dependencies allow it.
-func settle(applied, well []bool, byFrom [][]int) {
+// makeHealthy makes all objects healthy whose dependencies allow it.
+func makeHealthy(applied, isHealthy []bool, byFrom [][]int) {
 	for changed := true; changed; {
 		changed = false
 		for i := range applied {
-			if !applied[i] || well[i] || slices.ContainsFunc(byFrom[i], func(to int) bool { return !well[to] }) {
+			if !applied[i] || isHealthy[i] || slices.ContainsFunc(byFrom[i], func(to int) bool { return !isHealthy[to] }) {
 				continue
 			}
-			well[i], changed = true, true
+			isHealthy[i], changed = true, true
 		}
 	}
 }
@@ -112,8 +113,8 @@ func settle(applied, well []bool, byFrom [][]int) {
 // harmful is a set of dependencies that converges in Argo CD's own order but not in
 // this one, with the object that blocks it.
 type harmful struct {
-	Needs []dependency
-	Stuck int
+	Dependencies []dependency
+	Stuck        int
 }
 
 // Pairs tries a dependency of each object with Pods on each other object, one at a
@@ -133,9 +134,9 @@ func (s *simulation) Pairs() (tried int, harm []harmful) {
 	return tried, harm
 }
 
-// Sets tries random sets of up to most dependencies, with the caller's random
+// Sets tries random sets of up to maxSize dependencies, with the caller's random
 // number generator. Sets that never converge do not count.
-func (s *simulation) Sets(random *rand.Rand, sets, most int) (tried int, harm []harmful) {
+func (s *simulation) Sets(random *rand.Rand, sets, maxSize int) (tried int, harm []harmful) {
 	var programs []int
 	for i, runs := range s.runs {
 		if runs {
@@ -147,24 +148,24 @@ func (s *simulation) Sets(random *rand.Rand, sets, most int) (tried int, harm []
 	}
 	plain := s.WithoutWaves()
 	for range sets {
-		needs := make([]dependency, 1+random.IntN(most))
-		for i := range needs {
-			needs[i] = dependency{programs[random.IntN(len(programs))], random.IntN(len(s.objs))}
+		dependencies := make([]dependency, 1+random.IntN(maxSize))
+		for i := range dependencies {
+			dependencies[i] = dependency{programs[random.IntN(len(programs))], random.IntN(len(s.objs))}
 		}
-		if _, healthy := plain.Run(needs); !healthy {
+		if _, healthy := plain.Run(dependencies); !healthy {
 			continue
 		}
 		tried++
-		if h, hangs := s.try(needs); hangs {
+		if h, hangs := s.try(dependencies); hangs {
 			harm = append(harm, h)
 		}
 	}
 	return tried, harm
 }
 
-func (s *simulation) try(needs []dependency) (harmful, bool) {
-	stuck, healthy := s.Run(needs)
-	return harmful{needs, stuck}, !healthy
+func (s *simulation) try(dependencies []dependency) (harmful, bool) {
+	stuck, healthy := s.Run(dependencies)
+	return harmful{dependencies, stuck}, !healthy
 }
 
 // three are a Secret and two workloads in waves of their own.
@@ -183,10 +184,10 @@ func TestSimulation(t *testing.T) {
 	s := newSimulation(objs, knowledge.Default())
 	const early, late, last = 0, 1, 2
 	for _, tt := range []struct {
-		name    string
-		needs   []dependency
-		stuck   int
-		healthy bool
+		name         string
+		dependencies []dependency
+		stuck        int
+		healthy      bool
 	}{
 		{"nothing", nil, -1, true},
 		{"what comes later", []dependency{{From: early, To: late}}, early, false},
@@ -194,11 +195,11 @@ func TestSimulation(t *testing.T) {
 		{"itself over another one", []dependency{{From: last, To: late}, {From: early, To: last}}, early, false},
 		{"each other, in the last wave", []dependency{{From: last, To: last}}, -1, false},
 	} {
-		stuck, healthy := s.Run(tt.needs)
+		stuck, healthy := s.Run(tt.dependencies)
 		if stuck != tt.stuck || healthy != tt.healthy {
 			t.Errorf("%s: stuck at %d, healthy %v; want %d, %v", tt.name, stuck, healthy, tt.stuck, tt.healthy)
 		}
-		if stuck, _ := s.WithoutWaves().Run(tt.needs); stuck != -1 {
+		if stuck, _ := s.WithoutWaves().Run(tt.dependencies); stuck != -1 {
 			t.Errorf("%s: without waves it is stuck at %d", tt.name, stuck)
 		}
 	}

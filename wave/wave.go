@@ -150,24 +150,25 @@ const (
 type Jobs string
 
 const (
-	// AsTheyAre leaves them, and reports that changing them will fail. It is the
+	// KeepJobs leaves them, and reports that changing them will fail. It is the
 	// default.
-	AsTheyAre Jobs = "keep"
+	KeepJobs Jobs = "keep"
 	// AsHooks makes them Sync hooks that are deleted before they run again.
 	AsHooks Jobs = "hook"
 )
 
-// Explain says where the reasons of waves are written besides the reports.
+// Explain says where the reasons of waves are written, in addition to reports.
 type Explain string
 
 const (
-	// InReports leaves the manifests without them. The default.
-	InReports Explain = "off"
+	// ExplainOff writes them only in reports. It is the default.
+	ExplainOff Explain = "off"
 	// InAnnotations also writes them on the objects, where Argo CD's UI shows them.
 	InAnnotations Explain = "annotations"
 )
 
-// Options configure Assign. The zero value means Refine, Rungs, AsTheyAre and InReports.
+// Options configure Assign. The zero value means Refine, Rungs, KeepJobs and
+// ExplainOff.
 type Options struct {
 	Author  AuthorPolicy
 	Waves   Style
@@ -179,7 +180,7 @@ type Options struct {
 // unreadable wave and each cycle that cannot be resolved.
 func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	if opt.Waves == Off { // nothing is written
-		opt.Author, opt.Jobs = Keep, AsTheyAre
+		opt.Author, opt.Jobs = Keep, KeepJobs
 	}
 	if err := checkAnnotations(g); err != nil {
 		return nil, err
@@ -200,7 +201,8 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 // can be multiplied and compared: Argo CD compares waves by subtraction.
 const maxWave = 1_000_000_000
 
-// checkAnnotations reports waves that Argo CD would silently read as 0.
+// checkAnnotations reports waves that Argo CD would silently read as 0, and waves that
+// are too large to calculate with.
 func checkAnnotations(g *graph.Graph) error {
 	var faults []finding.Finding
 	for _, n := range g.Nodes {
@@ -208,12 +210,12 @@ func checkAnnotations(g *graph.Graph) error {
 			if wave, err := strconv.Atoi(text); err == nil && (wave > maxWave || wave < -maxWave) {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
-					Message: strings.Trim(n.ShownNumber(text), `"`) + " is out of range: Ladder cannot order objects around it",
+					Message: strings.Trim(n.QuoteNumber(text), `"`) + " is out of range: Ladder cannot order objects around it",
 					Remedy:  fmt.Sprintf("use a number between -%d and %d", maxWave, maxWave)})
 			} else if err != nil {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
-					Message: n.ShownNumber(text) + " is not an integer, so Argo CD ignores the wave",
+					Message: n.QuoteNumber(text) + " is not an integer, so Argo CD ignores the wave",
 					Remedy:  "use a number such as \"5\", or remove the annotation"})
 			}
 		}

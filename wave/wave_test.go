@@ -36,7 +36,7 @@ func assign(objs []object.Object, options ...string) (*wave.Plan, error) {
 			opt.Jobs = wave.Jobs(value)
 		case "tests":
 			var err error
-			if objs, err = wave.RunTests(objs); err != nil {
+			if objs, err = wave.ConvertTests(objs); err != nil {
 				return nil, err
 			}
 		default:

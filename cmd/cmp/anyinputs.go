@@ -39,9 +39,9 @@ func addAnyInputs(cmd *cobra.Command, environment string) *anyInputs {
 			in.ofComponent = append(in.ofComponent, f.Name)
 		}
 	})
-	in.fleet = &fleetInputs{ladder: in.Ladder, remote: in.Remote, undescribed: true}
+	in.fleet = &fleetInputs{ladder: in.Ladder, remote: in.Remote, allowUndescribed: true}
 	in.fleet.addLoading(flags)
-	in.fleet.asksFor(cmd, environment+", and use its values")
+	in.fleet.setEnvironmentHelp(cmd, environment+", and use its values")
 	help.Put(flags, help.Fleet, "environment")
 	in.forFleet(flags, "parallel")
 	return in
@@ -58,8 +58,8 @@ func (in *anyInputs) forComponent(names ...string) {
 	in.ofComponent = append(in.ofComponent, names...)
 }
 
-// ready completes the inputs for a fleet or a component, and rejects flags for the other one.
-func (in *anyInputs) ready(isFleet bool, args []string) error {
+// complete completes the inputs for a fleet or a component, and rejects flags for the other one.
+func (in *anyInputs) complete(isFleet bool, args []string) error {
 	var faults []error
 	in.flags.Visit(func(f *pflag.Flag) {
 		switch {
@@ -80,13 +80,13 @@ func (in *anyInputs) ready(isFleet bool, args []string) error {
 	return err
 }
 
-// isFleet reports whether the arguments of a command name a fleet: several directories, or
-// one with components below it that is not a component itself. The inputs are then ready.
+// isFleet reports whether the arguments of a command name a fleet: several directories, or one
+// with components below it that is not a component itself. It also completes the inputs.
 func (in *anyInputs) isFleet(cmd *cobra.Command, dirs []string) (is bool, err error) {
 	if is = len(dirs) > 1 || belowFleet(cmd); !is {
 		is, err = in.isFleetAt(dirs[0], nil)
 	}
-	return is, cmp.Or(err, in.ready(is, dirs))
+	return is, cmp.Or(err, in.complete(is, dirs))
 }
 
 // belowFleet reports whether a command is a subcommand of cmp fleet.
@@ -116,5 +116,5 @@ func (in *anyInputs) isFleetAt(dir string, at *checkout.Commit) (bool, error) {
 	if (fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}).IsFleet() {
 		return true, nil
 	}
-	return !slices.ContainsFunc([]string{"renderer", "recurse", "include", "exclude"}, in.Given) && locate.IsFolder(c.Repo, c.Dir), nil
+	return !slices.ContainsFunc([]string{"renderer", "recurse", "include", "exclude"}, in.IsSet) && locate.IsFolder(c.Repo, c.Dir), nil
 }

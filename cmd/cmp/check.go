@@ -43,7 +43,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	in.forComponent("changed")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if *changed {
-			return nil // no files, no components
+			return nil // without files, there are no components to check
 		}
 		return option.Args(1, option.Many)(cmd, args)
 	}
@@ -51,7 +51,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		isFleet := !*changed && (belowFleet(cmd) || in.anyFleet(manifests.Dirs(args), nil))
-		if err := in.ready(isFleet, args); err != nil {
+		if err := in.complete(isFleet, args); err != nil {
 			return err
 		}
 		var r verdict.Verdict

@@ -38,37 +38,37 @@ if the update breaks anything.`,
 	against := cmd.Flags().String("against", "", "Directory with the old version of the component")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.Folders)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		now, err := in.Ship(args[0])
+		now, err := in.FindCRDs(args[0])
 		if err != nil {
 			return err
 		}
 		if !cmd.Flags().Changed("against") {
 			warn(s, now.Findings)
 			if *format == reportJSON {
-				return writeJSON(s, map[string]any{"definitions": now.Definitions})
+				return writeJSON(s, map[string]any{"definitions": now.CRDs})
 			}
-			if len(now.Definitions) == 0 {
+			if len(now.CRDs) == 0 {
 				note(s, "%s: the component has no CRDs", finding.Sanitize(args[0]))
 				return nil
 			}
-			_, err = io.WriteString(s.Out, crds.Table(now.Definitions))
+			_, err = io.WriteString(s.Out, crds.Table(now.CRDs))
 			return err
 		}
-		before, err := in.Ship(*against)
+		before, err := in.FindCRDs(*against)
 		if err != nil {
 			return err
 		}
-		lost := crds.Compare(before.Objects, now.Objects)
-		text := crds.RemovedText(lost, len(before.Definitions))
+		removed := crds.Compare(before.Objects, now.Objects)
+		text := crds.RemovedText(removed, len(before.CRDs))
 		if *format == reportJSON {
-			if text, err = (verdict.Verdict{Findings: lost}).Render(reportJSON, paint.Paint{}); err != nil {
+			if text, err = (verdict.Verdict{Findings: removed}).Render(reportJSON, paint.Paint{}); err != nil {
 				return err
 			}
 		}
 		if _, err := io.WriteString(s.Out, text); err != nil {
 			return err
 		}
-		if len(lost) > 0 {
+		if len(removed) > 0 {
 			return errReported
 		}
 		return nil

@@ -30,21 +30,21 @@ any tool can apply, and components for Ladder. OUT must be empty or missing.`,
 		if *out == "" {
 			return usage.New("--out is missing; write --out DIR")
 		}
-		if in.Given("crds") {
-			return usage.New("cmp crds split always writes both halves; drop --crds")
+		if in.IsSet("crds") {
+			return usage.New("cmp crds split always writes both parts; remove --crds")
 		}
 		if err := wholefile.EmptyDir(*out, "remove it, or name another"); err != nil {
 			return err
 		}
-		halves, found, err := in.Split(args[0])
+		parts, found, err := in.Split(args[0])
 		warn(s, found)
 		if err != nil {
 			return err
 		}
-		if err := manifests.Write(*out, halves...); err != nil {
+		if err := manifests.Write(*out, parts...); err != nil {
 			return err
 		}
-		for _, h := range halves {
+		for _, h := range parts {
 			fmt.Fprintf(s.Out, "%s: %s\n", filepath.ToSlash(filepath.Join(*out, h.Dir)), finding.Counted(len(h.Objects), "manifest"))
 		}
 		return nil

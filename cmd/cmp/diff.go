@@ -36,9 +36,9 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 	in.ExpandSets()
 	in.fleet.source.Partial = true
 	out := addDiffOutput(cmd)
-	former := addFormerInput(cmd, in)
+	deployed := addDeployedInput(cmd, in)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if former.given() {
+		if deployed.isSet() {
 			return option.Args(1, option.Many)(cmd, args)
 		}
 		return option.Args(2, option.Many)(cmd, args)
@@ -47,22 +47,22 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 		if err := out.check(); err != nil {
 			return err
 		}
-		if err := former.check(); err != nil {
+		if err := deployed.check(); err != nil {
 			return err
 		}
-		if former.given() {
-			if err := in.ready(true, args); err != nil {
+		if deployed.isSet() {
+			if err := in.complete(true, args); err != nil {
 				return err
 			}
-			return in.fleet.takeover(cmd, s, args, former, out)
+			return in.fleet.compareDeployed(cmd, s, args, deployed, out)
 		}
 		in.forComponent("generator-values")
-		ch, err := checkout.ReadChange(args, s.directories)
+		ch, err := checkout.ReadChange(args, s.withoutFiles)
 		if err != nil {
-			return out.trouble(err)
+			return out.exitError(err)
 		}
 		isFleet := belowFleet(cmd) || in.anyFleet(ch.After, ch.To) || in.anyFleet(ch.Before, ch.From)
-		if err := in.ready(isFleet, ch.After); err != nil {
+		if err := in.complete(isFleet, ch.After); err != nil {
 			return err
 		}
 		command := "cmp " + strings.Join(append([]string{"diff"}, args...), " ")
@@ -72,7 +72,7 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 		r, found, err := in.Compare(ch, command)
 		warn(s, found)
 		if err != nil {
-			return out.trouble(err)
+			return out.exitError(err)
 		}
 		return out.write(s, r, r.All.Names(), r.All.AddsError(), r.Unknown)
 	}

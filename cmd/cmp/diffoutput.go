@@ -19,8 +19,8 @@ type diffOutput struct {
 	exitCode, nameOnly *bool
 	null               *bool
 	limit              *int
-	// given reports whether one of the flags is set.
-	given func(flag string) bool
+	// isSet reports whether one of the flags is set.
+	isSet func(flag string) bool
 }
 
 func (o diffOutput) check() error {
@@ -33,14 +33,14 @@ func (o diffOutput) check() error {
 	if *o.null && !*o.nameOnly {
 		return usage.New("--null has no effect without --name-only; add it")
 	}
-	if o.given("limit") && *o.format != compare.FormatMarkdown {
+	if o.isSet("limit") && *o.format != compare.FormatMarkdown {
 		return usage.New("--limit applies only to markdown; remove it, or add -o markdown")
 	}
 	return nil
 }
 
-// trouble is an error that --exit-code must not report as a difference.
-func (o diffOutput) trouble(err error) error {
+// exitError returns err so that --exit-code reports it with exit code 2 and not as a difference.
+func (o diffOutput) exitError(err error) error {
 	if *o.exitCode {
 		return usage.Error{Err: err}
 	}
@@ -49,17 +49,17 @@ func (o diffOutput) trouble(err error) error {
 
 // write prints a comparison. names are the items that differ, fails means that the change
 // introduces an error, and unknown lists the items that could not be compared.
-func (o diffOutput) write(s streams, what compare.Shown, names []string, fails bool, unknown []string) error {
+func (o diffOutput) write(s streams, comparison compare.Shown, names []string, fails bool, unknown []string) error {
 	text := compare.Lines(names, *o.null)
 	if !*o.nameOnly {
-		formatted, err := compare.Format(what, *o.format, *o.limit, screen.PaintFor(s.Out))
+		formatted, err := compare.Format(comparison, *o.format, *o.limit, screen.PaintFor(s.Out))
 		if err != nil {
-			return o.trouble(err)
+			return o.exitError(err)
 		}
-		text = s.spelled(formatted)
+		text = s.withProgramName(formatted)
 	}
 	if _, err := io.WriteString(s.Out, text); err != nil {
-		return o.trouble(err)
+		return o.exitError(err)
 	}
 	if *o.exitCode && len(unknown) > 0 {
 		return usage.New(compare.UnknownText(finding.Sanitize(strings.Join(unknown, ", "))))
@@ -73,7 +73,7 @@ func (o diffOutput) write(s streams, what compare.Shown, names []string, fails b
 func addDiffOutput(cmd *cobra.Command) diffOutput {
 	flags := cmd.Flags()
 	return diffOutput{
-		given:    flags.Changed,
+		isSet:    flags.Changed,
 		format:   option.Format(cmd, "Format (markdown is for a comment on a pull request)", compare.FormatText, compare.FormatMarkdown, compare.FormatJSON),
 		limit:    flags.Int("limit", compare.MostMarkdown, "Maximum size of the markdown in bytes; GitHub accepts 65536 characters in a comment. The rest is omitted, with a note"),
 		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 on errors"),

@@ -158,7 +158,7 @@ func TestFleetsInDocuments(t *testing.T) {
 			for _, place := range p.All() {
 				own = append(own, p.Write(place.Phase))
 				for _, rung := range place.Rungs {
-					if !slices.ContainsFunc(knowledge.Default().Ladder(), func(r knowledge.Rung) bool { return r.Name == rung }) {
+					if !slices.ContainsFunc(knowledge.Default().Rungs(), func(r knowledge.Rung) bool { return r.Name == rung }) {
 						t.Errorf("%s: %s is for %s, which is no rung", doc, p.Write(place.Phase), rung)
 					}
 				}
@@ -224,7 +224,7 @@ func parametersTable() string {
 func keysTable() string {
 	var b strings.Builder
 	b.WriteString("| key | meaning |\n| --- | --- |\n")
-	for _, k := range component.Documented() {
+	for _, k := range component.DocumentedKeys() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", k.Name, k.Doc)
 		for _, inner := range k.Keys {
 			fmt.Fprintf(&b, "| `%s.%s` | %s |\n", k.Name, inner.Name, inner.Doc)
@@ -317,7 +317,7 @@ func profilesTable(t *testing.T) string {
 func rungsTable() string {
 	var b strings.Builder
 	b.WriteString("| rung | wave | why |\n| --- | --- | --- |\n")
-	for _, r := range knowledge.Default().Ladder() {
+	for _, r := range knowledge.Default().Rungs() {
 		fmt.Fprintf(&b, "| %s | %d | %s |\n", r.Name, r.Wave, r.Why)
 	}
 	return b.String()

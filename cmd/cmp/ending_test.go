@@ -76,7 +76,7 @@ func TestKilledServer(t *testing.T) {
 	first := begin()
 	workers := (&served{cmd: first}).children()
 	out, err := exec.Command("cmp", "serve", "--plugin-dir", dir).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "another plugin server is already listening; stop it") {
+	if err == nil || !strings.Contains(string(out), "another plugin server is already listening; fix: stop it") {
 		t.Errorf("a second server: %s, %v", out, err)
 	}
 	first.Process.Kill()

@@ -36,12 +36,12 @@ func (e *existingInput) sources(cmd *cobra.Command, s streams, paths []string) (
 	if err != nil {
 		return importer.Sources{}, err
 	}
-	from := importer.Sources{Paths: checkout.Unique(paths), Stdin: s.In, Base: base}
-	if isLive(e.flags) {
+	locations := importer.Sources{Paths: checkout.Unique(paths), Stdin: s.In, Base: base}
+	if usesCluster(e.flags) {
 		e.cluster.UserAgent = cmd.CommandPath() + " " + build.Version(release)
-		from.Cluster = &e.cluster
+		locations.Cluster = &e.cluster
 	}
-	return from, nil
+	return locations, nil
 }
 
 // read reads the Applications, whose sources are in repo.

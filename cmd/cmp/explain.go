@@ -37,18 +37,18 @@ prints the table and exits with 0. With --strict, it exits with 1, as cmp check 
 		if err != nil {
 			return err
 		}
-		shown, err := explain.Order(res.Plan, res.SetsByNode(), args[1:]...)
+		order, err := explain.Order(res.Plan, res.SetsByNode(), args[1:]...)
 		if err != nil {
 			return err
 		}
-		failed := warnStrictly(s, res.AllFindings(), *strict)
+		exitErr := warnStrictly(s, res.AllFindings(), *strict)
 		if len(args) == 1 && res.Plan.NeedsNoWaves() {
 			note(s, "no object must wait for another, so Ladder adds no waves")
 		}
 		if *format == reportJSON {
-			return cmp.Or(writeJSON(s, shown), failed)
+			return cmp.Or(writeJSON(s, order), exitErr)
 		}
-		return cmp.Or(s.print(shown.Text(), nil), failed)
+		return cmp.Or(s.print(order.Text(), nil), exitErr)
 	}
 	return cmd
 }

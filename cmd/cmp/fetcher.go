@@ -18,12 +18,12 @@ const fetcherName = "fetcher"
 func newFetcher(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:    fetcherName,
-		Short:  "Fetch one thing for cmp serve, which starts this itself",
+		Short:  "Fetch one source for cmp serve, which starts this command",
 		Hidden: true,
 		Args:   option.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			log.SetOutput(os.Stderr)
-			os.Stdout = os.Stderr // the connection is for messages alone
+			os.Stdout = os.Stderr // standard output carries only messages
 			return fetch.Work(s.In, s.Out)
 		},
 	}

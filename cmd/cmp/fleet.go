@@ -18,16 +18,18 @@ type fleetInputs struct {
 	source fleet.Source
 	ladder *string
 	remote *fetchers.Options
-	// base is the repository of the last fleet that was loaded.
+	// base is the root of the repository of the fleet that was loaded last.
 	base string
-	// lints is true for a command whose output contains the findings of lint.
-	lints bool
+	// reportsLint is true for a command whose output contains the findings of lint.
+	reportsLint bool
 	// at is the revision to load; nil means the work tree.
 	at *checkout.Commit
-	// undescribed takes a directory of components without any component.yaml, too.
-	undescribed bool
-	// left are warnings about what the fleet that was loaded last leaves out.
-	left []finding.Finding
+	// allowUndescribed means that a directory of components without any component.yaml is a
+	// fleet, too.
+	allowUndescribed bool
+	// omissions are warnings about directories that the fleet that was loaded last does not
+	// include.
+	omissions []finding.Finding
 	// projectsFromComponents lets components choose among the projects of the source.
 	projectsFromComponents bool
 }

@@ -18,7 +18,7 @@ import (
 
 func newFleetApps(s streams) *cobra.Command {
 	var opt applications.AppsOptions
-	var out, argocdCM, form string
+	var out, argocdCM, healthCheckFormat string
 	cmd := &cobra.Command{
 		Use:   "apps DIR... | --health-check[=values]",
 		Short: "Generate an app of apps with sync waves",
@@ -46,13 +46,13 @@ Argo CD waits for a child only if a health check for Applications is configured.
 	flags.BoolVar(&opt.Sets, "sets", false, "With --tiers: generate one ApplicationSet for each band instead of children")
 	flags.BoolVar(&opt.Preserve, "preserve", false, "When an Application is deleted, keep its resources")
 	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release for --sets, such as 2.14 (default: the latest)")
-	flags.StringVar(&form, "health-check", "", "Print the health check for Applications: configmap, or values for the Argo CD Helm chart")
+	flags.StringVar(&healthCheckFormat, "health-check", "", "Print the health check for Applications: configmap, or values for the Argo CD Helm chart")
 	flags.Lookup("health-check").NoOptDefVal = "configmap"
 	flags.StringVar(&argocdCM, "argocd-cm", "", "Check that this file (argocd-cm or values of the Argo CD Helm chart) has a health check for Applications")
-	cmd.Args = func(cmd *cobra.Command, args []string) error { return appsArgs(cmd, args, form) }
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return appsArgs(cmd, args, healthCheckFormat) }
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if form != "" {
-			return printChildHealth(s, *in.ladder, form)
+		if healthCheckFormat != "" {
+			return printChildHealth(s, *in.ladder, healthCheckFormat)
 		}
 		var err error
 		opt.Template, err = ownTemplate(*template, "Application")
@@ -79,10 +79,10 @@ Argo CD waits for a child only if a health check for Applications is configured.
 	return cmd
 }
 
-// appsArgs takes directories, or none with a form of the health check.
-func appsArgs(cmd *cobra.Command, args []string, form string) error {
+// appsArgs accepts directories, or none with --health-check.
+func appsArgs(cmd *cobra.Command, args []string, healthCheckFormat string) error {
 	switch {
-	case form == "":
+	case healthCheckFormat == "":
 		return option.Args(1, option.Many)(cmd, args)
 	case len(args) > 0:
 		return option.BadArgs(cmd, errors.New("--health-check takes no directory; use one of the two"))
@@ -92,16 +92,16 @@ func appsArgs(cmd *cobra.Command, args []string, form string) error {
 
 // writeApps prints the Applications of a fleet, or writes them to a directory.
 func writeApps(s streams, f *fleet.Fleet, opt applications.AppsOptions, out string, force bool) error {
-	made, faults, err := applications.Apps(f, opt)
+	manifests, faults, err := applications.Apps(f, opt)
 	if err != nil {
 		warn(s, lint.Failures(f, opt.Environment))
-		return unproven(s, err)
+		return noteUnproven(s, err)
 	}
 	warn(s, append(lint.Rendering(f, opt.Environment, nil), faults...))
 	if out == "" {
-		return emit(s, manifest.YAML(made...), nil)
+		return emit(s, manifest.YAML(manifests...), nil)
 	}
-	return wholefile.ReplaceDir(out, force, applications.Files(made))
+	return wholefile.ReplaceDir(out, force, applications.Files(manifests))
 }
 
 // checkApps rejects invalid combinations before anything is rendered.

@@ -52,16 +52,16 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		if err != nil {
 			return err
 		}
-		made, faults, err := applications.Sets(f, opt)
+		sets, faults, err := applications.Sets(f, opt)
 		if err != nil {
 			warn(s, lint.Failures(f, opt.Environment))
-			return unproven(s, err)
+			return noteUnproven(s, err)
 		}
 		warn(s, append(lint.Rendering(f, opt.Environment, nil), faults...))
 		if check != "" {
-			return show.UpToDate(check, made)
+			return show.UpToDate(check, sets)
 		}
-		if _, err := io.WriteString(s.Out, manifest.YAML(made...)); err != nil {
+		if _, err := io.WriteString(s.Out, manifest.YAML(sets...)); err != nil {
 			return err
 		}
 		note(s, `the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the argocd-cmd-params-cm ConfigMap`)
@@ -75,12 +75,13 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 func addTarget(flags *pflag.FlagSet, t *applications.Options, manifests string) {
 	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
 	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
-	flags.BoolVar(&t.Unproven, "unproven", false, "Generate the "+manifests+" even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
+	flags.BoolVar(&t.AllowBlocked, "unproven", false, "Generate the "+manifests+" even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
 }
 
-// unproven adds a hint about --unproven if the only errors are that the rollout cannot finish.
-func unproven(s streams, err error) error {
-	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !lint.Disproves(f.Rule) }) {
+// noteUnproven prints a note about --unproven if the only errors are that the rollout cannot
+// finish.
+func noteUnproven(s streams, err error) error {
+	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !lint.BlocksRollout(f.Rule) }) {
 		note(s, "this rollout would never end, so nothing was written; fix the errors, or use --unproven")
 	}
 	return err

@@ -54,14 +54,14 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 	flags.StringSliceVar(&opt.Only, "only", nil, "Generate only these components")
 	flags.StringSliceVar(&opt.Skip, "skip", nil, "Components to leave out because they are installed already")
 	flags.StringVar(&check, "check", "", "Compare with a generated directory, and exit with 1 if Argo CD syncs something else")
-	_ = cmd.RegisterFlagCompletionFunc("check", complete.Folders) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("check", complete.Folders) // the flag exists
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkBootstrap(flags, until, out, check); err != nil {
 			return err
 		}
 		var err error
 		if until != "" {
-			if opt.Until, err = component.ParsePhase(until); err != nil {
+			if opt.Until, err = component.ParseStep(until); err != nil {
 				return usage.Errorf("--until: %w", err)
 			}
 		}
@@ -69,18 +69,18 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		if err != nil {
 			return err
 		}
-		made, notes, err := bootstrap.New(f, opt)
+		bundle, notes, err := bootstrap.New(f, opt)
 		if err != nil {
 			return err
 		}
 		warn(s, append(f.Findings, notes...))
 		if check != "" {
-			return show.Bootstrapped(check, made)
+			return show.Bootstrapped(check, bundle)
 		}
-		if err := wholefile.ReplaceDir(out, force, made.Files(talos)); err != nil {
+		if err := wholefile.ReplaceDir(out, force, bundle.Files(talos)); err != nil {
 			return err
 		}
-		for _, step := range made.Steps {
+		for _, step := range bundle.Steps {
 			fmt.Fprintf(s.Out, "%s.yaml  %s\n", step.Name, step.About)
 		}
 		return nil
@@ -96,13 +96,13 @@ func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string,
 		return nil, err
 	}
 	for _, name := range slices.Concat(opt.Only, opt.Skip) {
-		if _, err := rollout.FindApplication(f, name); err != nil {
+		if _, err := rollout.FindComponent(f, name); err != nil {
 			return nil, err
 		}
 	}
-	if bound := bootstrap.Bound(f, opt); len(bound) > 0 && in.source.Environment == "" {
+	if limited := bootstrap.LimitedToEnvironments(f, opt); len(limited) > 0 && in.source.Environment == "" {
 		return nil, usage.Errorf("%s: %s is for %s only, and a cluster belongs to one environment; use --environment %s",
-			bound[0].File, bound[0].Name, strings.Join(f.Having(bound[0]), ", "), strings.Join(f.Environments(), " or "))
+			limited[0].File, limited[0].Name, strings.Join(f.EnvironmentsOf(limited[0]), ", "), strings.Join(f.Environments(), " or "))
 	}
 	return f, nil
 }

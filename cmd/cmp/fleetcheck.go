@@ -26,12 +26,12 @@ func (in *fleetInputs) check(cmd *cobra.Command, s streams, dirs []string) (verd
 		if app.IsIn(in.source.Environment) {
 			r.Applications = append(r.Applications, verdict.Summarize(app))
 			objects += len(app.Objects)
-			if app.Elsewhere {
+			if app.IsChartMissing {
 				unchecked++
 			}
 		}
 	}
-	r.Findings = slices.Concat(lint.Rendering(f, in.source.Environment, nil), lint.Overreach(f, in.source.Environment), in.left)
+	r.Findings = slices.Concat(lint.Rendering(f, in.source.Environment, nil), lint.Overreach(f, in.source.Environment), in.omissions)
 	finding.Sort(r.Findings)
 	r.Scope = finding.Counted(objects, "object") + " of " + finding.Counted(len(r.Applications)-unchecked, "Application")
 	if unchecked > 0 {

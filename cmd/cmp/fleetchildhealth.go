@@ -12,15 +12,15 @@ import (
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
-func printChildHealth(s streams, ladder, form string) error {
+func printChildHealth(s streams, ladder, format string) error {
 	base, err := ladderfile.Base(ladder)
 	if err != nil {
 		return err
 	}
 	configMap, values := argocd.ChildHealthCheck(base)
-	text, ok := map[string]string{"configmap": configMap, "values": values}[form]
+	text, ok := map[string]string{"configmap": configMap, "values": values}[format]
 	if !ok {
-		return usage.Errorf("unknown health check format %q; use --health-check=configmap or --health-check=values", form)
+		return usage.Errorf("unknown health check format %q; use --health-check=configmap or --health-check=values", format)
 	}
 	_, err = io.WriteString(s.Out, text)
 	return err

@@ -17,13 +17,13 @@ import (
 // diff compares a fleet before and after a change.
 func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, out diffOutput, command string) error {
 	var err error
-	if in.source.Random, err = inputs.Throwaway(); err != nil {
-		return out.trouble(err)
+	if in.source.Random, err = inputs.TemporaryRandom(); err != nil {
+		return out.exitError(err)
 	}
 	if err := ch.CheckDirs(); err != nil {
-		return out.trouble(err)
+		return out.exitError(err)
 	}
-	in.source.Absent = ch.Revisions
+	in.source.AllowMissingDirs = ch.Revisions
 	r := show.Change{Command: command}
 	var sides [2]*fleet.Fleet
 	var dirs [2]string
@@ -34,7 +34,7 @@ func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, o
 		in.at = side.at
 		sides[i], in.base, err = in.loadSide(cmd, s, side.dirs)
 		if err != nil {
-			return out.trouble(checkout.AtRevision(err, side.at))
+			return out.exitError(checkout.AtRevision(err, side.at))
 		}
 		dirs[i] = strings.Join(side.dirs, ", ")
 		r.Names[i] = checkout.Called(in.base, side.dirs)
@@ -50,11 +50,11 @@ func (in *fleetInputs) diff(cmd *cobra.Command, s streams, ch checkout.Change, o
 	return out.write(s, r, r.Components(), compare.AnyError(r.New), r.Unknown)
 }
 
-// loadSide loads all of a fleet; it is empty if the fleet does not have the environment. base
-// is its repository.
+// loadSide loads one side of a comparison with the components of all environments. base is the
+// root of its repository.
 func (in *fleetInputs) loadSide(cmd *cobra.Command, s streams, dirs []string) (f *fleet.Fleet, base string, err error) {
 	all := *in
-	all.source.Environment, all.lints = "", true
+	all.source.Environment, all.reportsLint = "", true
 	f, err = all.load(cmd, s, dirs)
 	return f, all.base, err
 }

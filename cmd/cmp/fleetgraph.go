@@ -19,10 +19,10 @@ func (in *fleetInputs) graph(cmd *cobra.Command, s streams, dirs []string, compo
 	}
 	opt := show.GraphOptions{All: all}
 	if cmd.Flags().Changed("component") {
-		if opt.Around, err = rollout.FindApplication(f, component); err != nil {
+		if opt.Around, err = rollout.FindComponent(f, component); err != nil {
 			return "", err
 		}
 	}
-	warn(s, slices.Concat(lint.Rendering(f, in.source.Environment, nil), in.left))
+	warn(s, slices.Concat(lint.Rendering(f, in.source.Environment, nil), in.omissions))
 	return show.Graph(f, opt).Draw(format), nil
 }

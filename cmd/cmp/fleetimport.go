@@ -45,7 +45,7 @@ for each change that rendering with Ladder causes.`,
 	opt.addFlags(flags)
 	opt.values, opt.ladder = inputs.GeneratorValues(flags), ladderfile.Flag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 && !isLive(flags) {
+		if len(args) == 0 && !usesCluster(flags) {
 			return usage.New("no input; name files of Applications, a directory, or a cluster with --context")
 		}
 		return opt.run(cmd, s, args)

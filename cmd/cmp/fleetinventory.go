@@ -20,7 +20,7 @@ disabled or deployed only to some environments are included.`,
 	}
 	in := addFleetInputs(cmd)
 	in.source.Partial = true
-	in.asksFor(cmd, "Mark the components that are not deployed in this environment")
+	in.setEnvironmentHelp(cmd, "Mark the components that are not deployed in this environment")
 	format := option.Format(cmd, "Format", inventory.Formats...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f, err := in.loadAll(cmd, s, args)
@@ -31,7 +31,7 @@ disabled or deployed only to some environments are included.`,
 		if err != nil {
 			return err
 		}
-		warn(s, in.left)
+		warn(s, in.omissions)
 		for _, app := range f.At(in.source.Environment).Applications {
 			if app.Failed {
 				warn(s, app.Findings)

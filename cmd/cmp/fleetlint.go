@@ -30,9 +30,9 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
   cmp fleet lint ./components --strict -o sarif > fleet.sarif`,
 	}
 	in := addFleetInputs(cmd)
-	in.source.Partial, in.lints = true, true
+	in.source.Partial, in.reportsLint = true, true
 	in.addProjects(cmd.Flags())
-	in.asksFor(cmd, "Check only the components deployed in this environment")
+	in.setEnvironmentHelp(cmd, "Check only the components deployed in this environment")
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -42,7 +42,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		}
 		r := verdict.Verdict{Findings: finding.Of(err)}
 		if err == nil {
-			r.Findings = append(lint.Findings(f, in.source.Environment), in.left...)
+			r.Findings = append(lint.Findings(f, in.source.Environment), in.omissions...)
 			finding.Sort(r.Findings)
 			r.Scope = finding.Counted(len(f.Components), "component") + " and " + dependencies(len(f.Links))
 		}
@@ -51,8 +51,8 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	return cmd
 }
 
-// asksFor sets the help of --environment for a command that does not omit components.
-func (in *fleetInputs) asksFor(cmd *cobra.Command, usage string) {
+// setEnvironmentHelp sets the help of --environment for a command that does not omit components.
+func (in *fleetInputs) setEnvironmentHelp(cmd *cobra.Command, usage string) {
 	cmd.Flags().Lookup("environment").Usage = usage
 }
 
@@ -62,7 +62,7 @@ func (in *fleetInputs) loadAll(cmd *cobra.Command, s streams, dirs []string) (*f
 	all := *in
 	all.source.Environment = ""
 	f, err := all.load(cmd, s, dirs)
-	if in.left = all.left; err != nil {
+	if in.omissions = all.omissions; err != nil {
 		return nil, err
 	}
 	return f, rollout.CheckEnvironment(f, in.source.Environment)

@@ -34,7 +34,7 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	if p := in.source.Parallel; p < 0 {
 		return nil, usage.Errorf("--parallel is %d; use 1 or more, or 0 for one per processor", p)
 	}
-	dirs = s.directories(dirs)
+	dirs = s.withoutFiles(dirs)
 	c, err := checkout.Open(dirs[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dirs[0], err)
@@ -57,17 +57,18 @@ func (in *fleetInputs) load(cmd *cobra.Command, s streams, dirs []string) (*flee
 	if err != nil {
 		return nil, err
 	}
-	if !in.lints && !src.Unrendered {
-		warn(s, f.Renamed)
+	if !in.reportsLint && !src.SkipRendering {
+		warn(s, f.RenamedRuleWarnings)
 	}
 	return f, rollout.CheckEnvironment(f, in.source.Environment)
 }
 
-// find returns the paths in a repository of the directories to load. What they leave out is
-// kept in left. A directory need not exist if the other side of a comparison may have it.
+// find returns the paths in a repository of the directories to load. Warnings about directories
+// that are skipped are kept in in.omissions. A directory need not exist if the other side of a
+// comparison may have it.
 func (in *fleetInputs) find(c *checkout.Checkout, dirs []string) ([]string, error) {
 	rel := c.Rel
-	if in.source.Absent {
+	if in.source.AllowMissingDirs {
 		rel = func(dir string) (string, error) { return checkout.InRepository(c.Base, dir) }
 	}
 	rels := make([]string, len(dirs))
@@ -77,18 +78,18 @@ func (in *fleetInputs) find(c *checkout.Checkout, dirs []string) ([]string, erro
 		if rels[i], err = rel(dir); err != nil {
 			return nil, err
 		}
-		if !in.undescribed {
+		if !in.allowUndescribed {
 			faults = append(faults, locate.CheckFleet(c.Repo, rels[i], c.Show, ""))
 		}
 	}
 	var all []string
-	all, in.left = locate.Fleets(c.Repo, rels, c.Show)
+	all, in.omissions = locate.Fleets(c.Repo, rels, c.Show)
 	return all, errors.Join(faults...)
 }
 
-// directories removes regular files from arguments that a shell pattern such as components/*
+// withoutFiles removes regular files from arguments that a shell pattern such as components/*
 // expanded, with a note.
-func (s streams) directories(args []string) []string {
+func (s streams) withoutFiles(args []string) []string {
 	dirs, files := checkout.WithoutFiles(args)
 	if len(files) > 0 {
 		note(s, "skipped files, because only directories can be components: %s", finding.Sanitize(strings.Join(files, ", ")))

@@ -36,24 +36,24 @@ func clusterFlags(flags *pflag.FlagSet, c *argocd.Cluster) {
 	flags.StringVar(&c.Context, "context", "", "Kubeconfig context of a cluster to read Applications from")
 }
 
-// isLive reports whether the flags name a cluster.
-func isLive(flags *pflag.FlagSet) bool {
+// usesCluster reports whether the flags name a cluster.
+func usesCluster(flags *pflag.FlagSet) bool {
 	return flags.Changed("kubeconfig") || flags.Changed("context")
 }
 
 // read reads the recorded rollout; it is empty if no flag requests one.
 func (in *observedInput) read(cmd *cobra.Command, s streams, f *fleet.Fleet, environment string) (rollout.Observed, error) {
-	live := in.fromCluster || isLive(in.flags)
+	useCluster := in.fromCluster || usesCluster(in.flags)
 	switch {
-	case live && in.file != "":
+	case useCluster && in.file != "":
 		return rollout.Observed{}, usage.New("--observed reads a file, and --from-cluster, --context and --kubeconfig a cluster; use one of the two")
 	case in.file != "":
 		objs, err := manifests.Read(s.In, in.file)
 		if err != nil {
 			return rollout.Observed{}, err
 		}
-		return rollout.Observe(f, environment, shownFile(in.file), objs)
-	case !live:
+		return rollout.Observe(f, environment, displayName(in.file), objs)
+	case !useCluster:
 		return rollout.Observed{}, nil
 	}
 	objs, err := applicationsOf(cmd, s, in.cluster)
@@ -63,7 +63,7 @@ func (in *observedInput) read(cmd *cobra.Command, s streams, f *fleet.Fleet, env
 	return rollout.Observe(f, environment, "the cluster", objs)
 }
 
-func shownFile(name string) string {
+func displayName(name string) string {
 	if name == "-" {
 		return finding.StandardInput
 	}

@@ -28,7 +28,7 @@ it for one Application, in a line such as "vault: 2m30s", or for a rung, under "
 With --fail, an Application never becomes healthy, and the report shows what waits for it.
 
 --observed and --from-cluster read the durations of real syncs from the status of the
-Applications, and compare each step with the rollout that included the most Applications.
+Applications, and compare each step with the recorded rollout with the most Applications.
 
 Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
@@ -46,18 +46,18 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	flags.StringVar(&sim.compare, "compare", "", "Another directory of components to compare with")
 	flags.StringVar(&sim.against, "against", "", "Profile to compare with, for the same components: a built-in profile or a ladder.yaml")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.ProfilesOrFiles)
-	flags.BoolVar(&sim.noRest, "no-catch-all", false, "Leave out the last step, which contains the Applications that no other step selects")
+	flags.BoolVar(&sim.noCatchAll, "no-catch-all", false, "Leave out the last step, which contains the Applications that no other step selects")
 	sim.durations = durationsFlag(flags)
 	sim.observed.add(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkSimulate(flags, sim.both(), *format, sim.fail); err != nil {
+		if err := checkSimulate(flags, sim.isComparison(), *format, sim.fail); err != nil {
 			return err
 		}
-		shown, done, err := sim.run(cmd, s, args)
+		output, done, err := sim.run(cmd, s, args)
 		if err != nil {
 			return err
 		}
-		text, err := shown.Render(*format)
+		text, err := output.Render(*format)
 		if err == nil && !done {
 			return cmp.Or(s.print(text, nil), errReported)
 		}
@@ -72,21 +72,21 @@ type simulation struct {
 	layout           *string
 	fail             []string
 	compare, against string
-	noRest           bool
+	noCatchAll       bool
 	durations        *string
 	observed         observedInput
 }
 
-func (sim *simulation) both() bool { return sim.compare != "" || sim.against != "" }
+func (sim *simulation) isComparison() bool { return sim.compare != "" || sim.against != "" }
 
-// rendered is the output for one or two rollouts, in any format.
-type rendered interface {
+// renderer is the output for one or two rollouts, in any format.
+type renderer interface {
 	Render(format string) (string, error)
 }
 
 // run simulates one or two rollouts. done is false if a single one never completes although
 // --fail is not set.
-func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown rendered, done bool, err error) {
+func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (output renderer, done bool, err error) {
 	times, err := rollout.DurationsIn(*sim.durations)
 	if err != nil {
 		return nil, false, err
@@ -95,7 +95,7 @@ func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown 
 	if err != nil {
 		return nil, false, err
 	}
-	failing, err := rollout.ApplicationsNamed(f, sim.fail)
+	failing, err := rollout.FindApplications(f, sim.fail)
 	if sim.compare == "" {
 		err = errors.Join(rollout.CheckDurations(times, f), err)
 	}
@@ -106,14 +106,14 @@ func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (shown 
 		return nil, false, err
 	}
 	warn(s, append(lint.Failures(f, sim.in.source.Environment), rollout.Findings(f, *sim.layout, sim.in.source.Environment)...))
-	play := rollout.Options{Layout: *sim.layout, WithoutRest: sim.noRest, Times: times, Failing: failing}
-	run, err := play.Simulate(f)
+	options := rollout.Options{Layout: *sim.layout, WithoutCatchAll: sim.noCatchAll, Times: times, Failing: failing}
+	run, err := options.Simulate(f)
 	if err != nil {
 		return nil, false, err
 	}
-	if sim.both() {
-		shown, err := sim.in.beside(cmd, s, otherRollout{dir: sim.compare, against: sim.against, Options: play}, f, run, strings.Join(args, " "))
-		return shown, true, err
+	if sim.isComparison() {
+		output, err := sim.in.simulateOther(cmd, s, otherRollout{dir: sim.compare, against: sim.against, Options: options}, f, run, strings.Join(args, " "))
+		return output, true, err
 	}
 	return show.Rollout{Fleet: f, Run: run, Fail: failing, Observed: times.Observed}, run.Done() || len(sim.fail) > 0, nil
 }

@@ -28,13 +28,13 @@ func (in *fleetInputs) loadOne(cmd *cobra.Command, s streams, dirs []string) (*f
 	return f, nil
 }
 
-// durationsFlag is the name of the flag for a durations file.
+// durationsFlag adds the flag --durations, and returns its value.
 func durationsFlag(flags *pflag.FlagSet) *string {
 	return flags.String("durations", "", "File with the duration of each Application, such as \"vault: 2m30s\" (default: assumed)")
 }
 
-// other returns the fleet to compare with, and its name in the output.
-func (in *fleetInputs) other(cmd *cobra.Command, s streams, f *fleet.Fleet, dir, against string) (*fleet.Fleet, string, error) {
+// otherFleet returns the fleet to compare with, and its name in the output.
+func (in *fleetInputs) otherFleet(cmd *cobra.Command, s streams, f *fleet.Fleet, dir, against string) (*fleet.Fleet, string, error) {
 	if dir != "" {
 		other, err := in.loadOne(cmd, s, []string{dir})
 		if err == nil {
@@ -54,9 +54,9 @@ type otherRollout struct {
 	rollout.Options
 }
 
-// beside simulates the other rollout, too.
-func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *fleet.Fleet, run *rollout.Run, title string) (show.Rollouts, error) {
-	other, otherTitle, err := in.other(cmd, s, f, o.dir, o.against)
+// simulateOther simulates the other rollout, too.
+func (in *fleetInputs) simulateOther(cmd *cobra.Command, s streams, o otherRollout, f *fleet.Fleet, run *rollout.Run, title string) (show.Rollouts, error) {
+	other, otherTitle, err := in.otherFleet(cmd, s, f, o.dir, o.against)
 	if err != nil {
 		return show.Rollouts{}, err
 	}
@@ -65,27 +65,27 @@ func (in *fleetInputs) beside(cmd *cobra.Command, s streams, o otherRollout, f *
 			return show.Rollouts{}, err
 		}
 	}
-	beside, err := o.Simulate(other)
+	otherRun, err := o.Simulate(other)
 	if err != nil {
 		return show.Rollouts{}, err
 	}
-	if o.against != "" && !rollout.IsPlaced(beside.Layout) {
-		return show.Rollouts{}, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component is at a place of " + otherTitle + ", so all would be synced at once",
-			Remedy: "add --layout computed, or use a profile for the steps of the components"}
+	if o.against != "" && !rollout.IsPlaced(otherRun.Layout) {
+		return show.Rollouts{}, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component has a step of the profile " + otherTitle + ", so all would be synced at once",
+			Remedy: "add --layout computed, or use a profile that contains the steps of the components"}
 	}
-	return show.Rollouts{Titles: [2]string{title, otherTitle}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, beside}}, nil
+	return show.Rollouts{Titles: [2]string{title, otherTitle}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, otherRun}}, nil
 }
 
 // checkSimulate rejects flags that do not apply to one or two rollouts.
-func checkSimulate(flags *pflag.FlagSet, both bool, format string, fail []string) error {
+func checkSimulate(flags *pflag.FlagSet, isComparison bool, format string, fail []string) error {
 	if err := option.Alone(flags, "compare", "against"); err != nil {
 		return err
 	}
-	if both && format != reportText && format != reportJSON {
+	if isComparison && format != reportText && format != reportJSON {
 		return usage.New("a comparison needs --output text or json; use one of them, or draw each rollout alone")
 	}
-	if both && len(fail) > 0 {
-		return usage.New("--fail works with a single rollout; simulate each alone")
+	if isComparison && len(fail) > 0 {
+		return usage.New("--fail applies only to a single rollout; simulate each rollout separately")
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		if *diff || *write {
 			p = rollout.Phases(f, opt, times)
 		}
-		r := show.Phases{Fleet: f, Phases: p, Findings: append(lint.Rendering(f, "", (*fleet.Application).HasFailed), p.Findings...)}
+		r := show.Steps{Fleet: f, Plan: p, Findings: append(lint.Rendering(f, "", (*fleet.Application).HasFailed), p.Findings...)}
 		if *write {
 			return in.writeSteps(s, r)
 		}
@@ -85,7 +85,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 	return cmd
 }
 
-func printSteps(s streams, r show.Phases, format string) error {
+func printSteps(s streams, r show.Steps, format string) error {
 	text, err := r.Render(format)
 	if err := s.print(text, err); err != nil {
 		return err
@@ -105,14 +105,14 @@ func checkSteps(flags *pflag.FlagSet, durations string, compact bool) error {
 }
 
 // writeSteps writes the computed steps to the component.yaml files.
-func (in *fleetInputs) writeSteps(s streams, r show.Phases) error {
+func (in *fleetInputs) writeSteps(s streams, r show.Steps) error {
 	text, faults, err := r.Write(in.base)
 	warn(s, faults)
 	if err := s.print(text, err); err != nil {
 		return err
 	}
 	if finding.Err(faults) != nil {
-		return errors.New("some steps are missing or cannot be right; fix the errors above and run it again")
+		return errors.New("some steps are missing or invalid; fix the errors above and run the command again")
 	}
 	return nil
 }

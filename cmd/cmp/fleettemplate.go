@@ -5,7 +5,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
-// ownTemplate reads the file of --template; nil if it has no name.
+// ownTemplate reads the file of --template; it returns nil if the flag is not set.
 func ownTemplate(file, kind string) (*applications.OwnTemplate, error) {
 	if file == "" {
 		return nil, nil

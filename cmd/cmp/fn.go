@@ -24,19 +24,19 @@ func newFn(s streams) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.RunE = func(*cobra.Command, []string) error { return function(s, s.In) }
+	cmd.RunE = func(*cobra.Command, []string) error { return runFunction(s, s.In) }
 	return cmd
 }
 
-// function returns the command that runs as a KRM function.
-func function(s streams, in io.Reader) error {
+// runFunction annotates a ResourceList, as a KRM function.
+func runFunction(s streams, in io.Reader) error {
 	base, err := ladderfile.Base("")
 	if err != nil {
 		return err
 	}
 	list, findings, err := krm.Run(in, base, inputs.Ordering)
-	if _, writing := s.Out.Write(list); writing != nil {
-		return writing
+	if _, writeErr := s.Out.Write(list); writeErr != nil {
+		return writeErr
 	}
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 	in.ExpandSets()
 	in.forComponent("generator-values")
 	in.fleet.source.Partial, in.fleet.source.Assume = true, true
-	format := option.Format(cmd, "Format of the drawing", drawings()...)
+	format := option.Format(cmd, "Format of the drawing", graphFormats()...)
 	object := cmd.Flags().String("object", "", "Draw only this object, its dependencies and its dependents; as KIND/NAME")
 	component := cmd.Flags().String("component", "", "Draw only this component, its dependencies and its dependents")
 	all := cmd.Flags().Bool("all", false, "Draw every reference or dependency, and do not group similar objects")
@@ -43,7 +43,7 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 		if err != nil {
 			return err
 		}
-		if *format == drawnPage {
+		if *format == htmlFormat {
 			if cmd.Flags().Changed("object") || cmd.Flags().Changed("component") || *all {
 				return usage.Error{Err: errWholePage}
 			}
@@ -58,9 +58,9 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 		if err != nil {
 			return err
 		}
-		opt := draw.Options{All: *all, Generated: res.GeneratedNames()}
+		opt := draw.Options{All: *all, ApplicationNames: res.GeneratedNames()}
 		if cmd.Flags().Changed("object") {
-			if opt.Around, err = explain.Find(res.Plan, *object); err != nil {
+			if opt.Focus, err = explain.Find(res.Plan, *object); err != nil {
 				return err
 			}
 		}
@@ -70,16 +70,16 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 	return cmd
 }
 
-// drawnPage is the format for a page with the whole drawing, which cmp report writes.
-const drawnPage = "html"
+// htmlFormat is the format of the interactive page, the same as that of cmp report.
+const htmlFormat = "html"
 
 // errWholePage means that a page cannot show only a part of a drawing.
 var errWholePage = errors.New("-o html draws everything and filters in the browser; remove the filter flags, or use another format")
 
-func drawings() []string {
+func graphFormats() []string {
 	var names []string
 	for _, f := range draw.Formats() {
 		names = append(names, string(f))
 	}
-	return append(names, drawnPage)
+	return append(names, htmlFormat)
 }

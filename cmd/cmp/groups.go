@@ -7,9 +7,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/help"
 )
 
-// addCommands adds all commands to the root, in the groups of its help. asItIs are the streams
-// of commands whose output is for programs.
-func addCommands(root *cobra.Command, s, asItIs streams) {
+// addCommands adds all commands to the root, in the groups of its help. plain are the streams
+// without colors, for commands whose output other programs read.
+func addCommands(root *cobra.Command, s, plain streams) {
 	for _, group := range []struct {
 		id, title string
 		commands  []*cobra.Command
@@ -18,7 +18,7 @@ func addCommands(root *cobra.Command, s, asItIs streams) {
 		{"check", "Check and compare:", []*cobra.Command{newCheck(s), newLint(s), newDiff(s)}},
 		{"write", "Components and fleets:", []*cobra.Command{newInit(s), newCRDs(s), newVendor(s), newSeed(s), newFleet(s)}},
 		{"install", "Install in Argo CD:", []*cobra.Command{newInstall(s), newDoctor(s), newHealth(s)}},
-		{help.Unlisted, "For Argo CD and packagers:", []*cobra.Command{newGenerate(asItIs), newServe(asItIs), newMan()}},
+		{help.Unlisted, "For Argo CD and packagers:", []*cobra.Command{newGenerate(plain), newServe(plain), newMan()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, cmd := range group.commands {
@@ -27,7 +27,7 @@ func addCommands(root *cobra.Command, s, asItIs streams) {
 		}
 	}
 	root.AddCommand(newKnowledge(s), newCompletion(s), newVersion(s))
-	root.AddCommand(newWorker(asItIs), newFetcher(asItIs), newFn(asItIs))
+	root.AddCommand(newWorker(plain), newFetcher(plain), newFn(plain))
 	root.AddCommand(deprecated.Alias(newCRDsSplit(s), "split", s.warn))
 	root.SetHelpCommand(newHelp())
 }

@@ -47,7 +47,7 @@ func TestHostileSources(t *testing.T) {
 	const seconds = race.MemoryFactor * 8  // to fetch; taking that much takes time, too
 	late := fmt.Sprintf("took longer than %ds", seconds)
 	files := map[string]string{".git/HEAD": "", "good/kustomization.yaml": "resources: ['" + goodURL + "/a.yaml']"}
-	wants := map[string]string{"memory": fmt.Sprintf("MiB of memory to read, and may take %d", memory), "silent": late, "endless": "sends more than 20000000 bytes"}
+	wants := map[string]string{"memory": fmt.Sprintf("MiB of memory; the limit is %d MiB", memory), "silent": late, "endless": "sends more than 20000000 bytes"}
 	for i := range 4 {
 		for kind := range wants {
 			files[fmt.Sprintf("%s-%d/component.yaml", kind, i)] = fmt.Sprintf("chart: {repoURL: '%s/%s/%d', chart: app, version: ^1}", evil.URL, kind, i)

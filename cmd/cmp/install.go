@@ -30,7 +30,7 @@ version. Merging a second time changes nothing.`,
 	flags := cmd.Flags()
 	form := option.Choice(cmd, "print", "What to print: values (of the argo-cd Helm chart) or kustomize (a kustomize component)", install.FormValues, install.FormKustomize)
 	flags.StringVarP(&file, "file", "f", "", `Your values or kustomization.yaml to merge into; "-" is standard input`)
-	flags.StringVar(&o.Image, "image", "", "Image of the sidecar, best with its digest (default: that of this release)")
+	flags.StringVar(&o.Image, "image", "", "Image of the sidecar, preferably with a digest (default: that of this release)")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		o.Released = install.Image(build.This(release).Version)
 		merged, err := install.Merge(s.In, file, *form, o)

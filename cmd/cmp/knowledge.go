@@ -39,16 +39,16 @@ is called core.`,
 		if base, err = inputs.KnowledgeAt(*dir, base); err != nil {
 			return err
 		}
-		a := ask.Question{Base: base, Groups: base.Groups()}
+		q := ask.Question{Base: base, Groups: base.Groups()}
 		if len(args) == 0 {
-			return emit(s, a.GroupTable(), nil)
+			return emit(s, q.GroupTable(), nil)
 		}
-		if err := a.Find(args[0]); err != nil {
+		if err := q.Find(args[0]); err != nil {
 			return err
 		}
-		text := a.Text()
+		text := q.Text()
 		if *format == "yaml" {
-			text = knowledge.YAML(a.Kinds)
+			text = knowledge.YAML(q.Kinds)
 		}
 		return s.print(text, nil)
 	}

@@ -29,5 +29,5 @@ func main() {
 type noNetwork struct{}
 
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("nothing is fetched; copy it into the repository")
+	return nil, errors.New("network access is disabled; copy the file into the repository")
 }

@@ -37,7 +37,7 @@ The same input always produces the same page. Findings do not change the exit co
 		if err != nil {
 			return err
 		}
-		return output.Write(s.Out, s.spelled(page), 0o644)
+		return output.Write(s.Out, s.withProgramName(page), 0o644)
 	}
 	return cmd
 }

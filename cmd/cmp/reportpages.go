@@ -40,6 +40,6 @@ func (in *fleetInputs) report(cmd *cobra.Command, s streams, dirs []string, dura
 	if err := rollout.CheckDurations(times, f); err != nil {
 		return "", err
 	}
-	warn(s, slices.Concat(lint.Failures(f, in.source.Environment), in.left))
+	warn(s, slices.Concat(lint.Failures(f, in.source.Environment), in.omissions))
 	return show.Page(f, in.source.Environment, times, ladders)
 }

@@ -19,7 +19,7 @@ import (
 // Exit codes.
 const (
 	exitOK     = 0
-	exitFailed = 1 // the input is wrong, or the work could not be done
+	exitFailed = 1 // the input has errors, or the command failed
 	exitUsage  = 2 // the command line is wrong
 )
 
@@ -46,10 +46,10 @@ func run(args []string, s streams) int {
 }
 
 func newRoot(s streams) *cobra.Command {
-	colour := screen.Auto
+	color := screen.Auto
 	s.Quiet = new(bool)
-	asItIs := s // for those whose output programs read
-	s.Out, s.Err = colour.On(s.Out), colour.On(s.Err)
+	plain := s // without colors, for commands whose output other programs read
+	s.Out, s.Err = color.On(s.Out), color.On(s.Err)
 	root := &cobra.Command{
 		Use:   "cmp",
 		Short: "Compute the sync waves of a component for Argo CD",
@@ -70,20 +70,20 @@ findings and exit with 0, except with --strict and, for annotate, as a KRM funct
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.Version = release
-	root.SetVersionTemplate(help.Spelled(build.This(release).Text(), s.name()))
+	root.SetVersionTemplate(help.WithProgramName(build.This(release).Text(), s.name()))
 	root.Flags().Bool("version", false, "Print the version, as cmp version does")
-	root.PersistentFlags().Var(&colour, "color", "Color output: auto (terminals only), always or never")
+	root.PersistentFlags().Var(&color, "color", "Color output: auto (terminals only), always or never")
 	root.PersistentFlags().BoolVarP(s.Quiet, "quiet", "q", false, "Do not print warnings, notes or progress to standard error")
 	option.Choices(root, "color", screen.ColorModes...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if question := option.Suggestion(cmd.Flags(), err); question != "" {
-			return usage.Errorf("%s; %s", option.Fault(err), question)
+		if suggestion := option.Suggestion(cmd.Flags(), err); suggestion != "" {
+			return usage.Errorf("%s; %s", option.Fault(err), suggestion)
 		}
 		return usage.Errorf("%s; see %s --help", option.Fault(err), cmd.CommandPath())
 	})
 	s.Root = root
-	addCommands(root, s, asItIs)
-	complete.All(root, described)
+	addCommands(root, s, plain)
+	complete.All(root, loadUnrendered)
 	deprecated.AcceptFlags(root, s.warn)
 	root.SetUsageFunc(help.Usage)
 	help.Collapse(root)

@@ -201,7 +201,7 @@ func startServer(t *testing.T, log io.Writer) *sidecartest.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(workers.Close)
-	config := server.ThisPlugin(sidecar.Config{}, logger)
+	config := server.CompleteConfig(sidecar.Config{}, logger)
 	config.Tasks = workers.Tasks()
 	config.Drain = 5 * time.Second
 	go func() { served <- sidecar.Serve(ctx, lis, config) }()

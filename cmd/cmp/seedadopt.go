@@ -23,7 +23,7 @@ can read it. Only Secrets with generated fields are read, and nothing is written
   cmp seed adopt ./chart --name shop --namespace shop --context production | vault kv put secret/shop values=-`,
 		Args: option.Args(1, 1),
 	}
-	in := inputs.AddSeedless(cmd)
+	in := inputs.AddWithoutSeed(cmd)
 	flags := cmd.Flags()
 	c := argocd.Cluster{UserAgent: "cmp seed adopt " + build.Version(release)}
 	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster")

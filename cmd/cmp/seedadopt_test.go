@@ -115,7 +115,7 @@ func TestSeedAdopt(t *testing.T) {
 	if _, faults := cmp(exitFailed, adopt...); !strings.Contains(faults, "this user is not allowed to read Secret shop/cellar-auth") {
 		t.Error(faults)
 	}
-	if out, faults := cmp(exitOK, "seed", "adopt", "../../testdata/components/shop", "--kubeconfig", config); out != "" || !strings.Contains(faults, "generates nothing into Secrets") {
+	if out, faults := cmp(exitOK, "seed", "adopt", "../../testdata/components/shop", "--kubeconfig", config); out != "" || !strings.Contains(faults, "generates no values of Secrets") {
 		t.Errorf("%s%s", out, faults)
 	}
 }

@@ -39,7 +39,7 @@ time or memory limit. Each flag has an environment variable: --worker-memory is
 		},
 	}
 	opt.AddFlags(cmd.Flags())
-	option.Choices(cmd, "explain", string(wave.InReports), string(wave.InAnnotations))
+	option.Choices(cmd, "explain", string(wave.ExplainOff), string(wave.InAnnotations))
 	opt.WorkerCommand, opt.Release, opt.Version = workerCommand, release, build.Version(release)
 	opt.Remote.Config.Process = fetchCommand
 	return cmd

@@ -41,7 +41,7 @@ func TestServeFetches(t *testing.T) {
 		return strings.Join(out, "\n"), err
 	}
 	refused := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host)
-	if out, err := ask(refused, "shop"); err == nil || !strings.Contains(err.Error(), "name the host with --allow-private if this is meant") {
+	if out, err := ask(refused, "shop"); err == nil || !strings.Contains(err.Error(), "add the host to --allow-private if this is intended") {
 		t.Errorf("what is on this machine was fetched: %v\n%s", err, out)
 	}
 	allowed := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1")

@@ -32,15 +32,18 @@ func (s streams) quiet() bool { return s.Quiet != nil && *s.Quiet }
 
 // say writes a message for people.
 func (s streams) say(format string, args ...any) {
-	fmt.Fprintf(s.Err, "%s: %s\n", s.name(), help.Spelled(fmt.Sprintf(format, args...), s.name()))
+	fmt.Fprintf(s.Err, "%s: %s\n", s.name(), help.WithProgramName(fmt.Sprintf(format, args...), s.name()))
 }
 
-// spelled returns a text for people with the name under which the program was called, in
-// whatever format. What other programs apply, such as manifests, stays as it is.
-func (s streams) spelled(text string) string { return help.Invoked(text, s.name(), s.Root) }
+// withProgramName replaces the program name in a text with the one under which the program was
+// called. Use it for output for people, in any format, but not for output for programs, such as
+// manifests.
+func (s streams) withProgramName(text string) string {
+	return help.WithCommandName(text, s.name(), s.Root)
+}
 
 // print prints a text for people, unless there is an error.
-func (s streams) print(text string, err error) error { return emit(s, s.spelled(text), err) }
+func (s streams) print(text string, err error) error { return emit(s, s.withProgramName(text), err) }
 
 // emit prints a result, unless there is an error.
 func emit(s streams, text string, err error) error {

@@ -37,7 +37,7 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 	f.Lookup("update").NoOptDefVal = vendoring.Everything
 	f.BoolVar(&v.Keep, "keep", false, "Keep vendored sources that are not used with these values, in case other values need them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		v.ExactDir = in.Given("renderer")
+		v.ExactDir = in.IsSet("renderer")
 		var err error
 		if v.Settings, err = in.Settings(); err != nil {
 			return err
@@ -46,7 +46,7 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 			return err
 		}
 		if v.Check && (len(v.Update) > 0 || v.Keep) {
-			return usage.New("--check writes nothing, so --update and --keep have no effect; remove one of the two")
+			return usage.New("--check writes nothing, so --update and --keep have no effect; remove --check or the others")
 		}
 		if len(v.Update) > 0 && in.Remote.Config.Offline {
 			return usage.New("--update needs the network, and --offline forbids it; remove one of the two")

@@ -33,5 +33,5 @@ func warnStrictly(s streams, found []finding.Finding, strict bool) error {
 	return nil
 }
 
-// errReported is the error of a command whose report on standard output contains the errors.
-var errReported = errors.New("the report holds errors")
+// errReported makes a command exit with 1 after it has printed the reason.
+var errReported = errors.New("see the findings above")

@@ -30,7 +30,7 @@ Argo CD's plugin protocol that it is built with.`,
 		if *format == reportJSON {
 			return writeJSON(s, b)
 		}
-		_, err := io.WriteString(s.Out, help.Spelled(b.Text(), s.name()))
+		_, err := io.WriteString(s.Out, help.WithProgramName(b.Text(), s.name()))
 		return err
 	}
 	return cmd

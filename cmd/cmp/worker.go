@@ -17,13 +17,13 @@ func newWorker(s streams) *cobra.Command {
 	var remember bool
 	cmd := &cobra.Command{
 		Use:    workerName,
-		Short:  "Render components for cmp serve, which starts this itself",
+		Short:  "Render components for cmp serve, which starts this command",
 		Hidden: true,
 		Args:   option.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			return server.Work(s.In, s.Out, remember)
 		},
 	}
-	cmd.Flags().BoolVar(&remember, rememberFlag, true, "Keep what documents and schemas were decoded to")
+	cmd.Flags().BoolVar(&remember, rememberFlag, true, "Cache decoded documents and schemas")
 	return cmd
 }

@@ -45,7 +45,7 @@ func JSON() ([]byte, error) {
 	for _, p := range plugin.Parameters() {
 		root.Properties[p.Key()] = ofParameter(p)
 	}
-	for _, k := range component.Documented() {
+	for _, k := range component.DocumentedKeys() {
 		s := ofKey(k)
 		if before, parameter := root.Properties[k.Name]; parameter {
 			s.Enum = before.Enum
@@ -127,9 +127,9 @@ func ofType(t reflect.Type) *schema {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == reflect.TypeFor[component.Phase]() {
-		least, most := -component.MaxPhase, component.MaxPhase
-		return &schema{AnyOf: []*schema{{Type: "integer", Minimum: &least, Maximum: &most}, {Type: "string", Pattern: component.PhasePattern}}}
+	if t == reflect.TypeFor[component.Step]() {
+		least, most := -component.MaxStep, component.MaxStep
+		return &schema{AnyOf: []*schema{{Type: "integer", Minimum: &least, Maximum: &most}, {Type: "string", Pattern: component.StepPattern}}}
 	}
 	switch t.Kind() {
 	case reflect.Struct:

@@ -23,7 +23,7 @@ type AppsOptions struct {
 	Options
 	// Path is the directory in the repository from which the parent reads its children.
 	Path string
-	// Tiers adds a parent for each band between the two.
+	// Tiers adds a parent for each band between the root and the children.
 	Tiers bool
 	// Sets gives a tier an ApplicationSet instead of children with waves.
 	Sets bool
@@ -36,7 +36,7 @@ func (o AppsOptions) Check(out string) error {
 	case o.Sets && !o.Tiers:
 		return usage.New("--sets needs --tiers; add it, or use cmp fleet appset")
 	case o.Sets && o.Template != nil:
-		return usage.New("--template is an Application, and --sets generates ApplicationSets; drop one of the two")
+		return usage.New("--template is an Application, and --sets generates ApplicationSets; remove one of the two")
 	case o.Path == "" && out == "":
 		return usage.New("the directory of the children in the repository is unknown; use --out DIR or --path")
 	}
@@ -56,9 +56,9 @@ func Apps(f *fleet.Fleet, opt AppsOptions) ([]manifest.Manifest, []finding.Findi
 	if err != nil {
 		return nil, nil, err
 	}
-	faults := slices.Concat(w.guard(opt.Environment, sets), w.reserved(sets))
+	faults := slices.Concat(w.rolloutFaults(opt.Environment, sets), w.reserved(sets))
 	if opt.Tiers && opt.Sets {
-		faults = slices.Concat(faults, w.unlabelled(), w.before(sets))
+		faults = slices.Concat(faults, w.labelFaults(), w.setOrderFaults(sets))
 	}
 	if opt.Tiers && w.Settings.Promotion {
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-promotion", File: w.Settings.File, Line: w.Settings.Line, Field: "fleet.promotion",
@@ -73,7 +73,7 @@ func Apps(f *fleet.Fleet, opt AppsOptions) ([]manifest.Manifest, []finding.Findi
 		return all, faults, err
 	}
 	root := w.parent(deployment.Name(w.Fleet), opt.Path, sets[0].Destinations[0].Revision)
-	children, err := w.children(deployment.Promoted(w.Fleet, sets), "")
+	children, err := w.children(deployment.InPromotionOrder(w.Fleet, sets), "")
 	return append([]manifest.Manifest{root}, children...), faults, err
 }
 
@@ -83,12 +83,12 @@ func (w writer) children(sets []deployment.Set, dir string) ([]manifest.Manifest
 	var all []manifest.Manifest
 	first, last := 0, 0
 	for _, app := range w.Enabled() {
-		first, last = min(first, app.Phase.Number), max(last, app.Phase.Number)
+		first, last = min(first, app.Step.Number), max(last, app.Step.Number)
 	}
 	for _, s := range sets {
 		for _, d := range w.deployments(s) {
-			wave := d.Phase.Number
-			if !d.Phase.Set {
+			wave := d.Step.Number
+			if !d.Step.Set {
 				wave = last + 1 // after all that have a step
 			}
 			wave += s.Rank * (last - first + 2)
@@ -104,34 +104,34 @@ func (w writer) children(sets []deployment.Set, dir string) ([]manifest.Manifest
 
 // child returns the Application of a component.
 func (w writer) child(d deployment.Deployment, file string, wave int) (manifest.Manifest, error) {
-	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
+	app := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
 		Metadata: metadata{Name: d.Name, Namespace: w.namespace(), Labels: w.childLabels(d), Annotations: map[string]string{fleet.SyncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
 		Spec: applicationSpec{
 			Project:     w.ProjectOf(d.Application),
 			Destination: cluster(w.serverFor(d.Application, d.To), d.Namespace),
 			SyncPolicy:  syncPolicy{SyncOptions: w.options(d.Application), Retry: w.retry(d.Application)},
 		}}
-	put(w.fields(d.Application), &made.Metadata, &made.Spec)
+	put(w.fields(d.Application), &app.Metadata, &app.Spec)
 	repo := source{RepoURL: w.Settings.RepoURL, TargetRevision: d.To.Revision}
 	if c := d.Component.Chart; c.Remote() && !d.Vendored {
-		made.Spec.Sources = remoteSources(c, cmp.Or(c.ReleaseName, d.Component.Name), repo)
-		there := remoteValues(d.Component, d.Label)
-		helm := made.Spec.Sources[0].Helm
-		helm.ValueFiles, helm.Parameters = append(helm.ValueFiles, there.ValueFiles...), there.Parameters
+		app.Spec.Sources = remoteSources(c, cmp.Or(c.ReleaseName, d.Component.Name), repo)
+		values := remoteValues(d.Component, d.Label)
+		helm := app.Spec.Sources[0].Helm
+		helm.ValueFiles, helm.Parameters = append(helm.ValueFiles, values.ValueFiles...), values.Parameters
 	} else {
 		repo.Path = d.Dir
 		repo.Plugin = &pluginSource{Name: pluginName, Parameters: w.childParameters(d)}
-		made.Spec.Source = &repo
+		app.Spec.Source = &repo
 	}
 	if w.preserve {
-		made.Metadata.Finalizers = nil
+		app.Metadata.Finalizers = nil
 	}
 	if w.template != nil {
-		return w.ownChild(d, file, made)
+		return w.ownChild(d, file, app)
 	}
-	m := manifest.New(file, made)
-	text := w.stepComment(d.Phase.Number, nil)
-	if !d.Phase.Set {
+	m := manifest.New(file, app)
+	text := w.stepComment(d.Step.Number, nil)
+	if !d.Step.Set {
 		text = "It has no " + w.Profile.Noun() + ", so it comes last."
 	}
 	m.Comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": none")+".", "metadata", "annotations", fleet.SyncWave)
@@ -143,7 +143,7 @@ func (w writer) child(d deployment.Deployment, file string, wave int) (manifest.
 func remoteSources(c component.Chart, release string, repo source) []source {
 	s := source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"), Helm: &helmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs, IgnoreMissing: c.IgnoreMissing}}
 	if c.Chart != "" {
-		s.RepoURL = strings.TrimPrefix(s.RepoURL, "oci://") // with it, Argo CD would not look at the chart
+		s.RepoURL = strings.TrimPrefix(s.RepoURL, "oci://") // with the prefix, Argo CD would ignore the chart
 		s.TargetRevision = cmp.Or(c.Version, "*")
 	}
 	for _, file := range c.ValueFiles {
@@ -151,7 +151,7 @@ func remoteSources(c component.Chart, release string, repo source) []source {
 			file = "$values" + file
 		} else if strings.HasPrefix(file, "$") {
 			_, below, _ := strings.Cut(file, "/")
-			file = "$values/" + below // by whatever name, this repository is meant
+			file = "$values/" + below // the name does not matter, because it can only refer to this repository
 		}
 		s.Helm.ValueFiles = append(s.Helm.ValueFiles, file)
 	}
@@ -165,7 +165,7 @@ func (w writer) childLabels(d deployment.Deployment) map[string]string {
 		all = map[string]string{}
 	}
 	maps.Copy(all, d.AllLabels())
-	if phase := w.Write(d.Phase); object.LabelValuePattern.MatchString(phase) {
+	if phase := w.FormatStep(d.Step); object.LabelValuePattern.MatchString(phase) {
 		all[w.Profile.Label] = phase
 	}
 	if d.Label != "" {
@@ -174,8 +174,8 @@ func (w writer) childLabels(d deployment.Deployment) map[string]string {
 	return all
 }
 
-// childParameters returns the parameters for the plugin: the half of a split component, and
-// the release name and namespace if the Application has others.
+// childParameters returns the parameters for the plugin: the part of a split component, and the
+// release name and namespace if the Application has others.
 func (w writer) childParameters(d deployment.Deployment) []pluginParameter {
 	var all []pluginParameter
 	if d.Part != "" || d.To.Name != "" {
@@ -193,12 +193,13 @@ func (w writer) childParameters(d deployment.Deployment) []pluginParameter {
 	return append(all, capabilities(d.Application)...)
 }
 
-// capabilities are the parameters with the API versions that are installed before an Application.
+// capabilities returns the parameters with the API versions that are installed before an
+// Application.
 func capabilities(a *fleet.Application) []pluginParameter {
-	if len(a.Earlier) == 0 {
+	if len(a.EarlierAPIVersions) == 0 {
 		return nil
 	}
-	return []pluginParameter{{Name: "api-versions", Array: a.Earlier}}
+	return []pluginParameter{{Name: "api-versions", Array: a.EarlierAPIVersions}}
 }
 
 // namespace returns the namespace of Argo CD's objects.
@@ -206,18 +207,18 @@ func (w writer) namespace() string { return cmp.Or(w.Settings.ArgoCDNamespace, "
 
 // parent returns an Application for the content of a directory.
 func (w writer) parent(name, dir, revision string) manifest.Manifest {
-	made := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
+	app := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
 		Metadata: metadata{Name: name, Namespace: w.namespace(), Finalizers: []string{cascade}},
 		Spec: applicationSpec{
 			Project:     w.Project(),
 			Destination: cluster("", w.namespace()),
 			Source:      &source{RepoURL: w.Settings.RepoURL, TargetRevision: revision, Path: dir},
-			SyncPolicy:  syncPolicy{Automated: automation(nil), Retry: patient},
+			SyncPolicy:  syncPolicy{Automated: automation(nil), Retry: defaultRetry},
 		}}
 	if w.preserve {
-		made.Metadata.Finalizers = nil
+		app.Metadata.Finalizers = nil
 	}
-	m := manifest.New(RootFile, made)
+	m := manifest.New(RootFile, app)
 	m.Comment(lines(
 		"Generated by cmp fleet apps. Apply this Application by hand; it creates the others.",
 		"Argo CD waits for a child only with a health check for Applications in argocd-cm:",
@@ -230,18 +231,18 @@ func (w writer) parent(name, dir, revision string) manifest.Manifest {
 func (w writer) tiers(sets []deployment.Set, dir string, inSets bool) ([]manifest.Manifest, error) {
 	revision := sets[0].Destinations[0].Revision
 	all := []manifest.Manifest{w.parent(deployment.Name(w.Fleet), dir, revision)}
-	var later []manifest.Manifest
+	var content []manifest.Manifest
 	bands := append(slices.Clone(w.Profile.Bands), profile.Band{Name: "other", Why: "outside all bands", Wave: 1 + w.lastWave()})
-	var left []*fleet.Application
+	var outside []*fleet.Application
 	for _, app := range w.Enabled() {
-		if _, in := w.Profile.Band(app.Phase.Number); !in || !app.Phase.Set {
-			left = append(left, app)
+		if _, in := w.Profile.Band(app.Step.Number); !in || !app.Step.Set {
+			outside = append(outside, app)
 		}
 	}
 	for i, band := range bands {
 		members := w.members(band)
 		if i == len(bands)-1 {
-			members = left
+			members = outside
 		}
 		if len(members) == 0 {
 			continue
@@ -250,10 +251,10 @@ func (w writer) tiers(sets []deployment.Set, dir string, inSets bool) ([]manifes
 		tier := w.parent(name, path.Join(dir, band.Name), revision)
 		tier.File = band.Name
 		tier.Set(map[string]string{fleet.SyncWave: strconv.Itoa(band.Wave)}, "metadata", "annotations")
-		tier.Comment(wrapped("The tier " + band.Name + ": " + cmp.Or(band.Why, w.Profile.Noun()+"s "+w.Profile.Write(band.From)+" to "+w.Profile.Write(band.To)) + "."))
+		tier.Comment(wrap("The tier " + band.Name + ": " + cmp.Or(band.Why, w.Profile.Noun()+"s "+w.Profile.Write(band.From)+" to "+w.Profile.Write(band.To)) + "."))
 		all = append(all, tier)
 		for _, s := range sets {
-			s := s.Only(members)
+			s := s.RestrictedTo(members)
 			if len(w.deployments(s)) == 0 {
 				continue
 			}
@@ -262,7 +263,7 @@ func (w writer) tiers(sets []deployment.Set, dir string, inSets bool) ([]manifes
 				if err != nil {
 					return nil, err
 				}
-				later = append(later, children...)
+				content = append(content, children...)
 				continue
 			}
 			s.Name += "-" + band.Name
@@ -271,16 +272,16 @@ func (w writer) tiers(sets []deployment.Set, dir string, inSets bool) ([]manifes
 				return nil, err
 			}
 			m.File = path.Join(band.Name, s.Name)
-			later = append(later, m)
+			content = append(content, m)
 		}
 	}
-	return append(all, later...), nil
+	return append(all, content...), nil
 }
 
 func (w writer) members(band profile.Band) []*fleet.Application {
 	var all []*fleet.Application
 	for _, app := range w.Enabled() {
-		if app.Phase.Set && band.From <= app.Phase.Number && app.Phase.Number <= band.To {
+		if app.Step.Set && band.From <= app.Step.Number && app.Step.Number <= band.To {
 			all = append(all, app)
 		}
 	}
@@ -295,8 +296,9 @@ func (w writer) lastWave() int {
 	return last
 }
 
-// Kustomizations list the manifests of each directory of an app of apps except the root. Argo
-// CD applies only what they list.
+// Kustomizations returns a kustomization for each directory of an app of apps except that of the
+// root. It lists the manifests of the directory, because Argo CD applies only those that it
+// lists.
 func Kustomizations(all []manifest.Manifest) []manifest.Manifest {
 	files := map[string][]string{}
 	for _, m := range all {
@@ -304,16 +306,16 @@ func Kustomizations(all []manifest.Manifest) []manifest.Manifest {
 			files[path.Dir(m.File)] = append(files[path.Dir(m.File)], path.Base(m.File)+".yaml")
 		}
 	}
-	var made []manifest.Manifest
+	var kustomizations []manifest.Manifest
 	for _, dir := range slices.Sorted(maps.Keys(files)) {
 		slices.Sort(files[dir])
-		made = append(made, manifest.New(path.Join(dir, "kustomization"), struct {
+		kustomizations = append(kustomizations, manifest.New(path.Join(dir, "kustomization"), struct {
 			APIVersion string   `yaml:"apiVersion"`
 			Kind       string   `yaml:"kind"`
 			Resources  []string `yaml:"resources"`
 		}{"kustomize.config.k8s.io/v1beta1", "Kustomization", files[dir]}))
 	}
-	return made
+	return kustomizations
 }
 
 // Files returns the files of an app-of-apps, with their kustomizations.

@@ -7,8 +7,8 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
-// renderedByArgoCD are the values of environments for a chart that Argo CD renders itself.
-type renderedByArgoCD struct {
+// remoteHelmValues are the values that environments set for a chart that Argo CD renders itself.
+type remoteHelmValues struct {
 	ValueFiles []string        `yaml:"valueFiles,omitempty"`
 	Parameters []helmParameter `yaml:"parameters,omitempty"`
 }
@@ -18,9 +18,10 @@ type helmParameter struct {
 	Value string `yaml:"value"`
 }
 
-// remoteValues are those of an environment for a component whose chart Argo CD renders.
-func remoteValues(c *fleet.Component, environment string) renderedByArgoCD {
-	var r renderedByArgoCD
+// remoteValues returns the values that an environment sets for a component whose chart Argo CD
+// renders.
+func remoteValues(c *fleet.Component, environment string) remoteHelmValues {
+	var r remoteHelmValues
 	v := c.Values[environment]
 	for _, file := range v.Files {
 		r.ValueFiles = append(r.ValueFiles, "$values"+file)
@@ -31,16 +32,15 @@ func remoteValues(c *fleet.Component, environment string) renderedByArgoCD {
 	return r
 }
 
-// remoteEnvironments are the values of environments for charts that Argo CD renders
-// itself, by directory and environment, as JSON. They are fixed when the ApplicationSet is
-// written.
+// remoteEnvironments returns the values of environments for charts that Argo CD renders itself,
+// by directory and environment, as JSON. They are fixed when the ApplicationSet is written.
 func (w writer) remoteEnvironments() string {
-	all := map[string]map[string]renderedByArgoCD{}
+	all := map[string]map[string]remoteHelmValues{}
 	for _, c := range w.Components {
 		if !c.Chart.Remote() || c.Vendored || !c.Differs() {
 			continue
 		}
-		all[c.Dir] = map[string]renderedByArgoCD{}
+		all[c.Dir] = map[string]remoteHelmValues{}
 		for e := range c.Values {
 			all[c.Dir][e] = remoteValues(c, e)
 		}

@@ -19,8 +19,8 @@ func (w writer) fields(app *fleet.Application) component.ApplicationFields {
 	return app.WithDefaults(w.Settings.ApplicationFields)
 }
 
-// put writes fields into an Application, or into the template for several. Labels are added
-// elsewhere, because they include the step and the environment.
+// put writes fields into an Application, or into the template for several. Labels are added by
+// childLabels and common, because they include the step and the environment.
 func put(x component.ApplicationFields, m *metadata, spec *applicationSpec) {
 	if len(x.Annotations) > 0 {
 		if m.Annotations == nil {
@@ -34,21 +34,21 @@ func put(x component.ApplicationFields, m *metadata, spec *applicationSpec) {
 
 // automation returns the automated sync settings; nil for none.
 func automation(a *component.Automated) *automated {
-	made := automated{Prune: true, SelfHeal: true}
+	settings := automated{Prune: true, SelfHeal: true}
 	if a == nil {
-		return &made
+		return &settings
 	}
 	if a.Enabled != nil && !*a.Enabled {
 		return nil
 	}
 	if a.Prune != nil {
-		made.Prune = *a.Prune
+		settings.Prune = *a.Prune
 	}
 	if a.SelfHeal != nil {
-		made.SelfHeal = *a.SelfHeal
+		settings.SelfHeal = *a.SelfHeal
 	}
-	made.AllowEmpty = a.AllowEmpty != nil && *a.AllowEmpty
-	return &made
+	settings.AllowEmpty = a.AllowEmpty != nil && *a.AllowEmpty
+	return &settings
 }
 
 // serverFor returns the cluster of an Application at a destination: the one that its component
@@ -60,16 +60,16 @@ func (w writer) serverFor(app *fleet.Application, p deployment.Destination) stri
 	return p.Server
 }
 
-// chosenFields returns the fields that a component sets in its Application, as JSON.
+// chosenFields are the fields that a component sets in its Application.
 type chosenFields struct {
 	Dir  string
 	JSON string
 }
 
-// chosenFields returns these fields for each component. They are fixed when the ApplicationSet
-// is written, and selected by directory: this is the only property of a component that its
-// file cannot change, so no other component gets the cluster or the automation of this one.
-func (w writer) chosenFields() []chosenFields {
+// chosenFieldsOf returns these fields for each component. They are fixed when the ApplicationSet
+// is written, and selected by directory: this is the only property of a component that its file
+// cannot change, so no other component gets the cluster or the automation of this one.
+func (w writer) chosenFieldsOf() []chosenFields {
 	var all []chosenFields
 	for _, c := range w.Components {
 		app := &fleet.Application{Component: c}
@@ -126,16 +126,17 @@ func asJSON(value any) string {
 		text, err = json.Marshal(plain)
 	}
 	if err != nil {
-		panic(err) // mappings with keys that are texts
+		panic(err) // all keys of these mappings are strings
 	}
 	return string(text)
 }
 
-// unautomated: Argo CD syncs what is in a step, whether its syncs are automated or not.
-func (w writer) unautomated() []finding.Finding {
+// withoutAutomatedSync returns findings about Applications without automated sync, because Argo
+// CD syncs the Applications of a step in any case.
+func (w writer) withoutAutomatedSync() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
-		place, _ := w.Profile.Place(app.Phase.Number)
+		place, _ := w.Profile.Place(app.Step.Number)
 		if automation(w.fields(app).Automated) == nil && !place.Manual {
 			found := app.Fault("automated-in-steps", "automated", "automated syncs are off, but Argo CD syncs the Applications of a step itself", "put it at a place with manual: true, or use cmp fleet apps")
 			found.Severity = finding.Warning

@@ -19,10 +19,12 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Faults that prevent a rollout, and that Argo CD would report too late or not at all.
+// This file finds faults that prevent a rollout, and that Argo CD would report too late or not
+// at all.
 
-// guard finds everything that prevents the rollout of the fleet in an environment.
-func (w writer) guard(environment string, sets []deployment.Set) []finding.Finding {
+// rolloutFaults returns findings about everything that prevents the rollout of the fleet in an
+// environment.
+func (w writer) rolloutFaults(environment string, sets []deployment.Set) []finding.Finding {
 	var all []finding.Finding
 	if w.Settings.RepoURL == "" {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "no-repository", Field: "fleet.repoURL",
@@ -40,7 +42,7 @@ func (w writer) guard(environment string, sets []deployment.Set) []finding.Findi
 				continue
 			}
 			if taken[d.Name] == nil {
-				all = append(all, lint.Misnamed(d.Application, d.Name)...)
+				all = append(all, lint.NameFaults(d.Application, d.Name)...)
 			}
 			taken[d.Name] = d.Application
 		}
@@ -49,19 +51,19 @@ func (w writer) guard(environment string, sets []deployment.Set) []finding.Findi
 		if !app.Described {
 			all = append(all, app.Fault("not-described", "", "missing "+component.File+", from which Argo CD generates the Application", "add one with a name, a namespace and a "+w.Profile.Key))
 		}
-		if !app.Phase.Set {
+		if !app.Step.Set {
 			found := app.Fault(lint.NoStep, "", app.Name+" has no "+w.Profile.Noun()+", so it comes last", "add "+w.Profile.Key)
 			found.Severity = finding.Warning
 			all = append(all, found)
 		}
 	}
-	return slices.Concat(all, lint.Settings(w.Fleet), lint.Shared(w.Fleet, environment), w.neverHealthy(), w.nowhere(environment), w.endless(environment), w.ineffective())
+	return slices.Concat(all, lint.Settings(w.Fleet), lint.Shared(w.Fleet, environment), w.unhealthyFaults(), w.environmentFaults(environment), w.blockers(environment), w.ineffective())
 }
 
-// endless finds what keeps the rollout from finishing. With --unproven, these are warnings.
-func (w writer) endless(environment string) []finding.Finding {
-	all := lint.Endless(w.Fleet, environment)
-	if w.unproven {
+// blockers finds what keeps the rollout from finishing. With --unproven, these are warnings.
+func (w writer) blockers(environment string) []finding.Finding {
+	all := lint.RolloutBlockers(w.Fleet, environment)
+	if w.allowBlocked {
 		for i := range all {
 			all[i].Severity = finding.Warning
 		}
@@ -69,50 +71,52 @@ func (w writer) endless(environment string) []finding.Finding {
 	return all
 }
 
-// neverHealthy: later steps wait for an Application forever.
-func (w writer) neverHealthy() []finding.Finding {
+// unhealthyFaults returns findings about Applications that may never become healthy, because
+// later steps wait for them forever.
+func (w writer) unhealthyFaults() []finding.Finding {
 	var all []finding.Finding
-	told := map[int]bool{}
+	reported := map[int]bool{}
 	for i, app := range w.Applications {
-		told[i] = !app.IsEnabled() || app.Failed
+		reported[i] = !app.IsEnabled() || app.Failed
 	}
-	consumed := map[int]bool{} // what waits only for somebody to use it, and is used
+	consumed := map[int]bool{} // objects that wait only until another object uses them, and are used
 	for _, r := range w.Objects.References {
-		consumed[r.To] = consumed[r.To] || w.Objects.Nodes[r.To].Kind.Place == knowledge.WithConsumer
+		consumed[r.To] = consumed[r.To] || w.Objects.Nodes[r.To].Kind.Placement == knowledge.WithConsumer
 	}
 	for i := range w.Objects.Nodes {
 		n := &w.Objects.Nodes[i]
-		at := n.Part // what stands for a chart says nothing of its health
-		if n.Stub || told[at] || consumed[i] || !n.HasHealth || n.Waits.Never == "" || !n.InSync() {
+		at := n.Part // a stub of a missing chart says nothing about its health
+		if n.Stub || reported[at] || consumed[i] || !n.HasHealth || n.Health.Never == "" || !n.InSync() {
 			continue
 		}
-		told[at] = true
+		reported[at] = true
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever", w.Applications[at].Name, n.Waits.Never), Remedy: "fix that, or give Argo CD a health check for it"})
+			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever", w.Applications[at].Name, n.Health.Never), Remedy: "fix the cause, or configure a health check for this kind in Argo CD"})
 	}
 	return all
 }
 
-// unlabelled: Applications whose step is not a valid label value.
-func (w writer) unlabelled() []finding.Finding {
+// labelFaults returns findings about Applications whose step is not a valid label value.
+func (w writer) labelFaults() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
-		if app.Phase.Set && app.Phase.Number < 0 {
-			all = append(all, app.Fault("negative-step", app.PhaseKey(), fmt.Sprintf("%s is not a valid label value", app.Phase.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
+		if app.Step.Set && app.Step.Number < 0 {
+			all = append(all, app.Fault("negative-step", app.StepKey(), fmt.Sprintf("%s is not a valid label value", app.Step.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
 		}
 	}
 	return all
 }
 
-// nowhere: components for environments, in a fleet without environments.
-func (w writer) nowhere(environment string) []finding.Finding {
+// environmentFaults returns findings about components for environments, in a fleet without
+// environments.
+func (w writer) environmentFaults(environment string) []finding.Finding {
 	if len(w.Settings.Environments) > 0 || environment != "" {
 		return nil
 	}
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
-		if app.Environments.Limited() {
-			found := app.Fault("no-environment", "environments", app.Name+" is for "+strings.Join(w.Having(app), ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
+		if app.Environments.MayBeMissing() {
+			found := app.Fault("no-environment", "environments", app.Name+" is for "+strings.Join(w.EnvironmentsOf(app), ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
 			found.Severity = finding.Warning
 			all = append(all, found)
 		}
@@ -120,9 +124,9 @@ func (w writer) nowhere(environment string) []finding.Finding {
 	return all
 }
 
-// before: the set of a cluster is rolled out before those of its environments, and cannot
-// depend on them.
-func (w writer) before(sets []deployment.Set) []finding.Finding {
+// setOrderFaults returns findings about dependencies on a later set: the set of a cluster is
+// rolled out before those of its environments, and cannot depend on them.
+func (w writer) setOrderFaults(sets []deployment.Set) []finding.Finding {
 	var all []finding.Finding
 	if len(sets) < 2 {
 		return nil
@@ -161,7 +165,7 @@ func (w writer) options(app *fleet.Application) []string {
 // serverSide reports whether an Application contains an object that is too large for
 // client-side apply, which keeps it in an annotation.
 func (w writer) serverSide(app *fleet.Application) bool {
-	return slices.Contains(w.definitionPhases(), w.Write(app.Phase)) || large(app)
+	return slices.Contains(w.crdSteps(), w.FormatStep(app.Step)) || large(app)
 }
 
 // largeApplications returns, by name, the Applications that need server-side apply because of
@@ -171,9 +175,9 @@ func (w writer) largeApplications() []string {
 		return nil
 	}
 	var all []string
-	phases := w.definitionPhases()
+	steps := w.crdSteps()
 	for _, app := range w.Enabled() {
-		if large(app) && !slices.Contains(phases, w.Write(app.Phase)) {
+		if large(app) && !slices.Contains(steps, w.FormatStep(app.Step)) {
 			all = append(all, app.Name)
 		}
 	}
@@ -181,9 +185,9 @@ func (w writer) largeApplications() []string {
 	return slices.Compact(all)
 }
 
-// mostAnnotated is the size limit for all annotations of an object, in bytes
+// annotationLimit is the size limit for all annotations of an object, in bytes
 // (TotalAnnotationSizeLimitB of apimachinery).
-const mostAnnotated = 256 << 10
+const annotationLimit = 256 << 10
 
 // large reports whether an Application contains an object that does not fit into an
 // annotation, or a chart in a registry that is known to contain CRDs, whose size is unknown.
@@ -194,7 +198,7 @@ func large(a *fleet.Application) bool {
 		return true
 	}
 	return slices.ContainsFunc(a.Objects, func(o object.Object) bool {
-		if len(o.Text()) <= mostAnnotated/2 {
+		if len(o.Text()) <= annotationLimit/2 {
 			return false // JSON is hardly twice as long as YAML
 		}
 		var v any
@@ -202,18 +206,18 @@ func large(a *fleet.Application) bool {
 			return false
 		}
 		text, err := json.Marshal(v)
-		return err == nil && len(text) > mostAnnotated
+		return err == nil && len(text) > annotationLimit
 	})
 }
 
-// definitionPhases returns the steps in use that contain CRDs.
-func (w writer) definitionPhases() []string {
+// crdSteps returns the steps in use that contain CRDs.
+func (w writer) crdSteps() []string {
 	only := map[string]bool{}
 	for _, app := range w.Enabled() {
-		place, _ := w.Profile.Place(app.Phase.Number)
-		made := len(place.Rungs) > 0 && place.Rungs[0] == "crds"
-		before, seen := only[w.Write(app.Phase)]
-		only[w.Write(app.Phase)] = app.Phase.Set && (made || app.Rung == "crds" && (before || !seen))
+		place, _ := w.Profile.Place(app.Step.Number)
+		isForCRDs := len(place.Rungs) > 0 && place.Rungs[0] == "crds"
+		before, seen := only[w.FormatStep(app.Step)]
+		only[w.FormatStep(app.Step)] = app.Step.Set && (isForCRDs || app.Rung == "crds" && (before || !seen))
 	}
 	var all []string
 	for phase, is := range only {
@@ -243,7 +247,7 @@ func (w writer) patterns() []string {
 			all = append(all, path.Join(dir, "**", component.File))
 		}
 	}
-	if len(w.Passed) > 0 {
+	if len(w.Skipped) > 0 {
 		all = nil
 		for _, c := range w.Components {
 			all = append(all, path.Join(c.Dir, component.File))

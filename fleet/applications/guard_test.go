@@ -57,8 +57,8 @@ func TestGuard(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, faults, err := applications.Sets(f, applications.SetOptions{})
-			got := fleettest.Texts(faults) + manifest.YAML(made...)
+			generated, faults, err := applications.Sets(f, applications.SetOptions{})
+			got := fleettest.Texts(faults) + manifest.YAML(generated...)
 			if err != nil {
 				got = "error: " + err.Error()
 			}

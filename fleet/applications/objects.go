@@ -48,7 +48,7 @@ type applicationSpec struct {
 	RevisionHistoryLimit *int                         `yaml:"revisionHistoryLimit,omitempty"`
 }
 
-// destination has a cluster by its URL or by its name in Argo CD.
+// destination names the cluster by its URL or by its name in Argo CD.
 type destination struct {
 	Server    string `yaml:"server,omitempty"`
 	Name      string `yaml:"name,omitempty"`
@@ -97,9 +97,9 @@ type automated struct {
 	AllowEmpty bool `yaml:"allowEmpty,omitempty"`
 }
 
-// patient is the default retry of a sync: if a webhook is ready but not yet reachable, the
+// defaultRetry is the default retry of a sync: if a webhook is ready but not yet reachable, the
 // first attempt fails.
-var patient = component.Retry{Limit: 5, Backoff: component.Backoff{Duration: "5s", Factor: 2, MaxDuration: "3m"}}
+var defaultRetry = component.Retry{Limit: 5, Backoff: component.Backoff{Duration: "5s", Factor: 2, MaxDuration: "3m"}}
 
 type applicationSet struct {
 	APIVersion string             `yaml:"apiVersion"`
@@ -172,8 +172,8 @@ type step struct {
 	MaxUpdate        *int         `yaml:"maxUpdate,omitempty"`
 }
 
-// atOnce returns the maxUpdate of a place: 0 if people sync it, nil if it has no limit.
-func atOnce(p profile.Place) *int {
+// maxUpdate returns the maxUpdate of a place: 0 if people sync it, nil if it has no limit.
+func maxUpdate(p profile.Place) *int {
 	switch {
 	case p.Manual:
 		return new(int)
@@ -192,7 +192,7 @@ type template struct {
 	Spec     applicationSpec `yaml:"spec"`
 }
 
-// cluster is a destination: a URL or a name.
+// cluster returns the destination for a server, which is a URL or a name.
 func cluster(server, namespace string) destination {
 	if server == "" {
 		server = fleet.InCluster

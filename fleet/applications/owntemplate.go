@@ -73,21 +73,21 @@ func (t *OwnTemplate) with(file string, fields ...field) (manifest.Manifest, err
 }
 
 // ownSet writes the steps and sources of a generated ApplicationSet into the template.
-func (w writer) ownSet(s deployment.Set, made applicationSet) (manifest.Manifest, error) {
+func (w writer) ownSet(s deployment.Set, generated applicationSet) (manifest.Manifest, error) {
 	t := w.template
 	if !t.Get("spec", "goTemplate").True() {
 		return manifest.Manifest{}, t.fault("spec.goTemplate", "must be true: the step of a component is computed with a Go template", "set it, and write parameters like {{ .path.basename }}")
 	}
-	if err := t.incomplete(s.Named()); err != nil {
+	if err := t.incomplete(s.HasNames()); err != nil {
 		return manifest.Manifest{}, err
 	}
 	name := t.Get("spec", "template", "metadata", "name").Text()
 	for _, needed := range []struct {
 		is    bool
 		value string
-	}{{w.split(), ".values.suffix"}, {s.Named() && s.Suffixed, ".values.environment"}} {
+	}{{w.split(), ".values.suffix"}, {s.HasNames() && s.Suffixed, ".values.environment"}} {
 		if needed.is && !strings.Contains(name, needed.value) {
-			return manifest.Manifest{}, t.fault("spec.template.metadata.name", fmt.Sprintf("does not contain {{ %s }}, so two Applications have the same name", needed.value), "add it, such as "+made.Spec.Template.Metadata.Name)
+			return manifest.Manifest{}, t.fault("spec.template.metadata.name", fmt.Sprintf("does not contain {{ %s }}, so two Applications have the same name", needed.value), "add it, such as "+generated.Spec.Template.Metadata.Name)
 		}
 	}
 	patch := w.sourcePatch(s)
@@ -95,15 +95,15 @@ func (w writer) ownSet(s deployment.Set, made applicationSet) (manifest.Manifest
 		return manifest.Manifest{}, t.fault("spec.templatePatch", "the fleet needs this field for its sources: it has charts of other repositories, or components with crds: split or capabilities: fleet", "move the content of the field to spec.template, or vendor the charts")
 	}
 	fields := []field{
-		{made.Spec.Generators, []string{"spec", "generators"}},
-		{made.Spec.Strategy.Type, []string{"spec", "strategy", "type"}},
-		{made.Spec.Strategy.RollingSync, []string{"spec", "strategy", "rollingSync"}},
-		{made.Spec.Template.Metadata.Labels[w.Profile.Label], []string{"spec", "template", "metadata", "labels", w.Profile.Label}},
+		{generated.Spec.Generators, []string{"spec", "generators"}},
+		{generated.Spec.Strategy.Type, []string{"spec", "strategy", "type"}},
+		{generated.Spec.Strategy.RollingSync, []string{"spec", "strategy", "rollingSync"}},
+		{generated.Spec.Template.Metadata.Labels[w.Profile.Label], []string{"spec", "template", "metadata", "labels", w.Profile.Label}},
 		{nil, []string{"spec", "template", "spec", "sources"}},
-		{made.Spec.Template.Spec.Source, []string{"spec", "template", "spec", "source"}},
+		{generated.Spec.Template.Spec.Source, []string{"spec", "template", "spec", "source"}},
 	}
-	if s.Named() {
-		fields = append(fields, field{made.Spec.Template.Spec.Destination, []string{"spec", "template", "spec", "destination"}})
+	if s.HasNames() {
+		fields = append(fields, field{generated.Spec.Template.Spec.Destination, []string{"spec", "template", "spec", "destination"}})
 	}
 	if patch != "" {
 		fields = append(fields, field{patch, []string{"spec", "templatePatch"}})
@@ -115,7 +115,7 @@ func (w writer) ownSet(s deployment.Set, made applicationSet) (manifest.Manifest
 // sources need no patch.
 func (w writer) sourcePatch(s deployment.Set) string {
 	remote := slices.ContainsFunc(w.Components, func(c *fleet.Component) bool { return c.Chart.Remote() && !c.Vendored })
-	earlier := slices.ContainsFunc(w.Applications, func(a *fleet.Application) bool { return len(a.Earlier) > 0 })
+	earlier := slices.ContainsFunc(w.Applications, func(a *fleet.Application) bool { return len(a.EarlierAPIVersions) > 0 })
 	if !remote && !earlier && !w.split() {
 		return ""
 	}
@@ -123,21 +123,21 @@ func (w writer) sourcePatch(s deployment.Set) string {
 }
 
 // ownChild writes the wave and the sources of a generated Application into the template.
-func (w writer) ownChild(d deployment.Deployment, file string, made applicationObject) (manifest.Manifest, error) {
+func (w writer) ownChild(d deployment.Deployment, file string, generated applicationObject) (manifest.Manifest, error) {
 	t := w.template
 	if err := t.incomplete(d.To.Name != ""); err != nil {
 		return manifest.Manifest{}, err
 	}
 	fields := []field{
-		{made.Metadata.Name, []string{"metadata", "name"}},
-		{made.Metadata.Annotations[fleet.SyncWave], []string{"metadata", "annotations", fleet.SyncWave}},
-		{made.Spec.Destination.Namespace, []string{"spec", "destination", "namespace"}},
+		{generated.Metadata.Name, []string{"metadata", "name"}},
+		{generated.Metadata.Annotations[fleet.SyncWave], []string{"metadata", "annotations", fleet.SyncWave}},
+		{generated.Spec.Destination.Namespace, []string{"spec", "destination", "namespace"}},
 	}
 	if t.ID.Namespace == "" {
-		fields = append(fields, field{made.Metadata.Namespace, []string{"metadata", "namespace"}})
+		fields = append(fields, field{generated.Metadata.Namespace, []string{"metadata", "namespace"}})
 	}
 	for _, key := range []string{w.Profile.Label, "environment"} {
-		if value, is := made.Metadata.Labels[key]; is {
+		if value, is := generated.Metadata.Labels[key]; is {
 			fields = append(fields, field{value, []string{"metadata", "labels", key}})
 		}
 	}
@@ -145,12 +145,12 @@ func (w writer) ownChild(d deployment.Deployment, file string, made applicationO
 		fields = append(fields, field{project, []string{"spec", "project"}})
 	}
 	if d.To.Name != "" {
-		fields = append(fields, field{made.Spec.Destination, []string{"spec", "destination"}})
+		fields = append(fields, field{generated.Spec.Destination, []string{"spec", "destination"}})
 	}
-	if made.Spec.Source != nil {
-		fields = append(fields, field{nil, []string{"spec", "sources"}}, field{made.Spec.Source, []string{"spec", "source"}})
+	if generated.Spec.Source != nil {
+		fields = append(fields, field{nil, []string{"spec", "sources"}}, field{generated.Spec.Source, []string{"spec", "source"}})
 	} else {
-		fields = append(fields, field{nil, []string{"spec", "source"}}, field{made.Spec.Sources, []string{"spec", "sources"}})
+		fields = append(fields, field{nil, []string{"spec", "source"}}, field{generated.Spec.Sources, []string{"spec", "sources"}})
 	}
 	return t.with(file, fields...)
 }

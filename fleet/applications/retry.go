@@ -15,55 +15,55 @@ import (
 // its objects need (the note olm-retry), or the default.
 func (w writer) retry(app *fleet.Application) component.Retry {
 	if app.Retry != nil {
-		return app.Retry.WithDefaults(w.patient())
+		return app.Retry.WithDefaults(w.defaultRetry())
 	}
 	for _, o := range app.Objects {
 		if k, _ := w.Base.Kind(o.ID.Group, o.ID.Kind); k.Operator.Retry != "" {
 			var needed component.Retry
 			if err := yaml.Unmarshal([]byte(k.Operator.Retry), &needed); err == nil {
-				return needed.WithDefaults(w.patient())
+				return needed.WithDefaults(w.defaultRetry())
 			}
 		}
 	}
-	return w.patient()
+	return w.defaultRetry()
 }
 
-// patient is the default retry.
-func (w writer) patient() component.Retry {
+// defaultRetry returns the default retry of the fleet.
+func (w writer) defaultRetry() component.Retry {
 	if w.Settings.Retry != nil {
-		return w.Settings.Retry.WithDefaults(patient)
+		return w.Settings.Retry.WithDefaults(defaultRetry)
 	}
-	return patient
+	return defaultRetry
 }
 
-// retried groups Applications with the same retry.
-type retried struct {
+// retryGroup is a group of Applications with the same retry.
+type retryGroup struct {
 	component.Retry
 	Names []string
 }
 
 // Dict returns the retry as an expression for Argo CD's templates.
-func (r retried) Dict() string {
+func (r retryGroup) Dict() string {
 	return fmt.Sprintf(`(dict "limit" %d "backoff" (dict "duration" %q "factor" %d "maxDuration" %q))`, r.Limit, r.Backoff.Duration, r.Backoff.Factor, r.Backoff.MaxDuration)
 }
 
 // retries returns the Applications whose retry is not the default.
-func (w writer) retries() []retried {
-	var all []retried
+func (w writer) retries() []retryGroup {
+	var all []retryGroup
 	for _, app := range w.Applications {
 		r := w.retry(app)
-		if r == w.patient() {
+		if r == w.defaultRetry() {
 			continue
 		}
-		i := slices.IndexFunc(all, func(other retried) bool { return other.Retry == r })
+		i := slices.IndexFunc(all, func(other retryGroup) bool { return other.Retry == r })
 		if i < 0 {
-			i, all = len(all), append(all, retried{Retry: r})
+			i, all = len(all), append(all, retryGroup{Retry: r})
 		}
 		all[i].Names = append(all[i].Names, app.Name)
 	}
 	for _, r := range all {
 		slices.Sort(r.Names)
 	}
-	slices.SortFunc(all, func(x, y retried) int { return strings.Compare(x.Names[0], y.Names[0]) })
+	slices.SortFunc(all, func(x, y retryGroup) int { return strings.Compare(x.Names[0], y.Names[0]) })
 	return all
 }

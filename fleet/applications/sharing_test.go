@@ -29,11 +29,11 @@ func TestSharing(t *testing.T) {
 		want         string // a finding; empty for none
 	}{
 		"a role of the cluster": {two, map[string]string{"a/component.yaml": in, "a/a.yaml": role + fleettest.ConfigMap},
-			"a contains ClusterRole reader in each of dev, qa, and these share a cluster: only one Application can own it, the other is always OutOfSync, and the rollout stops there; fix: move cluster-scoped objects into a component"},
+			"a contains ClusterRole reader in each of dev, qa; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there; fix: move cluster-scoped objects into a component"},
 		"a namespace that is written out": {two, map[string]string{"a/component.yaml": in, "a/a.yaml": strings.Replace(fleettest.ConfigMap, "{name: a}", "{name: a, namespace: shop}", 1)},
-			"a contains ConfigMap shop/a in each of dev, qa, and these share a cluster: only one Application can own it, the other is always OutOfSync, and the rollout stops there; fix: remove metadata.namespace"},
+			"a contains ConfigMap shop/a in each of dev, qa; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there; fix: remove metadata.namespace"},
 		"no suffix": {"[{name: dev}, {name: qa}]", map[string]string{"a/component.yaml": in, "a/a.yaml": fleettest.ConfigMap},
-			"a contains ConfigMap shop/a in each of dev, qa, and these share a cluster: only one Application can own it, the other is always OutOfSync, and the rollout stops there; fix: set a namespaceSuffix for each environment in ladder.yaml"},
+			"a contains ConfigMap shop/a in each of dev, qa; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there; fix: set a namespaceSuffix for each environment in ladder.yaml"},
 		"three names of one cluster": {`[{name: dev}, {name: qa, server: in-cluster}, {name: prod, server: "https://kubernetes.default.svc"}]`, map[string]string{"a/component.yaml": in, "a/a.yaml": fleettest.ConfigMap},
 			"a contains ConfigMap shop/a in each of dev, qa, prod"},
 		"two components": {two, map[string]string{"a/component.yaml": in + "environments: [dev]\n", "a/a.yaml": role + fleettest.ConfigMap, "b/component.yaml": in + "environments: [qa]\n", "b/b.yaml": role},
@@ -61,7 +61,7 @@ func TestSharing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, faults, err := applications.Sets(f, applications.SetOptions{})
+			generated, faults, err := applications.Sets(f, applications.SetOptions{})
 			_, _, errApps := applications.Apps(f, applications.AppsOptions{Path: "apps"})
 			got := fleettest.Texts(faults)
 			if err != nil {
@@ -78,7 +78,7 @@ func TestSharing(t *testing.T) {
 				t.Errorf("lint: want %s\ngot %s", c.want, found)
 			}
 			if !strings.Contains(got, c.want) {
-				t.Errorf("appset: want %s\ngot %s%s", c.want, got, manifest.YAML(made...))
+				t.Errorf("appset: want %s\ngot %s%s", c.want, got, manifest.YAML(generated...))
 			}
 			if (err == nil) != (errApps == nil) {
 				t.Errorf("apps: %v", errApps)

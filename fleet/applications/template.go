@@ -17,7 +17,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// common is the part that all Applications have in common.
+// common returns the part that all Applications have in common.
 func (w writer) common(s deployment.Set) template {
 	t := template{
 		Metadata: metadata{Name: `{{ .values.name }}`, Labels: map[string]string{w.Profile.Label: `{{ .values.phase }}`}, Finalizers: []string{cascade}},
@@ -25,7 +25,7 @@ func (w writer) common(s deployment.Set) template {
 			Project:     w.projectTemplate(),
 			Destination: cluster(s.Destinations[0].Server, `{{ .values.namespace }}`),
 			Source:      &source{RepoURL: w.Settings.RepoURL, TargetRevision: s.Destinations[0].Revision, Path: `{{ .path.path }}`, Plugin: &pluginSource{Name: pluginName}},
-			SyncPolicy:  syncPolicy{Retry: w.patient()},
+			SyncPolicy:  syncPolicy{Retry: w.defaultRetry()},
 		},
 	}
 	maps.Copy(t.Metadata.Labels, w.Settings.Labels)
@@ -39,15 +39,15 @@ func (w writer) common(s deployment.Set) template {
 	if w.split() {
 		t.Metadata.Name += `{{ .values.suffix }}`
 	}
-	if s.Named() {
+	if s.HasNames() {
 		if s.Suffixed {
 			t.Metadata.Name += `-{{ .values.environment }}`
 		}
-		if s.Labelled() {
+		if s.HasEnvironmentLabel() {
 			t.Metadata.Labels["environment"] = `{{ .values.environment }}`
 		}
 		t.Spec.Source.TargetRevision = `{{ .values.revision }}`
-		t.Spec.Destination = destination{Namespace: `{{ ` + namespaceThere + ` }}`}
+		t.Spec.Destination = destination{Namespace: `{{ ` + environmentNamespace + ` }}`}
 		if url := cluster(s.Destinations[0].Server, ""); url.Server != "" {
 			t.Spec.Destination.Server = `{{ .values.cluster }}`
 		} else {
@@ -57,11 +57,11 @@ func (w writer) common(s deployment.Set) template {
 	return t
 }
 
-// namespaceThere is the expression for the destination namespace of a component in an
+// environmentNamespace is the expression for the destination namespace of a component in an
 // environment, which package deployment computes in Go.
-const namespaceThere = `.values.environmentNamespace | default (print .values.namespace .values.namespaceSuffix)`
+const environmentNamespace = `.values.environmentNamespace | default (print .values.namespace .values.namespaceSuffix)`
 
-// projectTemplate is the AppProject of every Application. Components can choose only among
+// projectTemplate returns the AppProject of every Application. Components can choose only among
 // those that the platform allows.
 func (w writer) projectTemplate() string {
 	if len(w.Projects) == 0 {
@@ -74,22 +74,22 @@ func (w writer) projectTemplate() string {
 	return fmt.Sprintf(`{{ $own := get . "project" }}{{ if has $own (list %s) }}{{ $own }}{{ else }}%s{{ end }}`, strings.Join(allowed, " "), w.Project())
 }
 
-// templated is a parameter whose value is a template expression.
-type templated struct{ Name, Expression string }
+// templateParameter is a parameter whose value is a template expression.
+type templateParameter struct{ Name, Expression string }
 
-// parameters are the parameters of every Application of a set: the release name is that of the
-// component, even if the Application is named after the environment, and the namespace that
+// parameters returns the parameters of every Application of a set: the release name is that of
+// the component, even if the Application is named after the environment, and the namespace that
 // templates see is the destination.
-func (w writer) parameters(s deployment.Set) []templated {
-	if !s.Named() {
+func (w writer) parameters(s deployment.Set) []templateParameter {
+	if !s.HasNames() {
 		return nil
 	}
-	all := []templated{{"name", ".values.name"}}
-	if s.Labelled() {
-		all = append(all, templated{"environment", ".values.environment"})
+	all := []templateParameter{{"name", ".values.name"}}
+	if s.HasEnvironmentLabel() {
+		all = append(all, templateParameter{"environment", ".values.environment"})
 	}
-	if s.Moved() {
-		all = append(all, templated{"namespace", namespaceThere})
+	if s.HasSuffix() {
+		all = append(all, templateParameter{"namespace", environmentNamespace})
 	}
 	return all
 }
@@ -99,7 +99,7 @@ var templatePatchText string
 
 var templatePatch = texttemplate.Must(texttemplate.New("").Delims("[[", "]]").Funcs(texttemplate.FuncMap{"quote": strconv.Quote}).Parse(templatePatchText))
 
-// templatePatch contains what differs between Applications. Argo CD fills it in with the
+// templatePatch returns the part that differs between Applications. Argo CD fills it in with the
 // component.yaml of each.
 func (w writer) templatePatch(s deployment.Set) string {
 	type option struct{ Name, Value string }
@@ -109,32 +109,32 @@ func (w writer) templatePatch(s deployment.Set) string {
 		Revision              string // an expression
 		Options               []option
 		Definitions, Large    []string
-		Vendored              []string // whose charts from elsewhere lie beside them
-		Addresses             []string // of charts from elsewhere
+		Vendored              []string // names of components whose remote charts are vendored
+		Addresses             []string // repositories of remote charts
 		Split                 bool
-		Parameters            []templated
+		Parameters            []templateParameter
 		Earlier               []*fleet.Application
-		Retries               []retried
+		Retries               []retryGroup
 		Fields                []chosenFields
 		SourceOnly            bool
-		Environments          string // what they set for charts from elsewhere, as JSON
+		Environments          string // values that environments set for remote charts, as JSON
 	}{SourceOnly: w.template != nil, LabelKey: strconv.Quote(object.LabelKeyPattern.String()), ReservedKey: strconv.Quote(lint.ReservedLabel(w.Fleet).String()), RepoURL: w.Settings.RepoURL,
-		Revision: strconv.Quote(s.Destinations[0].Revision), Definitions: w.definitionPhases(), Large: w.largeApplications(), Split: w.split(), Retries: w.retries(), Fields: w.chosenFields()}
+		Revision: strconv.Quote(s.Destinations[0].Revision), Definitions: w.crdSteps(), Large: w.largeApplications(), Split: w.split(), Retries: w.retries(), Fields: w.chosenFieldsOf()}
 	common := w.SyncOptions(nil)
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		d.Options = append(d.Options, option{name, common[name]})
 	}
-	if s.Named() {
+	if s.HasNames() {
 		d.Revision = ".values.revision"
 	}
-	if s.Labelled() {
+	if s.HasEnvironmentLabel() {
 		d.Environments = w.remoteEnvironments()
 	}
 	if d.Parameters = w.parameters(s); d.Parameters == nil {
-		d.Parameters = []templated{{"name", ".values.name"}}
+		d.Parameters = []templateParameter{{"name", ".values.name"}}
 	}
 	for _, app := range w.Applications {
-		if len(app.Earlier) > 0 {
+		if len(app.EarlierAPIVersions) > 0 {
 			d.Earlier = append(d.Earlier, app)
 		}
 	}
@@ -151,7 +151,7 @@ func (w writer) templatePatch(s deployment.Set) string {
 	d.Addresses = slices.Compact(d.Addresses)
 	var b bytes.Buffer
 	if err := templatePatch.Execute(&b, d); err != nil {
-		panic(err) // the template names fields of d only, and memory takes all
+		panic(err) // the template uses only fields of d, and writing to memory cannot fail
 	}
 	return b.String()
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
-// incomplete returns the first field that a template must have and that Ladder does not
-// write. placed is true if Ladder writes the destination.
-func (t *OwnTemplate) incomplete(placed bool) error {
+// incomplete returns the first field that a template must have and that Ladder does not write.
+// hasDestination is true if Ladder writes the destination.
+func (t *OwnTemplate) incomplete(hasDestination bool) error {
 	spec := []string{"spec"}
 	if t.ID.Kind == "ApplicationSet" {
 		spec = []string{"spec", "template", "spec"}
@@ -29,10 +29,10 @@ func (t *OwnTemplate) incomplete(placed bool) error {
 		return t.fault(name, "the field is missing, and Argo CD refuses an Application without it", "add the AppProject")
 	}
 	name, server := field("destination", "server")
-	if _, cluster := field("destination", "name"); server == "" && cluster == "" && !placed {
+	if _, cluster := field("destination", "name"); server == "" && cluster == "" && !hasDestination {
 		return t.fault(strings.TrimSuffix(name, ".server"), "neither server nor name is set, so the cluster is unknown", "add one of them")
 	}
-	if name, text := field("destination", "namespace"); text == "" && !placed && t.ID.Kind == "ApplicationSet" {
+	if name, text := field("destination", "namespace"); text == "" && !hasDestination && t.ID.Kind == "ApplicationSet" {
 		return t.fault(name, "the field is missing, so objects without a namespace have no destination", "write {{ .values.namespace }}")
 	}
 	return nil

@@ -50,11 +50,11 @@ func TestForeignProject(t *testing.T) {
 	files["admin/component.yaml"] = "{name: admin, rolloutPhase: 650}\n"
 	f = fleettest.Files(t, files, fleet.Source{Projects: []string{"shop"}})
 	refuses(f)
-	made, _, err := applications.Apps(f, applications.AppsOptions{Path: "apps"})
+	generated, _, err := applications.Apps(f, applications.AppsOptions{Path: "apps"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := manifest.YAML(made...); strings.Count(text, "project: shop\n") != 1 || strings.Count(text, "project: tenants\n") != 2 {
+	if text := manifest.YAML(generated...); strings.Count(text, "project: shop\n") != 1 || strings.Count(text, "project: tenants\n") != 2 {
 		t.Errorf("the projects are others:\n%s", text)
 	}
 }
@@ -121,11 +121,11 @@ func TestQuotedInTemplates(t *testing.T) {
 		"shop/templates/a.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {has: {{ .Capabilities.APIVersions.Has "a/v1" | quote }}}}
 `,
 	}, fleet.Source{})
-	made, _, err := applications.Sets(f, applications.SetOptions{})
+	generated, _, err := applications.Sets(f, applications.SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := manifest.YAML(made...)
+	text := manifest.YAML(generated...)
 	if strings.Contains(text, group) || !strings.Contains(text, `x\") (fail \"y/v1`) {
 		t.Errorf("a group of a CRD is part of the template:\n%s", text)
 	}
@@ -135,11 +135,11 @@ func TestQuotedInTemplates(t *testing.T) {
 // can change: one that takes the name of another does not get the other's cluster.
 func TestChosenFieldsStay(t *testing.T) {
 	f := fleettest.InRepository(t, "settings")
-	made, _, err := applications.Sets(f, applications.SetOptions{})
+	generated, _, err := applications.Sets(f, applications.SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := manifest.YAML(made...)
+	text := manifest.YAML(generated...)
 	_, table, found := strings.Cut(text, "{{- $chosen := get (dict")
 	table, after, _ := strings.Cut(table, "\n")
 	if !found || !strings.Contains(table, `"testdata/fleets/settings/components/far" (fromJson`) || !strings.HasSuffix(table, " .path.path }}") || strings.Contains(after, "near") {

@@ -48,9 +48,9 @@ type Step struct {
 type WaitFor struct {
 	Args []string
 	Why  string
-	// One means that one ready replica is enough, since the nodes may have no room for more;
-	// Args are then the arguments that read the number of ready replicas.
-	One bool
+	// OneReplica means that one ready replica is enough, because the nodes may have no room for
+	// more; Args are then the arguments that read the number of ready replicas.
+	OneReplica bool
 
 	// network means that the object provides the Pod network. early means that the object
 	// becomes ready without a Pod network.
@@ -60,7 +60,7 @@ type WaitFor struct {
 // Options select the Applications that are applied before Argo CD.
 type Options struct {
 	// Until is the last step; if it is not set, all Applications with a step are included.
-	Until component.Phase
+	Until component.Step
 	// Only lists the names of the Applications to include (all if empty), and Skip those to
 	// omit. Omitted Applications are assumed to be in the cluster.
 	Only, Skip []string
@@ -68,10 +68,10 @@ type Options struct {
 
 // has reports whether an Application is included, by its own name or that of its component.
 func (o Options) has(app *fleet.Application) bool {
-	named := func(names []string) bool {
+	matches := func(names []string) bool {
 		return slices.Contains(names, app.Name) || slices.Contains(names, app.Component.Name)
 	}
-	return (len(o.Only) == 0 || named(o.Only)) && !named(o.Skip)
+	return (len(o.Only) == 0 || matches(o.Only)) && !matches(o.Skip)
 }
 
 // New generates files for the components up to a step: one for each component, or several
@@ -84,19 +84,19 @@ func (o Options) has(app *fleet.Application) bool {
 // never becomes ready without it.
 func New(f *fleet.Fleet, opt Options) (Bundle, []finding.Finding, error) {
 	b := Bundle{}
-	apps, behind := until(f, opt)
+	apps, networkFindings := until(f, opt)
 	if len(apps) == 0 {
 		return b, nil, nothingToBootstrap(f, opt)
 	}
-	last := slices.MaxFunc(apps, func(x, y *fleet.Application) int { return cmp.Compare(x.Phase.Number, y.Phase.Number) }).Phase
+	last := slices.MaxFunc(apps, func(x, y *fleet.Application) int { return cmp.Compare(x.Step.Number, y.Step.Number) }).Step
 	if opt.Until.Set {
 		last = opt.Until
 	}
-	b.Until = f.Write(last)
-	faults := append(cannotBootstrap(f, apps, opt), behind...)
-	there := slices.Clone(gates.Namespaces)
+	b.Until = f.FormatStep(last)
+	faults := append(cannotBootstrap(f, apps, opt), networkFindings...)
+	namespaces := slices.Clone(gates.Namespaces)
 	for _, app := range apps {
-		steps, notes := bootstrapOne(f, app, &there)
+		steps, notes := bootstrapOne(f, app, &namespaces)
 		faults = append(faults, notes...)
 		b.Steps = append(b.Steps, steps...)
 	}
@@ -105,7 +105,7 @@ func New(f *fleet.Fleet, opt Options) (Bundle, []finding.Finding, error) {
 		return b, nil, err
 	}
 	digits := max(2, len(fmt.Sprint(len(b.Steps)-1)))
-	awaitBehindNetwork(b.Steps)
+	moveGatesAfterNetwork(b.Steps)
 	for i := range b.Steps {
 		b.Steps[i].Name = fmt.Sprintf("%0*d-%s", digits, i, b.Steps[i].Name)
 	}
@@ -115,8 +115,8 @@ func New(f *fleet.Fleet, opt Options) (Bundle, []finding.Finding, error) {
 // nothingToBootstrap says why no Application is included.
 func nothingToBootstrap(f *fleet.Fleet, opt Options) error {
 	message, remedy := "no component has a "+f.Profile.Noun(), "use a later "+f.Profile.Noun()
-	if on := f.Enabled(); len(on) > 0 && on[0].Phase.Set {
-		message = fmt.Sprintf("no component is in %s or before; the first one, %s, is in %s", f.Profile.StepName(opt.Until.Number), on[0].Name, f.Profile.StepName(on[0].Phase.Number))
+	if on := f.Enabled(); len(on) > 0 && on[0].Step.Set {
+		message = fmt.Sprintf("no component is in %s or before; the first one, %s, is in %s", f.Profile.StepName(opt.Until.Number), on[0].Name, f.Profile.StepName(on[0].Step.Number))
 	}
 	if len(opt.Only)+len(opt.Skip) > 0 {
 		message, remedy = "--only and --skip select no component", "correct the names"
@@ -128,55 +128,58 @@ func nothingToBootstrap(f *fleet.Fleet, opt Options) error {
 // needs it. Within a step, each Application comes after its dependencies. The findings name the
 // Applications that move because of the Pod network.
 func until(f *fleet.Fleet, opt Options) ([]*fleet.Application, []finding.Finding) {
-	var left, all []*fleet.Application
+	var remaining, all []*fleet.Application
 	for _, app := range f.Enabled() {
-		if app.Phase.Set && (!opt.Until.Set || app.Phase.Number <= opt.Until.Number) && opt.has(app) {
-			left = append(left, app)
+		if app.Step.Set && (!opt.Until.Set || app.Step.Number <= opt.Until.Number) && opt.has(app) {
+			remaining = append(remaining, app)
 		}
 	}
-	needs := func(app *fleet.Application) bool {
+	hasDependency := func(app *fleet.Application) bool {
 		return slices.ContainsFunc(f.Links, func(l fleet.Link) bool {
 			to := f.Applications[l.To]
-			return f.Applications[l.From] == app && l.Strength() >= fleet.Exists && to.Phase.Number == app.Phase.Number && slices.Contains(left, to)
+			return f.Applications[l.From] == app && l.Strength() >= fleet.Exists && to.Step.Number == app.Step.Number && slices.Contains(remaining, to)
 		})
 	}
-	for len(left) > 0 {
-		next := slices.IndexFunc(left, func(app *fleet.Application) bool { return app.Phase.Number == left[0].Phase.Number && !needs(app) })
-		next = max(next, 0) // those that need each other stay as they are
-		all, left = append(all, left[next]), slices.Delete(left, next, next+1)
+	for len(remaining) > 0 {
+		next := slices.IndexFunc(remaining, func(app *fleet.Application) bool {
+			return app.Step.Number == remaining[0].Step.Number && !hasDependency(app)
+		})
+		next = max(next, 0) // Applications that depend on each other keep their order
+		all, remaining = append(all, remaining[next]), slices.Delete(remaining, next, next+1)
 	}
 	return networkFirst(f, all)
 }
 
-// Bound returns the included Applications that are deployed only in some environments.
-func Bound(f *fleet.Fleet, opt Options) []*fleet.Application {
+// LimitedToEnvironments returns the included Applications that are deployed only in some
+// environments.
+func LimitedToEnvironments(f *fleet.Fleet, opt Options) []*fleet.Application {
 	all, _ := until(f, opt)
-	return slices.DeleteFunc(all, func(app *fleet.Application) bool { return !app.Environments.Limited() })
+	return slices.DeleteFunc(all, func(app *fleet.Application) bool { return !app.Environments.MayBeMissing() })
 }
 
 // cannotBootstrap reports missing sources, and dependencies that are applied too late.
 func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt Options) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range apps {
-		all = slices.Concat(all, lint.Refused(f, app), lint.Misnamed(app, app.Name))
+		all = slices.Concat(all, lint.Refused(f, app), lint.NameFaults(app, app.Name))
 		switch {
 		case app.Failed:
 			all = append(all, app.Findings...)
-		case app.Elsewhere:
+		case app.IsChartMissing:
 			all = append(all, app.Fault("remote-bootstrap", "chart", "the chart of "+app.Name+" is in another repository, and was not fetched", "run cmp vendor, or put the chart into this repository and name its directory as chart.path"))
 		}
 	}
 	for _, l := range f.Links {
 		from, to := f.Applications[l.From], f.Applications[l.To]
-		at, behind := slices.Index(apps, from), slices.Index(apps, to)
-		if !l.Strength().NeedsEarlierStep() || at < 0 || behind >= 0 && behind < at || !to.IsEnabled() {
+		at, dependencyAt := slices.Index(apps, from), slices.Index(apps, to)
+		if !l.Strength().NeedsEarlierStep() || at < 0 || dependencyAt >= 0 && dependencyAt < at || !to.IsEnabled() {
 			continue
 		}
 		where := "is not applied before Argo CD"
-		if behind >= 0 {
+		if dependencyAt >= 0 {
 			where = "comes after it"
 		}
-		found := from.Fault("bootstrap-order", from.PhaseKey(), fmt.Sprintf("%s depends on %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "move "+to.Name+" to an earlier "+f.Profile.Noun())
+		found := from.Fault("bootstrap-order", from.StepKey(), fmt.Sprintf("%s depends on %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "move "+to.Name+" to an earlier "+f.Profile.Noun())
 		switch {
 		case !opt.has(to):
 			found.Severity, found.Remedy = finding.Note, "make sure that it is in the cluster already"
@@ -188,19 +191,19 @@ func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt Options) []f
 	return all
 }
 
-// bootstrapOne generates the files of an Application. The namespaces in there exist already;
-// bootstrapOne adds those of the Application.
-func bootstrapOne(f *fleet.Fleet, app *fleet.Application, there *[]string) ([]Step, []finding.Finding) {
+// bootstrapOne generates the files of an Application. existing lists the namespaces that exist
+// already; bootstrapOne adds those of the Application.
+func bootstrapOne(f *fleet.Fleet, app *fleet.Application, existing *[]string) ([]Step, []finding.Finding) {
 	nodes, notes := applied(f, app)
 	var steps []Step
 	var docs []string
-	for _, ns := range missingNamespaces(nodes, *there) {
+	for _, ns := range missingNamespaces(nodes, *existing) {
 		docs = append(docs, manifest.YAML(manifest.New("", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]string{"name": ns}})))
-		*there = append(*there, ns)
+		*existing = append(*existing, ns)
 	}
 	for _, n := range nodes {
 		if n.Key.Group == "" && n.Key.Kind == "Namespace" {
-			*there = append(*there, n.Key.Name)
+			*existing = append(*existing, n.Key.Name)
 		}
 	}
 	var waits []WaitFor
@@ -212,14 +215,14 @@ func bootstrapOne(f *fleet.Fleet, app *fleet.Application, there *[]string) ([]St
 	}
 	for i, n := range nodes {
 		// Start a new file after a wave with a gate.
-		if i > 0 && turn(nodes[i-1]) != turn(n) && len(waits) > 0 {
+		if i > 0 && momentOf(nodes[i-1]) != momentOf(n) && len(waits) > 0 {
 			end()
 		}
 		docs = append(docs, inNamespace(n))
 		if w, ok := waitFor(n); ok {
 			w.network, w.early = link.IsNetwork(&n), len(n.Kind.Defines) > 0 || onHostNetwork(&n)
 			if isCrowded(&n) {
-				w.One, w.Args, w.Why = true, w.Args[len(strings.Fields(rolledOut)):], "one ready replica: one node has no room for more"
+				w.OneReplica, w.Args, w.Why = true, w.Args[len(strings.Fields(rolloutStatus)):], "one ready replica: one node has no room for more"
 			}
 			waits = append(waits, w)
 		}
@@ -234,8 +237,8 @@ func bootstrapOne(f *fleet.Fleet, app *fleet.Application, there *[]string) ([]St
 }
 
 func stepAbout(f *fleet.Fleet, app *fleet.Application) string {
-	text := app.Name + " of " + f.Profile.StepName(app.Phase.Number)
-	if place, ok := f.Profile.Place(app.Phase.Number); ok && place.Title != "" {
+	text := app.Name + " of " + f.Profile.StepName(app.Step.Number)
+	if place, ok := f.Profile.Place(app.Step.Number); ok && place.Title != "" {
 		text += ", " + place.Title
 	}
 	return text
@@ -244,7 +247,8 @@ func stepAbout(f *fleet.Fleet, app *fleet.Application) string {
 // moment is the phase and wave in which Argo CD applies an object.
 type moment struct{ phase, wave int }
 
-func turn(n graph.Node) moment {
+// momentOf returns the moment of an object.
+func momentOf(n graph.Node) moment {
 	wave, _ := n.Wave()
 	return moment{n.Phases()[0].Order(), wave}
 }
@@ -277,19 +281,19 @@ func applied(f *fleet.Fleet, app *fleet.Application) ([]graph.Node, []finding.Fi
 		notes = append(notes, note)
 	}
 	slices.SortStableFunc(all, func(x, y graph.Node) int {
-		return cmp.Or(cmp.Compare(turn(x).phase, turn(y).phase), cmp.Compare(turn(x).wave, turn(y).wave), cmp.Compare(order[x.Text()], order[y.Text()]))
+		return cmp.Or(cmp.Compare(momentOf(x).phase, momentOf(y).phase), cmp.Compare(momentOf(x).wave, momentOf(y).wave), cmp.Compare(order[x.Text()], order[y.Text()]))
 	})
 	return all, notes
 }
 
 // missingNamespaces returns the namespaces of objects that no object creates.
-func missingNamespaces(nodes []graph.Node, there []string) []string {
+func missingNamespaces(nodes []graph.Node, existing []string) []string {
 	var all []string
 	for _, n := range nodes {
 		own := slices.ContainsFunc(nodes, func(other graph.Node) bool {
 			return other.Key.Group == "" && other.Key.Kind == "Namespace" && other.Key.Name == n.Key.Namespace
 		})
-		if n.Key.Namespace != "" && !own && !slices.Contains(there, n.Key.Namespace) && !slices.Contains(all, n.Key.Namespace) {
+		if n.Key.Namespace != "" && !own && !slices.Contains(existing, n.Key.Namespace) && !slices.Contains(all, n.Key.Namespace) {
 			all = append(all, n.Key.Namespace)
 		}
 	}
@@ -326,24 +330,24 @@ var gates = func() (g struct {
 	dec := yaml.NewDecoder(bytes.NewReader(gatesText))
 	dec.KnownFields(true)
 	if err := dec.Decode(&g); err != nil {
-		panic(err) // no input reaches it, and every test of the package reads it
+		panic(err) // the file is embedded, and every test of the package reads it
 	}
 	return g
 }()
 
-// rolledOut is the command of gates.yaml that waits for workloads.
-const rolledOut = "rollout status"
+// rolloutStatus is the command of gates.yaml that waits for workloads.
+const rolloutStatus = "rollout status"
 
-// conditional and valued match the two forms in which records of kinds describe what Argo CD
-// waits for: "condition Ready" and "status.phase Running".
+// conditionPattern and valuePattern match the two forms in which records of kinds describe what
+// Argo CD waits for: "condition Ready" and "status.phase Running".
 var (
-	conditional = regexp.MustCompile(`^condition ([A-Za-z]+)$`)
-	valued      = regexp.MustCompile(`^(status(?:\.[A-Za-z]+)+) ([A-Za-z]+)$`)
+	conditionPattern = regexp.MustCompile(`^condition ([A-Za-z]+)$`)
+	valuePattern     = regexp.MustCompile(`^(status(?:\.[A-Za-z]+)+) ([A-Za-z]+)$`)
 )
 
 // waitFor returns the kubectl arguments that wait for an object, if Ladder knows when it is ready.
 func waitFor(n graph.Node) (WaitFor, bool) {
-	if n.Uncertain() != "" || n.Idle || n.HasHealth && n.Waits.Healthy {
+	if n.Uncertain() != "" || n.Idle || n.HasHealth && n.Health.Healthy {
 		return WaitFor{}, false
 	}
 	what := strings.ToLower(n.Key.Kind)
@@ -351,11 +355,11 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 		what += "." + n.Key.Group
 	}
 	what += "/" + n.Key.Name
-	w := WaitFor{Why: cmp.Or(n.Waits.Waits, "healthy")}
+	w := WaitFor{Why: cmp.Or(n.Health.Waits, "healthy")}
 	if !resource.MatchString(what) || n.Key.Namespace != "" && !object.NamePattern.MatchString(n.Key.Namespace) {
-		return w, false // no API server has it, and kubectl may take it for a flag
+		return w, false // the name is invalid, and kubectl may parse it as a flag
 	}
-	named := func(args ...string) (WaitFor, bool) {
+	withNamespace := func(args ...string) (WaitFor, bool) {
 		if n.Key.Namespace != "" {
 			args = append(args, "--namespace="+n.Key.Namespace)
 		}
@@ -365,14 +369,14 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 	if n.HasHealth {
 		for _, g := range gates.Gates {
 			if slices.Contains(g.Kinds, n.Key.GroupKind()) {
-				return named(append(strings.Fields(g.Command), what)...)
+				return withNamespace(append(strings.Fields(g.Command), what)...)
 			}
 		}
-		if m := conditional.FindStringSubmatch(n.Waits.Waits); m != nil {
-			return named("wait", "--for=condition="+m[1], what)
+		if m := conditionPattern.FindStringSubmatch(n.Health.Waits); m != nil {
+			return withNamespace("wait", "--for=condition="+m[1], what)
 		}
-		if m := valued.FindStringSubmatch(n.Waits.Waits); m != nil {
-			return named("wait", fmt.Sprintf("--for=jsonpath={.%s}=%s", m[1], m[2]), what)
+		if m := valuePattern.FindStringSubmatch(n.Health.Waits); m != nil {
+			return withNamespace("wait", fmt.Sprintf("--for=jsonpath={.%s}=%s", m[1], m[2]), what)
 		}
 		return w, false
 	}
@@ -380,11 +384,11 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 		for _, sign := range sees.Healthy {
 			w.Why = "condition " + sign.Condition
 			if sign.Condition != "" {
-				return named("wait", "--for=condition="+sign.Condition+"="+sign.Values()[0], what)
+				return withNamespace("wait", "--for=condition="+sign.Condition+"="+sign.Values()[0], what)
 			}
 			if len(sign.Values()) == 1 {
 				w.Why = sign.At + " " + sign.Values()[0]
-				return named("wait", fmt.Sprintf("--for=jsonpath={.%s}=%s", sign.At, sign.Values()[0]), what)
+				return withNamespace("wait", fmt.Sprintf("--for=jsonpath={.%s}=%s", sign.At, sign.Values()[0]), what)
 			}
 		}
 	}
@@ -408,7 +412,7 @@ func remark(text string) string { return finding.Sanitize(strings.Join(strings.F
 func (b Bundle) Script() string {
 	var text bytes.Buffer
 	if err := script.Execute(&text, b); err != nil {
-		panic(err) // the template names fields of Bundle only, and memory takes all
+		panic(err) // the template uses only fields of Bundle, and writing to memory cannot fail
 	}
 	return text.String()
 }

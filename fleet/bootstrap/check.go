@@ -42,23 +42,23 @@ func (b Bundle) Check(written map[string]string) []finding.Finding {
 	now, _ := objectsIn(b.Files(false))
 	before, faults := objectsIn(written)
 	for _, id := range slices.Sorted(maps.Keys(now)) {
-		old, there := before[id]
+		old, exists := before[id]
 		switch {
-		case !there:
+		case !exists:
 			report(now[id].File, 0, now[id].ID.String(), "Argo CD syncs this object, but the bootstrap does not contain it", again)
 		case !equalValues(old.Text(), now[id].Text()):
 			report(old.File, old.Line, old.ID.String(), "the bootstrapped object differs from what Argo CD syncs", again)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
-		if _, there := now[id]; !there {
+		if _, exists := now[id]; !exists {
 			report(before[id].File, before[id].Line, before[id].ID.String(), "the bootstrap contains this object, but Argo CD does not sync it", "delete it from the cluster, or add it to a component; then generate the bootstrap again")
 		}
 	}
 	if len(all) == 0 && written[ScriptFile] != b.Script() {
 		report(ScriptFile, 0, "", "the order or the conditions to wait for have changed", "generate the bootstrap again")
 	}
-	if text, there := written[TalosFile]; there && text != b.Talos() {
+	if text, exists := written[TalosFile]; exists && text != b.Talos() {
 		report(TalosFile, 0, "", "the inline manifests differ from what Argo CD syncs", "generate the bootstrap again, and patch the machine configuration with it")
 	}
 	return append(all, faults...)

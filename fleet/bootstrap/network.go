@@ -21,20 +21,20 @@ func isCrowded(n *graph.Node) bool {
 		return false
 	}
 	return slices.ContainsFunc(link.PodSpecs(n), func(spec object.Value) bool {
-		apart := spec.Get("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution").Items()
+		antiAffinity := spec.Get("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution").Items()
 		port := slices.ContainsFunc(spec.Get("containers").Items(), func(c object.Value) bool {
 			return slices.ContainsFunc(c.Get("ports").Items(), func(p object.Value) bool {
 				return spec.Get("hostNetwork").True() || p.Get("hostPort").Exists()
 			})
 		})
-		return port || slices.ContainsFunc(apart, func(term object.Value) bool {
-			return term.Get("topologyKey").Text() == "kubernetes.io/hostname" && meetsItself(n, term.Get("labelSelector"))
+		return port || slices.ContainsFunc(antiAffinity, func(term object.Value) bool {
+			return term.Get("topologyKey").Text() == "kubernetes.io/hostname" && selectsItself(n, term.Get("labelSelector"))
 		})
 	})
 }
 
-// meetsItself reports whether a selector matches the Pods of the object itself.
-func meetsItself(n *graph.Node, selector object.Value) bool {
+// selectsItself reports whether a selector matches the Pods of the object itself.
+func selectsItself(n *graph.Node, selector object.Value) bool {
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, want := range selector.Get("matchLabels").Fields() {
 			if tmpl.Value.Get("metadata", "labels", want.Key).Text() != want.Value.Text() {
@@ -65,10 +65,10 @@ func networkFirst(f *fleet.Fleet, all []*fleet.Application) ([]*fleet.Applicatio
 	if last < 0 {
 		return all, nil
 	}
-	needed := neededBy(f, all, network)
+	needed := withDependencies(f, all, network)
 	var ahead, moved []*fleet.Application
 	for _, app := range all[:last] {
-		if !needed[app] && (uses[app] || slices.ContainsFunc(moved, func(to *fleet.Application) bool { return needs(f, app, to) })) {
+		if !needed[app] && (uses[app] || slices.ContainsFunc(moved, func(to *fleet.Application) bool { return dependsOn(f, app, to) })) {
 			moved = append(moved, app)
 		} else {
 			ahead = append(ahead, app)
@@ -76,15 +76,15 @@ func networkFirst(f *fleet.Fleet, all []*fleet.Application) ([]*fleet.Applicatio
 	}
 	var notes []finding.Finding
 	for _, app := range moved {
-		notes = append(notes, finding.Finding{Severity: finding.Note, Rule: "network-first", File: app.File, Line: app.Line(app.PhaseKey()),
+		notes = append(notes, finding.Finding{Severity: finding.Note, Rule: "network-first", File: app.File, Line: app.Line(app.StepKey()),
 			Message: app.Name + " is applied after " + all[last].Name + ", the Pod network, although its step is not later: its Pods do not start without the network",
 			Remedy:  "give " + app.Name + " a later step"})
 	}
 	return slices.Concat(ahead, all[last:last+1], moved, all[last+1:]), notes
 }
 
-// neededBy returns some Applications with all their dependencies.
-func neededBy(f *fleet.Fleet, all []*fleet.Application, some map[*fleet.Application]bool) map[*fleet.Application]bool {
+// withDependencies returns some Applications with all their dependencies.
+func withDependencies(f *fleet.Fleet, all []*fleet.Application, some map[*fleet.Application]bool) map[*fleet.Application]bool {
 	needed := map[*fleet.Application]bool{}
 	for _, app := range all {
 		needed[app] = some[app]
@@ -101,15 +101,15 @@ func neededBy(f *fleet.Fleet, all []*fleet.Application, some map[*fleet.Applicat
 	return needed
 }
 
-// needs reports whether an Application depends on another one.
-func needs(f *fleet.Fleet, from, to *fleet.Application) bool {
+// dependsOn reports whether an Application depends on another one.
+func dependsOn(f *fleet.Fleet, from, to *fleet.Application) bool {
 	return slices.ContainsFunc(f.Links, func(l fleet.Link) bool {
 		return l.Strength() >= fleet.Exists && f.Applications[l.From] == from && f.Applications[l.To] == to
 	})
 }
 
-// awaitBehindNetwork moves gates that need the Pod network after the gate of the network.
-func awaitBehindNetwork(steps []Step) {
+// moveGatesAfterNetwork moves gates that need the Pod network after the gate of the network.
+func moveGatesAfterNetwork(steps []Step) {
 	last := -1
 	for i, s := range steps {
 		if slices.ContainsFunc(s.Gates, func(w WaitFor) bool { return w.network }) {

@@ -59,7 +59,7 @@ spec:
 		"cni/component.yaml": fleettest.Described("cni", "foundation", "120"), "cni/c.yaml": cni,
 		"crds/component.yaml": fleettest.Described("crds", "foundation", "100"), "crds/c.yaml": fleettest.CertificateCRD,
 	}, fleet.Source{})
-	made, notes, err := bootstrap.New(f, bootstrap.Options{Until: component.Phase{Number: 130, Set: true}})
+	made, notes, err := bootstrap.New(f, bootstrap.Options{Until: component.Step{Number: 130, Set: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ spec:
 	if err != nil || len(only.Steps) != 2 || !strings.HasPrefix(only.Steps[0].Name, "00-cni") {
 		t.Errorf("--only cni: %v, %v", only.Steps, err)
 	}
-	skipped, _, err := bootstrap.New(f, bootstrap.Options{Until: component.Phase{Number: 130, Set: true}, Skip: []string{"cni"}})
+	skipped, _, err := bootstrap.New(f, bootstrap.Options{Until: component.Step{Number: 130, Set: true}, Skip: []string{"cni"}})
 	if err != nil || len(skipped.Steps) != 2 {
 		t.Errorf("--skip cni: %v, %v", skipped.Steps, err)
 	}
@@ -106,7 +106,7 @@ func TestBootstrapCheck(t *testing.T) {
 	// Two groups have a kind of the same name.
 	const vipers = "{apiVersion: a.example.com/v1, kind: Viper, metadata: {name: one}, spec: {fangs: 2}}\n---\n{apiVersion: b.example.com/v1, kind: Viper, metadata: {name: one}}\n"
 	files["cni/vipers.yaml"] = vipers
-	until := bootstrap.Options{Until: component.Phase{Number: 130, Set: true}}
+	until := bootstrap.Options{Until: component.Step{Number: 130, Set: true}}
 	bootstrap := func() bootstrap.Bundle {
 		made, _, err := bootstrap.New(fleettest.Files(t, files, fleet.Source{}), until)
 		if err != nil {

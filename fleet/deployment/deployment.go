@@ -54,8 +54,7 @@ type Set struct {
 	Rank int
 	// Suffixed is true if the names of Applications contain the destination.
 	Suffixed bool
-	// Listed are the Applications that the set selects by name or, if Rest is true, those that it
-	// excludes.
+	// Listed are the Applications in the set or, if Rest is true, those that are not in it.
 	Listed []*fleet.Application
 	Rest   bool
 }
@@ -63,30 +62,30 @@ type Set struct {
 // Has reports whether an Application is in the set.
 func (s Set) Has(app *fleet.Application) bool { return slices.Contains(s.Listed, app) != s.Rest }
 
-// Moved reports whether a component is deployed to another namespace than it names.
-func (s Set) Moved() bool {
+// HasSuffix reports whether a destination of the set has a namespace suffix.
+func (s Set) HasSuffix() bool {
 	return slices.ContainsFunc(s.Destinations, func(p Destination) bool { return p.Suffix != "" })
 }
 
-// Labelled reports whether Applications have an environment label. Those that exist once per
-// cluster have none, even if only one environment uses them.
-func (s Set) Labelled() bool {
-	return s.Named() && !slices.ContainsFunc(s.Destinations, func(p Destination) bool { return len(p.In) != 1 })
+// HasEnvironmentLabel reports whether Applications have an environment label. Those that exist
+// once per cluster have none, even if only one environment uses them.
+func (s Set) HasEnvironmentLabel() bool {
+	return s.HasNames() && !slices.ContainsFunc(s.Destinations, func(p Destination) bool { return len(p.In) != 1 })
 }
 
-// Named reports whether the destinations of the set have names.
-func (s Set) Named() bool { return s.Destinations[0].Name != "" }
+// HasNames reports whether the destinations of the set have names.
+func (s Set) HasNames() bool { return s.Destinations[0].Name != "" }
 
 // Deployments returns those of some Applications that are in the set, at its destinations.
 func (s Set) Deployments(apps []*fleet.Application) []Deployment {
 	var all []Deployment
 	for _, app := range apps {
 		for _, p := range s.Destinations {
-			if !s.Has(app) || !p.takes(app) {
+			if !s.Has(app) || !p.accepts(app) {
 				continue
 			}
-			d := Deployment{Application: app, Name: app.Name, Namespace: p.namespaceOf(app), To: p, Moved: s.Moved()}
-			if s.Labelled() {
+			d := Deployment{Application: app, Name: app.Name, Namespace: p.namespaceOf(app), To: p, Moved: s.HasSuffix()}
+			if s.HasEnvironmentLabel() {
 				d.Label = p.Name
 			}
 			if s.Suffixed {
@@ -126,8 +125,8 @@ func (p Destination) namespaceOf(app *fleet.Application) string {
 	return app.NamespaceIn("") + p.Suffix
 }
 
-// takes reports whether a component is deployed to a destination.
-func (p Destination) takes(app *fleet.Application) bool {
+// accepts reports whether a component is deployed to a destination.
+func (p Destination) accepts(app *fleet.Application) bool {
 	return len(p.In) == 0 || slices.ContainsFunc(p.In, app.IsIn)
 }
 
@@ -147,7 +146,7 @@ func Sets(f *fleet.Fleet, environment string) ([]Set, error) {
 	if len(wanted) == 0 {
 		names := f.Known()
 		return nil, finding.Finding{Severity: finding.Error, Rule: "no-environment", Field: "fleet.environments",
-			Message: fmt.Sprintf("unknown environment %q", environment), Remedy: nearest.Or(environment, names, "use one of "+strings.Join(names, ", ")+", or add it to ladder.yaml")}
+			Message: fmt.Sprintf("unknown environment %q", environment), Remedy: nearest.Or(environment, names, "add it to fleet.environments in ladder.yaml, or use an environment that is listed there")}
 	}
 	environments := Set{Name: name, Suffixed: len(all) > 1, Rest: true}
 	if environments.Suffixed && environment != "" {
@@ -188,10 +187,10 @@ func Sets(f *fleet.Fleet, environment string) ([]Set, error) {
 	return []Set{clusters, environments}, nil
 }
 
-// Promoted returns the sets in promotion order: one for each environment, which is rolled out
-// when the previous one is healthy. Components that exist once per cluster come first. Without
-// promotion, the sets stay as they are.
-func Promoted(f *fleet.Fleet, sets []Set) []Set {
+// InPromotionOrder returns the sets in promotion order: one for each environment, which is
+// rolled out when the previous one is healthy. Components that exist once per cluster come
+// first. Without promotion, the sets stay as they are.
+func InPromotionOrder(f *fleet.Fleet, sets []Set) []Set {
 	last := len(sets) - 1
 	if !f.Settings.Promotion || len(sets[last].Destinations) < 2 {
 		return sets
@@ -209,8 +208,8 @@ func Promoted(f *fleet.Fleet, sets []Set) []Set {
 	return all
 }
 
-// Only returns the part of a set that contains some Applications.
-func (s Set) Only(members []*fleet.Application) Set {
+// RestrictedTo returns the part of a set that contains some Applications.
+func (s Set) RestrictedTo(members []*fleet.Application) Set {
 	s.Listed, s.Rest = slices.DeleteFunc(slices.Clone(members), func(app *fleet.Application) bool { return !s.Has(app) }), false
 	return s
 }

@@ -197,9 +197,9 @@ func Empty(t *testing.T, p profile.Profile) Unrendered {
 func (u Unrendered) App(name, domain, rung string, step int) *fleet.Application {
 	c := &fleet.Component{Description: component.Description{Name: name, Domain: domain}, Dir: name, File: name + "/component.yaml", Described: true}
 	if step >= 0 {
-		c.RolloutPhase = component.Phase{Number: step, Text: u.Profile.Write(step), Set: true}
+		c.RolloutPhase = component.Step{Number: step, Text: u.Profile.Write(step), Set: true}
 	}
-	app := &fleet.Application{Component: c, Name: name, Phase: c.RolloutPhase, Rung: rung, RungWhy: "Thing " + name}
+	app := &fleet.Application{Component: c, Name: name, Step: c.RolloutPhase, Rung: rung, RungWhy: "Thing " + name}
 	u.Components = append(u.Components, c)
 	u.Applications = append(u.Applications, app)
 	return app

@@ -20,16 +20,16 @@ const (
 type settings struct {
 	component.ApplicationFields
 	namespace, project, server string
-	// home is the namespace of the Application itself.
-	home string
+	// argoCDNamespace is the namespace of the Application itself.
+	argoCDNamespace string
 	// revision is the revision of the repository; empty if no source is in it.
 	revision string
 	options  map[string]string
 	cascades bool
 }
 
-// dropped lists fields that a cluster writes, and annotations that record a single action.
-var dropped = [][]string{
+// ignoredFields lists fields that a cluster writes, and annotations that record a single action.
+var ignoredFields = [][]string{
 	{"apiVersion"}, {"kind"}, {"status"}, {"operation"},
 	{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "creationTimestamp"}, {"metadata", "deletionTimestamp"},
 	{"metadata", "selfLink"}, {"metadata", "managedFields"}, {"metadata", "ownerReferences"}, {"metadata", "name"},
@@ -41,9 +41,9 @@ var dropped = [][]string{
 
 // convert converts the fields of an Application.
 func (w *work) convert(app *application) {
-	app.made, app.settings = nil, settings{}
+	app.components, app.settings = nil, settings{}
 	t := app.fields
-	for _, keys := range dropped {
+	for _, keys := range ignoredFields {
 		take(t, keys...)
 	}
 	w.metadata(app)
@@ -54,15 +54,15 @@ func (w *work) convert(app *application) {
 	takeAs(t, &app.Info, "spec", "info")
 	takeAs(t, &app.RevisionHistoryLimit, "spec", "revisionHistoryLimit")
 	w.sources(app)
-	for _, field := range left(t, "") {
-		app.report(field, "no key of component.yaml holds this field", "check whether it is needed; if it is, keep this Application outside the fleet")
+	for _, field := range remainingFields(t, "") {
+		app.report(field, "component.yaml has no key for this field", "check whether it is needed; if it is, keep this Application outside the fleet")
 	}
 }
 
 // metadata converts the name, labels and annotations.
 func (w *work) metadata(app *application) {
 	t := app.fields
-	app.home = takeText(t, "metadata", "namespace")
+	app.argoCDNamespace = takeText(t, "metadata", "namespace")
 	app.Annotations = takeTexts(t, "metadata", "annotations")
 	labels := takeTexts(t, "metadata", "labels")
 	for _, key := range sortedKeys(labels) {
@@ -78,7 +78,7 @@ func (w *work) metadata(app *application) {
 		rest := slices.DeleteFunc(list, func(v any) bool { return v == finalizer })
 		take(t, "metadata", "finalizers")
 		if len(rest) > 0 {
-			app.report("metadata.finalizers", fmt.Sprintf("the finalizer %s is not written", text(rest[0])), "check whether it is needed")
+			app.report("metadata.finalizers", fmt.Sprintf("the finalizer %s is not imported", text(rest[0])), "check whether it is needed")
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (w *work) policy(app *application) {
 		if takeTrue(automated, "allowEmpty") {
 			app.Automated.AllowEmpty = truth(true)
 		}
-		if enabled, there := automated["enabled"].(bool); there {
+		if enabled, exists := automated["enabled"].(bool); exists {
 			delete(automated, "enabled")
 			if !enabled {
 				app.Automated.Enabled = truth(false)
@@ -141,8 +141,8 @@ func has(t tree, keys ...string) bool {
 	for _, key := range keys[:len(keys)-1] {
 		m = fieldsOf(m[key])
 	}
-	_, there := m[keys[len(keys)-1]]
-	return there
+	_, exists := m[keys[len(keys)-1]]
+	return exists
 }
 
 // sources converts the sources: each source with manifests becomes a component.
@@ -158,7 +158,7 @@ func (w *work) sources(app *application) {
 			all = append(all, s)
 		}
 	}
-	if len(list) > 0 { // of both, Argo CD takes the list
+	if len(list) > 0 { // if both are set, Argo CD uses the list
 		take(t, "spec", "source")
 		all = all[len(all)-len(list):]
 	}
@@ -169,12 +169,12 @@ func (w *work) sources(app *application) {
 		}
 	}
 	for i, s := range all {
-		if s["path"] == nil && s["chart"] == nil { // it is there for its values files
+		if s["path"] == nil && s["chart"] == nil { // the source only provides values files
 			w.revision(app, s, fmt.Sprintf("spec.sources[%d]", i))
 			continue
 		}
-		m := &made{app: app, name: app.name, parameters: tree{}}
-		if len(app.made) > 0 {
+		m := &importedComponent{app: app, name: app.name, parameters: tree{}}
+		if len(app.components) > 0 {
 			m.name = app.name + "-" + component.NameFrom(path.Base(cmp.Or(text(s["chart"]), text(s["path"]))))
 		}
 		field := "spec.source"
@@ -184,15 +184,15 @@ func (w *work) sources(app *application) {
 		if !w.source(m, s, refs, field) {
 			continue
 		}
-		app.made = append(app.made, m)
-		for _, rest := range left(s, field) {
-			app.report(rest, "no key of component.yaml holds this field", "check whether it is needed; if it is, keep this Application outside the fleet")
+		app.components = append(app.components, m)
+		for _, rest := range remainingFields(s, field) {
+			app.report(rest, "component.yaml has no key for this field", "check whether it is needed; if it is, keep this Application outside the fleet")
 		}
 	}
 	take(t, "spec", "source")
 	take(t, "spec", "sources")
-	if len(app.made) > 1 {
-		app.change("spec.sources", fmt.Sprintf("it has manifests from %d places and becomes %d Applications; their objects change hands, so sync the first without pruning until all are Synced", len(app.made), len(app.made)))
+	if len(app.components) > 1 {
+		app.change("spec.sources", fmt.Sprintf("it has %d sources and becomes %d Applications; its objects move to these Applications, so sync the first one without pruning until all are Synced", len(app.components), len(app.components)))
 	}
 }
 

@@ -78,8 +78,8 @@ func (s Sources) Read(ctx context.Context, repo *checkout.Checkout) (Input, []fi
 
 // directory reads the rendered manifests of a directory if it is a chart or a kustomization,
 // otherwise the files below it.
-func (s Sources) directory(ctx context.Context, repo *checkout.Checkout, typed string) ([]object.Object, []finding.Finding, error) {
-	dir, err := repo.Rel(typed)
+func (s Sources) directory(ctx context.Context, repo *checkout.Checkout, dir string) ([]object.Object, []finding.Finding, error) {
+	dir, err := repo.Rel(dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,9 +124,9 @@ func (r Result) Summary(show func(string) string) string {
 
 // OpenOthers opens the checkouts of other repositories, each named as URL=DIR, for
 // Input.Others.
-func OpenOthers(named []string) (map[string]fs.FS, error) {
+func OpenOthers(others []string) (map[string]fs.FS, error) {
 	all := map[string]fs.FS{}
-	for _, name := range named {
+	for _, name := range others {
 		at := strings.LastIndexByte(name, '=')
 		if at <= 0 {
 			return nil, usage.New("--repo " + name + " is not of the form URL=DIR; write --repo https://git.example.com/values.git=../values")

@@ -86,7 +86,7 @@ const (
 
 // Import converts Applications to components. It fails if there are none.
 func Import(ctx context.Context, in Input) (Result, error) {
-	w, all, err := takeApart(ctx, in)
+	w, all, err := readApplications(ctx, in)
 	if err != nil {
 		return Result{Findings: w.findings()}, err
 	}
@@ -94,8 +94,8 @@ func Import(ctx context.Context, in Input) (Result, error) {
 	return w.write(all, steps), nil
 }
 
-// takeApart reads the Applications of an input, and returns those that are not parents.
-func takeApart(ctx context.Context, in Input) (*work, []*application, error) {
+// readApplications reads the Applications of an input, and returns those that are not parents.
+func readApplications(ctx context.Context, in Input) (*work, []*application, error) {
 	w := &work{Input: in, apps: map[string]*application{}, rendered: map[string]bool{}, sets: map[string][]finding.Finding{}}
 	if w.RepoURL == "" {
 		w.RepoURL = appset.FindRepository(in.Objects, in.Repo)
@@ -103,13 +103,13 @@ func takeApart(ctx context.Context, in Input) (*work, []*application, error) {
 	for _, o := range in.Objects {
 		w.add(o, nil)
 	}
-	for app := w.next(); app != nil; app = w.next() { // what is found to be a parent adds its children
-		app.looked = true
+	for app := w.next(); app != nil; app = w.next() { // an Application that turns out to be a parent adds its children to the queue
+		app.isProcessed = true
 		w.follow(ctx, app)
 	}
 	var all []*application
 	for _, name := range w.order {
-		if app := w.apps[name]; !app.parent && len(app.made) > 0 {
+		if app := w.apps[name]; !app.parent && len(app.components) > 0 {
 			all = append(all, app)
 		}
 	}
@@ -120,10 +120,10 @@ func takeApart(ctx context.Context, in Input) (*work, []*application, error) {
 	return w, all, nil
 }
 
-// next is an Application that has not been processed.
+// next returns an Application that has not been processed.
 func (w *work) next() *application {
 	for _, name := range w.order {
-		if app := w.apps[name]; !app.looked {
+		if app := w.apps[name]; !app.isProcessed {
 			return app
 		}
 	}
@@ -163,41 +163,41 @@ type application struct {
 	name string
 	// fields are the fields that have not been converted yet.
 	fields tree
-	// source is the original manifest, also for messages.
-	file   string
-	line   int
-	from   string // the ApplicationSet; empty if none generates it
-	above  *application
-	wave   int // among those of its parent
-	step   int // of the ApplicationSet, from 1; 0 without steps
-	parent bool
-	looked bool
+	// file and line are the location of the original manifest, for messages.
+	file        string
+	line        int
+	set         string // the ApplicationSet; empty if none generates it
+	parentApp   *application
+	wave        int // among those of its parent
+	step        int // of the ApplicationSet, from 1; 0 without steps
+	parent      bool
+	isProcessed bool
 	// plugin is the config management plugin that renders a source; empty without one.
 	plugin string
 	// text is the manifest as it was read.
 	text     string
 	findings []finding.Finding
-	// made are the components, one for each source with manifests.
-	made []*made
+	// components are the components, one for each source with manifests.
+	components []*importedComponent
 	settings
 }
 
 // add reads an object; above is the parent that renders it, or nil.
-func (w *work) add(o object.Object, above *application) {
+func (w *work) add(o object.Object, parentApp *application) {
 	if o.ID.Group != "argoproj.io" {
 		return
 	}
 	switch o.ID.Kind {
 	case "Application":
 		fields := fieldsOf(o.Root().Plain())
-		app := &application{name: o.ID.Name, fields: fields, file: o.File, line: o.Line, above: above, text: o.Text()}
+		app := &application{name: o.ID.Name, fields: fields, file: o.File, line: o.Line, parentApp: parentApp, text: o.Text()}
 		app.wave, _ = o.Wave()
-		if above == nil && ownedBySet(fields) {
-			app.from = "an ApplicationSet"
+		if parentApp == nil && ownedBySet(fields) {
+			app.set = "an ApplicationSet"
 		}
-		w.put(app, above != nil)
+		w.put(app, parentApp != nil)
 	case "ApplicationSet":
-		w.addSet(o, above)
+		w.addSet(o, parentApp)
 	}
 }
 
@@ -220,7 +220,7 @@ func (w *work) put(app *application, rendered bool) {
 		w.order = append(w.order, app.name)
 	case rendered && !w.rendered[app.name]:
 	case known.text == app.text && known.file == app.file:
-		known.above = app.above
+		known.parentApp = app.parentApp
 		return
 	default:
 		app.report("", "another Application of this name is in "+cmp.Or(known.file, "the input")+", and only that one is imported", "name fewer files, such as those of one environment")
@@ -239,24 +239,24 @@ func (w *work) follow(ctx context.Context, app *application) {
 	}
 	app.parent, app.findings = true, nil
 	for _, child := range children {
-		if child.ID.Kind != "Application" || !app.isBelow(child.ID.Name) { // a parent may hold itself
+		if child.ID.Kind != "Application" || !app.isBelow(child.ID.Name) { // a parent may contain itself
 			w.add(child, app)
 		}
 	}
 	if len(others) > 0 {
-		app.report("", fmt.Sprintf("this parent contains %s besides Applications, such as %s", finding.Counted(len(others), "object"), others[0].ID), "move them to a component of their own")
+		app.report("", fmt.Sprintf("this parent contains %s besides Applications, such as %s", finding.Counted(len(others), "object"), others[0].ID), "move them to a separate component")
 	}
 }
 
 // isBelow reports whether this Application, or one of its parents, has a name.
 func (a *application) isBelow(name string) bool {
-	return a.name == name || a.above != nil && a.above.isBelow(name)
+	return a.name == name || a.parentApp != nil && a.parentApp.isBelow(name)
 }
 
-// children returns the Applications that an Application renders to, and whether it renders
+// children returns the Applications and ApplicationSets that an Application renders, and the
 // other objects. It returns none if the Application cannot be rendered here.
 func (w *work) children(ctx context.Context, app *application) (children, others []object.Object) {
-	for _, m := range app.made {
+	for _, m := range app.components {
 		if !m.local {
 			continue
 		}
@@ -276,7 +276,7 @@ func (w *work) children(ctx context.Context, app *application) (children, others
 }
 
 // generate renders a source in the repository, with the settings of its Application.
-func (w *work) generate(ctx context.Context, m *made, order wave.Options) (plugin.Result, error) {
+func (w *work) generate(ctx context.Context, m *importedComponent, order wave.Options) (plugin.Result, error) {
 	files := map[string]string{path.Join(m.dir, component.File): m.text(w, 0)}
 	for name, text := range m.copies {
 		files[path.Join(w.Dir, m.name, name)] = text

@@ -71,7 +71,7 @@ func TestNothingIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, _, err := applications.Apps(f, applications.AppsOptions{Path: "generated", Options: applications.Options{Unproven: true}})
+	made, _, err := applications.Apps(f, applications.AppsOptions{Path: "generated", Options: applications.Options{AllowBlocked: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

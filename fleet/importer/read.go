@@ -11,8 +11,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// telling is what a file of Applications says somewhere.
-var telling = regexp.MustCompile(`(?m)^\s*-?\s*"?kind"?\s*:\s*["']?Application(Set)?\b`)
+// applicationKind matches a line with kind: Application or kind: ApplicationSet.
+var applicationKind = regexp.MustCompile(`(?m)^\s*-?\s*"?kind"?\s*:\s*["']?Application(Set)?\b`)
 
 // Find reads the Applications and ApplicationSets in the files below a directory. It skips
 // charts, because templates are not manifests, and directories whose names begin with a dot.
@@ -38,7 +38,7 @@ func Find(repo fs.FS, dir string, show func(string) string) ([]object.Object, []
 		if err != nil {
 			return err
 		}
-		if !bytes.Contains(text, []byte("argoproj.io/")) || !telling.Match(text) {
+		if !bytes.Contains(text, []byte("argoproj.io/")) || !applicationKind.Match(text) {
 			return nil
 		}
 		objs, err := object.Parse(show(p), 1, string(text))

@@ -7,22 +7,22 @@ import (
 )
 
 // addSet adds the Applications that an ApplicationSet generates.
-func (w *work) addSet(o object.Object, above *application) {
-	w.sets[o.ID.Name] = nil // what is said about the file that a parent renders is said once
+func (w *work) addSet(o object.Object, parentApp *application) {
+	w.sets[o.ID.Name] = nil // replaces the findings of an earlier reading, so that each is reported once
 	set := appset.Expand(o, appset.Input{Open: w.open, Values: w.Values})
 	for _, f := range set.Faults {
 		w.sets[o.ID.Name] = append(w.sets[o.ID.Name], f.Finding(o, finding.Warning, NotImported))
 	}
 	wave, _ := o.Wave()
 	for _, a := range set.Applications {
-		if above != nil && above.isBelow(a.ID.Name) {
+		if parentApp != nil && parentApp.isBelow(a.ID.Name) {
 			continue // a set may generate the Application that it is rendered by
 		}
-		w.put(&application{name: a.ID.Name, fields: fieldsOf(a.Root().Plain()), file: o.File, line: o.Line, from: o.ID.Name, above: above, wave: wave, step: a.Step, text: a.Text()}, above != nil)
+		w.put(&application{name: a.ID.Name, fields: fieldsOf(a.Root().Plain()), file: o.File, line: o.Line, set: o.ID.Name, parentApp: parentApp, wave: wave, step: a.Step, text: a.Text()}, parentApp != nil)
 	}
-	for _, field := range left(tree{"spec": unexpanded(o)}, "") {
+	for _, field := range remainingFields(tree{"spec": unexpanded(o)}, "") {
 		w.sets[o.ID.Name] = append(w.sets[o.ID.Name], finding.Finding{Severity: finding.Warning, Rule: NotImported, File: o.File, Line: o.Line, Object: o.ID.String(), Field: field,
-			Message: "no key of ladder.yaml holds this field", Remedy: "check whether it is needed"})
+			Message: "ladder.yaml has no key for this field", Remedy: "check whether it is needed"})
 	}
 }
 

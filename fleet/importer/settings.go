@@ -12,15 +12,15 @@ import (
 
 // common contains the settings in ladder.yaml, which apply to all Applications.
 type common struct {
-	project, server, revision, home string
-	automated                       component.Automated
-	retry                           *component.Retry
-	history                         *int
-	options                         map[string]string
-	allow                           allowed
+	project, server, revision, argoCDNamespace string
+	automated                                  component.Automated
+	retry                                      *component.Retry
+	history                                    *int
+	options                                    map[string]string
+	allow                                      allowList
 }
 
-type allowed struct {
+type allowList struct {
 	Projects          []string `yaml:"projects,omitempty"`
 	Servers           []string `yaml:"servers,omitempty"`
 	Annotations       []string `yaml:"annotations,omitempty"`
@@ -51,13 +51,13 @@ func mostText(all []*application, of func(*application) string) string {
 	return best
 }
 
-// share finds the settings that Applications have in common.
-func share(all []*application) common {
+// commonSettings returns the most frequent value of each setting.
+func commonSettings(all []*application) common {
 	c := common{
-		project:  mostText(all, func(a *application) string { return a.project }),
-		server:   mostText(all, func(a *application) string { return a.server }),
-		revision: mostText(all, func(a *application) string { return a.settings.revision }),
-		home:     mostText(all, func(a *application) string { return a.home }),
+		project:         mostText(all, func(a *application) string { return a.project }),
+		server:          mostText(all, func(a *application) string { return a.server }),
+		revision:        mostText(all, func(a *application) string { return a.settings.revision }),
+		argoCDNamespace: mostText(all, func(a *application) string { return a.argoCDNamespace }),
 	}
 	c.automated, _ = most(all, func(a *application) (component.Automated, bool) { return *a.Automated, true })
 	if r, n := most(all, func(a *application) (component.Retry, bool) { return deref(a.Retry), a.Retry != nil }); 2*n > len(all) {
@@ -97,8 +97,8 @@ func shareOptions(all []*application) map[string]string {
 	return shared
 }
 
-// written returns the options to write into ladder.yaml: those that are not defaults.
-func (c common) written() []string {
+// nonDefaultOptions returns the options to write into ladder.yaml: those that are not defaults.
+func (c common) nonDefaultOptions() []string {
 	shared := maps.Clone(c.options)
 	maps.DeleteFunc(shared, func(name, value string) bool { return slices.Contains(defaultOptions, name) && value == "true" })
 	return optionList(shared)
@@ -139,7 +139,7 @@ func (c common) ownAutomated(a *application) *component.Automated {
 }
 
 // allows returns the settings of components that the platform has to allow.
-func (c common) allows(all []*application) allowed {
+func (c common) allows(all []*application) allowList {
 	projects, servers, annotations, metadata := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, a := range all {
 		if a.project != c.project {
@@ -162,7 +162,7 @@ func (c common) allows(all []*application) allowed {
 		}
 	}
 	delete(projects, "")
-	return allowed{sortedKeys(projects), sortedKeys(servers), sortedKeys(annotations), sortedKeys(metadata)}
+	return allowList{sortedKeys(projects), sortedKeys(servers), sortedKeys(annotations), sortedKeys(metadata)}
 }
 
 // band returns the band of all steps. It leaves room after them, because an Application that

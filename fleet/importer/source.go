@@ -12,8 +12,8 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// made is a component that is created from a source of an Application.
-type made struct {
+// importedComponent is a component that is created from a source of an Application.
+type importedComponent struct {
 	app  *application
 	name string
 	// local is true if the manifests are in the repository, in dir.
@@ -28,9 +28,8 @@ type made struct {
 	// copies maps names to values files of other repositories, which are written next to the
 	// component.yaml.
 	copies map[string]string
-	// lacks says what is not imported although the manifests differ without it; empty if
-	// nothing is.
-	lacks string
+	// missing says which setting that affects the manifests is not imported; empty if all are.
+	missing string
 }
 
 // chart is the chart key of component.yaml.
@@ -46,7 +45,7 @@ type chart struct {
 }
 
 // source imports a source that has manifests.
-func (w *work) source(m *made, s tree, refs map[string]string, field string) bool {
+func (w *work) source(m *importedComponent, s tree, refs map[string]string, field string) bool {
 	url, name := text(s["repoURL"]), takeText(s, "chart")
 	take(s, "name")
 	if name == "" && w.ours(url) {
@@ -68,7 +67,7 @@ func (w *work) source(m *made, s tree, refs map[string]string, field string) boo
 	}
 	w.helm(m, s, refs, field)
 	if m.name != m.app.name && m.chart.ReleaseName == "" && (m.chart.Chart != "" || m.local && isChart(w.Repo, m.dir)) {
-		m.chart.ReleaseName = m.app.name // of every source, Argo CD names the release so
+		m.chart.ReleaseName = m.app.name // Argo CD uses this release name for every source
 	}
 	w.native(m, s, field)
 	if plugin := takeText(s, "plugin", "name"); plugin != "" {
@@ -78,7 +77,7 @@ func (w *work) source(m *made, s tree, refs map[string]string, field string) boo
 }
 
 // helm imports the Helm settings of a source.
-func (w *work) helm(m *made, s tree, refs map[string]string, field string) {
+func (w *work) helm(m *importedComponent, s tree, refs map[string]string, field string) {
 	h := fieldsOf(s["helm"])
 	if h == nil {
 		take(s, "helm")
@@ -91,18 +90,18 @@ func (w *work) helm(m *made, s tree, refs map[string]string, field string) {
 	for _, file := range takeList(h, "valueFiles") {
 		name, ok := w.valuesFile(text(file), refs)
 		if !ok {
-			name, ok = w.copied(m, text(file), refs, field)
+			name, ok = w.copyValuesFile(m, text(file), refs, field)
 		}
 		switch {
 		case ok:
 			m.chart.ValueFiles = append(m.chart.ValueFiles, name)
-		case w.elsewhere(text(file), refs) != nil:
+		case w.otherRepository(text(file), refs) != nil:
 			if !m.chart.IgnoreMissing {
-				m.lacks = "the values file " + text(file) + " does not exist"
+				m.missing = "the values file " + text(file) + " does not exist"
 				m.app.report(field+".helm.valueFiles", fmt.Sprintf("the values file %s does not exist in the other repository", text(file)), "correct it")
 			}
 		default:
-			m.lacks = "the values file " + text(file) + " is in another repository"
+			m.missing = "the values file " + text(file) + " is in another repository"
 			m.app.report(field+".helm.valueFiles", fmt.Sprintf("the values file %s is in another repository", text(file)), "import with --repo URL=DIR, where DIR is a checkout of it, or copy it to this repository and name it in chart.valueFiles")
 		}
 	}
@@ -134,16 +133,16 @@ func (w *work) valuesFile(name string, refs map[string]string) (string, bool) {
 	return "/" + below, w.ours(refs[ref])
 }
 
-// elsewhere returns the repository of a values file, if it is another one that is available.
-func (w *work) elsewhere(name string, refs map[string]string) fs.FS {
+// otherRepository returns the repository of a values file, if it is another one that is available.
+func (w *work) otherRepository(name string, refs map[string]string) fs.FS {
 	ref, _, _ := strings.Cut(strings.TrimPrefix(name, "$"), "/")
 	return w.open(refs[ref])
 }
 
-// copied copies a values file of another repository next to the component.yaml.
-func (w *work) copied(m *made, name string, refs map[string]string, field string) (string, bool) {
+// copyValuesFile copies a values file of another repository next to the component.yaml.
+func (w *work) copyValuesFile(m *importedComponent, name string, refs map[string]string, field string) (string, bool) {
 	ref, below, _ := strings.Cut(strings.TrimPrefix(name, "$"), "/")
-	repo := w.elsewhere(name, refs)
+	repo := w.otherRepository(name, refs)
 	if repo == nil || !fs.ValidPath(path.Clean(below)) {
 		return "", false
 	}
@@ -161,7 +160,7 @@ func (w *work) copied(m *made, name string, refs map[string]string, field string
 }
 
 // inline imports values in the Application. Argo CD prefers valuesObject.
-func (w *work) inline(m *made, h tree, field string) tree {
+func (w *work) inline(m *importedComponent, h tree, field string) tree {
 	typed, written := fieldsOf(h["valuesObject"]), h["values"]
 	take(h, "valuesObject")
 	if typed != nil {
@@ -172,7 +171,7 @@ func (w *work) inline(m *made, h tree, field string) tree {
 		take(h, "values")
 		return nil
 	}
-	values, err := object.PlainText(text(written))
+	values, err := object.ParsePlain(text(written))
 	if err != nil {
 		m.app.report(field+".helm.values", "the values are not valid YAML", "correct them")
 	}
@@ -181,7 +180,7 @@ func (w *work) inline(m *made, h tree, field string) tree {
 }
 
 // parameters imports the settings with which Ladder renders a chart of this repository.
-func (w *work) parameters(m *made, h, inline tree) {
+func (w *work) parameters(m *importedComponent, h, inline tree) {
 	if len(inline) > 0 {
 		m.parameters["valuesObject"] = inline
 	}
@@ -215,27 +214,27 @@ func (w *work) parameters(m *made, h, inline tree) {
 		m.parameters["apiVersions"], m.parameters["capabilities"] = versions, "pinned" // they replace those of the cluster
 	}
 	if namespace := text(h["namespace"]); namespace != "" && namespace != m.app.namespace {
-		m.lacks = "helm.namespace is not imported"
+		m.missing = "helm.namespace is not imported"
 	}
 }
 
 // withParameters adds parameters to inline values. As in Argo CD, they take precedence. A
 // parameter for an element of a list stays, because the rest of the list is unknown.
-func (w *work) withParameters(m *made, h, values tree, field string) tree {
-	var left []any
+func (w *work) withParameters(m *importedComponent, h, values tree, field string) tree {
+	var remaining []any
 	for _, item := range takeList(h, "parameters") {
 		p := fieldsOf(item)
 		keys := pathOf(text(p["name"]))
 		if keys == nil || strings.ContainsAny(text(p["value"]), ",{}[]\\") || strings.Contains(text(p["value"]), "$ARGOCD_") {
-			left = append(left, item)
+			remaining = append(remaining, item)
 			continue
 		}
 		if values == nil {
 			values = tree{}
 		}
-		put(values, keys, typed(text(p["value"]), p["forceString"] == true))
+		put(values, keys, parseValue(text(p["value"]), p["forceString"] == true))
 	}
-	for _, item := range left {
+	for _, item := range remaining {
 		m.app.report(field+".helm.parameters", fmt.Sprintf("the parameter %s sets a list, several values or a variable", text(fieldsOf(item)["name"])), "write it as values")
 	}
 	return values
@@ -263,9 +262,9 @@ func pathOf(name string) []string {
 	return append(keys, key)
 }
 
-// typed returns a value with the type that helm --set would give it: number, boolean, null or
-// string.
-func typed(value string, forced bool) any {
+// parseValue returns a value with the type that helm --set would give it: number, boolean, null
+// or string.
+func parseValue(value string, forced bool) any {
 	if forced {
 		return value
 	}
@@ -320,7 +319,7 @@ var nativeKeys = []struct{ of, field, key string }{
 
 // native imports the settings of kustomize and directory sources. Unless it is configured to,
 // Argo CD does not read directories below a directory source, but Ladder does.
-func (w *work) native(m *made, s tree, field string) {
+func (w *work) native(m *importedComponent, s tree, field string) {
 	if m.local {
 		directory := len(fieldsOf(s["directory"])) > 0 // Argo CD then ignores charts and kustomizations
 		for _, k := range nativeKeys {
@@ -358,7 +357,7 @@ func hasDirectories(repo fs.FS, dir string) bool {
 }
 
 // jsonnet imports the variables of jsonnet files.
-func (w *work) jsonnet(m *made, s tree) {
+func (w *work) jsonnet(m *importedComponent, s tree) {
 	for field, key := range map[string]string{"tlas": "tlas", "extVars": "extVars"} {
 		plain, code := tree{}, tree{}
 		for _, item := range takeList(s, "directory", "jsonnet", field) {

@@ -4,19 +4,19 @@ import (
 	"slices"
 )
 
-// place is the position of an Application in the order: the waves of its parents, starting at
-// the root, with the steps of ApplicationSets after their waves.
-func (a *application) place() []int {
+// position returns the position of an Application in the order: the waves of its parents,
+// starting at the root, with the steps of ApplicationSets after their waves.
+func (a *application) position() []int {
 	if a == nil {
 		return nil
 	}
 	var all []int
-	if a.above != nil {
-		all = a.above.place()
+	if a.parentApp != nil {
+		all = a.parentApp.position()
 	}
-	if a.from != "" {
+	if a.set != "" {
 		all = append(all, a.wave, a.step)
-	} else if a.above != nil || !a.parent { // nothing orders a parent that has none
+	} else if a.parentApp != nil || !a.parent { // a root parent has no position
 		all = append(all, a.wave)
 	}
 	return all
@@ -29,7 +29,7 @@ func (w *work) number(all []*application) map[*application]int {
 	flat := true
 	var distinct [][]int
 	for _, app := range all {
-		p := app.place()
+		p := app.position()
 		for len(p) > 0 && p[len(p)-1] == 0 {
 			p = p[:len(p)-1]
 		}

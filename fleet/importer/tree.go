@@ -22,8 +22,8 @@ func fieldsOf(v any) tree {
 // take removes a field and returns it; nil if it does not exist. It also removes mappings that
 // become empty.
 func take(t tree, keys ...string) any {
-	v, there := t[keys[0]]
-	if !there {
+	v, exists := t[keys[0]]
+	if !exists {
 		return nil
 	}
 	if len(keys) == 1 {
@@ -115,8 +115,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// left returns the paths of the remaining fields: single values, and whole lists.
-func left(t tree, under string) []string {
+// remainingFields returns the paths of the remaining fields: single values, and whole lists.
+func remainingFields(t tree, under string) []string {
 	var all []string
 	for _, key := range sortedKeys(t) {
 		field := key
@@ -126,13 +126,13 @@ func left(t tree, under string) []string {
 		switch v := t[key].(type) {
 		case nil:
 		case tree:
-			all = append(all, left(v, field)...)
+			all = append(all, remainingFields(v, field)...)
 		case []any:
 			if len(v) > 0 {
 				all = append(all, field)
 			}
 		default:
-			if v != false && v != "" { // what is so anyway
+			if v != false && v != "" { // not a default value
 				all = append(all, field)
 			}
 		}

@@ -48,7 +48,7 @@ type fleetFile struct {
 	Automated            *component.Automated `yaml:"automated,omitempty"`
 	Retry                *component.Retry     `yaml:"retry,omitempty"`
 	RevisionHistoryLimit *int                 `yaml:"revisionHistoryLimit,omitempty"`
-	Allow                *allowed             `yaml:"allow,omitempty"`
+	Allow                *allowList           `yaml:"allow,omitempty"`
 	Bands                []bandFile           `yaml:"bands"`
 }
 
@@ -61,9 +61,9 @@ type bandFile struct {
 
 // text returns the component.yaml without anything that depends on other Applications, which
 // is enough to render it.
-func (m *made) text(w *work, step int) string { return m.file(w, common{}, step) }
+func (m *importedComponent) text(w *work, step int) string { return m.file(w, common{}, step) }
 
-func (m *made) file(w *work, c common, step int) string {
+func (m *importedComponent) file(w *work, c common, step int) string {
 	a := m.app
 	f := componentFile{Name: m.name, Namespace: a.namespace, RolloutPhase: step, Parameters: m.parameters, ApplicationFields: a.ApplicationFields}
 	if a.project != c.project && a.project != "" {
@@ -89,7 +89,9 @@ func (m *made) file(w *work, c common, step int) string {
 
 // valuesFile returns the path of the values file for a chart that is not in this repository,
 // relative to the root of the repository.
-func (m *made) valuesFile(w *work) string { return "/" + path.Join(w.Dir, m.name, "values.yaml") }
+func (m *importedComponent) valuesFile(w *work) string {
+	return "/" + path.Join(w.Dir, m.name, "values.yaml")
+}
 
 // asText writes a value as YAML.
 func asText(v any) string {
@@ -107,12 +109,12 @@ func asText(v any) string {
 // write returns the files of a fleet.
 func (w *work) write(all []*application, steps map[*application]int) Result {
 	slices.SortFunc(all, func(x, y *application) int { return strings.Compare(x.name, y.name) })
-	c := share(all)
+	c := commonSettings(all)
 	var res Result
 	taken := map[string]bool{}
 	for _, a := range all {
-		w.differs(a, c)
-		for _, m := range a.made {
+		w.reportDifferent(a, c)
+		for _, m := range a.components {
 			if !object.NamePattern.MatchString(m.name) {
 				a.report("metadata.name", "it is not a valid Application name", "correct it")
 				continue
@@ -133,7 +135,7 @@ func (w *work) write(all []*application, steps map[*application]int) Result {
 			res.Components = append(res.Components, Component{File: file, Name: m.name, Source: m.chart.String(), Step: steps[a], Application: a.text})
 		}
 	}
-	w.missing(all, c)
+	w.reportNewSettings(all, c)
 	res.Files = append([]File{{path.Join(w.Dir, knowledge.File), w.ladder(all, steps, c, taken)}}, res.Files...)
 	res.Findings = w.findings()
 	return res
@@ -150,41 +152,41 @@ func (c chart) String() string {
 	return c.Path
 }
 
-// differs reports settings of an Application that differ from those of the others, and that a
-// component.yaml cannot contain.
-func (w *work) differs(a *application, c common) {
+// reportDifferent reports settings of an Application that differ from those of the others, and
+// that a component.yaml cannot contain.
+func (w *work) reportDifferent(a *application, c common) {
 	if a.settings.revision != "" && a.settings.revision != c.revision {
-		a.report("spec.source.targetRevision", fmt.Sprintf("a fleet has one revision, which is %s, and this is %s", c.revision, a.settings.revision), "use one revision, or environments of the fleet")
+		a.report("spec.source.targetRevision", fmt.Sprintf("the revision is %[2]s, but the fleet has one revision, %[1]s", c.revision, a.settings.revision), "use one revision, or environments of the fleet")
 	}
-	if a.home != "" && a.home != c.home {
-		a.report("metadata.namespace", fmt.Sprintf("the Applications of a fleet are in one namespace, which is %s, and this is in %s", c.home, a.home), "make a separate fleet of those in "+a.home)
+	if a.argoCDNamespace != "" && a.argoCDNamespace != c.argoCDNamespace {
+		a.report("metadata.namespace", fmt.Sprintf("the namespace is %[2]s, but all Applications of the fleet are in %[1]s", c.argoCDNamespace, a.argoCDNamespace), "make a separate fleet of those in "+a.argoCDNamespace)
 	}
 }
 
-// missing reports settings that Applications get and did not have before.
-func (w *work) missing(all []*application, c common) {
-	tell := func(which func(*application) bool, message, remedy string) { w.tell(all, which, message, remedy) }
+// reportNewSettings reports settings that Applications will have and did not have before.
+func (w *work) reportNewSettings(all []*application, c common) {
+	note := func(which func(*application) bool, message, remedy string) { w.note(all, which, message, remedy) }
 	var parents []*application
 	plugins := map[string]bool{}
 	for _, name := range w.order {
 		parents = append(parents, w.apps[name])
 		plugins[w.apps[name].plugin] = true
 	}
-	w.tell(parents, func(a *application) bool { return a.parent }, "parents of Applications that the parent of cmp fleet apps replaces, without their settings", "")
+	w.note(parents, func(a *application) bool { return a.parent }, "the parent that cmp fleet apps generates replaces these parents, without their settings", "")
 	for _, plugin := range sortedKeys(plugins) {
-		tell(func(a *application) bool { return plugin != "" && a.plugin == plugin }, "Applications that Ladder renders instead of the plugin "+plugin, "compare their output with cmp render")
+		note(func(a *application) bool { return plugin != "" && a.plugin == plugin }, "Applications that Ladder renders instead of the plugin "+plugin, "compare their output with cmp render")
 	}
 	retries := "five retries"
 	if c.retry != nil {
 		retries = "the retries of the fleet"
 	}
-	tell(func(a *application) bool { return a.Retry == nil }, "Applications without retries will have "+retries, "set retry, here or as fleet.retry, for another number")
-	tell(func(a *application) bool { return !a.cascades }, "Applications without a finalizer will delete their objects when they are deleted", "use --preserve with cmp fleet apps and appset to keep the objects")
-	tell(func(a *application) bool { return a.namespace == "" }, "Applications without a namespace will deploy objects that name none to default", "set namespace")
+	note(func(a *application) bool { return a.Retry == nil }, "Applications without retries will have "+retries, "set retry, here or as fleet.retry, for another number")
+	note(func(a *application) bool { return !a.cascades }, "Applications without a finalizer will delete their objects when they are deleted", "use --preserve with cmp fleet apps and appset to keep the objects")
+	note(func(a *application) bool { return a.namespace == "" }, "Applications without a namespace will deploy objects that name none to default", "set namespace")
 }
 
-// tell adds one note about the Applications that match.
-func (w *work) tell(all []*application, which func(*application) bool, message, remedy string) {
+// note adds one note about the Applications that match.
+func (w *work) note(all []*application, which func(*application) bool, message, remedy string) {
 	var names []string
 	for _, a := range all {
 		if which(a) {
@@ -205,7 +207,7 @@ func (w *work) tell(all []*application, which func(*application) bool, message, 
 // ladder returns the ladder.yaml of the fleet.
 func (w *work) ladder(all []*application, steps map[*application]int, c common, taken map[string]bool) string {
 	b := band(all, steps)
-	f := fleetFile{Profile: "waves", RepoURL: w.RepoURL, Project: c.project, SyncOptions: c.written(), Retry: c.retry, RevisionHistoryLimit: c.history,
+	f := fleetFile{Profile: "waves", RepoURL: w.RepoURL, Project: c.project, SyncOptions: c.nonDefaultOptions(), Retry: c.retry, RevisionHistoryLimit: c.history,
 		Bands: []bandFile{{b.Name, b.From, b.To, b.Why}}}
 	if slices.ContainsFunc(all, func(a *application) bool { return a.step > 0 }) {
 		f.Profile = profile.Default
@@ -213,8 +215,8 @@ func (w *work) ladder(all []*application, steps map[*application]int, c common, 
 	if c.revision != "HEAD" {
 		f.Revision = c.revision
 	}
-	if c.home != "argocd" {
-		f.ArgoCDNamespace = c.home
+	if c.argoCDNamespace != "argocd" {
+		f.ArgoCDNamespace = c.argoCDNamespace
 	}
 	if c.server != inCluster {
 		f.Server = c.server
@@ -222,7 +224,7 @@ func (w *work) ladder(all []*application, steps map[*application]int, c common, 
 	if asText(c.automated) != asText(component.Automated{Prune: truth(true), SelfHeal: truth(true)}) {
 		f.Automated = &c.automated
 	}
-	if asText(c.allow) != asText(allowed{}) {
+	if asText(c.allow) != asText(allowList{}) {
 		f.Allow = &c.allow
 	}
 	f.Name = w.fleetName(taken)
@@ -234,7 +236,7 @@ func (w *work) ladder(all []*application, steps map[*application]int, c common, 
 func (w *work) fleetName(taken map[string]bool) string {
 	var tops []string
 	for _, name := range w.order {
-		if a := w.apps[name]; a.parent && a.above == nil {
+		if a := w.apps[name]; a.parent && a.parentApp == nil {
 			tops = append(tops, a.name)
 		}
 	}

@@ -16,14 +16,15 @@ import (
 // Comparison is the effect of a change on a fleet.
 type Comparison struct {
 	// Added and Removed are Applications on one side only, and Moved those in another step.
-	Added   []Standing `json:"added"`
-	Removed []Standing `json:"removed"`
-	Moved   []Moved    `json:"moved"`
+	Added   []ApplicationStep  `json:"added"`
+	Removed []ApplicationStep  `json:"removed"`
+	Moved   []MovedApplication `json:"moved"`
 	// Steps are steps with Applications on one side only, or with other settings than before.
 	Steps []StepChange `json:"steps"`
-	// Gained and Lost are dependencies between Applications that are on both sides.
-	Gained []Needed `json:"needsGained"`
-	Lost   []Needed `json:"needsLost"`
+	// AddedDependencies and RemovedDependencies are dependencies between Applications that are
+	// on both sides.
+	AddedDependencies   []DependencyChange `json:"needsGained"`
+	RemovedDependencies []DependencyChange `json:"needsLost"`
 	// Changed are the Applications of both sides whose objects differ.
 	Changed []ChangedApplication `json:"changed"`
 	// Unknown are the names of Applications that render on neither side, so that nothing can be
@@ -34,20 +35,21 @@ type Comparison struct {
 	Fixed []finding.Finding `json:"fixedFindings"`
 }
 
-// Standing is an Application in its step.
-type Standing struct {
+// ApplicationStep is an Application with its step.
+type ApplicationStep struct {
 	Name string `json:"name"`
 	// Path is the path of its component.yaml, relative to the directory of the fleet.
 	Path string `json:"path"`
 	Step string `json:"step,omitempty"`
 	// Phase is the former name of Step in JSON.
 	Phase string `json:"phase,omitempty"`
-	// Title says what the step is for; empty if nobody does.
+	// Title says what the step is for; empty if the profile does not say.
 	Title string `json:"title,omitempty"`
 }
 
-// Moved is an Application that changes its step. A step is empty if the Application has none.
-type Moved struct {
+// MovedApplication is an Application that changes its step. A step is empty if the Application
+// has none.
+type MovedApplication struct {
 	Name string `json:"name"`
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
@@ -56,21 +58,21 @@ type Moved struct {
 	ToTitle   string `json:"toTitle,omitempty"`
 }
 
-// StepChange is a step of the rollout that is new, gone or another one.
+// StepChange is a step of the rollout that was added, removed or changed.
 type StepChange struct {
 	Step string `json:"step"`
 	// Phase is the former name of Step in JSON.
 	Phase  string         `json:"phase"`
 	Title  string         `json:"title,omitempty"`
 	Change compare.Change `json:"change"`
-	// Before and After say how many are updated at once: "all", a number, or
-	// "none" where people sync.
+	// Before and After say how many are updated at once: "all", a number, or "none" if people
+	// sync the step.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
 
-// Needed is a dependency of an Application, with its strongest reason.
-type Needed struct {
+// DependencyChange is a dependency of an Application, with its strongest reason.
+type DependencyChange struct {
 	Name     string `json:"name"`
 	Of       string `json:"of"`
 	Strength string `json:"strength"`
@@ -87,38 +89,38 @@ type ChangedApplication struct {
 	Changed int    `json:"changed"`
 	// Moved is the number of objects in another wave.
 	Moved int `json:"moved"`
-	// Was and Is say whether it could be rendered.
-	Was compare.State `json:"was"`
-	Is  compare.State `json:"is"`
+	// Before and After say whether it could be rendered.
+	Before compare.State `json:"was"`
+	After  compare.State `json:"is"`
 }
 
 // Different reports whether the sides differ in anything that is compared.
 func (c Comparison) Different() bool {
-	return len(c.Added)+len(c.Removed)+len(c.Moved)+len(c.Steps)+len(c.Gained)+len(c.Lost)+len(c.Changed)+len(c.New)+len(c.Fixed) > 0
+	return len(c.Added)+len(c.Removed)+len(c.Moved)+len(c.Steps)+len(c.AddedDependencies)+len(c.RemovedDependencies)+len(c.Changed)+len(c.New)+len(c.Fixed) > 0
 }
 
-// Compare compares a fleet before and after a change, of an environment or, if
-// that is empty, of all. An Application is the same one where its name is. Each
-// side names files below a directory, which need not be the same.
+// Compare compares a fleet before and after a change, in an environment or, if that is empty, in
+// all. Applications are matched by name. dirBefore and dirAfter are the directories of the two
+// sides, which findings name.
 func Compare(before *fleet.Fleet, dirBefore string, after *fleet.Fleet, dirAfter, environment string) Comparison {
-	c := Comparison{Added: []Standing{}, Removed: []Standing{}, Moved: []Moved{}, Steps: []StepChange{}, Gained: []Needed{}, Lost: []Needed{}, Changed: []ChangedApplication{}, Unknown: []string{}}
+	c := Comparison{Added: []ApplicationStep{}, Removed: []ApplicationStep{}, Moved: []MovedApplication{}, Steps: []StepChange{}, AddedDependencies: []DependencyChange{}, RemovedDependencies: []DependencyChange{}, Changed: []ChangedApplication{}, Unknown: []string{}}
 	before, after = before.At(environment), after.At(environment)
-	old, now := of(with(before, after), environment), of(with(after, before), environment)
+	old, now := partOf(withDescriptionsOf(before, after), environment), partOf(withDescriptionsOf(after, before), environment)
 	for _, name := range old.names {
-		if _, stays := now.apps[name]; !stays && !unreadAt(now.Fleet, placeIn(old.Fleet, old.apps[name].Component)) {
-			c.Removed = append(c.Removed, old.standing(name))
+		if _, stays := now.apps[name]; !stays && !unreadAt(now.Fleet, relativeDir(old.Fleet, old.apps[name].Component)) {
+			c.Removed = append(c.Removed, old.applicationStep(name))
 		}
 	}
 	for _, name := range now.names {
-		if _, was := old.apps[name]; !was && unreadAt(old.Fleet, placeIn(now.Fleet, now.apps[name].Component)) {
+		if _, existed := old.apps[name]; !existed && unreadAt(old.Fleet, relativeDir(now.Fleet, now.apps[name].Component)) {
 			continue
-		} else if !was {
-			c.Added = append(c.Added, now.standing(name))
+		} else if !existed {
+			c.Added = append(c.Added, now.applicationStep(name))
 			continue
 		}
-		x, y := old.standing(name), now.standing(name)
+		x, y := old.applicationStep(name), now.applicationStep(name)
 		if x.Phase != y.Phase {
-			c.Moved = append(c.Moved, Moved{name, x.Phase, y.Phase, x.Title, y.Title})
+			c.Moved = append(c.Moved, MovedApplication{name, x.Phase, y.Phase, x.Title, y.Title})
 		}
 		if old.apps[name].Failed && now.apps[name].Failed {
 			c.Unknown = append(c.Unknown, name)
@@ -129,9 +131,9 @@ func Compare(before *fleet.Fleet, dirBefore string, after *fleet.Fleet, dirAfter
 		}
 	}
 	c.Steps = append(c.Steps, stepChanges(old, now)...)
-	c.Gained = append(c.Gained, now.needsBesides(old)...)
-	c.Lost = append(c.Lost, old.needsBesides(now)...)
-	c.New, c.Fixed = compare.Findings(old.findingsBeside(now, environment), dirBefore, now.findingsBeside(old, environment), dirAfter)
+	c.AddedDependencies = append(c.AddedDependencies, now.dependenciesNotIn(old)...)
+	c.RemovedDependencies = append(c.RemovedDependencies, old.dependenciesNotIn(now)...)
+	c.New, c.Fixed = compare.Findings(old.comparableFindings(now, environment), dirBefore, now.comparableFindings(old, environment), dirAfter)
 	return c
 }
 
@@ -140,103 +142,105 @@ func FaultsOf(f *fleet.Fleet, names []string) []finding.Finding {
 	return fleet.FindingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *fleet.Application) bool { return !app.Failed || !slices.Contains(names, app.Name) }))
 }
 
-// part returns the part of a fleet in an environment.
+// part is the part of a fleet that is deployed in an environment.
 type part struct {
 	*fleet.Fleet
 	names []string
 	apps  map[string]*fleet.Application
-	// needs maps dependencies, by the names of both ends, to their strongest reasons.
-	needs map[[2]string]fleet.Reason
-	ends  [][2]string
+	// dependencies maps dependencies, by the names of both ends, to their strongest reasons.
+	dependencies map[[2]string]fleet.Reason
+	ends         [][2]string
 }
 
-// placeIn is the directory of a component below that of the fleet.
-func placeIn(f *fleet.Fleet, c *fleet.Component) string {
+// relativeDir returns the directory of a component, relative to that of the fleet.
+func relativeDir(f *fleet.Fleet, c *fleet.Component) string {
 	if f.Dir == c.Dir {
 		return "."
 	}
 	return strings.TrimPrefix(c.Dir, f.Dir+"/")
 }
 
-// componentAt is the component of a place; nil if there is none.
-func componentAt(f *fleet.Fleet, place string) *fleet.Component {
+// componentAt returns the component in a directory, relative to that of the fleet; nil if there
+// is none.
+func componentAt(f *fleet.Fleet, dir string) *fleet.Component {
 	for _, c := range f.Components {
-		if placeIn(f, c) == place {
+		if relativeDir(f, c) == dir {
 			return c
 		}
 	}
 	return nil
 }
 
-func unreadAt(f *fleet.Fleet, place string) bool {
-	c := componentAt(f, place)
+func unreadAt(f *fleet.Fleet, dir string) bool {
+	c := componentAt(f, dir)
 	return c != nil && c.Unread
 }
 
-// with is a fleet whose components with faults in their descriptions are called and
-// placed as on the other side of a change, for want of anything better.
-func with(f *fleet.Fleet, other *fleet.Fleet) *fleet.Fleet {
-	there := *f
-	there.Components, there.Applications = slices.Clone(f.Components), slices.Clone(f.Applications)
+// withDescriptionsOf returns a copy of a fleet in which components with an invalid
+// component.yaml have the description of the other side.
+func withDescriptionsOf(f *fleet.Fleet, other *fleet.Fleet) *fleet.Fleet {
+	copied := *f
+	copied.Components, copied.Applications = slices.Clone(f.Components), slices.Clone(f.Applications)
 	for i, c := range f.Components {
-		known := componentAt(other, placeIn(f, c))
+		known := componentAt(other, relativeDir(f, c))
 		if !c.Unread || known == nil || known.Unread {
 			continue
 		}
-		called := *c
-		called.Description = known.Description
-		there.Components[i] = &called
+		component := *c
+		component.Description = known.Description
+		copied.Components[i] = &component
 		for j, app := range f.Applications {
 			if app.Component == c {
-				of := *app
-				of.Component, of.Name, of.Phase = &called, called.Name, called.Phase()
-				if of.Part == crds.Only {
-					of.Name, of.Phase = called.Name+fleet.DefinitionsSuffix, called.CRDsPhase
+				renamed := *app
+				renamed.Component, renamed.Name, renamed.Step = &component, component.Name, component.Step()
+				if renamed.Part == crds.Only {
+					renamed.Name, renamed.Step = component.Name+fleet.CRDsSuffix, component.CRDsPhase
 				}
-				there.Applications[j] = &of
+				copied.Applications[j] = &renamed
 			}
 		}
 	}
-	return &there
+	return &copied
 }
 
-// findingsBeside are the findings without those about descriptions that the other
-// side has faults in: what else it says there is not known.
-func (p part) findingsBeside(other part, environment string) []finding.Finding {
+// comparableFindings returns the findings without those about a component.yaml that is invalid
+// on the other side, because its other findings are unknown there.
+func (p part) comparableFindings(other part, environment string) []finding.Finding {
 	return slices.DeleteFunc(p.findings(environment), func(f finding.Finding) bool {
 		return slices.ContainsFunc(p.Components, func(c *fleet.Component) bool {
-			return c.File == f.File && !c.Unread && unreadAt(other.Fleet, placeIn(p.Fleet, c))
+			return c.File == f.File && !c.Unread && unreadAt(other.Fleet, relativeDir(p.Fleet, c))
 		})
 	})
 }
 
-func of(f *fleet.Fleet, environment string) part {
-	p := part{Fleet: f, apps: map[string]*fleet.Application{}, needs: map[[2]string]fleet.Reason{}}
-	called := map[*fleet.Application]string{}
+// partOf returns the part of a fleet that is deployed in an environment.
+func partOf(f *fleet.Fleet, environment string) part {
+	p := part{Fleet: f, apps: map[string]*fleet.Application{}, dependencies: map[[2]string]fleet.Reason{}}
+	names := map[*fleet.Application]string{}
 	for _, app := range f.Applications {
 		if !fleet.Deployed(app, environment) {
 			continue
 		}
 		name := app.Name
 		if p.apps[name] != nil { // in another environment
-			name += " (" + below(f, app) + ")"
+			name += " (" + relativePath(f, app) + ")"
 		}
-		p.names, p.apps[name], called[app] = append(p.names, name), app, name
+		p.names, p.apps[name], names[app] = append(p.names, name), app, name
 	}
 	for _, l := range f.Links {
-		ends := [2]string{called[f.Applications[l.From]], called[f.Applications[l.To]]}
+		ends := [2]string{names[f.Applications[l.From]], names[f.Applications[l.To]]}
 		if ends[0] != "" && ends[1] != "" {
 			p.ends = append(p.ends, ends)
-			p.needs[ends] = l.Reasons[0]
+			p.dependencies[ends] = l.Reasons[0]
 		}
 	}
 	return p
 }
 
-func (p part) standing(name string) Standing {
+func (p part) applicationStep(name string) ApplicationStep {
 	app := p.apps[name]
-	s := Standing{Name: name, Path: below(p.Fleet, app), Step: p.Write(app.Phase), Phase: p.Write(app.Phase)}
-	if place, ok := p.Profile.Place(app.Phase.Number); ok && app.Phase.Set {
+	s := ApplicationStep{Name: name, Path: relativePath(p.Fleet, app), Step: p.FormatStep(app.Step), Phase: p.FormatStep(app.Step)}
+	if place, ok := p.Profile.Place(app.Step.Number); ok && app.Step.Set {
 		s.Title = place.Title
 	}
 	return s
@@ -250,7 +254,7 @@ func (p part) findings(environment string) []finding.Finding {
 	all := slices.DeleteFunc(lint.Findings(p.Fleet, environment), func(f finding.Finding) bool {
 		return f.Rule == lint.EmptyPlace || f.Rule == lint.NoStep && !described
 	})
-	var rendered []*fleet.Application // lint tells of the others
+	var rendered []*fleet.Application // lint reports the others
 	for _, name := range p.names {
 		if app := p.apps[name]; !app.Failed {
 			rendered = append(rendered, app)
@@ -261,17 +265,17 @@ func (p part) findings(environment string) []finding.Finding {
 	return all
 }
 
-// needsBesides returns the dependencies, of Applications on both sides, that the other side
+// dependenciesNotIn returns the dependencies, of Applications on both sides, that the other side
 // does not have.
-func (p part) needsBesides(other part) []Needed {
-	var all []Needed
+func (p part) dependenciesNotIn(other part) []DependencyChange {
+	var all []DependencyChange
 	for _, ends := range p.ends {
-		_, there := other.needs[ends]
-		if there || other.apps[ends[0]] == nil || other.failed(ends) {
+		_, exists := other.dependencies[ends]
+		if exists || other.apps[ends[0]] == nil || other.failed(ends) {
 			continue
 		}
-		r := p.needs[ends]
-		all = append(all, Needed{ends[0], ends[1], r.Strength.String(), r.Inferred, finding.Sanitize(r.String())})
+		r := p.dependencies[ends]
+		all = append(all, DependencyChange{ends[0], ends[1], r.Strength.String(), r.Inferred, finding.Sanitize(r.String())})
 	}
 	return all
 }
@@ -283,8 +287,8 @@ func (p part) failed(ends [2]string) bool {
 }
 
 func changedApplication(before, after *fleet.Application) (ChangedApplication, bool) {
-	c := ChangedApplication{Name: after.Name, Was: state(before), Is: state(after)}
-	if c.Was != c.Is {
+	c := ChangedApplication{Name: after.Name, Before: state(before), After: state(after)}
+	if c.Before != c.After {
 		return c, true
 	}
 	objects, moved := compare.Manifests(before.Objects, after.Objects)
@@ -301,7 +305,7 @@ func state(a *fleet.Application) compare.State {
 
 // stepChanges compares the steps in which something is rolled out.
 func stepChanges(before, after part) []StepChange {
-	old, now := before.rolled(), after.rolled()
+	old, now := before.usedSteps(), after.usedSteps()
 	var all []StepChange
 	for _, s := range now {
 		i := slices.IndexFunc(old, func(o Row) bool { return o.Phase == s.Phase })
@@ -322,14 +326,14 @@ func stepChanges(before, after part) []StepChange {
 	return all
 }
 
-// rolled are the steps of which something is deployed.
-func (p part) rolled() []Row {
+// usedSteps returns the steps with a deployed Application.
+func (p part) usedSteps() []Row {
 	entries := make([]Entry, len(p.Applications))
 	for i, app := range p.Applications {
 		entries[i].Name = app.Name
 		entries[i].Deployed = p.apps[app.Name] == app
 	}
-	return slices.DeleteFunc(phases(p.Fleet, entries), func(r Row) bool {
+	return slices.DeleteFunc(rows(p.Fleet, entries), func(r Row) bool {
 		return r.Phase == "" || !slices.ContainsFunc(r.entries, func(e Entry) bool { return e.Deployed })
 	})
 }

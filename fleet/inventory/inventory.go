@@ -51,7 +51,7 @@ type Row struct {
 	entries []Entry
 }
 
-// AtOnce is the number of Applications that Argo CD updates at once.
+// AtOnce returns the number of Applications that Argo CD updates at once.
 func (r Row) AtOnce() string {
 	switch {
 	case r.Manual:
@@ -71,7 +71,8 @@ type Entry struct {
 	Domain       string `json:"domain,omitempty"`
 	Project      string `json:"project,omitempty"`
 	Namespace    string `json:"namespace"`
-	// Type is componentType, Rung the purpose of the component, and Because the reason for it.
+	// Type is componentType, Rung is the purpose of the component, and Because is the reason for
+	// it.
 	Type    string `json:"componentType,omitempty"`
 	Rung    string `json:"rung,omitempty"`
 	Because string `json:"because,omitempty"`
@@ -83,12 +84,12 @@ type Entry struct {
 	// Environments lists the environments where it is deployed; empty means all.
 	Environments []string `json:"environments,omitempty"`
 	// Deployed is false if it is disabled, or not in the environment.
-	Deployed bool        `json:"deployed"`
-	Objects  int         `json:"objects"`
-	Waves    int         `json:"waves"`
-	Failed   bool        `json:"failed,omitempty"`
-	Provides []Provision `json:"provides,omitempty"`
-	Needs    []Need      `json:"needs,omitempty"`
+	Deployed bool         `json:"deployed"`
+	Objects  int          `json:"objects"`
+	Waves    int          `json:"waves"`
+	Failed   bool         `json:"failed,omitempty"`
+	Provides []Provision  `json:"provides,omitempty"`
+	Needs    []Dependency `json:"needs,omitempty"`
 }
 
 // Provision lists what an Application provides to others, of one category.
@@ -98,8 +99,8 @@ type Provision struct {
 	Names []string `json:"names"`
 }
 
-// Need is an Application that another one depends on, with the strongest reason.
-type Need struct {
+// Dependency is an Application that another one depends on, with the strongest reason.
+type Dependency struct {
 	Name     string `json:"name"`
 	Strength string `json:"strength"`
 	Inferred bool   `json:"inferred,omitempty"`
@@ -117,15 +118,15 @@ func New(f *fleet.Fleet, environment string) Inventory {
 	for i, app := range f.Applications {
 		inv.Components = append(inv.Components, entry(f, i, app, environment, provided[i]))
 	}
-	inv.Steps = phases(f, inv.Components)
+	inv.Steps = rows(f, inv.Components)
 	return inv
 }
 
 func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, provided []Provision) Entry {
 	e := Entry{
-		Name: app.Name, Path: below(f, app), RolloutPhase: f.Write(app.Phase), Domain: app.Component.Part(), Project: cmp.Or(app.Project, f.Settings.Project),
+		Name: app.Name, Path: relativePath(f, app), RolloutPhase: f.FormatStep(app.Step), Domain: app.Component.DomainOrTier(), Project: cmp.Or(app.Project, f.Settings.Project),
 		Namespace: app.Namespace, Type: app.Type, Rung: app.Rung, Because: app.RungWhy, Chart: chartOf(app.Component.Chart),
-		Enabled: app.IsEnabled(), Environments: f.Having(app), Deployed: fleet.Deployed(app, environment),
+		Enabled: app.IsEnabled(), Environments: f.EnvironmentsOf(app), Deployed: fleet.Deployed(app, environment),
 		Objects: len(app.Objects), Waves: app.Waves, Failed: app.Failed, Provides: provided,
 	}
 	switch app.Part {
@@ -138,13 +139,13 @@ func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, pr
 	slices.SortStableFunc(links, func(x, y fleet.Link) int { return cmp.Compare(y.Strength(), x.Strength()) })
 	for _, link := range links {
 		r := link.Reasons[0]
-		e.Needs = append(e.Needs, Need{f.Applications[link.To].Name, r.Strength.String(), r.Inferred, r.String(), len(link.Reasons) - 1})
+		e.Needs = append(e.Needs, Dependency{f.Applications[link.To].Name, r.Strength.String(), r.Inferred, r.String(), len(link.Reasons) - 1})
 	}
 	return e
 }
 
-// below is the path of a component.yaml, relative to the directory of the fleet.
-func below(f *fleet.Fleet, app *fleet.Application) string {
+// relativePath returns the path of a component.yaml, relative to the directory of the fleet.
+func relativePath(f *fleet.Fleet, app *fleet.Application) string {
 	p := app.Dir
 	if app.Described {
 		p = path.Join(p, component.File)
@@ -165,29 +166,29 @@ func chartOf(c component.Chart) string {
 	return c.Path
 }
 
-// phases puts the places of the profile and the phases in use into order.
-func phases(f *fleet.Fleet, entries []Entry) []Row {
-	phases := map[int]bool{}
+// rows returns the steps of the profile and those in use, in order.
+func rows(f *fleet.Fleet, entries []Entry) []Row {
+	numbered := map[int]bool{}
 	for _, p := range f.Profile.All() {
-		phases[p.Phase] = true
+		numbered[p.Phase] = true
 	}
 	members := map[int][]Entry{}
 	var none []Entry
 	for i, app := range f.Applications {
-		if !app.Phase.Set {
+		if !app.Step.Set {
 			none = append(none, entries[i])
 			continue
 		}
-		phases[app.Phase.Number] = true
-		members[app.Phase.Number] = append(members[app.Phase.Number], entries[i])
+		numbered[app.Step.Number] = true
+		members[app.Step.Number] = append(members[app.Step.Number], entries[i])
 	}
-	var numbers []int
-	for n := range phases {
-		numbers = append(numbers, n)
+	var sorted []int
+	for n := range numbered {
+		sorted = append(sorted, n)
 	}
-	slices.Sort(numbers)
+	slices.Sort(sorted)
 	var all []Row
-	for _, n := range numbers {
+	for _, n := range sorted {
 		band, _ := f.Profile.Band(n)
 		place, _ := f.Profile.Place(n)
 		all = append(all, withMembers(Row{Step: f.Profile.Write(n), Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}, members[n]))
@@ -240,7 +241,7 @@ func provided(f *fleet.Fleet) [][]Provision {
 	}
 	for _, n := range f.Objects.Nodes {
 		switch {
-		case n.Role == knowledge.Controllers && !n.Partner:
+		case n.Role == knowledge.Controllers && !n.Companion:
 			add(n.Part, "controllers", n.ID.Name)
 		case n.Key.Group == "" && n.Key.Kind == "Namespace":
 			add(n.Part, "Namespaces", n.Key.Name)
@@ -248,7 +249,7 @@ func provided(f *fleet.Fleet) [][]Provision {
 			add(n.Part, "StorageClasses", n.Key.Name)
 		}
 	}
-	used(f, add)
+	addUsed(f, add)
 	for _, list := range all {
 		for _, p := range list {
 			slices.Sort(p.Names)
@@ -257,9 +258,9 @@ func provided(f *fleet.Fleet) [][]Provision {
 	return all
 }
 
-// used are the objects that others refer to: Services and their workloads, and Secrets that the
-// Application contains or writes.
-func used(f *fleet.Fleet, add func(part int, what, name string)) {
+// addUsed adds the objects that others refer to: Services and their workloads, and Secrets that
+// the Application contains or writes.
+func addUsed(f *fleet.Fleet, add func(part int, what, name string)) {
 	for _, r := range f.Objects.References {
 		from, to := f.Objects.Nodes[r.From], f.Objects.Nodes[r.To]
 		if from.Part == to.Part {
@@ -290,7 +291,7 @@ func (p Provision) Short() string {
 }
 
 // Short formats a dependency for texts.
-func (n Need) Short() string {
+func (n Dependency) Short() string {
 	why := n.Why
 	if n.Inferred {
 		why += " (inferred)"
@@ -311,7 +312,7 @@ func (e Entry) State() string {
 		parts = append(parts, "only "+strings.Join(e.Environments, ", "))
 	}
 	if e.Enabled && !e.Deployed {
-		parts = append(parts, "not here")
+		parts = append(parts, "not in this environment")
 	}
 	if e.Failed {
 		parts = append(parts, "not rendered")
@@ -331,7 +332,7 @@ func (inv Inventory) HTML() (string, error) {
 
 var page = pages.Must(pages.New("inventory").Funcs(pages.FuncMap{
 	"what": Entry.what, "where": Entry.where,
-	"safe": finding.Sanitize, // what would turn the direction of text is written out
+	"safe": finding.Sanitize, // writes out characters that change the direction of text
 }).Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -43,11 +43,11 @@ func TestAbsentCharts(t *testing.T) {
 		"one chart of several, in several versions": {map[string]string{
 			"a/component.yaml": "rolloutPhase: 650\n", "a/kustomization.yaml": absent("nobody-knows", "https://charts.example.com"), "a/a.yaml": fleettest.ConfigMap,
 			"b/component.yaml": "rolloutPhase: 650\n", "b/kustomization.yaml": strings.Replace(absent("nobody-knows", "https://charts.example.com"), "1.0.0", "2.0.0", 1), "b/a.yaml": strings.Replace(fleettest.ConfigMap, "name: ", "name: other-", 1),
-		}, []string{"not-fetched: chart nobody-knows of https://charts.example.com is not fetched and unknown, so the dependencies of a, b on it are not checked"}, ""},
+		}, []string{"not-fetched: chart nobody-knows of https://charts.example.com is neither fetched nor known, so the dependencies of a, b on it are not checked"}, ""},
 		"a chart that is called as a group": {map[string]string{
 			"op/component.yaml": "rolloutPhase: 120\n", "op/kustomization.yaml": absent("kitchen-operator", "https://charts.example.com"), "op/a.yaml": strings.Replace(spoon, "name: s", "name: own", 1),
 			"web/component.yaml": "rolloutPhase: 650\n", "web/a.yaml": spoon,
-		}, []string{"not-fetched: chart kitchen-operator of https://charts.example.com is not fetched and unknown; by its name, it provides kinds of kitchen.example.com to op"}, "web->op"},
+		}, []string{"not-fetched: chart kitchen-operator of https://charts.example.com is neither fetched nor known; judging by its name, it provides kinds of kitchen.example.com to op"}, "web->op"},
 		"a kind that nothing brings": {map[string]string{
 			"a/component.yaml": "rolloutPhase: 650\n", "a/a.yaml": spoon,
 			"b/component.yaml": "rolloutPhase: 650\n", "b/a.yaml": strings.Replace(spoon, "name: s", "name: t", 1),

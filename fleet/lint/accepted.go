@@ -7,6 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
@@ -14,31 +15,32 @@ import (
 // owners of the fleet have accepted it.
 type fault struct {
 	finding.Finding
-	// of is an Application, and needs the other one; empty if there is none.
-	of, needs string
-	// in returns the message for some environments if it names them; nil means that it is the
-	// same in all. Without environments, it returns what such messages have in common.
-	in func(environments []string) string
+	// app is an Application, and dependency is the one that it depends on; empty if there is none.
+	app, dependency string
+	// messageIn returns the message of the finding in the given environments, or the part that
+	// is the same in all environments if the list is empty. It is nil if the message does not
+	// name environments.
+	messageIn func(environments []string) string
 }
 
 // with sets the other Application of a finding.
 func (f fault) with(other *fleet.Application) fault {
-	f.needs = other.Name
+	f.dependency = other.Name
 	return f
 }
 
 // accept turns a finding that the owners of a fleet accepted into a note with their reason, and
 // returns the entry with which they did; -1 if there is none.
 func accept(f *fleet.Fleet, found fault) (fault, int) {
-	entry := f.Accepted(found.Rule, found.of, found.needs)
+	entry := f.AcceptedEntry(found.Rule, found.app, found.dependency)
 	if entry < 0 {
 		return found, entry
 	}
 	found.Severity, found.Remedy = finding.Note, ""
 	reason := "; accepted: " + strings.TrimSpace(f.Settings.Accepted[entry].Why)
 	found.Message += reason
-	if in := found.in; in != nil {
-		found.in = func(environments []string) string { return in(environments) + reason }
+	if messageIn := found.messageIn; messageIn != nil {
+		found.messageIn = func(environments []string) string { return messageIn(environments) + reason }
 	}
 	return found, entry
 }
@@ -59,7 +61,7 @@ func (l *checker) stale() []fault {
 			message, remedy = unknown, known
 		}
 		message += ", so this entry has no effect"
-		all = append(all, fault{in: always(message), Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: a.Line, Field: fmt.Sprintf("fleet.accepted[%d]", i),
+		all = append(all, fault{messageIn: always(message), Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: a.Line, Field: fmt.Sprintf("fleet.accepted[%d]", i),
 			Message: message, Remedy: remedy}})
 	}
 	return all
@@ -85,7 +87,7 @@ func (l *checker) unknownNames(a profile.Accepted) (message, remedy string) {
 		for _, r := range l.rules {
 			names = append(names, r.Name)
 		}
-		return fmt.Sprintf("unknown rule %q", a.Rule), "use one of " + strings.Join(names, ", ")
+		return fmt.Sprintf("unknown rule %q", a.Rule), nearest.Or(a.Rule, names, "use a rule of cmp fleet lint")
 	}
 	for _, name := range []string{a.Component, a.Needs} {
 		if slices.ContainsFunc(l.Applications, func(app *fleet.Application) bool { return profile.Named(name, app.Name) }) {

@@ -11,9 +11,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// lints prepares the checks of an environment. If it is empty, these are those of each
-// environment, as far as environments differ; entries that one of them accepts are
-// accepted.
+// checkers returns the checks to run for an environment. If it is empty and renderings differ
+// between environments, there is one check for each environment; they share the list of accepted
+// entries that matched.
 func checkers(f *fleet.Fleet, environment string) []*checker {
 	if environment != "" || !f.Differs() {
 		return []*checker{newChecker(f.At(environment), environment)}
@@ -31,15 +31,15 @@ func checkers(f *fleet.Fleet, environment string) []*checker {
 
 // findIn returns the findings of rules in an environment, or in all, each once.
 func findIn(f *fleet.Fleet, environment string, rules []Rule) []finding.Finding {
-	lints := checkers(f, environment)
-	var all located
-	for i, l := range lints {
-		l.whole, l.last = environment == "" || len(f.Environments()) <= 1, i == len(lints)-1
+	checks := checkers(f, environment)
+	var all findingsByEnvironment
+	for i, l := range checks {
+		l.whole, l.last = environment == "" || len(f.Environments()) <= 1, i == len(checks)-1
 		for _, found := range l.find(rules) {
 			all.add(found, l.environments)
 		}
 	}
-	if len(lints) == 1 {
+	if len(checks) == 1 {
 		return all.findings(func(string) []string { return nil })
 	}
 	return all.findings(func(name string) []string { return deployedIn(f, name) })
@@ -53,14 +53,14 @@ func deployedIn(f *fleet.Fleet, name string) []string {
 	})
 }
 
-// located are findings with the environments that have them.
-type located []struct {
+// findingsByEnvironment are findings with the environments that have them.
+type findingsByEnvironment []struct {
 	fault
 	environments []string
 }
 
 // add adds a finding of some environments. Those of the same finding are combined.
-func (all *located) add(found fault, environments []string) {
+func (all *findingsByEnvironment) add(found fault, environments []string) {
 	for i, x := range *all {
 		if x.common() == found.common() {
 			for _, e := range environments {
@@ -79,23 +79,23 @@ func (all *located) add(found fault, environments []string) {
 
 // common returns a finding as it is in all environments.
 func (f fault) common() finding.Finding {
-	if f.in != nil {
-		f.Message = f.in(nil)
+	if f.messageIn != nil {
+		f.Message = f.messageIn(nil)
 	}
 	return f.Finding
 }
 
 // findings returns the findings. Their messages name the environments, unless the finding is
 // the same in all that the Application is deployed to.
-func (all located) findings(deployed func(name string) []string) []finding.Finding {
+func (all findingsByEnvironment) findings(deployed func(name string) []string) []finding.Finding {
 	var found []finding.Finding
 	for _, x := range all {
 		missing := func(e string) bool { return !slices.Contains(x.environments, e) }
 		named := slices.ContainsFunc(x.environments, func(e string) bool { return strings.HasPrefix(x.Field, "environments."+e+".") })
 		switch {
-		case x.in != nil:
-			x.Message = x.in(x.environments)
-		case !named && slices.ContainsFunc(deployed(x.of), missing):
+		case x.messageIn != nil:
+			x.Message = x.messageIn(x.environments)
+		case !named && slices.ContainsFunc(deployed(x.app), missing):
 			x.Message = "in " + strings.Join(x.environments, ", ") + ": " + x.Message
 		}
 		found = append(found, x.Finding)
@@ -103,12 +103,12 @@ func (all located) findings(deployed func(name string) []string) []finding.Findi
 	return found
 }
 
-// Rendering returns the findings of all renderings in an environment, or in all, each once: of
-// the Applications that which selects, or of all if it is nil.
-func Rendering(f *fleet.Fleet, environment string, which func(*fleet.Application) bool) []finding.Finding {
-	var all located
+// Rendering returns the findings of the renderings of Applications for which isSelected returns
+// true (all if it is nil), in an environment or, if that is empty, in all; each finding once.
+func Rendering(f *fleet.Fleet, environment string, isSelected func(*fleet.Application) bool) []finding.Finding {
+	var all findingsByEnvironment
 	for _, app := range f.Renderings(environment) {
-		if !app.IsIn(environment) || which != nil && !which(app) {
+		if !app.IsIn(environment) || isSelected != nil && !isSelected(app) {
 			continue
 		}
 		where := []string{app.Environment}
@@ -116,7 +116,7 @@ func Rendering(f *fleet.Fleet, environment string, which func(*fleet.Application
 			where = deployedIn(f, app.Name)
 		}
 		for _, found := range app.Findings {
-			all.add(fault{Finding: found, of: app.Component.Name}, where)
+			all.add(fault{Finding: found, app: app.Component.Name}, where)
 		}
 	}
 	return all.findings(func(name string) []string { return deployedIn(f, name) })
@@ -143,15 +143,15 @@ func (l *checker) unusedValues() []fault {
 				continue
 			}
 			message := fmt.Sprintf("no component in %s has a file %s", e.Name, name)
-			all = append(all, fault{in: always(message), Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line, Field: fmt.Sprintf("fleet.environments[%d].values[%d]", i, k),
+			all = append(all, fault{messageIn: always(message), Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line, Field: fmt.Sprintf("fleet.environments[%d].values[%d]", i, k),
 				Message: message, Remedy: "correct the name, or add the file next to a component.yaml"}})
 		}
 	}
 	return all
 }
 
-// missingValues finds values files of environments that Argo CD will not find; of other
-// components, the rendering reports them.
+// missingValues finds values files of environments that Argo CD will not find; for all other
+// components, the rendering reports such files.
 func (l *checker) missingValues() []fault { return l.each(missingValues) }
 
 func missingValues(a *fleet.Application) []finding.Finding {

@@ -16,8 +16,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// lackingKinds are kinds of an API group that nothing in the fleet defines.
-type lackingKinds struct {
+// undefinedKinds are kinds of an API group that nothing in the fleet defines.
+type undefinedKinds struct {
 	group string
 	kinds []string
 	// first is their first object, and users are the Applications that contain some.
@@ -31,23 +31,23 @@ type lackingKinds struct {
 func (l *checker) missingKinds() []fault {
 	served := l.servedObjects()
 	platform := l.platform()
-	var all []*lackingKinds
+	var all []*undefinedKinds
 	for _, n := range l.Objects.Nodes {
 		app := l.Applications[n.Part]
-		own := slices.ContainsFunc(app.KnownCharts(), func(c knowledge.Chart) bool { return c.Brings(n.Key.Group) })
-		if !n.Foreign || n.Stub || served[n.Key] || own || !l.anywhere(app) {
+		own := slices.ContainsFunc(app.KnownCharts(), func(c knowledge.Chart) bool { return c.InstallsGroup(n.Key.Group) })
+		if !n.CRDMissing || n.Stub || served[n.Key] || own || !l.anywhere(app) {
 			continue
 		}
 		if has, _ := l.Base.Origin(n.Key.Group, n.Key.Kind); has != "" && has == platform {
 			continue
 		}
 		alone := l.accepts(missingKind, app)
-		i := slices.IndexFunc(all, func(of *lackingKinds) bool {
+		i := slices.IndexFunc(all, func(of *undefinedKinds) bool {
 			return of.group == n.Key.Group && (of.users[0] == app || !alone && !l.accepts(missingKind, of.users[0]))
 		})
 		if i < 0 {
 			i = len(all)
-			all = append(all, &lackingKinds{group: n.Key.Group, first: n})
+			all = append(all, &undefinedKinds{group: n.Key.Group, first: n})
 		}
 		of := all[i]
 		if !slices.Contains(of.kinds, n.Key.Kind) {
@@ -63,13 +63,13 @@ func (l *checker) missingKinds() []fault {
 	}
 	var faults []fault
 	for _, of := range all {
-		remedy := l.bring(of.group, of.kinds, platform) + ", in an earlier step; if something outside the fleet installs them, apply it before the fleet"
+		remedy := l.remedyFor(of.group, of.kinds, platform) + ", in an earlier step; if something outside the fleet installs them, apply it before the fleet"
 		message := fmt.Sprintf("nothing in the fleet defines %s of %s, which %s uses", few(of.kinds), of.group, fileLine(of.first.File, of.first.Line))
 		if len(of.users) > 1 {
 			message = fmt.Sprintf("nothing in the fleet defines %s of %s, which %s use (%s), such as %s", few(of.kinds), of.group,
 				finding.Counted(len(of.users), "component"), few(namesOf(of.users)), fileLine(of.first.File, of.first.Line))
 		}
-		f := l.at(severity, of.users[0], message+l.perhaps(of.group)+unless, remedy)
+		f := l.at(severity, of.users[0], message+l.unlessUnknownCharts(of.group)+unless, remedy)
 		f.Object, f.Field = of.first.Key.String(), "kind"
 		faults = append(faults, f)
 	}
@@ -88,7 +88,7 @@ const missingKind = "missing-kind"
 func (l *checker) servedObjects() map[object.ID]bool {
 	served := map[object.ID]bool{}
 	for _, r := range l.Objects.References {
-		if n := l.Objects.Nodes[r.From]; n.Foreign && r.Field == "kind" {
+		if n := l.Objects.Nodes[r.From]; n.CRDMissing && r.Field == "kind" {
 			served[n.Key] = true
 		}
 	}
@@ -119,27 +119,27 @@ func namesOf(apps []*fleet.Application) []string {
 // platform returns the platform of the clusters: from a ladder.yaml, or from the first object
 // that exists only on one platform; empty if unknown.
 func (l *checker) platform() string {
-	if said := l.Base.Platform(); said != "" {
-		return said
+	if platform := l.Base.Platform(); platform != "" {
+		return platform
 	}
 	for _, app := range l.Applications {
 		for _, o := range app.Objects {
-			if shown := l.Base.RequiredPlatform(o); shown != "" {
-				return shown
+			if platform := l.Base.RequiredPlatform(o); platform != "" {
+				return platform
 			}
 		}
 	}
 	return ""
 }
 
-// bring returns what to add for kinds of a group that nothing defines: a package, if the fleet
-// or its platform uses packages, otherwise a chart.
-func (l *checker) bring(group string, kinds []string, platform string) string {
+// remedyFor returns what to add for kinds of a group that nothing defines: a package, if the
+// fleet or its platform uses packages, otherwise a chart.
+func (l *checker) remedyFor(group string, kinds []string, platform string) string {
 	var packages []string
 	for _, p := range l.packages(group, kinds) {
 		packages = append(packages, p.String())
 	}
-	chart := l.bringing(group)
+	chart := l.chartFor(group)
 	switch {
 	case packages != nil && (platform != "" || l.subscribes()):
 		which := "the package "
@@ -170,32 +170,33 @@ func (l *checker) subscribes() bool {
 	return slices.ContainsFunc(l.Objects.Nodes, func(n graph.Node) bool { return n.Kind.Operator.Installs() })
 }
 
-// bringing returns a chart that installs kinds of a group.
-func (l *checker) bringing(group string) string {
+// chartFor returns a chart that installs kinds of a group.
+func (l *checker) chartFor(group string) string {
 	for _, c := range l.Base.Charts() {
-		if c.Brings(group) && !c.Manifests {
+		if c.InstallsGroup(group) && !c.Manifests {
 			return c.Name
 		}
 	}
 	return ""
 }
 
-// perhaps names the missing sources that might install kinds for which no chart is known.
-func (l *checker) perhaps(group string) string {
+// unlessUnknownCharts names the missing sources that might install kinds for which no chart is
+// known.
+func (l *checker) unlessUnknownCharts(group string) string {
 	var names []string
-	for _, c := range l.absent() {
+	for _, c := range l.missingSources() {
 		if c.known == nil && !slices.Contains(names, c.name) {
 			names = append(names, c.name)
 		}
 	}
-	if names == nil || l.bringing(group) != "" {
+	if names == nil || l.chartFor(group) != "" {
 		return ""
 	}
 	return ", unless one of these unknown charts does: " + few(names)
 }
 
-// lackingSource is a missing chart or file, and the Applications that deploy it.
-type lackingSource struct {
+// missingSource is a missing chart or file, and the Applications that deploy it.
+type missingSource struct {
 	ref   remote.Ref // of any version
 	name  string
 	files int // of the same repository, if it is a file
@@ -203,25 +204,25 @@ type lackingSource struct {
 	users []*fleet.Application
 }
 
-// absent lists the missing sources, regardless of their version. Sources that Argo CD fetches
-// are separate from those that the plugin fetches.
-func (l *checker) absent() []lackingSource {
-	var all []lackingSource
+// missingSources lists the missing sources, regardless of their version. Sources that Argo CD
+// fetches are separate from those that the plugin fetches.
+func (l *checker) missingSources() []missingSource {
+	var all []missingSource
 	for _, app := range l.Applications {
-		for _, c := range app.Absent {
+		for _, c := range app.MissingSources {
 			ref := c.Ref
 			ref.Version = ""
 			name := cmp.Or(c.Name(), app.Component.Chart.Path)
-			i := slices.IndexFunc(all, func(s lackingSource) bool {
+			i := slices.IndexFunc(all, func(s missingSource) bool {
 				same := s.ref == ref || ref.Kind == remote.File && s.ref.Kind == remote.File && s.name == name
-				return same && s.users[0].Elsewhere == app.Elsewhere
+				return same && s.users[0].IsChartMissing == app.IsChartMissing
 			})
 			if !l.anywhere(app) {
 				continue
 			}
 			if i < 0 {
 				i = len(all)
-				all = append(all, lackingSource{ref: ref, name: name, known: c.Known})
+				all = append(all, missingSource{ref: ref, name: name, known: c.Known})
 			}
 			if ref.Kind == remote.File && all[i].ref != ref {
 				all[i].files++
@@ -237,8 +238,8 @@ func (l *checker) absent() []lackingSource {
 // unknownCharts finds charts that Argo CD fetches and for which there is no record.
 func (l *checker) unknownCharts() []fault {
 	var all []fault
-	for _, c := range l.absent() {
-		if c.known != nil && !c.known.Inferred || !c.users[0].Elsewhere {
+	for _, c := range l.missingSources() {
+		if c.known != nil && !c.known.Inferred || !c.users[0].IsChartMissing {
 			continue
 		}
 		message, remedy := "unknown chart %s of %s, so the dependencies of %s are not checked", "run cmp vendor, or put the chart into this repository and name it as chart.path"
@@ -256,18 +257,18 @@ func (l *checker) unknownCharts() []fault {
 // notFetched finds the sources that the plugin has to fetch.
 func (l *checker) notFetched() []fault {
 	var all []fault
-	for _, c := range l.absent() {
-		if c.users[0].Elsewhere {
+	for _, c := range l.missingSources() {
+		if c.users[0].IsChartMissing {
 			continue
 		}
 		names, what := few(namesOf(c.users)), c.ref.String()
 		if c.files > 0 {
 			what = fmt.Sprintf("%s, with %s of %s,", what, finding.Counted(c.files, "other file"), c.name)
 		}
-		message := fmt.Sprintf("%s is not fetched and unknown, so the dependencies of %s on it are not checked", what, names)
+		message := fmt.Sprintf("%s is neither fetched nor known, so the dependencies of %s on it are not checked", what, names)
 		switch {
 		case c.known != nil && c.known.Inferred:
-			message = fmt.Sprintf("%s is not fetched and unknown; by its name, it provides kinds of %s to %s", what, strings.Join(c.known.Provides, ", "), names)
+			message = fmt.Sprintf("%s is neither fetched nor known; judging by its name, it provides kinds of %s to %s", what, strings.Join(c.known.Provides, ", "), names)
 		case c.known != nil:
 			message = fmt.Sprintf("%s is not fetched, so Ladder uses its built-in record of the chart to order %s", what, names)
 		}

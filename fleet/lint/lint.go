@@ -36,18 +36,18 @@ var rules = []Rule{
 	{"foreign-band", only(finding.Warning), "a component in a band of other domains", (*checker).foreignBand},
 	{"same-name", only(finding.Error, finding.Warning), "two Applications with the same name in one environment; a warning if one of them is disabled", (*checker).sameName},
 	{"bad-name", only(finding.Error), "a name that Kubernetes rejects", (*checker).badName},
-	{"bad-label", only(finding.Error), "a label, annotation, domain or tier that Kubernetes rejects", miswritten("bad-label")},
-	{"step-label", only(finding.Error), "a component that sets the label of the step (`rollout-phase`)", miswritten("step-label")},
+	{"bad-label", only(finding.Error), "a label, annotation, domain or tier that Kubernetes rejects", settingFaults("bad-label")},
+	{"step-label", only(finding.Error), "a component that sets the label of the step (`rollout-phase`)", settingFaults("step-label")},
 	{foreignProject, only(finding.Error, finding.Warning), "a component with a `project` that neither `fleet.allow.projects` nor `--allow-project` lists. If they list no project at all, it is a warning, once for each name of a project", (*checker).foreignProjects},
-	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`", miswritten(reservedLabel)},
+	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`", settingFaults(reservedLabel)},
 	{platformSetting, only(finding.Error), "a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`", (*checker).platformSettings},
 	{unsafeValue, only(finding.Error), "a value that is written into an Application and contains a template, a line break or a control character", (*checker).unsafeValues},
-	{"octal-step", only(finding.Error), "a step such as `010` without quotes, which Argo CD reads as 8", miswritten("octal-step")},
-	{"no-environment", only(finding.Warning), "a component for an unknown environment", miswritten("no-environment")},
+	{"octal-step", only(finding.Error), "a step such as `010` without quotes, which Argo CD reads as 8", settingFaults("octal-step")},
+	{"no-environment", only(finding.Warning), "a component for an unknown environment", settingFaults("no-environment")},
 	{"unused-values", only(finding.Warning), "a values file of `fleet.environments` that no component has", (*checker).unusedValues},
 	{"no-values-file", only(finding.Error), "a values file of an environment that does not exist, for a chart that Argo CD renders", (*checker).missingValues},
-	{"remote-split", only(finding.Error), "a split chart that is in another repository", miswritten("remote-split")},
-	{"crd-shared", only(finding.Error), "a CRD in two components that are deployed together", (*checker).sameDefinition},
+	{"remote-split", only(finding.Error), "a split chart that is in another repository", settingFaults("remote-split")},
+	{"crd-shared", only(finding.Error), "a CRD in two components that are deployed together", (*checker).sameCRD},
 	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster both contain", (*checker).sameObject},
 	{fleet.NeedsDisabled, only(finding.Error, finding.Warning), "a component that is disabled or not in an environment, while a deployed component depends on it; a warning if the dependency is inferred, or is the CRD of objects that are created later", (*checker).needsDisabled},
 	{missingKind, only(finding.Warning, finding.Note), "objects whose kind neither the fleet, nor Kubernetes, nor Argo CD defines: one finding for each API group; a note if a component that could not be rendered may define it", (*checker).missingKinds},
@@ -74,14 +74,14 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 func Findings(f *fleet.Fleet, environment string) []finding.Finding {
 	all := Rendering(f, environment, (*fleet.Application).HasFailed)
 	all = append(all, findIn(f, environment, rules)...)
-	all = append(all, f.Renamed...)
+	all = append(all, f.RenamedRuleWarnings...)
 	finding.Sort(all)
 	return all
 }
 
-// Look is Findings for users who only want to see a fleet. If it has no rollout yet, it is not
-// wrong that its components have no steps: one note says so instead.
-func Look(f *fleet.Fleet, environment string) []finding.Finding {
+// Leniently is like Findings, but reports a fleet without any steps with one note instead of an
+// error for each component. Use it for users who only want to see a fleet.
+func Leniently(f *fleet.Fleet, environment string) []finding.Finding {
 	all := Findings(f, environment)
 	if hasRollout(f) {
 		return all
@@ -94,23 +94,23 @@ func Look(f *fleet.Fleet, environment string) []finding.Finding {
 // hasRollout reports whether anything says how a fleet is rolled out: a component with a
 // step, or a ladder.yaml about fleets.
 func hasRollout(f *fleet.Fleet) bool {
-	return f.Settings.File != "" || slices.ContainsFunc(f.Applications, func(app *fleet.Application) bool { return app.Phase.Set })
+	return f.Settings.File != "" || slices.ContainsFunc(f.Applications, func(app *fleet.Application) bool { return app.Step.Set })
 }
 
 // newChecker prepares a fleet for its rules.
 func newChecker(f *fleet.Fleet, environment string) *checker {
-	l := &checker{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.Scope(environment), ways: map[search]map[int]int{}}
-	l.needs = needsOf(f)
-	l.right = l.rightPhases()
+	l := &checker{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.Scope(environment), paths: map[search]map[int]int{}}
+	l.dependencies = dependenciesOf(f)
+	l.correctSteps = l.computeCorrectSteps()
 	return l
 }
 
-// each looks at every Application.
+// each runs a check for every Application.
 func (l *checker) each(find func(*fleet.Application) []finding.Finding) []fault {
 	var all []fault
 	for _, app := range l.Applications {
 		for _, found := range find(app) {
-			all = append(all, fault{of: app.Name, Finding: found})
+			all = append(all, fault{app: app.Name, Finding: found})
 		}
 	}
 	return all
@@ -140,25 +140,25 @@ func unread(f *fleet.Fleet, file string) bool {
 	return slices.ContainsFunc(f.Components, func(c *fleet.Component) bool { return c.Unread && c.File == file })
 }
 
-// Disproves reports whether an error of a rule means that a rollout in these steps never ends,
-// because something waits for a later step, or forever.
-func Disproves(rule string) bool {
+// BlocksRollout reports whether an error of a rule means that a rollout in these steps never
+// ends, because something waits for a later step, or forever.
+func BlocksRollout(rule string) bool {
 	return slices.Contains([]string{fleet.LaterStep, fleet.SameStep, fleet.NeedsDisabled, notRendered}, rule)
 }
 
 // notRendered is the rule about components without manifests.
 const notRendered = "not-rendered"
 
-// Disproved returns the findings of the package which mean that the rollout never ends, or may not,
-// without those that the owners of the fleet accept.
-func Disproved(f *fleet.Fleet, environment string) []finding.Finding {
-	proofs := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !Disproves(r.Name) })
-	return slices.DeleteFunc(findIn(f, environment, proofs), func(found finding.Finding) bool { return found.Severity == finding.Note })
+// BlockingFindings returns the findings of the package which mean that the rollout never ends,
+// or may never end, without those that the owners of the fleet accept.
+func BlockingFindings(f *fleet.Fleet, environment string) []finding.Finding {
+	blocking := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !BlocksRollout(r.Name) })
+	return slices.DeleteFunc(findIn(f, environment, blocking), func(found finding.Finding) bool { return found.Severity == finding.Note })
 }
 
-// Endless returns the findings of Disproved, and the components that do not render.
-func Endless(f *fleet.Fleet, environment string) []finding.Finding {
-	all := Disproved(f, environment)
+// RolloutBlockers returns the BlockingFindings, and the components that cannot be rendered.
+func RolloutBlockers(f *fleet.Fleet, environment string) []finding.Finding {
+	all := BlockingFindings(f, environment)
 	for _, app := range f.Renderings(environment) {
 		if app.Failed && fleet.Deployed(app, environment) && app.Part != crds.Only {
 			all = append(all, app.Fault(notRendered, "", app.Name+" does not render, so nothing after it is rolled out", "correct the component; cmp fleet lint lists its errors"))
@@ -172,17 +172,17 @@ type checker struct {
 	*fleet.Fleet
 	environments []string
 	rules        []Rule
-	// needs are the dependencies of each Application.
-	needs [][]fleet.Link
-	// right are the steps to which Applications belong.
-	right []int
+	// dependencies are those of each Application.
+	dependencies [][]fleet.Link
+	// correctSteps are the steps that Applications should be in.
+	correctSteps []int
 	// accepted are the entries of the settings that match a finding.
 	accepted []bool
 	// whole is true if all environments are checked, and last if no other one is checked
 	// after these.
 	whole, last bool
-	// ways caches searches.
-	ways map[search]map[int]int
+	// paths caches searches.
+	paths map[search]map[int]int
 }
 
 // step names a step in messages.
@@ -199,11 +199,11 @@ func (l *checker) anywhere(app *fleet.Application) bool { return l.together(app,
 // together reports whether two Applications are deployed in the same environment, on the same
 // cluster.
 func (l *checker) together(a, b *fleet.Application) bool {
-	return slices.ContainsFunc(l.environments, func(e string) bool { return fleet.Deployed(a, e) && fleet.Deployed(b, e) }) && !l.Apart(a, b)
+	return slices.ContainsFunc(l.environments, func(e string) bool { return fleet.Deployed(a, e) && fleet.Deployed(b, e) }) && !l.OnDifferentClusters(a, b)
 }
 
 // at returns a finding about an Application, at the line of its step or where the step is
 // missing.
 func (l *checker) at(severity finding.Severity, app *fleet.Application, message, remedy string) fault {
-	return fault{of: app.Name, Finding: finding.Finding{Severity: severity, File: app.File, Line: app.Line(l.StepKey(app)), Message: message, Remedy: remedy}}
+	return fault{app: app.Name, Finding: finding.Finding{Severity: severity, File: app.File, Line: app.Line(l.StepKey(app)), Message: message, Remedy: remedy}}
 }

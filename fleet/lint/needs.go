@@ -12,10 +12,10 @@ import (
 func (l *checker) needsDisabled() []fault {
 	var all []fault
 	for from, app := range l.Applications {
-		for _, link := range l.needs[from] {
+		for _, link := range l.dependencies[from] {
 			to := l.Applications[link.To]
-			reason, lacking, sure := l.Unmet(link, l.environments)
-			if lacking == nil {
+			reason, missing, sure := l.Unmet(link, l.environments)
+			if missing == nil {
 				continue
 			}
 			where := func([]string) string { return "is disabled" }
@@ -34,22 +34,22 @@ func (l *checker) needsDisabled() []fault {
 				severity = finding.Warning
 			}
 			message := func(environments []string) string {
-				return fmt.Sprintf("%s%s, but component %s %s", rendered(reason), said(reason), to.Name, where(environments))
+				return fmt.Sprintf("%s%s, but component %s %s", renderedFrom(reason), dependencySentence(reason), to.Name, where(environments))
 			}
-			f := l.at(severity, app, message(lacking), remedy).with(to)
+			f := l.at(severity, app, message(missing), remedy).with(to)
 			if to.IsEnabled() && len(l.environments) == 1 { // of several, lacking lists them
-				f.in = message
+				f.messageIn = message
 			}
 			f.Line = max(app.Line("enabled"), app.Line("environments"), app.Line("name"))
-			f.Object, f.Field = shown(reason), reason.Field
+			f.Object, f.Field = objectName(reason), reason.Field
 			all = append(all, f)
 		}
 	}
 	return all
 }
 
-// needsOf returns the dependencies of each Application.
-func needsOf(f *fleet.Fleet) [][]fleet.Link {
+// dependenciesOf returns the dependencies of each Application.
+func dependenciesOf(f *fleet.Fleet) [][]fleet.Link {
 	all := make([][]fleet.Link, len(f.Applications))
 	for _, link := range f.Links {
 		all[link.From] = append(all[link.From], link)

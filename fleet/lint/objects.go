@@ -37,23 +37,23 @@ func (l *checker) badName() []fault {
 		if !l.anywhere(app) {
 			return nil
 		}
-		return Misnamed(app, app.Name)
+		return NameFaults(app, app.Name)
 	})
 }
 
-// miswritten returns the findings of a rule about the files of components.
-func miswritten(rule string) func(*checker) []fault {
+// settingFaults returns the findings of a rule about the files of components.
+func settingFaults(rule string) func(*checker) []fault {
 	return func(l *checker) []fault {
 		return l.each(func(app *fleet.Application) []finding.Finding {
 			if !l.anywhere(app) {
 				return nil
 			}
-			return slices.DeleteFunc(miswrittenIn(l.Fleet, app), func(found finding.Finding) bool { return found.Rule != rule })
+			return slices.DeleteFunc(settingFaultsIn(l.Fleet, app), func(found finding.Finding) bool { return found.Rule != rule })
 		})
 	}
 }
 
-func (l *checker) sameDefinition() []fault {
+func (l *checker) sameCRD() []fault {
 	return l.shared(func(o object.Object) bool { return crds.Is(o) },
 		"each sync of one overwrites what the other applied", "keep it in one of the two, and set crds: skip in the other")
 }
@@ -64,7 +64,7 @@ func (l *checker) sameObject() []fault {
 	for _, c := range collisions(l.Fleet, l.environments) {
 		found := c.fault()
 		if len(l.environments) > 1 { // the message names those that share
-			found.in = nil
+			found.messageIn = nil
 		}
 		all = append(all, found)
 	}
@@ -73,13 +73,13 @@ func (l *checker) sameObject() []fault {
 
 // shared finds objects in two Applications that are deployed together: one finding for each
 // pair.
-func (l *checker) shared(which func(object.Object) bool, why, remedy string) []fault {
+func (l *checker) shared(isIncluded func(object.Object) bool, why, remedy string) []fault {
 	type pair struct{ a, b int }
 	var pairs []pair
 	both := map[pair][]object.ID{}
 	first := map[object.ID][]int{}
 	for _, n := range l.Objects.Nodes {
-		if n.IsHook() || n.Generated || n.Stub || !which(n.Object) {
+		if n.IsHook() || n.Generated || n.Stub || !isIncluded(n.Object) {
 			continue
 		}
 		for _, other := range first[n.Key] {
@@ -122,10 +122,11 @@ func (l *checker) shared(which func(object.Object) bool, why, remedy string) []f
 	return all
 }
 
-// onlyHooks: Argo CD compares the cluster only with objects that are not hooks. An Application
-// that contains only hooks is therefore always in sync, so neither a step nor an automated
-// sync ever syncs it, and its hooks never run. (Observed with the controllers of v3.5.7; e2e's
-// TestRollout expects a sync of each.)
+// onlyHooks returns findings about Applications that contain only hooks. Argo CD compares the
+// cluster only with objects that are not hooks. An Application that contains only hooks is
+// therefore always in sync, so neither a step nor an automated sync ever syncs it, and its hooks
+// never run. (Observed with the controllers of v3.5.7; e2e's TestRollout expects a sync of
+// each.)
 func (l *checker) onlyHooks() []fault {
 	var all []fault
 	for _, app := range l.Applications {

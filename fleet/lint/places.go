@@ -18,15 +18,15 @@ import (
 )
 
 func (l *checker) noStep() []fault {
-	if l.begins() {
+	if l.hasNoSteps() {
 		return []fault{{Finding: finding.Finding{Severity: finding.Error, File: l.Settings.File, Line: l.Settings.Line,
 			Message: fmt.Sprintf("no component has a %s", l.Profile.Noun()),
 			Remedy:  "run cmp fleet steps --write, which computes all of them"}}}
 	}
 	var all []fault
 	for i, app := range l.Applications {
-		if app.Phase.Set || app.Failed {
-			continue // what does not render is told first
+		if app.Step.Set || app.Failed {
+			continue // the rendering error is reported first
 		}
 		key := l.Profile.Key
 		if app.Part == crds.Only {
@@ -36,39 +36,39 @@ func (l *checker) noStep() []fault {
 		if l.Profile.Style == profile.Waves {
 			why = "Argo CD uses wave 0"
 		}
-		remedy := "add " + key + ", such as " + key + ": " + quoted(l.Profile.Write(l.right[i]))
-		if !l.isPlace(l.right[i]) {
+		remedy := "add " + key + ", such as " + key + ": " + quoted(l.Profile.Write(l.correctSteps[i]))
+		if !l.isPlace(l.correctSteps[i]) {
 			remedy = "add a later place for " + cmp.Or(app.Rung, app.Name) + " to the profile, and add " + key
 		}
-		if fault, unplaced := steps.Unplaced(l.Profile, app); unplaced { // so that no number is known
+		if fault, unplaced := steps.Unplaced(l.Profile, app); unplaced { // there is no place, so no number can be suggested
 			remedy = fault.Remedy
 		}
-		message := named(app) + " has no " + l.Profile.Noun() + ", so " + why
+		message := subject(app) + " has no " + l.Profile.Noun() + ", so " + why
 		if !app.Described {
-			message, remedy = named(app)+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
+			message, remedy = subject(app)+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
 		}
 		all = append(all, l.at(finding.Error, app, message, remedy))
 	}
 	return all
 }
 
-// begins reports whether a fleet has no steps yet: it has more than a few components, and none
-// has a step.
-func (l *checker) begins() bool {
+// hasNoSteps reports whether a fleet has no steps yet: it has more than a few components, and
+// none has a step.
+func (l *checker) hasNoSteps() bool {
 	const few = 3
-	return len(l.Components) > few && !slices.ContainsFunc(l.Applications, func(app *fleet.Application) bool { return app.Phase.Set })
+	return len(l.Components) > few && !slices.ContainsFunc(l.Applications, func(app *fleet.Application) bool { return app.Step.Set })
 }
 
 // isPlace reports whether a component may be in a step: the profile has it, in a band.
-func (l *checker) isPlace(phase int) bool {
-	band, in := l.Profile.Band(phase)
-	_, there := l.Profile.Place(phase)
-	return len(l.Profile.Bands) == 0 || in && (there || len(band.Places) == 0)
+func (l *checker) isPlace(step int) bool {
+	band, inBand := l.Profile.Band(step)
+	_, isPlace := l.Profile.Place(step)
+	return len(l.Profile.Bands) == 0 || inBand && (isPlace || len(band.Places) == 0)
 }
 
-// named names an Application at the start of a sentence. The name of a component may be
-// any word.
-func named(app *fleet.Application) string {
+// subject names an Application at the start of a sentence. The name of a component may be any
+// word.
+func subject(app *fleet.Application) string {
 	if app.Part == crds.Only {
 		return "Application " + app.Name
 	}
@@ -76,45 +76,45 @@ func named(app *fleet.Application) string {
 }
 
 // quoted formats a step so that YAML does not read it as an octal number.
-func quoted(phase string) string {
-	if strings.HasPrefix(phase, "0") && phase != "0" {
-		return `"` + phase + `"`
+func quoted(step string) string {
+	if strings.HasPrefix(step, "0") && step != "0" {
+		return `"` + step + `"`
 	}
-	return phase
+	return step
 }
 
 func (l *checker) noBand() []fault {
 	var all []fault
 	for i, app := range l.Applications {
-		if _, in := l.Profile.Band(app.Phase.Number); in || !app.Phase.Set || len(l.Profile.Bands) == 0 {
+		if _, in := l.Profile.Band(app.Step.Number); in || !app.Step.Set || len(l.Profile.Bands) == 0 {
 			continue
 		}
-		all = append(all, l.at(finding.Error, app, l.step(app.Phase.Number)+" is outside all bands", l.home(i)))
+		all = append(all, l.at(finding.Error, app, l.step(app.Step.Number)+" is outside all bands", l.bandRemedy(i)))
 	}
 	return all
 }
 
-// home returns the remedy for a component outside the bands of its domain.
-func (l *checker) home(i int) string {
+// bandRemedy returns the remedy for a component outside the bands of its domain.
+func (l *checker) bandRemedy(i int) string {
 	app := l.Applications[i]
-	if question := l.similarDomain(app.Component.Part()); question != "" {
+	if question := l.similarDomain(app.Component.DomainOrTier()); question != "" {
 		return "correct the domain; " + question
 	}
-	if band, in := l.Profile.Band(l.right[i]); in && l.right[i] != app.Phase.Number && l.isPlace(l.right[i]) && !l.foreign(app, band) {
-		return l.move(app, l.right[i], "")
+	if band, in := l.Profile.Band(l.correctSteps[i]); in && l.correctSteps[i] != app.Step.Number && l.isPlace(l.correctSteps[i]) && !l.foreign(app, band) {
+		return l.move(app, l.correctSteps[i], "")
 	}
 	var names []string
 	for _, b := range l.bandsOf(app) {
-		phases := l.Profile.Write(b.From)
+		steps := l.Profile.Write(b.From)
 		if b.To > b.From {
-			phases += " to " + l.Profile.Write(b.To)
+			steps += " to " + l.Profile.Write(b.To)
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", b.Name, phases))
+		names = append(names, fmt.Sprintf("%s (%s)", b.Name, steps))
 	}
 	switch {
 	case names == nil:
 		return "correct the domain, or the domains of a band"
-	case app.Component.Part() == "":
+	case app.Component.DomainOrTier() == "":
 		return "use a step of one of the bands " + strings.Join(names, ", ")
 	}
 	return "use a step of " + strings.Join(names, " or ") + ", or correct the domain"
@@ -135,36 +135,36 @@ func (l *checker) similarDomain(domain string) string {
 func (l *checker) noPlace() []fault {
 	var all []fault
 	for i, app := range l.Applications {
-		band, in := l.Profile.Band(app.Phase.Number)
-		if _, there := l.Profile.Place(app.Phase.Number); there || !in || !app.Phase.Set || len(band.Places) == 0 {
+		band, in := l.Profile.Band(app.Step.Number)
+		if _, isPlace := l.Profile.Place(app.Step.Number); isPlace || !in || !app.Step.Set || len(band.Places) == 0 {
 			continue
 		}
 		var places []string
 		for _, p := range band.Places {
 			places = append(places, l.Profile.Write(p.Phase))
 		}
-		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no %s (only %s), so the rollout does not select %s", band.Name, l.step(app.Phase.Number), few(places), named(app)),
-			l.moved(i, "use one of "+strings.Join(places, ", "))))
+		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no %s (only %s), so the rollout does not select %s", band.Name, l.step(app.Step.Number), few(places), subject(app)),
+			l.moveRemedy(i, "use one of "+strings.Join(places, ", "))))
 	}
 	return all
 }
 
-// moved returns the remedy that names the correct step of an Application or, if there is none,
-// another remedy.
-func (l *checker) moved(i int, otherwise string) string {
-	if p := l.right[i]; p != l.Applications[i].Phase.Number && l.isPlace(p) {
+// moveRemedy returns the remedy that names the correct step of an Application or, if there is
+// none, another remedy.
+func (l *checker) moveRemedy(i int, otherwise string) string {
+	if p := l.correctSteps[i]; p != l.Applications[i].Step.Number && l.isPlace(p) {
 		return l.move(l.Applications[i], p, "")
 	}
 	return otherwise
 }
 
 func (l *checker) emptyPlaces() []fault {
-	if l.begins() || slices.ContainsFunc(l.Components, func(c *fleet.Component) bool { return c.Unread }) {
+	if l.hasNoSteps() || slices.ContainsFunc(l.Components, func(c *fleet.Component) bool { return c.Unread }) {
 		return nil
 	}
 	taken := map[int]bool{}
 	for _, app := range l.Applications {
-		taken[app.Phase.Number] = taken[app.Phase.Number] || app.Phase.Set
+		taken[app.Step.Number] = taken[app.Step.Number] || app.Step.Set
 	}
 	var empty []string
 	for _, p := range l.Profile.All() {
@@ -207,19 +207,19 @@ func (l *checker) placeOrder() []fault {
 			}
 		}
 	}
-	phases := func(places []profile.Place, of func(profile.Place) int) []int {
+	stepsOf := func(places []profile.Place, of func(profile.Place) int) []int {
 		var list []int
 		for _, p := range places {
 			list = append(list, of(p))
 		}
 		return list
 	}
-	numbers("fleet.places", "the place at", phases(l.Settings.Places, func(p profile.Place) int { return p.At }))
+	numbers("fleet.places", "the place at", stepsOf(l.Settings.Places, func(p profile.Place) int { return p.At }))
 	known := l.Profile.Places
 	for i, b := range l.Settings.Bands {
 		field := fmt.Sprintf("fleet.bands[%d]", i)
 		numbers(field+".at", "the place at", b.At)
-		numbers(field+".places", "the place", phases(b.Places, func(p profile.Place) int { return p.Phase }))
+		numbers(field+".places", "the place", stepsOf(b.Places, func(p profile.Place) int { return p.Phase }))
 		for _, at := range b.At {
 			if !slices.ContainsFunc(known, func(p profile.Place) bool { return p.At == at }) {
 				fault(field+".at", fmt.Sprintf("fleet.places does not define %d, so band %s cannot use it", at, b.Name), fmt.Sprintf("define %d under fleet.places, or remove it from the band", at))
@@ -229,8 +229,8 @@ func (l *checker) placeOrder() []fault {
 	return all
 }
 
-// does describes components on a rung.
-var does = map[string]string{
+// rungDescriptions describe components by their rung, as predicates.
+var rungDescriptions = map[string]string{
 	"namespaces": "contains Namespaces", "crds": "contains CRDs", knowledge.Controllers: "is an operator", "secrets": "contains secrets", "configs": "contains configuration",
 	"workloads": "contains workloads", knowledge.Bootstraps: "contains bootstrap objects", "exposure": "exposes other components", knowledge.Smokes: "is a smoke test",
 }
@@ -238,88 +238,88 @@ var does = map[string]string{
 func (l *checker) wrongPlace() []fault {
 	var all []fault
 	for i, app := range l.Applications {
-		place, there := l.Profile.Place(app.Phase.Number)
-		if !there || !app.Phase.Set || l.fits(app, place) || !l.room(app) {
+		place, isPlace := l.Profile.Place(app.Step.Number)
+		if !isPlace || !app.Step.Set || l.acceptsRung(app, place) || !l.hasPlaceForRung(app) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", named(app), cmp.Or(does[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
-			l.moved(i, "move it to a place for "+app.Rung)))
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", subject(app), cmp.Or(rungDescriptions[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
+			l.moveRemedy(i, "move it to a place for "+app.Rung)))
 	}
 	return all
 }
 
-// room reports whether the bands of an Application have a place for its rung. If they have
-// none, its current place is as good.
-func (l *checker) room(app *fleet.Application) bool {
+// hasPlaceForRung reports whether the bands of an Application have a place for its rung. If they
+// have none, its current place is as good.
+func (l *checker) hasPlaceForRung(app *fleet.Application) bool {
 	return slices.ContainsFunc(l.bandsOf(app), func(b profile.Band) bool {
-		return slices.ContainsFunc(b.Places, func(p profile.Place) bool { return l.fits(app, p) })
+		return slices.ContainsFunc(b.Places, func(p profile.Place) bool { return l.acceptsRung(app, p) })
 	})
 }
 
 // bandsOf returns the bands that an Application may be in.
 func (l *checker) bandsOf(app *fleet.Application) []profile.Band {
-	if domain := app.Component.Part(); domain != "" {
+	if domain := app.Component.DomainOrTier(); domain != "" {
 		return l.Profile.BandsOf(domain)
 	}
 	return l.Profile.Bands
 }
 
-// fits reports whether an Application belongs in a place, as far as its rung is known.
-func (l *checker) fits(app *fleet.Application, place profile.Place) bool {
+// acceptsRung reports whether an Application belongs in a place, as far as its rung is known.
+func (l *checker) acceptsRung(app *fleet.Application, place profile.Place) bool {
 	return app.Rung == "" || place.Accepts(app.Rung)
 }
 
 func (l *checker) bundled() []fault {
 	var all []fault
 	for i, app := range l.Applications {
-		definitions, rest := crds.Split(app.Objects)
-		place, there := l.Profile.Place(app.Phase.Number)
-		if len(definitions) == 0 || len(rest) == 0 || !there || place.Accepts("crds") {
+		crdObjects, rest := crds.Split(app.Objects)
+		place, isPlace := l.Profile.Place(app.Step.Number)
+		if len(crdObjects) == 0 || len(rest) == 0 || !isPlace || place.Accepts("crds") {
 			continue
 		}
 		var names []string
-		for _, d := range definitions {
+		for _, d := range crdObjects {
 			names = append(names, d.ID.Name)
 		}
 		remedy := "write crds: split"
-		if p, ok := l.definitionsAt(app, l.right[i]); ok {
+		if p, ok := l.crdsStep(app, l.correctSteps[i]); ok {
 			remedy += " and crdsPhase: " + quoted(l.Profile.Write(p))
 		}
 		remedy += " in its component.yaml, which deploys the CRDs as a separate Application"
-		if holder := l.holder(app, definitions); holder != nil {
+		if holder := l.crdsHolder(app, crdObjects); holder != nil {
 			remedy = "set crds: skip, because " + holder.Name + " contains them"
 		}
 		f := l.at(finding.Warning, app, fmt.Sprintf("%s in %s contains CRDs (%s): components in earlier steps cannot use these CRDs, and an update changes the CRDs together with the objects that use them",
-			named(app), l.step(app.Phase.Number), few(names)), remedy)
-		f.Object = definitions[0].ID.String()
+			subject(app), l.step(app.Step.Number), few(names)), remedy)
+		f.Object = crdObjects[0].ID.String()
 		all = append(all, f)
 	}
 	return all
 }
 
-// holder returns another Application that is for CRDs and contains all of these.
-func (l *checker) holder(app *fleet.Application, definitions []object.Object) *fleet.Application {
+// crdsHolder returns another Application that is for CRDs and contains all of these.
+func (l *checker) crdsHolder(app *fleet.Application, crdObjects []object.Object) *fleet.Application {
 	for _, other := range l.Applications {
 		if other == app || other.Rung != "crds" || !l.together(app, other) {
 			continue
 		}
-		lacks := slices.ContainsFunc(definitions, func(d object.Object) bool {
+		isMissing := slices.ContainsFunc(crdObjects, func(d object.Object) bool {
 			return !slices.ContainsFunc(other.Objects, func(o object.Object) bool { return crds.Is(o) && o.ID.Name == d.ID.Name })
 		})
-		if !lacks {
+		if !isMissing {
 			return other
 		}
 	}
 	return nil
 }
 
-// definitionsAt returns the step for the CRDs of an Application in a step: the last earlier
-// step for CRDs in its bands.
-func (l *checker) definitionsAt(app *fleet.Application, phase int) (int, bool) {
+// crdsStep returns the step for the CRDs of an Application in a step: the last earlier step for
+// CRDs in its bands.
+func (l *checker) crdsStep(app *fleet.Application, step int) (int, bool) {
 	at, found := 0, false
 	for _, b := range l.bandsOf(app) {
 		for _, p := range b.Places {
-			if p.Accepts("crds") && len(p.Rungs) > 0 && p.Phase < phase {
+			if p.Accepts("crds") && len(p.Rungs) > 0 && p.Phase < step {
 				at, found = p.Phase, true
 			}
 		}
@@ -339,19 +339,19 @@ func few(names []string) string {
 func (l *checker) foreignBand() []fault {
 	var all []fault
 	for i, app := range l.Applications {
-		domain := app.Component.Part()
-		band, in := l.Profile.Band(app.Phase.Number)
-		if !in || !app.Phase.Set || !l.foreign(app, band) {
+		domain := app.Component.DomainOrTier()
+		band, in := l.Profile.Band(app.Step.Number)
+		if !in || !app.Step.Set || !l.foreign(app, band) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is in domain %s, but %s belongs to band %s, which is only for domain %s", named(app), domain, l.step(app.Phase.Number), band.Name, strings.Join(band.Domains, " or ")),
-			l.home(i)))
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is in domain %s, but %s belongs to band %s, which is only for domain %s", subject(app), domain, l.step(app.Step.Number), band.Name, strings.Join(band.Domains, " or ")),
+			l.bandRemedy(i)))
 	}
 	return all
 }
 
 // foreign reports whether a band is for other domains than that of the Application.
 func (l *checker) foreign(app *fleet.Application, band profile.Band) bool {
-	domain := app.Component.Part()
+	domain := app.Component.DomainOrTier()
 	return domain != "" && len(band.Domains) > 0 && !slices.Contains(band.Domains, domain)
 }

@@ -21,29 +21,29 @@ import (
 // Settings finds what prevents a rollout in the settings of a fleet, and in the component.yaml files
 // of what it deploys: Argo CD would report it too late or not at all.
 func Settings(f *fleet.Fleet) []finding.Finding {
-	all := misset(f)
+	all := invalidFleetFields(f)
 	for _, app := range f.Enabled() {
-		all = slices.Concat(all, Refused(f, app), miswrittenIn(f, app))
+		all = slices.Concat(all, Refused(f, app), settingFaultsIn(f, app))
 	}
 	return all
 }
 
-// Misnamed finds an invalid name of an Application.
-func Misnamed(a *fleet.Application, name string) []finding.Finding {
+// NameFaults reports an invalid name of an Application.
+func NameFaults(a *fleet.Application, name string) []finding.Finding {
 	if object.NamePattern.MatchString(name) {
 		return nil
 	}
 	return []finding.Finding{a.Fault("bad-name", "name", fmt.Sprintf("%q is not a valid Application name", name), "use lowercase letters, digits and \"-\"")}
 }
 
-// miswrittenIn finds settings that Argo CD or Kubernetes interprets differently than intended,
-// or ignores. The file of a component in two parts is checked once.
-func miswrittenIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
+// settingFaultsIn finds settings that Argo CD or Kubernetes interprets differently than
+// intended, or ignores. The file of a component in two parts is checked once.
+func settingFaultsIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 	if app.Part == crds.Only {
 		return nil
 	}
 	var all []finding.Finding
-	for key, phase := range map[string]component.Phase{app.PhaseKey(): app.Component.Phase(), "crdsPhase": app.CRDsPhase} {
+	for key, phase := range map[string]component.Step{app.StepKey(): app.Component.Step(), "crdsPhase": app.CRDsPhase} {
 		if phase.Ambiguous {
 			all = append(all, app.Fault("octal-step", key, fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
 		}
@@ -52,7 +52,7 @@ func miswrittenIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 		value := app.AllLabels()[key]
 		switch {
 		case key == f.Profile.Label:
-			all = append(all, app.Fault("step-label", "labels", "the label "+key+" holds the step, by which the rollout selects the Application", "remove it, and use "+f.Profile.Key))
+			all = append(all, app.Fault("step-label", "labels", "the label "+key+" contains the step, by which the rollout selects the Application", "remove it, and use "+f.Profile.Key))
 		case ReservedLabel(f).MatchString(key):
 			all = append(all, app.Fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it"))
 		case !object.LabelKeyPattern.MatchString(key):
@@ -105,7 +105,7 @@ func notAllowed(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.Annotations)) {
 		if key == fleet.SyncWave {
-			all = append(all, app.Fault(platformSetting, "annotations", "the annotation "+key+" holds the step of an app of apps", "remove it, and write "+f.Profile.Key))
+			all = append(all, app.Fault(platformSetting, "annotations", "the annotation "+key+" contains the step of an app of apps", "remove it, and write "+f.Profile.Key))
 		} else if ReservedLabel(f).MatchString(key) && strings.Contains(key, "/") && !profile.Allows(allow.Annotations, key) {
 			refuse("annotations", key, "annotations", fmt.Sprintf("the annotation %s configures Argo CD or one of its add-ons, and the platform does not allow components to set it", key))
 		}
@@ -130,8 +130,8 @@ func (l *checker) platformSettings() []fault {
 	return l.each(func(app *fleet.Application) []finding.Finding { return notAllowed(l.Fleet, app) })
 }
 
-// misset finds fields of the fleet that must not be set for every Application.
-func misset(f *fleet.Fleet) []finding.Finding {
+// invalidFleetFields finds fields of the fleet that must not be set for every Application.
+func invalidFleetFields(f *fleet.Fleet) []finding.Finding {
 	var all []finding.Finding
 	fault := func(rule, field, message, remedy string) {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: rule, File: f.Settings.File, Line: f.Settings.Line, Field: "fleet." + field, Message: message, Remedy: remedy})
@@ -142,7 +142,7 @@ func misset(f *fleet.Fleet) []finding.Finding {
 		}
 	}
 	if _, is := f.Settings.Annotations[fleet.SyncWave]; is {
-		fault(platformSetting, "annotations", "the annotation "+fleet.SyncWave+" holds the step of an app of apps", "remove it")
+		fault(platformSetting, "annotations", "the annotation "+fleet.SyncWave+" contains the step of an app of apps", "remove it")
 	}
 	if text, err := yaml.Marshal(f.Settings.ApplicationFields); err == nil && bytes.Contains(text, []byte("{{")) {
 		fault(unsafeValue, "ignoreDifferences", "a value contains a template, which Argo CD would expand", "write the literal value")

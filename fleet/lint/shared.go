@@ -14,15 +14,15 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// held maps identities to the objects that Applications contain at their destinations.
-type held struct {
+// contents holds the objects of each Application.
+type contents struct {
 	fleet   *fleet.Fleet
 	nodes   map[*fleet.Application][]graph.Node
 	cluster map[knowledge.GroupKind]bool
 }
 
-func heldBy(f *fleet.Fleet) held {
-	h := held{f, map[*fleet.Application][]graph.Node{}, map[knowledge.GroupKind]bool{}}
+func contentsOf(f *fleet.Fleet) contents {
+	h := contents{f, map[*fleet.Application][]graph.Node{}, map[knowledge.GroupKind]bool{}}
 	for _, n := range f.Objects.Nodes {
 		app := f.Applications[n.Part]
 		if !n.Stub && !n.IsHook() && !n.Generated {
@@ -35,12 +35,12 @@ func heldBy(f *fleet.Fleet) held {
 	return h
 }
 
-// at returns the objects of an Application at a destination.
-func (h held) at(d deployment.Deployment) []object.ID {
+// of returns the objects of an Application at a destination.
+func (h contents) of(d deployment.Deployment) []object.ID {
 	var all []object.ID
-	moved, again := h.fleet.Moved(d.Application, d.To.Name)
+	moved, isRendered := h.fleet.Moved(d.Application, d.To.Name)
 	for _, n := range h.nodes[d.Application] {
-		if again {
+		if isRendered {
 			break
 		}
 		id := n.Key
@@ -68,8 +68,8 @@ func (h held) at(d deployment.Deployment) []object.ID {
 type collision struct {
 	a, b deployment.Deployment
 	ids  []object.ID
-	// in lists the environments of both.
-	in []string
+	// environments are those of both.
+	environments []string
 }
 
 // collisions finds objects that Applications of several environments of one cluster contain,
@@ -77,7 +77,7 @@ type collision struct {
 // one environment.
 func collisions(f *fleet.Fleet, environments []string) []*collision {
 	sets, err := deployment.Sets(f, "")
-	if err != nil || !sets[0].Named() {
+	if err != nil || !sets[0].HasNames() {
 		return nil
 	}
 	type thing struct {
@@ -85,13 +85,13 @@ func collisions(f *fleet.Fleet, environments []string) []*collision {
 		id     object.ID
 	}
 	type pair struct{ a, b *fleet.Application }
-	h := heldBy(f)
+	h := contentsOf(f)
 	first := map[thing][]deployment.Deployment{}
 	found := map[pair]*collision{}
 	var all []*collision
 	for _, s := range sets {
 		for _, d := range s.Deployments(f.Enabled()) {
-			for _, id := range h.at(d) {
+			for _, id := range h.of(d) {
 				key := thing{f.Cluster(d.To.Server), id}
 				for _, other := range first[key] {
 					if overlap(other.To.In, d.To.In) || !overlap(environments, other.To.In) && !overlap(environments, d.To.In) {
@@ -117,8 +117,8 @@ func (c *collision) add(id object.ID, at ...deployment.Deployment) {
 	}
 	for _, d := range at {
 		for _, e := range d.To.In {
-			if !slices.Contains(c.in, e) {
-				c.in = append(c.in, e)
+			if !slices.Contains(c.environments, e) {
+				c.environments = append(c.environments, e)
 			}
 		}
 	}
@@ -139,24 +139,24 @@ func (c *collision) fault() fault {
 	}
 	message := func(environments []string) string {
 		who := fmt.Sprintf("%s and %s both contain %s", c.a.Application.Name, c.b.Application.Name, few(names))
-		all := slices.Clone(c.in)
+		all := slices.Clone(c.environments)
 		for _, e := range environments {
 			if !slices.Contains(all, e) {
 				all = append(all, e)
 			}
 		}
 		switch {
-		case environments == nil: // what is the same in all of them
+		case environments == nil: // the part that is the same in all of them
 		case c.a.Application == c.b.Application:
 			who = fmt.Sprintf("%s contains %s in each of %s", c.a.Component.Name, few(names), strings.Join(all, ", "))
 		default:
 			who = fmt.Sprintf("%s in %s and %s in %s both contain %s", c.a.Application.Name, c.a.To.Name, c.b.Application.Name, c.b.To.Name, few(names))
 		}
-		return who + ", and these share a cluster: only one Application can own it, the other is always OutOfSync, and the rollout stops there"
+		return who + "; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there"
 	}
-	found := c.b.Fault("object-shared", "name", message(c.in), c.remedy())
+	found := c.b.Fault("object-shared", "name", message(c.environments), c.remedy())
 	found.Object, found.Field = names[0], ""
-	return fault{Finding: found, of: c.b.Application.Name, needs: c.a.Application.Name, in: message}
+	return fault{Finding: found, app: c.b.Application.Name, dependency: c.a.Application.Name, messageIn: message}
 }
 
 func (c *collision) remedy() string {

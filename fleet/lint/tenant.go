@@ -52,15 +52,15 @@ func Refused(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 		return nil
 	}
 	var all []finding.Finding
-	if asksForeign(f, app) {
+	if requestsForeignProject(f, app) {
 		message, remedy := projectRefused(f, app)
 		all = append(all, app.Fault(foreignProject, "project", message, remedy))
 	}
-	return slices.Concat(all, notAllowed(f, app), unsafe(app))
+	return slices.Concat(all, notAllowed(f, app), unsafeValuesOf(app))
 }
 
-// asksForeign reports whether a component names an AppProject that it does not get.
-func asksForeign(f *fleet.Fleet, app *fleet.Application) bool {
+// requestsForeignProject reports whether a component names an AppProject that it does not get.
+func requestsForeignProject(f *fleet.Fleet, app *fleet.Application) bool {
 	return app.Project != "" && app.Project != f.ProjectOf(app)
 }
 
@@ -70,14 +70,14 @@ func projectRefused(f *fleet.Fleet, app *fleet.Application) (message, remedy str
 		"remove project, or allow it with --project-from-components --allow-project " + usage.Quote(app.Project)
 }
 
-// unsafe finds values that are not plain text.
-func unsafe(a *fleet.Application) []finding.Finding {
+// unsafeValuesOf finds values that are not plain text.
+func unsafeValuesOf(a *fleet.Application) []finding.Finding {
 	if a.Part == crds.Only { // the file is checked once
 		return nil
 	}
 	var all []finding.Finding
 	for _, v := range generatedValues(a.Description) {
-		if what := breaksOut(v.text); what != "" {
+		if what := unsafePart(v.text); what != "" {
 			all = append(all, a.Fault(unsafeValue, v.field, fmt.Sprintf("%q contains %s, which is not allowed in an Application", v.text, what), "write the literal value"))
 		}
 	}
@@ -92,7 +92,7 @@ func (l *checker) foreignProjects() []fault {
 	first := map[string]int{}
 	others := map[string]int{}
 	for _, app := range l.Applications {
-		if app.Part == crds.Only || !asksForeign(l.Fleet, app) {
+		if app.Part == crds.Only || !requestsForeignProject(l.Fleet, app) {
 			continue
 		}
 		message, remedy := projectRefused(l.Fleet, app)
@@ -102,7 +102,7 @@ func (l *checker) foreignProjects() []fault {
 			all = append(all, found)
 			continue
 		}
-		if _, told := first[app.Project]; told {
+		if _, reported := first[app.Project]; reported {
 			others[app.Project]++
 			continue
 		}
@@ -117,7 +117,7 @@ func (l *checker) foreignProjects() []fault {
 }
 
 // unsafeValues finds values that may be intended to escape from the generated manifests.
-func (l *checker) unsafeValues() []fault { return l.each(unsafe) }
+func (l *checker) unsafeValues() []fault { return l.each(unsafeValuesOf) }
 
 // value is a text in a component.yaml, with its location.
 type value struct{ field, text string }
@@ -131,9 +131,9 @@ func generatedValues(d component.Description) []value {
 			all = append(all, value{fmt.Sprintf("%s[%d]", field, i), text})
 		}
 	}
-	for name, there := range d.Environments.Settings {
-		all = append(all, value{"environments." + name + ".namespace", there.Namespace})
-		for i, text := range there.Values {
+	for name, settings := range d.Environments.Settings {
+		all = append(all, value{"environments." + name + ".namespace", settings.Namespace})
+		for i, text := range settings.Values {
 			all = append(all, value{fmt.Sprintf("environments.%s.values[%d]", name, i), text})
 		}
 	}
@@ -153,8 +153,8 @@ func generatedValues(d component.Description) []value {
 	return all
 }
 
-// breaksOut returns the part of a text that makes it unsafe; empty if it is plain text.
-func breaksOut(text string) string {
+// unsafePart returns the part of a text that makes it unsafe; empty if it is plain text.
+func unsafePart(text string) string {
 	switch {
 	case strings.Contains(text, "{{") || strings.Contains(text, "}}"):
 		return "a template"

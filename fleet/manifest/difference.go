@@ -48,8 +48,8 @@ func Differences(text string, now []Manifest) ([]Difference, error) {
 	var all []Difference
 	for _, m := range now {
 		name := identity(m.node)
-		old, there := byName[name]
-		if !there {
+		old, exists := byName[name]
+		if !exists {
 			all = append(all, Difference{Message: name + " is missing"})
 			continue
 		}
@@ -73,13 +73,13 @@ func identity(n *yaml.Node) string {
 	return text("kind") + " " + text("metadata", "namespace") + "/" + text("metadata", "name")
 }
 
-// added describes an entry that somebody wrote by hand. Only steps are quoted: other entries
-// may contain a password.
-func added(path string, n *yaml.Node) string {
+// addedMessage says that an entry exists only in the file, where somebody wrote it by hand. Only
+// steps are quoted: other entries may contain a password.
+func addedMessage(path string, n *yaml.Node) string {
 	if strings.HasPrefix(path, ".spec.strategy.") {
-		return short(n)
+		return "is " + short(n) + "; no longer generated"
 	}
-	return "there"
+	return "exists in the file, but is no longer generated"
 }
 
 func differ(path string, old, now *yaml.Node, all *[]Difference) {
@@ -105,7 +105,7 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 			case i >= len(old.Content):
 				say(0, at, "is missing; generated: "+short(now.Content[i]))
 			case i >= len(now.Content):
-				say(old.Content[i].Line, at, "is "+added(at, old.Content[i])+"; no longer generated")
+				say(old.Content[i].Line, at, addedMessage(at, old.Content[i]))
 			default:
 				differ(at, old.Content[i], now.Content[i], all)
 			}
@@ -113,15 +113,15 @@ func differ(path string, old, now *yaml.Node, all *[]Difference) {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(now.Content); i += 2 {
 			key := now.Content[i].Value
-			if was := below(old, key); was != nil {
-				differ(path+"."+key, was, now.Content[i+1], all)
+			if value := below(old, key); value != nil {
+				differ(path+"."+key, value, now.Content[i+1], all)
 			} else {
 				say(0, path+"."+key, "is missing; generated: "+short(now.Content[i+1]))
 			}
 		}
 		for i := 0; i+1 < len(old.Content); i += 2 {
 			if key := old.Content[i]; below(now, key.Value) == nil {
-				say(key.Line, path+"."+key.Value, "is "+added(path, old.Content[i+1])+"; no longer generated")
+				say(key.Line, path+"."+key.Value, addedMessage(path, old.Content[i+1]))
 			}
 		}
 	}

@@ -19,7 +19,7 @@ type Manifest struct {
 }
 
 // New converts a value to a Manifest.
-func New(file string, value any) Manifest { return Manifest{File: file, node: encoded(value)} }
+func New(file string, value any) Manifest { return Manifest{File: file, node: encode(value)} }
 
 // Parse reads a Manifest from a text with one object.
 func Parse(file, text string) (Manifest, error) {
@@ -30,11 +30,11 @@ func Parse(file, text string) (Manifest, error) {
 	return Manifest{File: file, node: doc.Content[0]}, nil
 }
 
-// encoded returns a value as a YAML node.
-func encoded(value any) *yaml.Node {
+// encode returns a value as a YAML node.
+func encode(value any) *yaml.Node {
 	var n yaml.Node
 	if err := n.Encode(value); err != nil {
-		panic(err) // the types of generated objects, which hold nothing but texts, numbers and lists of them
+		panic(err) // the types of generated objects contain only strings, numbers and lists
 	}
 	return &n
 }
@@ -64,7 +64,7 @@ func (m Manifest) Comment(text string, keys ...string) {
 	parent := m.at(keys[:len(keys)-1]...)
 	for i := 0; parent.Kind == yaml.MappingNode && i+1 < len(parent.Content); i += 2 {
 		if parent.Content[i+1] == n {
-			n = parent.Content[i] // comments of an entry stand at its key
+			n = parent.Content[i] // comments of an entry belong to its key
 		}
 	}
 	n.HeadComment = text
@@ -85,11 +85,11 @@ func YAML(all ...Manifest) string {
 		enc.SetIndent(2)
 		enc.CompactSeqIndent()
 		if err := enc.Encode(m.node); err != nil {
-			panic(err) // nodes that encoded made, into memory
+			panic(err) // encode created the nodes, and writing to memory cannot fail
 		}
 		_ = enc.Close()
 		if !bytes.HasSuffix(b.Bytes(), []byte("\n")) {
-			b.WriteByte('\n') // the encoder forgets it behind a literal
+			b.WriteByte('\n') // the encoder omits it after a literal block scalar
 		}
 	}
 	return b.String()
@@ -98,5 +98,5 @@ func YAML(all ...Manifest) string {
 // Set sets the value at a path of mappings.
 func (m Manifest) Set(value any, keys ...string) {
 	at := m.at(keys[:len(keys)-1]...)
-	at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: keys[len(keys)-1]}, encoded(value))
+	at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: keys[len(keys)-1]}, encode(value))
 }

@@ -39,17 +39,17 @@ func nearestApplication(f *fleet.Fleet, name string) *nearest.Names {
 	return near
 }
 
-// ApplicationsNamed returns the indices of the named Applications. It fails if one is
-// unknown or disabled.
-func ApplicationsNamed(f *fleet.Fleet, names []string) (all []int, err error) {
+// FindApplications returns the indices of the named Applications. It fails if one is unknown or
+// disabled.
+func FindApplications(f *fleet.Fleet, names []string) (all []int, err error) {
 	for _, name := range names {
-		i, wrong := applicationNamed(f, name)
+		i, wrong := findApplication(f, name)
 		all, err = append(all, i), errors.Join(err, wrong)
 	}
 	return all, err
 }
 
-func applicationNamed(f *fleet.Fleet, name string) (int, error) {
+func findApplication(f *fleet.Fleet, name string) (int, error) {
 	i := slices.IndexFunc(f.Applications, func(a *fleet.Application) bool { return a.Name == name })
 	switch {
 	case i < 0:
@@ -64,44 +64,44 @@ func applicationNamed(f *fleet.Fleet, name string) (int, error) {
 type Options struct {
 	// Layout names the steps.
 	Layout string
-	// WithoutRest omits the last step, which contains the Applications that no other
-	// step selects.
-	WithoutRest bool
-	Times       Durations
+	// WithoutCatchAll omits the last step, which contains the Applications that no other step
+	// selects.
+	WithoutCatchAll bool
+	Times           Durations
 	// Failing are the indices of Applications that never become healthy.
 	Failing []int
 }
 
 // Simulate simulates a rollout.
 func (o Options) Simulate(f *fleet.Fleet) (*Run, error) {
-	l, err := LayoutNamed(f, o.Layout)
-	if o.WithoutRest {
-		l = l.WithoutRest()
+	l, err := LayoutByName(f, o.Layout)
+	if o.WithoutCatchAll {
+		l = l.WithoutCatchAll()
 	}
 	return Simulate(f, l, o.Times, o.Failing), err
 }
 
-// Findings returns the findings about the order of a layout: those of lint.Disproved for
-// LayoutSet, otherwise the warnings and notes about the computed steps. With errors,
-// there is no layout to simulate.
+// Findings returns the findings about the order of a layout: those of lint.BlockingFindings for
+// LayoutSet, otherwise the warnings and notes about the computed steps. With errors, there is no
+// layout to simulate.
 func Findings(f *fleet.Fleet, layout, environment string) []finding.Finding {
 	if layout == LayoutSet {
-		return lint.Disproved(f, environment)
+		return lint.BlockingFindings(f, environment)
 	}
 	return slices.DeleteFunc(steps.Compute(f, steps.Options{}).Findings, func(found finding.Finding) bool { return found.Severity == finding.Error })
 }
 
-// LayoutNamed returns the layout of a fleet with a name, such as LayoutSet.
-func LayoutNamed(f *fleet.Fleet, name string) (Layout, error) {
+// LayoutByName returns the layout of a fleet that name selects, such as LayoutSet.
+func LayoutByName(f *fleet.Fleet, name string) (Layout, error) {
 	if name == LayoutSet {
-		return NewLayout(f, name, func(i int) component.Phase { return f.Applications[i].Phase }), nil
+		return NewLayout(f, name, func(i int) component.Step { return f.Applications[i].Step }), nil
 	}
 	p := steps.Compute(f, steps.Options{})
 	if err := finding.Err(p.Findings); err != nil {
 		return Layout{}, err
 	}
 	if name == LayoutComputed {
-		return NewLayout(f, name, func(i int) component.Phase { return p.Places[i].Computed }), nil
+		return NewLayout(f, name, func(i int) component.Step { return p.Steps[i].Computed }), nil
 	}
 	return CompactLayout(f, p.Compact()), nil
 }
@@ -113,9 +113,9 @@ func IsPlaced(l Layout) bool {
 	})
 }
 
-// FindApplication returns the Applications of a component, or with a name: several if
-// the component is split.
-func FindApplication(f *fleet.Fleet, name string) ([]int, error) {
+// FindComponent returns the Applications of a component, or with a name: several if the
+// component is split.
+func FindComponent(f *fleet.Fleet, name string) ([]int, error) {
 	var found []int
 	for i, app := range f.Applications {
 		if app.Name == name || app.Component.Name == name {

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ladder-cmp/ladder/fleet"
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
@@ -22,33 +22,33 @@ import (
 type Durations struct {
 	// File is the file that they were read from; empty if all are assumed.
 	File string
-	// Named maps names of Applications to their total durations.
-	Named map[string]time.Duration
+	// ByName maps names of Applications to their total durations.
+	ByName map[string]time.Duration
 	// Lines maps names of Applications to their lines in File.
 	Lines map[string]int
-	// Observed contains the durations that Argo CD recorded, for Applications that
-	// are not in Named.
+	// Observed contains the durations that Argo CD recorded, for Applications that are not in
+	// ByName.
 	Observed Observed
 	// Kinds and Wave apply to all other Applications.
-	Kinds []Assumed
+	Kinds []Assumption
 	Wave  time.Duration
 }
 
-// Assumed is the assumed duration of Applications of some rungs, without the time
-// between waves.
-type Assumed struct {
+// Assumption is the assumed duration of Applications of some rungs, without the time between
+// waves.
+type Assumption struct {
 	// Name identifies it in the defaults of a file.
 	Name string `yaml:"name"`
 	// Title is its name in texts; empty means Name.
 	Title string `yaml:"title"`
 	// Rungs limits it to Applications of these rungs; empty means any.
 	Rungs []string `yaml:"rungs"`
-	// Holds limits it to Applications with an object of one of these kinds, such as
+	// Kinds limits it to Applications with an object of one of these kinds, such as
 	// StatefulSet.apps; empty means any.
-	Holds  []string      `yaml:"holds"`
-	Takes  time.Duration `yaml:"takes"`
-	Why    string        `yaml:"why"`
-	Source string        `yaml:"source"`
+	Kinds    []string      `yaml:"holds"`
+	Duration time.Duration `yaml:"takes"`
+	Why      string        `yaml:"why"`
+	Source   string        `yaml:"source"`
 }
 
 //go:embed durations.yaml
@@ -57,15 +57,15 @@ var durationsText []byte
 // AssumedDurations returns the durations that apply without a file.
 func AssumedDurations() Durations {
 	var file struct {
-		Wave  Assumed   `yaml:"wave"`
-		Kinds []Assumed `yaml:"kinds"`
+		Wave  Assumption   `yaml:"wave"`
+		Kinds []Assumption `yaml:"kinds"`
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(durationsText))
 	dec.KnownFields(true)
 	if err := dec.Decode(&file); err != nil {
 		panic(err) // the file is embedded, and every test of the package reads it
 	}
-	return Durations{Named: map[string]time.Duration{}, Lines: map[string]int{}, Kinds: file.Kinds, Wave: file.Wave.Takes}
+	return Durations{ByName: map[string]time.Duration{}, Lines: map[string]int{}, Kinds: file.Kinds, Wave: file.Wave.Duration}
 }
 
 // defaults is the key for assumed durations in a durations file. waveKey is the key
@@ -97,7 +97,7 @@ func ReadDurations(name string, text []byte) (Durations, error) {
 		}
 		takes, err := duration(f, key.Value, value)
 		faults = append(faults, err)
-		d.Named[key.Value], d.Lines[key.Value] = takes, key.Line
+		d.ByName[key.Value], d.Lines[key.Value] = takes, key.Line
 	}
 	return d, errors.Join(faults...)
 }
@@ -108,18 +108,18 @@ func (d *Durations) readDefaults(f settings.File, n *yaml.Node) []error {
 		key, value := n.Content[i], n.Content[i+1]
 		takes, err := duration(f, defaults+"."+key.Value, value)
 		faults = append(faults, err)
-		at := slices.IndexFunc(d.Kinds, func(a Assumed) bool { return a.Name == key.Value })
+		at := slices.IndexFunc(d.Kinds, func(a Assumption) bool { return a.Name == key.Value })
 		switch {
 		case key.Value == waveKey:
 			d.Wave = takes
 		case at >= 0:
-			d.Kinds[at].Takes = takes
+			d.Kinds[at].Duration = takes
 		default:
 			names := []string{waveKey}
 			for _, a := range d.Kinds {
 				names = append(names, a.Name)
 			}
-			faults = append(faults, f.Fault(key.Line, defaults+"."+key.Value, "unknown default", "use one of "+strings.Join(names, ", ")))
+			faults = append(faults, f.Fault(key.Line, defaults+"."+key.Value, "unknown default", nearest.Or(key.Value, names, "use a default that docs/fleet.md lists")))
 		}
 	}
 	return faults
@@ -128,7 +128,7 @@ func (d *Durations) readDefaults(f settings.File, n *yaml.Node) []error {
 func duration(f settings.File, field string, n *yaml.Node) (time.Duration, error) {
 	const remedy = "write it like 90s or 2m30s"
 	if n.Kind != yaml.ScalarNode {
-		return 0, f.Fault(n.Line, field, "want a single value, not a list or mapping", remedy)
+		return 0, f.Fault(n.Line, field, "must be a single value, not a list or mapping", remedy)
 	}
 	d, err := time.ParseDuration(n.Value)
 	switch {
@@ -140,41 +140,41 @@ func duration(f settings.File, field string, n *yaml.Node) (time.Duration, error
 	return d, nil
 }
 
-func (a Assumed) title() string { return cmp.Or(a.Title, a.Name) }
+func (a Assumption) title() string { return cmp.Or(a.Title, a.Name) }
 
 // Of returns the duration of an Application, and where it comes from.
 func (d Durations) Of(app *fleet.Application) (time.Duration, string) {
-	if takes, ok := d.Named[app.Name]; ok {
-		return takes, "given"
+	if takes, ok := d.ByName[app.Name]; ok {
+		return takes, "from the durations file"
 	}
 	if sync, ok := d.Observed.of(app.Name); ok {
-		return sync.Takes(), "measured on " + sync.Start.UTC().Format(time.DateOnly)
+		return sync.Duration(), "measured on " + sync.Start.UTC().Format(time.DateOnly)
 	}
-	held := map[string]bool{}
+	kinds := map[string]bool{}
 	for _, o := range app.Objects {
-		held[o.ID.GroupKind()] = true
+		kinds[o.ID.GroupKind()] = true
 	}
 	for _, a := range d.Kinds {
-		fits := len(a.Holds) == 0
-		for _, kind := range a.Holds {
-			fits = fits || held[kind]
+		matches := len(a.Kinds) == 0
+		for _, kind := range a.Kinds {
+			matches = matches || kinds[kind]
 		}
-		if !fits || len(a.Rungs) > 0 && !slices.Contains(a.Rungs, app.Rung) {
+		if !matches || len(a.Rungs) > 0 && !slices.Contains(a.Rungs, app.Rung) {
 			continue
 		}
 		if app.Waves > 1 && d.Wave > 0 {
-			return a.Takes + time.Duration(app.Waves-1)*d.Wave, fmt.Sprintf("assumed for %s, plus %s between %d waves", a.title(), d.Wave, app.Waves)
+			return a.Duration + time.Duration(app.Waves-1)*d.Wave, fmt.Sprintf("assumed for %s, plus %s between %d waves", a.title(), d.Wave, app.Waves)
 		}
-		return a.Takes, "assumed for " + a.title()
+		return a.Duration, "assumed for " + a.title()
 	}
 	return 0, "no assumption"
 }
 
 // Unknown lists the names in a file that no Application has, sorted.
 func (d Durations) Unknown(f *fleet.Fleet) []string {
-	left := maps.Clone(d.Named)
+	unused := maps.Clone(d.ByName)
 	for _, app := range f.Applications {
-		delete(left, app.Name)
+		delete(unused, app.Name)
 	}
-	return slices.Sorted(maps.Keys(left))
+	return slices.Sorted(maps.Keys(unused))
 }

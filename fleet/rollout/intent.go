@@ -11,42 +11,42 @@ import (
 // chose it on purpose.
 func Phases(f *fleet.Fleet, opt steps.Options, times Durations) *steps.Plan {
 	p := steps.Compute(f, opt)
-	intended := intended(f, p, times)
+	intended := intendedLater(f, p, times)
 	if len(intended) == 0 {
 		return p
 	}
 	opt.Intended = intended
 	kept := steps.Compute(f, opt)
-	for i, place := range p.Places {
-		if place.Computed.Set && !kept.Places[i].Computed.Set { // keeping it leaves no step for others
+	for i, place := range p.Steps {
+		if place.Computed.Set && !kept.Steps[i].Computed.Set { // keeping it leaves no step for others
 			return p
 		}
 	}
 	return kept
 }
 
-// intended returns the Applications whose later step does not slow the rollout, with
-// their earliest steps.
-func intended(f *fleet.Fleet, p *steps.Plan, times Durations) map[int]component.Phase {
-	all := map[int]component.Phase{}
-	for i, place := range p.Places {
-		if place.Verdict() == steps.Earlier && !p.Awaited(i) {
+// intendedLater returns the Applications whose later step does not slow the rollout, with their
+// earliest steps.
+func intendedLater(f *fleet.Fleet, p *steps.Plan, times Durations) map[int]component.Step {
+	all := map[int]component.Step{}
+	for i, place := range p.Steps {
+		if place.Verdict() == steps.Earlier && !p.HasEarlierDependent(i) {
 			all[i] = place.Computed
 		}
 	}
-	play := func(moved func(i int) bool) *Run {
-		return Simulate(f, NewLayout(f, "", func(i int) component.Phase {
-			if p.Places[i].Verdict() == steps.Earlier && !moved(i) {
-				return p.Places[i].Phase
+	simulate := func(moved func(i int) bool) *Run {
+		return Simulate(f, NewLayout(f, "", func(i int) component.Step {
+			if p.Steps[i].Verdict() == steps.Earlier && !moved(i) {
+				return p.Steps[i].Step
 			}
-			return p.Places[i].Computed
+			return p.Steps[i].Computed
 		}), times, nil)
 	}
 	if len(all) == 0 {
 		return nil
 	}
 	helps := map[int]bool{}
-	before := play(func(int) bool { return false })
+	before := simulate(func(int) bool { return false })
 	for more := true; more; {
 		more = false
 		for _, span := range before.Critical { // no other makes the rollout faster by itself
@@ -54,13 +54,13 @@ func intended(f *fleet.Fleet, p *steps.Plan, times Durations) map[int]component.
 			if _, candidate := all[i]; !candidate || helps[i] {
 				continue
 			}
-			if after := play(func(j int) bool { return helps[j] || j == i }); faster(after, before) {
+			if after := simulate(func(j int) bool { return helps[j] || j == i }); faster(after, before) {
 				helps[i], before, more = true, after, true
 				break
 			}
 		}
 	}
-	if len(helps) == 0 && faster(play(func(int) bool { return true }), before) { // only all of them together
+	if len(helps) == 0 && faster(simulate(func(int) bool { return true }), before) { // only all of them together
 		return nil
 	}
 	for i := range helps {

@@ -49,8 +49,8 @@ type Step struct {
 // String returns the number and title of the step.
 func (s Step) String() string { return strings.TrimSpace(s.Phase + " " + s.Title) }
 
-// named returns the step for a sentence.
-func (s Step) named() string {
+// phrase returns the step for a sentence.
+func (s Step) phrase() string {
 	switch {
 	case s.Phase == "":
 		return "the last step (" + s.Title + ")"
@@ -64,11 +64,11 @@ func (s Step) named() string {
 // place with Applications, and a last one for Applications without a place. If the
 // profile lists no places, or uses waves, each number is a step. phase returns the
 // step number of an Application.
-func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) Layout {
+func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Step) Layout {
 	l := Layout{Name: name, Waves: f.Profile.Style == profile.Waves}
 	type key struct{ set, step int }
 	steps := map[key]*Step{}
-	const rest = component.MaxPhase + 1 // after all steps
+	const catchAll = component.MaxStep + 1 // after all steps
 	for i, app := range f.Applications {
 		if !app.IsEnabled() {
 			continue
@@ -81,13 +81,13 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) L
 		}
 		band, inBand := f.Profile.Band(at.Number)
 		place, hasPlace := f.Profile.Place(at.Number)
-		k, step := key{set, at.Number}, Step{Phase: f.Write(at), Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}
+		k, step := key{set, at.Number}, Step{Phase: f.FormatStep(at), Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}
 		free := l.Waves || len(f.Profile.Bands) == 0 || inBand && len(band.Places) == 0
 		if l.Waves {
 			step.MaxUpdate, step.Manual = 0, false // waves have neither
 		}
 		if !at.Set || !free && !hasPlace {
-			k.step, step = rest, Step{Title: "all others"}
+			k.step, step = catchAll, Step{Title: "all others"}
 		}
 		if steps[k] == nil {
 			steps[k] = &step
@@ -114,7 +114,7 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Phase) L
 // setOf returns the index of the set that contains an Application: 0 if there is only
 // one, otherwise that of its band. An Application outside of all bands belongs to the
 // band of its domain, if there is one.
-func setOf(f *fleet.Fleet, app *fleet.Application, at component.Phase) int {
+func setOf(f *fleet.Fleet, app *fleet.Application, at component.Step) int {
 	if f.Profile.Sets != profile.Independent {
 		return 0
 	}
@@ -123,7 +123,7 @@ func setOf(f *fleet.Fleet, app *fleet.Application, at component.Phase) int {
 			return i
 		}
 	}
-	if own := f.Profile.BandsOf(app.Component.Part()); len(own) == 1 {
+	if own := f.Profile.BandsOf(app.Component.DomainOrTier()); len(own) == 1 {
 		return slices.IndexFunc(f.Profile.Bands, func(b profile.Band) bool { return b.Name == own[0].Name })
 	}
 	return -1
@@ -136,8 +136,8 @@ func setName(f *fleet.Fleet, set int) string {
 	return f.Profile.Bands[set].Name
 }
 
-// WithoutRest omits the catch-all step of each set.
-func (l Layout) WithoutRest() Layout {
+// WithoutCatchAll omits the catch-all step of each set.
+func (l Layout) WithoutCatchAll() Layout {
 	l.Sets, l.Never = slices.Clone(l.Sets), slices.Clone(l.Never)
 	for i, set := range l.Sets {
 		if last := len(set.Steps) - 1; set.Steps[last].Phase == "" {

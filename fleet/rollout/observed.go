@@ -15,8 +15,8 @@ import (
 // Sync is a sync of an Application that succeeded, until the Application was healthy.
 type Sync struct{ Start, End time.Time }
 
-// Takes is the duration of the sync.
-func (s Sync) Takes() time.Duration { return s.End.Sub(s.Start) }
+// Duration returns the duration of the sync.
+func (s Sync) Duration() time.Duration { return s.End.Sub(s.Start) }
 
 // Observed contains the syncs that Argo CD recorded for a fleet.
 type Observed struct {
@@ -27,9 +27,9 @@ type Observed struct {
 	Latest map[string]Sync
 }
 
-// apart is the minimum pause between two rollouts. Argo CD starts the next step within
+// minPause is the minimum pause between two rollouts. Argo CD starts the next step within
 // seconds, and polls for new commits every three minutes.
-const apart = 10 * time.Minute
+const minPause = 10 * time.Minute
 
 // Observe reads the syncs of the Applications of a fleet from their manifests, as a
 // cluster returns them: the history and the last operation. It fails if there are none.
@@ -52,7 +52,7 @@ func Observe(f *fleet.Fleet, environment, from string, objs []object.Object) (Ob
 		return Observed{}, finding.Finding{Severity: finding.Error, Rule: "no-durations", File: from, Message: "no Application of the fleet has a status with a sync that succeeded",
 			Remedy: "export them with kubectl get applications.argoproj.io --all-namespaces --output yaml"}
 	}
-	return split(all), nil
+	return findRollouts(all), nil
 }
 
 // syncsOf returns the successful syncs of whole Applications. Partial syncs, and objects
@@ -82,14 +82,14 @@ func syncsOf(o object.Object) []Sync {
 	// that. A transition long after the sync is not due to it.
 	last := &all[len(all)-1]
 	healthy, err := time.Parse(time.RFC3339, o.Get("status", "health", "lastTransitionTime").Text())
-	if err == nil && o.Get("status", "health", "status").Text() == "Healthy" && healthy.After(last.End) && healthy.Sub(last.End) < apart {
+	if err == nil && o.Get("status", "health", "status").Text() == "Healthy" && healthy.After(last.End) && healthy.Sub(last.End) < minPause {
 		last.End = healthy
 	}
 	return all
 }
 
-// split finds the rollouts: syncs without a long pause between them.
-func split(all map[string][]Sync) Observed {
+// findRollouts finds the rollouts: syncs without a long pause between them.
+func findRollouts(all map[string][]Sync) Observed {
 	type named struct {
 		name string
 		Sync
@@ -106,12 +106,12 @@ func split(all map[string][]Sync) Observed {
 	var best, now map[string]Sync
 	var end time.Time
 	for _, s := range line {
-		if now == nil || s.Start.Sub(end) > apart {
+		if now == nil || s.Start.Sub(end) > minPause {
 			now = map[string]Sync{}
 		}
 		// Of several syncs of one Application in a rollout, only one did the work; the
 		// others are retries and refreshes.
-		if known, twice := now[s.name]; !twice || s.Takes() > known.Takes() {
+		if known, twice := now[s.name]; !twice || s.Duration() > known.Duration() {
 			now[s.name] = s.Sync
 		}
 		if s.End.After(end) {
@@ -123,7 +123,7 @@ func split(all map[string][]Sync) Observed {
 	}
 	o := Observed{Rollout: best, Latest: map[string]Sync{}}
 	for name, syncs := range all {
-		if _, there := best[name]; !there {
+		if _, exists := best[name]; !exists {
 			o.Latest[name] = syncs[len(syncs)-1]
 		}
 	}
@@ -139,8 +139,8 @@ func (o Observed) of(name string) (s Sync, known bool) {
 	return s, known
 }
 
-// RealStep is a step of a simulated rollout with its measured duration.
-type RealStep struct {
+// MeasuredStep is a step of a simulated rollout with its measured duration.
+type MeasuredStep struct {
 	Set, Step int
 	// Measured is how many of its Applications the real rollout contains.
 	Measured int
@@ -151,23 +151,23 @@ type RealStep struct {
 	Done bool
 }
 
-// Real compares the steps of a run with the observed rollout. It also returns the start
+// CompareWith compares the steps of a run with the observed rollout. It also returns the start
 // of that rollout and its duration.
-func (r *Run) Real(o Observed) (steps []RealStep, start time.Time, total time.Duration) {
+func (r *Run) CompareWith(o Observed) (steps []MeasuredStep, start time.Time, total time.Duration) {
 	var all Sync
 	for _, s := range r.Steps {
-		row := RealStep{Set: s.Set, Step: s.Step, Simulated: s.End - s.Start, Done: s.Done}
+		row := MeasuredStep{Set: s.Set, Step: s.Step, Simulated: s.End - s.Start, Done: s.Done}
 		var real Sync
 		for _, app := range r.Layout.Sets[s.Set].Steps[s.Step].Applications {
-			if sync, there := o.Rollout[r.fleet.Applications[app].Name]; there {
+			if sync, exists := o.Rollout[r.fleet.Applications[app].Name]; exists {
 				row.Measured++
 				real, all = real.with(sync), all.with(sync)
 			}
 		}
-		row.Real = real.Takes()
+		row.Real = real.Duration()
 		steps = append(steps, row)
 	}
-	return steps, all.Start, all.Takes()
+	return steps, all.Start, all.Duration()
 }
 
 // with returns the span from the first start to the last end of two syncs.

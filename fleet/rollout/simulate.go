@@ -83,24 +83,24 @@ func (r *Run) StepCount() int {
 	return n
 }
 
-// player is the state of a simulation.
-type player struct {
+// simulation is the state of a simulated rollout.
+type simulation struct {
 	*Run
-	durations Durations
-	fail      map[int]bool
-	now       time.Duration
-	needs     map[int][]steps.Need // by the one that needs
-	lacks     map[*fleet.Application]fleet.Lack
-	all       []steps.Need // as it was in the beginning
-	span      map[int]int  // the span of an Application
-	due       map[int]time.Duration
-	sets      []progress
+	durations           Durations
+	fail                map[int]bool
+	now                 time.Duration
+	dependencies        map[int][]steps.Dependency // by dependent
+	missingDependencies map[*fleet.Application]fleet.MissingDependency
+	all                 []steps.Dependency // all dependencies, including dropped ones
+	span                map[int]int        // the span of an Application
+	due                 map[int]time.Duration
+	sets                []progress
 }
 
 // progress is the state of a set.
 type progress struct {
-	step  int // the current one
-	begun bool
+	step       int // the current one
+	hasStarted bool
 	// from is when the next step may start, and cause the span that ended last.
 	from  time.Duration
 	cause int
@@ -112,20 +112,20 @@ type progress struct {
 // dependency that is not deployed. An inferred dependency only delays an Application; it
 // is dropped if the other Application would never start.
 func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
-	p := &player{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, needs: map[int][]steps.Need{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
+	p := &simulation{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, dependencies: map[int][]steps.Dependency{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
 	for _, i := range fail {
 		p.fail[i] = true
 	}
 	for i, app := range f.Applications {
 		p.fail[i] = p.fail[i] || app.Failed
 	}
-	p.lacks = f.Lacking("")
-	maps.Copy(p.lacks, f.Lacks)
-	all := steps.Needs(f)
+	p.missingDependencies = f.MissingIn("")
+	maps.Copy(p.missingDependencies, f.MissingDependencies)
+	all := steps.Dependencies(f)
 	kept := steps.Order(f, all).Kept
 	for _, n := range all {
-		if f.Applications[n.From].IsEnabled() && f.Applications[n.To].IsEnabled() && (n.Sure || slices.ContainsFunc(kept, func(k steps.Need) bool { return !k.Sure && k.From == n.From && k.To == n.To })) {
-			p.needs[n.From] = append(p.needs[n.From], n)
+		if f.Applications[n.From].IsEnabled() && f.Applications[n.To].IsEnabled() && (n.IsCertain || slices.ContainsFunc(kept, func(k steps.Dependency) bool { return !k.IsCertain && k.From == n.From && k.To == n.To })) {
+			p.dependencies[n.From] = append(p.dependencies[n.From], n)
 			p.all = append(p.all, n)
 		}
 	}
@@ -139,7 +139,7 @@ func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
 }
 
 // advance starts every Application that can start now.
-func (p *player) advance() {
+func (p *simulation) advance() {
 	for changed := true; changed; {
 		changed = false
 		for set := range p.sets {
@@ -155,27 +155,27 @@ func (p *player) advance() {
 
 // advanceSet ends the current step of a set if all its Applications are healthy, and
 // starts Applications of the current step.
-func (p *player) advanceSet(set int) (changed bool) {
+func (p *simulation) advanceSet(set int) (changed bool) {
 	at := &p.sets[set]
 	steps := p.Layout.Sets[set].Steps
 	if at.step == len(steps) || at.from > p.now {
 		return false
 	}
 	step := steps[at.step]
-	if !at.begun {
-		at.begun, changed = true, true
+	if !at.hasStarted {
+		at.hasStarted, changed = true, true
 		p.Steps = append(p.Steps, StepSpan{Set: set, Step: at.step, Start: p.now})
 	}
 	running, healthy, last := 0, 0, -1
 	for _, app := range step.Applications {
-		i, begun := p.span[app]
+		i, hasStarted := p.span[app]
 		switch {
-		case begun && p.Spans[i].Healthy:
+		case hasStarted && p.Spans[i].Healthy:
 			healthy++
 			if last < 0 || p.Spans[i].End > p.Spans[last].End {
 				last = i
 			}
-		case begun:
+		case hasStarted:
 			running++
 		}
 	}
@@ -185,14 +185,14 @@ func (p *player) advanceSet(set int) (changed bool) {
 				p.Steps[i].End, p.Steps[i].Done = p.now, true
 			}
 		}
-		at.step, at.begun, at.cause, at.from = at.step+1, false, last, p.now
+		at.step, at.hasStarted, at.cause, at.from = at.step+1, false, last, p.now
 		if p.Layout.Waves {
 			at.from += p.durations.Wave
 		}
 		return true
 	}
 	for _, app := range step.Applications {
-		if _, begun := p.span[app]; begun || step.Manual || step.MaxUpdate > 0 && running == step.MaxUpdate {
+		if _, hasStarted := p.span[app]; hasStarted || step.Manual || step.MaxUpdate > 0 && running == step.MaxUpdate {
 			continue
 		}
 		running++
@@ -202,21 +202,21 @@ func (p *player) advanceSet(set int) (changed bool) {
 	return changed
 }
 
-// begin starts the sync of an Application. freed is the span of its step that ended
-// last, or -1.
-func (p *player) begin(app, set, freed int) {
+// begin starts the sync of an Application. lastEnded is the span of its step that ended last, or
+// -1.
+func (p *simulation) begin(app, set, lastEnded int) {
 	at := p.sets[set]
 	s := Span{Application: app, Set: set, Step: at.step, Start: p.now, cause: at.cause}
 	_, s.Takes = p.durations.Of(p.fleet.Applications[app])
 	step := p.Layout.Sets[set].Steps[at.step]
 	switch {
-	case freed >= 0:
-		s.cause = freed
-		s.Why = fmt.Sprintf("%s updates %d at a time, and %s was the last to finish", step.named(), step.MaxUpdate, p.name(freed))
+	case lastEnded >= 0:
+		s.cause = lastEnded
+		s.Why = fmt.Sprintf("%s updates %d at a time, and %s was the last to finish", step.phrase(), step.MaxUpdate, p.name(lastEnded))
 	case at.cause >= 0:
-		s.Why = fmt.Sprintf("%s starts after %s, which ended with %s", step.named(), p.stepOf(at.cause), p.name(at.cause))
+		s.Why = fmt.Sprintf("%s starts after %s, which ended with %s", step.phrase(), p.stepOf(at.cause), p.name(at.cause))
 	default:
-		s.Why = step.named() + " is the first step"
+		s.Why = step.phrase() + " is the first step"
 		if name := p.Layout.Sets[set].Name; name != "" {
 			s.Why += " of " + name
 		}
@@ -225,26 +225,26 @@ func (p *player) begin(app, set, freed int) {
 	p.Spans = append(p.Spans, s)
 }
 
-func (p *player) name(span int) string {
+func (p *simulation) name(span int) string {
 	return p.fleet.Applications[p.Spans[span].Application].Name
 }
 
-func (p *player) stepOf(span int) string {
+func (p *simulation) stepOf(span int) string {
 	s := p.Spans[span]
-	return p.Layout.Sets[s.Set].Steps[s.Step].named()
+	return p.Layout.Sets[s.Set].Steps[s.Step].phrase()
 }
 
 // makeReady continues the sync of an Application whose dependencies are ready.
-func (p *player) makeReady(i int) bool {
+func (p *simulation) makeReady(i int) bool {
 	s := &p.Spans[i]
-	if _, lacks := p.lacks[p.fleet.Applications[s.Application]]; lacks || p.fail[s.Application] || len(p.missing(s.Application)) > 0 {
+	if _, lacks := p.missingDependencies[p.fleet.Applications[s.Application]]; lacks || p.fail[s.Application] || len(p.missing(s.Application)) > 0 {
 		return false
 	}
 	s.Ready = p.now
 	if s.Ready > s.Start {
-		for _, n := range p.needs[s.Application] {
-			to, begun := p.span[n.To]
-			if begun && (n.Later && p.Spans[to].End == p.now || !n.Later && p.Spans[to].Start == p.now) {
+		for _, n := range p.dependencies[s.Application] {
+			to, hasStarted := p.span[n.To]
+			if hasStarted && (n.Later && p.Spans[to].End == p.now || !n.Later && p.Spans[to].Start == p.now) {
 				s.cause, s.Why = to, "it waits for "+p.name(to)+", because "+n.Because()
 				break
 			}
@@ -256,11 +256,11 @@ func (p *player) makeReady(i int) bool {
 }
 
 // missing returns the dependencies of an Application that are not ready yet.
-func (p *player) missing(app int) []steps.Need {
-	var all []steps.Need
-	for _, n := range p.needs[app] {
-		to, begun := p.span[n.To]
-		if !begun || n.Later && !p.Spans[to].Healthy {
+func (p *simulation) missing(app int) []steps.Dependency {
+	var all []steps.Dependency
+	for _, n := range p.dependencies[app] {
+		to, hasStarted := p.span[n.To]
+		if !hasStarted || n.Later && !p.Spans[to].Healthy {
 			all = append(all, n)
 		}
 	}
@@ -268,7 +268,7 @@ func (p *player) missing(app int) []steps.Need {
 }
 
 // next advances the clock to the next event. It returns false if there is none.
-func (p *player) next() bool {
+func (p *simulation) next() bool {
 	var soonest time.Duration
 	found := false
 	note := func(t time.Duration) {
@@ -285,7 +285,7 @@ func (p *player) next() bool {
 		}
 	}
 	if !found {
-		return p.lift()
+		return p.dropInferred()
 	}
 	p.now = max(p.now, soonest)
 	for i := range p.Spans {
@@ -298,23 +298,23 @@ func (p *player) next() bool {
 	return true
 }
 
-// lift drops the inferred dependencies on Applications that do not start, when nothing
+// dropInferred drops the inferred dependencies on Applications that do not start, when nothing
 // else can continue. It returns false if there are none.
-func (p *player) lift() bool {
-	lifted := false
+func (p *simulation) dropInferred() bool {
+	dropped := false
 	for _, s := range p.Spans {
-		before := len(p.needs[s.Application])
-		p.needs[s.Application] = slices.DeleteFunc(p.needs[s.Application], func(n steps.Need) bool {
-			_, begun := p.span[n.To]
-			return !n.Sure && !begun && !s.Healthy
+		before := len(p.dependencies[s.Application])
+		p.dependencies[s.Application] = slices.DeleteFunc(p.dependencies[s.Application], func(n steps.Dependency) bool {
+			_, hasStarted := p.span[n.To]
+			return !n.IsCertain && !hasStarted && !s.Healthy
 		})
-		lifted = lifted || len(p.needs[s.Application]) < before
+		dropped = dropped || len(p.dependencies[s.Application]) < before
 	}
-	return lifted
+	return dropped
 }
 
 // finish computes the totals, the critical path and what hangs.
-func (p *player) finish() {
+func (p *simulation) finish() {
 	last := -1
 	for i, s := range p.Spans {
 		if s.Healthy && s.End == p.Total && (last < 0 || s.End > p.Spans[last].End) {

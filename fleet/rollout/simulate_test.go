@@ -23,7 +23,7 @@ func play(m fleettest.Unrendered, d rollout.Durations, fail ...string) *rollout.
 	for _, name := range fail {
 		failing = append(failing, slices.IndexFunc(m.Applications, func(a *fleet.Application) bool { return a.Name == name }))
 	}
-	return rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "set", func(i int) component.Phase { return m.Applications[i].Phase }), d, failing)
+	return rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "set", func(i int) component.Step { return m.Applications[i].Step }), d, failing)
 }
 
 // seconds are times of Applications that are named "a=10 b=20".
@@ -90,7 +90,7 @@ func TestSteps(t *testing.T) {
 0:31-0:34 unset
 34s by a, last, unset
 `)
-	l := r.Layout.WithoutRest()
+	l := r.Layout.WithoutCatchAll()
 	same(t, story(rollout.Simulate(m.Fleet, l, seconds(t, "a=30 b=10 c=10 d=5 last=1"), nil), m), `
 0:00-0:30 a
 0:00-0:10 b
@@ -292,7 +292,7 @@ func TestDurations(t *testing.T) {
 		}
 	}
 	for _, a := range rollout.AssumedDurations().Kinds {
-		if a.Why == "" || a.Source == "" || a.Takes <= 0 {
+		if a.Why == "" || a.Source == "" || a.Duration <= 0 {
 			t.Errorf("%+v has no reason, source or time", a)
 		}
 	}
@@ -300,9 +300,9 @@ func TestDurations(t *testing.T) {
 	same(t, err.Error()+"\n", `
 d.yaml:4: a: duplicate key, first in line 1; fix: keep one of the two
 d.yaml:1: a: "90" is not a duration; fix: write it like 90s or 2m30s
-d.yaml:2: b: want a single value, not a list or mapping; fix: write it like 90s or 2m30s
+d.yaml:2: b: must be a single value, not a list or mapping; fix: write it like 90s or 2m30s
 d.yaml:3: c: -1s is not between 0s and 720h; fix: write it like 90s or 2m30s
-d.yaml:6: defaults.crd: unknown default; fix: use one of wave, statefuls, namespaces, crds, controllers, secrets, configs, workloads, bootstraps, exposure, smokes, others
+d.yaml:6: defaults.crd: unknown default; did you mean "crds"?
 d.yaml:7: defaults.crds: "soon" is not a duration; fix: write it like 90s or 2m30s
 `)
 }

@@ -17,12 +17,12 @@ type Stuck struct {
 }
 
 // stuck lists the Applications that never become healthy, with the reasons.
-func (p *player) stuck() {
+func (p *simulation) stuck() {
 	for set, s := range p.Layout.Sets {
 		for n, step := range s.Steps {
 			for _, app := range step.Applications {
-				if i, begun := p.span[app]; !begun || !p.Spans[i].Healthy {
-					p.Stuck = append(p.Stuck, Stuck{app, begun, p.whyStuck(app, set, n, begun)})
+				if i, hasStarted := p.span[app]; !hasStarted || !p.Spans[i].Healthy {
+					p.Stuck = append(p.Stuck, Stuck{app, hasStarted, p.whyStuck(app, set, n, hasStarted)})
 				}
 			}
 		}
@@ -32,17 +32,17 @@ func (p *player) stuck() {
 	}
 }
 
-func (p *player) whyStuck(app, set, n int, begun bool) string {
+func (p *simulation) whyStuck(app, set, n int, hasStarted bool) string {
 	at := p.sets[set].step
 	step, current := p.Layout.Sets[set].Steps[n], p.Layout.Sets[set].Steps[at]
 	switch {
-	case begun && p.fleet.Applications[app].Failed:
+	case hasStarted && p.fleet.Applications[app].Failed:
 		return "it does not render"
-	case begun && p.fail[app]:
+	case hasStarted && p.fail[app]:
 		return "it never becomes healthy (--fail)"
-	case begun && p.lacks[p.fleet.Applications[app]].Of != nil:
-		return "it waits for " + p.lacks[p.fleet.Applications[app]].String()
-	case begun:
+	case hasStarted && p.missingDependencies[p.fleet.Applications[app]].Application != nil:
+		return "it waits for " + p.missingDependencies[p.fleet.Applications[app]].String()
+	case hasStarted:
 		n := p.missing(app)[0]
 		to := p.fleet.Applications[n.To].Name
 		if p.isMutual(app) {
@@ -50,24 +50,24 @@ func (p *player) whyStuck(app, set, n int, begun bool) string {
 		}
 		return fmt.Sprintf("it waits for %s, because %s", to, n.Because())
 	case n > at:
-		return fmt.Sprintf("%s comes after %s, which never ends", step.named(), current.named())
+		return fmt.Sprintf("%s comes after %s, which never ends", step.phrase(), current.phrase())
 	case step.Manual:
-		return step.named() + " is only synced manually"
+		return step.phrase() + " is only synced manually"
 	}
 	var holders []string
 	for _, other := range step.Applications {
-		if i, begun := p.span[other]; begun && !p.Spans[i].Healthy {
+		if i, hasStarted := p.span[other]; hasStarted && !p.Spans[i].Healthy {
 			holders = append(holders, p.fleet.Applications[other].Name)
 		}
 	}
-	return fmt.Sprintf("%s updates %d at a time and waits for %s", step.named(), step.MaxUpdate, strings.Join(holders, ", "))
+	return fmt.Sprintf("%s updates %d at a time and waits for %s", step.phrase(), step.MaxUpdate, strings.Join(holders, ", "))
 }
 
 // isMutual reports whether an Application and one that it waits for wait for each
 // other.
-func (p *player) isMutual(app int) bool {
+func (p *simulation) isMutual(app int) bool {
 	for _, n := range p.missing(app) {
-		if slices.ContainsFunc(p.missing(n.To), func(back steps.Need) bool { return back.To == app }) {
+		if slices.ContainsFunc(p.missing(n.To), func(back steps.Dependency) bool { return back.To == app }) {
 			return true
 		}
 	}
@@ -75,7 +75,7 @@ func (p *player) isMutual(app int) bool {
 }
 
 // unordered lists the dependencies between sets.
-func (p *player) unordered() {
+func (p *simulation) unordered() {
 	set := map[int]int{}
 	for i, s := range p.Layout.Sets {
 		for _, step := range s.Steps {
@@ -91,9 +91,9 @@ func (p *player) unordered() {
 			continue
 		}
 		c := Crossing{From: n.From, To: n.To, Why: n.Because()}
-		x, begun := p.span[n.From]
-		y, there := p.span[n.To]
-		if begun && there && p.Spans[y].Healthy {
+		x, hasStarted := p.span[n.From]
+		y, exists := p.span[n.To]
+		if hasStarted && exists && p.Spans[y].Healthy {
 			c.Waits = p.Spans[y].End - p.Spans[x].Start
 			if !n.Later {
 				c.Waits = p.Spans[y].Start - p.Spans[x].Start

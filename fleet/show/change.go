@@ -47,8 +47,8 @@ func (r Change) Components() []string {
 	return names
 }
 
-// looked is the number of compared fleets: 0 if a part is unknown.
-func (r Change) looked() int {
+// compared returns the number of compared fleets: 0 if a part is unknown.
+func (r Change) compared() int {
 	if len(r.Unknown) > 0 {
 		return 0
 	}
@@ -60,12 +60,12 @@ func (r Change) JSON() any { return r.Comparison }
 
 // Text returns the change for a terminal.
 func (r Change) Text(p paint.Paint) string {
-	return compare.Text(p, r.parts(), r.looked(), "fleet", r.Unknown)
+	return compare.Text(p, r.parts(), r.compared(), "fleet", r.Unknown)
 }
 
 // Markdown returns the change for a comment of at most limit bytes.
 func (r Change) Markdown(limit int) string {
-	return compare.Markdown(r.parts(), r.looked(), "fleet", r.Command, limit, r.Unknown)
+	return compare.Markdown(r.parts(), r.compared(), "fleet", r.Command, limit, r.Unknown)
 }
 
 func (r Change) parts() []compare.Part {
@@ -73,12 +73,12 @@ func (r Change) parts() []compare.Part {
 		return nil
 	}
 	counts := compare.Counts([]compare.Count{count(len(r.Added), "component", "added"), count(len(r.Removed), "component", "removed"), count(len(r.Moved), "component", "in another step"), count(len(r.Changed), "component", "with other objects"),
-		count(len(r.Steps), "step", "changed"), count(len(r.Gained), "need", "gained"), count(len(r.Lost), "need", "lost"), count(len(r.New), "finding", "new"), count(len(r.Fixed), "finding", "fixed")})
+		count(len(r.Steps), "step", "changed"), count(len(r.AddedDependencies), "need", "gained"), count(len(r.RemovedDependencies), "need", "lost"), count(len(r.New), "finding", "new"), count(len(r.Fixed), "finding", "fixed")})
 	return []compare.Part{{Name: r.Names[1], Head: []string{finding.Sanitize(r.Names[0]) + " -> " + finding.Sanitize(r.Names[1]), strings.Join(counts, "; ")}, Sections: compare.NonEmpty([]compare.Section{
 		{Title: "findings", Open: true, Lines: compare.FindingLines(r.New, r.Fixed)},
 		{Title: "components", Open: true, Lines: r.componentLines()},
 		{Title: "steps", Open: true, Lines: r.stepLines()},
-		{Title: "needs", Lines: r.needLines()},
+		{Title: "needs", Lines: r.dependencyLines()},
 		{Title: "objects", Lines: r.objectLines()},
 	})}}
 }
@@ -86,13 +86,13 @@ func (r Change) parts() []compare.Part {
 func (r Change) componentLines() []compare.Line {
 	var all []compare.Line
 	for _, a := range r.Added {
-		all = append(all, line("+", a.Name+", "+phased(a.Phase, a.Title)))
+		all = append(all, line("+", a.Name+", "+stepWithTitle(a.Phase, a.Title)))
 	}
 	for _, a := range r.Removed {
-		all = append(all, line("-", a.Name+", "+phased(a.Phase, a.Title)))
+		all = append(all, line("-", a.Name+", "+stepWithTitle(a.Phase, a.Title)))
 	}
 	for _, m := range r.Moved {
-		all = append(all, line("~", fmt.Sprintf("%s: %s -> %s", m.Name, phased(m.From, m.FromTitle), phased(m.To, m.ToTitle))))
+		all = append(all, line("~", fmt.Sprintf("%s: %s -> %s", m.Name, stepWithTitle(m.From, m.FromTitle), stepWithTitle(m.To, m.ToTitle))))
 	}
 	return harmless(all)
 }
@@ -100,7 +100,7 @@ func (r Change) componentLines() []compare.Line {
 func (r Change) stepLines() []compare.Line {
 	var all []compare.Line
 	for _, s := range r.Steps {
-		text := phased(s.Phase, s.Title)
+		text := stepWithTitle(s.Phase, s.Title)
 		switch s.Change {
 		case compare.Added:
 			text += ", at once: " + s.After
@@ -112,12 +112,12 @@ func (r Change) stepLines() []compare.Line {
 	return harmless(all)
 }
 
-func (r Change) needLines() []compare.Line {
+func (r Change) dependencyLines() []compare.Line {
 	var all []compare.Line
 	for _, list := range []struct {
 		mark string
-		all  []inventory.Needed
-	}{{"+", r.Gained}, {"-", r.Lost}} {
+		all  []inventory.DependencyChange
+	}{{"+", r.AddedDependencies}, {"-", r.RemovedDependencies}} {
 		for _, n := range list.all {
 			inferred := ""
 			if n.Inferred {
@@ -134,9 +134,9 @@ func (r Change) objectLines() []compare.Line {
 	for _, c := range r.Changed {
 		counts := strings.Join(compare.Counts([]compare.Count{count(c.Added, "object", "added"), count(c.Removed, "object", "removed"), count(c.Changed, "object", "changed"), count(c.Moved, "object", "in another wave")}), "; ")
 		switch {
-		case c.Is == compare.Failed && c.Was != compare.Failed:
+		case c.After == compare.Failed && c.Before != compare.Failed:
 			counts = "no longer renders"
-		case c.Was == compare.Failed && c.Is != compare.Failed:
+		case c.Before == compare.Failed && c.After != compare.Failed:
 			counts = "renders now"
 		}
 		all = append(all, line("~", c.Name+": "+counts))
@@ -150,8 +150,8 @@ func count(n int, what, verb string) compare.Count {
 
 func line(mark, text string) compare.Line { return compare.Line{Mark: mark, Text: text} }
 
-// phased formats a step with its title.
-func phased(phase, title string) string {
+// stepWithTitle formats a step with its title.
+func stepWithTitle(phase, title string) string {
 	switch {
 	case phase == "":
 		return "without a step"

@@ -23,7 +23,7 @@ type GraphOptions struct {
 // acceptedLink returns the reason for which the owners of the fleet accept a dependency that
 // the steps contradict.
 func acceptedLink(f *fleet.Fleet, l fleet.Link) (why string, accepted bool) {
-	if !contradicted(f, l) {
+	if !isContradicted(f, l) {
 		return "", false
 	}
 	from, to := f.Applications[l.From], f.Applications[l.To]
@@ -31,17 +31,17 @@ func acceptedLink(f *fleet.Fleet, l fleet.Link) (why string, accepted bool) {
 	switch {
 	case !to.IsEnabled():
 		rule = fleet.NeedsDisabled
-	case from.Phase.Number == to.Phase.Number:
+	case from.Step.Number == to.Step.Number:
 		rule = fleet.SameStep
 	}
-	if entry := f.Accepted(rule, from.Name, to.Name); entry >= 0 {
+	if entry := f.AcceptedEntry(rule, from.Name, to.Name); entry >= 0 {
 		return strings.TrimSpace(f.Settings.Accepted[entry].Why), true
 	}
 	return "", false
 }
 
-// contradicted reports whether the steps contradict a dependency, accepted or not.
-func contradicted(f *fleet.Fleet, l fleet.Link) bool {
+// isContradicted reports whether the steps contradict a dependency, accepted or not.
+func isContradicted(f *fleet.Fleet, l fleet.Link) bool {
 	from, to := f.Applications[l.From], f.Applications[l.To]
 	if l.Strength() < fleet.Exists || !from.IsEnabled() {
 		return false
@@ -49,10 +49,10 @@ func contradicted(f *fleet.Fleet, l fleet.Link) bool {
 	if !to.IsEnabled() {
 		return true
 	}
-	if !from.Phase.Set || !to.Phase.Set {
+	if !from.Step.Set || !to.Step.Set {
 		return false
 	}
-	return from.Phase.Number < to.Phase.Number || l.Strength().NeedsEarlierStep() && from.Phase.Number == to.Phase.Number
+	return from.Step.Number < to.Step.Number || l.Strength().NeedsEarlierStep() && from.Step.Number == to.Step.Number
 }
 
 // Graph returns a drawing of the fleet: its steps, the Applications of each, and their
@@ -62,15 +62,15 @@ func Graph(f *fleet.Fleet, opt GraphOptions) draw.Rollout {
 	if f.Settings.Name != "" {
 		r.Label = "rollout of " + f.Settings.Name
 	}
-	links := drawn(f, opt)
+	links := linksToDraw(f, opt)
 	number := map[int]int{} // in the drawing, by Application
 	for i, app := range f.Applications {
 		if !isShown(i, opt, links) {
 			continue
 		}
 		step := draw.Step{Title: "no " + f.Profile.Noun()}
-		if app.Phase.Set {
-			step = stepOf(f, app.Phase.Number)
+		if app.Step.Set {
+			step = stepOf(f, app.Step.Number)
 		}
 		// Applications are sorted by step.
 		if n := len(r.Steps); n == 0 || r.Steps[n-1] != step {
@@ -89,30 +89,30 @@ func Graph(f *fleet.Fleet, opt GraphOptions) draw.Rollout {
 		if !isFrom || !isTo {
 			continue
 		}
-		need := draw.Need{From: from, To: to, Why: inShort(l.Reasons[0]), Gate: l.Strength().NeedsEarlierStep(), Inferred: !l.IsCertain(), Loose: l.Strength() < fleet.Exists,
+		dependency := draw.Dependency{From: from, To: to, Why: shortReason(l.Reasons[0]), IsGate: l.Strength().NeedsEarlierStep(), Inferred: !l.IsCertain(), Ignored: l.Strength() < fleet.Exists,
 			Hidden: !drawn[[2]int{l.From, l.To}]}
 		for _, reason := range l.Reasons {
-			need.Reasons = append(need.Reasons, told(reason))
+			dependency.Reasons = append(dependency.Reasons, reasonWithSource(reason))
 		}
 		why, accepted := acceptedLink(f, l)
-		need.Against = contradicted(f, l) && !accepted
+		dependency.Contradicted = isContradicted(f, l) && !accepted
 		if accepted {
-			need.Why += ", accepted"
-			need.Reasons = append(need.Reasons, "accepted: "+why)
+			dependency.Why += ", accepted"
+			dependency.Reasons = append(dependency.Reasons, "accepted: "+why)
 		}
-		r.Needs = append(r.Needs, need)
+		r.Dependencies = append(r.Dependencies, dependency)
 	}
 	return r
 }
 
-// inShort returns a reason for the label of an arrow, whose ends name the objects.
-func inShort(r fleet.Reason) string {
+// shortReason returns a reason for the label of an arrow, whose ends name the objects.
+func shortReason(r fleet.Reason) string {
 	words := []string{r.From.Kind, r.Why, r.To.Kind, r.To.Name}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// told returns a reason with its strength and its source.
-func told(r fleet.Reason) string {
+// reasonWithSource returns a reason with its strength and its source.
+func reasonWithSource(r fleet.Reason) string {
 	about := []string{r.Strength.String()}
 	if r.Field != "" {
 		about[0] += ": " + r.Field
@@ -139,14 +139,14 @@ func stepOf(f *fleet.Fleet, phase int) draw.Step {
 // box draws an Application.
 func box(f *fleet.Fleet, app *fleet.Application, step int, chosen bool) draw.App {
 	kind := cmp.Or(app.Type, app.Rung, "component")
-	if part := app.Component.Part(); part != "" {
+	if part := app.Component.DomainOrTier(); part != "" {
 		kind = part + " · " + kind
 	}
 	tip := app.Name + " in namespace " + app.Namespace
 	switch {
 	case app.Failed:
 		tip += " could not be rendered"
-	case app.Elsewhere && app.Rung != "":
+	case app.IsChartMissing && app.Rung != "":
 		tip += fmt.Sprintf(": %s, chart %s", app.Rung, app.Component.Chart.Chart)
 	case app.Rung != "":
 		tip += fmt.Sprintf(": %s (%s)", app.Rung, app.RungWhy)
@@ -154,7 +154,7 @@ func box(f *fleet.Fleet, app *fleet.Application, step int, chosen bool) draw.App
 	if !app.IsEnabled() {
 		tip += ", not deployed"
 	}
-	return draw.App{Step: step, Kind: kind, Name: app.Name, Tip: tip, Chosen: chosen, Disabled: !app.IsEnabled()}
+	return draw.App{Step: step, Kind: kind, Name: app.Name, Tip: tip, IsFocus: chosen, IsDisabled: !app.IsEnabled()}
 }
 
 // isShown reports whether an Application is drawn.
@@ -162,18 +162,18 @@ func isShown(i int, opt GraphOptions, links []fleet.Link) bool {
 	return len(opt.Around) == 0 || slices.Contains(opt.Around, i) || slices.ContainsFunc(links, func(l fleet.Link) bool { return l.From == i || l.To == i })
 }
 
-// drawn returns the dependencies that are drawn.
-func drawn(f *fleet.Fleet, opt GraphOptions) []fleet.Link {
+// linksToDraw returns the dependencies that are drawn.
+func linksToDraw(f *fleet.Fleet, opt GraphOptions) []fleet.Link {
 	var links []fleet.Link
 	for _, l := range f.Links {
 		// Applications that are not deployed have no dependencies, and every object is in a
 		// namespace.
-		if opt.All || contradicted(f, l) || ordering(l) && f.Applications[l.From].IsEnabled() {
+		if opt.All || isContradicted(f, l) || affectsOrder(l) && f.Applications[l.From].IsEnabled() {
 			links = append(links, l)
 		}
 	}
 	if len(opt.Around) > 0 {
-		links = around(links, opt.Around)
+		links = neighborhood(links, opt.Around)
 	}
 	if opt.All {
 		return links
@@ -181,14 +181,15 @@ func drawn(f *fleet.Fleet, opt GraphOptions) []fleet.Link {
 	return reduce(f, links, opt.Around)
 }
 
-// ordering reports whether a dependency affects the order for another reason than the namespace
-// of objects.
-func ordering(l fleet.Link) bool {
+// affectsOrder reports whether a dependency affects the order for another reason than the
+// namespace of objects.
+func affectsOrder(l fleet.Link) bool {
 	return slices.ContainsFunc(l.Reasons, func(r fleet.Reason) bool { return r.Strength >= fleet.Exists && r.Field != "metadata.namespace" })
 }
 
-// around returns the dependencies of some Applications, direct and indirect, and those on them.
-func around(links []fleet.Link, chosen []int) []fleet.Link {
+// neighborhood returns the dependencies of some Applications, direct and indirect, and those on
+// them.
+func neighborhood(links []fleet.Link, chosen []int) []fleet.Link {
 	needs := map[int][]int{}
 	for _, l := range links {
 		if l.Strength() >= fleet.Exists {
@@ -218,7 +219,7 @@ func reduce(f *fleet.Fleet, links []fleet.Link, chosen []int) []fleet.Link {
 	for i, l := range links {
 		out[l.From] = append(out[l.From], i)
 	}
-	against := func(i int) bool { return contradicted(f, links[i]) }
+	against := func(i int) bool { return isContradicted(f, links[i]) }
 	// Inferred and weak ones are omitted first.
 	order := make([]int, len(links))
 	for i := range order {
@@ -238,7 +239,7 @@ func reduce(f *fleet.Fleet, links []fleet.Link, chosen []int) []fleet.Link {
 		if against(i) || slices.Contains(chosen, l.From) || slices.Contains(chosen, l.To) {
 			continue
 		}
-		gone[i] = follows(l, links, out, func(k int) bool { return gone[k] || k == i || against(k) })
+		gone[i] = isImplied(l, links, out, func(k int) bool { return gone[k] || k == i || against(k) })
 	}
 	var kept []fleet.Link
 	for i, l := range links {
@@ -249,9 +250,9 @@ func reduce(f *fleet.Fleet, links []fleet.Link, chosen []int) []fleet.Link {
 	return kept
 }
 
-// follows reports whether a dependency is implied by others, at least one of which requires a
+// isImplied reports whether a dependency is implied by others, at least one of which requires a
 // later step if this one does.
-func follows(l fleet.Link, links []fleet.Link, out map[int][]int, without func(link int) bool) bool {
+func isImplied(l fleet.Link, links []fleet.Link, out map[int][]int, without func(link int) bool) bool {
 	type place struct {
 		app   int
 		later bool

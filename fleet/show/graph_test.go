@@ -42,11 +42,11 @@ func checkGraph(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
 	r := show.Graph(f, show.GraphOptions{})
 	all := show.Graph(f, show.GraphOptions{All: true})
-	if len(all.Needs) != len(f.Links) || slices.ContainsFunc(all.Needs, func(n draw.Need) bool { return n.Hidden }) {
-		t.Errorf("--all draws %d needs of %d", len(all.Needs), len(f.Links))
+	if len(all.Dependencies) != len(f.Links) || slices.ContainsFunc(all.Dependencies, func(n draw.Dependency) bool { return n.Hidden }) {
+		t.Errorf("--all draws %d needs of %d", len(all.Dependencies), len(f.Links))
 	}
-	if len(r.Needs) != len(f.Links) || len(r.Apps) != len(f.Applications) {
-		t.Errorf("%d needs of %d and %d Applications of %d are told of", len(r.Needs), len(f.Links), len(r.Apps), len(f.Applications))
+	if len(r.Dependencies) != len(f.Links) || len(r.Apps) != len(f.Applications) {
+		t.Errorf("%d needs of %d and %d Applications of %d are told of", len(r.Dependencies), len(f.Links), len(r.Apps), len(f.Applications))
 	}
 	leads := func(from, to int) bool {
 		seen := map[int]bool{}
@@ -56,7 +56,7 @@ func checkGraph(t *testing.T, f *fleet.Fleet) {
 			if at == to {
 				return true
 			}
-			for _, n := range r.Needs {
+			for _, n := range r.Dependencies {
 				if !n.Hidden && n.From == at && !seen[n.To] {
 					seen[n.To] = true
 					todo = append(todo, n.To)
@@ -65,13 +65,13 @@ func checkGraph(t *testing.T, f *fleet.Fleet) {
 		}
 		return false
 	}
-	for k, n := range r.Needs {
+	for k, n := range r.Dependencies {
 		l := f.Links[k]
-		if n.Hidden && n.Against {
+		if n.Hidden && n.Contradicted {
 			t.Errorf("%s needs %s against the phases, and no arrow shows it", r.Apps[n.From].Name, r.Apps[n.To].Name)
 		}
 		namespaced := !slices.ContainsFunc(l.Reasons, func(x fleet.Reason) bool { return x.Strength >= fleet.Exists && x.Field != "metadata.namespace" })
-		if n.Loose || namespaced || r.Apps[n.From].Disabled {
+		if n.Ignored || namespaced || r.Apps[n.From].IsDisabled {
 			continue
 		}
 		if !leads(n.From, n.To) {
@@ -103,9 +103,9 @@ func chain(needs map[string]string, phases map[string]int) fstest.MapFS {
 // arrows are those of a drawing, red ones with a mark.
 func arrows(r draw.Rollout) []string {
 	var all []string
-	for _, n := range r.Needs {
+	for _, n := range r.Dependencies {
 		if !n.Hidden {
-			all = append(all, r.Apps[n.From].Name+" "+r.Apps[n.To].Name+map[bool]string{true: "!"}[n.Against])
+			all = append(all, r.Apps[n.From].Name+" "+r.Apps[n.To].Name+map[bool]string{true: "!"}[n.Contradicted])
 		}
 	}
 	slices.Sort(all)
@@ -137,7 +137,7 @@ func TestReduction(t *testing.T) {
 			}
 			opt := show.GraphOptions{}
 			if tt.around != "" {
-				if opt.Around, err = rollout.FindApplication(f, tt.around); err != nil {
+				if opt.Around, err = rollout.FindComponent(f, tt.around); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -165,13 +165,13 @@ func TestAcceptedArrows(t *testing.T) {
 		a.Why = "so it is"
 		f.Settings.Accepted = []profile.Accepted{a}
 		r := show.Graph(f, show.GraphOptions{})
-		if len(r.Needs) != 3 {
-			t.Fatalf("a has %d needs", len(r.Needs))
+		if len(r.Dependencies) != 3 {
+			t.Fatalf("a has %d needs", len(r.Dependencies))
 		}
-		for _, n := range r.Needs {
+		for _, n := range r.Dependencies {
 			to := r.Apps[n.To].Name
 			said := strings.HasSuffix(n.Why, ", accepted") && slices.Contains(n.Reasons, "accepted: so it is")
-			if n.Hidden || !n.Gate || n.Against != (to != of) || said != (to == of) {
+			if n.Hidden || !n.IsGate || n.Contradicted != (to != of) || said != (to == of) {
 				t.Errorf("%s accepted of %s: need of %s is %+v", a.Rule, a.Component, to, n)
 			}
 		}

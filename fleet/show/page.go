@@ -17,19 +17,19 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 	}
 	var page report.Fleet
 	for _, environment := range environments {
-		there, err := f.In(environment)
+		inEnvironment, err := f.In(environment)
 		if err != nil {
 			return "", err
 		}
 		// The findings include components that could not be rendered.
-		r := report.Rollout{Environment: environment, Graph: Graph(there, GraphOptions{}), Findings: lint.Look(there, environment)}
+		r := report.Rollout{Environment: environment, Graph: Graph(inEnvironment, GraphOptions{}), Findings: lint.Leniently(inEnvironment, environment)}
 		// Each environment has its own rollout; a rollout of all of them together would not
 		// exist.
 		if environment != "" || len(environments) == 1 {
-			r.Timeline = timeline(there, times)
+			r.Timeline = timeline(inEnvironment, times)
 		}
-		for _, app := range there.Applications {
-			r.Applications = append(r.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.Part(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
+		for _, app := range inEnvironment.Applications {
+			r.Applications = append(r.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.DomainOrTier(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
 		}
 		page.Rollouts = append(page.Rollouts, r)
 	}
@@ -38,7 +38,7 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 
 // timeline simulates a rollout.
 func timeline(f *fleet.Fleet, times rollout.Durations) *report.Timeline {
-	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Phase { return f.Applications[i].Phase }), times, nil)
+	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Step { return f.Applications[i].Step }), times, nil)
 	played := Rollout{Fleet: f, Run: run}.Timeline()
 	return &played
 }

@@ -93,7 +93,7 @@ func (r Rollout) text() string {
 	if len(rows) > 0 {
 		b.WriteString(table.Rows([]string{"STEP", "MEMBERS", "AT ONCE", "START", "END", "TIME"}, rows) + "\n")
 	}
-	b.WriteString(r.real())
+	b.WriteString(r.measured())
 	if len(run.Layout.Sets) > 1 || len(run.Unordered) > 0 {
 		b.WriteString(r.sets())
 	}
@@ -105,12 +105,12 @@ func (r Rollout) text() string {
 	return b.String()
 }
 
-// real compares each step with the measured one.
-func (r Rollout) real() string {
+// measured compares each step with the measured one.
+func (r Rollout) measured() string {
 	if len(r.Observed.Rollout) == 0 {
 		return ""
 	}
-	steps, start, total := r.Run.Real(r.Observed)
+	steps, start, total := r.Run.CompareWith(r.Observed)
 	var rows [][]string
 	measured := 0
 	for _, s := range steps {
@@ -216,14 +216,14 @@ func (r Rollout) sets() string {
 	return b.String()
 }
 
-// Timeline is the JSON form of a rollout. Times are seconds from its start.
+// Timeline returns the JSON form of a rollout. Times are seconds from its start.
 func (r Rollout) Timeline() report.Timeline {
 	run := r.Run
-	out := report.Timeline{Done: run.Done(), TotalSeconds: run.Total.Seconds(), Applications: []report.Span{}, Steps: []report.Step{}, CriticalPath: []report.Critical{}, Stuck: []report.Stuck{}, Unordered: []report.Crossing{}}
+	out := report.Timeline{Done: run.Done(), TotalSeconds: run.Total.Seconds(), Applications: []report.Span{}, Steps: []report.Step{}, CriticalPath: []report.Critical{}, Stuck: []report.Stuck{}, Unordered: []report.UnorderedDependency{}}
 	for _, s := range run.Spans {
 		set := run.Layout.Sets[s.Set]
 		out.Applications = append(out.Applications, report.Span{Name: r.name(s.Application), Set: set.Name, Step: set.Steps[s.Step].String(),
-			Start: s.Start.Seconds(), Ready: seconds(s.Ready, s.Healthy), End: seconds(s.End, s.Healthy), Takes: s.Takes, Why: s.Why})
+			Start: s.Start.Seconds(), Ready: seconds(s.Ready, s.Healthy), End: seconds(s.End, s.Healthy), DurationReason: s.Takes, WaitReason: s.Why})
 	}
 	for i, set := range run.Layout.Sets {
 		for j, step := range set.Steps {
@@ -242,26 +242,26 @@ func (r Rollout) Timeline() report.Timeline {
 		out.CriticalPath = append(out.CriticalPath, report.Critical{Name: r.name(s.Application), Start: s.Start.Seconds(), End: s.End.Seconds(), Why: s.Why})
 	}
 	for _, s := range run.Stuck {
-		out.Stuck = append(out.Stuck, report.Stuck{Name: r.name(s.Application), Begins: s.Begins, Why: s.Why})
+		out.Stuck = append(out.Stuck, report.Stuck{Name: r.name(s.Application), Starts: s.Begins, Why: s.Why})
 	}
 	for _, c := range run.Unordered {
-		out.Unordered = append(out.Unordered, report.Crossing{From: r.name(c.From), To: r.name(c.To), Waits: c.Waits.Seconds(), Why: c.Why})
+		out.Unordered = append(out.Unordered, report.UnorderedDependency{From: r.name(c.From), To: r.name(c.To), WaitSeconds: c.Waits.Seconds(), Why: c.Why})
 	}
-	out.Real = r.recorded()
+	out.Recorded = r.recorded()
 	return out
 }
 
 // recorded returns the JSON form of the measured rollout; nil if there is none.
-func (r Rollout) recorded() *report.Real {
+func (r Rollout) recorded() *report.Recorded {
 	if len(r.Observed.Rollout) == 0 {
 		return nil
 	}
-	steps, start, total := r.Run.Real(r.Observed)
-	real := &report.Real{Start: start.UTC().Format(time.RFC3339), TotalSeconds: total.Seconds(), Steps: []report.RealStep{}}
+	steps, start, total := r.Run.CompareWith(r.Observed)
+	real := &report.Recorded{Start: start.UTC().Format(time.RFC3339), TotalSeconds: total.Seconds(), Steps: []report.RecordedStep{}}
 	for _, s := range steps {
 		set := r.Run.Layout.Sets[s.Set]
-		real.Steps = append(real.Steps, report.RealStep{Set: set.Name, Step: set.Steps[s.Step].String(), Applications: len(set.Steps[s.Step].Applications), Measured: s.Measured,
-			SimulatedSeconds: seconds(s.Simulated, s.Done), RealSeconds: seconds(s.Real, s.Measured > 0)})
+		real.Steps = append(real.Steps, report.RecordedStep{Set: set.Name, Step: set.Steps[s.Step].String(), Applications: len(set.Steps[s.Step].Applications), Measured: s.Measured,
+			SimulatedSeconds: seconds(s.Simulated, s.Done), RecordedSeconds: seconds(s.Real, s.Measured > 0)})
 	}
 	return real
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Takeover describes how the objects of existing Applications change when a fleet takes them
+// Replacement describes how the objects of existing Applications change when a fleet takes them
 // over.
-type Takeover struct {
+type Replacement struct {
 	Command string
-	All     []TakenOver
+	All     []ReplacedApplication
 }
 
-// TakenOver is an Application with the components that replace it.
-type TakenOver struct {
+// ReplacedApplication is an Application with the components that replace it.
+type ReplacedApplication struct {
 	Name       string   `json:"name"`
 	Components []string `json:"components"`
 	// Manifests compares the manifests of both; it is nil if the Application cannot be
@@ -38,11 +38,11 @@ type TakenOver struct {
 }
 
 // NewTakeover compares a fleet with existing Applications.
-func NewTakeover(f *fleet.Fleet, environment, command string, formers []importer.Former) Takeover {
-	t := Takeover{Command: command, All: []TakenOver{}}
+func NewTakeover(f *fleet.Fleet, environment, command string, existing []importer.ExistingApplication) Replacement {
+	t := Replacement{Command: command, All: []ReplacedApplication{}}
 	names := deployment.Names(f, environment)
-	for _, former := range formers {
-		row := TakenOver{Name: former.Name, Components: []string{}, Unrendered: finding.Sanitize(former.Unrendered)}
+	for _, former := range existing {
+		row := ReplacedApplication{Name: former.Name, Components: []string{}, Unrendered: finding.Sanitize(former.Unrendered)}
 		var after []object.Object
 		var ids []object.ID
 		for i, app := range f.Applications {
@@ -50,7 +50,7 @@ func NewTakeover(f *fleet.Fleet, environment, command string, formers []importer
 				continue
 			}
 			row.Components = append(row.Components, app.Name)
-			row.Failed = row.Failed || app.Failed || app.Absent != nil
+			row.Failed = row.Failed || app.Failed || app.MissingSources != nil
 			after = append(after, app.Objects...)
 			for _, n := range f.Objects.Nodes {
 				if n.Part == i && !n.IsHook() {
@@ -73,22 +73,24 @@ func NewTakeover(f *fleet.Fleet, environment, command string, formers []importer
 }
 
 // Differs reports whether any change is known.
-func (r TakenOver) Differs() bool {
+func (r ReplacedApplication) Differs() bool {
 	return r.Missing || r.Manifests != nil && !r.Manifests.Same() || r.Recorded != nil && !r.Recorded.Same()
 }
 
 // unknown reports whether nothing could be compared.
-func (r TakenOver) unknown() bool { return !r.Missing && r.Manifests == nil && r.Recorded == nil }
+func (r ReplacedApplication) unknown() bool {
+	return !r.Missing && r.Manifests == nil && r.Recorded == nil
+}
 
 // Names returns the names of the Applications that differ.
-func (t Takeover) Names() []string {
-	return t.named(TakenOver.Differs)
+func (t Replacement) Names() []string {
+	return t.named(ReplacedApplication.Differs)
 }
 
 // Unknown returns the names of the Applications that could not be compared.
-func (t Takeover) Unknown() []string { return t.named(TakenOver.unknown) }
+func (t Replacement) Unknown() []string { return t.named(ReplacedApplication.unknown) }
 
-func (t Takeover) named(is func(TakenOver) bool) []string {
+func (t Replacement) named(is func(ReplacedApplication) bool) []string {
 	var all []string
 	for _, r := range t.All {
 		if is(r) {
@@ -99,23 +101,23 @@ func (t Takeover) named(is func(TakenOver) bool) []string {
 }
 
 // JSON returns the comparison for other programs.
-func (t Takeover) JSON() any {
+func (t Replacement) JSON() any {
 	return struct {
-		Applications []TakenOver `json:"applications"`
+		Applications []ReplacedApplication `json:"applications"`
 	}{t.All}
 }
 
 // Text returns the comparison for a terminal.
-func (t Takeover) Text(p paint.Paint) string {
+func (t Replacement) Text(p paint.Paint) string {
 	return compare.Text(p, t.parts(), len(t.All)-len(t.Unknown()), "Application", t.Unknown())
 }
 
 // Markdown returns the comparison for a comment of at most limit bytes.
-func (t Takeover) Markdown(limit int) string {
+func (t Replacement) Markdown(limit int) string {
 	return compare.Markdown(t.parts(), len(t.All)-len(t.Unknown()), "Application", t.Command, limit, t.Unknown())
 }
 
-func (t Takeover) parts() []compare.Part {
+func (t Replacement) parts() []compare.Part {
 	var all []compare.Part
 	for _, r := range t.All {
 		switch {

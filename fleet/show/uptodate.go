@@ -13,12 +13,12 @@ import (
 )
 
 // UpToDate reports how a committed file differs from the output that would be written.
-func UpToDate(file string, made []manifest.Manifest) error {
+func UpToDate(file string, generated []manifest.Manifest) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "use the committed file, or generate it with cmp fleet appset > " + file}
 	}
-	differences, err := manifest.Differences(string(text), made)
+	differences, err := manifest.Differences(string(text), generated)
 	if err != nil {
 		return finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: err.Error(), Remedy: "generate the file again"}
 	}
@@ -31,7 +31,7 @@ func UpToDate(file string, made []manifest.Manifest) error {
 
 // Bootstrapped reports how a directory written by cmp fleet bootstrap differs from what Argo
 // CD would sync from the same components.
-func Bootstrapped(dir string, made bootstrap.Bundle) error {
+func Bootstrapped(dir string, generated bootstrap.Bundle) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: dir, Message: wholefile.Reason(err), Remedy: "use the directory that cmp fleet bootstrap --out wrote"}
@@ -47,7 +47,7 @@ func Bootstrapped(dir string, made bootstrap.Bundle) error {
 		}
 	}
 	var all []error
-	for _, found := range made.Check(written) {
+	for _, found := range generated.Check(written) {
 		found.File = path.Join(filepath.ToSlash(dir), found.File)
 		all = append(all, found)
 	}

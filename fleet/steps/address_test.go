@@ -17,7 +17,7 @@ import (
 // computed are the steps of a fleet by name, with "-" for none.
 func computed(p *steps.Plan) map[string]string {
 	all := map[string]string{}
-	for _, row := range p.Places {
+	for _, row := range p.Steps {
 		all[row.Name] = row.Computed.Text
 		if !row.Computed.Set {
 			all[row.Name] = "-"
@@ -107,7 +107,7 @@ func TestInferredIsSaid(t *testing.T) {
 			return found.Rule == "later-step" && found.Severity == finding.Warning
 		})
 	}
-	if !warned(rollout.Findings(m.Fleet, rollout.LayoutSet, "")) || !warned(lint.Disproved(m.Fleet, "")) {
+	if !warned(rollout.Findings(m.Fleet, rollout.LayoutSet, "")) || !warned(lint.BlockingFindings(m.Fleet, "")) {
 		t.Error("an inferred need that the phases do not keep is not told")
 	}
 }

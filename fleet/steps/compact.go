@@ -19,28 +19,28 @@ type Compact struct {
 	Count int
 }
 
-// Compact computes the fewest steps: each Application comes directly after its dependencies,
-// and a smoke test after all components of its domain that are before it in the computed steps.
-// It returns nil if an Application has no place.
+// Compact computes the fewest steps: each Application comes directly after its dependencies, and
+// a smoke test after all components of its domain that are before it in the computed steps. It
+// returns nil if an Application has no computed step.
 func (p *Plan) Compact() *Compact {
-	if slices.ContainsFunc(p.Places, func(row Placed) bool { return !row.Computed.Set }) {
+	if slices.ContainsFunc(p.Steps, func(row ComputedStep) bool { return !row.Computed.Set }) {
 		return nil
 	}
-	var gates []Need
-	for i, smoke := range p.Places {
+	var gates []Dependency
+	for i, smoke := range p.Steps {
 		if smoke.Rung != knowledge.Smokes {
 			continue
 		}
-		for j, other := range p.Places {
+		for j, other := range p.Steps {
 			if other.Rung != knowledge.Smokes && p.together(smoke, other) && other.Computed.Number < smoke.Computed.Number {
-				gates = append(gates, Need{From: i, To: j, Later: true, Sure: true, reason: fleet.Reason{Why: "it checks what is in " + smoke.Band}})
+				gates = append(gates, Dependency{From: i, To: j, Later: true, IsCertain: true, reason: fleet.Reason{Why: "it checks what is in " + smoke.Band}})
 			}
 		}
 	}
-	slices.SortFunc(gates, func(x, y Need) int { return cmp.Or(p.fleet.Compare(x.From, y.From), p.fleet.Compare(x.To, y.To)) })
-	gates = append(slices.Clone(p.needs), gates...)
-	gates = slices.DeleteFunc(gates, func(n Need) bool { return !p.Places[n.To].IsEnabled() })
-	c := &Compact{Steps: make([]int, len(p.Places)), Why: make([]string, len(p.Places))}
+	slices.SortFunc(gates, func(x, y Dependency) int { return cmp.Or(p.fleet.Compare(x.From, y.From), p.fleet.Compare(x.To, y.To)) })
+	gates = append(slices.Clone(p.dependencies), gates...)
+	gates = slices.DeleteFunc(gates, func(n Dependency) bool { return !p.Steps[n.To].IsEnabled() })
+	c := &Compact{Steps: make([]int, len(p.Steps)), Why: make([]string, len(p.Steps))}
 	for i := range c.Steps {
 		c.Steps[i], c.Why[i] = 1, "it waits for nothing"
 	}
@@ -53,13 +53,13 @@ func (p *Plan) Compact() *Compact {
 			}
 		}
 	}
-	for _, n := range slices.Backward(gates) { // the needs win over what smokes check
+	for _, n := range slices.Backward(gates) { // the reasons of dependencies take precedence over those of smoke tests
 		if c.Steps[n.From] > 1 && c.Steps[n.From] == c.Steps[n.To]+n.gap() {
 			c.Why[n.From] = sentence(p.fleet, n)
 		}
 	}
 	for i, step := range c.Steps {
-		if p.Places[i].IsEnabled() {
+		if p.Steps[i].IsEnabled() {
 			c.Count = max(c.Count, step)
 		}
 	}
@@ -68,9 +68,9 @@ func (p *Plan) Compact() *Compact {
 
 // together reports whether a smoke test checks an Application: both are of the same domain, or
 // of the same band if the smoke test has no domain.
-func (p *Plan) together(smoke, other Placed) bool {
-	if domain := smoke.Component.Part(); domain != "" {
-		return domain == other.Component.Part()
+func (p *Plan) together(smoke, other ComputedStep) bool {
+	if domain := smoke.Component.DomainOrTier(); domain != "" {
+		return domain == other.Component.DomainOrTier()
 	}
 	return smoke.Band == other.Band
 }

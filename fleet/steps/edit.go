@@ -15,12 +15,13 @@ type Edit struct {
 	Changes []Change
 }
 
-// Change is a key with its values; Before is empty if the key is missing. Why is the reason
-// for the value, which is written beside it.
+// Change is a key with its values; Before is empty if the key is missing. Why is the reason for
+// the value, which is written as a comment next to it.
 type Change struct{ Key, Before, After, Why string }
 
-// Stays reports whether the value is already correct, so only an existing reason is updated.
-func (c Change) Stays() bool { return c.Before == c.After }
+// IsUnchanged reports whether the value is already correct, so that only an existing reason is
+// updated.
+func (c Change) IsUnchanged() bool { return c.Before == c.After }
 
 // Edits returns the changes that set every step to the computed one. The findings are
 // components without a component.yaml, and those whose step depends on one that is unknown.
@@ -28,8 +29,8 @@ func (p *Plan) Edits() ([]Edit, []finding.Finding) {
 	var all []Edit
 	var faults []finding.Finding
 	unknown := p.unknown()
-	for i, row := range p.Places {
-		if row.stays() || row.Verdict() == Homeless || row.Failed {
+	for i, row := range p.Steps {
+		if row.isCorrect() || row.Verdict() == NoPlace || row.Failed {
 			continue
 		}
 		if n, because := unknown[i]; because {
@@ -42,30 +43,30 @@ func (p *Plan) Edits() ([]Edit, []finding.Finding) {
 				Message: "it has no " + component.File + " to write the step " + row.Computed.Text + " into", Remedy: "add one"})
 			continue
 		}
-		all = with(all, row.Component, row.changes(p.fleet.StepKey(row.Application))...)
+		all = addChanges(all, row.Component, row.changes(p.fleet.StepKey(row.Application))...)
 	}
 	slices.SortFunc(all, func(x, y Edit) int { return strings.Compare(x.Dir, y.Dir) })
-	for _, e := range all { // crdsPhase is put behind the other
+	for _, e := range all { // crdsPhase is written after the other key
 		slices.SortFunc(e.Changes, func(x, y Change) int { return -strings.Compare(x.Key, y.Key) })
 	}
 	finding.Sort(faults)
 	return all, faults
 }
 
-// Renewals lists the steps that stay, with the reasons to write where a file contains an
-// earlier one.
-func (p *Plan) Renewals() []Edit {
+// ReasonUpdates lists the steps that do not change, with the reasons that replace outdated ones
+// in the files.
+func (p *Plan) ReasonUpdates() []Edit {
 	var all []Edit
-	for _, row := range p.Places {
-		if row.stays() && row.Described && !row.Failed {
-			all = with(all, row.Component, Change{p.fleet.StepKey(row.Application), row.Phase.Text, row.Phase.Text, finding.Sanitize(row.Why)})
+	for _, row := range p.Steps {
+		if row.isCorrect() && row.Described && !row.Failed {
+			all = addChanges(all, row.Component, Change{p.fleet.StepKey(row.Application), row.Step.Text, row.Step.Text, finding.Sanitize(row.Why)})
 		}
 	}
 	return all
 }
 
-// with adds changes to the edit of a component.
-func with(all []Edit, c *fleet.Component, changes ...Change) []Edit {
+// addChanges adds changes to the edit of a component.
+func addChanges(all []Edit, c *fleet.Component, changes ...Change) []Edit {
 	i := slices.IndexFunc(all, func(e Edit) bool { return e.Component == c })
 	if i < 0 {
 		return append(all, Edit{c, changes})
@@ -74,20 +75,20 @@ func with(all []Edit, c *fleet.Component, changes ...Change) []Edit {
 	return all
 }
 
-// stays reports whether the current step is correct.
-func (p Placed) stays() bool {
+// isCorrect reports whether the current step is correct.
+func (p ComputedStep) isCorrect() bool {
 	v := p.Verdict()
 	return v == Equal || v == Intent
 }
 
 // unknown returns the Applications that depend on one without a step, or on one that cannot be
 // rendered, each with that dependency.
-func (p *Plan) unknown() map[int]Need {
-	all := map[int]Need{}
+func (p *Plan) unknown() map[int]Dependency {
+	all := map[int]Dependency{}
 	for more := true; more; {
 		more = false
-		for _, n := range p.needs {
-			to := p.Places[n.To]
+		for _, n := range p.dependencies {
+			to := p.Steps[n.To]
 			_, depends := all[n.To]
 			if _, known := all[n.From]; !known && (depends || to.Failed || !to.Computed.Set) {
 				all[n.From], more = n, true
@@ -97,10 +98,10 @@ func (p *Plan) unknown() map[int]Need {
 	return all
 }
 
-// changes returns the changes of the keys that hold the step: both keys, if both are set.
-func (p Placed) changes(key string) []Change {
+// changes returns the changes of the keys that contain the step: both keys, if both are set.
+func (p ComputedStep) changes(key string) []Change {
 	why := finding.Sanitize(p.Why)
-	all := []Change{{key, p.Phase.Text, p.Computed.Text, why}}
+	all := []Change{{key, p.Step.Text, p.Computed.Text, why}}
 	if key == "rolloutPhase" && p.RolloutPhase.Set && p.Wave.Set {
 		all = append(all, Change{"wave", p.Wave.Text, p.Computed.Text, why})
 	}
@@ -110,7 +111,7 @@ func (p Placed) changes(key string) []Change {
 // Apply changes the text of the file.
 func (e Edit) Apply(text []byte) ([]byte, error) {
 	for _, c := range e.Changes {
-		if c.Stays() {
+		if c.IsUnchanged() {
 			text = component.Explain(text, c.Key, c.Why, true)
 			continue
 		}

@@ -155,7 +155,7 @@ func TestTangle(t *testing.T) {
 	if len(p.Findings) != 1 || !strings.HasSuffix(p.Findings[0].Remedy, "; the computed steps assume this change") || strings.Count(p.Findings[0].Remedy, "move ") != 1 {
 		t.Errorf("the findings are %v", p.Findings)
 	}
-	for _, row := range p.Places {
+	for _, row := range p.Steps {
 		if !row.Computed.Set {
 			t.Errorf("%s has no step", row.Name)
 		}
@@ -261,7 +261,7 @@ func shuffled(t *testing.T, m fleettest.Unrendered, r *rand.Rand) fleettest.Unre
 func keeps(m fleettest.Unrendered, p *steps.Plan, phase func(i int) int) error {
 	for _, l := range m.Links {
 		r := l.Reasons[0]
-		broken := strings.Contains(p.Places[l.From].Why, "without its dependency on "+m.Applications[l.To].Name+",")
+		broken := strings.Contains(p.Steps[l.From].Why, "without its dependency on "+m.Applications[l.To].Name+",")
 		if !r.Inferred && !broken && (r.Strength.NeedsEarlierStep() && phase(l.From) <= phase(l.To) || r.Strength == fleet.Exists && phase(l.From) < phase(l.To)) {
 			return fmt.Errorf("%s at %d needs %s at %d", m.Applications[l.From].Name, phase(l.From), m.Applications[l.To].Name, phase(l.To))
 		}
@@ -278,10 +278,10 @@ func laws(t *testing.T, seed uint64) {
 		t.Fatalf("seed %d: in another order it is\n%s\nand was\n%s", seed, text(other), text(p))
 	}
 	placed := 0
-	for i, row := range p.Places {
+	for i, row := range p.Steps {
 		if row.Computed.Set {
 			placed++
-			if place, ok := m.Profile.Place(row.Computed.Number); !ok || !place.Accepts(row.Rung) && row.Computed.Number < row.Phase.Number {
+			if place, ok := m.Profile.Place(row.Computed.Number); !ok || !place.Accepts(row.Rung) && row.Computed.Number < row.Step.Number {
 				t.Fatalf("seed %d: %s stands at %s, which does not take %s", seed, row.Name, row.Computed.Text, row.Rung)
 			}
 		} else if !slices.ContainsFunc(p.Findings, func(f finding.Finding) bool {
@@ -290,13 +290,13 @@ func laws(t *testing.T, seed uint64) {
 			t.Fatalf("seed %d: nothing says why %s has no place\n%s", seed, m.Applications[i].Name, text(p))
 		}
 	}
-	if placed < len(p.Places) {
+	if placed < len(p.Steps) {
 		if p.Compact() != nil {
 			t.Fatalf("seed %d: compact without places", seed)
 		}
 		return
 	}
-	if err := keeps(m, p, func(i int) int { return p.Places[i].Computed.Number }); err != nil {
+	if err := keeps(m, p, func(i int) int { return p.Steps[i].Computed.Number }); err != nil {
 		t.Fatalf("seed %d: %v\n%s", seed, err, text(p))
 	}
 
@@ -310,7 +310,7 @@ func laws(t *testing.T, seed uint64) {
 	}); err != nil && !strings.Contains(err.Error(), " at -1 needs") {
 		t.Fatalf("seed %d: compact: %v\n%s", seed, err, text(p))
 	}
-	if computed := p.Count(func(row steps.Placed) component.Phase { return row.Computed }); c.Count > computed {
+	if computed := p.Count(func(row steps.ComputedStep) component.Step { return row.Computed }); c.Count > computed {
 		t.Fatalf("seed %d: %d steps, computed %d\n%s", seed, c.Count, computed, text(p))
 	}
 	cyclic := slices.ContainsFunc(p.Findings, func(f finding.Finding) bool { return f.Rule == "cycle" })
@@ -321,7 +321,7 @@ func laws(t *testing.T, seed uint64) {
 	if !cyclic && !run.Done() || run.StepCount() != c.Count {
 		t.Fatalf("seed %d: the compact rollout never ends, or has %d steps and not %d: %+v", seed, run.StepCount(), c.Count, run.Stuck)
 	}
-	if run := rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "computed", func(i int) component.Phase { return p.Places[i].Computed }), assumed(), nil); !cyclic && !run.Done() {
+	if run := rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "computed", func(i int) component.Step { return p.Steps[i].Computed }), assumed(), nil); !cyclic && !run.Done() {
 		t.Fatalf("seed %d: the computed rollout never ends: %+v", seed, run.Stuck)
 	}
 
@@ -329,7 +329,7 @@ func laws(t *testing.T, seed uint64) {
 	edits, _ := p.Edits()
 	for _, e := range edits {
 		for _, change := range e.Changes {
-			phase, err := component.ParsePhase(change.After)
+			phase, err := component.ParseStep(change.After)
 			if err != nil || change.Key != "rolloutPhase" {
 				t.Fatalf("seed %d: %+v: %v", seed, change, err)
 			}
@@ -337,15 +337,15 @@ func laws(t *testing.T, seed uint64) {
 		}
 	}
 	for _, app := range m.Applications {
-		app.Phase = app.RolloutPhase
+		app.Step = app.RolloutPhase
 	}
 	again := steps.Compute(m.Fleet, steps.Options{})
-	for _, row := range again.Places {
+	for _, row := range again.Steps {
 		if row.Verdict() != steps.Equal {
-			t.Fatalf("seed %d: written, %s %s: set %s, computed %s\n%s", seed, row.Name, row.Verdict(), row.Phase.Text, row.Computed.Text, text(again))
+			t.Fatalf("seed %d: written, %s %s: set %s, computed %s\n%s", seed, row.Name, row.Verdict(), row.Step.Text, row.Computed.Text, text(again))
 		}
 	}
-	if count := again.Compact().Count; count > again.Count(func(row steps.Placed) component.Phase { return row.Phase }) {
+	if count := again.Compact().Count; count > again.Count(func(row steps.ComputedStep) component.Step { return row.Step }) {
 		t.Fatalf("seed %d: %d steps are more than those that are set", seed, count)
 	}
 }
@@ -372,7 +372,7 @@ func TestLargeFleet(t *testing.T) {
 		}
 	}
 	p := steps.Compute(m.Fleet, steps.Options{})
-	if last := p.Places[499].Computed; last.Number != 499 {
+	if last := p.Steps[499].Computed; last.Number != 499 {
 		t.Error(last)
 	}
 	if run := rollout.Simulate(m.Fleet, rollout.CompactLayout(m.Fleet, p.Compact()), assumed(), nil); run.Total != 500*45*time.Second {

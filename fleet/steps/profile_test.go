@@ -26,12 +26,12 @@ func TestPhases(t *testing.T) {
 			golden.File(t, file, places(f))
 			faulty := strings.HasSuffix(name, "-before") || strings.HasSuffix(name, "-between")
 			for _, app := range f.Applications {
-				place, ok := f.Profile.Place(app.Phase.Number)
+				place, ok := f.Profile.Place(app.Step.Number)
 				if !ok {
-					t.Errorf("%s: no place at %s", app.Name, f.Write(app.Phase))
+					t.Errorf("%s: no place at %s", app.Name, f.FormatStep(app.Step))
 				}
 				if !faulty && !place.Accepts(app.Rung) {
-					t.Errorf("%s is for %s (%s), and stands at %s, for %v", app.Name, app.Rung, app.RungWhy, f.Write(app.Phase), place.Rungs)
+					t.Errorf("%s is for %s (%s), and stands at %s, for %v", app.Name, app.Rung, app.RungWhy, f.FormatStep(app.Step), place.Rungs)
 				}
 			}
 		})
@@ -45,7 +45,7 @@ func places(f *fleet.Fleet) string {
 		for _, place := range band.Places {
 			fmt.Fprintf(&b, "  %s maxUpdate %d\n", f.Profile.Write(place.Phase), place.MaxUpdate)
 			for _, app := range f.Applications {
-				if app.Phase.Number != place.Phase {
+				if app.Step.Number != place.Phase {
 					continue
 				}
 				fmt.Fprintf(&b, "    %s %s %s/%s %s", app.Name, app.Dir[strings.Index(app.Dir, "components/")+len("components/"):], cmp.Or(app.Domain, app.Tier), app.Project, app.Namespace)

@@ -8,27 +8,28 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// tested returns the dependencies of smoke tests that no manifest shows: a smoke test comes
-// after all components of its domain that are before it. One without a step comes after what
-// it names or, if it names nothing, after its whole domain. given are the known dependencies.
-func tested(f *fleet.Fleet, given []Need) []Need {
-	var all []Need
+// smokeDependencies returns the dependencies of smoke tests that no manifest shows: a smoke test
+// comes after all components of its domain that are before it. One without a step comes after
+// the components that it refers to or, if there are none, after its whole domain. known are the
+// dependencies from manifests.
+func smokeDependencies(f *fleet.Fleet, known []Dependency) []Dependency {
+	var all []Dependency
 	for i, smoke := range f.Applications {
-		domain := smoke.Component.Part()
+		domain := smoke.Component.DomainOrTier()
 		if smoke.Rung != knowledge.Smokes || domain == "" {
 			continue
 		}
-		named := slices.ContainsFunc(given, func(n Need) bool { return n.From == i && n.Later })
+		hasDependency := slices.ContainsFunc(known, func(n Dependency) bool { return n.From == i && n.Later })
 		for j, other := range f.Applications {
-			before := smoke.Phase.Set && other.Phase.Set && other.Phase.Number < smoke.Phase.Number || !smoke.Phase.Set && !named
-			if other.Rung == knowledge.Smokes || other.Component.Part() != domain || !before || !f.Meet(smoke, other) {
+			before := smoke.Step.Set && other.Step.Set && other.Step.Number < smoke.Step.Number || !smoke.Step.Set && !hasDependency
+			if other.Rung == knowledge.Smokes || other.Component.DomainOrTier() != domain || !before || !f.ShareEnvironment(smoke, other) {
 				continue
 			}
-			if !slices.ContainsFunc(given, func(n Need) bool { return n.From == i && n.To == j && n.Later }) {
-				all = append(all, Need{From: i, To: j, Later: true, reason: fleet.Reason{Inferred: true, Why: "it tests the domain " + domain}, signs: 1})
+			if !slices.ContainsFunc(known, func(n Dependency) bool { return n.From == i && n.To == j && n.Later }) {
+				all = append(all, Dependency{From: i, To: j, Later: true, reason: fleet.Reason{Inferred: true, Why: "it tests the domain " + domain}, reasonCount: 1})
 			}
 		}
 	}
-	slices.SortFunc(all, func(x, y Need) int { return cmp.Or(f.Compare(x.From, y.From), f.Compare(x.To, y.To)) })
+	slices.SortFunc(all, func(x, y Dependency) int { return cmp.Or(f.Compare(x.From, y.From), f.Compare(x.To, y.To)) })
 	return all
 }

@@ -1,10 +1,10 @@
 // Package appset expands ApplicationSets: it returns the Applications that Argo CD
 // generates from them.
 //
-// What a generator finds in a repository is read from that repository. What it would
-// find elsewhere, such as clusters, is unknown unless the user describes it (see
-// Values). Templates are rendered as Argo CD renders them, including what looks like
-// an oversight: users see in Argo CD what they see here.
+// What a generator finds in a repository is read from that repository. Data outside of
+// the repository, such as clusters, is unknown unless the user provides it (see
+// Values). Templates are rendered exactly as Argo CD renders them, including its
+// apparent bugs, so that both show the same result.
 package appset
 
 import (
@@ -24,13 +24,15 @@ import (
 type Input struct {
 	// Open returns the repository with an address, or nil if it is not available.
 	Open func(repoURL string) fs.FS
-	// Values are what generators would find outside of repositories.
+	// Values are the parameters that generators would find outside of repositories.
 	Values Values
 }
 
-// Values are the parameters that generators would find outside of repositories, by the
-// name of the ApplicationSet and the key of the generator, such as clusters. Under the
-// name AllSets they are for all ApplicationSets, and a selector of clusters applies.
+// Values maps the name of an ApplicationSet and the key of a generator, such as
+// clusters, to the parameters that the generator would find outside of repositories.
+// The entry AllSets is used for ApplicationSets without an entry of their own for the
+// generator. From its clusters, the selector of the generator selects; those of an
+// ApplicationSet's own entry are all used.
 type Values map[string]map[string][]map[string]any
 
 // AllSets is the name in Values for all ApplicationSets.
@@ -94,20 +96,21 @@ func (a Application) Sources() []string {
 // Fault is a reason why Applications of a set are missing.
 type Fault struct {
 	Message string
-	// Outside means that a generator looks outside of the available repositories.
-	Outside bool
-	// Given means that the parameters of a generator are those of Input.Values, which may lack
-	// what a template asks for.
-	Given bool
+	// NeedsValues means that a generator needs data outside of the available
+	// repositories.
+	NeedsValues bool
+	// UsesValues means that a generator may use Input.Values, which may lack a parameter
+	// that a template uses.
+	UsesValues bool
 }
 
 // Finding returns the fault of an ApplicationSet as a finding of a rule.
 func (f Fault) Finding(set object.Object, severity finding.Severity, rule string) finding.Finding {
 	remedy := "correct the ApplicationSet"
 	switch {
-	case f.Outside:
+	case f.NeedsValues:
 		remedy = "list the parameters of the generator in a file, and pass it with --generator-values"
-	case f.Given:
+	case f.UsesValues:
 		remedy = "add what is missing to the file of --generator-values, or correct the ApplicationSet"
 	}
 	return finding.Finding{Severity: severity, Rule: rule, File: set.File, Line: set.Line, Object: set.ID.String(), Message: f.Message, Remedy: remedy}
@@ -159,8 +162,8 @@ func Expand(o object.Object, in Input) Set {
 	}
 	fail := func(err error) {
 		var outside outsideError
-		f := Fault{Message: err.Error(), Outside: errors.As(err, &outside), Given: len(in.Values[e.name])+len(in.Values[AllSets]) > 0}
-		if !slices.Contains(set.Faults, f) { // the same for every Application
+		f := Fault{Message: err.Error(), NeedsValues: errors.As(err, &outside), UsesValues: len(in.Values[e.name])+len(in.Values[AllSets]) > 0}
+		if !slices.Contains(set.Faults, f) { // several Applications may have the same fault
 			set.Faults = append(set.Faults, f)
 		}
 	}
@@ -194,11 +197,11 @@ func Expand(o object.Object, in Input) Set {
 
 // application renders the template for the parameters of one Application.
 func (e expansion) application(set object.Object, template map[string]any, p params) (Application, error) {
-	made, err := e.render(template, p)
+	manifest, err := e.render(template, p)
 	if err != nil {
 		return Application{}, err
 	}
-	text, err := yaml.Marshal(made)
+	text, err := yaml.Marshal(manifest)
 	if err != nil {
 		return Application{}, err
 	}

@@ -12,23 +12,25 @@ import (
 )
 
 // params are the parameters of one Application as its templates see them: nested for
-// Go templates, and texts by paths such as path.basename for others.
+// Go templates, otherwise strings by path, such as path.basename.
 type params = map[string]any
 
 // generated is the result of a generator.
 type generated struct {
 	params []params
-	// template is that of the ApplicationSet, below the generator's own.
+	// template is the template of the ApplicationSet, overridden by that of the
+	// generator.
 	template map[string]any
 }
 
-// outsideError says that a generator looks outside of the available repositories.
+// outsideError says that a generator needs data outside of the available repositories.
 type outsideError struct{ message string }
 
 func (e outsideError) Error() string { return e.message }
 
-// kinds are the keys of generators. All but the first four look outside of repositories.
-var kinds = []string{"list", "git", "matrix", "merge", "clusters", "clusterDecisionResource", "plugin", "pullRequest", "scmProvider"}
+// generatorTypes are the keys of generators. All but the first four need data outside
+// of repositories.
+var generatorTypes = []string{"list", "git", "matrix", "merge", "clusters", "clusterDecisionResource", "plugin", "pullRequest", "scmProvider"}
 
 // transform returns the parameters of a generator that its selector selects. outer are
 // the parameters of the first generator of a matrix.
@@ -38,35 +40,35 @@ func (e expansion) transform(g, template map[string]any, outer params) ([]genera
 		return nil, fmt.Errorf("the selector of a generator is invalid: %w", err)
 	}
 	var all []generated
-	for _, kind := range slices.Sorted(maps.Keys(g)) {
-		if kind == "selector" || g[kind] == nil {
+	for _, typ := range slices.Sorted(maps.Keys(g)) {
+		if typ == "selector" || g[typ] == nil {
 			continue
 		}
-		if !slices.Contains(kinds, kind) {
-			return nil, fmt.Errorf("unknown generator %q", kind)
+		if !slices.Contains(generatorTypes, typ) {
+			return nil, fmt.Errorf("unknown generator %q", typ)
 		}
-		inner, err := e.interpolate(kind, g[kind], outer)
+		inner, err := e.interpolate(typ, g[typ], outer)
 		if err != nil {
 			return nil, err
 		}
-		found, err := e.generate(kind, inner)
+		found, err := e.generate(typ, inner)
 		if err != nil {
 			return nil, err
 		}
 		if selects != nil {
-			if found, err = selected(found, *selects); err != nil {
+			if found, err = filter(found, *selects); err != nil {
 				return nil, err
 			}
 		}
-		own, _ := clone(mapping(mapping(g[kind])["template"])).(map[string]any)
-		all = append(all, generated{found, underlay(own, template)})
+		own, _ := clone(mapping(mapping(g[typ])["template"])).(map[string]any)
+		all = append(all, generated{found, fillEmpty(own, template)})
 	}
 	return all, nil
 }
 
 // generate returns the parameters of a generator.
-func (e expansion) generate(kind string, g any) ([]params, error) {
-	switch kind {
+func (e expansion) generate(typ string, g any) ([]params, error) {
+	switch typ {
 	case "list":
 		return e.list(g)
 	case "git":
@@ -74,16 +76,16 @@ func (e expansion) generate(kind string, g any) ([]params, error) {
 	case "matrix":
 		return e.matrix(g)
 	case "merge":
-		return e.merged(g)
+		return e.merge(g)
 	}
-	return e.given(kind, g)
+	return e.valuesOf(typ, g)
 }
 
-// nested returns the parameters of a generator within a matrix or merge.
-func (e expansion) nested(g map[string]any, outer params) ([]params, error) {
+// nestedParams returns the parameters of a generator within a matrix or merge.
+func (e expansion) nestedParams(g map[string]any, outer params) ([]params, error) {
 	all, err := e.transform(g, nil, outer)
 	if err == nil && len(all) != 1 {
-		err = fmt.Errorf("each generator of a matrix or merge takes one kind; one has %d", len(all))
+		err = fmt.Errorf("each entry of a matrix or merge must have exactly one generator; an entry has %d", len(all))
 	}
 	if err != nil {
 		return nil, err
@@ -92,18 +94,18 @@ func (e expansion) nested(g map[string]any, outer params) ([]params, error) {
 }
 
 // interpolate renders the second generator of a matrix with the parameters of the first.
-func (e expansion) interpolate(kind string, g any, outer params) (any, error) {
+func (e expansion) interpolate(typ string, g any, outer params) (any, error) {
 	m := mapping(g)
 	if len(outer) == 0 || m == nil {
 		return g, nil
 	}
 	m = maps.Clone(m)
 	values := mapping(m["values"])
-	if kind != "list" { // its values are rendered once more, with its own parameters
+	if typ != "list" { // its values are rendered once more, with its own parameters
 		delete(m, "values")
 	}
 	filled, err := e.fill(m, outer)
-	if err != nil || kind == "list" || values == nil {
+	if err != nil || typ == "list" || values == nil {
 		return filled, err
 	}
 	own := map[string]any{}
@@ -130,14 +132,14 @@ func (e expansion) fillEarly(text string, p params) (string, error) {
 	return filled, err
 }
 
-// list is the generator list.
+// list returns the parameters of a list generator.
 func (e expansion) list(g any) ([]params, error) {
 	var list struct {
 		Elements     []map[string]any `json:"elements"`
 		ElementsYAML string           `json:"elementsYaml"`
 	}
 	if err := decode(g, &list); err != nil {
-		return nil, fmt.Errorf("the generator list is invalid: %w", err)
+		return nil, fmt.Errorf("the list generator is invalid: %w", err)
 	}
 	all := list.Elements
 	if !e.GoTemplate {
@@ -154,7 +156,7 @@ func (e expansion) list(g any) ([]params, error) {
 			}
 			for key, value := range flat {
 				if _, is := value.(string); !is {
-					return nil, fmt.Errorf("%s in an element of the generator list is not a string, which needs goTemplate: true", key)
+					return nil, fmt.Errorf("%s in an element of the list generator is not a string; values other than strings need goTemplate: true", key)
 				}
 			}
 			all[i] = flat
@@ -163,40 +165,40 @@ func (e expansion) list(g any) ([]params, error) {
 	if list.ElementsYAML != "" {
 		var more []map[string]any
 		if err := yaml.Unmarshal([]byte(list.ElementsYAML), &more); err != nil {
-			return nil, errors.New("elementsYaml of the generator list is not a list of mappings")
+			return nil, errors.New("elementsYaml of the list generator is not a list of mappings")
 		}
 		all = append(all, more...)
 	}
 	return all, nil
 }
 
-// given returns the parameters that the user described for a generator that looks
-// outside of the repositories.
-func (e expansion) given(kind string, g any) ([]params, error) {
+// valuesOf returns the parameters that the user provided for a generator that needs
+// data outside of the repositories.
+func (e expansion) valuesOf(typ string, g any) ([]params, error) {
 	var common struct {
 		Values   map[string]string `json:"values"`
 		Selector selector          `json:"selector"`
 		FlatList bool              `json:"flatList"`
 	}
-	known, own := e.Values[e.name][kind]
+	known, own := e.Values[e.name][typ]
 	if !own {
 		var is bool
-		if known, is = e.Values[AllSets][kind]; !is {
-			return nil, outsideError{fmt.Sprintf("the %q generator queries data outside the repository, so Ladder does not know its Applications", kind)}
+		if known, is = e.Values[AllSets][typ]; !is {
+			return nil, outsideError{fmt.Sprintf("the %q generator queries data outside the repository, so Ladder does not know its Applications", typ)}
 		}
 	}
-	if kind == "clusters" { // other selectors have other forms
+	if typ == "clusters" { // other selectors have other forms
 		if err := decode(g, &common); err != nil {
-			return nil, fmt.Errorf("the generator %s is invalid: %w", kind, err)
+			return nil, fmt.Errorf("the %s generator is invalid: %w", typ, err)
 		}
 	} else if err := decode(mapping(g)["values"], &common.Values); err != nil {
-		return nil, fmt.Errorf("the values of the generator %s are invalid: %w", kind, err)
+		return nil, fmt.Errorf("the values of the %s generator are invalid: %w", typ, err)
 	}
 	var all []params
 	for _, found := range known {
 		p, _ := clone(found).(map[string]any)
 		flat := flatten(p)
-		if kind == "clusters" {
+		if typ == "clusters" {
 			if !own && !common.Selector.empty() {
 				if is, err := common.Selector.matches(labelsOf(p)); err != nil {
 					return nil, err
@@ -204,7 +206,7 @@ func (e expansion) given(kind string, g any) ([]params, error) {
 					continue
 				}
 			}
-			complete(p)
+			addClusterDefaults(p)
 			flat = flatten(p)
 		}
 		if !e.GoTemplate {
@@ -225,8 +227,8 @@ func (e expansion) given(kind string, g any) ([]params, error) {
 	return all, nil
 }
 
-// complete adds the parameters that every cluster has.
-func complete(p params) {
+// addClusterDefaults adds the parameters that every cluster has.
+func addClusterDefaults(p params) {
 	name, _ := p["name"].(string)
 	for key, value := range map[string]any{"nameNormalized": normalize(name), "project": "", "metadata": map[string]any{}} {
 		if p[key] == nil {
@@ -243,7 +245,8 @@ func labelsOf(p params) map[string]string {
 	return labels
 }
 
-// addValues adds the parameters that a generator computes from its others.
+// addValues adds the parameters of the generator's values field, which are templates
+// of its other parameters.
 func (e expansion) addValues(p params, values map[string]string) error {
 	own := map[string]any{}
 	for key, value := range values {
@@ -265,7 +268,7 @@ func (e expansion) addValues(p params, values map[string]string) error {
 	return nil
 }
 
-// generators is what matrix and merge consist of.
+// generators is the specification of a matrix or merge generator.
 type generators struct {
 	Generators []map[string]any `json:"generators"`
 	MergeKeys  []string         `json:"mergeKeys"`
@@ -275,18 +278,18 @@ type generators struct {
 func (e expansion) matrix(g any) ([]params, error) {
 	var m generators
 	if err := decode(g, &m); err != nil {
-		return nil, fmt.Errorf("the generator matrix is invalid: %w", err)
+		return nil, fmt.Errorf("the matrix generator is invalid: %w", err)
 	}
 	if len(m.Generators) != 2 {
-		return nil, fmt.Errorf("the generator matrix takes two generators; it has %d", len(m.Generators))
+		return nil, fmt.Errorf("the matrix generator takes two generators; it has %d", len(m.Generators))
 	}
-	outer, err := e.nested(m.Generators[0], nil)
+	outer, err := e.nestedParams(m.Generators[0], nil)
 	if err != nil {
 		return nil, err
 	}
 	var all []params
 	for _, a := range outer {
-		inner, err := e.nested(m.Generators[1], a)
+		inner, err := e.nestedParams(m.Generators[1], a)
 		if err != nil {
 			return nil, err
 		}
@@ -301,12 +304,12 @@ func (e expansion) matrix(g any) ([]params, error) {
 	return all, nil
 }
 
-// combine joins two sets of parameters. Of Go templates the first wins; without them, a
-// parameter must not have two values.
+// combine joins the parameters a and b. With Go templates, a takes precedence; without
+// them, it is an error if both have a parameter with different values.
 func (e expansion) combine(a, b params) (params, error) {
 	if e.GoTemplate {
 		both, _ := clone(b).(map[string]any)
-		layOver(both, a)
+		override(both, a)
 		return both, nil
 	}
 	both := params{}
@@ -322,20 +325,20 @@ func (e expansion) combine(a, b params) (params, error) {
 	return both, nil
 }
 
-// merged lays the parameters of later generators over those of the first with the same
-// keys.
-func (e expansion) merged(g any) ([]params, error) {
+// merge overrides the parameters of the first generator with those of later generators
+// that have the same merge keys.
+func (e expansion) merge(g any) ([]params, error) {
 	var m generators
 	if err := decode(g, &m); err != nil {
-		return nil, fmt.Errorf("the generator merge is invalid: %w", err)
+		return nil, fmt.Errorf("the merge generator is invalid: %w", err)
 	}
 	if len(m.Generators) < 2 || len(m.MergeKeys) == 0 {
-		return nil, errors.New("the generator merge needs two or more generators, and mergeKeys")
+		return nil, errors.New("the merge generator needs two or more generators, and mergeKeys")
 	}
 	var all []params
 	at := map[string]int{}
 	for i, inner := range m.Generators {
-		found, err := e.nested(inner, nil)
+		found, err := e.nestedParams(inner, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -343,7 +346,7 @@ func (e expansion) merged(g any) ([]params, error) {
 		for _, p := range found {
 			key := keyOf(p, m.MergeKeys)
 			if seen[key] {
-				return nil, fmt.Errorf("a generator of the generator merge has two results with the same mergeKeys: %s", key)
+				return nil, fmt.Errorf("a generator within a merge generator has two results with the same merge keys: %s", key)
 			}
 			seen[key] = true
 			base, there := at[key]
@@ -353,7 +356,7 @@ func (e expansion) merged(g any) ([]params, error) {
 				own, _ := clone(p).(map[string]any)
 				all = append(all, own)
 			case there && e.GoTemplate:
-				layOver(all[base], p)
+				override(all[base], p)
 			case there:
 				maps.Copy(all[base], p)
 			}
@@ -367,12 +370,12 @@ func keyOf(p params, keys []string) string {
 	for _, key := range keys {
 		own[key] = p[key]
 	}
-	text, _ := json.Marshal(own) // texts, numbers, lists and mappings of them
+	text, _ := json.Marshal(own) // cannot fail: the values come from YAML
 	return string(text)
 }
 
-// selected returns the parameters that a selector selects.
-func selected(all []params, s selector) ([]params, error) {
+// filter returns the parameters that a selector selects.
+func filter(all []params, s selector) ([]params, error) {
 	var kept []params
 	for _, p := range all {
 		labels := map[string]string{}

@@ -28,11 +28,11 @@ type gitPattern struct {
 	Exclude bool   `json:"exclude"`
 }
 
-// git is the generator git.
+// git returns the parameters of a git generator.
 func (e expansion) git(v any) ([]params, error) {
 	var g gitGenerator
 	if err := decode(v, &g); err != nil {
-		return nil, fmt.Errorf("the generator git is invalid: %w", err)
+		return nil, fmt.Errorf("the git generator is invalid: %w", err)
 	}
 	var repo fs.FS
 	if e.Open != nil {
@@ -40,9 +40,9 @@ func (e expansion) git(v any) ([]params, error) {
 	}
 	if repo == nil {
 		if _, known := e.Values[e.name]["git"]; known {
-			return e.given("git", v)
+			return e.valuesOf("git", v)
 		}
-		return nil, outsideError{fmt.Sprintf("the generator git reads the repository %s, which is not available, so its Applications are unknown", g.RepoURL)}
+		return nil, outsideError{fmt.Sprintf("the git generator reads the repository %s, which is not available, so its Applications are unknown", g.RepoURL)}
 	}
 	switch {
 	case len(g.Directories) > 0:
@@ -50,11 +50,11 @@ func (e expansion) git(v any) ([]params, error) {
 	case len(g.Files) > 0:
 		return e.files(repo, g)
 	}
-	return nil, errors.New("the generator git has neither directories nor files")
+	return nil, errors.New("the git generator has neither directories nor files")
 }
 
 // directories returns the parameters of each directory that is included and not
-// excluded. Hidden directories are neither.
+// excluded. Hidden directories are skipped.
 func (e expansion) directories(repo fs.FS, g gitGenerator) ([]params, error) {
 	var all []params
 	err := fs.WalkDir(repo, ".", func(p string, d fs.DirEntry, err error) error {
@@ -64,13 +64,13 @@ func (e expansion) directories(repo fs.FS, g gitGenerator) ([]params, error) {
 		case strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		}
-		in, out := false, false
+		included, excluded := false, false
 		for _, pattern := range g.Directories {
 			if match, err := path.Match(pattern.Path, p); err == nil && match {
-				in, out = in || !pattern.Exclude, out || pattern.Exclude
+				included, excluded = included || !pattern.Exclude, excluded || pattern.Exclude
 			}
 		}
-		if !in || out {
+		if !included || excluded {
 			return nil
 		}
 		found := params{}
@@ -120,16 +120,16 @@ func (e expansion) files(repo fs.FS, g gitGenerator) ([]params, error) {
 
 // matchingFiles returns the files that match patterns, sorted.
 func matchingFiles(repo fs.FS, patterns []gitPattern) ([]string, error) {
-	var in, out []func(string) bool
+	var included, excluded []func(string) bool
 	for _, p := range patterns {
 		match, err := pathspec(p.Path)
 		if err != nil {
 			return nil, fmt.Errorf("the pattern %q of files is invalid", p.Path)
 		}
 		if p.Exclude {
-			out = append(out, match)
+			excluded = append(excluded, match)
 		} else {
-			in = append(in, match)
+			included = append(included, match)
 		}
 	}
 	var all []string
@@ -143,7 +143,7 @@ func matchingFiles(repo fs.FS, patterns []gitPattern) ([]string, error) {
 			return nil
 		}
 		matches := func(match func(string) bool) bool { return match(p) }
-		if slices.ContainsFunc(in, matches) && !slices.ContainsFunc(out, matches) {
+		if slices.ContainsFunc(included, matches) && !slices.ContainsFunc(excluded, matches) {
 			all = append(all, p)
 		}
 		return nil
@@ -190,7 +190,7 @@ func pathspec(pattern string) (func(string) bool, error) {
 	return func(p string) bool { return strings.HasPrefix(p, pattern+"/") || glob.MatchString(p) }, nil
 }
 
-// addPath adds the parameters that say where something was found.
+// addPath adds the path parameters of a directory or file.
 func (e expansion) addPath(p params, prefix, dir, file string) {
 	segments := strings.Split(dir, "/")
 	if e.GoTemplate {

@@ -10,38 +10,39 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// FindRepository returns the address of a repository: the one with which most sources,
-// values files and generators name something that exists in it. It is empty if there is
+// FindRepository returns the URL of repo: the one that the largest number of sources,
+// values files and generators use with a path that exists in repo; empty if there is
 // none.
 func FindRepository(objs []object.Object, repo fs.FS) string {
-	var named []remote.Directory
+	var referenced []remote.Directory
 	for _, o := range objs {
 		if o.ID.Group != "argoproj.io" {
 			continue
 		}
-		named = slices.Concat(named, namedBy(o.Get("spec")), namedBy(o.Get("spec", "template", "spec")))
+		referenced = slices.Concat(referenced, referencedDirectories(o.Get("spec")), referencedDirectories(o.Get("spec", "template", "spec")))
 		for _, g := range o.Get("spec", "generators").Items() {
 			for _, git := range slices.Concat(g.Get("matrix", "generators").Items(), g.Get("merge", "generators").Items(), []object.Value{g}) {
-				named = append(named, remote.Directory{RepoURL: git.Get("git", "repoURL").Text(), Path: "."})
+				referenced = append(referenced, remote.Directory{RepoURL: git.Get("git", "repoURL").Text(), Path: "."})
 			}
 		}
 	}
-	return remote.MostNamed(named, func(name string) bool {
+	return remote.MostNamed(referenced, func(name string) bool {
 		_, err := fs.Stat(repo, name)
 		return err == nil
 	})
 }
 
-// namedBy lists the directories and the values files that the sources of an Application name.
-func namedBy(spec object.Value) []remote.Directory {
+// referencedDirectories lists the directories and the values files that the sources of
+// an Application refer to.
+func referencedDirectories(spec object.Value) []remote.Directory {
 	sources := append(spec.Get("sources").Items(), spec.Get("source"))
 	urls := map[string]string{}
 	for _, s := range sources {
 		urls["$"+s.Get("ref").Text()] = s.Get("repoURL").Text()
 	}
-	var named []remote.Directory
+	var referenced []remote.Directory
 	add := func(url, name string) {
-		named = append(named, remote.Directory{RepoURL: url, Path: path.Clean(name)})
+		referenced = append(referenced, remote.Directory{RepoURL: url, Path: path.Clean(name)})
 	}
 	for _, s := range sources {
 		if s.Get("path").Exists() {
@@ -53,5 +54,5 @@ func namedBy(spec object.Value) []remote.Directory {
 			}
 		}
 	}
-	return named
+	return referenced
 }

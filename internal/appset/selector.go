@@ -21,7 +21,7 @@ type expression struct {
 
 func (s selector) empty() bool { return len(s.MatchLabels)+len(s.MatchExpressions) == 0 }
 
-// matches reports whether the selector selects what has some labels.
+// matches reports whether the selector matches the labels.
 func (s selector) matches(labels map[string]string) (bool, error) {
 	for key, value := range s.MatchLabels {
 		if got, there := labels[key]; !there || got != value {

@@ -14,34 +14,35 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// finalizer deletes the resources of an Application with it.
+// finalizer makes Argo CD delete the resources of an Application when the Application
+// is deleted.
 const finalizer = "resources-finalizer.argocd.argoproj.io"
 
-// render returns the manifest of the Application with some parameters.
+// render returns the Application that the template renders to with the parameters p.
 func (e expansion) render(template map[string]any, p params) (map[string]any, error) {
-	made := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
+	manifest := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
 	for key, value := range template {
 		if key != "apiVersion" && key != "kind" {
-			made[key] = clone(value)
+			manifest[key] = clone(value)
 		}
 	}
 	if len(p) > 0 {
-		filled, err := e.fill(made, p)
+		filled, err := e.fill(manifest, p)
 		if err != nil {
 			return nil, err
 		}
-		made = mapping(filled)
-		metadata := mapping(made["metadata"])
+		manifest = mapping(filled)
+		metadata := mapping(manifest["metadata"])
 		if list, _ := metadata["finalizers"].([]any); metadata != nil && !e.SyncPolicy.Preserve && len(list) == 0 {
 			metadata["finalizers"] = []any{finalizer}
 		}
 	}
 	if e.TemplatePatch != "" {
-		if err := e.patch(made, p); err != nil {
+		if err := e.patch(manifest, p); err != nil {
 			return nil, fmt.Errorf("templatePatch: %w", err)
 		}
 	}
-	metadata := mapping(made["metadata"])
+	metadata := mapping(manifest["metadata"])
 	if name, _ := metadata["name"].(string); name == "" {
 		return nil, errors.New("the template has no metadata.name")
 	}
@@ -49,7 +50,7 @@ func (e expansion) render(template map[string]any, p params) (map[string]any, er
 	if e.namespace != "" { // an Application is always next to its ApplicationSet
 		metadata["namespace"] = e.namespace
 	}
-	return made, nil
+	return manifest, nil
 }
 
 // patch applies templatePatch. It may change anything except the project.
@@ -64,7 +65,7 @@ func (e expansion) patch(made map[string]any, p params) error {
 	}
 	project, set := mapping(made["spec"])["project"]
 	finalizers, _ := mapping(made["metadata"])["finalizers"].([]any)
-	merge(made, over)
+	mergePatch(made, over)
 	if metadata := mapping(made["metadata"]); mapping(over["metadata"])["finalizers"] != nil {
 		list, _ := metadata["finalizers"].([]any) // the only list that is merged
 		for _, f := range finalizers {
@@ -83,9 +84,9 @@ func (e expansion) patch(made map[string]any, p params) error {
 	return nil
 }
 
-// merge is a strategic merge: null deletes, mappings are merged unless a directive says
+// mergePatch is a strategic merge: null deletes, mappings are merged unless a directive says
 // otherwise, and everything else is replaced.
-func merge(into, patch map[string]any) {
+func mergePatch(into, patch map[string]any) {
 	for key, value := range patch {
 		below := mapping(value)
 		switch {
@@ -101,7 +102,7 @@ func merge(into, patch map[string]any) {
 				inner = map[string]any{}
 				into[key] = inner
 			}
-			merge(inner, below)
+			mergePatch(inner, below)
 		default:
 			into[key] = value
 		}
@@ -168,12 +169,13 @@ func execute(s string, p params, options []string) (text string, err error) {
 	return b.String(), nil
 }
 
-// tagged is what Argo CD takes for a text with parameters: a tag within one line.
-var tagged = regexp.MustCompile(`\{\{.*\}\}`)
+// tagPattern matches the strings that Argo CD treats as templates: those with a tag
+// {{…}} within one line.
+var tagPattern = regexp.MustCompile(`\{\{.*\}\}`)
 
 // substitute renders a text without Go templates. Unknown parameters stay as they are.
 func substitute(s string, p params) (string, error) {
-	if !tagged.MatchString(s) {
+	if !tagPattern.MatchString(s) {
 		return s, nil
 	}
 	var b strings.Builder
@@ -196,8 +198,8 @@ func substitute(s string, p params) (string, error) {
 	}
 }
 
-// functions are those of Argo CD's templates. Neither there nor here do they include
-// those that tell about the environment.
+// functions are the template functions of Argo CD. As in Argo CD, those that read the
+// environment are missing.
 var functions = func() template.FuncMap {
 	all := sprig.TxtFuncMap()
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {
@@ -228,14 +230,14 @@ var (
 	dashes     = regexp.MustCompile(`-+`)
 )
 
-// normalize makes a text a name in Kubernetes.
+// normalize converts a string to a valid Kubernetes name.
 func normalize(name string) string {
 	name = notInNames.ReplaceAllString(strings.ToLower(name), "-")
 	return strings.Trim(name[:min(len(name), 253)], "-.")
 }
 
-// slugify shortens a text to a part of a URL. Its arguments are the length (50), whether
-// to cut between words (true), and the text.
+// slugify converts a string to a slug. Its arguments are the length (50), whether to
+// cut between words (true), and the string.
 func slugify(args ...any) (string, error) {
 	length, smart, name := 50, true, ""
 	ok := len(args) > 0 && len(args) <= 3
@@ -249,7 +251,7 @@ func slugify(args ...any) (string, error) {
 		smart, ok = args[1].(bool)
 	}
 	if !ok {
-		return "", errors.New("slugify takes a length, true or false, and a text")
+		return "", errors.New("slugify takes up to three arguments: a length, a boolean and a string")
 	}
 	name = normalize(name)
 	if !smart {

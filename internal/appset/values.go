@@ -14,9 +14,9 @@ func decode(v, into any) error {
 		return err
 	}
 	err = json.Unmarshal(text, into)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		return fmt.Errorf("%s has the wrong type", wrong.Field)
+	var typeErr *json.UnmarshalTypeError
+	if errors.As(err, &typeErr) {
+		return fmt.Errorf("%s has the wrong type", typeErr.Field)
 	}
 	return err
 }
@@ -46,27 +46,27 @@ func clone(v any) any {
 	return v
 }
 
-// layOver lays parameters over others: mappings are merged, and everything else is
-// replaced.
-func layOver(into, over map[string]any) {
+// override overrides parameters with others: mappings are merged, and everything else
+// is replaced.
+func override(into, over map[string]any) {
 	for key, value := range over {
-		if below, above := mapping(into[key]), mapping(value); len(below) > 0 && above != nil {
-			layOver(below, above)
+		if existing, overriding := mapping(into[key]), mapping(value); len(existing) > 0 && overriding != nil {
+			override(existing, overriding)
 		} else {
 			into[key] = clone(value)
 		}
 	}
 }
 
-// underlay fills the fields of a template that are empty from another one.
-func underlay(own, base map[string]any) map[string]any {
+// fillEmpty sets the empty fields of own to those of base.
+func fillEmpty(own, base map[string]any) map[string]any {
 	if own == nil {
 		own = map[string]any{}
 	}
 	for key, value := range base {
 		switch inner := mapping(own[key]); {
 		case inner != nil && mapping(value) != nil:
-			underlay(inner, mapping(value))
+			fillEmpty(inner, mapping(value))
 		case isEmpty(own[key]):
 			own[key] = clone(value)
 		}
@@ -92,7 +92,7 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// flatten returns nested parameters as texts by their paths.
+// flatten returns nested parameters as a flat map from paths to strings.
 func flatten(v map[string]any) params {
 	flat := params{}
 	var walk func(v any, at string)
@@ -100,11 +100,11 @@ func flatten(v map[string]any) params {
 		switch v := v.(type) {
 		case map[string]any:
 			for key, value := range v {
-				walk(value, below(at, key))
+				walk(value, joinPath(at, key))
 			}
 		case []any:
 			for i, value := range v {
-				walk(value, below(at, strconv.Itoa(i)))
+				walk(value, joinPath(at, strconv.Itoa(i)))
 			}
 		default:
 			flat[at] = fmt.Sprint(v)
@@ -114,7 +114,7 @@ func flatten(v map[string]any) params {
 	return flat
 }
 
-func below(at, key string) string {
+func joinPath(at, key string) string {
 	if at == "" {
 		return key
 	}

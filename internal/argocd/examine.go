@@ -11,7 +11,7 @@ import (
 
 // Examine finds what is wrong with an Argo CD.
 func Examine(ctx context.Context, e doctor.Input) []finding.Finding {
-	e.Serve = server.FlagsOf
+	e.ParseServe = server.FlagsOf
 	e.CheckHealth = func(script string) []string { return judgeChildHealth(ctx, script) }
 	for _, p := range plugin.Parameters() {
 		e.Parameters = append(e.Parameters, p.Name)

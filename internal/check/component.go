@@ -1,6 +1,6 @@
-// Package check checks components, manifests and the installation of an Argo CD as the flags
-// of a command select them, and returns verdicts. Its errors are about the command line, or
-// are what stopped the check; what is wrong with the input is a finding.
+// Package check checks components, manifests and the installation of an Argo CD as the flags of
+// a command select them, and returns verdicts. It returns an error only if the command line is
+// invalid or the check could not run; faults of the input are findings.
 package check
 
 import (
@@ -19,25 +19,25 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// asTheyAre keeps the waves in the manifests, unless a flag says otherwise.
-var asTheyAre = plugin.Settings{Order: wave.Options{Waves: wave.Off}}
+// withoutOrdering keeps the waves in the manifests, unless a flag says otherwise.
+var withoutOrdering = plugin.Settings{Order: wave.Options{Waves: wave.Off}}
 
-// Named checks what the arguments name: several components, or one of a component, a file of
-// manifests and standard input.
+// Named checks the arguments: several components, or one of a component, a file of manifests and
+// standard input.
 func Named(in *inputs.Component, stdin io.Reader, args []string) (verdict.Verdict, error) {
 	if len(args) > 1 {
-		return all(in, args, asTheyAre)
+		return all(in, args, withoutOrdering)
 	}
-	return one(in, stdin, args[0], asTheyAre)
+	return one(in, stdin, args[0], withoutOrdering)
 }
 
 // Changed checks the components that contain some files, with the waves that the plugin
 // would compute.
 func Changed(in *inputs.Component, files []string) (verdict.Verdict, error) {
-	dirs, left := locate.Touched(files)
+	dirs, skipped := locate.Touched(files)
 	r, err := all(in, dirs)
-	r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Rule == plugin.NotDeployed }) // nobody named these
-	r.Findings = append(r.Findings, left...)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Rule == plugin.NotDeployed }) // the user did not name these components
+	r.Findings = append(r.Findings, skipped...)
 	finding.Sort(r.Findings)
 	return r, err
 }
@@ -55,11 +55,11 @@ func one(in *inputs.Component, stdin io.Reader, arg string, defaults plugin.Sett
 	if usage.Is(err) {
 		return verdict.Verdict{}, err
 	}
-	if err != nil { // what cannot be ordered at all is the gravest finding
+	if err != nil { // report that the manifests cannot be ordered as a finding, not as an error of the command
 		return verdict.Verdict{Findings: finding.Of(err)}, nil
 	}
 	if !isDir {
-		res.Findings = append(res.Findings, unexpanded(res.Objects)...)
+		res.Findings = append(res.Findings, notExpandedNotes(res.Objects)...)
 	}
 	waves := checkedWaves(in, defaults)
 	if waves == verdict.Computed && slices.ContainsFunc(res.Plan.Places, func(p wave.Placement) bool { return p.Author }) {
@@ -85,7 +85,7 @@ func all(in *inputs.Component, dirs []string, defaults ...plugin.Settings) (verd
 	return r, nil
 }
 
-// checkedWaves says which waves a check is about, by its defaults and the flag.
+// checkedWaves returns which waves are checked, from the defaults of the command and --waves.
 func checkedWaves(in *inputs.Component, defaults ...plugin.Settings) verdict.Waves {
 	settings, err := in.Settings()
 	if waves := settings.Order.Waves; err == nil && waves != "" && waves != wave.Off || err == nil && waves == "" && len(defaults) == 0 {
@@ -94,8 +94,8 @@ func checkedWaves(in *inputs.Component, defaults ...plugin.Settings) verdict.Wav
 	return verdict.Written
 }
 
-// unexpanded says that the ApplicationSets of a file are not expanded.
-func unexpanded(objs []object.Object) []finding.Finding {
+// notExpandedNotes returns a note for each ApplicationSet of a file, because it is not expanded.
+func notExpandedNotes(objs []object.Object) []finding.Finding {
 	var all []finding.Finding
 	for _, o := range objs {
 		if appset.Is(o) {

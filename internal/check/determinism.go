@@ -20,7 +20,7 @@ func Determinism(ctx context.Context, in *inputs.Component, dirs []string) (verd
 	var r verdict.Verdict
 	components := 0
 	for _, dir := range dirs {
-		found, n, err := varying(ctx, in, dir)
+		found, n, err := lintComponents(ctx, in, dir)
 		if err != nil {
 			return r, err
 		}
@@ -32,9 +32,9 @@ func Determinism(ctx context.Context, in *inputs.Component, dirs []string) (verd
 	return r, nil
 }
 
-// varying reports non-deterministic output of the component in a directory, or of each
+// lintComponents reports non-deterministic output of the component in a directory, or of each
 // component below it.
-func varying(ctx context.Context, in *inputs.Component, dir string) (found []finding.Finding, components int, err error) {
+func lintComponents(ctx context.Context, in *inputs.Component, dir string) (found []finding.Finding, components int, err error) {
 	req, base, done, err := in.Request(dir)
 	if usage.Is(err) {
 		return nil, 0, err
@@ -43,33 +43,33 @@ func varying(ctx context.Context, in *inputs.Component, dir string) (found []fin
 		return finding.Of(err), 1, nil
 	}
 	defer done()
-	found, err = varyingOne(ctx, req, base)
+	found, err = lintComponent(ctx, req, base)
 	if err == nil {
 		return found, 1, nil
 	}
-	all, left := locate.Components(req)
-	if in.Given("renderer") || len(all) == 0 {
+	all, skipped := locate.Components(req)
+	if in.IsSet("renderer") || len(all) == 0 {
 		return finding.Of(err), 1, nil
 	}
 	for _, req.Dir = range all {
 		req.DirName = ""
-		some, err := varyingOne(ctx, req, base)
+		some, err := lintComponent(ctx, req, base)
 		if plugin.IsNotDeployed(err) {
 			continue
 		}
 		found = append(append(found, some...), finding.Of(err)...)
 	}
-	return append(found, left...), len(all), nil
+	return append(found, skipped...), len(all), nil
 }
 
-// varyingOne reports non-deterministic output of a component. Its error is the reason why
-// the component cannot be rendered.
-func varyingOne(ctx context.Context, req plugin.Request, base *knowledge.Base) ([]finding.Finding, error) {
+// lintComponent reports non-deterministic output of a component. Its error is the reason why the
+// component cannot be rendered.
+func lintComponent(ctx context.Context, req plugin.Request, base *knowledge.Base) ([]finding.Finding, error) {
 	res, err := plugin.Generate(ctx, req, base)
 	if err != nil {
 		return nil, err
 	}
 	varying, err := req.Vary(ctx, base)
-	found := slices.DeleteFunc(res.Findings, func(f finding.Finding) bool { return f.Rule == helm.Random }) // varying says more
+	found := slices.DeleteFunc(res.Findings, func(f finding.Finding) bool { return f.Rule == helm.Random }) // the findings of Vary are more specific
 	return slices.Concat(found, varying, res.RenewalFindings(), res.LookupFindings(), finding.Of(err)), nil
 }

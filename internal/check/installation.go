@@ -6,7 +6,6 @@ import (
 	"io"
 	"os/exec"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -30,26 +29,27 @@ type Installation struct {
 	Flags   *pflag.FlagSet
 	Stdin   io.Reader
 	Cluster argocd.Cluster
-	// Sandbox also checks what the sandbox of a worker, which Worker starts, lacks here.
+	// Sandbox also checks whether this machine supports the sandbox of a worker, which Worker
+	// starts.
 	Sandbox bool
 	Worker  func(remember bool) *exec.Cmd
 }
 
 // Check checks the files and directories in the arguments, the cluster and the sandbox.
 func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdict, err error) {
-	live := d.In.Given("kubeconfig") || d.In.Given("context")
+	usesCluster := d.In.IsSet("kubeconfig") || d.In.IsSet("context")
 	values, err := d.Flags.GetStringSlice("values")
 	if err != nil {
 		return r, err
 	}
-	if len(args) == 0 && len(values) == 0 && !live {
+	if len(args) == 0 && len(values) == 0 && !usesCluster {
 		if !d.Sandbox {
 			return r, usage.New("no input; pass manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
 		}
 		found, err := server.ExamineSandbox(d.Worker)
 		return verdict.Verdict{Findings: found, Scope: "the sandbox of a worker"}, err
 	}
-	if err := d.fits(args); err != nil {
+	if err := d.checkFlags(args); err != nil {
 		return r, err
 	}
 	stdin, err := d.readStdin(args)
@@ -61,7 +61,7 @@ func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdi
 	if usage.Is(err) {
 		return r, err
 	}
-	if err := argocd.CheckOne(e, live); err != nil {
+	if err := argocd.CheckOne(e, usesCluster); err != nil {
 		return r, err
 	}
 	if err != nil {
@@ -70,7 +70,7 @@ func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdi
 	if n := d.Flags.Lookup("namespace"); n.Changed {
 		d.Cluster.Namespace = n.Value.String()
 	}
-	return d.diagnose(ctx, e, live)
+	return d.diagnose(ctx, e, usesCluster)
 }
 
 // readStdin reads standard input, which may contain manifests or values, if it is among the
@@ -88,8 +88,8 @@ func (d Installation) readStdin(args []string) ([]byte, error) {
 
 // diagnose checks the installation that was read and, if requested, the cluster and the
 // sandbox.
-func (d Installation) diagnose(ctx context.Context, e doctor.Input, live bool) (r verdict.Verdict, err error) {
-	if live {
+func (d Installation) diagnose(ctx context.Context, e doctor.Input, usesCluster bool) (r verdict.Verdict, err error) {
+	if usesCluster {
 		found, err := d.Cluster.Read(ctx)
 		if err != nil {
 			return r, err
@@ -109,35 +109,31 @@ func (d Installation) diagnose(ctx context.Context, e doctor.Input, live bool) (
 	return r, nil
 }
 
-// fits rejects flags that apply to none of the arguments.
-func (d Installation) fits(args []string) error {
+// checkFlags rejects flags that apply to none of the arguments.
+func (d Installation) checkFlags(args []string) error {
 	isChart, isDir := slices.ContainsFunc(args, argocd.IsChart), slices.ContainsFunc(args, manifests.IsDir)
-	named := strings.Join(args, ", ")
-	if named == "" {
-		named = "what is named"
-	}
 	for _, name := range []string{"set", "set-string", "set-file"} {
-		if d.In.Given(name) && !isChart {
-			return usage.Errorf("--%s is for the argo-cd chart, and %s is not one; name the chart's directory", name, named)
+		if d.In.IsSet(name) && !isChart {
+			return usage.Errorf("--%s applies only to the argo-cd chart; pass the directory of the chart", name)
 		}
 	}
 	for _, name := range []string{"name", "kube-version", "api-versions"} {
-		if d.In.Given(name) && !isDir {
-			return usage.Errorf("--%s is for directories to render, and %s is not one; remove the flag, or name a directory", name, named)
+		if d.In.IsSet(name) && !isDir {
+			return usage.Errorf("--%s applies only to directories to render; remove the flag, or pass a directory", name)
 		}
 	}
 	return nil
 }
 
-// manifestsOf reads a file of manifests, or renders a directory without changes.
+// manifestsOf reads a file of manifests, or renders a directory without computing waves.
 func (d Installation) manifestsOf(arg string) ([]object.Object, error) {
 	if !manifests.IsDir(arg) {
 		return manifests.Read(d.Stdin, arg)
 	}
 	if !argocd.IsChart(arg) {
-		for _, name := range []string{"values", "set", "set-string", "set-file"} { // which are the chart's
+		for _, name := range []string{"values", "set", "set-string", "set-file"} { // these flags are for the chart only
 			f := d.Flags.Lookup(name)
-			defer func(was bool) { f.Changed = was }(f.Changed)
+			defer func(changed bool) { f.Changed = changed }(f.Changed)
 			f.Changed = false
 		}
 	}

@@ -172,7 +172,7 @@ func risky(gates []wave.Gate) []keyed[Risk, Risk] {
 		for _, list := range []struct {
 			risk string
 			all  []wave.Gated
-		}{{"blind", g.Blind}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
+		}{{"blind", g.WithoutHealthCheck}, {"can hang", g.Hangs}, {"can fail", g.Degrades}} {
 			for _, o := range list.all {
 				r := Risk{list.risk, g.Moment(), finding.Sanitize(o.Object), finding.Sanitize(o.Why)}
 				all = append(all, keyed[Risk, Risk]{Risk{Risk: r.Risk, Object: r.Object}, r})

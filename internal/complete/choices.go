@@ -36,7 +36,7 @@ func Folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 
 func Rungs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var all []string
-	for _, r := range knowledge.Default().Ladder() {
+	for _, r := range knowledge.Default().Rungs() {
 		all = append(all, cobra.CompletionWithDesc(r.Name, fmt.Sprintf("wave %d: %s", r.Wave, r.Why)))
 	}
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder

@@ -63,7 +63,7 @@ func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.S
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	in := inputs.Typed(cmd)
+	in := inputs.FromCompletion(cmd)
 	found := WithTimeout(cmd.Context(), func(ctx context.Context) ([]string, error) {
 		cmd.SetContext(ctx)
 		res, err := in.Generate(args[0])
@@ -105,7 +105,7 @@ func (load Load) applications(cmd *cobra.Command, dirs []string, typed string) (
 	var all []string
 	f := load.fleet(cmd, dirs)
 	for _, app := range f.Applications {
-		all = append(all, cobra.CompletionWithDesc(finding.Sanitize(app.Name), strings.TrimSpace(f.Write(app.Phase)+" "+app.File)))
+		all = append(all, cobra.CompletionWithDesc(finding.Sanitize(app.Name), strings.TrimSpace(f.FormatStep(app.Step)+" "+app.File)))
 	}
 	return WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
@@ -124,7 +124,7 @@ func (load Load) steps(cmd *cobra.Command, dirs []string, typed string) ([]strin
 	at := map[string][]string{}
 	f := load.fleet(cmd, dirs)
 	for _, app := range f.Applications {
-		if phase := f.Write(app.Phase); phase != "" {
+		if phase := f.FormatStep(app.Step); phase != "" {
 			if at[phase] == nil {
 				all = append(all, phase)
 			}

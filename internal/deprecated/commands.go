@@ -12,22 +12,22 @@ import (
 // AcceptFlags accepts old names of flags in all commands, with a warning. It warns after all
 // flags are parsed, because one of them may turn warnings off.
 func AcceptFlags(root *cobra.Command, warn func(...finding.Finding)) {
-	var early [][2]string
+	var pending [][2]string
 	parsed := false
 	report := func(old, replacement string) {
 		if parsed { // from the environment
 			warn(warning("--"+old, Flag, "--"+replacement))
 			return
 		}
-		// A command also reports to its parents.
-		if names := [2]string{old, replacement}; !slices.Contains(early, names) {
-			early = append(early, names)
+		// The flag sets of a command and of its parents report the same flag.
+		if names := [2]string{old, replacement}; !slices.Contains(pending, names) {
+			pending = append(pending, names)
 		}
 	}
 	acceptBelow(root, report)
 	root.PersistentPreRun = func(*cobra.Command, []string) {
 		parsed = true
-		for _, names := range early {
+		for _, names := range pending {
 			report(names[0], names[1])
 		}
 	}

@@ -11,49 +11,50 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-func (i *installation) oldPlugins() (all []finding.Finding) {
+func (i *installation) checkOldPlugins() (all []finding.Finding) {
 	if v, _ := i.entry(configMap, "configManagementPlugins"); v.Exists() {
 		all = append(all, v.fault("plugins in %s are from before 2.8", configMap))
 	}
 	return all
 }
 
-// namedSidecars is the first version that supports them, testedFrom the oldest
-// tested version.
+// firstWithPluginNames is the first version in which Applications can name a sidecar
+// plugin. oldestTested is the oldest version that the plugin is tested with.
 var (
-	namedSidecars = version{2, 6}
-	testedFrom    = version{2, 14}
-	// doubleStars is the first version whose exclusions support "**".
-	doubleStars = version{3, 6}
+	firstWithPluginNames = version{2, 6}
+	oldestTested         = version{2, 14}
+	// firstWithDoubleStar is the first version whose exclusions support "**".
+	firstWithDoubleStar = version{3, 6}
 )
 
-func (i *installation) argoVersion() (all []finding.Finding) {
-	for _, w := range i.of(repoServer) {
+func (i *installation) checkVersion() (all []finding.Finding) {
+	for _, w := range i.workloadsOf(repoServer) {
 		v, ok := versionOf(w.image.tag)
 		at := w.program
-		if w.whole {
+		if w.isComplete {
 			at = at.at("image")
 		}
 		switch {
-		case !ok || !v.before(testedFrom):
-		case v.before(namedSidecars):
+		case !ok || !v.before(oldestTested):
+		case v.before(firstWithPluginNames):
 			all = append(all, at.fault("Applications of Argo CD %s cannot name a plugin that is a sidecar", v))
 		default:
-			all = append(all, as(finding.Note, at.fault("Argo CD %s is older than every version that the plugin is tested with", v)))
+			all = append(all, withSeverity(finding.Note, at.fault("Argo CD %s is older than every version that the plugin is tested with", v)))
 		}
 	}
 	return all
 }
 
-// timeout compares the two timeouts, of which the shorter applies.
-func (i *installation) timeout() (all []finding.Finding) {
+// checkTimeout compares --render-timeout with the timeout of the controller for the
+// repo-server; the shorter one applies.
+func (i *installation) checkTimeout() (all []finding.Finding) {
 	s := i.setting(controllerTimeout)
 	if !s.known {
 		return nil
 	}
 	waits := float64(s.effective(controllerTimeout))
-	i.sidecars(func(_ *workload, c *sidecar) {
-		if c.stock || !c.serves || c.wrong != nil || waits == 0 {
+	i.forEachSidecar(func(_ *workload, c *sidecar) {
+		if c.stock || !c.serves || c.flagsErr != nil || waits == 0 {
 			return
 		}
 		switch r := c.flags.RenderTimeout; {
@@ -66,20 +67,20 @@ func (i *installation) timeout() (all []finding.Finding) {
 	return all
 }
 
-func (i *installation) timeoutsDiffer() []finding.Finding {
-	server, of := i.setting(serverTimeout), i.setting(controllerTimeout)
-	if !server.known || !of.known || server.effective(serverTimeout) >= of.effective(controllerTimeout) {
+func (i *installation) checkServerTimeout() []finding.Finding {
+	serverSetting, controllerSetting := i.setting(serverTimeout), i.setting(controllerTimeout)
+	if !serverSetting.known || !controllerSetting.known || serverSetting.effective(serverTimeout) >= controllerSetting.effective(controllerTimeout) {
 		return nil
 	}
-	at := server.thing
-	if !server.set && of.set {
-		at = of.thing
+	at := serverSetting.node
+	if !serverSetting.isSet && controllerSetting.isSet {
+		at = controllerSetting.node
 	}
-	return []finding.Finding{at.fault("the API server waits %ds for manifests, and the controller %ds", server.effective(serverTimeout), of.effective(controllerTimeout))}
+	return []finding.Finding{at.fault("the API server waits %ds for manifests, and the controller %ds", serverSetting.effective(serverTimeout), controllerSetting.effective(controllerTimeout))}
 }
 
-func (i *installation) execTimeout() (all []finding.Finding) {
-	i.sidecars(func(_ *workload, s *sidecar) {
+func (i *installation) checkExecTimeout() (all []finding.Finding) {
+	i.forEachSidecar(func(_ *workload, s *sidecar) {
 		for _, e := range s.at("env").items() {
 			if e.name() == "ARGOCD_EXEC_TIMEOUT" {
 				all = append(all, e.fault("it has no effect here"))
@@ -89,37 +90,38 @@ func (i *installation) execTimeout() (all []finding.Finding) {
 	return all
 }
 
-func (i *installation) badSetting() (all []finding.Finding) {
+func (i *installation) checkSettings() (all []finding.Finding) {
 	for _, o := range options {
 		s := i.setting(o)
-		if !s.set {
+		if !s.isSet {
 			continue
 		}
 		_, err := strconv.ParseUint(s.text, 10, 31)
-		bad := o.kind == number && err != nil || o.kind == truth && !s.on() && !strings.EqualFold(s.text, "false")
+		bad := o.kind == number && err != nil || o.kind == boolean && !s.isTrue() && !strings.EqualFold(s.text, "false")
 		if bad {
-			all = append(all, instead(s.fault("%q is invalid, so Argo CD uses the default, %s", s.text, o.fallback), "write %s", o.kind))
+			all = append(all, withRemedy(s.fault("%q is invalid, so Argo CD uses the default, %s", s.text, o.fallback), "write %s", o.kind))
 		}
 	}
 	return all
 }
 
-// systemMemory is reserved for the kernel's memory of a container.
-const systemMemory = 128 << 20
+// kernelMemory is the part of a container's memory limit that is reserved for the
+// kernel.
+const kernelMemory = 128 << 20
 
-func (i *installation) memory() (all []finding.Finding) {
-	i.sidecars(func(_ *workload, s *sidecar) {
+func (i *installation) checkMemory() (all []finding.Finding) {
+	i.forEachSidecar(func(_ *workload, s *sidecar) {
 		at := s.at("resources", "limits", "memory")
 		if !at.Exists() {
-			all = append(all, instead(as(finding.Warning, s.fault("it has no memory limit, so it can use memory that others on the node need")), "set resources.limits.memory; docs/operations.md has the sum"))
+			all = append(all, withRemedy(withSeverity(finding.Warning, s.fault("it has no memory limit, so it can use memory that other Pods on the node need")), "set resources.limits.memory; docs/operations.md explains how to calculate it"))
 			return
 		}
-		if s.stock || !s.serves || s.wrong != nil {
+		if s.stock || !s.serves || s.flagsErr != nil {
 			return
 		}
 		if len(s.flags.Unlimited) > 0 {
 			slices.Sort(s.flags.Unlimited)
-			all = append(all, as(finding.Warning, s.fault("%s without a limit may use more memory than the container has", strings.Join(s.flags.Unlimited, ", "))))
+			all = append(all, withSeverity(finding.Warning, s.fault("%s without a limit may use more memory than the container has", strings.Join(s.flags.Unlimited, ", "))))
 			return
 		}
 		quantity, err := resource.ParseQuantity(at.Text())
@@ -127,23 +129,23 @@ func (i *installation) memory() (all []finding.Finding) {
 		if err != nil || !s.flags.ParallelSet || s.flags.Parallel == 0 {
 			return
 		}
-		need := s.flags.Server + int64(s.flags.Parallel)*s.flags.Worker + systemMemory
+		required := s.flags.Server + int64(s.flags.Parallel)*s.flags.Worker + kernelMemory
 		switch {
 		case limit < s.flags.Server+s.flags.Worker:
 			all = append(all, at.fault("the limit is %s, but the server with one rendering may use %s", mebibytes(limit), mebibytes(s.flags.Server+s.flags.Worker)))
-		case limit < need:
-			all = append(all, as(finding.Warning, at.fault("the limit is %s, but the flags allow %s", mebibytes(limit), mebibytes(need))))
+		case limit < required:
+			all = append(all, withSeverity(finding.Warning, at.fault("the limit is %s, but the flags allow %s", mebibytes(limit), mebibytes(required))))
 		}
 	})
 	return all
 }
 
-func (i *installation) parallel() (all []finding.Finding) {
-	i.sidecars(func(_ *workload, s *sidecar) {
+func (i *installation) checkParallel() (all []finding.Finding) {
+	i.forEachSidecar(func(_ *workload, s *sidecar) {
 		switch {
 		case s.stock:
-			all = append(all, instead(as(finding.Note, s.fault("%s has no limit on concurrent renderings", stockServer)), "run cmp serve, or give it memory for all"))
-		case !s.serves || s.wrong != nil:
+			all = append(all, withRemedy(withSeverity(finding.Note, s.fault("%s has no limit on concurrent renderings", stockServer)), "use cmp serve, or give the container enough memory for all concurrent renderings"))
+		case !s.serves || s.flagsErr != nil:
 		case s.flags.ParallelSet && s.flags.Parallel == 0:
 			all = append(all, s.fault("--parallel=0 means no limit"))
 		case !s.flags.ParallelSet && !s.at("resources", "limits", "cpu").Exists():
@@ -153,22 +155,22 @@ func (i *installation) parallel() (all []finding.Finding) {
 	return all
 }
 
-func (i *installation) grpcSize() (all []finding.Finding) {
+func (i *installation) checkMessageSize() (all []finding.Finding) {
 	for _, o := range []option{grpcSize, controllerGRPC} {
-		if s := i.setting(o); s.set && s.effective(o) < 100 {
-			all = append(all, s.fault("the %s takes messages of up to %d MiB", o.role, s.effective(o)))
+		if s := i.setting(o); s.isSet && s.effective(o) < 100 {
+			all = append(all, s.fault("the %s accepts messages of up to %d MiB", o.role, s.effective(o)))
 		}
 	}
 	return all
 }
 
-// needed are paths of a component, in its directory and at the root of a
-// repository.
-var needed = []string{"component.yaml", "ladder.yaml", "Chart.yaml", "values.yaml", "values-prod.yaml", "templates", "templates/deployment.yaml", "templates/_helpers.tpl", "crds", "charts", "charts/common-1.0.0.tgz",
+// componentPaths are paths that a component may have, relative to its directory or to
+// the root of a repository.
+var componentPaths = []string{"component.yaml", "ladder.yaml", "Chart.yaml", "values.yaml", "values-prod.yaml", "templates", "templates/deployment.yaml", "templates/_helpers.tpl", "crds", "charts", "charts/common-1.0.0.tgz",
 	"kustomization.yaml", "kustomization.yml", "deployment.yaml", "deployment.yml", "deployment.json"}
 
-// excludes reports whether a pattern matches a path or a parent directory, like
-// Argo CD.
+// excludes reports whether a pattern matches a path or a parent directory, with the
+// rules of Argo CD.
 func excludes(pattern, p string) bool {
 	for ; p != "." && p != "/"; p = path.Dir(p) {
 		if ok, err := path.Match(pattern, p); ok && err == nil {
@@ -178,41 +180,41 @@ func excludes(pattern, p string) bool {
 	return false
 }
 
-func (i *installation) tarExclusions() (all []finding.Finding) {
+func (i *installation) checkTarExclusions() (all []finding.Finding) {
 	s := i.setting(exclusions)
 	git := false
 	v, known := version{}, false
-	for _, w := range i.of(repoServer) {
+	for _, w := range i.workloadsOf(repoServer) {
 		v, known = versionOf(w.image.tag)
 	}
 	for _, pattern := range s.list() {
 		if _, err := path.Match(pattern, ""); err != nil {
-			all = append(all, instead(s.fault("%q is not a valid pattern, so each request fails", pattern), "correct it"))
+			all = append(all, withRemedy(s.fault("%q is not a valid pattern, so each request fails", pattern), "correct it"))
 			continue
 		}
 		git = git || excludes(pattern, ".git/objects")
-		if slices.Contains(strings.Split(pattern, "/"), "**") && known && v.before(doubleStars) {
-			all = append(all, instead(as(finding.Warning, s.fault("Argo CD %s reads ** in %q as *, which does not match several directories", v, pattern)), "write a pattern for each depth, such as .git/*"))
+		if slices.Contains(strings.Split(pattern, "/"), "**") && known && v.before(firstWithDoubleStar) {
+			all = append(all, withRemedy(withSeverity(finding.Warning, s.fault("Argo CD %s treats ** in %q as *, which does not match several directories", v, pattern)), "write a pattern for each depth, such as .git/*"))
 		}
 		for _, at := range []string{"", "shop/", "apps/shop/", "apps/shop/base/"} {
-			n := slices.IndexFunc(needed, func(name string) bool { return excludes(pattern, at+name) })
+			n := slices.IndexFunc(componentPaths, func(name string) bool { return excludes(pattern, at+name) })
 			if n >= 0 {
-				all = append(all, instead(s.fault("%q excludes %s, which a component may need", pattern, at+needed[n]), "exclude less, such as only .git/*"))
+				all = append(all, withRemedy(s.fault("%q excludes %s, which a component may need", pattern, at+componentPaths[n]), "exclude less, such as only .git/*"))
 				break
 			}
 		}
 	}
 	if s.known && !git && i.anySidecar() {
-		all = append(all, as(finding.Note, s.fault("each request sends the git history (.git), which the plugin does not use")))
+		all = append(all, withSeverity(finding.Note, s.fault("the repo-server sends the git history (.git) with each request, which the plugin does not use")))
 	}
 	return all
 }
 
 func (i *installation) anySidecar() bool {
-	return slices.ContainsFunc(i.of(repoServer), func(w *workload) bool { return len(w.sidecars) > 0 })
+	return slices.ContainsFunc(i.workloadsOf(repoServer), func(w *workload) bool { return len(w.sidecars) > 0 })
 }
 
-func (i *installation) applicationHealth() (all []finding.Finding) {
+func (i *installation) checkApplicationHealth() (all []finding.Finding) {
 	const key = "resource.customizations.health.argoproj.io_Application"
 	check, known := i.entry(configMap, key)
 	if !known {
@@ -221,7 +223,7 @@ func (i *installation) applicationHealth() (all []finding.Finding) {
 	if check.Text() != "" {
 		if i.CheckHealth != nil {
 			for _, wrong := range i.CheckHealth(check.Text()) {
-				all = append(all, as(finding.Warning, check.fault("%s", wrong)))
+				all = append(all, withSeverity(finding.Warning, check.fault("%s", wrong)))
 			}
 		}
 		return all
@@ -230,32 +232,32 @@ func (i *installation) applicationHealth() (all []finding.Finding) {
 		return nil
 	}
 	for name, v := range i.entriesOf(configMap) {
-		if letters(name) == letters(key) {
-			all = append(all, instead(as(finding.Warning, v.fault("Argo CD reads no health check for Applications from %s", name)), "write the key as %s", key))
+		if normalizeKey(name) == normalizeKey(key) {
+			all = append(all, withRemedy(withSeverity(finding.Warning, v.fault("Argo CD reads no health check for Applications from %s", name)), "write the key as %s", key))
 		}
 	}
 	if len(all) > 0 {
 		return all
 	}
 	check.field = ""
-	if child, ok := i.child(); ok {
-		return []finding.Finding{i.byInstall(check.fault("no health check for Applications, although %s belongs to an app of apps", child))}
+	if child, ok := i.findChild(); ok {
+		return []finding.Finding{i.withInstallRemedy(check.fault("no health check for Applications, although %s belongs to an app of apps", child))}
 	}
-	return []finding.Finding{i.byInstall(as(finding.Note, check.fault("no health check for Applications, without which waves between Applications have no effect")))}
+	return []finding.Finding{i.withInstallRemedy(withSeverity(finding.Note, check.fault("no health check for Applications, without which waves between Applications have no effect")))}
 }
 
-// letters returns the letters of a key, to recognize other spellings with hyphens,
-// underscores or capitals.
-func letters(key string) string {
+// normalizeKey returns a key in lower case without separators, to recognize other
+// spellings.
+func normalizeKey(key string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "/", "", ".", "", "-", "").Replace(key))
 }
 
-// child finds an Application that belongs to an app of apps: it has a wave or a
-// tracking annotation.
-func (i *installation) child() (string, bool) {
+// findChild returns an Application that belongs to an app of apps: it has a wave, or
+// its tracking annotation or instance label names another Application of the input.
+func (i *installation) findChild() (string, bool) {
 	names := map[string]bool{}
 	for _, a := range i.applications {
-		if !a.pattern {
+		if !a.isTemplate {
 			names[a.Get("metadata", "name").Text()] = true
 		}
 	}
@@ -273,14 +275,14 @@ func (i *installation) child() (string, bool) {
 	return "", false
 }
 
-func (i *installation) progressiveSyncs() (all []finding.Finding) {
+func (i *installation) checkProgressiveSyncs() (all []finding.Finding) {
 	s := i.setting(progressive)
-	if !s.known || s.on() {
+	if !s.known || s.isTrue() {
 		return nil
 	}
 	for _, set := range i.applicationSets {
 		if strategy := set.at("spec", "strategy"); strategy.Get("type").Text() == "RollingSync" {
-			all = append(all, strategy.fault("it has steps, and progressive syncs are off"))
+			all = append(all, strategy.fault("it has steps, but progressive syncs are disabled"))
 		}
 	}
 	return all

@@ -1,10 +1,10 @@
-// Package doctor checks whether an Argo CD is configured correctly for Ladder:
+// Package doctor checks whether an Argo CD installation is configured correctly for Ladder:
 // whether the repo-server reaches the plugin server, whether Applications use the
 // name of the plugin, and whether timeouts, memory and other settings are
 // consistent.
 //
-// Its input are manifests, rendered or from a cluster, or values of Argo CD's
-// chart. What the input does not contain is not checked.
+// The input consists of manifests (rendered, or from a cluster) or of values of the
+// argo-cd chart. What the input does not contain is not checked.
 //
 // The package is pure: objects in, findings out.
 package doctor
@@ -26,9 +26,9 @@ type Input struct {
 	// Secrets are then the names of those in Argo CD's namespace; nil if unknown.
 	Live    bool
 	Secrets []string
-	// Serve parses the flags of "cmp serve", without "serve", and its environment,
-	// like the program. The error joins all findings.
-	Serve func(args []string, env map[string]string) (Flags, error)
+	// ParseServe parses the arguments after "cmp serve" and the environment, as the
+	// program does. The error joins all findings.
+	ParseServe func(args []string, env map[string]string) (Flags, error)
 	// Parameters are the names of the plugin's parameters.
 	Parameters []string
 	// CheckHealth runs the health check of Applications, and returns its problems.
@@ -66,8 +66,9 @@ type Flags struct {
 	// Server and Worker limit the memory of the server, and of each rendering, in
 	// bytes.
 	Server, Worker int64
-	// Remote are the URLs to fetch from, CA a file of certificates to trust, and
-	// Credentials says that hosts have their own.
+	// Remote are the URLs to fetch from, and CA is a file of certificates to trust.
+	// Credentials means that --remote-credentials is set, which may contain CA
+	// certificates of hosts.
 	Remote      []string
 	CA          string
 	Credentials bool
@@ -80,8 +81,8 @@ type Rule struct {
 	Name string
 	// Severities are the severities of its findings, most severe first.
 	Severities []finding.Severity
-	// Finds says what is checked, Why what happens otherwise, and Remedy what to
-	// do, for documentation and findings.
+	// Finds describes what the check reports, such as "a sidecar without an image".
+	// Why is its consequence, and Remedy the fix, in documentation and findings.
 	Finds, Why, Remedy string
 	// Source is the source of the fact.
 	Source string
@@ -92,7 +93,7 @@ type Rule struct {
 // Rules lists the checks of Examine.
 func Rules() []Rule { return rules }
 
-// Examine checks an Argo CD. Findings are sorted by file, line and object.
+// Examine checks an Argo CD installation. Findings are sorted by file, line and object.
 func Examine(in Input) []finding.Finding {
 	i := read(in)
 	var all []finding.Finding

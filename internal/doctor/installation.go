@@ -9,21 +9,21 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// installation is the Argo CD found in an input.
+// installation is the Argo CD installation found in an input.
 type installation struct {
 	Input
 	workloads       []*workload
-	applications    []asker
-	applicationSets []thing
-	policies        []thing
-	monitors        []thing
-	definitions     []object.Object
-	pods            []thing
-	maps            map[mapKey]thing
+	applications    []application
+	applicationSets []node
+	policies        []node
+	monitors        []node
+	crds            []object.Object
+	pods            []node
+	maps            map[mapKey]node
 	values          layers
 	// chartPlugins are the plugin.yaml files that the chart creates from values, by
 	// their ConfigMap keys.
-	chartPlugins map[string]thing
+	chartPlugins map[string]node
 }
 
 type mapKey struct{ namespace, name string }
@@ -38,28 +38,28 @@ const (
 
 // workload is a workload of Argo CD.
 type workload struct {
-	thing
+	node
 	role string
-	// whole is false if it comes from values, which the chart completes.
-	whole     bool
-	namespace string
-	// program is the container with Argo CD's program; from values it is partial.
-	// args and env are its own.
-	program   thing
-	args, env []thing
+	// isComplete is false if it was read from values: the chart adds the rest.
+	isComplete bool
+	namespace  string
+	// program is the container with Argo CD's program; if it was read from values, it
+	// is incomplete. args and env are those of this container.
+	program   node
+	args, env []node
 	image     image
 	// others are its sidecars.
-	others []thing
-	// inits are its init containers.
-	inits []thing
+	others []node
+	// initContainers are its init containers.
+	initContainers []node
 	// volumes are the volumes of the Pod, by name.
 	volumes map[string]volume
-	// security is the securityContext of the Pod, rights that of the program.
-	security, rights thing
-	// grace is terminationGracePeriodSeconds.
-	grace    thing
-	labels   map[string]string
-	replicas thing
+	// security is the securityContext of the Pod, containerSecurity that of program.
+	security, containerSecurity node
+	// gracePeriod is terminationGracePeriodSeconds.
+	gracePeriod node
+	labels      map[string]string
+	replicas    node
 	// sidecars serve Ladder's plugin, and plugins are all plugin containers.
 	sidecars []*sidecar
 	plugins  []*sidecar
@@ -67,20 +67,20 @@ type workload struct {
 
 // volume is a volume of a Pod, as written or as added by the chart.
 type volume struct {
-	thing
+	node
 	emptyDir  bool
 	configMap string
 	secret    string
 	optional  bool
 }
 
-// asker is an Application, or the template of one.
-type asker struct {
-	thing
+// application is an Application, or the template of an ApplicationSet.
+type application struct {
+	node
 	// spec is the spec of the Application.
-	spec thing
-	// pattern means that it contains placeholders.
-	pattern bool
+	spec node
+	// isTemplate means that it is a template, which contains placeholders.
+	isTemplate bool
 }
 
 const (
@@ -96,12 +96,12 @@ const (
 )
 
 func read(in Input) *installation {
-	i := &installation{Input: in, maps: map[mapKey]thing{}, chartPlugins: map[string]thing{}}
+	i := &installation{Input: in, maps: map[mapKey]node{}, chartPlugins: map[string]node{}}
 	for _, o := range in.Objects {
 		if o.ID.GroupKind() == "CustomResourceDefinition.apiextensions.k8s.io" {
-			i.definitions = append(i.definitions, o)
+			i.crds = append(i.crds, o)
 		}
-		i.add(of(o), o.ID)
+		i.add(rootOf(o), o.ID)
 	}
 	if len(in.Values) > 0 {
 		i.readValues()
@@ -114,7 +114,7 @@ func read(in Input) *installation {
 	return i
 }
 
-func (i *installation) add(t thing, id object.ID) {
+func (i *installation) add(t node, id object.ID) {
 	switch id.GroupKind() {
 	case "Deployment.apps", "StatefulSet.apps":
 		if w := workloadOf(t, id.Namespace); w != nil {
@@ -123,10 +123,10 @@ func (i *installation) add(t thing, id object.ID) {
 	case "ConfigMap":
 		i.maps[mapKey{id.Namespace, id.Name}] = t
 	case "Application." + argoGroup:
-		i.applications = append(i.applications, asker{thing: t, spec: t.at("spec")})
+		i.applications = append(i.applications, application{node: t, spec: t.at("spec")})
 	case "ApplicationSet." + argoGroup:
 		i.applicationSets = append(i.applicationSets, t)
-		i.applications = append(i.applications, asker{thing: t, spec: t.at("spec", "template", "spec"), pattern: true})
+		i.applications = append(i.applications, application{node: t, spec: t.at("spec", "template", "spec"), isTemplate: true})
 	case "NetworkPolicy.networking.k8s.io":
 		i.policies = append(i.policies, t)
 	case "PodMonitor.monitoring.coreos.com":
@@ -137,10 +137,10 @@ func (i *installation) add(t thing, id object.ID) {
 }
 
 // workloadOf returns the workload if it runs a program of Argo CD; otherwise nil.
-func workloadOf(t thing, namespace string) *workload {
+func workloadOf(t node, namespace string) *workload {
 	template := t.at("spec", "template")
 	pod := template.at("spec")
-	w := &workload{thing: t, whole: true, namespace: namespace, security: pod.at("securityContext"), grace: pod.at("terminationGracePeriodSeconds"),
+	w := &workload{node: t, isComplete: true, namespace: namespace, security: pod.at("securityContext"), gracePeriod: pod.at("terminationGracePeriodSeconds"),
 		replicas: t.at("spec", "replicas"), labels: map[string]string{}, volumes: map[string]volume{}}
 	for _, c := range pod.at("containers").items() {
 		if role := roleOf(c); role != "" && w.role == "" {
@@ -156,7 +156,7 @@ func workloadOf(t thing, namespace string) *workload {
 		if c.Get("restartPolicy").Text() == "Always" { // it runs as long as the Pod
 			w.others = append(w.others, c)
 		} else {
-			w.inits = append(w.inits, c)
+			w.initContainers = append(w.initContainers, c)
 		}
 	}
 	for _, v := range pod.at("volumes").items() {
@@ -165,19 +165,20 @@ func workloadOf(t thing, namespace string) *workload {
 	for key, v := range template.at("metadata", "labels").entries() {
 		w.labels[key] = v.Text()
 	}
-	w.image, w.rights = imageOf(w.program.Get("image").Text()), w.program.at("securityContext")
+	w.image, w.containerSecurity = imageOf(w.program.Get("image").Text()), w.program.at("securityContext")
 	w.args, w.env = append(w.program.at("command").items(), w.program.at("args").items()...), w.program.at("env").items()
 	return w
 }
 
-// IsRepoServer reports whether a manifest is the repo-server of an Argo CD.
+// IsRepoServer reports whether a manifest is the repo-server of an Argo CD
+// installation.
 func IsRepoServer(o object.Object) bool {
 	i := read(Input{Objects: []object.Object{o}})
-	return len(i.of(repoServer)) > 0
+	return len(i.workloadsOf(repoServer)) > 0
 }
 
 // roleOf returns the Argo CD program of a container, by its command line.
-func roleOf(c thing) string {
+func roleOf(c node) string {
 	for _, word := range append(c.at("command").texts(), c.at("args").texts()...) {
 		program, ok := strings.CutPrefix(path.Base(word), "argocd-")
 		if ok && slices.Contains([]string{repoServer, controller, apiServer, setsController}, program) {
@@ -187,28 +188,29 @@ func roleOf(c thing) string {
 	return ""
 }
 
-func volumeOf(t thing) volume {
-	v := volume{thing: t, emptyDir: t.Get("emptyDir").Exists(), configMap: t.Get("configMap", "name").Text(), secret: t.Get("secret", "secretName").Text()}
+func volumeOf(t node) volume {
+	v := volume{node: t, emptyDir: t.Get("emptyDir").Exists(), configMap: t.Get("configMap", "name").Text(), secret: t.Get("secret", "secretName").Text()}
 	v.optional = t.Get("configMap", "optional").True() || t.Get("secret", "optional").True()
 	return v
 }
 
-// of lists the workloads with a role.
-func (i *installation) of(role string) []*workload {
+// workloadsOf lists the workloads with a role.
+func (i *installation) workloadsOf(role string) []*workload {
 	return slices.DeleteFunc(slices.Clone(i.workloads), func(w *workload) bool { return w.role != role })
 }
 
-// sidecars iterates over the plugin containers, each with its repo-server.
-func (i *installation) sidecars(do func(w *workload, s *sidecar)) {
-	for _, w := range i.of(repoServer) {
+// forEachSidecar calls do for each plugin container, with its repo-server.
+func (i *installation) forEachSidecar(do func(w *workload, s *sidecar)) {
+	for _, w := range i.workloadsOf(repoServer) {
 		for _, s := range w.sidecars {
 			do(w, s)
 		}
 	}
 }
 
-// configMap finds a ConfigMap in a namespace. Argo CD's own manifests may omit it.
-func (i *installation) configMap(namespace, name string) (thing, bool) {
+// configMap finds a ConfigMap in a namespace. Argo CD's own
+// manifests may omit the namespace.
+func (i *installation) configMap(namespace, name string) (node, bool) {
 	t, ok := i.maps[mapKey{namespace, name}]
 	if !ok && !i.Live {
 		t, ok = i.maps[mapKey{"", name}]
@@ -218,7 +220,7 @@ func (i *installation) configMap(namespace, name string) (thing, bool) {
 
 // entry returns the value of a key of Argo CD's ConfigMap, from the ConfigMap or
 // from values. known is false if the input does not contain it.
-func (i *installation) entry(name, key string) (value thing, known bool) {
+func (i *installation) entry(name, key string) (value node, known bool) {
 	for _, w := range i.workloads {
 		if t, ok := i.configMap(w.namespace, name); ok {
 			return t.inner(t.Get("data").Get(key), "data."+key), true
@@ -230,9 +232,10 @@ func (i *installation) entry(name, key string) (value thing, known bool) {
 	return i.values.config(name, key)
 }
 
-// entriesOf returns the keys of an Argo CD ConfigMap, from either place.
-func (i *installation) entriesOf(name string) map[string]thing {
-	all := map[string]thing{}
+// entriesOf returns the entries of an Argo CD ConfigMap, from the ConfigMap and from
+// values.
+func (i *installation) entriesOf(name string) map[string]node {
+	all := map[string]node{}
 	for key, m := range i.maps {
 		if key.name == name {
 			maps.Copy(all, m.at("data").entries())
@@ -245,7 +248,7 @@ func (i *installation) entriesOf(name string) map[string]thing {
 }
 
 // mountAt returns the most specific mount that contains a path.
-func mountAt(c thing, p string) (best thing, found bool) {
+func mountAt(c node, p string) (best node, found bool) {
 	length := -1
 	for _, m := range c.at("volumeMounts").items() {
 		at := path.Clean(m.Get("mountPath").Text())
@@ -256,18 +259,19 @@ func mountAt(c thing, p string) (best thing, found bool) {
 	return best, found
 }
 
-// mountedText is a file mounted from a ConfigMap. held reports whether the path is
-// mounted from one, and why what is wrong.
+// mountedText is a file that is mounted into a container. fromConfigMap means that the
+// volume is a ConfigMap, and problem says why the file cannot be read.
 type mountedText struct {
-	mount, source thing
-	text          string
-	held, found   bool
-	subPath       bool
-	why           string
+	mount, source        node
+	text                 string
+	fromConfigMap, found bool
+	subPath              bool
+	problem              string
 }
 
-// textAt finds a file mounted from a ConfigMap.
-func (i *installation) textAt(w *workload, c thing, p string) (m mountedText, mounted bool) {
+// textAt reads a file that is mounted from a ConfigMap. mounted is false if nothing is
+// mounted at the path.
+func (i *installation) textAt(w *workload, c node, p string) (m mountedText, mounted bool) {
 	mount, ok := mountAt(c, p)
 	if !ok {
 		return m, false
@@ -277,12 +281,12 @@ func (i *installation) textAt(w *workload, c thing, p string) (m mountedText, mo
 	if v.configMap == "" {
 		return m, true
 	}
-	m.held = true
+	m.fromConfigMap = true
 	at, key := path.Clean(mount.Get("mountPath").Text()), mount.Get("subPath").Text()
 	m.subPath = key != ""
 	switch {
 	case at == p && key == "":
-		m.why = "it is mounted as a directory instead of a file, because subPath is missing"
+		m.problem = "it is mounted as a directory instead of a file, because subPath is missing"
 		return m, true
 	case at != p:
 		key = path.Join(key, strings.TrimPrefix(p, at+"/"))
@@ -301,14 +305,14 @@ func (i *installation) textAt(w *workload, c thing, p string) (m mountedText, mo
 	m.text = m.source.Text()
 	if !m.found {
 		m.source = source
-		m.why = "the ConfigMap " + v.configMap + " has no key " + key
+		m.problem = "the ConfigMap " + v.configMap + " has no key " + key
 	}
 	return m, true
 }
 
 // environment returns the variables of a container with known values.
-func (i *installation) environment(w *workload, c thing) map[string]thing {
-	all := map[string]thing{}
+func (i *installation) environment(w *workload, c node) map[string]node {
+	all := map[string]node{}
 	for _, e := range c.at("env").items() {
 		if v, ok := i.variable(w, e); ok {
 			all[e.name()] = v
@@ -318,18 +322,18 @@ func (i *installation) environment(w *workload, c thing) map[string]thing {
 }
 
 // variable returns the value of an entry of env.
-func (i *installation) variable(w *workload, e thing) (thing, bool) {
+func (i *installation) variable(w *workload, e node) (node, bool) {
 	if ref := e.at("valueFrom", "configMapKeyRef"); ref.Exists() {
 		source, ok := i.configMap(w.namespace, ref.name())
 		key := ref.Get("key").Text()
-		if !ok && !w.whole {
+		if !ok && !w.isComplete {
 			return i.values.config(ref.name(), key)
 		}
 		v := source.inner(source.Get("data").Get(key), "data."+key)
 		return v, ok && v.Exists()
 	}
 	if e.Get("valueFrom").Exists() {
-		return thing{}, false
+		return node{}, false
 	}
 	return e.at("value"), true
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -21,12 +22,12 @@ func (s *sidecar) operationsPort() (port int, host string, ok bool) {
 	return port, host, err == nil && port > 0
 }
 
-// paths are the endpoints on that port.
-var paths = []string{"/healthz", "/readyz", "/metrics"}
+// endpoints are the endpoints on that port.
+var endpoints = []string{"/healthz", "/readyz", "/metrics"}
 
-func (i *installation) probes() (all []finding.Finding) {
-	i.sidecars(func(_ *workload, s *sidecar) {
-		if !s.serves || s.wrong != nil {
+func (i *installation) checkProbes() (all []finding.Finding) {
+	i.forEachSidecar(func(_ *workload, s *sidecar) {
+		if !s.serves || s.flagsErr != nil {
 			return
 		}
 		missing := []string{}
@@ -38,49 +39,49 @@ func (i *installation) probes() (all []finding.Finding) {
 				}
 				continue
 			}
-			if why := s.wrongProbe(probe); why != "" {
+			if why := s.probeProblem(probe); why != "" {
 				all = append(all, probe.fault("%s", why))
 			}
 		}
 		if len(missing) > 0 && !s.stock {
-			all = append(all, as(finding.Warning, s.fault("it has no %s", strings.Join(missing, " and no "))))
+			all = append(all, withSeverity(finding.Warning, s.fault("it has no %s", strings.Join(missing, " and no "))))
 		}
 	})
 	return all
 }
 
-// wrongProbe says why a probe fails; empty if it succeeds.
-func (s *sidecar) wrongProbe(probe thing) string {
+// probeProblem returns why a probe fails; empty if it succeeds.
+func (s *sidecar) probeProblem(probe node) string {
 	if command := probe.at("exec", "command").texts(); len(command) > 0 {
 		if path.Base(command[0]) != program && !s.stock {
-			return fmt.Sprintf("it runs %s, and the image contains only %s", command[0], program)
+			return fmt.Sprintf("it runs %s, but the image contains only %s", command[0], program)
 		}
 		return ""
 	}
-	port, _, serves := s.operationsPort()
-	for _, way := range []string{"httpGet", "tcpSocket", "grpc"} {
-		at := probe.at(way)
+	serverPort, _, serves := s.operationsPort()
+	for _, handler := range []string{"httpGet", "tcpSocket", "grpc"} {
+		at := probe.at(handler)
 		if !at.Exists() {
 			continue
 		}
 		text := at.Get("port").Text()
-		asked, err := strconv.Atoi(text)
+		port, err := strconv.Atoi(text)
 		if err != nil {
-			named, ok := named(s.at("ports").items(), text)
+			item, ok := findByName(s.at("ports").items(), text)
 			if !ok {
 				return fmt.Sprintf("it uses the port %q, which is not a named port of the container", text)
 			}
-			asked, _ = named.at("containerPort").number()
+			port, _ = item.at("containerPort").number()
 		}
 		switch {
 		case s.stock:
-			return fmt.Sprintf("it uses port %d, but %s listens only on its socket", asked, stockServer)
+			return fmt.Sprintf("it uses port %d, but %s listens only on its socket", port, stockServer)
 		case !serves:
-			return fmt.Sprintf("it uses port %d, but --operations-address is not set", asked)
-		case asked != port:
-			return fmt.Sprintf("it uses port %d, but the server listens on %d", asked, port)
-		case way == "httpGet" && !slices.Contains(paths, strings.SplitN(at.Get("path").Text(), "?", 2)[0]):
-			return fmt.Sprintf("it requests %s, but the server has only %s", at.Get("path").Text(), strings.Join(paths, ", "))
+			return fmt.Sprintf("it uses port %d, but --operations-address is not set", port)
+		case port != serverPort:
+			return fmt.Sprintf("it uses port %d, but the server listens on %d", port, serverPort)
+		case handler == "httpGet" && !slices.Contains(endpoints, strings.SplitN(at.Get("path").Text(), "?", 2)[0]):
+			return fmt.Sprintf("it requests %s, but the server has only %s", at.Get("path").Text(), strings.Join(endpoints, ", "))
 		}
 	}
 	return ""
@@ -89,29 +90,29 @@ func (s *sidecar) wrongProbe(probe thing) string {
 // argoPorts are the default ports of the repo-server.
 var argoPorts = []int{8081, 8084}
 
-func (i *installation) port() (all []finding.Finding) {
-	i.sidecars(func(w *workload, s *sidecar) {
-		if s.stock || !s.serves || s.wrong != nil {
+func (i *installation) checkPort() (all []finding.Finding) {
+	i.forEachSidecar(func(w *workload, s *sidecar) {
+		if s.stock || !s.serves || s.flagsErr != nil {
 			return
 		}
 		port, host, ok := s.operationsPort()
 		if !ok {
-			all = append(all, as(finding.Note, s.fault("--operations-address is not set, so the server exposes no metrics")))
+			all = append(all, withSeverity(finding.Note, s.fault("--operations-address is not set, so the server exposes no metrics")))
 			return
 		}
-		taken := map[int]string{}
+		users := map[int]string{}
 		for _, p := range argoPorts {
-			taken[p] = "the repo-server"
+			users[p] = "the repo-server"
 		}
 		for _, c := range append(slices.Clone(w.others), w.program) {
 			for _, p := range c.at("ports").items() {
 				if n, ok := p.at("containerPort").number(); ok && c.name() != s.name() {
-					taken[n] = c.name()
+					users[n] = c.name()
 				}
 			}
 		}
-		if who, ok := taken[port]; ok {
-			all = append(all, s.fault("it listens on port %d, which is that of %s", port, who))
+		if user, ok := users[port]; ok {
+			all = append(all, s.fault("it listens on port %d, which is that of %s", port, user))
 		}
 		if host == "localhost" || strings.HasPrefix(host, "127.") || host == "[::1]" {
 			all = append(all, s.fault("it listens on %s, which neither the kubelet nor Prometheus can reach", host))
@@ -138,29 +139,29 @@ func matches(selector object.Value, labels map[string]string) bool {
 	return true
 }
 
-func (i *installation) networkPolicy() (all []finding.Finding) {
-	i.sidecars(func(w *workload, s *sidecar) {
+func (i *installation) checkNetworkPolicy() (all []finding.Finding) {
+	i.forEachSidecar(func(w *workload, s *sidecar) {
 		port, _, ok := s.operationsPort()
-		if !w.whole || !ok {
+		if !w.isComplete || !ok {
 			return
 		}
-		var closing []thing
+		var selecting []node
 		for _, p := range i.policies {
 			types := p.at("spec", "policyTypes").texts()
-			if !i.together(p.Get("metadata", "namespace").Text(), w.namespace) || !matches(p.Get("spec", "podSelector"), w.labels) || len(types) > 0 && !slices.Contains(types, "Ingress") {
+			if !i.inSameNamespace(p.Get("metadata", "namespace").Text(), w.namespace) || !matches(p.Get("spec", "podSelector"), w.labels) || len(types) > 0 && !slices.Contains(types, "Ingress") {
 				continue
 			}
-			closing = append(closing, p)
+			selecting = append(selecting, p)
 			for _, rule := range p.at("spec", "ingress").items() {
-				if s.lets(rule, port) {
+				if s.allows(rule, port) {
 					return
 				}
 			}
 		}
-		if len(closing) == 0 {
+		if len(selecting) == 0 {
 			return
 		}
-		f := as(finding.Note, closing[0].fault("it blocks port %d, the metrics of the plugin", port))
+		f := withSeverity(finding.Note, selecting[0].fault("it blocks port %d, the metrics of the plugin", port))
 		for _, m := range i.monitors {
 			if matches(m.Get("spec", "selector"), w.labels) {
 				f.Severity = finding.Warning
@@ -171,39 +172,39 @@ func (i *installation) networkPolicy() (all []finding.Finding) {
 	return all
 }
 
-// together reports whether two objects are in one namespace, which manifests may
+// inSameNamespace reports whether two objects are in one namespace, which manifests may
 // omit.
-func (i *installation) together(x, y string) bool {
+func (i *installation) inSameNamespace(x, y string) bool {
 	return x == y || !i.Live && (x == "" || y == "")
 }
 
-// lets reports whether a rule of a NetworkPolicy allows a client to connect to a
+// allows reports whether a rule of a NetworkPolicy allows a client to connect to a
 // port.
-func (s *sidecar) lets(rule thing, port int) bool {
+func (s *sidecar) allows(rule node, port int) bool {
 	ports := rule.at("ports").items()
 	for _, p := range ports {
 		text := p.Get("port").Text()
 		n, err := strconv.Atoi(text)
-		if named, ok := named(s.at("ports").items(), text); err != nil && ok {
-			n, _ = named.at("containerPort").number()
+		if item, ok := findByName(s.at("ports").items(), text); err != nil && ok {
+			n, _ = item.at("containerPort").number()
 		}
-		end, ranged := p.at("endPort").number()
-		if text == "" || n == port || ranged && n <= port && port <= end {
+		end, isRange := p.at("endPort").number()
+		if text == "" || n == port || isRange && n <= port && port <= end {
 			return true
 		}
 	}
 	return len(ports) == 0
 }
 
-func (i *installation) gracePeriod() (all []finding.Finding) {
-	i.sidecars(func(w *workload, s *sidecar) {
-		if s.stock || !s.serves || s.wrong != nil {
+func (i *installation) checkGracePeriod() (all []finding.Finding) {
+	i.forEachSidecar(func(w *workload, s *sidecar) {
+		if s.stock || !s.serves || s.flagsErr != nil {
 			return
 		}
-		grace, ok := w.grace.number()
-		at := w.grace
+		grace, ok := w.gracePeriod.number()
+		at := w.gracePeriod
 		if !ok {
-			grace, at = 30, s.thing
+			grace, at = 30, s.node
 		}
 		if s.flags.ShutdownTimeout > float64(grace) {
 			all = append(all, at.fault("the Pod has %ds to terminate, but the plugin may need %s", grace, seconds(s.flags.ShutdownTimeout)))
@@ -212,62 +213,55 @@ func (i *installation) gracePeriod() (all []finding.Finding) {
 	return all
 }
 
-func (i *installation) versionsDiffer() (all []finding.Finding) {
+func (i *installation) checkSidecarVersions() (all []finding.Finding) {
 	first, where := "", ""
-	i.sidecars(func(w *workload, s *sidecar) {
+	i.forEachSidecar(func(w *workload, s *sidecar) {
 		image := s.Get("image").Text()
 		if first != "" && image != first {
-			all = append(all, s.at("image").fault("it runs %s, and that of %s runs %s", image, where, first))
+			all = append(all, s.at("image").fault("it runs %s, but the sidecar of %s runs %s", image, where, first))
 		}
 		if first == "" {
-			first, where = image, or(w.object, w.field)
+			first, where = image, cmp.Or(w.object, w.field)
 		}
 		for _, pod := range i.podsOf(w) {
-			c, ok := named(pod.at("spec", "containers").items(), s.name())
+			c, ok := findByName(pod.at("spec", "containers").items(), s.name())
 			if !ok {
-				c, ok = named(pod.at("spec", "initContainers").items(), s.name())
+				c, ok = findByName(pod.at("spec", "initContainers").items(), s.name())
 			}
 			switch {
 			case !ok:
 				all = append(all, pod.fault("it has no container %s, although %s has one", s.name(), w.object))
 			case c.Get("image").Text() != image:
-				all = append(all, c.at("image").fault("it runs %s, and %s names %s", c.Get("image").Text(), w.object, image))
+				all = append(all, c.at("image").fault("it runs %s, but %s specifies %s", c.Get("image").Text(), w.object, image))
 			}
 		}
 	})
 	return all
 }
 
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
-
 // podsOf returns the Pods of a repo-server.
-func (i *installation) podsOf(w *workload) []thing {
-	var all []thing
+func (i *installation) podsOf(w *workload) []node {
+	var all []node
 	for _, pod := range i.pods {
 		labels := map[string]string{}
 		for _, f := range pod.Get("metadata", "labels").Fields() {
 			labels[f.Key] = f.Value.Text()
 		}
-		if w.whole && pod.Get("metadata", "namespace").Text() == w.namespace && matches(w.Get("spec", "selector"), labels) && !pod.Get("metadata", "deletionTimestamp").Exists() {
+		if w.isComplete && pod.Get("metadata", "namespace").Text() == w.namespace && matches(w.Get("spec", "selector"), labels) && !pod.Get("metadata", "deletionTimestamp").Exists() {
 			all = append(all, pod)
 		}
 	}
 	return all
 }
 
-// minRestarts is the number of restarts from which they are reported.
-const minRestarts = 3
+// maxRestarts is the number of restarts above which they are reported.
+const maxRestarts = 3
 
-func (i *installation) sidecarState() (all []finding.Finding) {
-	i.sidecars(func(w *workload, s *sidecar) {
+func (i *installation) checkSidecarState() (all []finding.Finding) {
+	i.forEachSidecar(func(w *workload, s *sidecar) {
 		for _, pod := range i.podsOf(w) {
 			states := append(pod.at("status", "containerStatuses").items(), pod.at("status", "initContainerStatuses").items()...)
-			c, ok := named(states, s.name())
+			c, ok := findByName(states, s.name())
 			if !ok {
 				continue
 			}
@@ -280,9 +274,9 @@ func (i *installation) sidecarState() (all []finding.Finding) {
 			}
 			switch {
 			case last.Get("reason").Text() == "OOMKilled":
-				all = append(all, instead(as(finding.Warning, c.fault("it was OOM-killed, %d restarts", restarts)), "compare its limit with the flags; docs/operations.md has the sum"))
-			case restarts > minRestarts:
-				all = append(all, as(finding.Warning, c.fault("it was restarted %d times, the last time with exit code %s", restarts, or(last.Get("exitCode").Text(), "unknown"))))
+				all = append(all, withRemedy(withSeverity(finding.Warning, c.fault("it was OOM-killed; number of restarts: %d", restarts)), "compare its limit with the flags; docs/operations.md explains how to calculate it"))
+			case restarts > maxRestarts:
+				all = append(all, withSeverity(finding.Warning, c.fault("it was restarted %d times, the last time with exit code %s", restarts, cmp.Or(last.Get("exitCode").Text(), "unknown"))))
 			}
 		}
 	})

@@ -19,19 +19,19 @@ type option struct {
 type kind string
 
 const (
-	number kind = "a whole number, without a unit"
-	truth  kind = "true or false"
-	globs  kind = "patterns with ; between them"
+	number      kind = "a whole number, without a unit"
+	boolean     kind = "true or false"
+	patternList kind = "patterns, separated by ;"
 )
 
 var (
 	controllerTimeout = option{controller, "controller.repo.server.timeout.seconds", "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_TIMEOUT_SECONDS", "repo-server-timeout-seconds", "60", number}
 	serverTimeout     = option{apiServer, "server.repo.server.timeout.seconds", "ARGOCD_SERVER_REPO_SERVER_TIMEOUT_SECONDS", "repo-server-timeout-seconds", "60", number}
-	exclusions        = option{repoServer, "reposerver.plugin.tar.exclusions", "ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS", "plugin-tar-exclude", "", globs}
-	generatePaths     = option{repoServer, "reposerver.plugin.use.manifest.generate.paths", "ARGOCD_REPO_SERVER_PLUGIN_USE_MANIFEST_GENERATE_PATHS", "plugin-use-manifest-generate-paths", "false", truth}
+	exclusions        = option{repoServer, "reposerver.plugin.tar.exclusions", "ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS", "plugin-tar-exclude", "", patternList}
+	generatePaths     = option{repoServer, "reposerver.plugin.use.manifest.generate.paths", "ARGOCD_REPO_SERVER_PLUGIN_USE_MANIFEST_GENERATE_PATHS", "plugin-use-manifest-generate-paths", "false", boolean}
 	grpcSize          = option{repoServer, "reposerver.grpc.max.size", "ARGOCD_GRPC_MAX_SIZE_MB", "", "100", number}
 	controllerGRPC    = option{controller, "", "ARGOCD_GRPC_MAX_SIZE_MB", "", "100", number}
-	progressive       = option{setsController, "applicationsetcontroller.enable.progressive.syncs", "ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS", "enable-progressive-syncs", "false", truth}
+	progressive       = option{setsController, "applicationsetcontroller.enable.progressive.syncs", "ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS", "enable-progressive-syncs", "false", boolean}
 	parallelism       = option{repoServer, "reposerver.parallelism.limit", "ARGOCD_REPO_SERVER_PARALLELISM_LIMIT", "parallelismlimit", "0", number}
 
 	options = []option{controllerTimeout, serverTimeout, exclusions, generatePaths, grpcSize, controllerGRPC, progressive, parallelism}
@@ -39,18 +39,18 @@ var (
 
 // setting is the value of an option.
 type setting struct {
-	thing
+	node
 	text string
-	// set means that it is set explicitly. known is false if the input does not
+	// isSet means that it is set explicitly. known is false if the input does not
 	// show it.
-	set, known bool
+	isSet, known bool
 }
 
 // setting returns the value of an option: from a flag, a variable, or the key that
 // sets the variable.
 func (i *installation) setting(o option) setting {
-	for _, w := range i.of(o.role) {
-		if s, ok := o.given(w); ok {
+	for _, w := range i.workloadsOf(o.role) {
+		if s, ok := o.fromFlag(w); ok {
 			return s
 		}
 		for _, e := range w.env {
@@ -58,14 +58,14 @@ func (i *installation) setting(o option) setting {
 				continue
 			}
 			if v, ok := i.variable(w, e); ok && v.Exists() {
-				return setting{thing: v, text: v.Text(), set: true, known: true}
+				return setting{node: v, text: v.Text(), isSet: true, known: true}
 			}
 			if !e.at("valueFrom").Exists() { // an empty string
-				return setting{thing: e, text: o.fallback, known: true}
+				return setting{node: e, text: o.fallback, known: true}
 			}
 		}
-		if _, wired := named(w.env, o.variable); w.whole && !wired {
-			return setting{thing: w.program, text: o.fallback, known: true} // nothing reads the key
+		if _, wired := findByName(w.env, o.variable); w.isComplete && !wired {
+			return setting{node: w.program, text: o.fallback, known: true} // nothing reads the key
 		}
 	}
 	if o.key == "" {
@@ -73,16 +73,16 @@ func (i *installation) setting(o option) setting {
 	}
 	v, known := i.entry(paramsMap, o.key)
 	if v.Exists() {
-		return setting{thing: v, text: v.Text(), set: true, known: true}
+		return setting{node: v, text: v.Text(), isSet: true, known: true}
 	}
 	if v.file == "" && v.object == "" && len(i.workloads) > 0 {
-		v = i.workloads[0].thing
+		v = i.workloads[0].node
 	}
-	return setting{thing: v, text: o.fallback, known: known}
+	return setting{node: v, text: o.fallback, known: known}
 }
 
-// given returns the value of the flag.
-func (o option) given(w *workload) (setting, bool) {
+// fromFlag returns the value of the flag.
+func (o option) fromFlag(w *workload) (setting, bool) {
 	if o.flag == "" {
 		return setting{}, false
 	}
@@ -95,15 +95,15 @@ func (o option) given(w *workload) (setting, bool) {
 		}
 		switch {
 		case cut:
-		case o.kind == truth:
+		case o.kind == boolean:
 			value = "true"
 		case n+1 < len(w.args):
 			value = w.args[n+1].Text()
 		}
 		all = append(all, value)
-		found = setting{thing: arg, text: strings.Join(all, ";"), set: true, known: true}
+		found = setting{node: arg, text: strings.Join(all, ";"), isSet: true, known: true}
 	}
-	return found, found.set
+	return found, found.isSet
 }
 
 // list splits the value into items.
@@ -118,8 +118,8 @@ func (s setting) list() []string {
 	return all
 }
 
-// on reports whether the value is true for Argo CD.
-func (s setting) on() bool { return strings.EqualFold(s.text, "true") }
+// isTrue reports whether the value is true for Argo CD.
+func (s setting) isTrue() bool { return strings.EqualFold(s.text, "true") }
 
 // effective returns the effective number: Argo CD ignores an invalid one.
 func (s setting) effective(o option) int {
@@ -130,12 +130,12 @@ func (s setting) effective(o option) int {
 	return n
 }
 
-// readKeys returns the keys of argocd-cmd-params-cm that the workloads with a role
+// keysUsedBy returns the keys of argocd-cmd-params-cm that the workloads with a role
 // read; none if the input contains no complete workload.
-func (i *installation) readKeys(role string) []string {
+func (i *installation) keysUsedBy(role string) []string {
 	var all []string
-	for _, w := range i.of(role) {
-		if !w.whole {
+	for _, w := range i.workloadsOf(role) {
+		if !w.isComplete {
 			continue
 		}
 		for _, e := range w.env {

@@ -12,26 +12,26 @@ import (
 
 // sidecar is a container that serves a plugin.
 type sidecar struct {
-	thing
+	node
 	// stock means that it runs Argo CD's own plugin server.
 	stock bool
-	// ours means that the plugin is, or should be, Ladder's.
-	ours bool
+	// isLadder means that the plugin is, or should be, Ladder's.
+	isLadder bool
 	// serves means that it runs a plugin server.
 	serves bool
 	// plugin is its name in Applications; empty if unknown.
 	plugin string
-	// discovers means that it supports Applications that do not name a plugin.
-	discovers bool
-	image     image
-	env       map[string]thing
-	// flags are the flags of "cmp serve", and wrong their problems.
-	flags Flags
-	wrong error
+	// hasDiscovery means that it supports Applications that do not name a plugin.
+	hasDiscovery bool
+	image        image
+	env          map[string]node
+	// flags are the flags of "cmp serve", and flagsErr is the error of parsing them.
+	flags    Flags
+	flagsErr error
 	// config is the plugin.yaml of the stock server.
 	config     mountedText
 	mounted    bool
-	definition pluginYAML
+	pluginYAML pluginYAML
 }
 
 // pluginYAML is the content of a plugin.yaml, as read by the stock server.
@@ -61,15 +61,17 @@ func (p pluginYAML) discovers() bool {
 	return d.FileName != "" || d.Find.Glob != "" || len(d.Find.Command) > 0
 }
 
-// socket returns the name of the plugin in Applications.
-func (p pluginYAML) socket() string {
+// pluginName returns the name of the plugin in Applications, which is also that of its
+// socket.
+func (p pluginYAML) pluginName() string {
 	if p.Spec.Version != "" {
 		return p.Metadata.Name + "-" + p.Spec.Version
 	}
 	return p.Metadata.Name
 }
 
-// program is the name of the plugin's program and image.
+// program is the name of Ladder's program. ourPlugin is the name of its plugin, its
+// container and its image.
 const (
 	program   = "cmp"
 	ourPlugin = "ladder"
@@ -80,27 +82,27 @@ func (i *installation) findPlugins(w *workload) {
 	for _, c := range w.others {
 		s := i.sidecar(w, c)
 		_, shares := mountAt(c, pluginsDir)
-		if s.ours {
+		if s.isLadder {
 			w.sidecars = append(w.sidecars, s)
 		}
-		if s.ours || s.serves || shares {
+		if s.isLadder || s.serves || shares {
 			w.plugins = append(w.plugins, s)
 		}
 	}
 }
 
-func (i *installation) sidecar(w *workload, c thing) *sidecar {
-	s := &sidecar{thing: c, image: imageOf(c.Get("image").Text()), env: i.environment(w, c)}
+func (i *installation) sidecar(w *workload, c node) *sidecar {
+	s := &sidecar{node: c, image: imageOf(c.Get("image").Text()), env: i.environment(w, c)}
 	command, args := c.at("command").texts(), c.at("args").texts()
-	called := calledOurs(c)
+	isNamed := isNamedLadder(c)
 	words := slices.Concat(command, args)
 	switch {
 	case slices.ContainsFunc(words, func(word string) bool { return path.Base(word) == stockServer }):
 		s.serves, s.stock = true, true
 		i.readPluginYAML(w, s)
-		s.ours = called || s.definition.Metadata.Name == ourPlugin || runsOurs(s.definition)
-	case len(command) > 0 && path.Base(command[0]) == program, len(command) == 0 && (called || len(args) > 0 && args[0] == "serve"):
-		s.ours = true
+		s.isLadder = isNamed || s.pluginYAML.Metadata.Name == ourPlugin || runsLadder(s.pluginYAML)
+	case len(command) > 0 && path.Base(command[0]) == program, len(command) == 0 && (isNamed || len(args) > 0 && args[0] == "serve"):
+		s.isLadder = true
 		if len(command) == 0 {
 			words = append([]string{program}, words...)
 		}
@@ -109,51 +111,51 @@ func (i *installation) sidecar(w *workload, c thing) *sidecar {
 		}
 		if len(words) > 1 && words[1] == "serve" {
 			s.serves = true
-			s.flags, s.wrong = i.serve(s, words[2:])
-			s.plugin, s.discovers = s.flags.Plugin, s.flags.Discovery
+			s.flags, s.flagsErr = i.serve(s, words[2:])
+			s.plugin, s.hasDiscovery = s.flags.Plugin, s.flags.Discovery
 		}
 	default:
-		s.ours = called
+		s.isLadder = isNamed
 	}
 	return s
 }
 
-func calledOurs(c thing) bool {
+func isNamedLadder(c node) bool {
 	return c.name() == ourPlugin || strings.Contains(imageOf(c.Get("image").Text()).base, ourPlugin)
 }
 
-func runsOurs(p pluginYAML) bool {
+func runsLadder(p pluginYAML) bool {
 	return len(p.Spec.Generate.Command) > 0 && path.Base(p.Spec.Generate.Command[0]) == program
 }
 
 // serve parses the flags of "cmp serve".
 func (i *installation) serve(s *sidecar, args []string) (Flags, error) {
-	if i.Serve == nil {
-		return Flags{}, finding.Finding{Message: "nothing reads its flags"}
+	if i.ParseServe == nil {
+		return Flags{}, finding.Finding{Message: "its flags cannot be checked"}
 	}
 	env := map[string]string{}
 	for name, value := range s.env {
 		env[name] = value.Text()
 	}
-	return i.Serve(args, env)
+	return i.ParseServe(args, env)
 }
 
 // readPluginYAML reads the plugin.yaml of the stock server.
 func (i *installation) readPluginYAML(w *workload, s *sidecar) {
-	s.config, s.mounted = i.textAt(w, s.thing, pluginConfig)
-	if made, ok := i.chartPlugins[s.config.mount.Get("subPath").Text()]; ok && w.volumes[s.config.mount.name()].configMap == "argocd-cmp-cm" {
+	s.config, s.mounted = i.textAt(w, s.node, pluginConfig)
+	if chartPlugin, ok := i.chartPlugins[s.config.mount.Get("subPath").Text()]; ok && w.volumes[s.config.mount.name()].configMap == "argocd-cmp-cm" {
 		// The chart adds the name and the surrounding fields.
-		s.config.source, s.config.found, s.config.why = made, true, ""
-		text, err := made.YAML()
-		if err == nil && yaml.Unmarshal([]byte(text), &s.definition.Spec) == nil {
-			s.definition.Kind, s.definition.Metadata.Name = "ConfigManagementPlugin", strings.TrimSuffix(s.config.mount.Get("subPath").Text(), ".yaml")
+		s.config.source, s.config.found, s.config.problem = chartPlugin, true, ""
+		text, err := chartPlugin.YAML()
+		if err == nil && yaml.Unmarshal([]byte(text), &s.pluginYAML.Spec) == nil {
+			s.pluginYAML.Kind, s.pluginYAML.Metadata.Name = "ConfigManagementPlugin", strings.TrimSuffix(s.config.mount.Get("subPath").Text(), ".yaml")
 		}
 	} else if s.config.found {
-		if err := yaml.Unmarshal([]byte(s.config.text), &s.definition); err != nil {
-			s.config.why = "not valid YAML"
+		if err := yaml.Unmarshal([]byte(s.config.text), &s.pluginYAML); err != nil {
+			s.config.problem = "not valid YAML"
 		}
 	}
-	if s.config.found && s.config.why == "" {
-		s.plugin, s.discovers = s.definition.socket(), s.definition.discovers()
+	if s.config.found && s.config.problem == "" {
+		s.plugin, s.hasDiscovery = s.pluginYAML.pluginName(), s.pluginYAML.discovers()
 	}
 }

@@ -17,19 +17,19 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// strictly decodes a value like the API server with strict field validation, and
-// reports errors. The decoder stops at the first value of a wrong type, so that is
-// removed and the rest decoded again. Values are not shown, since they may be
+// decodeStrictly decodes a value like the API server with strict field validation, and
+// reports errors. The decoder stops at the first value of a wrong type; that value is
+// removed, and the rest is decoded again. Values are not shown, since they may be
 // secret.
-func strictly(t thing, into any) (all []finding.Finding) {
-	as := reflect.TypeOf(into).Elem()
+func decodeStrictly(t node, into any) (all []finding.Finding) {
+	typ := reflect.TypeOf(into).Elem()
 	tree, all := plain(t, false)
 	for {
 		data, err := json.Marshal(tree)
 		if err != nil {
-			return append(all, instead(t.fault("Kubernetes cannot read it"), "correct the YAML"))
+			return append(all, withRemedy(t.fault("Kubernetes cannot read it"), "correct the YAML"))
 		}
-		unknown, err := kjson.UnmarshalStrict(data, reflect.New(as).Interface(), kjson.DisallowUnknownFields)
+		unknown, err := kjson.UnmarshalStrict(data, reflect.New(typ).Interface(), kjson.DisallowUnknownFields)
 		var mistyped *json.UnmarshalTypeError
 		switch {
 		case errors.As(err, &mistyped):
@@ -38,15 +38,15 @@ func strictly(t thing, into any) (all []finding.Finding) {
 			if len(at) == 0 {
 				return all
 			}
-			tree = without(tree, at)
+			tree = setNull(tree, at)
 			continue
-		case err != nil: // of a type with its own decoder, which reports no place
-			return append(all, instead(t.fault("Kubernetes cannot read it: %v", err), "correct it; kubectl explain pod.spec lists the fields"))
+		case err != nil: // of a type with its own decoder, which reports no position
+			return append(all, withRemedy(t.fault("Kubernetes cannot read it: %v", err), "correct it; kubectl explain pod.spec lists the fields"))
 		}
 		for _, err := range unknown {
 			var field kjson.FieldError
 			if errors.As(err, &field) {
-				all = append(all, unknownField(t, splitPath(field.FieldPath()), as))
+				all = append(all, unknownField(t, splitPath(field.FieldPath()), typ))
 			}
 		}
 		return all
@@ -54,8 +54,8 @@ func strictly(t thing, into any) (all []finding.Finding) {
 }
 
 // plain converts a value for the decoder, without texts that the chart fills in,
-// and without invalid quantities, for which the decoder reports no place.
-func plain(t thing, quantity bool) (tree any, all []finding.Finding) {
+// and without invalid quantities, for which the decoder reports no position.
+func plain(t node, quantity bool) (tree any, all []finding.Finding) {
 	switch {
 	case !t.Exists() || strings.Contains(t.Text(), "{{"):
 		return nil, nil
@@ -80,10 +80,10 @@ func plain(t thing, quantity bool) (tree any, all []finding.Finding) {
 	case quantity:
 		const remedy = "write bytes as 512Mi or 2Gi, and CPUs as 500m or 2"
 		if t.IsList() {
-			return nil, []finding.Finding{instead(t.fault("must be a quantity, not a list"), remedy)}
+			return nil, []finding.Finding{withRemedy(t.fault("must be a quantity, not a list"), remedy)}
 		}
 		if _, err := resource.ParseQuantity(t.Text()); err != nil {
-			return nil, []finding.Finding{instead(t.fault("%q is not a valid quantity", t.Text()), remedy)}
+			return nil, []finding.Finding{withRemedy(t.fault("%q is not a valid quantity", t.Text()), remedy)}
 		}
 		return t.Text(), nil
 	case t.IsText():
@@ -95,17 +95,17 @@ func plain(t thing, quantity bool) (tree any, all []finding.Finding) {
 	return tree, nil
 }
 
-// without replaces the value at a path by null, which is valid for every type.
-func without(tree any, path []string) any {
+// setNull replaces the value at a path with null, which is valid for every type.
+func setNull(tree any, path []string) any {
 	if len(path) == 0 {
 		return nil
 	}
 	switch v := tree.(type) {
 	case map[string]any:
-		v[path[0]] = without(v[path[0]], path[1:])
+		v[path[0]] = setNull(v[path[0]], path[1:])
 	case []any:
 		if i, err := strconv.Atoi(path[0]); err == nil && i < len(v) {
-			v[i] = without(v[i], path[1:])
+			v[i] = setNull(v[i], path[1:])
 		}
 	}
 	return tree
@@ -148,7 +148,7 @@ func splitPath(path string) []string {
 }
 
 // follow follows keys and list indexes.
-func (t thing) follow(path []string) thing {
+func (t node) follow(path []string) node {
 	for _, key := range path {
 		if i, err := strconv.Atoi(key); err == nil && t.IsList() {
 			t = t.items()[i]
@@ -162,24 +162,24 @@ func (t thing) follow(path []string) thing {
 }
 
 // unknownField reports an unknown key.
-func unknownField(t thing, path []string, as reflect.Type) finding.Finding {
+func unknownField(t node, path []string, typ reflect.Type) finding.Finding {
 	last := len(path) - 1
-	names := fields(as, path[:last])
-	return instead(t.follow(path).fault("unknown field %q", path[last]), "%s", cmp.Or(near(path[last], names), "correct or remove the field"))
+	names := fields(typ, path[:last])
+	return withRemedy(t.follow(path).fault("unknown field %q", path[last]), "%s", cmp.Or(suggest(path[last], names), "correct or remove the field"))
 }
 
 // fields returns the keys of the type at a path.
-func fields(as reflect.Type, path []string) (names []string) {
-	for as.Kind() == reflect.Pointer {
-		as = as.Elem()
+func fields(typ reflect.Type, path []string) (names []string) {
+	for typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
 	}
-	switch as.Kind() {
+	switch typ.Kind() {
 	case reflect.Slice, reflect.Map:
 		if len(path) > 0 {
-			return fields(as.Elem(), path[1:])
+			return fields(typ.Elem(), path[1:])
 		}
 	case reflect.Struct:
-		for _, f := range reflect.VisibleFields(as) {
+		for _, f := range reflect.VisibleFields(typ) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if len(path) > 0 && name == path[0] {
 				return fields(f.Type, path[1:])
@@ -194,7 +194,7 @@ func fields(as reflect.Type, path []string) (names []string) {
 }
 
 // wrongType reports a value of the wrong type.
-func wrongType(t thing, err *json.UnmarshalTypeError) finding.Finding {
+func wrongType(t node, err *json.UnmarshalTypeError) finding.Finding {
 	written, ok := map[string]string{"object": "a mapping", "array": "a list", "string": "text", "bool": "true or false"}[err.Value]
 	if !ok {
 		written = "a number"
@@ -216,5 +216,5 @@ func wrongType(t thing, err *json.UnmarshalTypeError) finding.Finding {
 	if t.IsText() && json.Unmarshal([]byte(t.Text()), reflect.New(err.Type).Interface()) == nil {
 		remedy = "write it without quotes"
 	}
-	return instead(t.fault("must be %s, not %s", wanted, written), "%s", remedy)
+	return withRemedy(t.fault("must be %s, not %s", wanted, written), "%s", remedy)
 }

@@ -13,11 +13,11 @@ import (
 
 // layers are values files of the argo-cd chart; later ones take precedence. Helm
 // merges mappings but not lists.
-type layers []thing
+type layers []node
 
 func (i *installation) readValues() {
 	for _, v := range i.Values {
-		i.values = append(i.values, thing{Value: v.Root, file: v.File, first: 1, line: 1})
+		i.values = append(i.values, node{Value: v.Root, file: v.File, first: 1, line: 1})
 	}
 	for _, role := range slices.Sorted(maps.Keys(chartKeys)) {
 		i.workloads = append(i.workloads, i.values.workload(role, chartKeys[role]))
@@ -36,17 +36,17 @@ func (i *installation) readValues() {
 	}
 }
 
-// byInstall gives a finding the command that merges what is missing into the values file
-// that was read.
-func (i *installation) byInstall(f finding.Finding) finding.Finding {
-	if !slices.ContainsFunc(i.values, func(v thing) bool { return v.file == f.File }) {
+// withInstallRemedy returns a finding whose remedy is the cmp install command that prints
+// the values file with the missing part added. Findings outside values are unchanged.
+func (i *installation) withInstallRemedy(f finding.Finding) finding.Finding {
+	if !slices.ContainsFunc(i.values, func(v node) bool { return v.file == f.File }) {
 		return f
 	}
 	file := f.File
 	if file == finding.StandardInput {
 		file = "-"
 	}
-	return instead(f, "run cmp install --print values -f %s, which prints your values with this addition", file)
+	return withRemedy(f, "run cmp install --print values -f %s, which prints your values with the missing part added", file)
 }
 
 // chartKeys maps workloads to values of the chart.
@@ -56,30 +56,30 @@ var chartKeys = map[string]string{repoServer: "repoServer", controller: "control
 var chartVolumes = []string{"plugins", "var-files", "tmp", "gpg-keyring", "helm-working-dir"}
 
 // at returns the value in the last file that sets it.
-func (l layers) at(keys ...string) thing {
+func (l layers) at(keys ...string) node {
 	for _, t := range slices.Backward(l) {
 		if v := t.at(keys...); v.Exists() {
 			return v
 		}
 	}
 	if len(l) == 0 {
-		return thing{}
+		return node{}
 	}
 	return l[len(l)-1].at(keys...)
 }
 
 // config returns a key of a ConfigMap that the chart creates from values.
-func (l layers) config(name, key string) (thing, bool) {
+func (l layers) config(name, key string) (node, bool) {
 	under, ok := map[string]string{configMap: "cm", paramsMap: "params"}[name]
 	if !ok || len(l) == 0 || l.at("configs", under, "create").Text() == "false" {
-		return thing{}, false
+		return node{}, false
 	}
 	return l.at("configs", under, key), true
 }
 
 func (l layers) workload(role, key string) *workload {
-	w := &workload{thing: l.at(key), role: role, program: l.at(key), security: l.at("global", "securityContext"), grace: l.at(key, "terminationGracePeriodSeconds"),
-		rights: l.at(key, "containerSecurityContext"), replicas: l.at(key, "replicas"), volumes: map[string]volume{}}
+	w := &workload{node: l.at(key), role: role, program: l.at(key), security: l.at("global", "securityContext"), gracePeriod: l.at(key, "terminationGracePeriodSeconds"),
+		containerSecurity: l.at(key, "containerSecurityContext"), replicas: l.at(key, "replicas"), volumes: map[string]volume{}}
 	w.args = l.at(key, "extraArgs").items()
 	w.env = append(l.at("global", "env").items(), l.at(key, "env").items()...)
 	w.others = l.at(key, "extraContainers").items()
@@ -87,10 +87,10 @@ func (l layers) workload(role, key string) *workload {
 		if c.Get("restartPolicy").Text() == "Always" {
 			w.others = append(w.others, c)
 		} else {
-			w.inits = append(w.inits, c)
+			w.initContainers = append(w.initContainers, c)
 		}
 	}
-	for _, tag := range []thing{l.at("global", "image", "tag"), l.at(key, "image", "tag")} {
+	for _, tag := range []node{l.at("global", "image", "tag"), l.at(key, "image", "tag")} {
 		if tag.Exists() {
 			w.image.tag, w.program = tag.Text(), tag
 		}
@@ -104,7 +104,8 @@ func (l layers) workload(role, key string) *workload {
 	return w
 }
 
-// ChartValues recognizes values of the argo-cd chart, also as a subchart's.
+// ChartValues returns the values of the argo-cd chart in a file, also below the key of a
+// subchart; false if there are none.
 func ChartValues(file string, text []byte) (Values, bool) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {

@@ -6,7 +6,7 @@ import (
 )
 
 // dot returns the graph for Graphviz, from bottom to top like mermaid. Invisible
-// edges between bands keep them in order.
+// edges between sections keep them in order.
 func (p *picture) dot() string {
 	var b strings.Builder
 	b.WriteString(`digraph ladder {
@@ -15,9 +15,9 @@ func (p *picture) dot() string {
   node [fontname="sans-serif", fontsize=11, shape=box, style=rounded]
   edge [fontname="sans-serif", fontsize=9]
 `)
-	for i, band := range p.bands {
-		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=\"%s\"\n", i, dotText(band.heading()))
-		for _, at := range band.nodes {
+	for i, s := range p.sections {
+		fmt.Fprintf(&b, "  subgraph cluster_%d {\n    label=\"%s\"\n", i, dotText(s.heading()))
+		for _, at := range s.nodes {
 			n := p.nodes[at]
 			fmt.Fprintf(&b, "    n%d [label=\"%s\\n%s\", tooltip=\"%s\"%s]\n", at, dotText(n.kind), dotText(n.name), dotText(n.tip), n.dotStyle())
 		}
@@ -26,15 +26,15 @@ func (p *picture) dot() string {
 	for _, e := range p.edges {
 		fmt.Fprintf(&b, "  n%d -> n%d [label=\"%s\", tooltip=\"%s\", labeltooltip=\"%s\"%s]\n", e.from, e.to, dotText(e.why), dotText(e.tip()), dotText(e.tip()), e.dotStyle())
 	}
-	for i := 1; i < len(p.bands); i++ {
+	for i := 1; i < len(p.sections); i++ {
 		fmt.Fprintf(&b, "  rail%d [shape=point, style=invis]\n", i)
-		fmt.Fprintf(&b, "  {%s} -> rail%d -> {%s} [style=invis]\n", dotNodes(p.bands[i]), i, dotNodes(p.bands[i-1]))
+		fmt.Fprintf(&b, "  {%s} -> rail%d -> {%s} [style=invis]\n", dotNodes(p.sections[i]), i, dotNodes(p.sections[i-1]))
 	}
 	b.WriteString("}\n")
 	return b.String()
 }
 
-func dotNodes(b band) string {
+func dotNodes(b section) string {
 	var names []string
 	for _, at := range b.nodes {
 		names = append(names, fmt.Sprintf("n%d", at))
@@ -44,10 +44,10 @@ func dotNodes(b band) string {
 
 func (n node) dotStyle() string {
 	text := ""
-	if n.chosen {
+	if n.isFocus {
 		text += ", penwidth=2.5"
 	}
-	if n.off {
+	if n.isDisabled {
 		text += ", style=\"rounded,dotted\""
 	}
 	return text
@@ -65,13 +65,13 @@ func (e edge) dotStyle() string {
 	if styles != nil {
 		text = fmt.Sprintf(", style=\"%s\"", strings.Join(styles, ","))
 	}
-	if e.loose {
+	if e.ignored {
 		text += ", arrowhead=odot"
 	}
 	switch {
-	case e.against:
+	case e.contradicted:
 		text += ", color=\"#cf222e\""
-	case e.loose:
+	case e.ignored:
 		text += ", color=\"#9aa0a6\""
 	}
 	return text
@@ -79,4 +79,4 @@ func (e edge) dotStyle() string {
 
 // dotText escapes characters with a meaning in quoted strings, and the ampersand,
 // since Graphviz interprets HTML entities in any text.
-var dotText = strings.NewReplacer(`\`, `\\`+noSpace, `"`, `\"`, "&", "&amp;").Replace
+var dotText = strings.NewReplacer(`\`, `\\`+zeroWidthSpace, `"`, `\"`, "&", "&amp;").Replace

@@ -1,7 +1,7 @@
 // Package draw draws the ladder of a plan.
 //
 // A table of waves shows where an object is; a drawing also shows why. Waves are
-// bands, the first at the top, with their objects; an arrow leads from an object to
+// sections, the first at the top, with their objects; an arrow leads from an object to
 // the target of its reference. A bold arrow is a gate: Argo CD waits until the
 // target is healthy. A dashed arrow is inferred. An arrow that ends with a dot does
 // not affect the order.
@@ -37,19 +37,21 @@ func Formats() []Format { return []Format{Mermaid, Dot, SVG} }
 type Options struct {
 	// All draws every reference, and does not group objects.
 	All bool
-	// Generated are the names of the Applications that ApplicationSets generate, by node.
-	Generated map[int][]string
-	// Around, if not empty, draws only these nodes, their transitive dependencies,
+	// ApplicationNames maps the node of an ApplicationSet to the names of the
+	// Applications that it generates.
+	ApplicationNames map[int][]string
+	// Focus, if not empty, draws only these nodes, their transitive dependencies,
 	// and the objects that refer to them.
-	Around []int
+	Focus []int
 }
 
 // Ladder draws a plan.
 func Ladder(p *wave.Plan, f Format, opt Options) string {
-	return newPicture(p, opt).in(f)
+	return newPicture(p, opt).encode(f)
 }
 
-func (p *picture) in(f Format) string {
+// encode returns the picture in a format.
+func (p *picture) encode(f Format) string {
 	switch f {
 	case Dot:
 		return p.dot()

@@ -56,7 +56,7 @@ func TestStories(t *testing.T) {
 		}
 		first, _, _ := strings.Cut(string(in.Data), "\n")
 		if name, ok := strings.CutPrefix(first, "# around: "); ok {
-			out = append(out, golden.Text("around", drawn(t, p, draw.Mermaid, draw.Options{Around: p.Find(name)})))
+			out = append(out, golden.Text("around", drawn(t, p, draw.Mermaid, draw.Options{Focus: p.Find(name)})))
 		}
 		return out
 	})
@@ -220,7 +220,7 @@ func TestManyObjects(t *testing.T) {
 	p := sample.Plan(t, sample.Objects(t, b.String()))
 	start := time.Now()
 	for _, f := range draw.Formats() {
-		for _, opt := range []draw.Options{{}, {All: true}, {Around: p.Find("ServiceAccount/hub")}} {
+		for _, opt := range []draw.Options{{}, {All: true}, {Focus: p.Find("ServiceAccount/hub")}} {
 			if text := draw.Ladder(p, f, opt); len(text) > 1000*(len(p.Graph.Nodes)+len(p.Graph.References)) {
 				t.Errorf("%s: %d bytes", f, len(text))
 			}

@@ -10,9 +10,9 @@ import (
 // Sizes, in pixels.
 const (
 	margin         = 16
-	bandPad        = 16
-	bandGap        = 20
-	gutter         = 180 // for the names of the bands, without arrows
+	sectionPad     = 16
+	sectionGap     = 20
+	gutter         = 180 // for the names of the sections, without arrows
 	gutterText     = 23  // characters in it
 	nodeHeight     = 40
 	rowGap         = 40
@@ -40,8 +40,8 @@ type box struct{ x, y, w, h int }
 // layout contains the positions in a picture. Bands are stacked with the full
 // width; nodes have one height.
 type layout struct {
-	width, height int
-	bands, nodes  []box
+	width, height   int
+	sections, nodes []box
 	// curves are the SVG paths of the edges, and badges the positions of their
 	// numbers.
 	curves []string
@@ -64,23 +64,23 @@ func newLayout(p *picture) *layout {
 	return l
 }
 
-// stack positions the bands and their nodes, and returns the top of each row.
+// stack positions the sections and their nodes, and returns the top of each row.
 func (l *layout) stack(p *picture, r *rows) []int {
-	left := margin + gutter + bandPad
-	l.width = max(minWidth, left+r.width()+bandPad+margin)
+	left := margin + gutter + sectionPad
+	l.width = max(minWidth, left+r.width()+sectionPad+margin)
 	for i := range r.items {
 		r.items[i].x += float64(left)
 	}
 	var tops []int
 	y, row := margin, 0
-	for k := range p.bands {
-		frame := box{margin, y, l.width - 2*margin, 2*bandPad - rowGap}
-		for ; row < len(r.all) && r.bands[row] == k; row++ {
-			tops = append(tops, y+frame.h+rowGap-bandPad)
+	for k := range p.sections {
+		frame := box{margin, y, l.width - 2*margin, 2*sectionPad - rowGap}
+		for ; row < len(r.all) && r.sections[row] == k; row++ {
+			tops = append(tops, y+frame.h+rowGap-sectionPad)
 			frame.h += nodeHeight + rowGap
 		}
-		l.bands = append(l.bands, frame)
-		y += frame.h + bandGap
+		l.sections = append(l.sections, frame)
+		y += frame.h + sectionGap
 	}
 	for at := range p.nodes {
 		it := r.items[at]
@@ -91,14 +91,14 @@ func (l *layout) stack(p *picture, r *rows) []int {
 }
 
 // columns returns the number of nodes in a row: at least what fits on a screen, and
-// more if a band would become too high.
+// more if a section would become too tall.
 func (l *layout) columns(p *picture, pitch int) int {
 	widest := 0
-	for _, b := range p.bands {
+	for _, b := range p.sections {
 		widest = max(widest, len(b.nodes))
 	}
 	wanted := int(math.Ceil(math.Sqrt(float64(widest))))
-	screen := (minWidth - 2*margin - gutter - 2*bandPad + columnGap) / pitch
+	screen := (minWidth - 2*margin - gutter - 2*sectionPad + columnGap) / pitch
 	return max(1, screen, min(wanted, maxColumns))
 }
 
@@ -157,7 +157,7 @@ func sign(up bool) int {
 }
 
 // ports distributes the ends of the edges along the sides of the nodes, in the
-// order of their other ends. The key is a node and the next item.
+// order of their other ends. The key is a node and the adjacent item.
 func (r *rows) ports() map[[2]int]int {
 	ports := map[[2]int]int{}
 	for at, it := range r.items {

@@ -6,14 +6,15 @@ import (
 	"unicode"
 )
 
-// mermaid returns a flowchart. It grows from bottom to top, because of Mermaid's
-// direction of arrows, and the first wave belongs at the top.
+// mermaid returns a flowchart. Its direction is bottom to top, because Mermaid's arrows
+// point in that direction, and dependencies, which have earlier waves, belong at the
+// top.
 func (p *picture) mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart BT\n")
-	for i, band := range p.bands {
-		fmt.Fprintf(&b, "  subgraph w%d[\"%s\"]\n", i, mermaidText(band.heading()))
-		for _, at := range band.nodes {
+	for i, s := range p.sections {
+		fmt.Fprintf(&b, "  subgraph w%d[\"%s\"]\n", i, mermaidText(s.heading()))
+		for _, at := range s.nodes {
 			n := p.nodes[at]
 			fmt.Fprintf(&b, "    n%d[\"%s<br/>%s\"]\n", at, mermaidText(n.kind), mermaidText(n.name))
 		}
@@ -22,38 +23,39 @@ func (p *picture) mermaid() string {
 	for _, e := range p.edges {
 		fmt.Fprintf(&b, "  n%d %s|\"%s\"| n%d\n", e.from, e.mermaidArrow(), mermaidText(e.why), e.to)
 	}
-	// Invisible links keep the bands in order.
-	for i := 1; i < len(p.bands); i++ {
+	// Invisible links keep the sections in order.
+	for i := 1; i < len(p.sections); i++ {
 		fmt.Fprintf(&b, "  w%d ~~~ w%d\n", i, i-1)
 	}
 	// Mermaid has no arrow that is both dashed and bold.
 	for i, e := range p.edges {
-		writeStyle(&b, fmt.Sprint("linkStyle ", i), e.gate && e.inferred, "stroke-width:3.5px", e.against, "stroke:#cf222e")
+		writeStyle(&b, fmt.Sprint("linkStyle ", i), e.gate && e.inferred, "stroke-width:3.5px", e.contradicted, "stroke:#cf222e")
 	}
 	for at, n := range p.nodes {
-		writeStyle(&b, fmt.Sprint("style n", at), n.chosen, "stroke-width:3.5px", n.off, "stroke-dasharray:2 4")
+		writeStyle(&b, fmt.Sprint("style n", at), n.isFocus, "stroke-width:3.5px", n.isDisabled, "stroke-dasharray:2 4")
 	}
 	return b.String()
 }
 
-// writeStyle adds a style to a node that has one or both of two properties.
-func writeStyle(b *strings.Builder, of string, is bool, look string, isToo bool, more string) {
+// writeStyle writes a Mermaid style statement for a node or an edge, with the styles
+// whose conditions are true.
+func writeStyle(b *strings.Builder, statement string, isFirst bool, first string, isSecond bool, second string) {
 	switch {
-	case is && isToo:
-		look += "," + more
-	case isToo:
-		look = more
-	case !is:
+	case isFirst && isSecond:
+		first += "," + second
+	case isSecond:
+		first = second
+	case !isFirst:
 		return
 	}
-	fmt.Fprintf(b, "  %s %s\n", of, look)
+	fmt.Fprintf(b, "  %s %s\n", statement, first)
 }
 
 func (e edge) mermaidArrow() string {
 	switch {
-	case e.loose && e.inferred:
+	case e.ignored && e.inferred:
 		return "-.-o"
-	case e.loose:
+	case e.ignored:
 		return "--o"
 	case e.inferred:
 		return "-.->"
@@ -75,12 +77,12 @@ func mermaidText(s string) string {
 			fmt.Fprintf(&b, "#%d;", r)
 		}
 		if r == '\\' {
-			b.WriteString(noSpace)
+			b.WriteString(zeroWidthSpace)
 		}
 	}
 	return b.String()
 }
 
-// noSpace is a zero-width space. Mermaid's labels and Graphviz's tooltips unescape
-// twice; after a backslash it prevents the second escape.
-const noSpace = "\u200b"
+// zeroWidthSpace prevents the second escape after a backslash: Mermaid's labels and
+// Graphviz's tooltips unescape twice.
+const zeroWidthSpace = "\u200b"

@@ -15,27 +15,27 @@ import (
 // picture is the content of a drawing, independent of the format. Its texts contain
 // no control characters; each format escapes its own syntax.
 type picture struct {
-	// nodes are ordered by band, and within a band in apply order.
-	nodes []node
-	bands []band
-	edges []edge
+	// nodes are ordered by section, and within a section in apply order.
+	nodes    []node
+	sections []section
+	edges    []edge
 	// label is the title, legend the explanation of symbols.
 	label, legend string
 }
 
-// band is a wave of a phase, with its nodes.
-type band struct {
+// section is a wave of a phase, or a step of a rollout, with its nodes.
+type section struct {
 	// title names it; about describes its content or time.
 	title, about string
 	nodes        []int
 }
 
-// heading returns the title of a band in one line.
-func (band band) heading() string {
-	if band.about == "" {
-		return band.title
+// heading returns the title of a section in one line.
+func (s section) heading() string {
+	if s.about == "" {
+		return s.title
 	}
-	return band.title + " · " + band.about
+	return s.title + " · " + s.about
 }
 
 // node is an object, or a group of indistinguishable ones.
@@ -46,21 +46,20 @@ type node struct {
 	icon string
 	// tip identifies the object, and says what decided its wave.
 	tip string
-	// chosen means that the drawing is about this object, and off that it does not
-	// exist.
-	chosen, off bool
+	// isFocus means that the drawing is about this node, and isDisabled that it is not
+	// deployed.
+	isFocus, isDisabled bool
 }
 
 // edge is the set of references between two nodes.
 type edge struct {
 	from, to int
-	// why is the strongest reason in short, and reasons are full sentences.
+	// why is a short form of the strongest reason, and reasons are full sentences.
 	why     string
 	reasons []string
-	// gate, inferred and loose edges are bold, dashed and end with a dot; loose
-	// means that it does not affect the order. against edges are red: the order is
-	// reversed.
-	gate, inferred, loose, against bool
+	// gate edges are bold, inferred edges dashed. ignored edges do not affect the order
+	// and end with a dot. contradicted edges are red: the order contradicts them.
+	gate, inferred, ignored, contradicted bool
 }
 
 // tip returns all reasons in one line.
@@ -79,51 +78,51 @@ type sketch struct {
 	plan *wave.Plan
 	opt  Options
 	// rows explain the nodes.
-	rows   []wave.Row
-	around map[int]bool
-	edges  []edge
-	linked map[int]bool
-	// looks are the keys by which nodes are grouped.
-	looks []string
-	// home is the default namespace, which is omitted.
-	home string
+	rows      []wave.Row
+	focus     map[int]bool
+	edges     []edge
+	connected map[int]bool
+	// groupKeys are the keys by which nodes are grouped.
+	groupKeys []string
+	// defaultNamespace is the default namespace, which is omitted.
+	defaultNamespace string
 }
 
 func newPicture(p *wave.Plan, opt Options) *picture {
-	s := &sketch{plan: p, opt: opt, rows: make([]wave.Row, len(p.Graph.Nodes)), around: map[int]bool{}, linked: map[int]bool{}}
+	s := &sketch{plan: p, opt: opt, rows: make([]wave.Row, len(p.Graph.Nodes)), focus: map[int]bool{}, connected: map[int]bool{}}
 	for i := range s.rows {
 		s.rows[i] = p.Row(i)
 	}
-	for _, i := range opt.Around {
-		s.around[i] = true
+	for _, i := range opt.Focus {
+		s.focus[i] = true
 	}
-	s.home = commonest(p.Graph.Nodes)
+	s.defaultNamespace = mostCommonNamespace(p.Graph.Nodes)
 	s.connect()
-	if len(s.around) > 0 {
+	if len(s.focus) > 0 {
 		s.narrow()
 	}
 	for _, e := range s.edges {
-		s.linked[e.from], s.linked[e.to] = true, true
+		s.connected[e.from], s.connected[e.to] = true, true
 	}
-	s.look()
-	return s.settle()
+	s.computeGroupKeys()
+	return s.assignSections()
 }
 
-// commonest returns the namespace of most objects.
-func commonest(nodes []graph.Node) string {
+// mostCommonNamespace returns the namespace with the most objects.
+func mostCommonNamespace(nodes []graph.Node) string {
 	count := map[string]int{}
 	for _, n := range nodes {
 		if n.Key.Namespace != "" {
 			count[n.Key.Namespace]++
 		}
 	}
-	home := ""
+	most := ""
 	for ns, n := range count {
-		if n > count[home] || n == count[home] && ns < home {
-			home = ns
+		if n > count[most] || n == count[most] && ns < most {
+			most = ns
 		}
 	}
-	return home
+	return most
 }
 
 // connect converts the references to draw into edges, one for each pair.
@@ -142,13 +141,15 @@ func (s *sketch) connect() {
 	}
 }
 
-// isDrawn excludes references without an effect, and those that every object has
-// unless they are gates, except those of the objects that the drawing is about.
+// isDrawn reports whether a reference is drawn: all references of the objects that the
+// drawing is about, and the others that affect the order. Implied references, which
+// every object has, are drawn only if they are gates, decide a wave or contradict the
+// order. References of external objects are never drawn.
 func (s *sketch) isDrawn(r graph.Reference) bool {
 	if s.plan.Graph.Nodes[r.From].External || s.plan.Graph.Nodes[r.To].External {
 		return false
 	}
-	if s.opt.All || s.around[r.From] || s.around[r.To] {
+	if s.opt.All || s.focus[r.From] || s.focus[r.To] {
 		return true
 	}
 	return s.plan.Orders(r) && (!s.plan.IsImplied(r) || s.plan.IsGate(r) || s.decides(r) || s.plan.Contradicts(r))
@@ -164,12 +165,12 @@ func (s *sketch) decides(r graph.Reference) bool {
 // strongest.
 func (s *sketch) edge(refs []graph.Reference) edge {
 	slices.SortStableFunc(refs, func(a, b graph.Reference) int {
-		return cmp.Or(cmp.Compare(s.weight(b), s.weight(a)), compareTruth(a.Inferred, b.Inferred))
+		return cmp.Or(cmp.Compare(s.weight(b), s.weight(a)), compareBools(a.Inferred, b.Inferred))
 	})
 	first := refs[0]
 	e := edge{from: first.From, to: first.To, why: finding.Sanitize(first.Why), inferred: first.Inferred}
-	e.loose, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
-	e.against = s.plan.Contradicts(first)
+	e.ignored, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
+	e.contradicted = s.plan.Contradicts(first)
 	var tips []string
 	for _, r := range refs {
 		tips = append(tips, s.sentence(r))
@@ -178,7 +179,7 @@ func (s *sketch) edge(refs []graph.Reference) edge {
 	return e
 }
 
-// weight ranks references by their demands.
+// weight ranks references: 2 for a gate, 1 for one that affects the order, otherwise 0.
 func (s *sketch) weight(r graph.Reference) int {
 	switch {
 	case !s.plan.Orders(r):
@@ -189,7 +190,7 @@ func (s *sketch) weight(r graph.Reference) int {
 	return 1
 }
 
-func compareTruth(a, b bool) int {
+func compareBools(a, b bool) int {
 	if a == b {
 		return 0
 	}
@@ -212,35 +213,35 @@ func (s *sketch) sentence(r graph.Reference) string {
 // narrow restricts the drawing to the selected objects, their dependencies, and the
 // objects that refer to them.
 func (s *sketch) narrow() {
-	needs := map[int][]int{}
+	dependencies := map[int][]int{}
 	for _, e := range s.edges {
-		if !e.loose {
-			needs[e.from] = append(needs[e.from], e.to)
+		if !e.ignored {
+			dependencies[e.from] = append(dependencies[e.from], e.to)
 		}
 	}
 	chain := map[int]bool{}
-	for todo := slices.Clone(s.opt.Around); len(todo) > 0; {
+	for todo := slices.Clone(s.opt.Focus); len(todo) > 0; {
 		i := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		if !chain[i] {
 			chain[i] = true
-			todo = append(todo, needs[i]...)
+			todo = append(todo, dependencies[i]...)
 		}
 	}
 	s.edges = slices.DeleteFunc(s.edges, func(e edge) bool {
-		return !s.around[e.from] && !s.around[e.to] && !(chain[e.from] && chain[e.to])
+		return !s.focus[e.from] && !s.focus[e.to] && !(chain[e.from] && chain[e.to])
 	})
 }
 
 // isShown reports whether a node is drawn.
-func (s *sketch) isShown(i int) bool { return len(s.around) == 0 || s.around[i] || s.linked[i] }
+func (s *sketch) isShown(i int) bool { return len(s.focus) == 0 || s.focus[i] || s.connected[i] }
 
-// settle assigns nodes to bands, and numbers them.
-func (s *sketch) settle() *picture {
+// assignSections assigns nodes to sections, and numbers them.
+func (s *sketch) assignSections() *picture {
 	pic := &picture{}
 	number := make([]int, len(s.rows))
-	for _, in := range s.plan.Bands(s.isShown) {
-		b := band{title: in.Title, about: in.About}
+	for _, in := range s.plan.WaveGroups(s.isShown) {
+		b := section{title: in.Title, about: in.About}
 		for _, group := range s.fold(in.Nodes) {
 			at := len(pic.nodes)
 			for _, i := range group {
@@ -249,10 +250,10 @@ func (s *sketch) settle() *picture {
 			b.nodes = append(b.nodes, at)
 			pic.nodes = append(pic.nodes, s.node(group))
 		}
-		pic.bands = append(pic.bands, b)
+		pic.sections = append(pic.sections, b)
 	}
 	pic.edges = s.renumber(number)
-	pic.label = fmt.Sprintf("ladder of %d waves", len(pic.bands))
+	pic.label = "ladder of " + finding.Counted(len(pic.sections), "wave")
 	pic.legend = "An arrow points to what an object depends on. Bold: waits until the target is healthy. Dashed: inferred. With a dot: does not affect the order. Red: the order contradicts the dependency. Hover over an arrow or an object for the reason."
 	return pic
 }
@@ -280,21 +281,21 @@ func (s *sketch) renumber(number []int) []edge {
 	return edges
 }
 
-// foldFrom is the minimum size of a group of indistinguishable objects. Fewer are
+// minFold is the minimum size of a group of indistinguishable objects. Fewer are
 // as easy to read with their names.
-const foldFrom = 4
+const minFold = 4
 
-// fold groups the nodes of a band: objects of one kind with the same edges.
+// fold groups the nodes of a section: objects of one kind with the same edges.
 func (s *sketch) fold(nodes []int) [][]int {
 	alike := map[string][]int{}
 	for _, i := range nodes {
-		alike[s.looks[i]] = append(alike[s.looks[i]], i)
+		alike[s.groupKeys[i]] = append(alike[s.groupKeys[i]], i)
 	}
 	var groups [][]int
 	for _, i := range nodes {
-		group := alike[s.looks[i]]
+		group := alike[s.groupKeys[i]]
 		switch {
-		case s.opt.All || s.around[i] || len(group) < foldFrom || len(s.opt.Generated[i]) > 0:
+		case s.opt.All || s.focus[i] || len(group) < minFold || len(s.opt.ApplicationNames[i]) > 0:
 			groups = append(groups, []int{i})
 		case group[0] == i:
 			groups = append(groups, group)
@@ -303,25 +304,25 @@ func (s *sketch) fold(nodes []int) [][]int {
 	return groups
 }
 
-// look computes the key of each node: everything visible except its name, that is
+// computeGroupKeys computes the key of each node: everything visible except its name, that is
 // its kind and its edges.
-func (s *sketch) look() {
-	s.looks = make([]string, len(s.rows))
+func (s *sketch) computeGroupKeys() {
+	s.groupKeys = make([]string, len(s.rows))
 	arrows := make([][]string, len(s.rows))
 	for _, e := range s.edges { // in sorted order
-		arrow := fmt.Sprint(e.gate, e.inferred, e.loose, e.why)
+		arrow := fmt.Sprint(e.gate, e.inferred, e.ignored, e.why)
 		arrows[e.from] = append(arrows[e.from], fmt.Sprint("to ", e.to, arrow))
 		arrows[e.to] = append(arrows[e.to], fmt.Sprint("from ", e.from, arrow))
 	}
 	for i, row := range s.rows {
-		s.looks[i] = fmt.Sprintf("%s %t %t %q", row.Object.GroupKind(), s.around[i], len(s.opt.Generated[i]) > 0, arrows[i])
+		s.groupKeys[i] = fmt.Sprintf("%s %t %t %q", row.Object.GroupKind(), s.focus[i], len(s.opt.ApplicationNames[i]) > 0, arrows[i])
 	}
 }
 
 // node describes an object or a group.
 func (s *sketch) node(group []int) node {
 	first := s.rows[group[0]]
-	n := node{kind: first.Object.Kind, icon: IconOf(first.Object).Path, name: s.name(first.Object), chosen: s.around[group[0]]}
+	n := node{kind: first.Object.Kind, icon: IconOf(first.Object).Path, name: s.name(first.Object), isFocus: s.focus[group[0]]}
 	tips := []string{first.Object.Qualified() + ": " + first.Why}
 	if len(group) > 1 {
 		n.kind = fmt.Sprintf("%d × %s", len(group), n.kind)
@@ -331,7 +332,7 @@ func (s *sketch) node(group []int) node {
 			tips = append(tips, s.rows[i].Object.Qualified())
 		}
 	}
-	if names := s.opt.Generated[group[0]]; len(group) == 1 && len(names) > 0 {
+	if names := s.opt.ApplicationNames[group[0]]; len(group) == 1 && len(names) > 0 {
 		n.name += fmt.Sprintf(", generates %d", len(names))
 		tips = append(tips, "generates "+strings.Join(names, ", "))
 	}
@@ -340,7 +341,7 @@ func (s *sketch) node(group []int) node {
 }
 
 func (s *sketch) name(id object.ID) string {
-	if id.Namespace == "" || id.Namespace == s.home {
+	if id.Namespace == "" || id.Namespace == s.defaultNamespace {
 		return id.Name
 	}
 	return id.Namespace + "/" + id.Name

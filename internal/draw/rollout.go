@@ -12,10 +12,10 @@ import (
 type Rollout struct {
 	// Label is the title.
 	Label string
-	// Steps are the bands, the first at the top.
-	Steps []Step
-	Apps  []App
-	Needs []Need
+	// Steps are the sections, the first at the top.
+	Steps        []Step
+	Apps         []App
+	Dependencies []Dependency
 }
 
 // Step is a step of the rollout.
@@ -31,30 +31,32 @@ type App struct {
 	Step int
 	// Kind and Name are the two lines of its label, Tip its tooltip.
 	Kind, Name, Tip string
-	// Chosen means that the drawing is about it, and Disabled that it is not deployed.
-	Chosen, Disabled bool
+	// IsFocus means that the drawing is about it, and Disabled that it is not deployed.
+	IsFocus, IsDisabled bool
 }
 
-// Need is a dependency between Applications. Both are indexes into Rollout.Apps.
-type Need struct {
+// Dependency is a dependency between Applications. From and To are indexes into
+// Rollout.Apps.
+type Dependency struct {
 	From int `json:"from"`
 	To   int `json:"to"`
-	// Why is the strongest reason in short, and Reasons are full sentences.
+	// Why is a short form of the strongest reason, and Reasons are full sentences.
 	Why     string   `json:"why"`
 	Reasons []string `json:"reasons"`
-	// Gate means that the dependency must be healthy first, Inferred that it is not
-	// based on a record, Loose that it does not affect the order, and Against that
-	// the order of the steps is reversed.
-	Gate     bool `json:"gate,omitempty"`
+	// IsGate means that To must be healthy before From is synced.
+	IsGate bool `json:"gate,omitempty"`
+	// Inferred means that the dependency is not based on a record.
 	Inferred bool `json:"inferred,omitempty"`
-	Loose    bool `json:"loose,omitempty"`
-	Against  bool `json:"against,omitempty"`
+	// Ignored means that it does not affect the order.
+	Ignored bool `json:"loose,omitempty"`
+	// Contradicted means that the steps contradict it.
+	Contradicted bool `json:"against,omitempty"`
 	// Hidden means that the drawing has no arrow for it.
 	Hidden bool `json:"quiet,omitempty"`
 }
 
-// Sanitized returns the need without control characters.
-func (n Need) Sanitized() Need {
+// Sanitized returns the dependency without control characters.
+func (n Dependency) Sanitized() Dependency {
 	n.Why, n.Reasons = finding.Sanitize(n.Why), slices.Clone(n.Reasons)
 	for i, reason := range n.Reasons {
 		n.Reasons[i] = finding.Sanitize(reason)
@@ -65,12 +67,12 @@ func (n Need) Sanitized() Need {
 // Draw draws a rollout.
 func (r Rollout) Draw(f Format) string {
 	p := &picture{label: finding.Sanitize(r.Label), legend: "An arrow points to what an Application depends on. Bold: waits until the target is healthy. Dashed: inferred. With a dot: does not affect the order. " +
-		"Red: against the order. Dotted box: not deployed. Hover over an arrow or a box for the reason."}
-	var steps []int // by band
+		"Red: the order contradicts the dependency. Dotted box: not deployed. Hover over an arrow or a box for the reason."}
+	var steps []int // by section
 	for i, s := range r.Steps {
 		if slices.ContainsFunc(r.Apps, func(a App) bool { return a.Step == i }) {
 			steps = append(steps, i)
-			p.bands = append(p.bands, band{title: finding.Sanitize(s.Title), about: finding.Sanitize(s.About)})
+			p.sections = append(p.sections, section{title: finding.Sanitize(s.Title), about: finding.Sanitize(s.About)})
 		}
 	}
 	number := make([]int, len(r.Apps))
@@ -80,17 +82,17 @@ func (r Rollout) Draw(f Format) string {
 				continue
 			}
 			number[i] = len(p.nodes)
-			p.bands[k].nodes = append(p.bands[k].nodes, number[i])
-			p.nodes = append(p.nodes, node{kind: finding.Sanitize(a.Kind), name: finding.Sanitize(a.Name), tip: finding.Sanitize(a.Tip), chosen: a.Chosen, off: a.Disabled})
+			p.sections[k].nodes = append(p.sections[k].nodes, number[i])
+			p.nodes = append(p.nodes, node{kind: finding.Sanitize(a.Kind), name: finding.Sanitize(a.Name), tip: finding.Sanitize(a.Tip), isFocus: a.IsFocus, isDisabled: a.IsDisabled})
 		}
 	}
-	for _, n := range r.Needs {
+	for _, n := range r.Dependencies {
 		if n.Hidden {
 			continue
 		}
 		n = n.Sanitized()
-		p.edges = append(p.edges, edge{from: number[n.From], to: number[n.To], why: n.Why, reasons: n.Reasons, gate: n.Gate, inferred: n.Inferred, loose: n.Loose, against: n.Against})
+		p.edges = append(p.edges, edge{from: number[n.From], to: number[n.To], why: n.Why, reasons: n.Reasons, gate: n.IsGate, inferred: n.Inferred, ignored: n.Ignored, contradicted: n.Contradicted})
 	}
 	slices.SortStableFunc(p.edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	return p.in(f)
+	return p.encode(f)
 }

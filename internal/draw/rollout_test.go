@@ -19,14 +19,14 @@ func rollout(name string) draw.Rollout {
 		Steps: []draw.Step{{Title: "step 010", About: "CRDs"}, {Title: "step 015", About: "nobody"}, {Title: "step 020", About: "operators, " + name}},
 		Apps: []draw.App{
 			{Step: 0, Kind: "crds", Name: "definitions", Tip: "holds definitions"},
-			{Step: 2, Kind: "operator", Name: name, Tip: "is " + name, Chosen: true},
-			{Step: 2, Kind: "app", Name: "app", Tip: "is not there", Disabled: true},
+			{Step: 2, Kind: "operator", Name: name, Tip: "is " + name, IsFocus: true},
+			{Step: 2, Kind: "app", Name: "app", Tip: "is not there", IsDisabled: true},
 			{Step: 0, Kind: "app", Name: "early", Tip: "too early"},
 		},
-		Needs: []draw.Need{
-			{From: 1, To: 0, Why: "is defined by", Reasons: []string{"one", "two of " + name}, Gate: true},
-			{From: 3, To: 1, Why: "is reconciled by", Reasons: []string{"three"}, Gate: true, Inferred: true, Against: true},
-			{From: 1, To: 2, Why: "calls", Reasons: []string{"four"}, Loose: true},
+		Dependencies: []draw.Dependency{
+			{From: 1, To: 0, Why: "is defined by", Reasons: []string{"one", "two of " + name}, IsGate: true},
+			{From: 3, To: 1, Why: "is reconciled by", Reasons: []string{"three"}, IsGate: true, Inferred: true, Contradicted: true},
+			{From: 1, To: 2, Why: "calls", Reasons: []string{"four"}, Ignored: true},
 			{From: 2, To: 0, Why: "exists", Reasons: []string{"five"}},
 			{From: 3, To: 0, Why: "follows", Reasons: []string{"is only listed"}, Hidden: true},
 		},

@@ -6,22 +6,23 @@ import (
 	"slices"
 )
 
-// rows is a layered layout (Sugiyama): each node is in a row of its band, below its
+// rows is a layered layout (Sugiyama): each node is in a row of its section, below its
 // dependencies, and an edge that spans several rows passes between the nodes of the
 // rows in the middle. Bands consist of whole rows, which general layouts do not
 // support.
 type rows struct {
 	// all are the items of each row, from left to right.
 	all [][]int
-	// bands are the bands of the rows.
-	bands []int
-	items []item
-	// chains maps edges to their items from source to target; nil for an edge
-	// without room.
+	// sections are the sections of the rows.
+	sections []int
+	items    []item
+	// chains maps edges to their items from source to target; nil if there is no room
+	// for the edge.
 	chains [][]int
 }
 
-// item is a node, under the node's index, or a passage of edges through a row.
+// item is a node or a passage of edges through a row. The items of nodes come first,
+// with the indexes of the nodes.
 type item struct {
 	row       int
 	width     float64
@@ -43,31 +44,31 @@ const (
 func newRows(p *picture, columns int, nodeWidth float64) *rows {
 	r := &rows{items: make([]item, len(p.nodes)), chains: make([][]int, len(p.edges))}
 	depths := p.depths()
-	linked := make([]bool, len(p.nodes))
+	connected := make([]bool, len(p.nodes))
 	for _, e := range p.edges {
-		linked[e.from], linked[e.to] = true, true
+		connected[e.from], connected[e.to] = true, true
 	}
-	for k, b := range p.bands {
-		for _, row := range b.rows(depths, linked, columns) {
-			r.bands = append(r.bands, k)
+	for k, b := range p.sections {
+		for _, row := range b.rows(depths, connected, columns) {
+			r.sections = append(r.sections, k)
 			for _, at := range row {
 				r.items[at] = item{row: len(r.all), width: nodeWidth}
 			}
-			r.all = append(r.all, slices.DeleteFunc(row, func(at int) bool { return !linked[at] }))
+			r.all = append(r.all, slices.DeleteFunc(row, func(at int) bool { return !connected[at] }))
 		}
 	}
 	r.connect(p.edges)
 	for row := range r.all {
-		r.settle(row, func(int) float64 { return 0 })
+		r.positionRow(row, func(int) float64 { return 0 })
 	}
 	for sweep := range sweeps {
 		r.sweep(sweep)
 	}
-	r.close()
-	for k, b := range p.bands {
+	r.removeEmptyColumns()
+	for k, b := range p.sections {
 		for _, at := range b.nodes {
-			if !linked[at] {
-				r.insert(at, r.rowOfRoom(at, k))
+			if !connected[at] {
+				r.insert(at, r.rowWithRoom(at, k))
 			}
 		}
 	}
@@ -75,17 +76,17 @@ func newRows(p *picture, columns int, nodeWidth float64) *rows {
 	return r
 }
 
-// depths returns the length of each node's chain of dependencies within its band.
+// depths returns the length of each node's chain of dependencies within its section.
 func (p *picture) depths() []int {
-	band := make([]int, len(p.nodes))
-	for k, b := range p.bands {
+	section := make([]int, len(p.nodes))
+	for k, b := range p.sections {
 		for _, at := range b.nodes {
-			band[at] = k
+			section[at] = k
 		}
 	}
 	targets := make([][]int, len(p.nodes))
 	for _, e := range p.edges {
-		if band[e.from] == band[e.to] {
+		if section[e.from] == section[e.to] {
 			targets[e.from] = append(targets[e.from], e.to)
 		}
 	}
@@ -98,7 +99,7 @@ func (p *picture) depths() []int {
 			if !visited[to] {
 				visit(to)
 			}
-			depths[at] = max(depths[at], depths[to]+1) // within a cycle, as far as known
+			depths[at] = max(depths[at], depths[to]+1) // in a cycle, the depth found so far
 		}
 	}
 	for at := range p.nodes {
@@ -109,14 +110,14 @@ func (p *picture) depths() []int {
 	return depths
 }
 
-// rows distributes a band's nodes by depth, with a maximum number per row. Nodes
+// rows distributes a section's nodes by depth, with a maximum number per row. Nodes
 // without edges fill the rows.
-func (band band) rows(depths []int, linked []bool, columns int) [][]int {
+func (s section) rows(depths []int, connected []bool, columns int) [][]int {
 	var lone []int
 	layers := map[int][]int{}
 	deepest := -1
-	for _, at := range band.nodes {
-		if !linked[at] {
+	for _, at := range s.nodes {
+		if !connected[at] {
 			lone = append(lone, at)
 			continue
 		}
@@ -154,7 +155,7 @@ func (r *rows) connect(edges []edge) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(span(a), span(b)) })
 	for _, i := range order {
 		e := edges[i]
-		class, _ := e.svgLook()
+		class, _ := e.svgClasses()
 		from, to := r.items[e.from].row, r.items[e.to].row
 		step := cmp.Compare(to, from)
 		key := func(row int) trunk { return trunk{e.to, row, class} }
@@ -203,7 +204,7 @@ func (r *rows) sweep(sweep int) {
 		if sweep%2 == 1 {
 			row = len(r.all) - 1 - k
 		}
-		r.settle(row, func(at int) float64 {
+		r.positionRow(row, func(at int) float64 {
 			sum, n := 0.0, 0
 			for _, other := range r.items[at].near {
 				if last || (r.items[other].row < row) == (sweep%2 == 0) {
@@ -219,10 +220,10 @@ func (r *rows) sweep(sweep int) {
 	}
 }
 
-// settle places the items of a row as close as possible to their wanted positions,
+// positionRow places the items of a row as close as possible to their wanted positions,
 // in order and without overlap: an isotonic regression by pooling adjacent
 // violators.
-func (r *rows) settle(row int, wanted func(item int) float64) {
+func (r *rows) positionRow(row int, wanted func(item int) float64) {
 	at := r.all[row]
 	want := map[int]float64{}
 	for _, i := range at {
@@ -260,8 +261,9 @@ func (r *rows) settle(row int, wanted func(item int) float64) {
 	}
 }
 
-// close removes columns that are empty in all rows, and starts at 0.
-func (r *rows) close() {
+// removeEmptyColumns removes the columns that are empty in all rows, and moves the
+// first column to 0.
+func (r *rows) removeEmptyColumns() {
 	var order []int
 	for _, row := range r.all {
 		order = append(order, row...)
@@ -280,12 +282,12 @@ func (r *rows) close() {
 	}
 }
 
-// rowOfRoom returns the first row of a band where a node fits without making the
+// rowWithRoom returns the first row of a section where a node fits without making the
 // picture wider, or else its current row.
-func (r *rows) rowOfRoom(at, band int) int {
+func (r *rows) rowWithRoom(at, section int) int {
 	width := r.width()
-	for row, of := range r.bands {
-		if of != band {
+	for row, of := range r.sections {
+		if of != section {
 			continue
 		}
 		if _, x := r.room(at, row); int(x+r.items[at].width/2) <= width {
@@ -315,7 +317,7 @@ func (r *rows) insert(at, row int) {
 	r.all[row] = slices.Insert(r.all[row], k, at)
 }
 
-// dropEmpty removes rows whose nodes were moved elsewhere.
+// dropEmpty removes rows whose nodes were all moved to other rows.
 func (r *rows) dropEmpty() {
 	kept := 0
 	for row, items := range r.all {
@@ -325,10 +327,10 @@ func (r *rows) dropEmpty() {
 		for _, at := range items {
 			r.items[at].row = kept
 		}
-		r.all[kept], r.bands[kept] = items, r.bands[row]
+		r.all[kept], r.sections[kept] = items, r.sections[row]
 		kept++
 	}
-	r.all, r.bands = r.all[:kept], r.bands[:kept]
+	r.all, r.sections = r.all[:kept], r.sections[:kept]
 }
 
 // distance returns the minimum distance between the centers of two adjacent items.

@@ -57,25 +57,25 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328; }
 <rect class="page" width="%[1]d" height="%[2]d"/>
 `
 
-// svg returns a self-contained image. Arrows are above the bands and below the
+// svg returns a self-contained image. Arrows are above the sections and below the
 // nodes, so that they do not cover names. Gates and violations are numbered, with
 // their reasons below the picture.
 func (p *picture) svg() string {
 	l := newLayout(p)
-	numbers := l.numbers(p)
-	legend := wrapped(p.legend, (l.width-2*margin)/smallCharWidth)
+	numbered := l.numberedEdges(p)
+	legend := wrap(p.legend, (l.width-2*margin)/smallCharWidth)
 	var b strings.Builder
-	fmt.Fprintf(&b, svgHead, l.width, l.height+lineHeight*(len(numbers)+len(legend)), xmlText(p.label))
-	for i, band := range p.bands {
-		band.svg(&b, l.bands[i])
+	fmt.Fprintf(&b, svgHead, l.width, l.height+lineHeight*(len(numbered)+len(legend)), xmlText(p.label))
+	for i, s := range p.sections {
+		s.svg(&b, l.sections[i])
 	}
 	for i, e := range p.edges {
-		class, head := e.svgLook()
+		class, head := e.svgClasses()
 		fmt.Fprintf(&b, "<path class=\"%s\" d=\"%s\" marker-end=\"url(#%s)\"><title>%s</title></path>\n", class, l.curves[i], head, xmlText(e.tip()))
 	}
 	for i, n := range p.nodes {
 		box := l.nodes[i]
-		fmt.Fprintf(&b, "<g class=\"%s\"><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", n.svgLook(), xmlText(n.tip), box.x, box.y, box.w, box.h)
+		fmt.Fprintf(&b, "<g class=\"%s\"><title>%s</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\"/>", n.svgClasses(), xmlText(n.tip), box.x, box.y, box.w, box.h)
 		kindAt := box.x + textPad
 		if n.icon != "" {
 			fmt.Fprintf(&b, "<path class=\"icon\" transform=\"translate(%d %d)\" d=\"%s\"/>", kindAt, box.y+iconTop, n.icon)
@@ -89,9 +89,9 @@ func (p *picture) svg() string {
 		y += lineHeight
 		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, xmlText(line))
 	}
-	for k, i := range numbers {
+	for k, i := range numbered {
 		class, at := "badge", l.badges[i]
-		if p.edges[i].against {
+		if p.edges[i].contradicted {
 			class = "wrong"
 		}
 		y += lineHeight
@@ -102,9 +102,9 @@ func (p *picture) svg() string {
 	return b.String()
 }
 
-// wrapped breaks a text between words into lines of at most some characters, unless a
+// wrap breaks a text between words into lines of at most some characters, unless a
 // word is longer.
-func wrapped(text string, chars int) []string {
+func wrap(text string, chars int) []string {
 	var lines []string
 	for _, word := range strings.Fields(text) {
 		if last := len(lines) - 1; last >= 0 && textWidth(lines[last])+1+textWidth(word) <= chars {
@@ -116,30 +116,30 @@ func wrapped(text string, chars int) []string {
 	return lines
 }
 
-// numbers returns the edges whose reasons are listed below the picture, violations
+// numberedEdges returns the edges whose reasons are listed below the picture, violations
 // first.
-func (l *layout) numbers(p *picture) []int {
-	var against, gates []int
+func (l *layout) numberedEdges(p *picture) []int {
+	var contradicted, gates []int
 	for i, e := range p.edges {
 		switch {
-		case e.against:
-			against = append(against, i)
+		case e.contradicted:
+			contradicted = append(contradicted, i)
 		case e.gate:
 			gates = append(gates, i)
 		}
 	}
-	all := slices.Concat(against, gates)
+	all := slices.Concat(contradicted, gates)
 	return all[:min(len(all), maxNumbers)]
 }
 
-// svg writes a band, with its names in the gutter.
-func (band band) svg(b *strings.Builder, at box) {
-	fmt.Fprintf(b, "<g><title>%s</title><rect class=\"band\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>", xmlText(band.heading()), at.x, at.y, at.w, at.h)
-	x, y := at.x+bandPad, at.y+bandPad+kindBase
-	fmt.Fprintf(b, "<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>", x, y, xmlText(fit(band.title, gutterText)))
-	lines := strings.Split(band.about, ", ")
+// svg writes a section, with its names in the gutter.
+func (s section) svg(b *strings.Builder, at box) {
+	fmt.Fprintf(b, "<g><title>%s</title><rect class=\"band\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>", xmlText(s.heading()), at.x, at.y, at.w, at.h)
+	x, y := at.x+sectionPad, at.y+sectionPad+kindBase
+	fmt.Fprintf(b, "<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>", x, y, xmlText(fit(s.title, gutterText)))
+	lines := strings.Split(s.about, ", ")
 	if y+lineHeight*len(lines) > at.y+at.h {
-		lines = []string{band.about}
+		lines = []string{s.about}
 	}
 	for _, line := range lines {
 		y += lineHeight
@@ -148,18 +148,18 @@ func (band band) svg(b *strings.Builder, at box) {
 	b.WriteString("</g>\n")
 }
 
-func (n node) svgLook() string {
+func (n node) svgClasses() string {
 	class := "node"
-	if n.chosen {
+	if n.isFocus {
 		class += " chosen"
 	}
-	if n.off {
+	if n.isDisabled {
 		class += " off"
 	}
 	return class
 }
 
-func (e edge) svgLook() (class, head string) {
+func (e edge) svgClasses() (class, head string) {
 	class, head = "edge", "head"
 	if e.gate {
 		class += " gate"
@@ -167,10 +167,10 @@ func (e edge) svgLook() (class, head string) {
 	if e.inferred {
 		class += " inferred"
 	}
-	if e.loose {
+	if e.ignored {
 		class, head = class+" loose", "dot"
 	}
-	if e.against {
+	if e.contradicted {
 		class, head = class+" against", "wrong"
 	}
 	return class, head
@@ -178,6 +178,6 @@ func (e edge) svgLook() (class, head string) {
 
 func xmlText(s string) string {
 	var b strings.Builder
-	xml.EscapeText(&b, []byte(s)) // into memory
+	xml.EscapeText(&b, []byte(s)) // writing to memory does not fail
 	return b.String()
 }

@@ -67,7 +67,7 @@ func parsePattern(entry string) (pattern, string) {
 func parseAddress(address string) (*url.URL, string) {
 	u, err := url.Parse(address)
 	switch {
-	case byScp.MatchString(address), err == nil && u.Scheme == "ssh":
+	case scpForm.MatchString(address), err == nil && u.Scheme == "ssh":
 		return nil, "uses ssh, but only https:// and oci:// are supported"
 	case err != nil || strings.ContainsAny(address, "\\\t\r\n "):
 		return nil, "is not a URL that can be parsed"
@@ -77,27 +77,27 @@ func parseAddress(address string) (*url.URL, string) {
 		return nil, "is neither https:// nor oci://"
 	case u.User != nil:
 		return nil, "contains a user or a password"
-	case strings.Trim(u.Host, asciiOfHosts) != "":
+	case strings.Trim(u.Host, hostCharacters) != "":
 		return nil, "has a host that is not written in ASCII"
 	case u.Fragment != "":
-		return nil, "holds a fragment (#)"
+		return nil, "contains a fragment (#)"
 	}
-	return u, faultOfPath(u)
+	return u, pathFault(u)
 }
 
-// byScp matches git repositories in the form of scp: git@host:org/repo.
-var byScp = regexp.MustCompile(`^[\w.-]+@[\w.-]+:[^/]`)
+// scpForm matches git repositories in the form of scp: git@host:org/repo.
+var scpForm = regexp.MustCompile(`^[\w.-]+@[\w.-]+:[^/]`)
 
-// asciiOfHosts are the characters of a host with port.
-const asciiOfHosts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]*"
+// hostCharacters are the characters of a host with port.
+const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]*"
 
-// faultOfPath says why a server, or a proxy in front of it, could read a path
+// pathFault says why a server, or a proxy in front of it, could read a path
 // differently: servers resolve escapes once or more often, parameters of a segment
 // (;), or characters that resemble a dot or a slash.
-func faultOfPath(u *url.URL) string {
+func pathFault(u *url.URL) string {
 	text := u.EscapedPath()
 	for range maxEscapes {
-		if fault := faultOfSegments(text); fault != "" {
+		if fault := segmentFault(text); fault != "" {
 			return fault
 		}
 		plain, err := url.PathUnescape(text)
@@ -111,19 +111,19 @@ func faultOfPath(u *url.URL) string {
 			return ""
 		}
 		if strings.Count(plain, "/") != strings.Count(text, "/") {
-			return "has slashes in disguise in its path"
+			return "contains escaped slashes in its path"
 		}
 		text = plain
 	}
-	return "is escaped again and again"
+	return fmt.Sprintf("has a path that is escaped %d times or more", maxEscapes)
 }
 
 // maxEscapes limits how often a path is unescaped for checking.
 const maxEscapes = 5
 
-func faultOfSegments(text string) string {
+func segmentFault(text string) string {
 	if strings.Contains(text, `\`) || !utf8.ValidString(text) || strings.ContainsAny(text, likeDotsAndSlashes) || strings.Contains(strings.ToLower(text), "%u") {
-		return "has slashes in disguise in its path, or what some servers read as dots or slashes"
+		return "contains characters in its path that some servers read as dots or slashes"
 	}
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return "has control characters in its path"
@@ -172,7 +172,7 @@ func segmentsOf(u *url.URL) []string {
 
 // allows reports whether a URL is at or below an entry of the list.
 func (l allowList) allows(u *url.URL) bool {
-	if u.User != nil || faultOfPath(u) != "" {
+	if u.User != nil || pathFault(u) != "" {
 		return false
 	}
 	for _, p := range l {
@@ -209,9 +209,9 @@ func (p pattern) matchesHost(host string) bool {
 	return p.host == host
 }
 
-// names reports whether an entry contains the host and port of a URL, with any
+// containsHost reports whether an entry contains the host and port of a URL, with any
 // path.
-func (l allowList) names(u *url.URL) bool {
+func (l allowList) containsHost(u *url.URL) bool {
 	for _, p := range l {
 		if p.host == hostOf(u) && p.port == portOf(u) {
 			return true
@@ -229,8 +229,8 @@ const (
 	anywhere              // also the machine itself and its link
 )
 
-// guarded lists ranges of non-public addresses, with the reach they require.
-var guarded = []struct {
+// nonPublicRanges lists ranges of non-public addresses, with the reach they require.
+var nonPublicRanges = []struct {
 	prefix netip.Prefix
 	needs  reach
 	why    string
@@ -239,7 +239,7 @@ var guarded = []struct {
 	{netip.MustParsePrefix("::1/128"), anywhere, "the loopback of this machine"},
 	{netip.MustParsePrefix("0.0.0.0/8"), anywhere, "this machine"},
 	{netip.MustParsePrefix("::/128"), anywhere, "this machine"},
-	{netip.MustParsePrefix("169.254.0.0/16"), anywhere, "a link-local address, as clouds have their metadata at"},
+	{netip.MustParsePrefix("169.254.0.0/16"), anywhere, "a link-local address, such as that of a cloud's metadata service"},
 	{netip.MustParsePrefix("fe80::/10"), anywhere, "a link-local address"},
 	{netip.MustParsePrefix("fd00:ec2::/32"), anywhere, "the metadata of a machine at AWS"},
 	{netip.MustParsePrefix("100.100.100.200/32"), anywhere, "the metadata of a machine at Alibaba Cloud"},
@@ -250,8 +250,8 @@ var guarded = []struct {
 	{netip.MustParsePrefix("10.0.0.0/8"), private, "a private address"},
 	{netip.MustParsePrefix("172.16.0.0/12"), private, "a private address"},
 	{netip.MustParsePrefix("192.168.0.0/16"), private, "a private address"},
-	{netip.MustParsePrefix("100.64.0.0/10"), private, "an address inside of a provider's network"},
-	{netip.MustParsePrefix("192.0.0.0/24"), private, "an address inside of a provider's network"},
+	{netip.MustParsePrefix("100.64.0.0/10"), private, "an address in a provider's network"},
+	{netip.MustParsePrefix("192.0.0.0/24"), private, "an address in a provider's network"},
 	{netip.MustParsePrefix("198.18.0.0/15"), private, "an address for tests of networks"},
 	{netip.MustParsePrefix("fc00::/7"), private, "a private address"},
 	{netip.MustParsePrefix("fec0::/10"), private, "a private address"},
@@ -261,11 +261,11 @@ var guarded = []struct {
 	{netip.MustParsePrefix("2001::/23"), anywhere, "a reserved address, or one of a tunnel"},
 	{netip.MustParsePrefix("2001:db8::/32"), anywhere, "an address for documentation"},
 	{netip.MustParsePrefix("3fff::/20"), anywhere, "an address for documentation"},
-	{netip.MustParsePrefix("5f00::/16"), anywhere, "an address inside of a network"},
+	{netip.MustParsePrefix("5f00::/16"), anywhere, "an address for segment routing within a network (SRv6)"},
 }
 
-// embedding lists ranges of IPv6 that contain an IPv4 address, at the given byte.
-var embedding = []struct {
+// embeddingRanges lists ranges of IPv6 that contain an IPv4 address, at the given byte.
+var embeddingRanges = []struct {
 	prefix netip.Prefix
 	from   int
 }{
@@ -275,15 +275,15 @@ var embedding = []struct {
 	{netip.MustParsePrefix("::/96"), 12},           // IPv4-compatible, RFC 4291; :: and ::1 become 0.0.0.0 and 0.0.0.1
 }
 
-// embedded returns the IPv4 address that an IPv6 address leads to, or the address
+// embeddedIPv4 returns the IPv4 address that an IPv6 address leads to, or the address
 // itself.
-func embedded(to netip.Addr) netip.Addr {
+func embeddedIPv4(to netip.Addr) netip.Addr {
 	to = to.Unmap().WithZone("")
 	if !to.Is6() {
 		return to
 	}
 	bytes := to.As16()
-	for _, e := range embedding {
+	for _, e := range embeddingRanges {
 		if e.prefix.Contains(to) {
 			return netip.AddrFrom4([4]byte(bytes[e.from : e.from+4]))
 		}
@@ -295,12 +295,12 @@ func embedded(to netip.Addr) netip.Addr {
 	return to
 }
 
-// guard says why connecting to an address is not allowed, or "".
-func guard(to netip.Addr, may reach) string {
+// forbiddenReason returns why connecting to an address is not allowed, or "".
+func forbiddenReason(to netip.Addr, allowed reach) string {
 	to = to.Unmap().WithZone("")
-	for _, a := range []netip.Addr{to, embedded(to)} {
-		for _, g := range guarded {
-			if g.prefix.Contains(a) && may < g.needs {
+	for _, a := range []netip.Addr{to, embeddedIPv4(to)} {
+		for _, g := range nonPublicRanges {
+			if g.prefix.Contains(a) && allowed < g.needs {
 				return fmt.Sprintf("%s, %s", a, g.why)
 			}
 		}

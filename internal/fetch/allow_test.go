@@ -80,7 +80,7 @@ func TestBadAllowList(t *testing.T) {
 		"https://\u212Abernetes.io":        "ASCII",
 		"https://host/a b":                 "cannot be read",
 		"https://":                         "is not a URL with a scheme",
-		"https://charts.example.com/a%2fb": "slashes in disguise",
+		"https://charts.example.com/a%2fb": "contains escaped slashes in its path",
 	}
 	var entries []string
 	for entry := range wrong {
@@ -134,7 +134,7 @@ func TestGuard(t *testing.T) {
 		"255.255.255.255":        anywhere,
 	} {
 		for _, may := range []reach{public, private, anywhere} {
-			why := guard(netip.MustParseAddr(address), may)
+			why := forbiddenReason(netip.MustParseAddr(address), may)
 			if (why == "") != (may >= want) {
 				t.Errorf("%s for reach %d: %q", address, may, why)
 			}
@@ -142,11 +142,11 @@ func TestGuard(t *testing.T) {
 	}
 	list, _ := parsePrivate([]string{"*"})
 	for _, host := range []string{"2130706433", "0x7f000001", "127.1", "0177.0.0.1", "127.0.0.1"} {
-		if list.guardHost(host) == "" {
+		if list.forbiddenHostReason(host) == "" {
 			t.Errorf("%s is let through", host)
 		}
 	}
-	if why := list.guardHost("charts.example.com"); why != "" {
+	if why := list.forbiddenHostReason("charts.example.com"); why != "" {
 		t.Error(why)
 	}
 }
@@ -169,7 +169,7 @@ func TestReach(t *testing.T) {
 	}
 	for address, want := range map[string]bool{"10.20.3.4": true, "::ffff:10.20.3.4": true, "64:ff9b::10.20.3.4": true, "10.21.0.1": false, "192.168.7.7": true, "192.168.7.8": false,
 		"fd12::7": true, "fd12::8": false, "169.254.169.254": false} {
-		if why := list.guard("elsewhere.example", netip.MustParseAddr(address)); (why == "") != want {
+		if why := list.forbiddenReason("elsewhere.example", netip.MustParseAddr(address)); (why == "") != want {
 			t.Errorf("%s: %q", address, why)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// packed returns a deterministic archive of the files. It is not compressed: the
+// archive returns a deterministic archive of the files. It is not compressed: the
 // output of compressors changes between their versions, and lock files record the
 // digest of the archive.
-func (f *files) packed() ([]byte, error) {
+func (f *files) archive() ([]byte, error) {
 	slices.SortFunc(f.entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
 	var out bytes.Buffer
 	outer, err := gzip.NewWriterLevel(&out, gzip.NoCompression)

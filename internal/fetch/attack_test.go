@@ -304,12 +304,12 @@ func TestForms(t *testing.T) {
 		"64:ff9b:1:a9fe:a9:fe00::", "2002:a9fe:a9fe::1", "fd00:ec2::254", "fd20:ce::254", "fe80::a9fe:a9fe", "fe80::5efe:169.254.169.254",
 		"2001:db8::5efe:169.254.169.254", "2001:db8::200:5efe:169.254.169.254", "2001:0:4136:e378:8000:63bf:5601:5601", "2001::1", "::2", "::7f00:1", "100::1", "3fff::1",
 	} {
-		if why := guard(netip.MustParseAddr(address), public); why == "" {
+		if why := forbiddenReason(netip.MustParseAddr(address), public); why == "" {
 			t.Errorf("%s is let through", address)
 		}
 	}
 	for _, address := range []string{"2001:4860:4860::8888", "2606:4700::1111", "64:ff9b::8.8.8.8", "2002:808:808::1", "1.1.1.1", "::ffff:8.8.8.8"} {
-		if why := guard(netip.MustParseAddr(address), public); why != "" {
+		if why := forbiddenReason(netip.MustParseAddr(address), public); why != "" {
 			t.Errorf("%s is refused: %s", address, why)
 		}
 	}

@@ -33,25 +33,25 @@ type attempt struct {
 	// verified means that the content is compared with a digest from an allowed
 	// URL, so its sender matters less.
 	verified bool
-	// anew means to ignore the cache.
-	anew bool
-	home home
+	// ignoreCache means that the cache is ignored.
+	ignoreCache bool
+	backend     backend
 
-	mu    sync.Mutex
-	left  int64    // bytes that may still be transferred
-	seen  int      // the last status
-	first *failure // the first problem found by the attempt itself
+	mu         sync.Mutex
+	left       int64    // bytes that may still be transferred
+	lastStatus int      // the status of the last response
+	first      *failure // the first problem found by the attempt itself
 }
 
 // begin starts an attempt for a URL that was found to be allowed.
 func (f *Fetcher) begin(ctx context.Context, ref remote.Ref, at *url.URL) (*attempt, error) {
-	e := &attempt{f: f, ctx: ctx, ref: ref, left: f.limits.Bytes, home: f.home}
+	e := &attempt{f: f, ctx: ctx, ref: ref, left: f.limits.Bytes, backend: f.backend}
 	return e, e.visit(at)
 }
 
 // visit switches the attempt to another URL and its credential.
 func (e *attempt) visit(at *url.URL) error {
-	found, err := e.home.credential(at)
+	found, err := e.backend.credential(at)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (e *attempt) fault() *failure {
 func (e *attempt) status() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.seen
+	return e.lastStatus
 }
 
 // RoundTrip sends a request if its target is allowed.
@@ -102,7 +102,7 @@ func (e *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	own := !e.wasRedirected(req) && sameOrigin(req.URL, e.origin()) && e.credential.covers(e.addressOf(req.URL))
-	redirected := before(req) != nil
+	redirected := previousRequest(req) != nil
 	req = req.Clone(req.Context())
 	req.Header.Set("User-Agent", "ladder-cmp")
 	req.Header.Del("Referer") // it contains the query of the previous URL
@@ -122,19 +122,19 @@ func (e *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, e.note(e.failureToSend(req.URL.Host, err))
 	}
 	e.mu.Lock()
-	e.seen = res.StatusCode
+	e.lastStatus = res.StatusCode
 	e.mu.Unlock()
-	if f := e.failureOfStatus(res.StatusCode); f != nil && again[f.outcome] {
+	if f := e.failureOfStatus(res.StatusCode); f != nil && retryable[f.outcome] {
 		f.after = retryAfter(res.Header.Get("Retry-After"), e.f.now())
 		res.Body.Close()
 		return nil, e.note(f)
 	}
-	res.Body = &counted{newPaced(res.Body, e.f.window, e.f.least()), e}
+	res.Body = &countedBody{newMinRateBody(res.Body, e.f.window, e.f.minBytes()), e}
 	return res, nil
 }
 
-// least returns the minimum number of bytes per window.
-func (f *Fetcher) least() int64 { return int64(float64(f.limits.Rate) * f.window.Seconds()) }
+// minBytes returns the minimum number of bytes per window.
+func (f *Fetcher) minBytes() int64 { return int64(float64(f.limits.Rate) * f.window.Seconds()) }
 
 // addressOf returns the URL of a request's subject: in requests to registries the
 // name is in the middle of the path.
@@ -173,7 +173,7 @@ func (e *attempt) origin() *url.URL {
 		return e.at
 	}
 	scheme := "https"
-	if e.f.plain(e.at.Host) {
+	if e.f.usesPlainHTTP(e.at.Host) {
 		scheme = "http"
 	}
 	host := hostOf(e.at)
@@ -190,8 +190,8 @@ func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && hostOf(a) == hostOf(b) && portOf(a) == portOf(b)
 }
 
-// before returns the request whose response redirected to this one.
-func before(req *http.Request) *http.Request {
+// previousRequest returns the request whose response redirected to req.
+func previousRequest(req *http.Request) *http.Request {
 	if req.Response == nil {
 		return nil
 	}
@@ -201,7 +201,7 @@ func before(req *http.Request) *http.Request {
 // wasRedirected reports whether another origin redirected to the request, directly or
 // earlier. A redirect back to the first origin could have been forged.
 func (e *attempt) wasRedirected(req *http.Request) bool {
-	for last := before(req); last != nil; req, last = last, before(last) {
+	for last := previousRequest(req); last != nil; req, last = last, previousRequest(last) {
 		if !sameOrigin(last.URL, req.URL) {
 			return true
 		}
@@ -209,9 +209,9 @@ func (e *attempt) wasRedirected(req *http.Request) bool {
 	return false
 }
 
-// delivering lists hosts to which others redirect for their own content, so that
-// allow-lists need not contain their storage.
-var delivering = []struct{ from, to, why string }{
+// contentHosts lists hosts to which a service redirects for its content, so that
+// allow-lists need not contain them.
+var contentHosts = []struct{ from, to, why string }{
 	{"github.com", "*.githubusercontent.com", "assets of releases, and raw files"},
 	{"github.com", "codeload.github.com", "archives of repositories"},
 	{"ghcr.io", "*.githubusercontent.com", "layers"},
@@ -225,7 +225,7 @@ var tokenServices = map[string]string{
 	"registry.gitlab.com":  "gitlab.com",
 }
 
-// admit reports whether a request may be sent.
+// admit returns an error if a request may not be sent.
 func (e *attempt) admit(req *http.Request) error {
 	u := req.URL
 	host := hostOf(u)
@@ -233,16 +233,16 @@ func (e *attempt) admit(req *http.Request) error {
 		return e.note(failed(notAllowed, remedy, format, args...))
 	}
 	toAllow := "add " + u.Scheme + "://" + u.Host + u.Path + ", or what is above it, to the allow-list if you trust it"
-	if u.Scheme != "https" && !(u.Scheme == "http" && e.f.plain(u.Host)) {
-		return refuse("use https, or list "+u.Host+" as a host without TLS (--remote-plain-http "+u.Host+")", "%s is to be asked without TLS", u.Host)
+	if u.Scheme != "https" && !(u.Scheme == "http" && e.f.usesPlainHTTP(u.Host)) {
+		return refuse("use https, or list "+u.Host+" as a host without TLS (--remote-plain-http "+u.Host+")", "%s would be contacted without TLS", u.Host)
 	}
 	if u.User != nil {
-		return refuse("name the address without them", "%s redirects to an address with credentials", e.host())
+		return refuse("remove the credentials from the address", "%s redirects to an address with credentials", e.host())
 	}
-	if why := e.f.private.guardHost(host); why != "" {
-		return refuse(nameIt, "%s is %s", u.Host, why)
+	if why := e.f.private.forbiddenHostReason(host); why != "" {
+		return refuse(allowPrivateRemedy, "%s is %s", u.Host, why)
 	}
-	last := before(req)
+	last := previousRequest(req)
 	secret := req.Header.Get("Authorization") != "" || req.Method == http.MethodPost
 	switch {
 	case secret && req.Method == http.MethodPost && e.wasRedirected(req):
@@ -251,17 +251,17 @@ func (e *attempt) admit(req *http.Request) error {
 		return nil // the source of the Ref
 	case last != nil && e.at.Scheme == "oci" && sameOrigin(u, e.origin()) && sameOrigin(last.URL, u):
 		return nil // within a registry, paths differ from those of the allow-list
-	case e.f.allow.allows(u), e.at.Scheme == "oci" && last != nil && e.f.allow.names(u):
+	case e.f.allow.allows(u), e.at.Scheme == "oci" && last != nil && e.f.allow.containsHost(u):
 		return nil
 	case last == nil && e.at.Scheme == "oci":
 		// Besides the registry and its redirects, the registry's client only
 		// requests the token service that the registry names.
-		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.names(u) {
+		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.containsHost(u) {
 			return nil
 		}
 		return refuse("add https://"+u.Host+" to the allow-list if it issues the tokens of "+e.host(),
 			"%s requests that the credentials be sent to %s", e.host(), u.Host)
-	case last != nil && (e.verified || e.at.Scheme == "oci" && hasDigest(first(req).URL.Path)):
+	case last != nil && (e.verified || e.at.Scheme == "oci" && hasDigest(firstRequest(req).URL.Path)):
 		return nil
 	case last == nil && e.verified:
 		return nil
@@ -269,7 +269,7 @@ func (e *attempt) admit(req *http.Request) error {
 	if last == nil {
 		return refuse(toAllow, "%s names %s, which is not allowed", e.host(), u.Host)
 	}
-	for _, d := range delivering {
+	for _, d := range contentHosts {
 		if hostOf(last.URL) == d.from && (pattern{host: d.to}).matchesHost(host) {
 			return nil
 		}
@@ -277,9 +277,9 @@ func (e *attempt) admit(req *http.Request) error {
 	return refuse(toAllow, "%s redirects to %s://%s%s, which is not allowed", last.URL.Host, u.Scheme, u.Host, u.Path)
 }
 
-// first returns the first request of a chain of redirects.
-func first(req *http.Request) *http.Request {
-	for last := before(req); last != nil; last = before(req) {
+// firstRequest returns the first request of a chain of redirects.
+func firstRequest(req *http.Request) *http.Request {
+	for last := previousRequest(req); last != nil; last = previousRequest(req) {
 		req = last
 	}
 	return req
@@ -305,7 +305,7 @@ func (e *attempt) failureToSend(host string, err error) *failure {
 	case e.ctx.Err() != nil && errors.Is(e.ctx.Err(), context.DeadlineExceeded):
 		return e.tookTooLong()
 	case e.ctx.Err() != nil:
-		return &failure{outcome: canceled, message: "was given up"}
+		return &failure{outcome: canceled, message: "was canceled"}
 	case errors.As(err, &header), strings.Contains(err.Error(), http.ErrSchemeMismatch.Error()):
 		return failed(untrusted, "correct the port, or list "+e.host()+" as a host without TLS (--remote-plain-http "+e.host()+")", "%s does not speak TLS", host)
 	case errors.As(err, &authority):
@@ -330,14 +330,14 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// counted is a response body that counts toward the attempt's limit.
-type counted struct {
-	*paced
+// countedBody is a response body whose bytes count toward the attempt's limit.
+type countedBody struct {
+	*minRateBody
 	of *attempt
 }
 
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.paced.Read(p)
+func (c *countedBody) Read(p []byte) (int, error) {
+	n, err := c.minRateBody.Read(p)
 	e := c.of
 	e.f.metrics.bytes.WithLabelValues(string(e.ref.Kind)).Add(float64(n))
 	e.f.downloaded.Add(int64(n))
@@ -365,7 +365,7 @@ func (c *counted) Read(p []byte) (int, error) {
 func (e *attempt) get(address string) ([]byte, error) { return e.getAtMost(address, e.f.limits.Bytes) }
 
 // getAtMost reads a URL with a limit in bytes.
-func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
+func (e *attempt) getAtMost(address string, maxBytes int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(e.ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, failed(badRef, "correct the address", "%s is not a URL", address)
@@ -381,12 +381,12 @@ func (e *attempt) getAtMost(address string, most int64) ([]byte, error) {
 		}
 		return nil, failed(broken, "check the URL", "%s returned status %d", e.host(), res.StatusCode)
 	}
-	data, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxBytes+1))
 	if err != nil {
 		return nil, e.failureOf(err)
 	}
-	if int64(len(data)) > most {
-		return nil, failed(tooLarge, "check the URL", "%s sends more than %d bytes for %s", e.host(), most, path.Base(address))
+	if int64(len(data)) > maxBytes {
+		return nil, failed(tooLarge, "check the URL", "%s sends more than %d bytes for %s", e.host(), maxBytes, path.Base(address))
 	}
 	if e.ref.Kind == remote.File && isPage(res.Header, data) && !htmlPath.MatchString(e.at.Path) {
 		return nil, failed(broken, "check the URL: it may need a login (--remote-credentials), or be a page about the file", "%s returned an HTML page", e.host())

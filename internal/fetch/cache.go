@@ -31,7 +31,7 @@ type store struct {
 	max     int64
 	log     *slog.Logger
 	metrics *metrics
-	said    sync.Once
+	logOnce sync.Once
 	mu      sync.Mutex // serializes evictions of this process
 	bytes   int64      // last measured size
 }
@@ -50,7 +50,7 @@ type record struct {
 const (
 	// maxRecords is the maximum number of records; each takes some 300 bytes.
 	maxRecords = 20_000
-	// abandoned is the age from which a partial file is removed.
+	// abandonedAge is the age at which a partial file is removed.
 	abandonedAge = time.Hour
 )
 
@@ -61,17 +61,17 @@ func openStore(config Cache, log *slog.Logger, m *metrics) *store {
 	}
 	for _, sub := range []string{"blobs", "refs"} {
 		if err := os.MkdirAll(filepath.Join(s.dir, sub), 0o700); err != nil {
-			s.complain(err)
+			s.logWriteError(err)
 		}
 	}
 	s.evict("")
 	return s
 }
 
-// complain logs once that the store cannot be written.
-func (s *store) complain(err error) {
+// logWriteError logs once that the store cannot be written to.
+func (s *store) logWriteError(err error) {
 	s.metrics.events.WithLabelValues(string(unwritten)).Inc()
-	s.said.Do(func() {
+	s.logOnce.Do(func() {
 		s.log.Warn("the cache for fetched content cannot be written, so everything is fetched again each time; name another directory with --remote-cache", "directory", s.dir, "error", err)
 	})
 }
@@ -114,13 +114,13 @@ func (s *store) lookup(scope string, ref remote.Ref) (record, bool) {
 const maxRecord = 64 << 10
 
 // readBounded reads a file with a size limit, since others may have written it.
-func readBounded(path string, most int64) ([]byte, error) {
+func readBounded(path string, maxBytes int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, most))
+	return io.ReadAll(io.LimitReader(file, maxBytes))
 }
 
 // isDigest validates a digest from a file before it is used in a path.
@@ -198,25 +198,26 @@ func (s *store) drop(path string) {
 	_ = os.Remove(path)
 }
 
-// recall is lookup with a check of the content. Invalid content, such as a
-// truncated chart written by another process, is removed with all its records.
-func (s *store) recall(scope string, ref remote.Ref) (record, bool) {
+// verifiedLookup returns what lookup returns after checking the content. Invalid
+// content, such as a truncated chart written by another process, is removed with all
+// its records.
+func (s *store) verifiedLookup(scope string, ref remote.Ref) (record, bool) {
 	known, found := s.lookup(scope, ref)
 	if !found || ref.Kind != remote.Chart {
 		return known, found
 	}
 	data, there := s.blob(known.Digest)
 	if there && (remote.BrokenChart(data) != "" || remote.OtherChart(data, path.Base(ref.Chart), "") != "") {
-		s.forget(known.Digest)
+		s.remove(known.Digest)
 		return record{}, false
 	}
 	return known, true
 }
 
-// forget removes content by digest, with its records.
-func (s *store) forget(digest string) {
+// remove removes content by digest, with its records.
+func (s *store) remove(digest string) {
 	s.drop(s.blobPath(digest))
-	refs, _ := listed(filepath.Join(s.dir, "refs"))
+	refs, _ := listFiles(filepath.Join(s.dir, "refs"))
 	for _, ref := range refs {
 		var r record
 		if data, err := readBounded(ref.path, maxRecord); err == nil && json.Unmarshal(data, &r) == nil && r.Digest == digest {
@@ -233,7 +234,7 @@ func (s *store) put(scope string, ref remote.Ref, c remote.Content, at time.Time
 	blob := s.blobPath(c.Digest)
 	if info, err := os.Stat(blob); err != nil || info.Size() != int64(len(c.Data)) {
 		if err := replace(blob, c.Data); err != nil {
-			s.complain(err)
+			s.logWriteError(err)
 			return
 		}
 		s.evict(blob)
@@ -248,7 +249,7 @@ func (s *store) record(scope string, ref remote.Ref, c remote.Content, at time.T
 		err = replace(s.refPath(scope, ref), append(text, '\n'))
 	}
 	if err != nil {
-		s.complain(err)
+		s.logWriteError(err)
 	}
 }
 
@@ -267,7 +268,7 @@ func replace(path string, data []byte) error {
 func (s *store) evict(keep string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	blobs, sum := listed(filepath.Join(s.dir, "blobs"))
+	blobs, sum := listFiles(filepath.Join(s.dir, "blobs"))
 	for _, b := range blobs {
 		if sum <= s.max {
 			break
@@ -276,30 +277,30 @@ func (s *store) evict(keep string) {
 			continue
 		}
 		if err := os.Remove(b.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.complain(err)
+			s.logWriteError(err)
 			break
 		}
 		sum -= b.size
 		s.metrics.events.WithLabelValues(string(evicted)).Inc()
 	}
 	s.bytes = sum
-	if refs, _ := listed(filepath.Join(s.dir, "refs")); len(refs) > maxRecords {
+	if refs, _ := listFiles(filepath.Join(s.dir, "refs")); len(refs) > maxRecords {
 		for _, r := range refs[:len(refs)-maxRecords] {
 			_ = os.Remove(r.path)
 		}
 	}
 }
 
-// stored is a file of the store.
-type stored struct {
+// storedFile is a file of the store.
+type storedFile struct {
 	path string
 	size int64
 	used time.Time
 }
 
-// listed returns the files of a directory, least recently used first. It removes
+// listFiles returns the files of a directory, least recently used first. It removes
 // abandoned partial files.
-func listed(dir string) (all []stored, sum int64) {
+func listFiles(dir string) (all []storedFile, sum int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, 0
@@ -316,10 +317,10 @@ func listed(dir string) (all []stored, sum int64) {
 			}
 			continue
 		}
-		all = append(all, stored{path, info.Size(), info.ModTime()})
+		all = append(all, storedFile{path, info.Size(), info.ModTime()})
 		sum += info.Size()
 	}
-	slices.SortFunc(all, func(a, b stored) int { return a.used.Compare(b.used) })
+	slices.SortFunc(all, func(a, b storedFile) int { return a.used.Compare(b.used) })
 	return all, sum
 }
 

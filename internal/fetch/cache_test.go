@@ -136,7 +136,7 @@ func TestExpecting(t *testing.T) {
 	}
 	bad := n.fetcher(config).Pinned(func(remote.Ref) string { return remote.Digest([]byte("other")) })
 	refuse(t, bad, file, "changed", "its digest was "+remote.Digest([]byte("other")))
-	refuse(t, bad, chart, "changed", "contact its publisher why")
+	refuse(t, bad, chart, "changed", "ask its publisher why it changed")
 	config.Offline = true
 	refuse(t, n.fetcher(config).Pinned(func(remote.Ref) string { return remote.Digest([]byte("other")) }), file, "offline", "not in the cache")
 }
@@ -320,7 +320,7 @@ func TestSharedCache(t *testing.T) {
 	}
 	done.Wait()
 	s := openStore(Cache{Dir: dir}, slog.New(slog.DiscardHandler), newMetrics(nil, nil, nil))
-	blobs, sum := listed(filepath.Join(dir, "blobs"))
+	blobs, sum := listFiles(filepath.Join(dir, "blobs"))
 	if len(blobs) == 0 || sum > 40_000 {
 		t.Errorf("%d blobs of %d bytes", len(blobs), sum)
 	}

@@ -25,37 +25,37 @@ func (e *attempt) chartOfRepository() (fetchedContent, error) {
 	if err != nil {
 		return fetchedContent{}, err
 	}
-	listed, err := index.choose(e.ref)
-	if err != nil && index.remembered {
+	entry, err := index.choose(e.ref)
+	if err != nil && index.cached {
 		// The version may be newer than the index.
 		if index, err = e.index(false); err == nil {
-			listed, err = index.choose(e.ref)
+			entry, err = index.choose(e.ref)
 		}
 	}
 	if err != nil {
 		return fetchedContent{}, err
 	}
 	digest := ""
-	if listed.Digest != "" {
-		digest = "sha256:" + strings.ToLower(strings.TrimPrefix(listed.Digest, "sha256:"))
+	if entry.Digest != "" {
+		digest = "sha256:" + strings.ToLower(strings.TrimPrefix(entry.Digest, "sha256:"))
 		if !isDigest(digest) {
-			return fetchedContent{}, failed(broken, "contact the administrator of "+e.host(), "the index of %s has an invalid digest %q of %s %s (a digest is sha256: and 64 hexadecimal digits)", e.host(), short(listed.Digest), e.ref.Chart, listed.Version)
+			return fetchedContent{}, failed(broken, "contact the administrator of "+e.host(), "the index of %s has an invalid digest %q of %s %s (a digest is sha256: and 64 hexadecimal digits)", e.host(), short(entry.Digest), e.ref.Chart, entry.Version)
 		}
 	}
 	exact := e.ref
-	exact.Version = listed.Version
-	return e.exactly(exact, digest, func() (remote.Content, error) {
-		return e.packed(exact, listed, digest)
+	exact.Version = entry.Version
+	return e.fetchExact(exact, digest, func() (remote.Content, error) {
+		return e.downloadPackage(exact, entry, digest)
 	})
 }
 
-// packed downloads a packaged chart from the URL in the index.
-func (e *attempt) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest string) (remote.Content, error) {
+// downloadPackage downloads a packaged chart from the URL in the index.
+func (e *attempt) downloadPackage(exact remote.Ref, entry *helmrepo.ChartVersion, digest string) (remote.Content, error) {
 	none := remote.Content{}
-	if len(listed.URLs) == 0 {
+	if len(entry.URLs) == 0 {
 		return none, failed(broken, "contact its administrator", "the index of %s has no URL of %s %s", e.host(), exact.Chart, exact.Version)
 	}
-	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, listed.URLs[0])
+	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, entry.URLs[0])
 	if err != nil {
 		return none, failed(broken, "contact its administrator", "the index of %s has no valid URL of %s %s", e.host(), exact.Chart, exact.Version)
 	}
@@ -69,7 +69,7 @@ func (e *attempt) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest
 			return none, failed(notAllowed, "add "+at.Scheme+"://"+at.Host+path.Dir(at.Path)+" to the allow-list if you trust it",
 				"the index of %s has the chart at %s, which is not allowed", e.host(), address)
 		}
-		return e.elsewhere(at, exact, digest)
+		return e.fromRegistry(at, exact, digest)
 	}
 	switch {
 	case !allowed && digest == "":
@@ -102,8 +102,8 @@ func (e *attempt) packed(exact remote.Ref, listed *helmrepo.ChartVersion, digest
 	return content, e.verifyFile(at, data)
 }
 
-// elsewhere fetches a chart that an index refers to in a registry.
-func (e *attempt) elsewhere(at *url.URL, exact remote.Ref, digest string) (remote.Content, error) {
+// fromRegistry fetches a chart that an index refers to in a registry.
+func (e *attempt) fromRegistry(at *url.URL, exact remote.Ref, digest string) (remote.Content, error) {
 	dir, name := path.Split(at.Path)
 	version := exact.Version
 	if chart, tag, found := strings.Cut(name, ":"); found {
@@ -121,7 +121,7 @@ func (e *attempt) elsewhere(at *url.URL, exact remote.Ref, digest string) (remot
 		err = failed(broken, "contact the administrator of "+e.host(), "the chart in the registry has the digest %s, but the index says %s", content.Digest, digest)
 	}
 	if other := remote.OtherChart(content.Data, exact.Chart, exact.Version); err == nil && other != "" {
-		err = failed(broken, "contact the administrator of "+e.host(), "the chart in the registry is wrong: %s", other)
+		err = failed(broken, "contact the administrator of "+e.host(), "the chart in the registry is not the requested one: %s", other)
 	}
 	content.Version = exact.Version
 	return content, err
@@ -137,19 +137,19 @@ func packedChart(data []byte, host string) error {
 	case bytes.HasPrefix(data, gzipMagic):
 		return failed(broken, "check with its publisher that it is complete, or try again later", "%s returned a damaged chart of %d bytes: %s", host, len(data), short(fault))
 	}
-	return failed(broken, "check the URL", "%s returned something other than a packaged chart (%s)", host, beginning(data))
+	return failed(broken, "check the URL", "%s returned something other than a packaged chart (%s)", host, describeFormat(data))
 }
 
 // gzipMagic is the start of every .tgz.
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// beginning shows the start of some bytes in a message.
-func beginning(data []byte) string {
+// describeFormat describes the format of unexpected content in a message.
+func describeFormat(data []byte) string {
 	switch {
 	case len(data) == 0:
-		return "it is empty"
+		return "empty"
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
-		return "it is a page of HTML"
+		return "an HTML page"
 	}
-	return "it is something else"
+	return "unknown format"
 }

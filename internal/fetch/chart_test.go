@@ -149,7 +149,7 @@ func TestChartOnOtherHosts(t *testing.T) {
 
 	entry.url = "https://169.254.169.254/latest/meta-data"
 	index = indexOf("app", entry)
-	refuse(t, fresh("https://charts.example.com"), ref, "not-allowed", "as clouds have their metadata at")
+	refuse(t, fresh("https://charts.example.com"), ref, "not-allowed", "such as that of a cloud's metadata service")
 
 	entry.url = "https://localhost/app.tgz"
 	index = indexOf("app", entry)
@@ -171,10 +171,10 @@ func TestWrongCharts(t *testing.T) {
 		rule, text   string
 	}{
 		"digest":    {indexOf("app", release{"1.0.0", "app.tgz", remote.Digest([]byte("other"))}), string(good), "broken", "but the index says sha256:"},
-		"page":      {indexOf("app", release{"1.0.0", "app.tgz", ""}), "<html>log in</html>", "broken", "something other than a packaged chart (it is a page of HTML)"},
-		"empty":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), "", "broken", "something other than a packaged chart (it is empty)"},
+		"page":      {indexOf("app", release{"1.0.0", "app.tgz", ""}), "<html>log in</html>", "broken", "something other than a packaged chart (an HTML page)"},
+		"empty":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), "", "broken", "something other than a packaged chart (empty)"},
 		"cut off":   {indexOf("app", release{"1.0.0", "app.tgz", ""}), string(good[:20]), "broken", "returned a damaged chart of 20 bytes: unexpected EOF"},
-		"no index":  {"<!DOCTYPE html><p>log in", "", "broken", "the index of charts.example.com cannot be read (it is a page of HTML): must be a mapping, not text"},
+		"no index":  {"<!DOCTYPE html><p>log in", "", "broken", "the index of charts.example.com cannot be read (an HTML page): must be a mapping, not a string"},
 		"no api":    {"entries: {}", "", "broken", "it has no apiVersion"},
 		"no yaml":   {"a: [", "", "broken", "cannot be read"},
 		"no urls":   {"apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0}]}", "", "broken", "has no URL of app 1.0.0"},
@@ -193,10 +193,10 @@ func TestWrongCharts(t *testing.T) {
 // TestFewIndexes remembers the last ones.
 func TestFewIndexes(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	f := &Fetcher{fresh: time.Hour, now: func() time.Time { return now }, sharedState: &sharedState{indexes: newIndexes()}}
+	f := &Fetcher{ttl: time.Hour, now: func() time.Time { return now }, sharedState: &sharedState{indexes: newIndexes()}}
 	for i := range 3 * maxIndexes {
 		now = now.Add(time.Second)
-		f.indexes.Add(fmt.Sprint(i), dated{at: now})
+		f.indexes.Add(fmt.Sprint(i), timedIndex{at: now})
 	}
 	if n := f.indexes.Len(); n != maxIndexes {
 		t.Errorf("%d are remembered", n)

@@ -19,66 +19,66 @@ import (
 // Fetcher at the other end. First it limits its own process as configured: memory,
 // time, files, and access to this machine.
 func Work(in io.Reader, out io.Writer) error {
-	a := &childHome{write: json.NewEncoder(out), lines: make(chan []byte)}
+	a := &childBackend{write: json.NewEncoder(out), lines: make(chan []byte)}
 	go a.listen(in)
-	var what fetchOrder
-	if err := json.Unmarshal(<-a.lines, &what); err != nil {
+	var order fetchOrder
+	if err := json.Unmarshal(<-a.lines, &order); err != nil {
 		return fmt.Errorf("no order arrived: %w", err)
 	}
-	confine.Memory(what.Limits.Memory)
-	confine.Limits{CPU: what.Limits.Time, FileBytes: max(what.Limits.Bytes, what.Limits.Unpacked+what.Limits.Unpacked/512) + 1<<20, OpenFiles: 128}.Apply()
-	f, err := New(Config{Allow: what.Allow, AllowPrivate: what.AllowPrivate, PlainHTTP: what.PlainHTTP, Verify: what.Verify, CAFile: what.CAFile, Limits: what.Limits})
+	confine.Memory(order.Limits.Memory)
+	confine.Limits{CPU: order.Limits.Time, FileBytes: max(order.Limits.Bytes, order.Limits.Unpacked+order.Limits.Unpacked/512) + 1<<20, OpenFiles: 128}.Apply()
+	f, err := New(Config{Allow: order.Allow, AllowPrivate: order.AllowPrivate, PlainHTTP: order.PlainHTTP, Verify: order.Verify, CAFile: order.CAFile, Limits: order.Limits})
 	if err != nil {
 		return err
 	}
 	// The CA certificates were read before, and no remote content yet.
 	net.DefaultResolver.PreferGo = true // the C library's loads libraries
-	gaps := sandbox.EnterFetching(resolving...)
+	gaps := sandbox.EnterFetcher(resolverFiles...)
 	if connectAs != nil {
 		f.connect = connectAs
 	}
-	f.proxy = what.Proxy.ProxyFunc()
-	f.home, a.first, a.known = a, what.Credential, what.Index
-	ctx, cancel := context.WithDeadline(context.Background(), what.Until)
+	f.proxy = order.Proxy.ProxyFunc()
+	f.backend, a.first, a.hasIndex = a, order.Credential, order.Index
+	ctx, cancel := context.WithDeadline(context.Background(), order.Until)
 	defer cancel()
-	done := f.do(ctx, what)
+	done := f.do(ctx, order)
 	done.Gaps = gaps
-	done.Index, done.Downloaded = a.wrote, f.downloaded.Load()
+	done.Index, done.Downloaded = a.wroteIndex, f.downloaded.Load()
 	return a.write.Encode(childMessage{Done: done})
 }
 
-// resolving are the files that Go's resolver reads repeatedly: net/conf.go and
+// resolverFiles are the files that Go's resolver reads repeatedly: net/conf.go and
 // net/dnsclient_unix.go of Go 1.26.
-var resolving = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols", "/etc/mdns.allow"}
+var resolverFiles = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols", "/etc/mdns.allow"}
 
 // connectAs replaces the network in tests.
 var connectAs func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error)
 
 // do executes the order, and writes the content to its file.
-func (f *Fetcher) do(ctx context.Context, what fetchOrder) *doneMessage {
-	at, why := f.address(what.Ref)
+func (f *Fetcher) do(ctx context.Context, order fetchOrder) *doneMessage {
+	at, why := f.address(order.Ref)
 	if why != nil {
 		return &doneMessage{Failure: failureMessageOf(why)}
 	}
-	got, err := f.try(ctx, what.Ref, at, what.Anew)
+	got, err := f.try(ctx, order.Ref, at, order.IgnoreCache)
 	if err == nil && !got.kept {
 		_, err = os.NewFile(dataFile, "data").Write(got.Data)
 	}
 	return &doneMessage{Version: got.Version, Kept: got.kept, Failure: failureMessageOf(err)}
 }
 
-// childHome is the home of an attempt in a fetch process.
-type childHome struct {
-	write *json.Encoder
-	lines chan []byte
-	first credential // for the URL of the order
-	given bool       // whether first was used
-	known bool       // whether there is a cached index
-	wrote bool       // whether a new one was written
+// childBackend is the backend of an attempt in a fetch process.
+type childBackend struct {
+	write      *json.Encoder
+	lines      chan []byte
+	first      credential // for the URL of the order
+	firstUsed  bool       // whether first was used
+	hasIndex   bool       // whether there is a cached index
+	wroteIndex bool       // whether a new one was written
 }
 
 // listen reads continuously, so that the process ends with the server.
-func (a *childHome) listen(in io.Reader) {
+func (a *childBackend) listen(in io.Reader) {
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -89,42 +89,42 @@ func (a *childHome) listen(in io.Reader) {
 	}
 }
 
-func (a *childHome) ask(what childMessage) (serverMessage, error) {
-	var answer serverMessage
-	if err := a.write.Encode(what); err != nil {
-		return answer, err
+func (a *childBackend) request(message childMessage) (serverMessage, error) {
+	var reply serverMessage
+	if err := a.write.Encode(message); err != nil {
+		return reply, err
 	}
-	if err := json.Unmarshal(<-a.lines, &answer); err != nil {
-		return answer, err
+	if err := json.Unmarshal(<-a.lines, &reply); err != nil {
+		return reply, err
 	}
-	return answer, answer.Failure.failure()
+	return reply, reply.Failure.failure()
 }
 
-func (a *childHome) credential(at *url.URL) (credential, error) {
-	if !a.given {
-		a.given = true
+func (a *childBackend) credential(at *url.URL) (credential, error) {
+	if !a.firstUsed {
+		a.firstUsed = true
 		return a.first, nil
 	}
-	answer, err := a.ask(childMessage{Address: at.String()})
-	return answer.Credential, err
+	reply, err := a.request(childMessage{Address: at.String()})
+	return reply.Credential, err
 }
 
-func (a *childHome) recorded(ref remote.Ref, sourceSays string, _ bool) (remote.Content, bool, error) {
-	answer, err := a.ask(childMessage{Recorded: &recordedMessage{ref, sourceSays}})
-	return remote.Content{Version: answer.Version, Digest: answer.Digest}, answer.There, err
+func (a *childBackend) recorded(ref remote.Ref, sourceDigest string, _ bool) (remote.Content, bool, error) {
+	reply, err := a.request(childMessage{Recorded: &recordedMessage{ref, sourceDigest}})
+	return remote.Content{Version: reply.Version, Digest: reply.Digest}, reply.There, err
 }
 
-func (a *childHome) index(string) ([]byte, bool) {
-	if !a.known {
+func (a *childBackend) index(string) ([]byte, bool) {
+	if !a.hasIndex {
 		return nil, false
 	}
 	data, err := io.ReadAll(os.NewFile(indexFile, "index"))
 	return data, err == nil
 }
 
-func (a *childHome) keepIndex(_ string, data []byte) {
+func (a *childBackend) keepIndex(_ string, data []byte) {
 	_, err := os.NewFile(newIndexFile, "index").Write(data)
-	a.wrote = err == nil
+	a.wroteIndex = err == nil
 }
 
 // Open opens the content of a fetch with Process, by its digest. The caller must

@@ -122,8 +122,8 @@ type Limits struct {
 	// Time limits a fetch, including retries and waiting in the queue. 0 means
 	// DefaultTime.
 	Time time.Duration
-	// Concurrent limits concurrent fetches over the network, and half of it those
-	// for one host or tenant. 0 means DefaultConcurrent.
+	// Concurrent limits concurrent fetches over the network; at most half of them,
+	// rounded up, may be for one host or tenant. 0 means DefaultConcurrent.
 	Concurrent int
 	// Rate is the minimum transfer rate in bytes per second, averaged over some
 	// seconds. 0 means DefaultRate; negative means no minimum.
@@ -172,7 +172,7 @@ func (config Config) check(authorities *x509.CertPool) (allowList, error) {
 	}
 	for _, s := range config.Verify {
 		if _, fault := parsePattern(s.Address); fault != "" || (s.Keyring == nil) == (s.Key == nil) {
-			bad("--remote-verify", fmt.Sprintf("the entry %q has no address, or not one of a keyring and a key", finding.WithoutCredentials(s.Address)), "correct it")
+			bad("--remote-verify", fmt.Sprintf("the entry %q needs a valid address and either a keyring or a key", finding.WithoutCredentials(s.Address)), "correct it")
 		}
 	}
 	if config.OnFailure != "" && config.OnFailure != Fail && config.OnFailure != UseCached {

@@ -45,13 +45,13 @@ const maxSignatures = 32
 
 // candidates are the signatures of a manifest, with their problems.
 type candidates struct {
-	signer Signer
-	key    any
-	digest string // of the manifest to verify
-	where  *url.URL
-	seen   int
-	more   bool // whether the limit was exceeded
-	faults []string
+	signer        Signer
+	key           any
+	digest        string // of the manifest to verify
+	repository    *url.URL
+	seen          int
+	limitExceeded bool // whether there are more than maxSignatures
+	faults        []string
 }
 
 // verifyCosign verifies the manifest of a chart.
@@ -60,7 +60,7 @@ func (e *attempt) verifyCosign(s Signer, repository *orasremote.Repository, at o
 	if err != nil {
 		return unsigned(s, signByCosign, "the key of the policy %s", err)
 	}
-	c := &candidates{signer: s, key: key, digest: at.Digest.String(), where: &url.URL{Scheme: "oci", Host: e.at.Host, Path: "/" + repository.Reference.Repository}}
+	c := &candidates{signer: s, key: key, digest: at.Digest.String(), repository: &url.URL{Scheme: "oci", Host: e.at.Host, Path: "/" + repository.Reference.Repository}}
 	for _, look := range []func(*orasremote.Repository, ocispec.Descriptor, *candidates) (bool, error){e.byTag, e.byReferrers} {
 		good, err := look(repository, at, c)
 		if good || err != nil {
@@ -72,10 +72,10 @@ func (e *attempt) verifyCosign(s Signer, repository *orasremote.Repository, at o
 	}
 	slices.Sort(c.faults)
 	faults := short(strings.Join(slices.Compact(c.faults), ", "))
-	if c.more {
+	if c.limitExceeded {
 		faults += fmt.Sprintf("; only the first %d are checked", maxSignatures)
 	}
-	return unsigned(s, signByCosign, "none of the %d signatures of the chart's manifest %s is good: %s", c.seen, c.digest, faults)
+	return unsigned(s, signByCosign, "none of the %d signatures of the chart's manifest %s is valid: %s", c.seen, c.digest, faults)
 }
 
 // signatureTag returns cosign's tag for the signatures of a manifest.
@@ -94,7 +94,7 @@ func (e *attempt) byTag(repository *orasremote.Repository, at ocispec.Descriptor
 			continue
 		}
 		if c.seen == maxSignatures {
-			c.more = true
+			c.limitExceeded = true
 			break
 		}
 		c.seen++
@@ -121,14 +121,14 @@ func (e *attempt) byReferrers(repository *orasremote.Repository, at ocispec.Desc
 				continue // another kind of attestation
 			}
 			if len(all) == maxSignatures {
-				c.more = true
+				c.limitExceeded = true
 				return enough
 			}
 			all = append(all, referrer)
 		}
 		return nil
 	})
-	if err != nil && !c.more {
+	if err != nil && !c.limitExceeded {
 		return false, unlessMissing(e.failureOf(err), broken, denied) // such as registries without the referrers API
 	}
 	for _, referrer := range all {
@@ -144,11 +144,11 @@ func (e *attempt) byReferrers(repository *orasremote.Repository, at ocispec.Desc
 		if err != nil {
 			return false, err
 		}
-		fault, is := c.bundle(bundle)
-		if is && fault == "" {
+		fault, isSignature := c.bundle(bundle)
+		if isSignature && fault == "" {
 			return true, nil
 		}
-		if is {
+		if isSignature {
 			c.seen++
 			c.faults = append(c.faults, fault)
 		}
@@ -182,9 +182,9 @@ func (e *attempt) small(repository *orasremote.Repository, layer ocispec.Descrip
 // signature first, before it parses the payload.
 func (c *candidates) claim(payload []byte, signature string) string {
 	if !signedBy(c.key, payload, signature) {
-		return "it is not by the key of the policy"
+		return "it was not made with the key of the policy"
 	}
-	var said struct {
+	var document struct {
 		Critical struct {
 			Identity struct {
 				Reference string `json:"docker-reference"`
@@ -195,14 +195,14 @@ func (c *candidates) claim(payload []byte, signature string) string {
 			Type string
 		}
 	}
-	err := json.Unmarshal(payload, &said)
-	switch critical := said.Critical; {
+	err := json.Unmarshal(payload, &document)
+	switch critical := document.Critical; {
 	case err != nil || critical.Type != claimType:
 		return "the key has signed something other than an image"
 	case critical.Image.Digest != c.digest:
 		return "the key has signed another manifest, " + short(critical.Image.Digest)
 	case !c.expects(critical.Identity.Reference):
-		return "the key has signed it for another repository, " + short(critical.Identity.Reference) + " (signedAs in the policy says which is meant)"
+		return "the key has signed it for another repository, " + short(critical.Identity.Reference) + " (set signedAs in the policy to accept it)"
 	}
 	return ""
 }
@@ -225,13 +225,13 @@ func (c *candidates) expects(reference string) bool {
 	if c.signer.SignedAs != "" {
 		return patternOf(c.signer.SignedAs).matches(normalized(named))
 	}
-	return patternOf(c.where.String()).same(patternOf(named.String()))
+	return patternOf(c.repository.String()).same(patternOf(named.String()))
 }
 
-// bundle says what is wrong with a bundle; is reports whether it is a signature,
+// bundle says what is wrong with a bundle; isSignature reports whether it is a signature,
 // not another kind of attestation such as an SBOM.
-func (c *candidates) bundle(data []byte) (fault string, is bool) {
-	var said struct {
+func (c *candidates) bundle(data []byte) (fault string, isSignature bool) {
+	var sigstoreBundle struct {
 		Envelope struct {
 			Payload     []byte
 			PayloadType string
@@ -242,16 +242,16 @@ func (c *candidates) bundle(data []byte) (fault string, is bool) {
 		PredicateType string
 		Subject       []struct{ Digest map[string]string }
 	}
-	if err := json.Unmarshal(data, &said); err != nil {
+	if err := json.Unmarshal(data, &sigstoreBundle); err != nil {
 		return "a bundle cannot be read", true
 	}
-	envelope := said.Envelope
+	envelope := sigstoreBundle.Envelope
 	if json.Unmarshal(envelope.Payload, &statement) != nil || envelope.PayloadType != statementType || statement.PredicateType != signPredicateType {
 		return "", false
 	}
 	signed := fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(envelope.PayloadType), envelope.PayloadType, len(envelope.Payload), envelope.Payload)
 	if len(envelope.Signatures) != 1 || !signedBy(c.key, signed, envelope.Signatures[0].Sig) {
-		return "it is not by the key of the policy", true
+		return "it was not made with the key of the policy", true
 	}
 	for _, subject := range statement.Subject {
 		if "sha256:"+subject.Digest["sha256"] == c.digest {

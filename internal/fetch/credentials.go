@@ -61,7 +61,7 @@ func (c credential) registry() auth.Credential {
 
 // find returns the credential for a URL from the files; zero if there is none.
 func (c Credentials) find(u *url.URL) (credential, error) {
-	var left credential // that a helper would provide
+	var helper credential // provided by a credential helper, which is not run
 	for _, look := range []func(*url.URL) (credential, bool, error){c.inDir, c.inHelmRepositories,
 		func(u *url.URL) (credential, bool, error) { return inDocker(c.HelmRegistry, u) },
 		func(u *url.URL) (credential, bool, error) { return inDocker(c.DockerConfig, u) }} {
@@ -71,11 +71,11 @@ func (c Credentials) find(u *url.URL) (credential, error) {
 			return credential{}, err
 		case ok && found.Helper == "":
 			return found, nil
-		case ok && left.Helper == "":
-			left = found
+		case ok && helper.Helper == "":
+			helper = found
 		}
 	}
-	return left, nil
+	return helper, nil
 }
 
 // inDir finds the directory with the most specific URL for u.
@@ -95,11 +95,11 @@ func (c Credentials) inDir(u *url.URL) (credential, bool, error) {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() || strings.HasPrefix(e.Name(), "..") {
 			continue
 		}
-		text, given, err := readSecret(dir, "url")
+		text, ok, err := readSecret(dir, "url")
 		if err != nil {
 			return credential{}, false, err
 		}
-		if !given {
+		if !ok {
 			// A mount path in a Pod cannot contain a colon.
 			text = strings.Replace(e.Name(), "_", ":", 1)
 		}
@@ -136,7 +136,7 @@ func readDir(dir string) (credential, error) {
 		}
 		got[what] = text
 	}
-	if said := got["insecure"]; said != "" && said != "true" && said != "false" {
+	if insecure := got["insecure"]; insecure != "" && insecure != "true" && insecure != "false" {
 		return credential{}, unreadable(filepath.Join(dir, "insecure"), errors.New("it is neither true nor false"))
 	}
 	return credential{Username: got["username"], Password: got["password"], Token: got["token"], Source: dir,
@@ -271,7 +271,7 @@ func unreadable(path string, err error) *failure {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return failed(denied, "correct the file, or do not name it", "the credentials in %s cannot be read: %s", path, short(err.Error()))
+	return failed(denied, "correct the file, or remove it from the configuration", "the credentials in %s cannot be read: %s", path, short(err.Error()))
 }
 
 // tls returns the TLS client configuration of an identity. Its client certificate
@@ -288,7 +288,7 @@ func (i identity) tls(system *x509.CertPool, own bool) (*tls.Config, error) {
 	if own && (i.Cert != "" || i.Key != "") {
 		pair, err := tls.X509KeyPair([]byte(i.Cert), []byte(i.Key))
 		if err != nil {
-			return nil, fmt.Errorf("the client's certificate and key do not fit: %s", short(err.Error()))
+			return nil, fmt.Errorf("the client's certificate and key do not match: %s", short(err.Error()))
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

@@ -119,7 +119,7 @@ func TestCertificates(t *testing.T) {
 	get(t, f, fileRef("https://files.example.com/a"))
 	refuse(t, f, fileRef("https://files.example.com/away"), "untrusted", "other.example.com is signed by an unknown authority")
 	write(t, dir+"/dir/files.example.com/tls.key", "no key")
-	refuse(t, f, fileRef("https://files.example.com/a"), "denied", "certificate and key do not fit")
+	refuse(t, f, fileRef("https://files.example.com/a"), "denied", "certificate and key do not match")
 }
 
 func readText(t *testing.T, path string) string {
@@ -175,6 +175,6 @@ func TestFilesOfCredentials(t *testing.T) {
 	}
 	for _, files := range []Credentials{{Dir: "/nonexistent"}, {HelmRepositories: "/nonexistent"}, {HelmRegistry: "/nonexistent"}, {DockerConfig: "/nonexistent"}} {
 		f := n.fetcher(Config{Allow: []string{"oci://registry.example.com"}, Credentials: files})
-		refuse(t, f, ref, "denied", "the credentials in /nonexistent cannot be read: no such file or directory; fix: correct the file, or do not name it")
+		refuse(t, f, ref, "denied", "the credentials in /nonexistent cannot be read: no such file or directory; fix: correct the file, or remove it from the configuration")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// plain reports whether to use a host, with its port, without TLS.
-func (f *Fetcher) plain(host string) bool {
+// usesPlainHTTP reports whether to use a host, with its port, without TLS.
+func (f *Fetcher) usesPlainHTTP(host string) bool {
 	host = strings.ToLower(host)
 	for _, p := range f.config.PlainHTTP {
 		if p = strings.ToLower(p); p == host || p+":80" == host || p == host+":80" {
@@ -44,7 +44,7 @@ func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
 	if len(f.transports) > 100 {
 		f.transports = map[identity]*http.Transport{}
 	}
-	made := &http.Transport{
+	transport := &http.Transport{
 		TLSClientConfig: config,
 		Proxy:           f.proxyOf,
 		DialContext:     f.dial,
@@ -58,8 +58,8 @@ func (f *Fetcher) transport(i identity, own bool) (http.RoundTripper, error) {
 		ResponseHeaderTimeout:  idle,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
-	f.transports[i] = made
-	return made, nil
+	f.transports[i] = transport
+	return transport, nil
 }
 
 // proxyOf returns the proxy of a request, and records it as one.
@@ -69,7 +69,7 @@ func (f *Fetcher) proxyOf(req *http.Request) (*url.URL, error) {
 		return nil, errors.New("the proxy in the environment is not a URL")
 	}
 	if proxy != nil {
-		if err := f.guardName(req.Context(), req.URL.Hostname()); err != nil {
+		if err := f.checkName(req.Context(), req.URL.Hostname()); err != nil {
 			return nil, err
 		}
 		port := portOf(proxy)
@@ -81,10 +81,10 @@ func (f *Fetcher) proxyOf(req *http.Request) (*url.URL, error) {
 	return proxy, nil
 }
 
-// guardName checks the addresses of a host before it is requested through a proxy,
+// checkName checks the addresses of a host before it is requested through a proxy,
 // as far as they are known here: the proxy resolves names itself, and may be in a
 // more private network.
-func (f *Fetcher) guardName(ctx context.Context, host string) error {
+func (f *Fetcher) checkName(ctx context.Context, host string) error {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return nil // already checked
 	}
@@ -95,8 +95,8 @@ func (f *Fetcher) guardName(ctx context.Context, host string) error {
 		return nil
 	}
 	for _, to := range known {
-		if why := f.private.guard(host, to); why != "" {
-			return failed(notAllowed, nameIt, "%s leads to %s", host, why)
+		if why := f.private.forbiddenReason(host, to); why != "" {
+			return failed(notAllowed, allowPrivateRemedy, "%s leads to %s", host, why)
 		}
 	}
 	return nil
@@ -117,10 +117,10 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 		dialer.Control = func(_, resolved string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(resolved)
 			if err != nil {
-				return fmt.Errorf("%s is not a URL", resolved)
+				return fmt.Errorf("%s is not an IP address and port", resolved)
 			}
-			if why := f.private.guard(host, to.Addr()); why != "" {
-				return failed(notAllowed, nameIt, "%s leads to %s", host, why)
+			if why := f.private.forbiddenReason(host, to.Addr()); why != "" {
+				return failed(notAllowed, allowPrivateRemedy, "%s leads to %s", host, why)
 			}
 			return nil
 		}

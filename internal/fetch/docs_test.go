@@ -25,7 +25,7 @@ func TestDocuments(t *testing.T) {
 		if slices.Contains([]outcome{fetched, stale, canceled}, o) {
 			continue
 		}
-		if want := [2]string{yes[again[o]], yes[replaceable[o]]}; rows[o] != want {
+		if want := [2]string{yes[retryable[o]], yes[replaceable[o]]}; rows[o] != want {
 			t.Errorf("remote-%s: the page says %v, want %v", o, rows[o], want)
 		}
 		delete(rows, o)
@@ -40,7 +40,7 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("the page does not say %s", what)
 		}
 	}
-	for _, d := range delivering {
+	for _, d := range contentHosts {
 		if !strings.Contains(page, "`"+d.from+"`") || !strings.Contains(page, "`"+d.to+"`") {
 			t.Errorf("the page does not say that %s redirects to %s for %s", d.from, d.to, d.why)
 		}

@@ -38,8 +38,8 @@ const Changed = "remote-" + string(changed)
 
 var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed, tooLarge, unverified, notCached, canceled}
 
-// again are the outcomes after which a retry may succeed.
-var again = map[outcome]bool{unreachable: true}
+// retryable are the outcomes after which a retry may succeed.
+var retryable = map[outcome]bool{unreachable: true}
 
 // replaceable are the outcomes for which cached content may be used instead: those
 // that do not depend on what the source contains.
@@ -75,7 +75,7 @@ func (e *attempt) failureOf(err error) *failure {
 	case e.fault() != nil:
 		return e.fault()
 	case errors.Is(err, context.Canceled):
-		return &failure{outcome: canceled, message: "was given up"}
+		return &failure{outcome: canceled, message: "was canceled"}
 	case errors.Is(err, context.DeadlineExceeded):
 		return e.tookTooLong()
 	}
@@ -113,10 +113,10 @@ func (e *attempt) failureOfStatus(status int) *failure {
 	case status == 404 || status == 410:
 		return failed(missing, "correct its address, name or version, or publish it there", "%s returned status %d: not found", e.host(), status)
 	case status == 429:
-		return failed(unreachable, "try again later", "%s has had too many requests (429)", e.host())
+		return failed(unreachable, "try again later", "%s received too many requests (429)", e.host())
 	case status >= 500:
 		return failed(unreachable, "try again later, or contact its administrator", "%s returned status %d", e.host(), status)
-	case status == http.StatusBadRequest && e.f.plain(e.at.Host):
+	case status == http.StatusBadRequest && e.f.usesPlainHTTP(e.at.Host):
 		return failed(broken, "check the URL, or remove "+e.host()+" from --remote-plain-http if it uses TLS", "%s returned status %d, as servers that require TLS do", e.host(), status)
 	case status >= 300:
 		return failed(broken, "check the URL", "%s returned status %d", e.host(), status)

@@ -32,7 +32,7 @@ func TestFailures(t *testing.T) {
 		"out of order": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
 			"unreachable", "files.example.com returned status 500; fix: try again later", true, 3},
 		"overloaded": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
-			"unreachable", "has had too many requests (429)", true, 3},
+			"unreachable", "received too many requests (429)", true, 3},
 		"away for an hour": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(503)
@@ -232,8 +232,8 @@ func TestGivenUpInTheQueue(t *testing.T) {
 	}
 	// Who comes then is told nothing of those who left.
 	get(t, f, fileRef("https://files.example.com/a"))
-	if len(f.crowds) > 0 {
-		t.Errorf("%d crowds remain", len(f.crowds))
+	if len(f.callers) > 0 {
+		t.Errorf("%d callers remain", len(f.callers))
 	}
 }
 
@@ -257,7 +257,7 @@ func TestQueueTakesTime(t *testing.T) {
 	if got := f.queue.length(); got != 0 {
 		t.Errorf("%d wait", got)
 	}
-	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "timed out after 1ms in the queue for the network, which others use: 1 at a time, and at most 1 of one host or for one tenant; fix: try again later")
+	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "timed out after 1ms in the queue: at most 1 fetches run at a time, and at most 1 for one host or tenant; fix: try again later")
 }
 
 // waiting tells when somebody waits for it to end.

@@ -48,12 +48,12 @@ import (
 type Fetcher struct {
 	config      Config
 	limits      Limits
-	fresh       time.Duration
+	ttl         time.Duration
 	allow       allowList
 	private     privateList
 	credentials []Credentials // the first with a match is used
 	scope       string        // of records in the store; see For
-	home        home
+	backend     backend
 	log         *slog.Logger
 	store       *store
 	metrics     *metrics
@@ -70,7 +70,7 @@ type Fetcher struct {
 
 // sharedState is the state shared by a Fetcher and those returned by its For.
 type sharedState struct {
-	indexes    *lru.Cache[string, dated]
+	indexes    *lru.Cache[string, timedIndex]
 	flights    singleflight.Group
 	proxies    sync.Map // host and port of each proxy used
 	downloaded atomic.Int64
@@ -78,7 +78,7 @@ type sharedState struct {
 
 	mu         sync.Mutex
 	transports map[identity]*http.Transport
-	crowds     map[string]*crowd
+	callers    map[string]*callers
 }
 
 // idle is the timeout for opening connections, and for unused ones.
@@ -88,10 +88,10 @@ const idle = 30 * time.Second
 // Config. It does not use the network. The proxies are those of the environment:
 // HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 func New(config Config) (*Fetcher, error) {
-	f := &Fetcher{config: config, now: time.Now, sharedState: &sharedState{indexes: newIndexes(), transports: map[identity]*http.Transport{}, crowds: map[string]*crowd{}},
+	f := &Fetcher{config: config, now: time.Now, sharedState: &sharedState{indexes: newIndexes(), transports: map[identity]*http.Transport{}, callers: map[string]*callers{}},
 		proxy: httpproxy.FromEnvironment().ProxyFunc(),
 		log:   cmp.Or(config.Log, slog.New(slog.DiscardHandler)),
-		fresh: cmp.Or(config.TTL, DefaultTTL),
+		ttl:   cmp.Or(config.TTL, DefaultTTL),
 		connect: func(ctx context.Context, dialer *net.Dialer, network, address string) (net.Conn, error) {
 			return dialer.DialContext(ctx, network, address)
 		},
@@ -115,7 +115,7 @@ func New(config Config) (*Fetcher, error) {
 		return nil, err
 	}
 	f.private, _ = parsePrivate(config.AllowPrivate)
-	f.queue, f.home, f.window = newQueue(f.limits.Concurrent), local{f}, paceWindow
+	f.queue, f.backend, f.window = newQueue(f.limits.Concurrent), local{f}, paceWindow
 	f.credentials = []Credentials{config.Credentials}
 	f.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
@@ -128,7 +128,7 @@ func New(config Config) (*Fetcher, error) {
 // Fetch fetches a Ref. The Data of the Content is shared between callers and must
 // not be modified. Errors are findings, except for those of ctx.
 func (f *Fetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
-	return asking{f: f}.Fetch(ctx, ref)
+	return request{f: f}.Fetch(ctx, ref)
 }
 
 // Ensure fetches a Ref into the cache. If a process fetches it, the Data stays in
@@ -141,7 +141,7 @@ func (f *Fetcher) Ensure(ctx context.Context, ref remote.Ref) (remote.Content, e
 // Uncached returns a remote.Fetcher that ignores the cache, even for exact versions,
 // which may have been republished, with any digest in the index. The result
 // replaces the cached content.
-func (f *Fetcher) Uncached() remote.Fetcher { return asking{f: f, anew: true} }
+func (f *Fetcher) Uncached() remote.Fetcher { return request{f: f, ignoreCache: true} }
 
 // Pinned returns a remote.Fetcher that verifies recorded digests, such as those
 // of a lock file: recorded returns the digest that the Data of a Ref must have, or
@@ -149,22 +149,23 @@ func (f *Fetcher) Uncached() remote.Fetcher { return asking{f: f, anew: true} }
 // Offline is set. A range or branch that has moved has another digest, too: use the
 // resolved version or commit.
 func (f *Fetcher) Pinned(recorded func(remote.Ref) string) remote.Fetcher {
-	return asking{f: f, recorded: recorded}
+	return request{f: f, recorded: recorded}
 }
 
-// asking is a Fetcher with the expected digest of a Ref, or without its cache.
-type asking struct {
-	f        *Fetcher
-	recorded func(remote.Ref) string
-	anew     bool
+// request is a Fetcher with options for one Ref: its expected digest, and whether
+// the cache is ignored.
+type request struct {
+	f           *Fetcher
+	recorded    func(remote.Ref) string
+	ignoreCache bool
 }
 
-func (x asking) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
+func (x request) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	want := ""
 	if x.recorded != nil {
 		want = x.recorded(ref)
 	}
-	content, err := x.f.share(ctx, ref, want, x.anew || want != "")
+	content, err := x.f.share(ctx, ref, want, x.ignoreCache || want != "")
 	if err != nil || x.f.config.Process == nil {
 		return content, err
 	}
@@ -179,11 +180,11 @@ func (x asking) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 // share fetches a Ref once for all concurrent callers. A fetch that has started
 // continues when they leave, since its result is cached for others; a queued one is
 // canceled with the last caller.
-func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string, anew bool) (remote.Content, error) {
+func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string, ignoreCache bool) (remote.Content, error) {
 	if err := ctx.Err(); err != nil {
 		return remote.Content{}, err
 	}
-	key, err := json.Marshal([]any{f.scope, ref, want, anew})
+	key, err := json.Marshal([]any{f.scope, ref, want, ignoreCache})
 	if err != nil {
 		return remote.Content{}, err
 	}
@@ -193,43 +194,43 @@ func (f *Fetcher) share(ctx context.Context, ref remote.Ref, want string, anew b
 		first := false
 		flight := f.flights.DoChan(string(key), func() (any, error) {
 			first = true
-			return f.obtain(wanted, ref, want, anew)
+			return f.obtain(wanted, ref, want, ignoreCache)
 		})
 		select {
 		case <-ctx.Done():
 			return remote.Content{}, ctx.Err()
-		case landed := <-flight:
-			if errors.Is(landed.Err, errUnwanted) {
+		case result := <-flight:
+			if errors.Is(result.Err, errUnwanted) {
 				continue // the previous callers left as this one joined
 			}
-			return f.landed(ref, landed, first)
+			return f.result(ref, result, first)
 		}
 	}
 }
 
-// landed returns the result of a shared fetch to one of its callers.
-func (f *Fetcher) landed(ref remote.Ref, landed singleflight.Result, first bool) (remote.Content, error) {
+// result returns the result of a shared fetch to one of its callers.
+func (f *Fetcher) result(ref remote.Ref, result singleflight.Result, first bool) (remote.Content, error) {
 	if !first {
 		f.metrics.events.WithLabelValues(string(shared)).Inc()
 	}
 	var why *failure
 	switch {
-	case landed.Err == nil:
-		content := landed.Val.(remote.Content)
+	case result.Err == nil:
+		content := result.Val.(remote.Content)
 		f.count(ref, content.Warning)
 		return content, nil
-	case errors.As(landed.Err, &why):
+	case errors.As(result.Err, &why):
 		f.metrics.requests.WithLabelValues(string(ref.Kind), string(why.outcome)).Inc()
 		return remote.Content{}, why.finding(ref)
 	}
-	return remote.Content{}, landed.Err
+	return remote.Content{}, result.Err
 }
 
 // errUnwanted means that all callers left before the fetch started.
-var errUnwanted = errors.New("no request waits for it any more")
+var errUnwanted = errors.New("all callers of the fetch have left")
 
-// crowd is the set of concurrent callers for one Ref.
-type crowd struct {
+// callers are the concurrent callers for one Ref.
+type callers struct {
 	count int
 	ctx   context.Context // ends with the last caller
 	end   context.CancelFunc
@@ -240,11 +241,11 @@ type crowd struct {
 func (f *Fetcher) join(ctx context.Context, key string) (wanted context.Context, leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := f.crowds[key]
+	c := f.callers[key]
 	if c == nil {
-		c = &crowd{}
+		c = &callers{}
 		c.ctx, c.end = context.WithCancel(context.WithoutCancel(ctx))
-		f.crowds[key] = c
+		f.callers[key] = c
 	}
 	c.count++
 	return c.ctx, func() {
@@ -252,7 +253,7 @@ func (f *Fetcher) join(ctx context.Context, key string) (wanted context.Context,
 		defer f.mu.Unlock()
 		if c.count--; c.count == 0 {
 			c.end()
-			delete(f.crowds, key)
+			delete(f.callers, key)
 		}
 	}
 }
@@ -265,45 +266,45 @@ func (f *Fetcher) count(ref remote.Ref, warning string) {
 	f.metrics.requests.WithLabelValues(string(ref.Kind), string(o)).Inc()
 }
 
-// obtain returns a Ref from the cache or the network. anew ignores the cache;
+// obtain returns a Ref from the cache or the network. ignoreCache ignores the cache;
 // offline, only the cache is used, and it must match want, if set.
-func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew bool) (remote.Content, error) {
+func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, ignoreCache bool) (remote.Content, error) {
 	at, why := f.address(ref)
 	if why != nil {
 		return remote.Content{}, why
 	}
-	known, remembered := f.recall(ref)
+	cached, isCached := f.cachedRecord(ref)
 	if want != "" {
-		seen := known.Digest == want
-		known = record{Version: known.Version, Digest: want, At: known.At}
-		if known.Version == "" && isImmutable(ref) {
-			known.Version = ref.Version
+		seen := cached.Digest == want
+		cached = record{Version: cached.Version, Digest: want, At: cached.At}
+		if cached.Version == "" && isImmutable(ref) {
+			cached.Version = ref.Version
 		}
-		remembered = known.Version != "" || ref.Kind == remote.File
+		isCached = cached.Version != "" || ref.Kind == remote.File
 		if ref.Kind == remote.Chart && len(f.config.Verify) > 0 {
-			remembered = remembered && seen // a lock records content, not signatures
+			isCached = isCached && seen // a lock records content, not signatures
 		}
 	}
-	age := f.now().Sub(known.At)
-	good := f.config.Offline || !anew && (isImmutable(ref) || age < f.fresh && age > -f.fresh)
-	if remembered && good {
-		if data, found := f.have(known.Digest); found {
+	age := f.now().Sub(cached.At)
+	usable := f.config.Offline || !ignoreCache && (isImmutable(ref) || age < f.ttl && age > -f.ttl)
+	if isCached && usable {
+		if data, found := f.cachedData(cached.Digest); found {
 			f.metrics.events.WithLabelValues(string(hit)).Inc()
-			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data}, nil
+			return remote.Content{Version: cached.Version, Digest: cached.Digest, Data: data}, nil
 		}
 	}
 	if f.config.Offline {
 		return remote.Content{}, failed(notCached, "fetch it once with the network, or vendor it", "is not in the cache, and the network is disabled")
 	}
-	if remembered && !good {
+	if isCached && !usable {
 		f.metrics.events.WithLabelValues(string(expired)).Inc()
 	} else {
 		f.metrics.events.WithLabelValues(string(miss)).Inc()
 	}
-	if want == "" && isImmutable(ref) && !anew {
-		want = known.Digest // evicted from the cache; the content must be the same again
+	if want == "" && isImmutable(ref) && !ignoreCache {
+		want = cached.Digest // evicted from the cache; the content must be the same again
 	}
-	content, err := f.download(ctx, ref, at, anew)
+	content, err := f.download(ctx, ref, at, ignoreCache)
 	if err == nil && want != "" && content.Digest != want {
 		err = f.changed(ref, want, content.Digest)
 	}
@@ -314,10 +315,10 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 	if !errors.As(err, &why) {
 		return remote.Content{}, err
 	}
-	if remembered && f.config.OnFailure == UseCached && replaceable[why.outcome] {
-		if data, found := f.have(known.Digest); found {
-			return remote.Content{Version: known.Version, Digest: known.Digest, Data: data,
-				Warning: finding.WithoutCredentials(fmt.Sprintf("the copy of %s is used: %s", known.At.UTC().Format(time.RFC3339), why.message))}, nil
+	if isCached && f.config.OnFailure == UseCached && replaceable[why.outcome] {
+		if data, found := f.cachedData(cached.Digest); found {
+			return remote.Content{Version: cached.Version, Digest: cached.Digest, Data: data,
+				Warning: finding.WithoutCredentials(fmt.Sprintf("the copy of %s is used: %s", cached.At.UTC().Format(time.RFC3339), why.message))}, nil
 		}
 	}
 	return remote.Content{}, why
@@ -325,7 +326,7 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, anew 
 
 // changed reports content that differs from the recorded digest.
 func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
-	remedy := "contact its publisher why, and record the new digest if it is meant"
+	remedy := "ask its publisher why it changed, and record the new digest if the change is intended"
 	if known, found := f.store.lookup(f.scopeOf(ref), ref); found && known.Digest == was {
 		remedy += " (the cache has the old one in " + f.store.refPath(f.scopeOf(ref), ref) + ")"
 	}
@@ -336,7 +337,7 @@ func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
 func isImmutable(ref remote.Ref) bool {
 	switch ref.Kind {
 	case remote.Chart:
-		_, manifest := pinned(ref.Version)
+		_, manifest := splitDigest(ref.Version)
 		return manifest != "" || exactVersion(ref.Version)
 	case remote.Repository:
 		return isCommit(ref.Version)
@@ -384,7 +385,7 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 
 // download fetches a Ref over the network when there is a free place in the queue.
 // It retries temporary failures.
-func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
+func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, ignoreCache bool) (remote.Content, error) {
 	deadline := time.Now().Add(f.limits.Time)
 	waiting, cancel := context.WithDeadline(wanted, deadline)
 	defer cancel()
@@ -396,20 +397,20 @@ func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, 
 		}
 		return remote.Content{}, errUnwanted
 	case err != nil:
-		return remote.Content{}, failed(slow, moreTime, "timed out after %s in the queue for the network, which others use: %d at a time, and at most %d of one host or for one tenant",
+		return remote.Content{}, failed(slow, moreTime, "timed out after %s in the queue: at most %d fetches run at a time, and at most %d for one host or tenant",
 			f.limits.Time, f.limits.Concurrent, f.queue.share)
 	}
 	defer leave()
 	if f.config.Fetching != nil {
 		defer f.config.Fetching(ref)()
 	}
-	defer f.metrics.took(ref.Kind, time.Now())
+	defer f.metrics.observeDuration(ref.Kind, time.Now())
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(wanted), deadline)
 	defer cancel()
 	for try := 0; ; try++ {
-		content, err := f.once(ctx, ref, at, anew)
+		content, err := f.once(ctx, ref, at, ignoreCache)
 		var why *failure
-		if err == nil || !errors.As(err, &why) || !again[why.outcome] || try >= f.limits.Retries {
+		if err == nil || !errors.As(err, &why) || !retryable[why.outcome] || try >= f.limits.Retries {
 			return content, err
 		}
 		// Jitter spreads the retries of replicas.
@@ -431,28 +432,28 @@ func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, 
 }
 
 // once fetches a Ref over the network without retries, and records the result.
-func (f *Fetcher) once(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (remote.Content, error) {
+func (f *Fetcher) once(ctx context.Context, ref remote.Ref, at *url.URL, ignoreCache bool) (remote.Content, error) {
 	run := f.try
 	if f.config.Process != nil {
-		run = f.send
+		run = f.fetchInProcess
 	}
-	brought, err := run(ctx, ref, at, anew)
-	if brought.file != "" {
-		defer os.Remove(brought.file) // unless it was moved to the cache
+	result, err := run(ctx, ref, at, ignoreCache)
+	if result.file != "" {
+		defer os.Remove(result.file) // unless it was moved to the cache
 	}
 	if err != nil {
 		return remote.Content{}, err
 	}
-	return f.settle(ref, brought)
+	return f.finish(ref, result)
 }
 
 // try fetches a Ref in this process.
-func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (got fetchedContent, err error) {
+func (f *Fetcher) try(ctx context.Context, ref remote.Ref, at *url.URL, ignoreCache bool) (got fetchedContent, err error) {
 	e, err := f.begin(ctx, ref, at)
 	if err != nil {
 		return fetchedContent{}, err
 	}
-	e.anew = anew
+	e.ignoreCache = ignoreCache
 	// Libraries parse the content, and one of them may panic, which must not end
 	// the process.
 	defer func() {

@@ -35,29 +35,29 @@ func isCommit(version string) bool {
 
 // gitRepository fetches the files of a repository at a branch, a tag or a commit.
 func (e *attempt) gitRepository() (fetchedContent, error) {
-	session, have, err := e.advertised(e.at)
+	session, refs, err := e.advertisedRefs(e.at)
 	if err != nil {
 		return fetchedContent{}, err
 	}
-	want, commit, err := e.revision(have)
+	want, commit, err := e.revision(refs)
 	if err != nil {
 		return fetchedContent{}, err
 	}
 	exact := e.ref
 	exact.Version = commit.String()
-	return e.exactly(exact, "", func() (remote.Content, error) {
-		tree := &files{e: e, left: e.f.limits.Unpacked, more: mostPaths}
+	return e.fetchExact(exact, "", func() (remote.Content, error) {
+		tree := &files{e: e, bytesLeft: e.f.limits.Unpacked, pathsLeft: maxPaths}
 		withModules := e.at.Query().Get("submodules") != "false"
-		if err := tree.add("", session, have, want, commit, withModules); err != nil {
+		if err := tree.add("", session, refs, want, commit, withModules); err != nil {
 			return remote.Content{}, err
 		}
-		data, err := tree.packed()
+		data, err := tree.archive()
 		return remote.Content{Version: commit.String(), Digest: remote.Digest(data), Data: data}, err
 	})
 }
 
-// advertised returns the references of a repository.
-func (e *attempt) advertised(at *url.URL) (transport.UploadPackSession, *packp.AdvRefs, error) {
+// advertisedRefs returns the references of a repository.
+func (e *attempt) advertisedRefs(at *url.URL) (transport.UploadPackSession, *packp.AdvRefs, error) {
 	bare := *at
 	bare.RawQuery = ""
 	endpoint, err := transport.NewEndpoint(strings.TrimSuffix(bare.String(), "/"))
@@ -179,7 +179,7 @@ func (e *attempt) objects(session transport.UploadPackSession, have *packp.AdvRe
 }
 
 func (e *attempt) noCommit(commit plumbing.Hash) *failure {
-	return failed(missing, "name one that is on a branch or a tag", "the repository has no commit %s that it gives", commit)
+	return failed(missing, "name one that is on a branch or a tag", "the repository does not provide commit %s", commit)
 }
 
 // measure computes the unpacked size of a pack before unpacking, since a small pack
@@ -212,7 +212,7 @@ func (e *attempt) measure(pack []byte) error {
 		if !header.Type.IsDelta() {
 			continue
 		}
-		delta := beginningOf{most: 2 * binary.MaxVarintLen64}
+		delta := prefixWriter{maxBytes: 2 * binary.MaxVarintLen64}
 		if _, _, err := scanner.NextObject(&delta); err != nil {
 			return e.failureOf(err)
 		}
@@ -230,14 +230,14 @@ func (e *attempt) measure(pack []byte) error {
 	return nil
 }
 
-// beginningOf keeps the first bytes written to it.
-type beginningOf struct {
-	data []byte
-	most int
+// prefixWriter keeps the first bytes written to it.
+type prefixWriter struct {
+	data     []byte
+	maxBytes int
 }
 
-func (b *beginningOf) Write(p []byte) (int, error) {
-	b.data = append(b.data, p[:min(len(p), b.most-len(b.data))]...)
+func (b *prefixWriter) Write(p []byte) (int, error) {
+	b.data = append(b.data, p[:min(len(p), b.maxBytes-len(b.data))]...)
 	return len(p), nil
 }
 
@@ -269,20 +269,20 @@ const objectOverhead = 256
 
 // files are the files of a repository and its submodules.
 type files struct {
-	e       *attempt
-	entries []entry
-	left    int64 // remaining size limit in bytes
-	more    int   // remaining number of paths
-	depth   int
+	e         *attempt
+	entries   []entry
+	bytesLeft int64 // remaining size limit in bytes
+	pathsLeft int   // remaining number of paths
+	depth     int
 }
 
 // The limits of a repository: as many paths, including directories, as the server
 // allows by default for the component's repository, and the same depth. A pack of a
 // kilobyte can contain the same directory many times.
 const (
-	mostPaths   = 200_000
-	mostNesting = 128
-	headerBytes = 1 << 10 // of a file in the archive, besides its content and name
+	maxPaths          = 200_000
+	maxDirectoryDepth = 128
+	headerBytes       = 1 << 10 // of a file in the archive, besides its content and name
 )
 
 // count counts a path toward the limits.
@@ -290,15 +290,15 @@ func (f *files) count(name string) error {
 	if err := f.e.ctx.Err(); err != nil {
 		return f.e.failureOf(err)
 	}
-	f.more--
-	f.left -= int64(2*len(name)) + headerBytes
+	f.pathsLeft--
+	f.bytesLeft -= int64(2*len(name)) + headerBytes
 	switch {
-	case f.more < 0:
-		return failed(tooLarge, "name another repository, or vendor the needed files", "the repository has more than %d files and directories", mostPaths)
-	case f.left < 0:
-		return failed(tooLarge, moreBytes, "the files of the repository have more than %d bytes", f.e.f.limits.Unpacked)
-	case strings.Count(name, "/") > mostNesting:
-		return failed(tooLarge, "name another repository, or vendor the needed files", "the repository has more than %d levels of directories", mostNesting)
+	case f.pathsLeft < 0:
+		return failed(tooLarge, "name another repository, or vendor the needed files", "the repository has more than %d files and directories", maxPaths)
+	case f.bytesLeft < 0:
+		return failed(tooLarge, moreBytes, "the files of the repository are larger than %d bytes", f.e.f.limits.Unpacked)
+	case strings.Count(name, "/") > maxDirectoryDepth:
+		return failed(tooLarge, "name another repository, or vendor the needed files", "the repository has more than %d levels of directories", maxDirectoryDepth)
 	}
 	return nil
 }
@@ -321,8 +321,8 @@ func (e *entry) content() (string, error) {
 	return e.file.Contents()
 }
 
-// maxNesting is the maximum nesting of submodules.
-const maxNesting = 5
+// maxSubmoduleDepth is the maximum nesting of submodules.
+const maxSubmoduleDepth = 5
 
 // add adds the files of a commit to a directory.
 func (f *files) add(dir string, session transport.UploadPackSession, have *packp.AdvRefs, want, commit plumbing.Hash, withModules bool) error {
@@ -342,7 +342,7 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 			return f.e.failureOf(err)
 		}
 		if !fs.ValidPath(name) || slices.Contains(strings.Split(strings.ToLower(name), "/"), ".git") || strings.ContainsAny(name, "\\\x00") {
-			return failed(broken, "contact its maintainer", "the repository has a file of the name %q, which can harm", name)
+			return failed(broken, "contact its maintainer", "the repository contains a file with the unsafe name %q", name)
 		}
 		if err := f.count(name); err != nil {
 			return err
@@ -359,8 +359,8 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 		if err != nil {
 			return f.e.failureOf(err)
 		}
-		if f.left -= file.Size; f.left < 0 {
-			return failed(tooLarge, moreBytes, "the files of the repository have more than %d bytes", f.e.f.limits.Unpacked)
+		if f.bytesLeft -= file.Size; f.bytesLeft < 0 {
+			return failed(tooLarge, moreBytes, "the files of the repository are larger than %d bytes", f.e.f.limits.Unpacked)
 		}
 		add := entry{path: full, file: file, executable: at.Mode == filemode.Executable}
 		if at.Mode == filemode.Symlink {
@@ -383,8 +383,8 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 
 // addModules adds the submodules of a repository, each at its commit.
 func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plumbing.Hash) error {
-	if f.depth++; f.depth > maxNesting {
-		return failed(tooLarge, "add submodules=false to the query of the address if they are not needed", "the submodules of the repository are nested more than %d deep", maxNesting)
+	if f.depth++; f.depth > maxSubmoduleDepth {
+		return failed(tooLarge, "add submodules=false to the query of the address if they are not needed", "the submodules of the repository are nested more than %d deep", maxSubmoduleDepth)
 	}
 	defer func() { f.depth-- }()
 	listed := gitconfig.NewModules()
@@ -425,7 +425,7 @@ func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plu
 		if err := f.e.visit(module); err != nil {
 			return err
 		}
-		session, have, err := f.e.advertised(module)
+		session, have, err := f.e.advertisedRefs(module)
 		if err != nil {
 			return err
 		}

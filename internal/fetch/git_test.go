@@ -22,7 +22,7 @@ func TestArchive(t *testing.T) {
 	}
 	all.entries = append(all.entries, entry{path: "a/run.sh", data: "#!/bin/sh\n", executable: true}, entry{path: "link", link: "dir/1.yaml"},
 		entry{path: strings.Repeat("long/", 60) + "é.yaml", data: "x"})
-	data, err := all.packed()
+	data, err := all.archive()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,7 +164,7 @@ func TestSameFileManyTimes(t *testing.T) {
 	get(t, f, repositoryRef("https://git.example.com/repo"))
 	files["9"], files["10"] = files["0"], files["0"]
 	g.commit(t, "repo", files, nil)
-	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "the files of the repository have more than 100000 bytes; fix: raise --remote-max-bytes")
+	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "the files of the repository are larger than 100000 bytes; fix: raise --remote-max-bytes")
 }
 
 // TestDeepModules has submodules in submodules.
@@ -173,15 +173,15 @@ func TestDeepModules(t *testing.T) {
 	n.host("git.example.com", g.ServeHTTP)
 	f := n.fetcher(Config{Allow: []string{"https://git.example.com"}, Limits: Limits{Concurrent: 1}})
 	hash := g.commit(t, "0", map[string]string{"file": "0"}, nil)
-	for i := range maxNesting + 1 {
+	for i := range maxSubmoduleDepth + 1 {
 		hash = g.commit(t, fmt.Sprint(i+1), map[string]string{".gitmodules": modulesFile(map[string]string{"m": "../" + fmt.Sprint(i)})}, map[string]plumbing.Hash{"m": hash})
 	}
-	get(t, f, repositoryRef(fmt.Sprint("https://git.example.com/", maxNesting)))
-	refuse(t, f, repositoryRef(fmt.Sprint("https://git.example.com/", maxNesting+1)), "too-large", "are nested more than 5 deep; fix: add submodules=false")
-	get(t, f, repositoryRef(fmt.Sprint("https://git.example.com/", maxNesting+1, "?submodules=false")))
+	get(t, f, repositoryRef(fmt.Sprint("https://git.example.com/", maxSubmoduleDepth)))
+	refuse(t, f, repositoryRef(fmt.Sprint("https://git.example.com/", maxSubmoduleDepth+1)), "too-large", "are nested more than 5 deep; fix: add submodules=false")
+	get(t, f, repositoryRef(fmt.Sprint("https://git.example.com/", maxSubmoduleDepth+1, "?submodules=false")))
 	// How many there are beside each other does not matter.
 	inner, modules, addresses := g.commit(t, "0", map[string]string{"file": "0"}, nil), map[string]plumbing.Hash{}, map[string]string{}
-	for i := range 2 * maxNesting {
+	for i := range 2 * maxSubmoduleDepth {
 		modules[fmt.Sprint("m", i)], addresses[fmt.Sprint("m", i)] = inner, "../0"
 	}
 	g.commit(t, "wide", map[string]string{".gitmodules": modulesFile(addresses)}, modules)

@@ -6,15 +6,16 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// home is the interface of an attempt to its Fetcher. An attempt in a separate
+// backend is the interface of an attempt to its Fetcher. An attempt in a separate
 // process uses a pipe: see Work.
-type home interface {
+type backend interface {
 	// credential returns the credential for an allowed URL.
 	credential(at *url.URL) (credential, error)
-	// recorded returns the result of an immutable Ref, with its Data unless that is
-	// kept in files; only the Digest if the rest is gone. sourceSays is the digest
+	// recorded returns the recorded result of an immutable Ref: the Content, without
+	// its Data if that is in a file. found is false if the cache does not have the
+	// data; the Digest is still set if one was recorded. sourceDigest is the digest
 	// announced by the source, or "".
-	recorded(ref remote.Ref, sourceSays string, anew bool) (got remote.Content, there bool, err error)
+	recorded(ref remote.Ref, sourceDigest string, ignoreCache bool) (got remote.Content, found bool, err error)
 	// index returns the cached index of a chart repository, if it has not expired.
 	index(address string) ([]byte, bool)
 	keepIndex(address string, data []byte)
@@ -23,35 +24,35 @@ type home interface {
 // fetchedContent is the result of an attempt.
 type fetchedContent struct {
 	remote.Content
-	// exact is the immutable Ref to which the attempt's Ref was resolved, if any,
-	// and was the digest recorded for it.
-	exact *remote.Ref
-	was   string
+	// exact is the immutable Ref to which the attempt's Ref was resolved, if any.
+	// recordedDigest is the digest recorded for it.
+	exact          *remote.Ref
+	recordedDigest string
 	// kept means that it is already in the cache.
 	kept bool
 	// file contains the data if the Content does not. The owner must remove it.
 	file string
 }
 
-// local is the home of an attempt in the same process.
+// local is the backend of an attempt in the same process.
 type local struct{ f *Fetcher }
 
 func (l local) credential(at *url.URL) (credential, error) { return l.f.credential(at) }
 
-func (l local) recorded(ref remote.Ref, sourceSays string, anew bool) (remote.Content, bool, error) {
+func (l local) recorded(ref remote.Ref, sourceDigest string, ignoreCache bool) (remote.Content, bool, error) {
 	f := l.f
-	known, remembered := f.recall(ref)
-	if anew || !remembered {
+	cached, ok := f.cachedRecord(ref)
+	if ignoreCache || !ok {
 		return remote.Content{}, false, nil
 	}
-	if sourceSays != "" && sourceSays != known.Digest {
-		return remote.Content{}, false, f.changed(ref, known.Digest, sourceSays)
+	if sourceDigest != "" && sourceDigest != cached.Digest {
+		return remote.Content{}, false, f.changed(ref, cached.Digest, sourceDigest)
 	}
-	data, found := f.have(known.Digest)
+	data, found := f.cachedData(cached.Digest)
 	if found {
 		f.metrics.events.WithLabelValues(string(hit)).Inc()
 	}
-	return remote.Content{Version: known.Version, Digest: known.Digest, Data: data}, found, nil
+	return remote.Content{Version: cached.Version, Digest: cached.Digest, Data: data}, found, nil
 }
 
 func (l local) index(address string) ([]byte, bool) {
@@ -60,7 +61,7 @@ func (l local) index(address string) ([]byte, bool) {
 }
 
 func (l local) keepIndex(address string, data []byte) {
-	l.f.indexes.Add(l.f.scope+address, dated{data: data, at: l.f.now()})
+	l.f.indexes.Add(l.f.scope+address, timedIndex{data: data, at: l.f.now()})
 }
 
 // credential returns the credential for a URL; a tenant's own credentials take
@@ -75,9 +76,9 @@ func (f *Fetcher) credential(at *url.URL) (credential, error) {
 	return credential{}, nil
 }
 
-// have returns cached content by digest. If content is kept in files, it is only
+// cachedData returns cached content by digest. If content is kept in files, it is only
 // verified.
-func (f *Fetcher) have(digest string) ([]byte, bool) {
+func (f *Fetcher) cachedData(digest string) ([]byte, bool) {
 	if f.config.Process == nil {
 		return f.store.blob(digest)
 	}
@@ -89,24 +90,24 @@ func (f *Fetcher) have(digest string) ([]byte, bool) {
 	return nil, true
 }
 
-// recall returns the record of a Ref. If content is kept in files, it is not
+// cachedRecord returns the record of a Ref. If content is kept in files, it is not
 // parsed, which is left to other processes.
-func (f *Fetcher) recall(ref remote.Ref) (record, bool) {
+func (f *Fetcher) cachedRecord(ref remote.Ref) (record, bool) {
 	if f.config.Process == nil {
-		return f.store.recall(f.scopeOf(ref), ref)
+		return f.store.verifiedLookup(f.scopeOf(ref), ref)
 	}
 	known, found := f.store.lookup(f.scopeOf(ref), ref)
 	return known, found && (known.Whole || ref.Kind != remote.Chart)
 }
 
-// exactly returns the content of an immutable Ref from the cache if allowed,
+// fetchExact returns the content of an immutable Ref from the cache if allowed,
 // otherwise from load. sourceSays is the digest announced by the source, or "".
-func (e *attempt) exactly(ref remote.Ref, sourceSays string, load func() (remote.Content, error)) (fetchedContent, error) {
+func (e *attempt) fetchExact(ref remote.Ref, sourceDigest string, load func() (remote.Content, error)) (fetchedContent, error) {
 	if !isImmutable(ref) {
 		content, err := load()
 		return fetchedContent{Content: content}, err
 	}
-	known, there, err := e.home.recorded(ref, sourceSays, e.anew)
+	known, there, err := e.backend.recorded(ref, sourceDigest, e.ignoreCache)
 	if err != nil {
 		return fetchedContent{}, err
 	}
@@ -114,14 +115,14 @@ func (e *attempt) exactly(ref remote.Ref, sourceSays string, load func() (remote
 		return fetchedContent{Content: known, exact: &ref, kept: true}, nil
 	}
 	content, err := load()
-	return fetchedContent{Content: content, exact: &ref, was: known.Digest}, err
+	return fetchedContent{Content: content, exact: &ref, recordedDigest: known.Digest}, err
 }
 
-// settle records the result of an attempt, and checks it against the recorded
+// finish records the result of an attempt, and checks it against the recorded
 // digest.
-func (f *Fetcher) settle(ref remote.Ref, h fetchedContent) (remote.Content, error) {
-	if h.exact != nil && h.was != "" && h.was != h.Digest {
-		return remote.Content{}, f.changed(*h.exact, h.was, h.Digest)
+func (f *Fetcher) finish(ref remote.Ref, h fetchedContent) (remote.Content, error) {
+	if h.exact != nil && h.recordedDigest != "" && h.recordedDigest != h.Digest {
+		return remote.Content{}, f.changed(*h.exact, h.recordedDigest, h.Digest)
 	}
 	if h.file != "" {
 		if err := f.store.adopt(h.file, h.Digest); err != nil {

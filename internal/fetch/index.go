@@ -22,15 +22,15 @@ import (
 
 // index is the part of a repository index about one chart.
 type index struct {
-	host       string
-	versions   helmrepo.ChartVersions
-	listed     bool // whether the index contains the chart
-	remembered bool // whether it was cached
+	host     string
+	versions helmrepo.ChartVersions
+	hasChart bool // whether the index contains the chart
+	cached   bool // whether it comes from the cache
 }
 
 // choose returns the version that Helm would choose.
 func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
-	if !i.listed {
+	if !i.hasChart {
 		return nil, failed(missing, "correct the name or the repository", "the index of %s has no chart %s", i.host, ref.Chart)
 	}
 	all := slices.DeleteFunc(slices.Clone(i.versions), func(v *helmrepo.ChartVersion) bool { return v.Version == "" })
@@ -50,7 +50,7 @@ func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
 		for _, v := range all {
 			versions = append(versions, v.Version)
 		}
-		return nil, failed(missing, "use an existing version", "the index of %s has no version of %s that fits; it has %s", i.host, ref.Chart, some(versions))
+		return nil, failed(missing, "use an existing version", "the index of %s has no version of %s that fits; it has %s", i.host, ref.Chart, newestVersions(versions))
 	}
 	return chosen, nil
 }
@@ -58,13 +58,13 @@ func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
 // index returns the part of the repository's index about the attempt's chart. It
 // may use a cached index, since components often use several charts of one
 // repository.
-func (e *attempt) index(remembered bool) (index, error) {
+func (e *attempt) index(useCached bool) (index, error) {
 	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, "index.yaml")
 	if err != nil {
 		return index{}, failed(badRef, "correct the address", "%s is not a URL", e.ref.URL)
 	}
-	data, found := e.home.index(address)
-	found = found && remembered
+	data, found := e.backend.index(address)
+	found = found && useCached
 	if !found {
 		if data, err = e.get(address); err != nil {
 			return index{}, err
@@ -78,20 +78,20 @@ func (e *attempt) index(remembered bool) (index, error) {
 		return index{}, why
 	case err != nil:
 		_, message := object.SyntaxError(err)
-		return index{}, failed(broken, "check the URL: its index.yaml must be the index of a chart repository", "the index of %s cannot be read (%s): %s", e.host(), beginning(data), short(message))
+		return index{}, failed(broken, "check the URL: its index.yaml must be the index of a chart repository", "the index of %s cannot be read (%s): %s", e.host(), describeFormat(data), short(message))
 	}
 	if !found {
-		e.home.keepIndex(address, data)
+		e.backend.keepIndex(address, data)
 	}
-	i.host, i.remembered = e.host(), found
+	i.host, i.cached = e.host(), found
 	return i, nil
 }
 
 // The limits for reading an index. The largest public ones contain some thousand
 // versions of a chart, with some kilobytes each.
 const (
-	mostVersions = 50_000
-	mostEntry    = 16 << 20
+	maxVersions   = 50_000
+	maxEntryBytes = 16 << 20
 )
 
 // listedVersion is a version of a chart in an index.
@@ -103,8 +103,8 @@ type listedVersion struct {
 }
 
 func (i *index) add(v listedVersion) error {
-	if len(i.versions) >= mostVersions {
-		return failed(tooLarge, "contact its administrator to remove old ones", "has more than %d versions of one chart", mostVersions)
+	if len(i.versions) >= maxVersions {
+		return failed(tooLarge, "contact its administrator to remove old ones", "has more than %d versions of one chart", maxVersions)
 	}
 	i.versions = append(i.versions, &helmrepo.ChartVersion{Metadata: &helmchart.Metadata{Name: v.Name, Version: v.Version}, URLs: v.URLs, Digest: v.Digest})
 	return nil
@@ -129,14 +129,14 @@ func readIndex(data []byte, chart string) (index, error) {
 }
 
 var (
-	errNoVersion = errors.New("it has no apiVersion")
-	errTwice     = errors.New("it has the same key twice")
+	errNoVersion    = errors.New("it has no apiVersion")
+	errDuplicateKey = errors.New("it has the same key twice")
 )
 
-// ignored skips a JSON value.
-type ignored struct{}
+// skippedValue skips a JSON value.
+type skippedValue struct{}
 
-func (*ignored) UnmarshalJSON([]byte) error { return nil }
+func (*skippedValue) UnmarshalJSON([]byte) error { return nil }
 
 func readJSONIndex(data []byte, chart string) (index, error) {
 	var i index
@@ -147,21 +147,21 @@ func readJSONIndex(data []byte, chart string) (index, error) {
 			return from.Decode(&version)
 		case "entries":
 			if seen {
-				return errTwice
+				return errDuplicateKey
 			}
 			seen = true
 			return eachKey(from, func(from *json.Decoder, key string) error {
 				if key != chart {
-					return from.Decode(&ignored{})
+					return from.Decode(&skippedValue{})
 				}
-				if i.listed {
-					return errTwice
+				if i.hasChart {
+					return errDuplicateKey
 				}
-				i.listed = true
+				i.hasChart = true
 				return i.readVersions(from)
 			})
 		}
-		return from.Decode(&ignored{})
+		return from.Decode(&skippedValue{})
 	})
 	if err == nil && version == "" {
 		err = errNoVersion
@@ -218,7 +218,7 @@ var indexKey = regexp.MustCompile(`^ *(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_./+-]
 // nothing.
 func cutIndex(data []byte, chart string) ([]byte, error) {
 	c := indexCutter{chart: chart}
-	for at := 0; at < len(data) && !c.ended; {
+	for at := 0; at < len(data) && !c.done; {
 		end := len(data)
 		if n := bytes.IndexByte(data[at:], '\n'); n >= 0 {
 			end = at + n + 1
@@ -230,7 +230,7 @@ func cutIndex(data []byte, chart string) ([]byte, error) {
 	}
 	if c.from >= 0 && c.found && c.to == 0 {
 		c.to = len(data)
-		if c.ended {
+		if c.done {
 			c.to = c.last
 		}
 	}
@@ -239,8 +239,8 @@ func cutIndex(data []byte, chart string) ([]byte, error) {
 		return nil, errNoVersion
 	case !c.found:
 		return nil, nil
-	case c.to-c.from > mostEntry:
-		return nil, failed(tooLarge, "contact its administrator to remove old versions", "has %d bytes about one chart; the limit is %d", c.to-c.from, mostEntry)
+	case c.to-c.from > maxEntryBytes:
+		return nil, failed(tooLarge, "contact its administrator to remove old versions", "has %d bytes about one chart; the limit is %d", c.to-c.from, maxEntryBytes)
 	}
 	return data[c.from:c.to], nil
 }
@@ -252,8 +252,8 @@ type indexCutter struct {
 	top     string // the current top-level key
 	entries bool   // whether the entries were found
 	indent  int    // of the charts
-	begun   bool   // whether the document has started
-	ended   bool   // whether it has ended, before last
+	started bool   // whether the document has started
+	done    bool   // whether it has ended, before last
 	last    int
 	found   bool
 	from    int // the first line of the chart
@@ -267,16 +267,16 @@ func (c *indexCutter) line(line []byte, at int) error {
 	case len(text) == 0 || text[0] == '#':
 		return nil
 	case indent == 0 && (bytes.HasPrefix(line, []byte("---")) || bytes.Equal(line, []byte("..."))):
-		if c.begun {
-			c.ended, c.last = true, at
+		if c.started {
+			c.done, c.last = true, at
 		} else if len(bytes.TrimSpace(line)) > len("---") {
 			return errOtherStyle
 		}
 		return nil
-	case indent == 0 && text[0] == '%' && !c.begun:
+	case indent == 0 && text[0] == '%' && !c.started:
 		return nil
 	case indent == 0:
-		c.begun = true
+		c.started = true
 		return c.topLine(line, at)
 	case c.top != "entries":
 		return nil
@@ -297,7 +297,7 @@ func (c *indexCutter) line(line []byte, at int) error {
 	c.close(at)
 	if key == c.chart {
 		if c.found {
-			return errTwice
+			return errDuplicateKey
 		}
 		c.found, c.from = true, at
 	}
@@ -320,7 +320,7 @@ func (c *indexCutter) topLine(line []byte, at int) error {
 		c.version = strings.Trim(rest, `"' `)
 	case "entries":
 		if c.entries {
-			return errTwice
+			return errDuplicateKey
 		}
 		c.entries = true
 		if rest != "" && !strings.HasPrefix(rest, "#") {
@@ -359,8 +359,8 @@ func readEntries(text []byte, chart string) (index, error) {
 
 // readWholeIndex parses an index in another YAML style.
 func readWholeIndex(data []byte, chart string) (index, error) {
-	if len(data) > mostEntry {
-		return index{}, failed(tooLarge, "ask its administrator to write it as helm repo index does", "is %d bytes and not in block style; the limit for such a file is %d", len(data), mostEntry)
+	if len(data) > maxEntryBytes {
+		return index{}, failed(tooLarge, "ask its administrator to write it as helm repo index does", "is %d bytes and not in block style; the limit for such a file is %d", len(data), maxEntryBytes)
 	}
 	var root struct {
 		APIVersion string    `yaml:"apiVersion"`
@@ -386,10 +386,10 @@ func readEntry(entries *yaml.Node, chart string) (index, error) {
 		if key.Value != chart {
 			continue
 		}
-		if i.listed {
-			return i, errTwice
+		if i.hasChart {
+			return i, errDuplicateKey
 		}
-		i.listed = true
+		i.hasChart = true
 		if hasAlias(value) {
 			return i, aliased()
 		}
@@ -417,8 +417,8 @@ func hasAlias(n *yaml.Node) bool {
 	return n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
 }
 
-// some lists the newest versions for a message.
-func some(versions []string) string {
+// newestVersions lists the newest versions for a message.
+func newestVersions(versions []string) string {
 	if len(versions) == 0 {
 		return "none"
 	}
@@ -428,8 +428,8 @@ func some(versions []string) string {
 	return strings.Join(versions, ", ")
 }
 
-// dated is an index in memory, or, by its digest, in the cache.
-type dated struct {
+// timedIndex is an index in memory, or, by its digest, in the cache.
+type timedIndex struct {
 	data   []byte
 	digest string
 	at     time.Time
@@ -438,8 +438,8 @@ type dated struct {
 // maxIndexes is the number of cached indexes.
 const maxIndexes = 8
 
-func newIndexes() *lru.Cache[string, dated] {
-	c, err := lru.New[string, dated](maxIndexes)
+func newIndexes() *lru.Cache[string, timedIndex] {
+	c, err := lru.New[string, timedIndex](maxIndexes)
 	if err != nil {
 		panic(err) // a size of 0
 	}
@@ -447,7 +447,7 @@ func newIndexes() *lru.Cache[string, dated] {
 }
 
 // cachedIndex returns the cached index of a repository, unless it has expired.
-func (f *Fetcher) cachedIndex(address string) (dated, bool) {
+func (f *Fetcher) cachedIndex(address string) (timedIndex, bool) {
 	d, found := f.indexes.Get(address)
-	return d, found && f.now().Sub(d.at) < f.fresh
+	return d, found && f.now().Sub(d.at) < f.ttl
 }

@@ -24,9 +24,9 @@ type metrics struct {
 type cause string
 
 const (
-	forMemory cause = "memory"
-	forTime   cause = "timeout"
-	crash     cause = "crash"
+	memoryLimit cause = "memory"
+	timeLimit   cause = "timeout"
+	crash       cause = "crash"
 )
 
 // event is an event of the cache.
@@ -71,7 +71,7 @@ func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer)
 	for _, e := range []event{hit, miss, expired, shared, evicted, corrupt, unwritten} {
 		m.events.WithLabelValues(string(e))
 	}
-	for _, c := range []cause{forMemory, forTime, crash} {
+	for _, c := range []cause{memoryLimit, timeLimit, crash} {
 		m.ended.WithLabelValues(string(c))
 	}
 	if to != nil {
@@ -84,7 +84,7 @@ func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer)
 	return m
 }
 
-func (m *metrics) took(kind remote.Kind, start time.Time) {
+func (m *metrics) observeDuration(kind remote.Kind, start time.Time) {
 	m.seconds.WithLabelValues(string(kind)).Observe(time.Since(start).Seconds())
 }
 

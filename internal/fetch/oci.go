@@ -22,9 +22,9 @@ import (
 // tagOf returns Helm's tag for a version; tags cannot contain a plus sign.
 func tagOf(version string) string { return strings.ReplaceAll(version, "+", "_") }
 
-// pinned splits a version that ends with the digest of a manifest: 1.2.3@sha256:…,
+// splitDigest splits a version that ends with the digest of a manifest: 1.2.3@sha256:…,
 // or only sha256:….
-func pinned(version string) (tag, manifest string) {
+func splitDigest(version string) (tag, manifest string) {
 	tag, manifest, found := strings.Cut(version, "@")
 	if !found && strings.HasPrefix(version, "sha256:") {
 		return "", version
@@ -39,7 +39,7 @@ func (e *attempt) chartOfRegistry() (fetchedContent, error) {
 	if err != nil {
 		return fetchedContent{}, err
 	}
-	version, manifest := pinned(e.ref.Version)
+	version, manifest := splitDigest(e.ref.Version)
 	reference := manifest
 	if manifest == "" {
 		if version, err = e.tag(repository, version); err != nil {
@@ -53,7 +53,7 @@ func (e *attempt) chartOfRegistry() (fetchedContent, error) {
 	if manifest == "" {
 		exact.Version = version
 	}
-	return e.exactly(exact, "", func() (remote.Content, error) {
+	return e.fetchExact(exact, "", func() (remote.Content, error) {
 		got, _, err := e.pull(repository, reference)
 		if manifest == "" {
 			got.Version = version
@@ -72,7 +72,7 @@ func (e *attempt) checkIdentity(packed []byte, version string) error {
 		version = v.String()
 	}
 	if other := remote.OtherChart(packed, path.Base(e.ref.Chart), version); other != "" {
-		return failed(broken, "contact its publisher, or correct the name and the version", "what %s has there is wrong: %s", e.host(), other)
+		return failed(broken, "contact its publisher, or correct the name and the version", "the chart in %s is not the requested one: %s", e.host(), other)
 	}
 	return nil
 }
@@ -116,8 +116,8 @@ func (e *attempt) tag(repository *orasremote.Repository, version string) (string
 	var all []*semver.Version
 	seen := 0
 	err := repository.Tags(e.ctx, "", func(tags []string) error {
-		if seen += max(len(tags), mostVersions/maxTagPages); seen > mostVersions {
-			return e.note(failed(tooLarge, "name an exact version", "%s has more than %d tags of %s, or sends them in more than %d parts", e.host(), mostVersions, e.ref.Chart, maxTagPages))
+		if seen += max(len(tags), maxVersions/maxTagPages); seen > maxVersions {
+			return e.note(failed(tooLarge, "name an exact version", "%s has more than %d tags of %s, or sends them in more than %d parts", e.host(), maxVersions, e.ref.Chart, maxTagPages))
 		}
 		for _, tag := range tags {
 			if v, err := semver.StrictNewVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
@@ -136,7 +136,7 @@ func (e *attempt) tag(repository *orasremote.Repository, version string) (string
 	}
 	found, err := helmregistry.GetTagMatchingVersionOrConstraint(tags, version)
 	if err != nil {
-		return "", failed(missing, "use an existing version", "%s has no version of %s that fits; it has %s", e.host(), e.ref.Chart, some(tags))
+		return "", failed(missing, "use an existing version", "%s has no version of %s that fits; it has %s", e.host(), e.ref.Chart, newestVersions(tags))
 	}
 	return found, nil
 }

@@ -109,7 +109,7 @@ func TestRegistry(t *testing.T) {
 		"an image": {func(g *registryOf) {
 			*g = *newRegistry(t, "application/vnd.oci.image.layer.v1.tar+gzip", "application/vnd.oci.image.config.v1+json")
 		}, false, "broken", "something other than a chart: application/vnd.oci.image.config.v1+json"},
-		"another chart":   {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "other", "1.0.0")) }, false, "broken", "what registry.example.com has there is wrong: it is the chart other 1.0.0, and not app 1.0.0"},
+		"another chart":   {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "other", "1.0.0")) }, false, "broken", "the chart in registry.example.com is not the requested one: it is the chart other 1.0.0, and not app 1.0.0"},
 		"another version": {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "app", "2.0.0")) }, false, "broken", "it is the chart app 2.0.0, and not app 1.0.0"},
 		"no manifest":     {func(g *registryOf) { g.manifest = []byte("<html>") }, false, "broken", "registry.example.com"},
 		"much": {func(g *registryOf) {

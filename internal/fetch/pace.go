@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// paced is a response body that is closed if the transfer rate is too low: a server
+// minRateBody is a response body that is closed if the transfer rate is too low: a server
 // that sends a byte now and then would occupy a place in the queue until the
 // timeout.
-type paced struct {
+type minRateBody struct {
 	io.ReadCloser
 	read atomic.Int64
 	slow atomic.Bool
@@ -19,16 +19,16 @@ type paced struct {
 // paceWindow is the window for measuring the rate.
 const paceWindow = 10 * time.Second
 
-// newPaced checks once per window that enough bytes have arrived.
-func newPaced(body io.ReadCloser, window time.Duration, least int64) *paced {
-	p := &paced{ReadCloser: body}
-	if least <= 0 {
+// newMinRateBody checks once per window that enough bytes have arrived.
+func newMinRateBody(body io.ReadCloser, window time.Duration, minBytes int64) *minRateBody {
+	p := &minRateBody{ReadCloser: body}
+	if minBytes <= 0 {
 		return p
 	}
 	before := int64(0)
 	p.end = time.AfterFunc(window, func() {
 		now := p.read.Load()
-		if now-before < least {
+		if now-before < minBytes {
 			p.slow.Store(true)
 			_ = body.Close() // this ends a pending read
 			return
@@ -39,7 +39,7 @@ func newPaced(body io.ReadCloser, window time.Duration, least int64) *paced {
 	return p
 }
 
-func (p *paced) Read(to []byte) (int, error) {
+func (p *minRateBody) Read(to []byte) (int, error) {
 	n, err := p.ReadCloser.Read(to)
 	p.read.Add(int64(n))
 	if err != nil && p.end != nil {
@@ -48,7 +48,7 @@ func (p *paced) Read(to []byte) (int, error) {
 	return n, err
 }
 
-func (p *paced) Close() error {
+func (p *minRateBody) Close() error {
 	if p.end != nil {
 		p.end.Stop()
 	}

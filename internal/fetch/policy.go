@@ -77,22 +77,22 @@ func ReadPolicy(name string) (Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said policyFile
+	var contents policyFile
 	if root != nil {
-		if faults := file.Check(root, said, nil); len(faults) > 0 {
+		if faults := file.Check(root, contents, nil); len(faults) > 0 {
 			return nil, errors.Join(faults...)
 		}
-		if err := root.Decode(&said); err != nil {
+		if err := root.Decode(&contents); err != nil {
 			return nil, file.Fault(root.Line, "", "the policy cannot be read: "+err.Error(), "correct it")
 		}
 	}
-	if len(said.Verify) == 0 {
+	if len(contents.Verify) == 0 {
 		return nil, file.Fault(0, "verify", "the policy has no entries, so nothing would be verified", "write entries, or drop --remote-verify")
 	}
 	lines := linesOf(root)
 	var policy Policy
 	var faults []error
-	for i, entry := range said.Verify {
+	for i, entry := range contents.Verify {
 		fault := func(field, message, remedy string) {
 			faults = append(faults, file.Fault(lines[i], strings.TrimSuffix(fmt.Sprintf("verify[%d].%s", i, field), "."), message, remedy))
 		}
@@ -118,11 +118,11 @@ func (entry policyEntry) signer(policy string, fault func(field, message, remedy
 	case (entry.Provenance == nil) == (entry.Cosign == nil):
 		fault("", "an entry needs either provenance or cosign", "write provenance: {keyring: FILE} or cosign: {key: FILE}")
 	case entry.Provenance != nil:
-		if signer.Keyring, wrong = readKey(policy, entry.Provenance.Keyring, faultOfKeyring); wrong != "" {
+		if signer.Keyring, wrong = readKey(policy, entry.Provenance.Keyring, keyringFault); wrong != "" {
 			fault("provenance.keyring", wrong, "name a file that gpg --export has written")
 		}
 	default:
-		if signer.Key, wrong = readKey(policy, entry.Cosign.Key, faultOfKey); wrong != "" {
+		if signer.Key, wrong = readKey(policy, entry.Cosign.Key, keyFault); wrong != "" {
 			fault("cosign.key", wrong, "name the cosign.pub that cosign generate-key-pair or cosign public-key has written")
 		}
 		if at.scheme != "oci" && at.scheme != "" {
@@ -148,9 +148,9 @@ func linesOf(root *yaml.Node) []int {
 }
 
 // readKey reads a key file of a policy.
-func readKey(policy, name string, faultOf func([]byte) string) ([]byte, string) {
+func readKey(policy, name string, check func([]byte) string) ([]byte, string) {
 	if name == "" {
-		return nil, "names no file"
+		return nil, "the file name is missing"
 	}
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(policy), name)
@@ -159,7 +159,7 @@ func readKey(policy, name string, faultOf func([]byte) string) ([]byte, string) 
 	if err != nil {
 		return nil, name + " cannot be read: " + causeOf(err)
 	}
-	if fault := faultOf(data); fault != "" {
+	if fault := check(data); fault != "" {
 		return nil, name + " " + fault
 	}
 	return data, ""
@@ -174,15 +174,15 @@ func causeOf(err error) string {
 	return err.Error()
 }
 
-// faultOfKeyring says why a keyring is invalid. Private keys are refused: the
+// keyringFault says why a keyring is invalid. Private keys are refused: the
 // keyring is passed to processes that parse untrusted content.
-func faultOfKeyring(data []byte) string {
+func keyringFault(data []byte) string {
 	ring, err := keyring(data)
 	switch {
 	case err != nil:
 		return "is not a keyring of OpenPGP: " + short(err.Error())
 	case len(ring) == 0:
-		return "holds no key"
+		return "contains no key"
 	case slices.ContainsFunc(ring, func(e *openpgp.Entity) bool { return e.PrivateKey != nil }):
 		return "contains a private key, which is not needed for verification"
 	}
@@ -196,8 +196,8 @@ func keyring(data []byte) (openpgp.EntityList, error) {
 	return openpgp.ReadKeyRing(bytes.NewReader(data))
 }
 
-// faultOfKey says why a file is not a public key.
-func faultOfKey(data []byte) string {
+// keyFault says why a file is not a public key.
+func keyFault(data []byte) string {
 	if _, err := publicKey(data); err != nil {
 		return err.Error()
 	}
@@ -218,7 +218,7 @@ func publicKey(data []byte) (any, error) {
 	case *ecdsa.PublicKey, *rsa.PublicKey, ed25519.PublicKey:
 		return key, nil
 	}
-	return nil, errors.New("is neither a key of ECDSA nor of RSA nor of Ed25519")
+	return nil, errors.New("is not an ECDSA, RSA or Ed25519 key")
 }
 
 // name identifies a policy in the cache; empty if it has no entries.
@@ -242,7 +242,7 @@ func (p Policy) signer(u *url.URL) (Signer, bool) {
 	var best Signer
 	found := false
 	for _, s := range p {
-		if s.pattern().matches(normalized(u)) && (!found || nearer(s.pattern(), best.pattern()) > 0) {
+		if s.pattern().matches(normalized(u)) && (!found || compareSpecificity(s.pattern(), best.pattern()) > 0) {
 			best, found = s, true
 		}
 	}
@@ -275,8 +275,8 @@ func (p pattern) same(other pattern) bool {
 	return p.scheme != "" && p.scheme == other.scheme && p.host == other.host && p.port == other.port && slices.Equal(p.segments, other.segments)
 }
 
-// nearer compares the specificity of two patterns that match the same URL.
-func nearer(a, b pattern) int {
+// compareSpecificity compares the specificity of two patterns that match the same URL.
+func compareSpecificity(a, b pattern) int {
 	host := func(p pattern) int {
 		if strings.HasPrefix(p.host, "*") {
 			return len(p.host)

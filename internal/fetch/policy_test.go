@@ -44,7 +44,7 @@ func TestNearestSigner(t *testing.T) {
 // TestHalfASigner has an entry by which nothing could be verified.
 func TestHalfASigner(t *testing.T) {
 	for _, s := range []Signer{{Address: "oci://ghcr.io"}, {Address: "ghcr.io", Key: []byte("x")}, {Address: "oci://ghcr.io", Key: []byte("x"), Keyring: []byte("x")}} {
-		if err := (Config{Verify: Policy{s}}).Check(); err == nil || !strings.Contains(err.Error(), "has no address, or not one of a keyring and a key") {
+		if err := (Config{Verify: Policy{s}}).Check(); err == nil || !strings.Contains(err.Error(), "needs a valid address and either a keyring or a key") {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestReadPolicy(t *testing.T) {
 		"private":    {entry("oci://a.example.com", "cosign: {key: cosign.key}"), []string{"cosign.key is not a public key"}},
 		"secret":     {entry("oci://a.example.com", "provenance: {keyring: secret.gpg}"), []string{"secret.gpg contains a private key"}},
 		"no keyring": {entry("oci://a.example.com", "provenance: {keyring: cosign.pub}"), []string{"cosign.pub is not a keyring"}},
-		"no name":    {entry("oci://a.example.com", "provenance: {}"), []string{"names no file"}},
+		"no name":    {entry("oci://a.example.com", "provenance: {}"), []string{"the file name is missing"}},
 		"not oci":    {entry("https://a.example.com", "cosign: {key: cosign.pub}"), []string{"write an oci:// address, or provenance"}},
 		"twice":      {good + entry("oci://GHCR.io/org/*", "cosign: {key: cosign.pub}"), []string{"policy.yaml:6: verify[2].address: oci://GHCR.io/org/* has an entry already"}},
 		"signed as":  {entry("oci://a.example.com", "cosign: {key: cosign.pub, signedAs: ghcr.io/org}"), []string{"write the address that was signed"}},

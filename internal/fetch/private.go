@@ -27,7 +27,7 @@ func parsePrivate(entries []string) (list privateList, wrong []error) {
 			continue
 		}
 		star := strings.TrimPrefix(host, "*.")
-		if host != "*" && (star == "" || strings.Trim(star, asciiOfHosts) != "" || strings.ContainsAny(star, "*:")) {
+		if host != "*" && (star == "" || strings.Trim(star, hostCharacters) != "" || strings.ContainsAny(star, "*:")) {
 			wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: "bad-fetching", Field: "--allow-private", Message: "\"" + finding.WithoutCredentials(entry) + "\" is neither a host nor a network",
 				Remedy: "write a host alone, such as charts.corp.example or *.corp.example, or a network such as 10.20.0.0/16"})
 			continue
@@ -52,27 +52,28 @@ func (l privateList) reach(host string) reach {
 	return far
 }
 
-// guard says why a connection of a host to an address is forbidden, or "".
-func (l privateList) guard(host string, to netip.Addr) string {
+// forbiddenReason returns why a connection to a host at an address is forbidden, or
+// "".
+func (l privateList) forbiddenReason(host string, to netip.Addr) string {
 	plain := to.Unmap().WithZone("")
-	if slices.ContainsFunc(l.networks, func(n netip.Prefix) bool { return n.Contains(plain) || n.Contains(embedded(plain)) }) {
+	if slices.ContainsFunc(l.networks, func(n netip.Prefix) bool { return n.Contains(plain) || n.Contains(embeddedIPv4(plain)) }) {
 		return ""
 	}
-	return guard(to, l.reach(host))
+	return forbiddenReason(to, l.reach(host))
 }
 
-// guardHost says why a host that is an IP address, in any notation, is forbidden,
-// or "". Names are checked when they are resolved.
-func (l privateList) guardHost(host string) string {
+// forbiddenHostReason returns why a host that is an IP address, in any notation, is
+// forbidden, or "". Names are checked when they are resolved.
+func (l privateList) forbiddenHostReason(host string) string {
 	if to, err := netip.ParseAddr(host); err == nil {
-		return l.guard(host, to)
+		return l.forbiddenReason(host, to)
 	}
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if last != "" && (strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")) {
-		return "an address in a spelling that programs read in different ways"
+		return "an IP address in an ambiguous notation"
 	}
 	return ""
 }
 
-// nameIt is the remedy for forbidden addresses.
-const nameIt = "name the host with --allow-private if this is meant"
+// allowPrivateRemedy is the remedy for forbidden addresses.
+const allowPrivateRemedy = "add the host to --allow-private if this is intended"

@@ -26,19 +26,19 @@ import (
 // credential, and two files to write to. It exchanges lines of JSON with the
 // server, which parses nothing else from it.
 
-// send fetches a Ref in a process.
-func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bool) (fetchedContent, error) {
-	opens, err := f.credential(at)
+// fetchInProcess fetches a Ref in a process.
+func (f *Fetcher) fetchInProcess(ctx context.Context, ref remote.Ref, at *url.URL, ignoreCache bool) (fetchedContent, error) {
+	cred, err := f.credential(at)
 	if err != nil {
 		return fetchedContent{}, err
 	}
 	files, err := f.spools()
 	if err != nil {
-		f.store.complain(err)
+		f.store.logWriteError(err)
 		return fetchedContent{}, failed(unreachable, "check its free space and permissions", "the directory of fetched content (--remote-cache) cannot be written: %s", short(err.Error()))
 	}
 	defer files.close()
-	t := &childFetch{f: f, ref: ref, at: at, anew: anew}
+	t := &childFetch{f: f, ref: ref, at: at, ignoreCache: ignoreCache}
 	address := ""
 	if ref.Kind == remote.Chart && at.Scheme != "oci" {
 		address = f.scope + at.String()
@@ -47,8 +47,8 @@ func (f *Fetcher) send(ctx context.Context, ref remote.Ref, at *url.URL, anew bo
 		}
 	}
 	until, _ := ctx.Deadline()
-	done, err := t.run(ctx, files, fetchOrder{Ref: ref, Anew: anew, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP, Verify: f.config.Verify,
-		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: opens, Index: t.index, Until: until})
+	done, err := t.run(ctx, files, fetchOrder{Ref: ref, IgnoreCache: ignoreCache, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP, Verify: f.config.Verify,
+		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: cred, Index: t.index, Until: until})
 	if err != nil {
 		return fetchedContent{}, err
 	}
@@ -105,27 +105,27 @@ func (f *Fetcher) adoptIndex(address string, file *os.File) {
 		err = f.store.adopt(file.Name(), digest)
 	}
 	if err != nil {
-		f.store.complain(err)
+		f.store.logWriteError(err)
 		return
 	}
-	f.indexes.Add(address, dated{digest: digest, at: f.now()})
+	f.indexes.Add(address, timedIndex{digest: digest, at: f.now()})
 }
 
 // childFetch is the server's side of a fetch process.
 type childFetch struct {
-	f     *Fetcher
-	ref   remote.Ref
-	at    *url.URL
-	anew  bool
-	index bool
-	exact *remote.Ref // requested by the process
-	known remote.Content
-	there bool
+	f           *Fetcher
+	ref         remote.Ref
+	at          *url.URL
+	ignoreCache bool
+	index       bool
+	exact       *remote.Ref // requested by the process
+	known       remote.Content
+	there       bool
 }
 
 // run starts the process and answers it until it is done or has to be killed.
-func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*doneMessage, error) {
-	broke := func(err error) error {
+func (t *childFetch) run(ctx context.Context, files *spools, order fetchOrder) (*doneMessage, error) {
+	fail := func(err error) error {
 		t.f.log.Error("no process could be started to fetch", "error", err)
 		return failed(unreachable, "check the memory and process limits of the container", "no process could be started to fetch it")
 	}
@@ -135,20 +135,20 @@ func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*
 	cmd.Stderr, cmd.WaitDelay = &last, time.Second
 	to, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, broke(err)
+		return nil, fail(err)
 	}
 	from, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, broke(err)
+		return nil, fail(err)
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, broke(err)
+		return nil, fail(err)
 	}
 	t.f.metrics.running.Inc()
 	w := confine.Watch(ctx, cmd.Process, t.f.limits.Memory, nil)
-	done, err := t.talk(to, from, what)
+	done, err := t.talk(to, from, order)
 	_, took := w.Stop()
-	_ = cmd.Process.Kill() // whatever it is at
+	_ = cmd.Process.Kill() // whatever it is doing
 	_ = cmd.Wait()         // its message says why it ended
 	t.f.metrics.running.Dec()
 	var why *failure
@@ -158,21 +158,21 @@ func (t *childFetch) run(ctx context.Context, files *spools, what fetchOrder) (*
 	case err == nil:
 		return done, nil
 	case took > 0:
-		t.f.metrics.killed(forMemory)
-		return nil, failed(tooLarge, "raise --remote-memory if this size is expected", "what %s sends took %d MiB of memory to read, and may take %d", t.at.Host, took>>20, t.f.limits.Memory>>20)
+		t.f.metrics.killed(memoryLimit)
+		return nil, failed(tooLarge, "raise --remote-memory if this size is expected", "processing the response of %s took %d MiB of memory; the limit is %d MiB", t.at.Host, took>>20, t.f.limits.Memory>>20)
 	case ctx.Err() != nil:
-		t.f.metrics.killed(forTime)
+		t.f.metrics.killed(timeLimit)
 		return nil, failed(slow, moreTime, "%s took longer than %s", t.at.Host, t.f.limits.Time)
 	}
 	t.f.metrics.killed(crash)
 	t.f.log.Error("a process that fetches has ended", "host", t.at.Host, "last", short(last.FirstLine()), "error", err)
-	return nil, failed(broken, "contact its administrator; raise --remote-memory if this size is expected", "what %s sends has ended the process that reads it, which has %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
+	return nil, failed(broken, "contact its administrator; raise --remote-memory if this size is expected", "the process that reads the response of %s ended; its limits are %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
 }
 
 // talk exchanges messages with the process.
-func (t *childFetch) talk(to io.Writer, from io.Reader, what fetchOrder) (*doneMessage, error) {
+func (t *childFetch) talk(to io.Writer, from io.Reader, order fetchOrder) (*doneMessage, error) {
 	write := json.NewEncoder(to)
-	if err := write.Encode(what); err != nil {
+	if err := write.Encode(order); err != nil {
 		return nil, err
 	}
 	lines := bufio.NewReaderSize(from, maxMessage)
@@ -181,23 +181,23 @@ func (t *childFetch) talk(to io.Writer, from io.Reader, what fetchOrder) (*doneM
 		if err != nil {
 			return nil, err
 		}
-		var said childMessage
-		if err := json.Unmarshal(line, &said); err != nil {
+		var message childMessage
+		if err := json.Unmarshal(line, &message); err != nil {
 			return nil, err
 		}
-		if said.Done != nil {
-			t.f.logGaps(said.Done.Gaps)
-			return said.Done, said.Done.Failure.failure()
+		if message.Done != nil {
+			t.f.logGaps(message.Done.Gaps)
+			return message.Done, message.Done.Failure.failure()
 		}
-		answer, err := t.answer(said)
+		reply, err := t.reply(message)
 		if err == nil {
-			err = write.Encode(answer)
+			err = write.Encode(reply)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("it asks more than %d times", maxMessages)
+	return nil, fmt.Errorf("the process sent more than %d requests", maxMessages)
 }
 
 // logGaps logs gaps in the sandbox of the processes once, since they all run in
@@ -215,22 +215,22 @@ func (f *Fetcher) logGaps(gaps []sandbox.Gap) {
 	})
 }
 
-// answer answers a question about the source to fetch.
-func (t *childFetch) answer(said childMessage) (serverMessage, error) {
+// reply answers a question about the source to fetch.
+func (t *childFetch) reply(message childMessage) (serverMessage, error) {
 	f := t.f
-	if said.Recorded == nil {
-		at, fault := parseAddress(said.Address)
+	if message.Recorded == nil {
+		at, fault := parseAddress(message.Address)
 		if fault != "" || !f.allow.allows(at) {
 			return serverMessage{}, nil
 		}
-		opens, err := f.credential(at)
-		return serverMessage{Credential: opens, Failure: failureMessageOf(err)}, nil
+		cred, err := f.credential(at)
+		return serverMessage{Credential: cred, Failure: failureMessageOf(err)}, nil
 	}
-	ref := said.Recorded.Ref
+	ref := message.Recorded.Ref
 	if ref.Kind != t.ref.Kind || ref.URL != t.ref.URL || ref.Chart != t.ref.Chart || !isImmutable(ref) {
-		return serverMessage{}, errors.New("it asks for something else")
+		return serverMessage{}, errors.New("the process requested a different Ref")
 	}
-	known, there, err := local{f}.recorded(ref, said.Recorded.SourceSays, t.anew)
+	known, there, err := local{f}.recorded(ref, message.Recorded.SourceDigest, t.ignoreCache)
 	t.exact, t.known, t.there = &ref, known, there
 	return serverMessage{Version: known.Version, Digest: known.Digest, There: there, Failure: failureMessageOf(err)}, nil
 }
@@ -242,7 +242,7 @@ func (t *childFetch) collect(done *doneMessage, files *spools) (fetchedContent, 
 		return fetchedContent{Content: t.known, exact: t.exact, kept: true}, nil
 	}
 	if !t.isPlausibleVersion(done.Version) {
-		return fetchedContent{}, failed(broken, "contact its administrator", "what %s has is of no version that can be one", t.at.Host)
+		return fetchedContent{}, failed(broken, "contact its administrator", "the response of %s has an invalid version", t.at.Host)
 	}
 	digest, err := digestOf(files.data)
 	if err != nil {
@@ -250,7 +250,7 @@ func (t *childFetch) collect(done *doneMessage, files *spools) (fetchedContent, 
 	}
 	got := fetchedContent{Content: remote.Content{Version: done.Version, Digest: digest}, file: files.data.Name()}
 	if t.exact != nil {
-		got.exact, got.was = t.exact, t.known.Digest
+		got.exact, got.recordedDigest = t.exact, t.known.Digest
 	}
 	files.data.Close()
 	files.data = nil // ownership passes to the caller

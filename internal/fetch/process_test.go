@@ -82,7 +82,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	n.apart(&config)
 	f := n.fetcher(config)
 	config.Metrics = nil
-	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", fmt.Sprintf("MiB of memory to read, and may take %d; fix: raise --remote-memory", memory))
+	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", fmt.Sprintf("MiB of memory; the limit is %d MiB; fix: raise --remote-memory", memory))
 	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "")
 	refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), "broken", "sparse")
 	if got := testutil.ToFloat64(f.metrics.ended.WithLabelValues("memory")); got != 1 {
@@ -102,13 +102,13 @@ ladder_fetch_waiting 0
 	}
 	// One that is ended by the kernel, one that says what is none, one that never ends.
 	for script, want := range map[string]string{
-		"kill -9 $$": fmt.Sprintf("has ended the process that reads it, which has %d MiB and 30s", memory),
-		"echo boo":   "has ended the process that reads it",
-		`read a; echo '{"Done":{"Version":"x"}}'`:      "of no version that can be one",
-		`echo '{"Done":{"Failure":{"Outcome":"ok"}}}'`: "has ended the process that reads it",
-		`echo '{"Recorded":{"Ref":{"kind":"chart","url":"https://other.example.com","chart":"x","version":"1.0.0"}}}'; read a; read b; echo "$b" >&2`: "has ended the process that reads it",
+		"kill -9 $$": fmt.Sprintf("the process that reads the response of charts.example.com ended; its limits are %d MiB and 30s", memory),
+		"echo boo":   "the process that reads the response of charts.example.com ended",
+		`read a; echo '{"Done":{"Version":"x"}}'`:      "the response of charts.example.com has an invalid version",
+		`echo '{"Done":{"Failure":{"Outcome":"ok"}}}'`: "the process that reads the response of charts.example.com ended",
+		`echo '{"Recorded":{"Ref":{"kind":"chart","url":"https://other.example.com","chart":"x","version":"1.0.0"}}}'; read a; read b; echo "$b" >&2`: "the process that reads the response of charts.example.com ended",
 		`exec yes '{"Address":"https://charts.example.com"}'`: "took longer than 1s",
-		"exec head -c 100000 /dev/zero":                       "has ended the process that reads it",
+		"exec head -c 100000 /dev/zero":                       "the process that reads the response of charts.example.com ended",
 		"while :; do :; done":                                 "took longer than 1s",
 	} {
 		config.Limits.Time = 30 * time.Second
@@ -122,7 +122,7 @@ ladder_fetch_waiting 0
 			t.Errorf("%s: %v", script, err)
 		}
 		crashes, overtimes := testutil.ToFloat64(f.metrics.ended.WithLabelValues("crash")), testutil.ToFloat64(f.metrics.ended.WithLabelValues("timeout"))
-		if crashed := strings.Contains(want, "has ended the process"); crashed != (crashes > 0) || (want == "took longer than 1s") != (overtimes > 0) {
+		if crashed := strings.Contains(want, "the process that reads the response"); crashed != (crashes > 0) || (want == "took longer than 1s") != (overtimes > 0) {
 			t.Errorf("%s: %v crashes, %v ended for their time", script, crashes, overtimes)
 		}
 	}
@@ -203,7 +203,7 @@ func TestShares(t *testing.T) {
 	for _, end := range ends {
 		end()
 	}
-	if len(q.hosts)+len(q.tenants)+q.taken+len(q.waiting) != 0 {
+	if len(q.hosts)+len(q.tenants)+q.used+len(q.waiting) != 0 {
 		t.Errorf("%+v remains", q)
 	}
 }

@@ -56,7 +56,7 @@ func (f *Fetcher) For(dir, project string) (own *Fetcher, scope string, err erro
 	own.config.Allow = slices.Concat(f.config.Allow, entries)
 	own.credentials = slices.Concat([]Credentials{{Dir: dir}}, f.credentials)
 	own.scope = project + "\x00"
-	own.home = local{own}
+	own.backend = local{own}
 	return own, own.scope, nil
 }
 

@@ -17,7 +17,7 @@ import (
 // fetchOrder is the first line, to the process.
 type fetchOrder struct {
 	Ref          remote.Ref
-	Anew         bool
+	IgnoreCache  bool
 	Allow        []string
 	AllowPrivate []string
 	PlainHTTP    []string
@@ -39,8 +39,8 @@ type childMessage struct {
 }
 
 type recordedMessage struct {
-	Ref        remote.Ref
-	SourceSays string
+	Ref          remote.Ref
+	SourceDigest string
 }
 
 // doneMessage is the result. The data is in the file.
@@ -68,8 +68,8 @@ type serverMessage struct {
 	Failure    *failureMessage
 }
 
-// maxMessage is the maximum length of a message from the process, in bytes,
-// maxMessages their number.
+// maxMessage is the maximum length of a message from the process in bytes, and
+// maxMessages the maximum number of messages.
 const (
 	maxMessage  = 64 << 10
 	maxMessages = 1000

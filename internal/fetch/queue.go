@@ -14,7 +14,7 @@ type queue struct {
 	share  int // limit for a host or a tenant
 
 	mu      sync.Mutex
-	taken   int
+	used    int
 	hosts   map[string]int
 	tenants map[string]int
 	waiting []*waiter // in order of arrival
@@ -22,7 +22,7 @@ type queue struct {
 
 type waiter struct {
 	host, tenant string
-	turn         chan struct{} // closed when it has a place
+	ready        chan struct{} // closed when it has a place
 }
 
 func newQueue(places int) *queue {
@@ -39,18 +39,18 @@ func (q *queue) enter(ctx context.Context, host, tenant string) (leave func(), e
 	leave = func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		q.taken--
-		less(q.hosts, host)
-		less(q.tenants, tenant)
+		q.used--
+		decrement(q.hosts, host)
+		decrement(q.tenants, tenant)
 		q.wake()
 	}
 	select {
-	case <-w.turn:
+	case <-w.ready:
 		return leave, nil
 	default:
 	}
 	select {
-	case <-w.turn:
+	case <-w.ready:
 		return leave, nil
 	case <-ctx.Done():
 	}
@@ -75,7 +75,7 @@ func (q *queue) length() int {
 
 // wake assigns free places.
 func (q *queue) wake() {
-	for q.taken < q.places {
+	for q.used < q.places {
 		best := -1
 		for i, w := range q.waiting {
 			if q.hosts[w.host] >= q.share || q.tenants[w.tenant] >= q.share && w.tenant != "" {
@@ -90,14 +90,14 @@ func (q *queue) wake() {
 		}
 		w := q.waiting[best]
 		q.waiting = slices.Delete(q.waiting, best, best+1)
-		q.taken++
+		q.used++
 		q.hosts[w.host]++
 		q.tenants[w.tenant]++
-		close(w.turn)
+		close(w.ready)
 	}
 }
 
-func less(counts map[string]int, key string) {
+func decrement(counts map[string]int, key string) {
 	if counts[key]--; counts[key] <= 0 {
 		delete(counts, key)
 	}

@@ -45,7 +45,7 @@ func TestRefusedRefs(t *testing.T) {
 		{fileRef("file:///etc/passwd"), "bad-ref", "not a URL with a scheme and a host"},
 		{fileRef("oci://files.example.com/pub/a"), "bad-ref", "is neither https"},
 		{fileRef("https://127.0.0.1/pub"), "not-allowed", "the loopback of this machine"},
-		{fileRef("https://2130706433/pub"), "not-allowed", "a spelling that programs read in different ways"},
+		{fileRef("https://2130706433/pub"), "not-allowed", "an IP address in an ambiguous notation"},
 		{fileRef("https://localhost/pub"), "not-allowed", "localhost leads to"},
 		{fileRef("https://[::ffff:169.254.169.254]/latest"), "not-allowed", "metadata"},
 		{fileRef("https://nowhere.example.com/"), "unreachable", "its name does not resolve"},
@@ -161,7 +161,7 @@ func TestNamesThatLeadInside(t *testing.T) {
 	for _, allow := range []string{"https://*:" + port, address} {
 		for _, private := range [][]string{nil, {"*"}, {"*.localhost"}, {"127.0.0.2"}} {
 			f := n.fetcher(Config{Allow: []string{allow}, AllowPrivate: private, Credentials: Credentials{Dir: dir}})
-			refuse(t, f, fileRef(address), "not-allowed", "name the host with --allow-private")
+			refuse(t, f, fileRef(address), "not-allowed", "add the host to --allow-private")
 		}
 	}
 	get(t, n.fetcher(Config{Allow: []string{address}, AllowPrivate: []string{"localhost"}, Credentials: Credentials{Dir: dir}}), fileRef(address+"/"))

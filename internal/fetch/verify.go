@@ -51,7 +51,7 @@ func unsigned(s Signer, remedy, format string, args ...any) *failure {
 
 // The remedies for missing signatures.
 const (
-	signByHelm   = "publish it with helm package --sign by a key of the keyring, and its .prov beside it, or correct the policy"
+	signByHelm   = "publish it with helm package --sign by a key of the keyring, with its .prov next to it, or correct the policy"
 	signByCosign = "sign it by its digest with cosign sign --key and the private half of the key in the policy, or correct the policy"
 )
 
@@ -61,17 +61,17 @@ func (e *attempt) verifyFile(at *url.URL, packed []byte) error {
 		if s.Keyring == nil {
 			return unsigned(s, "write provenance for its repository into the policy", "the chart is not in a registry, which cosign requires")
 		}
-		beside := *at
-		beside.Path, beside.RawPath = at.Path+".prov", ""
+		provenanceURL := *at
+		provenanceURL.Path, provenanceURL.RawPath = at.Path+".prov", ""
 		if at.RawPath != "" {
-			beside.RawPath = at.RawPath + ".prov"
+			provenanceURL.RawPath = at.RawPath + ".prov"
 		}
-		statement, err := e.getAtMost(beside.String(), maxSigned)
+		statement, err := e.getAtMost(provenanceURL.String(), maxSigned)
 		if err != nil {
 			if why := e.failureOf(err); why.outcome != missing && why.outcome != denied {
 				return why
 			}
-			return unsigned(s, signByHelm, "the chart has no provenance file: %s returned %d for %s", at.Host, e.status(), beside.Path)
+			return unsigned(s, signByHelm, "the chart has no provenance file: %s returned %d for %s", at.Host, e.status(), provenanceURL.Path)
 		}
 		if err := verifyProvenance(s, statement, packed); err != nil {
 			return err
@@ -122,7 +122,7 @@ func verifyProvenance(s Signer, statement, packed []byte) error {
 	archive := name + "-" + version + ".tgz"
 	_, err = (&provenance.Signatory{KeyRing: ring}).Verify(packed, statement, archive)
 	if err != nil {
-		return unsigned(s, signByHelm, "the provenance file of %s does not verify by the keyring: %s", short(archive), short(err.Error()))
+		return unsigned(s, signByHelm, "the provenance file of %s cannot be verified with the keyring: %s", short(archive), short(err.Error()))
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ func TestCosign(t *testing.T) {
 			l := cosigned(t, key, d, signedRepository)
 			l.data = l.data[:len(l.data)-10]
 			return []layerOf{l}
-		}, rule: "unverified", text: "it is not by the key of the policy"},
+		}, rule: "unverified", text: "it was not made with the key of the policy"},
 		"a payload cut off and signed": {push: func(_ *shelf, d string) []layerOf {
 			return []layerOf{signedLayer(t, key, cosigned(t, key, d, signedRepository).data[:150])}
 		}, rule: "unverified", text: "the key has signed something other than an image"},
@@ -213,7 +213,7 @@ func TestCosign(t *testing.T) {
 			l := cosigned(t, key, d, signedRepository)
 			l.annotations = nil
 			return []layerOf{l}
-		}, rule: "unverified", text: "it is not by the key of the policy"},
+		}, rule: "unverified", text: "it was not made with the key of the policy"},
 		"a large payload": {push: func(_ *shelf, d string) []layerOf {
 			return []layerOf{signedLayer(t, key, strings.Repeat(" ", maxSigned+1))}
 		}, rule: "too-large", text: "a signature in registry.example.com has 1048577 bytes"},
@@ -230,7 +230,7 @@ func TestCosign(t *testing.T) {
 		"a bundle by another key": {push: func(s *shelf, d string) []layerOf {
 			s.refer("charts/app", d, bundled(t, other, d, v1))
 			return nil
-		}, rule: "unverified", text: "it is not by the key of the policy"},
+		}, rule: "unverified", text: "it was not made with the key of the policy"},
 		"a bundle of another digest": {push: func(s *shelf, d string) []layerOf {
 			s.refer("charts/app", d, bundled(t, key, remote.Digest([]byte("other")), v1))
 			return nil
@@ -343,11 +343,11 @@ func TestProvenance(t *testing.T) {
 	for name, c := range map[string]struct{ statement, rule, text string }{
 		"signed":           {good, "", ""},
 		"unsigned":         {"", "unverified", "no provenance file"},
-		"another key":      {provenanceOf(t, stranger, "app-1.0.0.tgz", archive), "unverified", "does not verify by the keyring"},
+		"another key":      {provenanceOf(t, stranger, "app-1.0.0.tgz", archive), "unverified", "cannot be verified with the keyring"},
 		"another version":  {provenanceOf(t, team, "app-0.9.0.tgz", older), "unverified", `does not contain a SHA for a file named "app-1.0.0.tgz"`},
 		"another content":  {provenanceOf(t, team, "app-1.0.0.tgz", older), "unverified", "sum does not match for app-1.0.0.tgz"},
 		"of another chart": {provenanceOf(t, team, "other-1.0.0.tgz", archive), "unverified", "does not contain a SHA"},
-		"changed":          {strings.Replace(good, "name: app", "name: apq", 1), "unverified", "does not verify"},
+		"changed":          {strings.Replace(good, "name: app", "name: apq", 1), "unverified", "cannot be verified with the keyring"},
 		"cut off":          {good[:len(good)/2], "unverified", "signature block not found"},
 		"a page":           {"<html>", "unverified", "signature block not found"},
 		"large":            {strings.Repeat("x", maxSigned+1), "too-large", "1048576"},

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program is what people call the program by: the name of its file, if that is one
-// of ours. Where cmp is the file comparison tool of diffutils, it is installed as ladder,
+// Program returns the name by which people call the program: the name of its file, if that is
+// one of ours. Where cmp is the file comparison tool of diffutils, it is installed as ladder,
 // and as kubectl-ladder it is a plugin of kubectl.
 func Program(file string) string {
 	switch name := strings.TrimSuffix(filepath.Base(file), ".exe"); name {
@@ -22,12 +22,13 @@ func Program(file string) string {
 	return "cmp"
 }
 
-// mention is the name of the program in a text, or of one of its manual pages, and not a
+// mention matches the name of the program in a text, or of one of its manual pages, and not a
 // part of a path, of a flag or of the name of Argo CD's own server.
 var mention = regexp.MustCompile(`(^|[^\w./-])cmp(-server\b|\b)`)
 
-// Spelled is a text with the name that the program is called by.
-func Spelled(text, name string) string {
+// WithProgramName replaces the program name in a text with the one under which the program was
+// called.
+func WithProgramName(text, name string) string {
 	if name == "cmp" {
 		return text
 	}
@@ -39,13 +40,13 @@ func Spelled(text, name string) string {
 	})
 }
 
-// invoked is a command line in a text.
-var invoked = regexp.MustCompile("(^|[\\s\"'`(>])cmp ([a-z-]+)")
+// commandLine matches a command line in a text.
+var commandLine = regexp.MustCompile("(^|[\\s\"'`(>])cmp ([a-z-]+)")
 
-// Invoked is a text whose command lines, such as "cmp fleet steps", call the program by a
-// name. Unlike Spelled, it is for texts that may contain other things called cmp: names of
-// objects, scripts, styles.
-func Invoked(text, name string, root *cobra.Command) string {
+// WithCommandName does the same only in command lines, such as "cmp fleet steps". Unlike
+// WithProgramName, it is for texts that may contain other things called cmp: names of objects,
+// scripts, styles.
+func WithCommandName(text, name string, root *cobra.Command) string {
 	if name == "cmp" || root == nil {
 		return text
 	}
@@ -53,7 +54,7 @@ func Invoked(text, name string, root *cobra.Command) string {
 	for _, c := range root.Commands() {
 		commands[c.Name()] = true
 	}
-	return invoked.ReplaceAllStringFunc(text, func(found string) string {
+	return commandLine.ReplaceAllStringFunc(text, func(found string) string {
 		before, command, _ := strings.Cut(found, "cmp ")
 		if !commands[command] {
 			return found
@@ -64,9 +65,9 @@ func Invoked(text, name string, root *cobra.Command) string {
 
 // Name writes the name of the program into the help of a command and of those below.
 func Name(cmd *cobra.Command, name string) {
-	cmd.Short, cmd.Long, cmd.Example = Spelled(cmd.Short, name), Spelled(cmd.Long, name), Spelled(cmd.Example, name)
+	cmd.Short, cmd.Long, cmd.Example = WithProgramName(cmd.Short, name), WithProgramName(cmd.Long, name), WithProgramName(cmd.Example, name)
 	for _, flags := range []*pflag.FlagSet{cmd.LocalNonPersistentFlags(), cmd.PersistentFlags()} {
-		flags.VisitAll(func(f *pflag.Flag) { f.Usage = Spelled(f.Usage, name) })
+		flags.VisitAll(func(f *pflag.Flag) { f.Usage = WithProgramName(f.Usage, name) })
 	}
 	for _, sub := range cmd.Commands() {
 		Name(sub, name)

@@ -18,7 +18,7 @@ func (in *Component) Adopt(dir string, c argocd.Cluster) (result adopt.Adoption,
 		return result, nil, err
 	}
 	defer done()
-	if req.Random, err = Throwaway(); err != nil { // for a component that demands a seed
+	if req.Random, err = TemporaryRandom(); err != nil { // for a component that requires a seed
 		return result, nil, err
 	}
 	seeds, err := twoSeeds()
@@ -31,10 +31,10 @@ func (in *Component) Adopt(dir string, c argocd.Cluster) (result adopt.Adoption,
 		return result, nil, in.Fault(req, err)
 	}
 	if len(found.Generated) == 0 {
-		return result, []finding.Finding{note("%s generates nothing into Secrets, so there is nothing to keep", dir)}, nil
+		return result, []finding.Finding{note("%s generates no values of Secrets, so there is nothing to keep", dir)}, nil
 	}
 	if found.NotTried > 0 {
-		notes = append(notes, note("%s has so many empty values that %d of them were not tried", dir, found.NotTried))
+		notes = append(notes, note("%s has too many empty values to test whether each determines a generated one; %d were not tested", dir, found.NotTried))
 	}
 	c.Namespace = found.Secrets()[0].Namespace
 	live, err := c.Secrets(ctx, found.Secrets())
@@ -49,7 +49,7 @@ func note(format string, args ...any) finding.Finding {
 	return finding.Finding{Severity: finding.Note, Rule: "adoption", Message: fmt.Sprintf(format, args...)}
 }
 
-// twoSeeds makes two seeds, whose values differ wherever a template generates one.
+// twoSeeds generates two seeds, whose values differ wherever a template generates one.
 func twoSeeds() (keys [2]seed.Key, err error) {
 	for i := range keys {
 		made, err := seed.Parse([]byte(seedfile.New()))

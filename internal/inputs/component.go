@@ -1,5 +1,5 @@
-// Package inputs contains the flags that say what a command renders and how, and makes
-// the request of the plugin from them.
+// Package inputs contains the flags that determine what a command renders and how, and
+// creates the request of the plugin from them.
 package inputs
 
 import (
@@ -23,34 +23,35 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// Component is how a command renders components: one flag for each parameter of the
-// plugin, and those about the seed and about fetching.
+// Component contains the flags that determine how a command renders components: one for
+// each parameter of the plugin, and those about the seed and about fetching.
 type Component struct {
 	// Ladder is the file of --ladder.
 	Ladder *string
 	// Remote are the flags about fetching; nil for a command without them.
 	Remote *fetchers.Options
 
-	cmd      *cobra.Command
-	flags    *pflag.FlagSet
-	revision string
-	seeding  *seeding
-	// generators reads what generators of ApplicationSets find; nil for commands that do
-	// not expand ApplicationSets.
+	cmd       *cobra.Command
+	flags     *pflag.FlagSet
+	revision  string
+	seedFlags *seedFlags
+	// generators reads the parameters of generators of ApplicationSets; nil for commands
+	// that do not expand ApplicationSets.
 	generators func() (appset.Values, error)
 }
 
 // Add adds the flags to a command: all of them, or only the named parameters.
 func Add(cmd *cobra.Command, only ...string) *Component {
-	in := AddSeedless(cmd, only...)
+	in := AddWithoutSeed(cmd, only...)
 	if only == nil {
-		in.seeding = addSeeding(in.flags)
+		in.seedFlags = addSeedFlags(in.flags)
 	}
 	return in
 }
 
-// Typed returns the inputs of a command line that is being completed. Nothing is fetched.
-func Typed(cmd *cobra.Command) *Component {
+// FromCompletion returns the inputs of a command line that is being completed. Nothing is
+// fetched.
+func FromCompletion(cmd *cobra.Command) *Component {
 	in := &Component{cmd: cmd, flags: cmd.Flags(), Ladder: new(string)}
 	if f := cmd.Flag("ladder"); f != nil {
 		*in.Ladder = f.Value.String()
@@ -58,8 +59,8 @@ func Typed(cmd *cobra.Command) *Component {
 	return in
 }
 
-// AddSeedless adds the flags of a command that takes no seed.
-func AddSeedless(cmd *cobra.Command, only ...string) *Component {
+// AddWithoutSeed adds the flags to a command that takes no seed.
+func AddWithoutSeed(cmd *cobra.Command, only ...string) *Component {
 	in := &Component{cmd: cmd, flags: cmd.Flags()}
 	for _, p := range plugin.Parameters() {
 		if only != nil && !slices.Contains(only, p.Name) {
@@ -115,8 +116,8 @@ func ShowProgress(cmd *cobra.Command, from *fetchers.Options) {
 // Base returns the knowledge with the file of --ladder.
 func (in *Component) Base() (*knowledge.Base, error) { return ladderfile.Base(*in.Ladder) }
 
-// Given reports whether a flag is set.
-func (in *Component) Given(flag string) bool { return in.flags.Changed(flag) }
+// IsSet reports whether a flag is set.
+func (in *Component) IsSet(flag string) bool { return in.flags.Changed(flag) }
 
 // Settings returns what the flags set.
 func (in *Component) Settings() (plugin.Settings, error) {

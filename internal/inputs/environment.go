@@ -16,8 +16,9 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// Environment is how Argo CD's own plugin server has the component in the working directory
-// rendered: what to render is in the environment, and flags say what it may use.
+// Environment contains the flags of a command that renders the component in the working
+// directory, for Argo CD's own plugin server. The environment determines what to render,
+// and the flags what the rendering may use.
 type Environment struct {
 	ladder, seedFile *string
 	remote           *fetchers.Options
@@ -62,13 +63,13 @@ func (in *Environment) Generate(ctx context.Context) (plugin.Result, error) {
 	return plugin.Generate(ctx, req, base)
 }
 
-// random returns what generated values are derived from: the seed and the Application that
+// random returns the random source of the rendering, from the seed and the Application that
 // Argo CD names; nil without one of them.
 func (in *Environment) random(env map[string]string) (*plugin.Random, error) {
-	seeded, err := seedfile.Read(*in.seedFile)
-	of, known := plugin.SeedApplication(env)
-	if err != nil || seeded == nil || !known {
+	seedValue, err := seedfile.Read(*in.seedFile)
+	app, known := plugin.SeedApplication(env)
+	if err != nil || seedValue == nil || !known {
 		return nil, err
 	}
-	return &plugin.Random{Now: time.Now(), Key: func(seed.Application) seed.Key { return seeded.Key(of) }}, nil
+	return &plugin.Random{Now: time.Now(), Key: func(seed.Application) seed.Key { return seedValue.Key(app) }}, nil
 }

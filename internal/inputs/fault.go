@@ -10,23 +10,22 @@ import (
 	"github.com/ladder-cmp/ladder/render/helm"
 )
 
-// Fault returns why a component of a request is not rendered. If that is because it is a
-// directory of components, each of its files is at fault, and no remedy for any of
-// them helps. If a flag cannot be what it is, whatever is rendered with it, the error is
-// one of the command line.
+// Fault converts the error of a rendering for the user. For a directory of components it
+// returns one error that says so, instead of an error for each file. If a flag is invalid
+// for every component, it returns a usage error.
 func (in *Component) Fault(req plugin.Request, err error) error {
 	if err == nil {
 		return nil
 	}
-	if !in.Given("renderer") {
+	if !in.IsSet("renderer") {
 		err = locate.NotComponent(in.cmd.Name(), req, err)
 	}
-	return in.blamed(err)
+	return in.asUsageError(err)
 }
 
-// blamed marks an error as one of the command line if a flag cannot be what it is,
-// whatever is rendered with it.
-func (in *Component) blamed(err error) error {
+// asUsageError converts an error to a usage error if it is about a flag that is invalid
+// for every component.
+func (in *Component) asUsageError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -34,12 +33,12 @@ func (in *Component) blamed(err error) error {
 	if wrong != nil {
 		return err
 	}
-	misspelt := map[finding.Finding]bool{}
+	syntaxErrors := map[finding.Finding]bool{}
 	for _, f := range finding.Of(settings.Values.SyntaxErrors()) {
-		misspelt[f] = true
+		syntaxErrors[f] = true
 	}
 	if slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool {
-		return misspelt[f] || f.Rule == helm.BadName && settings.Name != ""
+		return syntaxErrors[f] || f.Rule == helm.BadName && settings.Name != ""
 	}) {
 		return usage.Error{Err: err}
 	}

@@ -29,5 +29,6 @@ func (in *Component) ExpandSets() {
 	help.Put(in.flags, help.Rendering, "generator-values")
 }
 
-// GeneratorValues reads what generators find outside of the repository.
+// GeneratorValues reads the parameters of generators that query data outside of the
+// repository.
 func (in *Component) GeneratorValues() (appset.Values, error) { return in.generators() }

@@ -16,7 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// Generate renders the component in dir. Flags win over the defaults.
+// Generate renders the component in dir. Flags take precedence over the defaults.
 func (in *Component) Generate(dir string, defaults ...plugin.Settings) (plugin.Result, error) {
 	return with(in, dir, plugin.Generate, defaults...)
 }
@@ -32,8 +32,8 @@ func with[T any](in *Component, dir string, do func(context.Context, plugin.Requ
 	return result, in.Fault(req, err)
 }
 
-// Annotate orders the manifests of a file, or of standard input ("-"). Flags win over the
-// defaults.
+// Annotate orders the manifests of a file, or of standard input ("-"). Flags take
+// precedence over the defaults.
 func (in *Component) Annotate(stdin io.Reader, file string, defaults plugin.Settings) (plugin.Result, error) {
 	settings, err := in.Settings()
 	if err != nil {
@@ -47,15 +47,15 @@ func (in *Component) Annotate(stdin io.Reader, file string, defaults plugin.Sett
 	if err != nil {
 		return plugin.Result{}, err
 	}
-	if base, err = KnowledgeAt(beside(file), base); err != nil {
+	if base, err = KnowledgeAt(ladderDir(file), base); err != nil {
 		return plugin.Result{}, err
 	}
 	return plugin.Annotate(objs, base, defaults, settings)
 }
 
-// beside is the directory whose ladder.yaml holds for manifests: that of their
-// file, or the working directory if they come through a pipe.
-func beside(file string) string {
+// ladderDir returns the directory whose ladder.yaml applies to manifests: that of their
+// file, or the working directory for standard input or a pipe.
+func ladderDir(file string) string {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return "."
 	}
@@ -68,7 +68,7 @@ func KnowledgeAt(dir string, base *knowledge.Base) (*knowledge.Base, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		message := "no such directory"
 		if err == nil {
-			message = "this is a file"
+			message = "not a directory"
 		}
 		return nil, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: dir, Message: message, Remedy: "name the directory of a component with --dir"}
 	}
@@ -81,9 +81,9 @@ func KnowledgeAt(dir string, base *knowledge.Base) (*knowledge.Base, error) {
 }
 
 // Request opens the component in dir until done is called, and returns the request of
-// the plugin for it. Flags win over the defaults.
+// the plugin for it. Flags take precedence over the defaults.
 func (in *Component) Request(dir string, defaults ...plugin.Settings) (req plugin.Request, base *knowledge.Base, done func(), err error) {
-	if dir == "" { // a variable of a script that is not set, most likely
+	if dir == "" { // probably an unset variable in a script
 		return req, nil, nil, errNoName
 	}
 	c, err := checkout.Open(dir)
@@ -98,8 +98,9 @@ func (in *Component) Request(dir string, defaults ...plugin.Settings) (req plugi
 	return req, base, c.Close, nil
 }
 
-// similar returns files that one that was not found may be, as the user would name them.
-func similar(c *checkout.Checkout, name string) []string {
+// similarFiles returns existing files with a name similar to that of a missing file, as
+// the user would name them.
+func similarFiles(c *checkout.Checkout, name string) []string {
 	near := []string{c.Dir}
 	if missing, err := c.Rel(filepath.Dir(name)); err == nil {
 		near = append(near, missing)
@@ -123,7 +124,7 @@ func (in *Component) requestFor(c *checkout.Checkout, defaults ...plugin.Setting
 		return plugin.Request{}, nil, err
 	}
 	settings.Values.Read, settings.Values.From = c.ReadValues, "the working directory"
-	settings.Values.Similar = func(name string) []string { return similar(c, name) }
+	settings.Values.Similar = func(name string) []string { return similarFiles(c, name) }
 	base, err := in.Base()
 	if err != nil {
 		return plugin.Request{}, nil, err
@@ -132,7 +133,7 @@ func (in *Component) requestFor(c *checkout.Checkout, defaults ...plugin.Setting
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	random, err := in.seeding.random()
+	random, err := in.seedFlags.random()
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}

@@ -8,13 +8,14 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Ordering are the parameters that say how to order manifests, whoever rendered them.
+// Ordering are the parameters for the order of manifests, including manifests that Ladder
+// did not render.
 var Ordering = []string{"namespace", "waves", "author-waves", "explain", "jobs", "tests", "crds", "crds-prune"}
 
 // commonParameters are the parameters that most people need on the command line.
 var commonParameters = []string{"name", "namespace", "renderer", "values", "set", "set-string", "set-file", "kube-version", "api-versions"}
 
-// sectionOf is where the help has the flag of a parameter.
+// sectionOf returns the section of the help that lists the flag of a parameter.
 func sectionOf(p plugin.Parameter) help.Section {
 	switch {
 	case slices.Contains(commonParameters, p.Name):

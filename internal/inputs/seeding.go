@@ -15,80 +15,80 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// seeding is what the flags of a command say about random values.
-type seeding struct {
+// seedFlags contains the flags for random values.
+type seedFlags struct {
 	file        *string
 	application string
 	destination string
-	// made is the seed of the command, which all its renderings share.
-	made *seed.Seed
+	// seed is the seed of all renderings of the command: of the file, or generated.
+	seed *seed.Seed
 	keys *random.Keys
 }
 
-// rememberedKeys is how many private keys a command remembers, which renders a component
-// more than once.
-const rememberedKeys = 64
+// maxCachedKeys is the number of private keys that a command caches, because it may
+// render a component more than once.
+const maxCachedKeys = 64
 
-// addSeeding puts the flags on a command.
-func addSeeding(flags *pflag.FlagSet) *seeding {
-	in := &seeding{keys: random.NewKeys(rememberedKeys)}
+// addSeedFlags adds the flags to a command.
+func addSeedFlags(flags *pflag.FlagSet) *seedFlags {
+	in := &seedFlags{keys: random.NewKeys(maxCachedKeys)}
 	help.Define(flags, help.Seed, in.define)
 	return in
 }
 
-func (in *seeding) define(flags *pflag.FlagSet) {
+func (in *seedFlags) define(flags *pflag.FlagSet) {
 	in.file = seedfile.Flag(flags)
 	flags.StringVar(&in.application, "application", "", "Application to derive random values for with --seed-file: PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace (default: the release name, in the AppProject default)")
 	flags.StringVar(&in.destination, "destination-namespace", "", "Namespace of the Application's destination for --seed-file, if the component is rendered for another one (default: that of the rendering)")
 }
 
-// throwaway makes a seed for this run of the command unless there is one: what is compared
-// shows what a change does, and not what is random.
-func (in *seeding) throwaway() error {
-	if *in.file != "" || in.made != nil {
+// addTemporarySeed generates a seed for this run if none is set, so that a comparison does
+// not show random differences.
+func (in *seedFlags) addTemporarySeed() error {
+	if *in.file != "" || in.seed != nil {
 		return nil
 	}
 	s, err := seed.Parse([]byte(seedfile.New()))
-	in.made = &s
+	in.seed = &s
 	return err
 }
 
-// Throwaway returns what a command without a seed derives random values from.
-func Throwaway() (*plugin.Random, error) {
+// TemporaryRandom returns a random source with a seed that is valid for this run only.
+func TemporaryRandom() (*plugin.Random, error) {
 	none := ""
-	in := &seeding{file: &none, keys: random.NewKeys(rememberedKeys)}
-	if err := in.throwaway(); err != nil {
+	in := &seedFlags{file: &none, keys: random.NewKeys(maxCachedKeys)}
+	if err := in.addTemporarySeed(); err != nil {
 		return nil, err
 	}
 	return in.random()
 }
 
-// random returns what renderings derive generated values from; nil without a seed.
-func (in *seeding) random() (*plugin.Random, error) {
+// random returns the random source of renderings; nil without a seed.
+func (in *seedFlags) random() (*plugin.Random, error) {
 	if in == nil {
 		return nil, nil
 	}
-	if in.made == nil {
+	if in.seed == nil {
 		s, err := seedfile.Read(*in.file)
 		if err != nil || s == nil {
 			return nil, err
 		}
-		in.made = s
+		in.seed = s
 	}
 	named, err := applicationOf(in.application)
 	if err != nil {
 		return nil, err
 	}
-	made := *in.made
-	return &plugin.Random{Now: time.Now(), Keys: in.keys, Key: func(of seed.Application) seed.Key {
-		of.Project = named.Project
+	made := *in.seed
+	return &plugin.Random{Now: time.Now(), Keys: in.keys, Key: func(app seed.Application) seed.Key {
+		app.Project = named.Project
 		if named.Name != "" {
-			of.Name = named.Name
+			app.Name = named.Name
 		}
 		if in.destination != "" {
-			of.Namespace = in.destination
+			app.Namespace = in.destination
 		}
-		return made.Key(of)
+		return made.Key(app)
 	}}, nil
 }
 
@@ -103,6 +103,6 @@ func applicationOf(text string) (seed.Application, error) {
 			return seed.Application{}, usage.Error{Err: fmt.Errorf("--application: %q is not an Application; fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside Argo CD's namespace", text)}
 		}
 	}
-	// As Argo CD writes the name of one in another namespace than its own.
+	// Argo CD writes an Application outside of its own namespace as NAMESPACE_NAME.
 	return seed.Application{Project: parts[0], Name: strings.Join(parts[1:], "_")}, nil
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Compare compares the components of a change, with the command that does it. The findings
-// are those of components that fail on both sides.
+// Compare compares the components of a change. The report contains command, which
+// reproduces it. The findings are those of components that fail on both sides.
 func (in *Component) Compare(ch checkout.Change, command string) (compare.Report, []finding.Finding, error) {
-	if err := in.seeding.throwaway(); err != nil { // no random difference
+	if err := in.seedFlags.addTemporarySeed(); err != nil { // no random difference
 		return compare.Report{}, nil, err
 	}
 	r := compare.Report{Command: command}
@@ -46,8 +46,8 @@ func (in *Component) Compare(ch checkout.Change, command string) (compare.Report
 
 // sides renders the component at an index of a change before and after it.
 func (in *Component) sides(ch checkout.Change, i int) (before, after compare.Side, err error) {
-	// Of two directories one is called otherwise because there cannot be two of a
-	// name; an Application has one.
+	// Two directories have different names, but the Application has only one: use that
+	// of the second directory for both.
 	name := ""
 	if !ch.Revisions {
 		name = filepath.Base(checkout.NearestExisting(ch.After[i]))
@@ -63,7 +63,7 @@ func (in *Component) sides(ch checkout.Change, i int) (before, after compare.Sid
 	if before.Failed && after.Failed && after.Findings[0].Rule == locate.FolderRule {
 		return before, after, after.Findings[0]
 	}
-	if before.Failed && after.Failed && slices.ContainsFunc(after.Findings, in.asked) {
+	if before.Failed && after.Failed && slices.ContainsFunc(after.Findings, in.isCausedByFlags) {
 		return before, after, finding.Err(after.Findings)
 	}
 	for i, side := range []compare.Side{before, after} {
@@ -77,9 +77,9 @@ func (in *Component) sides(ch checkout.Change, i int) (before, after compare.Sid
 	return before, after, nil
 }
 
-// side renders a component as it is on disk, or at a commit. name is what its
-// directory is taken to be called; empty means what it is. A component that is not deployed
-// in the environment is missing, and the error says so.
+// side renders a component as it is on disk, or at a commit. name replaces the name of the
+// directory, unless it is empty. A component that is not deployed in the environment is
+// missing, and the error says so.
 func (in *Component) side(dir string, at *checkout.Commit, name string) (compare.Side, error) {
 	c, err := checkout.Open(dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func (in *Component) side(dir string, at *checkout.Commit, name string) (compare
 		side.Missing = true
 		return side, nil
 	} else if !info.IsDir() {
-		return side, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "this is a file", Remedy: "name the directory of the component"}
+		return side, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "not a directory", Remedy: "name the directory of the component"}
 	}
 	res, err := plugin.Generate(in.cmd.Context(), req, base)
 	if side.Missing = plugin.IsNotDeployed(err); side.Missing {
@@ -116,9 +116,9 @@ func (in *Component) side(dir string, at *checkout.Commit, name string) (compare
 	return side, nil
 }
 
-// asked reports whether a fault is one of what the flags name: a values file that
-// is not there or no such file, or values for what takes none.
-func (in *Component) asked(f finding.Finding) bool {
+// isCausedByFlags reports whether an error is caused by a flag: a values file that is
+// missing or invalid, or values for a component that accepts none.
+func (in *Component) isCausedByFlags(f finding.Finding) bool {
 	settings, err := in.Settings()
 	if err != nil {
 		return false

@@ -13,8 +13,10 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Ship returns the CRDs that the component in dir ships.
-func (in *Component) Ship(dir string) (plugin.Shipment, error) { return with(in, dir, plugin.Ship) }
+// FindCRDs returns the CRDs that the component in dir can install.
+func (in *Component) FindCRDs(dir string) (plugin.CRDSurvey, error) {
+	return with(in, dir, plugin.FindCRDs)
+}
 
 // Split renders the CRDs of the component in dir and the rest of it, whatever its
 // component.yaml says about crds.

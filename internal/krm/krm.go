@@ -169,7 +169,7 @@ func (f *function) run(base *knowledge.Base, ordering []string) ([]finding.Findi
 	}
 	marked := make([]object.Object, len(f.objs))
 	for i, o := range f.objs {
-		marked[i] = o.Commented(mark + strconv.Itoa(i))
+		marked[i] = o.WithComment(mark + strconv.Itoa(i))
 	}
 	res, err := plugin.Annotate(marked, base, settings)
 	if err != nil {

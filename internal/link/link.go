@@ -1,8 +1,8 @@
 // Package link finds dependencies between Applications.
 //
-// Waves only work within an Application, and no manifest of Argo CD's contains
-// dependencies between several. They are found in what the Applications render to,
-// by the same rules as references within one (package graph), and in the knowledge
+// Waves only work within an Application, and no manifest of Argo CD contains
+// dependencies between Applications. They are found in what the Applications render
+// to, by the same rules as references within one (package graph), and in the knowledge
 // about charts that are not available locally (package knowledge). The rollout of a
 // fleet and the waves of an app of apps are based on them.
 //
@@ -135,12 +135,12 @@ type finder struct {
 	graph *graph.Graph
 	appOf []int // the Application of each part of the graph
 	links map[[2]int][]Reason
-	// groups are the nodes of each API group that is not built-in, classes those
-	// that name a program, and charts the groups whose CRDs are in a separate
-	// chart.
-	groups  map[string][]int
+	// groups maps each API group that is not built-in to its nodes.
+	groups map[string][]int
+	// classes are the nodes that name a program.
 	classes []int
-	charts  map[string]bool
+	// charts are the API groups whose CRDs are in a separate chart.
+	charts map[string]bool
 }
 
 // Find returns the dependencies between Applications, sorted by both, including
@@ -196,7 +196,7 @@ func (f *finder) index() {
 	for _, app := range f.apps {
 		for _, c := range app.Charts {
 			for group := range f.groups {
-				if c.Rung == definitions && c.Brings(group) {
+				if c.Rung == crdsRung && c.InstallsGroup(group) {
 					f.charts[group] = true
 				}
 			}
@@ -230,7 +230,7 @@ func boolean(b bool) int {
 	return 0
 }
 
-// linkObjects: references between Applications.
+// linkObjects adds the references between objects of different Applications.
 func (f *finder) linkObjects() {
 	own, providers := f.ownObjects(), f.providers()
 	for _, r := range f.graph.References {
@@ -280,10 +280,10 @@ func (f *finder) providers() map[int][]provider {
 	}
 	for _, i := range f.classes {
 		n := f.graph.Nodes[i]
-		for _, asked := range n.Kind.Provider.Find(n.Root()) {
+		for _, class := range n.Kind.Provider.Find(n.Root()) {
 			for app, a := range f.apps {
 				for _, chart := range a.Charts {
-					if slices.Contains(chart.Answers, asked.Value.Text()) {
+					if slices.Contains(chart.ClassProviders, class.Value.Text()) {
 						all[i] = append(all[i], provider{app: app, chart: chart.Name, source: chart.Source})
 					}
 				}
@@ -293,8 +293,8 @@ func (f *finder) providers() map[int][]provider {
 	return all
 }
 
-// linkToProviders: a class may exist long before its program. Users of the class
-// depend on the program.
+// linkToProviders makes users of a class depend on the program behind it, since a class
+// may exist long before its program.
 func (f *finder) linkToProviders(r graph.Reference, providers []provider) {
 	if r.Inferred || r.Meaning != knowledge.Exists {
 		return
@@ -315,21 +315,21 @@ func isProvider(class graph.Node, r graph.Reference) bool {
 	return !class.Kind.Provider.IsZero() && r.Field == class.Kind.Provider.String()
 }
 
-// strength returns what a reference between Applications demands, and whether it
-// counts: signs that are reliable within a component (a bare word, an image, a
-// webhook for all Pods) are misleading among eighty.
+// strength returns the strength of a reference between Applications, and whether it
+// counts: some inferences that are reliable within a component (from a bare word, an
+// image, a webhook for all Pods) are misleading in a fleet.
 func (f *finder) strength(r graph.Reference) (Strength, bool) {
 	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 	switch {
 	case r.Explicit:
-	case r.IsAboutKind() && from.Kind.Assured:
+	case r.IsAboutKind() && from.Kind.AlwaysInstalled:
 		return 0, false // its kind exists wherever Argo CD runs
 	case isProvider(from, r):
 		return Healthy, from.HasHealth // most classes work alone
 	case !r.Inferred && r.Meaning == knowledge.Exists && to.Stub:
 		return Healthy, true // the chart's program creates it
 	case r.IsAboutWebhook() && (!r.Hard || f.base.Builtin(from.Key.Group)):
-		// It existed before the webhook, or is created by what is applied later.
+		// The object existed before the webhook, or a later object creates it.
 		// Webhooks only refuse the creation of Pods, and their owners retry
 		// indefinitely, whatever their kind
 		// (reference/access-authn-authz/extensible-admission-controllers).
@@ -356,7 +356,8 @@ func (f *finder) strength(r graph.Reference) (Strength, bool) {
 	return Calls, true
 }
 
-// linkCharts: kinds of a chart in a registry come with it, according to its record.
+// linkCharts adds the links from and to charts in registries, according to their
+// records.
 func (f *finder) linkCharts() {
 	for to, app := range f.apps {
 		for _, chart := range app.Charts {
@@ -370,8 +371,8 @@ func (f *finder) linkCharts() {
 	}
 }
 
-// linkToChart links users of a chart to its Application: users of its kinds, also
-// as created by others, and of the classes it provides.
+// linkToChart links the objects that use a chart to its Application: those of its
+// kinds, those that create such objects, and those that name a class that it provides.
 func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 	add := func(i int, r Reason) {
 		n := &f.graph.Nodes[i]
@@ -379,25 +380,25 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 		f.add(f.appOf[n.Part], to, r)
 	}
 	for group, nodes := range f.groups {
-		if chart.Brings(group) {
-			f.byKind(group, nodes, chart, add)
+		if chart.InstallsGroup(group) {
+			f.linkKinds(group, nodes, chart, add)
 		}
 	}
-	f.byClass(chart, add)
-	for _, made := range f.graph.Creations {
-		if n := f.graph.Nodes[made.From]; chart.Brings(made.Kind.Group) {
+	f.linkClasses(chart, add)
+	for _, creation := range f.graph.Creations {
+		if n := f.graph.Nodes[creation.From]; chart.InstallsGroup(creation.Kind.Group) {
 			strength := Exists
-			if made.Meaning == knowledge.Healthy {
+			if creation.Meaning == knowledge.Healthy {
 				strength = Healthy
 			}
-			f.add(f.appOf[n.Part], to, Reason{Strength: strength, From: n.Key, Field: made.Field, File: n.File, Line: n.Line, Source: made.Source,
-				Why: fmt.Sprintf("%s %s, which the %s chart installs", made.Why, made.Kind, chart.Name)})
+			f.add(f.appOf[n.Part], to, Reason{Strength: strength, From: n.Key, Field: creation.Field, File: n.File, Line: n.Line, Source: creation.Source,
+				Why: fmt.Sprintf("%s %s, which the %s chart installs", creation.Why, creation.Kind, chart.Name)})
 		}
 	}
 	for from, other := range f.apps {
 		for _, user := range other.Charts {
 			for _, group := range user.Needs {
-				if chart.Brings(group) {
+				if chart.InstallsGroup(group) {
 					f.add(from, to, Reason{Strength: Healthy, Why: fmt.Sprintf("the %s chart uses kinds of %s, which the %s chart installs", user.Name, group, chart.Name), Source: user.Source})
 				}
 			}
@@ -405,15 +406,15 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 	}
 }
 
-// definitions is the rung of charts that contain only CRDs.
-const definitions = "crds"
+// crdsRung is the name of the rung of charts that contain only CRDs.
+const crdsRung = "crds"
 
-// byKind returns what objects of a group need of a chart with its kinds: the CRD,
-// if no other has it, or its controller.
-func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add func(int, Reason)) {
+// linkKinds adds a reason for each object of a group that depends on a chart with its
+// kinds: on the CRD, unless another chart installs it, or on its controller.
+func (f *finder) linkKinds(group string, nodes []int, chart knowledge.Chart, add func(int, Reason)) {
 	for _, i := range nodes {
 		switch {
-		case f.graph.Nodes[i].Foreign && (chart.Rung == definitions || !f.charts[group]):
+		case f.graph.Nodes[i].CRDMissing && (chart.Rung == crdsRung || !f.charts[group]):
 			add(i, Reason{Strength: Applied, Inferred: chart.Inferred, Field: "kind", Why: "uses a CRD installed by the " + chart.Name + " chart"})
 		case chart.Rung == knowledge.Controllers:
 			add(i, Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "has a kind that is reconciled by the " + chart.Name + " chart"})
@@ -421,15 +422,15 @@ func (f *finder) byKind(group string, nodes []int, chart knowledge.Chart, add fu
 	}
 }
 
-// byClass adds the objects that name a program of a chart.
-func (f *finder) byClass(chart knowledge.Chart, add func(int, Reason)) {
+// linkClasses adds a reason for each class that names a program of a chart.
+func (f *finder) linkClasses(chart knowledge.Chart, add func(int, Reason)) {
 	for _, i := range f.classes {
 		n := &f.graph.Nodes[i]
 		if !n.HasHealth {
 			continue // most classes work alone
 		}
 		for _, found := range n.Kind.Provider.Find(n.Root()) {
-			if slices.Contains(chart.Answers, found.Value.Text()) {
+			if slices.Contains(chart.ClassProviders, found.Value.Text()) {
 				add(i, Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the " + chart.Name + " chart"})
 			}
 		}

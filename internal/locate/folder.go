@@ -97,7 +97,7 @@ const LeftOut = "left-out"
 // components below them. left are warnings about all others.
 func (f Found) rest(repo fs.FS, dir string, show func(string) string) (plain []string, left []finding.Finding) {
 	for _, l := range f.loose(repo, dir) {
-		if f.undescribed() && !l.Around {
+		if f.undescribed() && !l.HasComponents {
 			plain = append(plain, l.Dir)
 		} else {
 			left = append(left, looseFinding(l, show(l.Dir)))
@@ -108,12 +108,12 @@ func (f Found) rest(repo fs.FS, dir string, show func(string) string) (plain []s
 
 // loose finds the directories with manifests that belong to no component. What cannot be read
 // has none: who renders it says why.
-func (f Found) loose(repo fs.FS, dir string) []render.Loose {
+func (f Found) loose(repo fs.FS, dir string) []render.LooseDir {
 	all := append(slices.Clone(f.Described), f.Others...)
 	if len(all) == 0 {
 		return nil
 	}
-	loose, _ := render.Outside(repo, dir, all)
+	loose, _ := render.LooseDirs(repo, dir, all)
 	return loose
 }
 
@@ -127,9 +127,9 @@ func (f Found) Outside(repo fs.FS, dir string, show func(string) string) []findi
 	return all
 }
 
-func looseFinding(l render.Loose, shown string) finding.Finding {
+func looseFinding(l render.LooseDir, shown string) finding.Finding {
 	remedy := "run cmp init " + shown
-	if l.Around {
+	if l.HasComponents {
 		remedy = "move them to a directory of a component"
 	}
 	return leftOut(shown, "the manifests in this directory belong to no component", remedy)

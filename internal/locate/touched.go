@@ -37,7 +37,7 @@ func Touched(files []string) (dirs []string, left []finding.Finding) {
 
 // looseDirs are the directories with manifests outside of charts and kustomizations, by their
 // repository, where no component has a component.yaml; nil where one has.
-type looseDirs map[string][]render.Loose
+type looseDirs map[string][]render.LooseDir
 
 // of returns the directory that renders a file which is in no component, or a warning about
 // its directory; neither if the file contains no manifests.
@@ -56,16 +56,16 @@ func (all looseDirs) of(file string) (string, finding.Finding) {
 	if _, known := all[c.Base]; !known {
 		all[c.Base] = nil
 		if held := Below(c.Repo, "."); len(held.Described) == 0 {
-			all[c.Base], _ = render.Outside(c.Repo, ".", held.Others)
+			all[c.Base], _ = render.LooseDirs(c.Repo, ".", held.Others)
 		}
 	}
 	for _, l := range all[c.Base] {
-		if !l.Around && (l.Dir == "." || l.Dir == c.Dir || strings.HasPrefix(c.Dir, l.Dir+"/")) {
+		if !l.HasComponents && (l.Dir == "." || l.Dir == c.Dir || strings.HasPrefix(c.Dir, l.Dir+"/")) {
 			return c.Show(l.Dir), finding.Finding{}
 		}
 	}
 	held := Below(c.Repo, c.Dir)
-	return "", looseFinding(render.Loose{Dir: c.Dir, Around: len(held.Described)+len(held.Others) > 0}, c.Show(c.Dir))
+	return "", looseFinding(render.LooseDir{Dir: c.Dir, HasComponents: len(held.Described)+len(held.Others) > 0}, c.Show(c.Dir))
 }
 
 // componentOf finds the component that contains a file: the nearest parent

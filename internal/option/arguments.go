@@ -15,14 +15,14 @@ import (
 const Many = math.MaxInt
 
 // Args checks the number of arguments of a command.
-func Args(least, most int) cobra.PositionalArgs {
+func Args(minimum, maximum int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(args) < least:
+		case len(args) < minimum:
 			return BadArgs(cmd, errors.New("missing argument"))
-		case most == 0 && len(args) > 0:
+		case maximum == 0 && len(args) > 0:
 			return BadArgs(cmd, fmt.Errorf("unexpected argument %q", args[0]))
-		case len(args) > most:
+		case len(args) > maximum:
 			return BadArgs(cmd, fmt.Errorf("unexpected argument %q", args[len(args)-1]))
 		}
 		return nil
@@ -30,11 +30,11 @@ func Args(least, most int) cobra.PositionalArgs {
 }
 
 // ArgsUnless checks the number of arguments of a command that takes none with a boolean flag.
-func ArgsUnless(flag string, least, most int) cobra.PositionalArgs {
+func ArgsUnless(flag string, minimum, maximum int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case cmd.Flag(flag).Value.String() != "true":
-			return Args(least, most)(cmd, args)
+			return Args(minimum, maximum)(cmd, args)
 		case len(args) > 0:
 			return BadArgs(cmd, fmt.Errorf("--%s takes no directory; remove one of the two", flag))
 		}

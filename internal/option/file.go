@@ -23,12 +23,12 @@ var formats = []string{"mermaid", "dot", "svg", "html", "text", "json", "sarif",
 type File struct{ name string }
 
 // OutputFile adds --output to a command that writes one file, by default to standard output.
-// content is what the file holds, and example a name for it.
+// content describes the content of the file, and example is a name for it.
 func OutputFile(cmd *cobra.Command, usageText, content, example string) *File {
 	out := &File{}
 	cmd.Flags().StringVarP(&out.name, "output", "o", stdout, usageText)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)) // the flag exists
-	before(cmd, func() error {
+	addCheck(cmd, func() error {
 		if slices.Contains(formats, out.name) {
 			return usage.Errorf("--output names the file of %s here, and %q is a format of other commands; write -o %s, or -o ./%s for a file of that name", content, out.name, example, out.name)
 		}

@@ -29,7 +29,7 @@ func Format(cmd *cobra.Command, what string, known ...string) *string {
 func FormatFlag(cmd *cobra.Command, usageText string, known ...string) *string {
 	format := cmd.Flags().StringP("output", "o", known[0], usageText)
 	Choices(cmd, "output", known...)
-	before(cmd, func() error {
+	addCheck(cmd, func() error {
 		if slices.Contains(known, *format) {
 			return nil
 		}
@@ -43,12 +43,12 @@ func FormatFlag(cmd *cobra.Command, usageText string, known ...string) *string {
 func Choice(cmd *cobra.Command, flag, usageText string, known ...string) *string {
 	value := cmd.Flags().String(flag, known[0], usageText)
 	Choices(cmd, flag, known...)
-	before(cmd, func() error { return OneOf(flag, *value, known...) })
+	addCheck(cmd, func() error { return OneOf(flag, *value, known...) })
 	return value
 }
 
-// before adds a check of flags to those that a command makes before it runs.
-func before(cmd *cobra.Command, check func() error) {
+// addCheck adds a check of flags to those that a command makes before it runs.
+func addCheck(cmd *cobra.Command, check func() error) {
 	earlier := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if earlier == nil {
@@ -74,14 +74,14 @@ func OneOf(flag, value string, known ...string) error {
 
 // Alone checks that at most one of several flags is set.
 func Alone(flags *pflag.FlagSet, names ...string) error {
-	var given []string
+	var set []string
 	for _, name := range names {
 		if flags.Changed(name) {
-			given = append(given, "--"+name)
+			set = append(set, "--"+name)
 		}
 	}
-	if len(given) > 1 {
-		return usage.Errorf("%s cannot be combined; use one of them", strings.Join(given, " and "))
+	if len(set) > 1 {
+		return usage.Errorf("%s cannot be combined; use one of them", strings.Join(set, " and "))
 	}
 	return nil
 }

@@ -96,16 +96,16 @@ func Fault(err error) string {
 	if !errors.As(err, &invalid) {
 		return err.Error()
 	}
-	wants := "a number"
+	expected := "a number"
 	switch invalid.GetFlag().Value.Type() {
 	case "bool":
-		wants = "true or false"
+		expected = "true or false"
 	case "duration":
-		wants = "a time such as 30s"
+		expected = "a time such as 30s"
 	case "stringSlice":
-		wants = "a list such as a,b"
+		expected = "a list such as a,b"
 	case screen.ColorModeType:
-		wants = strings.Join(screen.ColorModes, ", ")
+		expected = strings.Join(screen.ColorModes, ", ")
 	}
-	return fmt.Sprintf("--%s: must be %s, not %q", invalid.GetFlag().Name, wants, invalid.GetValue())
+	return fmt.Sprintf("--%s: must be %s, not %q", invalid.GetFlag().Name, expected, invalid.GetValue())
 }

@@ -17,7 +17,7 @@ func TestBuiltin(t *testing.T) {
 		t.Fatalf("profiles are %v, without %s", names, profile.Default)
 	}
 	var rungs []string
-	for _, r := range knowledge.Default().Ladder() {
+	for _, r := range knowledge.Default().Rungs() {
 		rungs = append(rungs, r.Name)
 	}
 	for _, name := range profile.Names() {

@@ -12,8 +12,8 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Ladder is the order of a component. Of its objects it contains the identities and
-// findings, but not the content.
+// Ladder is the order of a component. It contains the identities of the objects and the
+// findings about them, but not their content.
 type Ladder struct {
 	Name       string      `json:"name"`
 	Rungs      []Rung      `json:"rungs"`
@@ -39,17 +39,17 @@ type Wave struct {
 	Wave  int          `json:"wave"`
 	// Why says why the wave is separate, in sentences.
 	Why []string `json:"why"`
-	// Awaited, Open and the lists are those of wave.Gate.
-	Awaited  bool   `json:"awaited,omitempty"`
-	Open     bool   `json:"open,omitempty"`
-	GatedBy  []Held `json:"gatedBy,omitempty"`
-	Blind    []Held `json:"blind,omitempty"`
-	Hangs    []Held `json:"hangs,omitempty"`
-	Degrades []Held `json:"degrades,omitempty"`
+	// Awaited, Open and the lists are as in wave.Gate, without Moved.
+	Awaited            bool          `json:"awaited,omitempty"`
+	Open               bool          `json:"open,omitempty"`
+	WaitsFor           []GatedObject `json:"gatedBy,omitempty"`
+	WithoutHealthCheck []GatedObject `json:"blind,omitempty"`
+	Hanging            []GatedObject `json:"hangs,omitempty"`
+	Degrading          []GatedObject `json:"degrades,omitempty"`
 }
 
-// Held is an object that a gate waits for, with the reason.
-type Held struct {
+// GatedObject is an object in one of the lists of a Wave, with the reason.
+type GatedObject struct {
 	// Object is an index into Ladder.Objects.
 	Object int    `json:"object"`
 	Why    string `json:"why"`
@@ -66,13 +66,13 @@ type Object struct {
 	// Wave is an index into Ladder.Waves, and Rung into Ladder.Rungs, -1 for none.
 	Wave int `json:"wave"`
 	Rung int `json:"rung"`
-	// Why says what decided the wave, and Source is its source. Because is the
-	// deciding object, -1 for none.
-	Why     string `json:"why"`
-	Because int    `json:"because"`
-	Source  string `json:"source,omitempty"`
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
+	// Why says what decided the wave, and Source is its source. DecidedBy is the index
+	// of the object that decided the wave, -1 for none.
+	Why       string `json:"why"`
+	DecidedBy int    `json:"because"`
+	Source    string `json:"source,omitempty"`
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
 	// Icon is the name of the icon of its kind.
 	Icon string `json:"icon"`
 }
@@ -83,15 +83,17 @@ type Reference struct {
 	To    int    `json:"to"`
 	Why   string `json:"why"`
 	Field string `json:"field,omitempty"`
-	// Gate means that To must be healthy before From is applied, Inferred that the
-	// reference is not based on a record, Loose that it does not affect the order,
-	// Against that the order contradicts it, and Quiet that every object has one
-	// like it.
-	Gate     bool `json:"gate,omitempty"`
+	// IsGate means that To must be healthy before From is applied.
+	IsGate bool `json:"gate,omitempty"`
+	// Inferred means that the reference is not based on a record.
 	Inferred bool `json:"inferred,omitempty"`
-	Loose    bool `json:"loose,omitempty"`
-	Against  bool `json:"against,omitempty"`
-	Quiet    bool `json:"quiet,omitempty"`
+	// Ignored means that it does not affect the order.
+	Ignored bool `json:"loose,omitempty"`
+	// Contradicted means that the order contradicts it.
+	Contradicted bool `json:"against,omitempty"`
+	// Implied means that it is the reference to the namespace or the CRD, which every
+	// object has.
+	Implied bool `json:"quiet,omitempty"`
 }
 
 // Finding is a finding with its object: an index into Ladder.Objects, -1 for none.
@@ -100,14 +102,15 @@ type Finding struct {
 	About int `json:"about"`
 }
 
-// LadderOf returns the ladder of a plan. base is the knowledge behind the plan.
+// LadderOf returns the ladder of a plan. base is the knowledge with which the plan was
+// computed.
 func LadderOf(name string, p *wave.Plan, base *knowledge.Base, findings []finding.Finding) *Ladder {
 	b := &builder{plan: p, Ladder: &Ladder{Name: finding.Sanitize(name), Rungs: []Rung{}, Waves: []Wave{}, Objects: []Object{}, References: []Reference{}, Findings: []Finding{}}}
 	b.number = make([]int, len(p.Graph.Nodes))
 	for i := range b.number {
 		b.number[i] = -1
 	}
-	bands := p.Bands(func(int) bool { return true })
+	bands := p.WaveGroups(func(int) bool { return true })
 	count := 0
 	for _, band := range bands {
 		for _, i := range band.Nodes {
@@ -130,13 +133,13 @@ type builder struct {
 	number []int
 }
 
-func (b *builder) objects(bands []wave.Band) {
+func (b *builder) objects(bands []wave.WaveGroup) {
 	ids := map[string]int{}
 	for k, band := range bands {
 		for _, i := range band.Nodes {
 			n, place := b.plan.Graph.Nodes[i], b.plan.Places[i]
 			o := Object{ID: finding.Sanitize(n.Key.Qualified()), Kind: finding.Sanitize(n.Key.Kind), Icon: draw.IconOf(n.Key).Name, Group: finding.Sanitize(n.Key.Group), Namespace: finding.Sanitize(n.Key.Namespace),
-				Name: finding.Sanitize(n.Key.Name), Wave: k, Rung: -1, Why: finding.Sanitize(b.plan.Row(i).Why), Because: -1, File: finding.Sanitize(n.File), Line: n.Line}
+				Name: finding.Sanitize(n.Key.Name), Wave: k, Rung: -1, Why: finding.Sanitize(b.plan.Row(i).Why), DecidedBy: -1, File: finding.Sanitize(n.File), Line: n.Line}
 			// Hooks may share the identity of a plain object.
 			if ids[o.ID]++; ids[o.ID] > 1 {
 				o.ID = fmt.Sprintf("%s (%d)", o.ID, ids[o.ID])
@@ -147,7 +150,7 @@ func (b *builder) objects(bands []wave.Band) {
 			switch place.Because.Cause {
 			case wave.ByReference, wave.ByConsumer, wave.ByCompanion, wave.ByController, wave.ByDoubt:
 				if place.Because.Other != i {
-					o.Because = b.number[place.Because.Other]
+					o.DecidedBy = b.number[place.Because.Other]
 				}
 			case wave.ByRung:
 				o.Source = finding.Sanitize(n.Kind.Source)
@@ -167,36 +170,36 @@ func (b *builder) rung(r knowledge.Rung) int {
 	return at
 }
 
-func (b *builder) waves(bands []wave.Band, gates []wave.Gate) {
+func (b *builder) waves(bands []wave.WaveGroup, gates []wave.Gate) {
 	for _, band := range bands {
 		w := Wave{Title: band.Title, About: finding.Sanitize(band.About), Phase: band.Phase, Wave: band.Wave, Why: b.why(band)}
 		at := slices.IndexFunc(gates, func(g wave.Gate) bool { return g.Phase == band.Phase && g.Wave == band.Wave })
 		if at >= 0 {
 			g := gates[at]
-			w.Awaited, w.Open = g.Awaited, g.Open
-			w.GatedBy, w.Blind, w.Hangs, w.Degrades = b.held(g.GatedBy), b.held(g.Blind), b.held(g.Hangs), b.held(g.Degrades)
+			w.Awaited, w.Open = g.Awaited, g.NoHealthChecks
+			w.WaitsFor, w.WithoutHealthCheck, w.Hanging, w.Degrading = b.gatedObjects(g.GatedBy), b.gatedObjects(g.WithoutHealthCheck), b.gatedObjects(g.Hangs), b.gatedObjects(g.Degrades)
 		}
 		b.Waves = append(b.Waves, w)
 	}
 }
 
-func (b *builder) held(all []wave.Gated) []Held {
-	var held []Held
+func (b *builder) gatedObjects(all []wave.Gated) []GatedObject {
+	var objects []GatedObject
 	for _, g := range all {
-		held = append(held, Held{b.number[g.Node], finding.Sanitize(g.Why)})
+		objects = append(objects, GatedObject{b.number[g.Node], finding.Sanitize(g.Why)})
 	}
-	return held
+	return objects
 }
 
-// deciding is the maximum number of objects named as the reason for a wave.
-const deciding = 3
+// maxReasons is the maximum number of objects named as the reason for a wave.
+const maxReasons = 3
 
 // why says why a wave is separate: the rungs that start there, or else the objects
 // that must follow those of earlier waves.
-func (b *builder) why(band wave.Band) []string {
+func (b *builder) why(band wave.WaveGroup) []string {
 	switch band.Phase {
 	case "":
-		return []string{"Argo CD never applies them in a sync"}
+		return []string{"Argo CD never applies these objects in a sync"}
 	case object.Sync:
 	default:
 		return []string{"hooks outside the Sync phase keep the wave of their manifest"}
@@ -218,8 +221,8 @@ func (b *builder) why(band wave.Band) []string {
 		slices.Sort(rungs)
 		return slices.Compact(rungs)
 	}
-	if more := len(objects) - deciding; more > 0 {
-		objects = append(objects[:deciding], fmt.Sprintf("and %d more", more))
+	if more := len(objects) - maxReasons; more > 0 {
+		objects = append(objects[:maxReasons], fmt.Sprintf("and %d more", more))
 	}
 	return objects
 }
@@ -231,7 +234,7 @@ func (b *builder) references() {
 			continue
 		}
 		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Sanitize(r.Why + r.Detail()), Field: finding.Sanitize(r.Field),
-			Gate: b.plan.IsGate(r), Inferred: r.Inferred, Loose: !b.plan.Orders(r), Against: b.plan.Contradicts(r), Quiet: b.plan.IsImplied(r)})
+			IsGate: b.plan.IsGate(r), Inferred: r.Inferred, Ignored: !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: b.plan.IsImplied(r)})
 	}
 }
 

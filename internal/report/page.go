@@ -20,9 +20,9 @@ var skeleton string
 //go:embed page/page.css
 var style string
 
-// looks is the style of the page, with the icons of kinds. An icon is a shape before the
-// text: thousands of elements would make the page slow.
-var looks = sync.OnceValue(func() string {
+// stylesheet is the CSS of the page, with the icons of kinds. Icons are pseudo-elements
+// in CSS, because thousands of SVG elements would make the page slow.
+var stylesheet = sync.OnceValue(func() string {
 	var b strings.Builder
 	b.WriteString(style)
 	for _, i := range draw.Icons() {
@@ -34,8 +34,8 @@ var looks = sync.OnceValue(func() string {
 //go:embed page/*.js
 var modules embed.FS
 
-// program is the concatenation of all modules, which share their names: a page
-// opened from disk cannot import modules.
+// program is the concatenation of all modules in one scope, because a page opened from
+// disk cannot import modules.
 var program = sync.OnceValue(func() string {
 	files, err := modules.ReadDir("page")
 	if err != nil {
@@ -71,13 +71,13 @@ func (p page) html() (string, error) {
 	}
 	var b strings.Builder
 	err = document.Execute(&b, map[string]string{
-		"Title":       template.HTMLEscapeString(p.Title),
-		"Looks":       looks(),
-		"LooksHash":   hash(looks()),
-		"Program":     program(),
-		"ProgramHash": hash(program()),
-		"Data":        string(data),
-		"Plain":       plain,
+		"Title":          template.HTMLEscapeString(p.Title),
+		"Stylesheet":     stylesheet(),
+		"StylesheetHash": hash(stylesheet()),
+		"Program":        program(),
+		"ProgramHash":    hash(program()),
+		"Data":           string(data),
+		"Plain":          plain,
 	})
 	return b.String(), err
 }

@@ -35,7 +35,7 @@ func (p page) plain() (string, error) {
 		}
 		for _, c := range r.Components {
 			kind := c.Kind
-			if c.Off {
+			if c.NotDeployed {
 				kind += ", not deployed"
 			}
 			t.Rows = append(t.Rows, []string{r.Steps[c.Step].Title + " " + r.Steps[c.Step].About, c.Name, kind, c.Namespace})

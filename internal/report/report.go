@@ -1,9 +1,10 @@
-// Package report renders the ladder of a component as a web page, or that of a
-// fleet with the ladders of its components and its simulated rollout.
+// Package report renders a web page: the ladder of a component, or a fleet with the
+// ladders of its components and its simulated rollout.
 //
 // The page is a single file without external requests. Its data is embedded as
-// JSON, which the script (directory page) displays. Of manifests it only contains
-// identities, waves and reasons, so no page contains the content of Secrets.
+// JSON, which the script (directory page) displays. It contains the identities, waves
+// and reasons of manifests but not their content, so that no page contains the content
+// of a Secret.
 //
 // The package is pure: the same input produces the same page.
 package report
@@ -30,8 +31,10 @@ func (c Component) HTML() (string, error) {
 
 // Fleet is the page of a fleet.
 type Fleet struct {
-	// Rollouts contains either one, or the one of all environments, which is not
-	// simulated, followed by one for each environment. The reader selects one.
+	// Rollouts contains a single rollout if the fleet has at most one environment, or
+	// if the page is about one of them. Otherwise the first is for all environments and
+	// not simulated, and one for each environment follows; the reader of the page
+	// selects one.
 	Rollouts []Rollout
 }
 
@@ -51,7 +54,7 @@ type Rollout struct {
 // Application is a component of a fleet, or a part of one.
 type Application struct {
 	Namespace, Domain, Rung string
-	// File is the name of its description in findings.
+	// File is the path of its component.yaml, as in findings.
 	File string
 	// Ladder is nil if nothing was rendered. Rollouts share it.
 	Ladder *Ladder
@@ -62,35 +65,35 @@ func (f Fleet) HTML() (string, error) {
 	p := page{Title: finding.Sanitize(f.Rollouts[0].Graph.Label), Fleet: true, Ladders: []*Ladder{}}
 	numbers := map[*Ladder]int{nil: -1}
 	for _, r := range f.Rollouts {
-		p.Rollouts = append(p.Rollouts, r.on(&p, numbers))
+		p.Rollouts = append(p.Rollouts, r.toJSON(&p, numbers))
 	}
 	return p.html()
 }
 
-// on returns the rollout for a page, and adds missing ladders to it. numbers maps
+// toJSON returns the rollout for the page p, and adds missing ladders to p. numbers maps
 // ladders to their indexes.
-func (r Rollout) on(in *page, numbers map[*Ladder]int) rollout {
-	p := rollout{Environment: finding.Sanitize(r.Environment), Timeline: r.Timeline}
+func (r Rollout) toJSON(p *page, numbers map[*Ladder]int) rollout {
+	out := rollout{Environment: finding.Sanitize(r.Environment), Timeline: r.Timeline}
 	for _, s := range r.Graph.Steps {
-		p.Steps = append(p.Steps, draw.Step{Title: finding.Sanitize(s.Title), About: finding.Sanitize(s.About)})
+		out.Steps = append(out.Steps, draw.Step{Title: finding.Sanitize(s.Title), About: finding.Sanitize(s.About)})
 	}
 	for i, a := range r.Graph.Apps {
 		more := r.Applications[i]
 		if _, known := numbers[more.Ladder]; !known {
-			numbers[more.Ladder] = len(in.Ladders)
-			in.Ladders = append(in.Ladders, more.Ladder)
+			numbers[more.Ladder] = len(p.Ladders)
+			p.Ladders = append(p.Ladders, more.Ladder)
 		}
-		p.Components = append(p.Components, component{Name: finding.Sanitize(a.Name), Kind: finding.Sanitize(a.Kind), Step: a.Step, About: finding.Sanitize(a.Tip), Off: a.Disabled,
+		out.Components = append(out.Components, component{Name: finding.Sanitize(a.Name), Kind: finding.Sanitize(a.Kind), Step: a.Step, About: finding.Sanitize(a.Tip), NotDeployed: a.IsDisabled,
 			Namespace: finding.Sanitize(more.Namespace), Domain: finding.Sanitize(more.Domain), Rung: finding.Sanitize(more.Rung), Ladder: numbers[more.Ladder]})
 	}
-	for _, n := range r.Graph.Needs {
-		p.Needs = append(p.Needs, n.Sanitized())
+	for _, n := range r.Graph.Dependencies {
+		out.Dependencies = append(out.Dependencies, n.Sanitized())
 	}
-	slices.SortStableFunc(p.Needs, func(a, b draw.Need) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortStableFunc(out.Dependencies, func(a, b draw.Dependency) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	for _, found := range r.Findings {
-		p.Findings = append(p.Findings, Finding{found.Redacted(), r.about(found)})
+		out.Findings = append(out.Findings, Finding{found.Redacted(), r.about(found)})
 	}
-	return p
+	return out
 }
 
 // about returns the component that a finding names, or whose directory contains its
@@ -116,8 +119,8 @@ func (r Rollout) about(found finding.Finding) int {
 type page struct {
 	Title string `json:"title"`
 	Fleet bool   `json:"fleet"`
-	// Ladders contains that of the component, or those of the components of a
-	// fleet.
+	// Ladders contains the ladder of the component, or the ladders of the components of
+	// a fleet.
 	Ladders []*Ladder `json:"ladders"`
 	// Rollouts are the rollouts of a fleet.
 	Rollouts []rollout `json:"rollouts,omitempty"`
@@ -127,22 +130,22 @@ type rollout struct {
 	Environment string      `json:"environment,omitempty"`
 	Components  []component `json:"components"`
 	Steps       []draw.Step `json:"steps,omitempty"`
-	// Needs are dependencies between two components, by index.
-	Needs []draw.Need `json:"needs,omitempty"`
+	// Dependencies are between two components, by index.
+	Dependencies []draw.Dependency `json:"needs,omitempty"`
 	// Findings are about components, by index.
 	Findings []Finding `json:"findings,omitempty"`
 	Timeline *Timeline `json:"timeline,omitempty"`
 }
 
 type component struct {
-	Name      string `json:"name"`
-	Kind      string `json:"kind,omitempty"`
-	Step      int    `json:"step"`
-	About     string `json:"about,omitempty"`
-	Off       bool   `json:"off,omitempty"`
-	Namespace string `json:"namespace,omitempty"`
-	Domain    string `json:"domain,omitempty"`
-	Rung      string `json:"rung,omitempty"`
+	Name        string `json:"name"`
+	Kind        string `json:"kind,omitempty"`
+	Step        int    `json:"step"`
+	About       string `json:"about,omitempty"`
+	NotDeployed bool   `json:"off,omitempty"`
+	Namespace   string `json:"namespace,omitempty"`
+	Domain      string `json:"domain,omitempty"`
+	Rung        string `json:"rung,omitempty"`
 	// Ladder is an index into page.Ladders, -1 if nothing was rendered.
 	Ladder int `json:"ladder"`
 }

@@ -152,10 +152,10 @@ func TestFleet(t *testing.T) {
 	shared := &report.Ladder{Name: "a"}
 	f := report.Fleet{Rollouts: []report.Rollout{{
 		Graph: draw.Rollout{
-			Label: "rollout of small",
-			Steps: []draw.Step{{Title: "step 010", About: "CRDs"}},
-			Apps:  []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", Disabled: true}, {Name: "c", Kind: "app"}},
-			Needs: []draw.Need{{From: 1, To: 0, Why: "needs", Reasons: []string{"one"}, Gate: true, Hidden: true}},
+			Label:        "rollout of small",
+			Steps:        []draw.Step{{Title: "step 010", About: "CRDs"}},
+			Apps:         []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", IsDisabled: true}, {Name: "c", Kind: "app"}},
+			Dependencies: []draw.Dependency{{From: 1, To: 0, Why: "needs", Reasons: []string{"one"}, IsGate: true, Hidden: true}},
 		},
 		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}, {File: "b/component.yaml"}, {File: "b/inner/component.yaml"}},
 		Findings: []finding.Finding{

@@ -13,26 +13,27 @@ type Timeline struct {
 	CriticalPath []Critical `json:"criticalPath"`
 	Stuck        []Stuck    `json:"stuck"`
 	// Unordered are dependencies between ApplicationSets that run independently.
-	Unordered []Crossing `json:"unordered"`
-	// Real is a rollout that Argo CD recorded, if one was read.
-	Real *Real `json:"real,omitempty"`
+	Unordered []UnorderedDependency `json:"unordered"`
+	// Recorded is a rollout that Argo CD recorded, if one was read.
+	Recorded *Recorded `json:"real,omitempty"`
 }
 
-// Real is a recorded rollout beside the simulated one.
-type Real struct {
-	Start        string     `json:"start"`
-	TotalSeconds float64    `json:"totalSeconds"`
-	Steps        []RealStep `json:"steps"`
+// Recorded is a rollout that Argo CD recorded, for comparison with the simulated one.
+type Recorded struct {
+	Start        string         `json:"start"`
+	TotalSeconds float64        `json:"totalSeconds"`
+	Steps        []RecordedStep `json:"steps"`
 }
 
-// RealStep is a step of it. RealSeconds is null if none of its Applications was measured.
-type RealStep struct {
+// RecordedStep is a step of a recorded rollout. RecordedSeconds is null if none of its
+// Applications was measured.
+type RecordedStep struct {
 	Set              string   `json:"set,omitempty"`
 	Step             string   `json:"step"`
 	Applications     int      `json:"applications"`
 	Measured         int      `json:"measured"`
 	SimulatedSeconds *float64 `json:"simulatedSeconds"`
-	RealSeconds      *float64 `json:"realSeconds"`
+	RecordedSeconds  *float64 `json:"realSeconds"`
 }
 
 // Span is an Application in a rollout.
@@ -43,9 +44,9 @@ type Span struct {
 	Start float64  `json:"start"`
 	Ready *float64 `json:"ready"`
 	End   *float64 `json:"end"`
-	// Takes explains the duration, and Why the wait before it.
-	Takes string `json:"takes"`
-	Why   string `json:"why"`
+	// DurationReason explains the duration, and WaitReason the wait before it.
+	DurationReason string `json:"takes"`
+	WaitReason     string `json:"why"`
 }
 
 // Step is a set of Applications that are synced together.
@@ -70,16 +71,17 @@ type Critical struct {
 
 // Stuck is an Application that never becomes healthy.
 type Stuck struct {
-	Name   string `json:"name"`
-	Begins bool   `json:"begins"`
+	Name string `json:"name"`
+	// Starts means that its sync starts.
+	Starts bool   `json:"begins"`
 	Why    string `json:"why"`
 }
 
-// Crossing is a dependency that no order ensures. Waits is how long the dependent
-// Application waits.
-type Crossing struct {
-	From  string  `json:"from"`
-	To    string  `json:"to"`
-	Waits float64 `json:"waits"`
-	Why   string  `json:"why"`
+// UnorderedDependency is a dependency between ApplicationSets that run independently.
+// WaitSeconds is how long the dependent Application waits.
+type UnorderedDependency struct {
+	From        string  `json:"from"`
+	To          string  `json:"to"`
+	WaitSeconds float64 `json:"waits"`
+	Why         string  `json:"why"`
 }

@@ -51,9 +51,9 @@ func load() {
 	_ = time.Now().Local().String()
 }
 
-// Seclude is for a process that starts others and is not confined itself: other
-// processes of its user cannot trace it or read its memory and environment, and its
-// children do not inherit descriptors by accident.
+// Seclude protects a process that starts others and is not confined itself: it
+// prevents other processes of the user from tracing it and from reading its memory
+// and environment, and its children from inheriting descriptors.
 func Seclude() error {
 	err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) { // before Linux 5.11
@@ -62,7 +62,7 @@ func Seclude() error {
 	return errors.Join(undump(), err)
 }
 
-// EnterFetching confines all threads of a fetch process permanently: it keeps the
+// EnterFetcher confines all threads of a fetch process permanently: it keeps the
 // network and open descriptors, and can only read the given files and directories,
 // as far as they exist. It cannot write files, start processes, gain privileges or,
 // from Linux 6.12, signal other processes. It returns the layers that are not
@@ -70,18 +70,18 @@ func Seclude() error {
 //
 // There is no seccomp filter: a resolver and TLS need many system calls, and the
 // network, which a filter would protect, is available anyway.
-func EnterFetching(readable ...string) []Gap {
+func EnterFetcher(readable ...string) []Gap {
 	var gaps []Gap
 	if err := Seclude(); err != nil {
 		gaps = append(gaps, Gap{Undumpable, err.Error()})
 	}
-	if err := landlockFetching(readable); err != nil {
+	if err := landlockFetcher(readable); err != nil {
 		gaps = append(gaps, Gap{Landlock, err.Error()})
 	}
 	return gaps
 }
 
-func landlockFetching(readable []string) error {
+func landlockFetcher(readable []string) error {
 	kernel := landlock.V11.BestEffort()
 	// ReadDir only applies to directories, and the kernel refuses it in a rule for
 	// a file.
@@ -100,7 +100,7 @@ func landlockFetching(readable []string) error {
 	if err := errors.Join(kernel.RestrictPaths(rules...), kernel.RestrictScoped()); err != nil {
 		return err
 	}
-	return landlocks()
+	return verifyLandlock()
 }
 
 // undump makes the process undumpable. See PR_SET_DUMPABLE(2const), ptrace(2).
@@ -111,15 +111,15 @@ func enterLandlock() error {
 	if err != nil {
 		return err
 	}
-	return landlocks()
+	return verifyLandlock()
 }
 
-// landlocks returns an error if files are not denied: BestEffort also accepts no
-// effect.
-func landlocks() error {
+// verifyLandlock returns an error if files are not denied: BestEffort also succeeds if
+// the kernel has no Landlock.
+func verifyLandlock() error {
 	if f, err := os.Open("/"); err == nil {
 		f.Close()
-		return errors.New("the kernel has none (Linux 5.13 or later, and landlock in /sys/kernel/security/lsm), or the container's seccomp profile refuses it")
+		return errors.New("not available: it requires Linux 5.13 or later with landlock in /sys/kernel/security/lsm, and a seccomp profile that allows it")
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func filter() error {
 	}
 	load := seccomp.Filter{NoNewPrivs: true, Flag: seccomp.FilterFlagTSync | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, Policy: rules}
 	if err := seccomp.LoadFilter(load); err != nil {
-		return fmt.Errorf("%w; the kernel has none, or the container's seccomp profile refuses it", err)
+		return fmt.Errorf("not available: %w; it requires a kernel with seccomp filters, and a seccomp profile that allows them", err)
 	}
 	return nil
 }

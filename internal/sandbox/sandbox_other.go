@@ -12,7 +12,7 @@ func Enter() []Gap {
 // Seclude does nothing.
 func Seclude() error { return nil }
 
-// EnterFetching does nothing.
-func EnterFetching(...string) []Gap {
+// EnterFetcher does nothing.
+func EnterFetcher(...string) []Gap {
 	return []Gap{{Landlock, "not available on " + runtime.GOOS}}
 }

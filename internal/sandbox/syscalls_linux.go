@@ -15,8 +15,8 @@ import (
 // internal/runtime/syscall/linux of Go 1.26; strace of the rendering tests showed
 // no others. With cgo, which only tests use, threads are glibc's.
 
-// computing are the calls that are allowed with any arguments, most frequent first.
-var computing = []string{
+// alwaysAllowed are the calls that are allowed with any arguments, most frequent first.
+var alwaysAllowed = []string{
 	"futex", "read", "write", "epoll_pwait", "epoll_wait", "nanosleep", "sched_yield", "madvise", "munmap",
 	"getpid", "gettid", "rt_sigreturn", "rt_sigprocmask", "rt_sigaction", "sigaltstack", "restart_syscall",
 	"clock_gettime", "clock_nanosleep", "gettimeofday", "time", "getrandom",
@@ -27,9 +27,8 @@ var computing = []string{
 	"getuid", "geteuid", "getgid", "getegid", "getcwd",
 }
 
-// absent are calls that glibc replaces by older ones if the kernel does not support
-// them.
-var absent = []string{"clone3"}
+// unsupported are calls that fail with ENOSYS, so that glibc uses older ones.
+var unsupported = []string{"clone3"}
 
 // newNamespaces are flags of clone for anything but threads.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
@@ -58,8 +57,8 @@ func policy(pid int) (seccomp.Policy, error) {
 	return seccomp.Policy{
 		DefaultAction: seccomp.ActionErrno, // EPERM
 		Syscalls: []seccomp.SyscallGroup{
-			{Action: seccomp.ActionAllow, Names: known(computing)},
-			{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: known(absent)},
+			{Action: seccomp.ActionAllow, Names: known(alwaysAllowed)},
+			{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: known(unsupported)},
 			{Action: seccomp.ActionAllow, NamesWithCondtions: []seccomp.NameWithConditions{
 				// Memory that is not executable.
 				{Name: "mmap", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC)}},

@@ -70,7 +70,7 @@ func (b *Draft) fleet(ctx context.Context, home string, members []*undescribed) 
 	fl, err := fleet.LoadUntilInterrupted(ctx, fleet.Source{Repo: repo, NoRepository: b.NoRepository, Dirs: []string{home}, Show: b.Show, Assume: true}, b.kinds)
 	if err != nil {
 		for _, f := range members {
-			f.draft.PhaseWhy = "its place in the rollout; the fleet could not be read"
+			f.draft.StepWhy = "its place in the rollout; the fleet could not be read"
 		}
 		for _, fault := range finding.Of(err) {
 			fault.Severity = finding.Warning
@@ -85,11 +85,11 @@ func (b *Draft) fleet(ctx context.Context, home string, members []*undescribed) 
 
 // join determines the domain of a component, and adds the component to the fleet.
 func (f *undescribed) join(fl *fleet.Fleet, home string) {
-	f.draft.PhaseKey = cmp.Or(f.draft.PhaseKey, fl.Profile.Key, "rolloutPhase")
-	f.draft.PartKey, f.draft.Part = f.partIn(fl, home)
+	f.draft.StepKey = cmp.Or(f.draft.StepKey, fl.Profile.Key, "rolloutPhase")
+	f.draft.DomainKey, f.draft.Domain = f.partIn(fl, home)
 	for _, c := range fl.Components {
 		if c.Dir == f.dir {
-			c.Domain = f.draft.Part
+			c.Domain = f.draft.Domain
 		}
 	}
 }
@@ -97,8 +97,8 @@ func (f *undescribed) join(fl *fleet.Fleet, home string) {
 // partIn returns the domain of a component and its key: as in its neighbors, or by
 // the name of its directory.
 func (f *undescribed) partIn(fl *fleet.Fleet, home string) (key, part string) {
-	if f.said.Part() != "" {
-		return "", f.said.Part()
+	if f.said.DomainOrTier() != "" {
+		return "", f.said.DomainOrTier()
 	}
 	key = "domain"
 	var parts []string
@@ -109,8 +109,8 @@ func (f *undescribed) partIn(fl *fleet.Fleet, home string) (key, part string) {
 		if c.Tier != "" && c.Domain == "" {
 			key = "tier"
 		}
-		if path.Dir(c.Dir) == path.Dir(f.dir) && c.Part() != "" {
-			parts = append(parts, c.Part())
+		if path.Dir(c.Dir) == path.Dir(f.dir) && c.DomainOrTier() != "" {
+			parts = append(parts, c.DomainOrTier())
 		}
 	}
 	slices.Sort(parts)
@@ -137,25 +137,25 @@ func (f *undescribed) settle(fl *fleet.Fleet, places *steps.Plan) {
 	if at < 0 {
 		return
 	}
-	p := places.Places[at]
+	p := places.Steps[at]
 	f.splitIn(fl, p.Application)
 	if !p.Computed.Set {
-		f.draft.PhaseWhy = "its place in the rollout"
+		f.draft.StepWhy = "its place in the rollout"
 		for _, fault := range places.Findings {
 			if fault.Object == p.Name {
-				f.draft.PhaseWhy += "; " + finding.Finding{Message: fault.Message, Remedy: fault.Remedy}.Error()
+				f.draft.StepWhy += "; " + finding.Finding{Message: fault.Message, Remedy: fault.Remedy}.Error()
 			}
 		}
 		return
 	}
-	f.draft.Phase = fl.Profile.Write(p.Computed.Number)
-	f.draft.PhaseWhy = finding.Sanitize(f.draft.Phase + " is the earliest: " + p.Why + ".")
+	f.draft.Step = fl.Profile.Write(p.Computed.Number)
+	f.draft.StepWhy = finding.Sanitize(f.draft.Step + " is the earliest: " + p.Why + ".")
 	if p.Rung != "" {
 		f.summary += ", for " + p.Rung
 	}
 	// The labels of other components at such a place.
 	var called []string
-	for _, other := range places.Places {
+	for _, other := range places.Steps {
 		if other.Title == p.Title && other.DependencyPhase != "" {
 			called = append(called, other.DependencyPhase)
 		}
@@ -181,7 +181,7 @@ func (f *undescribed) splitIn(fl *fleet.Fleet, app *fleet.Application) {
 			return
 		}
 	}
-	for _, band := range fl.Profile.BandsOf(f.draft.Part) {
+	for _, band := range fl.Profile.BandsOf(f.draft.Domain) {
 		for _, place := range band.Places {
 			if f.draft.CRDsPhase == "" && place.Accepts(definitionsRung) {
 				f.draft.CRDsPhase = fl.Profile.Write(place.Phase)

@@ -47,7 +47,7 @@ func (b *Draft) tellApart(ctx context.Context) {
 	for _, f := range b.found {
 		if home, ok := b.home(f.dir); ok && !homes[home] {
 			homes[home] = true
-			fl, err := fleet.LoadUntilInterrupted(ctx, fleet.Source{Repo: b.Repo, NoRepository: b.NoRepository, Dirs: []string{home}, Show: b.Show, Unrendered: true, Partial: true}, b.kinds)
+			fl, err := fleet.LoadUntilInterrupted(ctx, fleet.Source{Repo: b.Repo, NoRepository: b.NoRepository, Dirs: []string{home}, Show: b.Show, SkipRendering: true, Partial: true}, b.kinds)
 			if err != nil {
 				continue // reported when the steps are determined
 			}

@@ -97,7 +97,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	}
 	f.kind = kind
 	f.draft.Schema = b.schema(f.dir)
-	f.draft.PhaseWhy = "its place in the rollout, which a fleet with a profile decides"
+	f.draft.StepWhy = "its place in the rollout, which a fleet with a profile decides"
 	b.chart(f)
 	f.names = b.namesFor(f)
 	name := f.names[0]
@@ -113,7 +113,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	req := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: placeholderNamespace}}
 	res, err := plugin.Generate(ctx, req, b.kinds)
 	if err != nil {
-		res, _, err = fleet.Rest(ctx, req, b.kinds, err)
+		res, _, err = fleet.RenderWithoutMissing(ctx, req, b.kinds, err)
 	}
 	if err != nil {
 		f.draft.NamespaceWhy = "it could not be rendered, so its namespace is unknown"
@@ -191,8 +191,8 @@ func (b *Draft) Text(all bool) string {
 			continue
 		}
 		step := "no step"
-		if f.draft.Phase != "" {
-			step = "step " + f.draft.Phase
+		if f.draft.Step != "" {
+			step = "step " + f.draft.Step
 		}
 		fmt.Fprintf(&out, "%s: %s, %s, %s\n", finding.Sanitize(f.file), f.draft.Name, f.summary, step)
 	}
@@ -271,7 +271,7 @@ func directories(args []string) ([]string, error) {
 			} else if info.IsDir() && !slices.Contains(all, dir) {
 				all = append(all, dir)
 			} else if !info.IsDir() && len(found) == 1 && len(args) == 1 {
-				return nil, fmt.Errorf("%s: this is a file; fix: name the directory of the component", dir)
+				return nil, fmt.Errorf("%s: not a directory; fix: name the directory of the component", dir)
 			}
 		}
 	}
@@ -344,8 +344,8 @@ func (f *undescribed) says(said component.Description) {
 	if said.Name != "" {
 		f.draft.Name, f.names = said.Name, []string{said.Name}
 	}
-	if said.Phase().Set {
-		f.draft.PhaseKey, f.draft.Phase = said.PhaseKey(), said.Phase().Text
+	if said.Step().Set {
+		f.draft.StepKey, f.draft.Step = said.StepKey(), said.Step().Text
 	}
 	f.said = said
 }

@@ -12,7 +12,7 @@ import (
 func TestExplained(t *testing.T) {
 	got := ""
 	opt := Options{Explain: "annotations"}
-	all := opt.explained(task.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
+	all := opt.withDefaultExplain(task.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 		got = in.Env[plugin.DefaultExplain] + in.Env["ARGOCD_APP_NAME"]
 		return task.Output{}, nil
 	}})

@@ -48,7 +48,7 @@ func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "Maximum depth of directories in a repository; 0 means no limit")
 	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "Maximum compression ratio of a repository of more than 64 MiB; 0 means no limit")
 	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Maximum total size of the repositories in memory, unpacked; further requests wait; 0 means no limit")
-	f.Int64Var(&c.Answers, "answer-memory", 256<<20, "Memory limit for responses (answers) that are being sent to the repo-server; a response counts as twice its size; further requests wait; 0 means no limit")
+	f.Int64Var(&c.Responses, "answer-memory", 256<<20, "Memory limit for responses (answers) that are being sent to the repo-server; a response counts as twice its size; further requests wait; 0 means no limit")
 	f.IntVar(&c.ResponseBytes, "max-answer-bytes", 90<<20, "Maximum size of the manifests in a response, with YAML aliases expanded; 0 leaves only the fixed limit of 90 MiB, below the 100 MiB that Argo CD accepts in a message by default")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Maximum size of the cached responses; 0 disables all caching")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long a response, with the Secrets in it, stays cached; 0 means no limit")
@@ -57,7 +57,7 @@ func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&opt.Address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty disables it")
 	f.BoolVar(&c.Profiles, "profiles", false, "Also serve Go profiles on --operations-address, at /debug/pprof/, to clients within the Pod only")
 	f.DurationVar(&c.Drain, "drain-timeout", 25*time.Second, "How long running requests may take to finish after SIGTERM")
-	f.StringVar(&opt.Explain, "explain", string(wave.InReports), "Default of the parameter explain: off, or annotations, which writes the reason of each wave on its object")
+	f.StringVar(&opt.Explain, "explain", string(wave.ExplainOff), "Default of the parameter explain: off, or annotations, which writes the reason of each wave on its object")
 	f.StringVar(&opt.LogFormat, "log-format", "text", "Log format: text or json")
 	f.StringVar(&opt.LogLevel, "log-level", "info", "Minimum log level: debug, info, warn or error")
 }
@@ -70,7 +70,7 @@ func Complete(flags *pflag.FlagSet, env map[string]string) error {
 	if err := option.NoneNegative(flags); err != nil {
 		return err
 	}
-	if err := option.OneOf("explain", flags.Lookup("explain").Value.String(), string(wave.InReports), string(wave.InAnnotations)); err != nil {
+	if err := option.OneOf("explain", flags.Lookup("explain").Value.String(), string(wave.ExplainOff), string(wave.InAnnotations)); err != nil {
 		return err
 	}
 	if m, err := flags.GetInt64("worker-memory"); err == nil && m > 0 && m < LeastWorkerMemory {
@@ -80,7 +80,7 @@ func Complete(flags *pflag.FlagSet, env map[string]string) error {
 }
 
 // FlagsOf reads the command line and the variables of a container that runs "cmp serve",
-// as that does. Nothing of this process is read.
+// as cmp serve does. It reads neither the flags nor the environment of this process.
 func FlagsOf(args []string, env map[string]string) (doctor.Flags, error) {
 	var opt Options
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
@@ -108,7 +108,7 @@ func FlagsOf(args []string, env map[string]string) (doctor.Flags, error) {
 	c := opt.Config
 	f := doctor.Flags{Plugin: plugin.Name, PluginDir: opt.Dir, Ladder: *opt.Ladder, Operations: opt.Address, Discovery: c.Discovery,
 		Parallel: c.Parallel, ParallelSet: flags.Changed("parallel"), RenderTimeout: c.Render.Seconds(), ShutdownTimeout: (c.Drain + TimeToFlush).Seconds(),
-		Worker: opt.WorkerMemory, Server: OwnMemory + c.Memory + c.Cache + c.Answers,
+		Worker: opt.WorkerMemory, Server: OwnMemory + c.Memory + c.Cache + c.Responses,
 		Remote: opt.Remote.Config.Allow, CA: opt.Remote.Config.CAFile, Credentials: opt.Remote.Config.Credentials.Dir != ""}
 	for _, name := range []string{"repository-memory", "answer-memory", "worker-memory"} {
 		if flags.Lookup(name).Value.String() == "0" {

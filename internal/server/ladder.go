@@ -9,18 +9,18 @@ import (
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 )
 
-// ladderPace is the interval for checking a file for changes. Files of a ConfigMap
+// ladderCheckInterval is the interval for checking a file for changes. Files of a ConfigMap
 // change by swapping symlinks, which not all file systems notify.
-const ladderPace = 2 * time.Second
+const ladderCheckInterval = 2 * time.Second
 
 // followLadder calls use with the content of a file when it has changed, until ctx
 // ends. A missing, invalid or refused file changes nothing, and is logged once for
 // each content.
-func followLadder(ctx context.Context, file string, known []byte, log *slog.Logger, count reloads, use func(named []byte) error) {
+func followLadder(ctx context.Context, file string, known []byte, log *slog.Logger, count reloads, use func(content []byte) error) {
 	if file == "" {
 		return
 	}
-	ticks := time.NewTicker(ladderPace)
+	ticks := time.NewTicker(ladderCheckInterval)
 	defer ticks.Stop()
 	for last := ""; ; {
 		select {
@@ -28,17 +28,17 @@ func followLadder(ctx context.Context, file string, known []byte, log *slog.Logg
 			return
 		case <-ticks.C:
 		}
-		named, err := ladderfile.Read(file)
-		if err == nil && bytes.Equal(named, known) {
+		content, err := ladderfile.Read(file)
+		if err == nil && bytes.Equal(content, known) {
 			last = ""
 			count.refused.Set(0)
 			continue
 		}
 		if err == nil {
-			_, err = ladderfile.With(named)
+			_, err = ladderfile.With(content)
 		}
 		if err == nil {
-			err = use(named)
+			err = use(content)
 		}
 		if err != nil {
 			if text := inOneLine(err).Error(); text != last {
@@ -49,7 +49,7 @@ func followLadder(ctx context.Context, file string, known []byte, log *slog.Logg
 			}
 			continue
 		}
-		known, last = named, ""
+		known, last = content, ""
 		count.changes.WithLabelValues(reloadUsed).Inc()
 		count.refused.Set(0)
 		log.Info("the changed file is used from now on", "file", file)

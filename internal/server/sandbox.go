@@ -11,7 +11,7 @@ import (
 
 // ExamineSandbox starts a worker as serve does, and returns what its sandbox lacks.
 // Only the kernel and the container's profile can tell, and only from within.
-func ExamineSandbox(command func(remember bool) *exec.Cmd) ([]finding.Finding, error) {
+func ExamineSandbox(command func(cache bool) *exec.Cmd) ([]finding.Finding, error) {
 	workers, err := worker.NewPool(worker.Config{Command: func() *exec.Cmd { return command(false) }, Warm: 1, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func ExamineSandbox(command func(remember bool) *exec.Cmd) ([]finding.Finding, e
 
 func sandboxFindings(gaps []sandbox.Gap) (all []finding.Finding) {
 	for _, gap := range gaps {
-		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "sandbox-incomplete", Field: string(gap.Layer), Message: "workers run without it: " + gap.Why, Remedy: sandboxRemedies[gap.Layer]})
+		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "sandbox-incomplete", Field: string(gap.Layer), Message: "the layer is not active in workers: " + gap.Why, Remedy: sandboxRemedies[gap.Layer]})
 	}
 	return all
 }

@@ -40,15 +40,15 @@ type Options struct {
 	Seed         *string // the file
 	LogFormat    string
 	LogLevel     string
-	Explain      string // the parameter of components and Applications without it
+	Explain      string // the default of the parameter explain
 	WorkerMemory int64
 	Remote       *fetchers.Options
 	Address      string // of metrics and health
 	Config       sidecar.Config
 	CheckOnly    bool // checks a running server
-	// WorkerCommand, and that for fetching, return commands that run this program
-	// as another process.
-	WorkerCommand func(remember bool) *exec.Cmd
+	// WorkerCommand returns the command that runs this program as a worker, with or
+	// without caches.
+	WorkerCommand func(cache bool) *exec.Cmd
 	// Release and Version identify the program, Version including its libraries.
 	Release, Version string
 }
@@ -92,7 +92,7 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%w, or name another directory with --plugin-dir", err)
 	}
-	config := ThisPlugin(opt.Config, log)
+	config := CompleteConfig(opt.Config, log)
 	config.WorkerMemory, config.Secret = opt.WorkerMemory, secret
 	config.Metrics = registry(opt.Version)
 	from, end, err := sourceOf(opt.Remote, log, config.Metrics)
@@ -123,33 +123,33 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer workers.Close()
-	forget := make(chan chan<- struct{})
+	clearCache := make(chan chan<- struct{})
 	go followLadder(ctx, *opt.Ladder, text, log, counted, func(text []byte) error {
-		return renew(ctx, workers, text, forget)
+		return renew(ctx, workers, text, clearCache)
 	})
-	config.Tasks, config.Forget = opt.explained(workers.Tasks()), forget
+	config.Tasks, config.ClearCache = opt.withDefaultExplain(workers.Tasks()), clearCache
 	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "seed", fingerprint, "version", opt.Version)
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
 }
 
-// renew gives the workers another ladder.yaml and returns once no answer of the one
-// before is given any more.
-func renew(ctx context.Context, workers *worker.Pool, text []byte, forget chan<- chan<- struct{}) error {
+// renew gives the workers another ladder.yaml, and returns when the server no longer
+// sends responses that depend on the previous one.
+func renew(ctx context.Context, workers *worker.Pool, text []byte, clearCache chan<- chan<- struct{}) error {
 	if err := workers.Renew(text); err != nil {
 		return err
 	}
-	forgotten := make(chan struct{})
+	cleared := make(chan struct{})
 	select {
-	case forget <- forgotten:
-		<-forgotten
+	case clearCache <- cleared:
+		<-cleared
 	case <-ctx.Done():
 	}
 	return nil
 }
 
-// explained passes the default of the parameter explain to the tasks.
-func (opt *Options) explained(all task.Tasks) task.Tasks {
+// withDefaultExplain passes the default of the parameter explain to the tasks.
+func (opt *Options) withDefaultExplain(all task.Tasks) task.Tasks {
 	generate := all.Generate
 	all.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
 		env := map[string]string{plugin.DefaultExplain: opt.Explain}
@@ -160,10 +160,10 @@ func (opt *Options) explained(all task.Tasks) task.Tasks {
 	return all
 }
 
-// secretOf returns the function that gives each request the key of its Application,
-// derived from the seed in a file, and nothing of others: workers process untrusted
-// content. Without the AppProject of an Application there is no key, because two
-// tenants could then get the same values.
+// secretOf returns the function that derives the key of a request's Application from
+// the seed in a file. A worker gets only this key, not the seed, because it processes
+// untrusted content. Without the AppProject of an Application there is no key, because
+// two tenants could then get the same values.
 func secretOf(file string) (secret func(env map[string]string) []byte, fingerprint string, err error) {
 	s, err := seedfile.Read(file)
 	if err != nil || s == nil {
@@ -182,7 +182,7 @@ func secretOf(file string) (secret func(env map[string]string) []byte, fingerpri
 // otherwise it would need twice as much. GOMEMLIMIT takes precedence.
 func (opt *Options) limitMemory() {
 	if c := opt.Config; c.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(c.Memory + c.Cache + c.Answers + OwnMemory)
+		debug.SetMemoryLimit(c.Memory + c.Cache + c.Responses + OwnMemory)
 		debug.SetGCPercent(400) // requests are short, and usually far from the limit
 	}
 }
@@ -192,7 +192,7 @@ func (opt *Options) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
 		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings, fetches or bytes per second. 0 means no limit."}, []string{"flag"})
 	for flag, value := range map[string]float64{
-		"answer-memory":        float64(opt.Config.Answers),
+		"answer-memory":        float64(opt.Config.Responses),
 		"cache-bytes":          float64(opt.Config.Cache),
 		"max-repository-bytes": float64(opt.Config.Limits.Bytes),
 		"parallel":             float64(opt.Config.Parallel),
@@ -218,19 +218,19 @@ func addressFault(address string, err error) error {
 	if errors.As(err, &bad) {
 		return fmt.Errorf("--operations-address: %w; write it as :9402 or 127.0.0.1:9402", err)
 	}
-	return fmt.Errorf("--operations-address: %w; name a free one", err)
+	return fmt.Errorf("--operations-address: %w; use an address that is not in use", err)
 }
 
 // LeastWorkerMemory is the memory that a worker needs for a small chart.
 const LeastWorkerMemory = 64 << 20
 
-// OwnMemory is the memory of the server besides repositories, cached answers and
+// OwnMemory is the memory of the server besides repositories, cached responses and
 // responses in transit.
 const OwnMemory = 128 << 20
 
-// ThisPlugin completes the configuration of a plugin server for Ladder, except for
+// CompleteConfig completes the configuration of a plugin server for Ladder, except for
 // its tasks.
-func ThisPlugin(config sidecar.Config, log *slog.Logger) sidecar.Config {
+func CompleteConfig(config sidecar.Config, log *slog.Logger) sidecar.Config {
 	config.Variables, config.Parameters, config.Log = plugin.Reads, Announcements(), log
 	return config
 }

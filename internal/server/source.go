@@ -22,15 +22,15 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
-// account is the result of fetching a Ref.
-type account struct {
+// fetchResult is the result of fetching a Ref, apart from the content.
+type fetchResult struct {
 	Version  string            `json:"version,omitempty"`
 	Warning  string            `json:"warning,omitempty"`
 	Findings []finding.Finding `json:"findings,omitempty"`
 }
 
-// keeper fetches into files: a fetch.Fetcher.
-type keeper interface {
+// fileFetcher fetches into files. fetch.Fetcher implements it.
+type fileFetcher interface {
 	Ensure(ctx context.Context, ref remote.Ref) (remote.Content, error)
 	Open(digest string) (*os.File, error)
 }
@@ -39,43 +39,43 @@ type keeper interface {
 // cached responses can be validated without fetching: those of exact versions
 // permanently, others for their TTL.
 type source struct {
-	// of returns the Fetcher of an AppProject, with the scope of its cache, which
+	// fetcherFor returns the Fetcher of an AppProject, with the scope of its cache, which
 	// is unknown to other projects.
-	of func(project string) (from keeper, scope string, err error)
+	fetcherFor func(project string) (from fileFetcher, scope string, err error)
 	// resolve replaces the name of a repository by its URL.
 	resolve func(remote.Ref) (remote.Ref, error)
-	fresh   time.Duration
+	ttl     time.Duration
 	now     func() time.Time
 
 	mu    sync.Mutex
 	known map[string]known
 }
 
-func (s *source) Get(ctx context.Context, who sidecar.Requester, key string) (task.Found, error) {
+func (s *source) Get(ctx context.Context, requester sidecar.Requester, key string) (task.Found, error) {
 	ref, err := refOf(key)
 	if err != nil {
 		return task.Found{}, err
 	}
 	began := s.now()
-	from, scope, err := s.of(who.Project)
+	from, scope, err := s.fetcherFor(requester.Project)
 	var c remote.Content
 	if err == nil {
-		c, err = s.ensure(fetch.WithTenant(ctx, cmp.Or(who.Project, who.Application)), from, ref)
+		c, err = s.ensure(fetch.WithTenant(ctx, cmp.Or(requester.Project, requester.Application)), from, ref)
 	}
 	if ctx.Err() != nil {
 		return task.Found{}, ctx.Err()
 	}
-	about, fault := json.Marshal(account{c.Version, c.Warning, finding.Of(err)})
+	about, fault := json.Marshal(fetchResult{c.Version, c.Warning, finding.Of(err)})
 	found := task.Found{Digest: c.Digest, About: about}
 	if err == nil && fault == nil {
-		s.remember(scope, key, remote.Fetched{Ref: ref, Content: c}, began)
+		s.store(scope, key, remote.Fetched{Ref: ref, Content: c}, began)
 		found.Size, fault = sizeOf(from, c.Digest)
 		found.Open = func() (task.File, error) { return from.Open(c.Digest) }
 	}
 	return found, fault
 }
 
-func (s *source) ensure(ctx context.Context, from keeper, ref remote.Ref) (remote.Content, error) {
+func (s *source) ensure(ctx context.Context, from fileFetcher, ref remote.Ref) (remote.Content, error) {
 	ref, err := s.resolve(ref)
 	if err != nil {
 		return remote.Content{}, err
@@ -83,11 +83,11 @@ func (s *source) ensure(ctx context.Context, from keeper, ref remote.Ref) (remot
 	return from.Ensure(ctx, ref)
 }
 
-// remember caches a digest, except for stale content.
-func (s *source) remember(scope, key string, f remote.Fetched, at time.Time) {
+// store caches a digest, except for stale content.
+func (s *source) store(scope, key string, f remote.Fetched, at time.Time) {
 	k := known{digest: f.Content.Digest}
 	if f.Ref.Kind == remote.File || !f.Exact() || f.Content.Warning != "" {
-		k.until = at.Add(s.fresh)
+		k.until = at.Add(s.ttl)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +97,8 @@ func (s *source) remember(scope, key string, f remote.Fetched, at time.Time) {
 	s.known[scope+"\x00"+key] = k
 }
 
-func (s *source) Digest(ctx context.Context, who sidecar.Requester, key string) string {
-	_, scope, err := s.of(who.Project)
+func (s *source) Digest(ctx context.Context, requester sidecar.Requester, key string) string {
+	_, scope, err := s.fetcherFor(requester.Project)
 	if err != nil {
 		return ""
 	}
@@ -109,7 +109,7 @@ func (s *source) Digest(ctx context.Context, who sidecar.Requester, key string) 
 	if ok && scope == "" && (k.until.IsZero() || s.now().Before(k.until)) {
 		return k.digest
 	}
-	found, err := s.Get(ctx, who, key)
+	found, err := s.Get(ctx, requester, key)
 	if err != nil {
 		return ""
 	}
@@ -119,7 +119,7 @@ func (s *source) Digest(ctx context.Context, who sidecar.Requester, key string) 
 func (s *source) Name(key string) string {
 	ref, err := refOf(key)
 	if err != nil {
-		return "something"
+		return "unknown source"
 	}
 	return ref.String()
 }
@@ -135,12 +135,12 @@ type known struct {
 // maxKnown limits the cached digests, some hundred bytes each.
 const maxKnown = 10_000
 
-func newSource(of func(project string) (keeper, string, error), resolve func(remote.Ref) (remote.Ref, error), fresh time.Duration) *source {
-	return &source{of: of, resolve: resolve, fresh: fresh, now: time.Now, known: map[string]known{}}
+func newSource(fetcherFor func(project string) (fileFetcher, string, error), resolve func(remote.Ref) (remote.Ref, error), ttl time.Duration) *source {
+	return &source{fetcherFor: fetcherFor, resolve: resolve, ttl: ttl, now: time.Now, known: map[string]known{}}
 }
 
 // sizeOf returns the size of content by digest.
-func sizeOf(from keeper, digest string) (int64, error) {
+func sizeOf(from fileFetcher, digest string) (int64, error) {
 	file, err := from.Open(digest)
 	if err != nil {
 		return 0, fmt.Errorf("fetched content was evicted from the cache before it could be used: %w", err)
@@ -176,7 +176,7 @@ func (f serverFetcher) Fetch(ctx context.Context, ref remote.Ref) (remote.Conten
 	if err != nil {
 		return remote.Content{}, err
 	}
-	var a account
+	var a fetchResult
 	if err := json.Unmarshal(found.About, &a); err != nil {
 		return remote.Content{}, err
 	}
@@ -219,11 +219,11 @@ func sourceOf(in *fetchers.Options, log *slog.Logger, metrics prometheus.Registe
 		end()
 		return nil, func() {}, err
 	}
-	of := func(project string) (keeper, string, error) {
+	fetcherFor := func(project string) (fileFetcher, string, error) {
 		own, scope, err := f.For(in.Projects, project)
 		return own, scope, err
 	}
-	return newSource(of, fetchers.ResolveName, in.Config.TTL), end, nil
+	return newSource(fetcherFor, fetchers.ResolveName, in.Config.TTL), end, nil
 }
 
 // writable creates a directory if needed, and checks that files can be written

@@ -54,7 +54,7 @@ func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		few.Do(func() { log.Warn("OpenTelemetry reports a fault; traces may be lost", "error", traceFault(err)) })
 	}))
-	otel.SetLogger(logr.FromSlogHandler(wordsOnly{log.Handler(), few}))
+	otel.SetLogger(logr.FromSlogHandler(messageHandler{log.Handler(), few}))
 
 	client := otlptracehttp.NewClient()
 	if protocol == ProtocolGRPC {
@@ -70,7 +70,7 @@ func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 		resource.WithTelemetrySDK(),
 		resource.WithFromEnv())
 	if err != nil {
-		log.Warn("a part of OTEL_RESOURCE_ATTRIBUTES is left out", "error", "not all of it is key=value with commas between; correct it")
+		log.Warn("a part of OTEL_RESOURCE_ATTRIBUTES is left out", "error", "it is not a comma-separated list of key=value; fix: correct OTEL_RESOURCE_ATTRIBUTES")
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return traces{provider, protocol, func() {
@@ -115,15 +115,15 @@ func traceProtocol() (protocol, fault string) {
 	}
 }
 
-// wordsOnly logs only the messages of a library, without attributes: the SDK logs
+// messageHandler logs only the messages of a library, without attributes: the SDK logs
 // invalid variables with their values, including headers with credentials.
-type wordsOnly struct {
+type messageHandler struct {
 	slog.Handler
 	few *rate.Sometimes
 }
 
 // Handle implements slog.Handler.
-func (w wordsOnly) Handle(ctx context.Context, r slog.Record) (err error) {
+func (w messageHandler) Handle(ctx context.Context, r slog.Record) (err error) {
 	bare := slog.NewRecord(r.Time, r.Level, "OpenTelemetry: "+r.Message, r.PC)
 	if r.Level >= slog.LevelWarn {
 		bare.AddAttrs(slog.String("remedy", "correct the variables OTEL_*"))
@@ -133,10 +133,10 @@ func (w wordsOnly) Handle(ctx context.Context, r slog.Record) (err error) {
 }
 
 // WithAttrs implements slog.Handler.
-func (w wordsOnly) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w messageHandler) WithAttrs([]slog.Attr) slog.Handler { return w }
 
 // WithGroup implements slog.Handler.
-func (w wordsOnly) WithGroup(string) slog.Handler { return w }
+func (w messageHandler) WithGroup(string) slog.Handler { return w }
 
 const (
 	ProtocolGRPC = "grpc"

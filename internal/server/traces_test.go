@@ -78,7 +78,7 @@ func TestTraceProtocol(t *testing.T) {
 // its attributes.
 func TestWordsOnly(t *testing.T) {
 	var out bytes.Buffer
-	log := slog.New(wordsOnly{slog.NewTextHandler(&out, nil), &rate.Sometimes{Interval: time.Minute}})
+	log := slog.New(messageHandler{slog.NewTextHandler(&out, nil), &rate.Sometimes{Interval: time.Minute}})
 	for range 5 {
 		log.Warn("again", "header", "hunter2")
 	}

@@ -243,7 +243,7 @@ func form(t reflect.Type) (wants, sample string, kind yaml.Kind) {
 	case reflect.Int:
 		return "a whole number", "10", yaml.ScalarNode
 	}
-	return "text", "...", yaml.ScalarNode
+	return "a string", "...", yaml.ScalarNode
 }
 
 // got describes a node of the wrong kind or scalar type. A string in place of a

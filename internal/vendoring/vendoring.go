@@ -189,7 +189,7 @@ func (c *vendored) look(ctx context.Context) error {
 	if c.of.Network != nil {
 		asked.From = pinned{openVendorDir, c.of.Network, c.of.updates}
 	}
-	req.Remote, req.Unlocked = asked, true
+	req.Remote, req.IgnoreVendored = asked, true
 	if err := fetchParts(ctx, req, c.of.Base); err != nil {
 		return err
 	}
@@ -484,7 +484,7 @@ func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 	c, err = p.network.again(e.Digest).Fetch(ctx, same)
 	if f := finding.Of(err); len(f) == 1 && f[0].Rule == fetch.Changed {
 		f[0].Object, f[0].File, f[0].Line = ref.String(), p.openVendorDir.Show(remote.LockFile), e.Line
-		f[0].Remedy = "ask its publisher why; if that is right, run cmp vendor --update=" + e.Name()
+		f[0].Remedy = "report this to the publisher of the chart why; if that is right, run cmp vendor --update=" + e.Name()
 		return c, f[0]
 	}
 	return c, err

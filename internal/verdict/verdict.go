@@ -160,7 +160,7 @@ func Summarize(app *fleet.Application) Application {
 	switch {
 	case app.Failed:
 		j.State = failed
-	case app.Elsewhere:
+	case app.IsChartMissing:
 		j.State = remote
 	}
 	return j

@@ -250,7 +250,7 @@ func (a *Question) health(k knowledge.Kind, line func(string, ...any)) {
 		if len(h.Can) > 0 {
 			parts = append(parts, "it can be "+strings.Join(h.Can, " or "))
 		}
-		for _, warning := range []struct{ what, why string }{{"it may never be healthy", h.Never}, {"it passes through Degraded", h.Passes}, {"it is healthy as soon as", h.Early}} {
+		for _, warning := range []struct{ what, why string }{{"it may never be healthy", h.Never}, {"it passes through Degraded", h.TemporarilyDegraded}, {"it is healthy as soon as", h.Early}} {
 			if warning.why != "" {
 				parts = append(parts, warning.what+": "+warning.why)
 			}

@@ -75,7 +75,7 @@ type content struct{ plain, encoded string }
 // values that set them. The error is that of rendering the component as it is, or
 // of the context.
 func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options, seeds [2]seed.Key) (*Component, error) {
-	opt.Memory, opt.Ship, opt.Empty = input.NewMemory(sharedBytes), false, true
+	opt.Memory, opt.AllCRDs, opt.AllowEmpty = input.NewMemory(sharedBytes), false, true
 	opt.Random.Keys = random.NewKeys(rememberedKeys)
 	c := &Component{fsys: fsys, dir: dir, opt: opt, keys: seeds, setters: map[Field]setter{}, replacements: map[object.ID]string{}}
 	var texts []helm.TemplateText

@@ -29,36 +29,36 @@ const (
 	maxChartBytes = 100 << 20
 )
 
-// intake counts what was read for a chart and its dependencies. With symlinks and
+// chartSize counts what was read for a chart and its dependencies. With symlinks and
 // file:// dependencies the files of a small repository can have any number of
 // names, and are read again under each.
-type intake struct {
+type chartSize struct {
 	files, bytes int
 	// dirs are the directories of charts that were not packaged.
 	dirs map[*chart.Chart]string
 }
 
-// full says which limit is exceeded; empty if none is.
-func (in *intake) full() string {
+// exceeded says which limit is exceeded; empty if none is.
+func (in *chartSize) exceeded() string {
 	switch {
 	case in.files > maxChartFiles:
 		return fmt.Sprintf("the chart has more than %d files and directories", maxChartFiles)
 	case in.bytes > maxChartBytes:
-		return fmt.Sprintf("the files of the chart are more than %d bytes", maxChartBytes)
+		return fmt.Sprintf("the files of the chart are larger than %d bytes in total", maxChartBytes)
 	}
 	return ""
 }
 
-// errFull says that a limit of an intake is exceeded.
-var errFull = errors.New("the chart is too large")
+// errTooLarge means that a limit of chartSize is exceeded.
+var errTooLarge = errors.New("the chart is too large")
 
-// loadChart reads the chart in dir with its file:// dependencies. above contains
+// loadChart reads the chart in dir with its file:// dependencies. parents contains
 // the directories of charts being loaded, to detect charts that depend on
 // themselves.
-func (s source) loadChart(dir string, above []string, in *intake) (*chart.Chart, error) {
+func (s source) loadChart(dir string, parents []string, in *chartSize) (*chart.Chart, error) {
 	files, err := chartFiles(s.FS, dir, in)
-	if errors.Is(err, errFull) {
-		return nil, s.Fault("chart-too-large", "", in.full(), "list files that are not part of it in .helmignore, and check for symlinks and dependencies that contain the same files several times")
+	if errors.Is(err, errTooLarge) {
+		return nil, s.Fault("chart-too-large", "", in.exceeded(), "list files that are not part of it in .helmignore, and check for symlinks and dependencies that contain the same files several times")
 	}
 	if err != nil {
 		return nil, s.Unreadable(err)
@@ -71,12 +71,12 @@ func (s source) loadChart(dir string, above []string, in *intake) (*chart.Chart,
 		in.dirs = map[*chart.Chart]string{}
 	}
 	in.dirs[ch] = dir
-	return ch, s.addLocalDependencies(ch, dir, append(above, dir), in)
+	return ch, s.addLocalDependencies(ch, dir, append(parents, dir), in)
 }
 
 // chartFiles reads the files of a chart directory like Helm: it applies .helmignore
 // and follows symlinks (inside the repository).
-func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, error) {
+func chartFiles(fsys fs.FS, dir string, in *chartSize) ([]*archive.BufferedFile, error) {
 	rules := ignore.Empty()
 	if data, err := fs.ReadFile(fsys, path.Join(dir, ignore.HelmIgnore)); err == nil {
 		if rules, err = ignore.Parse(bytes.NewReader(data)); err != nil {
@@ -87,8 +87,8 @@ func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, er
 	var files []*archive.BufferedFile
 	var visit func(rel string, depth int) error
 	visit = func(rel string, depth int) error {
-		// A chain of symlinks to parent directories ends at some depth; the deepest
-		// tree in 85 public charts has 9 levels.
+		// Symlinks to parent directories nest without end. The deepest tree in 85 public
+		// charts has 9 levels.
 		if depth > maxChartDepth {
 			return &fs.PathError{Op: "read", Path: path.Join(dir, rel), Err: errors.New("directories are nested too deeply; is there a symlink loop?")}
 		}
@@ -97,8 +97,8 @@ func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, er
 			return err
 		}
 		for _, e := range entries {
-			if in.files++; in.full() != "" {
-				return errFull
+			if in.files++; in.exceeded() != "" {
+				return errTooLarge
 			}
 			name := path.Join(rel, e.Name())
 			info, err := fs.Stat(fsys, path.Join(dir, name)) // follows symlinks
@@ -116,8 +116,8 @@ func chartFiles(fsys fs.FS, dir string, in *intake) ([]*archive.BufferedFile, er
 			case !info.Mode().IsRegular():
 				return &fs.PathError{Op: "read", Path: path.Join(dir, name), Err: errors.New("not a regular file")}
 			default:
-				if in.bytes += int(info.Size()); in.full() != "" {
-					return errFull
+				if in.bytes += int(info.Size()); in.exceeded() != "" {
+					return errTooLarge
 				}
 				data, err := fs.ReadFile(fsys, path.Join(dir, name))
 				if err != nil {
@@ -159,8 +159,8 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 	if m := missingMetadata.FindStringSubmatch(f.Message); m != nil {
 		f.Field, f.Message, f.Remedy = m[1], "missing value", "add "+m[1]+" to Chart.yaml"
 	}
-	if wants, _, mistyped := strings.Cut(afterMust(f.Message), ", not "); mistyped {
-		f.Remedy = "write " + wants
+	if expected, _, mistyped := strings.Cut(afterMust(f.Message), ", not "); mistyped {
+		f.Remedy = "write " + expected
 	}
 	if data, err := fs.ReadFile(s.FS, path.Join(dir, name)); err == nil {
 		input.AtMistyped(&f, data)
@@ -173,13 +173,13 @@ var missingMetadata = regexp.MustCompile(`^validation: chart\.metadata\.(\w+) is
 
 // afterMust returns what a message about a value of the wrong type says that it must be.
 func afterMust(message string) string {
-	_, wants, _ := strings.Cut(message, "must be ")
-	return wants
+	_, expected, _ := strings.Cut(message, "must be ")
+	return expected
 }
 
 // addLocalDependencies adds file:// dependencies, which "helm dependency build"
 // copies to charts/. A copy in charts/ takes precedence.
-func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string, in *intake) error {
+func (s source) addLocalDependencies(ch *chart.Chart, dir string, parents []string, in *chartSize) error {
 	var faults []error
 	for _, dep := range ch.Metadata.Dependencies {
 		rel, local := strings.CutPrefix(dep.Repository, "file://")
@@ -195,7 +195,7 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			bad("the path "+rel+" leaves the repository", "use a path relative to the chart, inside the repository")
 			continue
 		}
-		if slices.Contains(above, at) {
+		if slices.Contains(parents, at) {
 			if at == dir {
 				bad("the dependency "+dep.Repository+" is this chart itself", "remove it")
 				continue
@@ -207,16 +207,16 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, above []string
 			bad("no chart found in "+s.Show(at), "correct the path "+dep.Repository)
 			continue
 		}
-		sub, err := s.loadChart(at, above, in)
+		sub, err := s.loadChart(at, parents, in)
 		if err != nil {
 			faults = append(faults, err)
-			if in.full() != "" {
+			if in.exceeded() != "" {
 				break // reported once; nothing more can be read
 			}
 			continue
 		}
 		if sub.Name() != dep.Name {
-			bad(fmt.Sprintf("the chart in %s is called %s", s.Show(at), sub.Name()), "use this name here")
+			bad(fmt.Sprintf("the chart in %s is called %s", s.Show(at), sub.Name()), "use this name in the dependency")
 			continue
 		}
 		if !satisfies(dep.Version, sub.Metadata.Version) {

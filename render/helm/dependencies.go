@@ -27,7 +27,7 @@ import (
 
 // dependency is a chart that another one lists but does not contain in charts/.
 type dependency struct {
-	of *chart.Chart
+	parent *chart.Chart
 	// file is the file that lists it.
 	file   string
 	listed *chart.Dependency
@@ -36,17 +36,17 @@ type dependency struct {
 }
 
 // addRemoteDependencies fetches the dependencies that the values enable, which
-// "helm dependency build" downloads to charts/. Finding everything that a chart can
-// ship includes disabled ones. Charts that were in an archive with their parent
-// include their own.
-func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals map[string]any, in *intake) error {
+// "helm dependency build" downloads to charts/. With Options.AllCRDs, it
+// also fetches disabled dependencies. Charts from an archive in charts/ already contain
+// theirs.
+func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals map[string]any, in *chartSize) error {
 	missing := s.missing(ch, ch, in)
-	if len(missing) > 0 && !s.opt.Ship {
-		on, err := enabled(ch, vals, in)
+	if len(missing) > 0 && !s.opt.AllCRDs {
+		enabled, err := withoutDisabled(ch, vals, in)
 		if err != nil {
 			return s.Fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
 		}
-		missing = s.missing(ch, on, in)
+		missing = s.missing(ch, enabled, in)
 	}
 	var faults []error
 	wanted := map[remote.Ref]bool{}
@@ -69,7 +69,7 @@ func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals
 		}
 		for _, f := range finding.Of(got.err) {
 			if f.File == "" {
-				f.File, f.Line, f.Field = d.file, lineOfDependency(d.of, d.listed), "dependencies."+d.listed.Name
+				f.File, f.Line, f.Field = d.file, lineOfDependency(d.parent, d.listed), "dependencies."+d.listed.Name
 			}
 			faults = append(faults, f)
 		}
@@ -77,8 +77,8 @@ func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals
 	return errors.Join(slices.CompactFunc(faults, func(x, y error) bool { return slices.Equal(finding.Of(x), finding.Of(y)) })...)
 }
 
-// fetching is the result of fetching a Ref.
-type fetching struct {
+// fetchResult is the result of fetching a Ref.
+type fetchResult struct {
 	content remote.Content
 	err     error
 }
@@ -88,42 +88,42 @@ type fetching struct {
 const maxConcurrent = 8
 
 // fetchAll fetches Refs concurrently.
-func (s source) fetchAll(ctx context.Context, wanted map[remote.Ref]bool) map[remote.Ref]fetching {
+func (s source) fetchAll(ctx context.Context, wanted map[remote.Ref]bool) map[remote.Ref]fetchResult {
 	var mu sync.Mutex
-	var several errgroup.Group
-	several.SetLimit(maxConcurrent)
-	all := map[remote.Ref]fetching{}
+	var group errgroup.Group
+	group.SetLimit(maxConcurrent)
+	all := map[remote.Ref]fetchResult{}
 	for ref := range wanted {
-		several.Go(func() error {
+		group.Go(func() error {
 			c, err := s.opt.Remote.Fetch(ctx, ref)
 			mu.Lock()
 			defer mu.Unlock()
-			all[ref] = fetching{c, err}
+			all[ref] = fetchResult{c, err}
 			return nil
 		})
 	}
-	_ = several.Wait() // each fetching has its own error
+	_ = group.Wait() // each result has its own error
 	return all
 }
 
-// missing lists the dependencies that a chart and its file:// dependencies lack. on
+// missing lists the dependencies that a chart and its file:// dependencies lack. enabled
 // is the same chart without disabled dependencies.
-func (s source) missing(ch, on *chart.Chart, in *intake) []dependency {
+func (s source) missing(ch, enabled *chart.Chart, in *chartSize) []dependency {
 	var all []dependency
 	dir := in.dirs[ch]
 	for _, dep := range ch.Metadata.Dependencies {
 		name := dep.Name
-		if dep.Alias != "" && on != ch {
+		if dep.Alias != "" && enabled != ch {
 			name = dep.Alias
 		}
-		if !slices.ContainsFunc(on.Metadata.Dependencies, func(d *chart.Dependency) bool { return d.Name == name }) {
+		if !slices.ContainsFunc(enabled.Metadata.Dependencies, func(d *chart.Dependency) bool { return d.Name == name }) {
 			continue
 		}
 		sub := find(ch, func(c *chart.Chart) bool { return c.Name() == dep.Name && satisfies(dep.Version, c.Metadata.Version) })
 		switch _, local := in.dirs[sub]; {
 		case sub != nil && local:
-			below := find(on, func(c *chart.Chart) bool { return c.Name() == name })
-			if on == ch {
+			below := find(enabled, func(c *chart.Chart) bool { return c.Name() == name })
+			if enabled == ch {
 				below = sub
 			}
 			if below != nil {
@@ -133,7 +133,7 @@ func (s source) missing(ch, on *chart.Chart, in *intake) []dependency {
 			// Problems of charts in the repository were reported when they were
 			// loaded.
 		default:
-			all = append(all, dependency{of: ch, file: s.Show(path.Join(dir, dependencyFile(ch))), listed: dep})
+			all = append(all, dependency{parent: ch, file: s.Show(path.Join(dir, dependencyFile(ch))), listed: dep})
 		}
 	}
 	return all
@@ -160,16 +160,16 @@ func find(ch *chart.Chart, is func(*chart.Chart) bool) *chart.Chart {
 	return nil
 }
 
-// enabled returns the outline of a chart without disabled dependencies. Enabled
+// withoutDisabled returns the outline of a chart without disabled dependencies. Enabled
 // ones are named after their alias.
-func enabled(ch *chart.Chart, vals map[string]any, in *intake) (*chart.Chart, error) {
+func withoutDisabled(ch *chart.Chart, vals map[string]any, in *chartSize) (*chart.Chart, error) {
 	c := outline(ch, in)
 	return c, chartutil.ProcessDependencies(c, vals)
 }
 
 // outline copies the parts of a chart that decide which dependencies are enabled,
 // since evaluating that modifies the chart.
-func outline(ch *chart.Chart, in *intake) *chart.Chart {
+func outline(ch *chart.Chart, in *chartSize) *chart.Chart {
 	about := *ch.Metadata
 	about.Dependencies = nil
 	for _, dep := range ch.Metadata.Dependencies {
@@ -191,21 +191,22 @@ func outline(ch *chart.Chart, in *intake) *chart.Chart {
 // locate determines the source to fetch for a dependency.
 func (s source) locate(d *dependency) error {
 	bad := func(rule, message, remedy string) finding.Finding {
-		return finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Line: lineOfDependency(d.of, d.listed), Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
+		return finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Line: lineOfDependency(d.parent, d.listed), Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
 	}
 	if s.opt.Remote == nil || d.listed.Repository == "" {
-		f := bad("missing-dependency", fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, orUnnamed(d.listed.Repository)),
+		f := bad("missing-dependency", fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, d.listed.Repository),
 			"run helm dependency build "+s.Show(s.Dir)+" and commit charts/, or "+s.VendorCommand())
 		f.Field = "dependencies"
 		if d.listed.Repository == "" {
+			f.Message = fmt.Sprintf("chart %s %s is not in charts/", d.listed.Name, d.listed.Version)
 			f.Remedy = "put it into charts/, or name its repository"
 		}
 		return f
 	}
-	version, err := locked(d.of, d.listed)
+	version, err := locked(d.parent, d.listed)
 	if err != "" {
 		f := bad("bad-chart-lock", err, "run helm dependency update "+s.Show(s.Dir)+" and commit the lock")
-		f.Line, f.Field = lineOfDependency(d.of, nil), "dependencies" // the whole list
+		f.Line, f.Field = lineOfDependency(d.parent, nil), "dependencies" // the whole list
 		return f
 	}
 	d.ref = remote.Ref{Kind: remote.Chart, URL: d.listed.Repository, Chart: d.listed.Name, Version: version}
@@ -235,8 +236,8 @@ func locked(ch *chart.Chart, dep *chart.Dependency) (version, fault string) {
 
 // inSync reports whether the lock file of a chart matches its dependencies. It
 // checks the digests of Helm 3 and 4, and of Helm 2 (internal/resolver of Helm,
-// HashReq and HashV2Req). Helm replaces repository aliases by URLs before, which
-// are unknown here.
+// HashReq and HashV2Req). Helm first replaces repository aliases with
+// URLs, which are unknown here, so such lock files are accepted.
 func inSync(ch *chart.Chart) bool {
 	deps := ch.Metadata.Dependencies
 	if slices.ContainsFunc(deps, func(d *chart.Dependency) bool { return byAlias(d.Repository) }) {
@@ -263,7 +264,7 @@ func digestOf(v any) string {
 }
 
 // add adds a fetched chart as a chart in charts/ would be.
-func (s source) add(d dependency, c remote.Content, in *intake) error {
+func (s source) add(d dependency, c remote.Content, in *chartSize) error {
 	bad := func(message string) error {
 		return finding.Finding{Severity: finding.Error, Rule: "bad-dependency", Message: message, Remedy: "correct the dependency, or its repository"}
 	}
@@ -277,14 +278,14 @@ func (s source) add(d dependency, c remote.Content, in *intake) error {
 		in.bytes += size(f)
 	}
 	switch {
-	case in.full() != "":
-		return s.Fault("chart-too-large", "", in.full(), "take dependencies out of it")
+	case in.exceeded() != "":
+		return s.Fault("chart-too-large", "", in.exceeded(), "remove dependencies from the chart")
 	case sub.Name() != d.listed.Name:
-		return bad(fmt.Sprintf("what %s came to is called %s", d.ref, sub.Name()))
+		return bad(fmt.Sprintf("%s resolved to a chart named %s", d.ref, sub.Name()))
 	case !satisfies(d.listed.Version, sub.Metadata.Version):
-		return bad(fmt.Sprintf("what %s came to has version %s, not %s", d.ref, sub.Metadata.Version, d.listed.Version))
-	case find(d.of, func(c *chart.Chart) bool { return c.Name() == sub.Name() && c.Metadata.Version == sub.Metadata.Version }) == nil:
-		d.of.AddDependency(sub)
+		return bad(fmt.Sprintf("%s resolved to version %s, but the dependency requires %s", d.ref, sub.Metadata.Version, d.listed.Version))
+	case find(d.parent, func(c *chart.Chart) bool { return c.Name() == sub.Name() && c.Metadata.Version == sub.Metadata.Version }) == nil:
+		d.parent.AddDependency(sub)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func TestFewDependenciesAtOnce(t *testing.T) {
 		for i := range 5 * maxConcurrent {
 			wanted[remote.Ref{Kind: remote.Chart, Chart: fmt.Sprint(i)}] = true
 		}
-		var all map[remote.Ref]fetching
+		var all map[remote.Ref]fetchResult
 		go func() { all = source{opt: Options{Remote: c}}.fetchAll(t.Context(), wanted) }()
 		synctest.Wait()
 		if c.atOnce != maxConcurrent {

@@ -50,9 +50,9 @@ type Options struct {
 	// SkipTests excludes test hooks, SkipHooks all hooks, SkipCRDs the files of
 	// crds/. SkipSchema disables validation of the values against the schema.
 	SkipTests, SkipHooks, SkipCRDs, SkipSchema bool
-	// Ship requests Result.Chart and Result.Values, and findings about the files of
+	// AllCRDs requests Result.Chart and Result.Values, and findings about the files of
 	// crds/.
-	Ship bool
+	AllCRDs bool
 	// Memory caches data between renderings; it may be nil.
 	Memory *input.Memory
 	// Probe receives the templates before they run, and returns functions that
@@ -72,15 +72,15 @@ type Result struct {
 	// Findings are problems that did not stop the rendering.
 	Findings []finding.Finding
 	// Chart and Values are the chart with all subcharts and the effective values,
-	// if Options.Ship is set.
+	// if Options.AllCRDs is set.
 	Chart  *crds.Chart
 	Values crds.Values
 	// Revision reports whether Options.Revision may have affected the output.
 	Revision bool
 }
 
-// Document is a part of the output: one document, or a whole file of crds/, where
-// lines are known.
+// Document is a part of the output: one document of a template, with Line 0, or a whole file
+// of crds/.
 type Document struct {
 	Source string // Helm's name of the file
 	File   string // its name in the repository
@@ -115,7 +115,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	in := &intake{}
+	in := &chartSize{}
 	ch, loadErr := s.loadChart(s.Dir, nil, in)
 	if ch == nil {
 		return Result{}, loadErr
@@ -125,10 +125,10 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	if err := errors.Join(loadErr, s.checkChart(ch, caps), remoteErr, valuesErr); err != nil {
 		return Result{}, err
 	}
-	var ships shipped
-	if s.opt.Ship {
+	var ships crdContent
+	if s.opt.AllCRDs {
 		// This must come before disabled subcharts are removed.
-		if ships, err = s.ships(ch, vals); err != nil {
+		if ships, err = s.describeCRDs(ch, vals); err != nil {
 			return Result{}, err
 		}
 	}
@@ -191,18 +191,14 @@ func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 // BadName is the rule for invalid release names, which other packages check for.
 const BadName = "bad-name"
 
+// ValidReleaseNames is the remedy for an invalid release name.
+const ValidReleaseNames = "use at most 53 lowercase letters, digits, \"-\" and \".\""
+
 // InvalidRelease returns the finding for an invalid release name, without a place.
 func InvalidRelease(name string) (f finding.Finding, invalid bool) {
 	return finding.Finding{Severity: finding.Error, Rule: BadName, Field: "name",
-		Message: fmt.Sprintf("%q cannot be a release name, which has at most 53 lowercase letters, digits, \"-\" and \".\"", name),
-		Remedy:  "set another name with the parameter name, or the flag --name"}, chartutil.ValidateReleaseName(name) != nil
-}
-
-func orUnnamed(repository string) string {
-	if repository == "" {
-		return "no repository"
-	}
-	return repository
+		Message: fmt.Sprintf("%q is not a valid release name", name),
+		Remedy:  ValidReleaseNames + "; set it with the parameter name or the flag --name"}, chartutil.ValidateReleaseName(name) != nil
 }
 
 // ValidKubeVersion reports whether a Kubernetes version is valid.
@@ -265,8 +261,8 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 		case parsing:
 			failed.Data = nil
 		case strings.HasPrefix(path.Base(failed.Name), "_"):
-			// The problem is in a helper. The template to exclude is the one that
-			// included it, which the message does not start with.
+			// The problem is in a helper. The message does not name the template that
+			// includes the helper, so no template can be excluded.
 			failed = nil
 		default:
 			// The engine does not run files whose name starts with "_", but their

@@ -119,7 +119,7 @@ func addFiles(sum hash.Hash, ch *chart.Chart) {
 const Random = "random"
 
 // nonDeterministic names the objects whose templates called random functions without a
-// seed. Of a template with several objects, some may not contain what it generates; only
+// seed. If a template renders several objects, some of them may not contain a generated value; only
 // another rendering could tell, which would double the time of each request.
 func (s source) nonDeterministic(docs []Document, c *random.Chart) []finding.Finding {
 	if c == nil || s.opt.Random.Derived() {

@@ -162,7 +162,7 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 			}
 			return
 		}
-		msg := expected(e.ErrorKind, printer)
+		msg := describeExpected(e.ErrorKind, printer)
 		if alternatives := leaves(e, printer); len(alternatives) > 0 {
 			msg += " (" + strings.Join(alternatives, "; or ") + ")"
 		}
@@ -173,9 +173,9 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 	return finding.Err(faults)
 }
 
-// expected describes what a schema expects. Where the library would print the value
+// describeExpected describes what a schema expects. Where the library would print the value
 // or its length, it is left out, since it may be a password.
-func expected(errorKind jsonschema.ErrorKind, p *message.Printer) string {
+func describeExpected(errorKind jsonschema.ErrorKind, p *message.Printer) string {
 	number := func(r *big.Rat) string {
 		f, _ := r.Float64()
 		return fmt.Sprint(f)
@@ -186,19 +186,19 @@ func expected(errorKind jsonschema.ErrorKind, p *message.Printer) string {
 	case *kind.Pattern:
 		return "the value does not match the pattern " + k.Want
 	case *kind.MinLength:
-		return fmt.Sprintf("want at least %d characters", k.Want)
+		return fmt.Sprintf("the value must have at least %d characters", k.Want)
 	case *kind.MaxLength:
-		return fmt.Sprintf("want at most %d characters", k.Want)
+		return fmt.Sprintf("the value must have at most %d characters", k.Want)
 	case *kind.Minimum:
-		return "want at least " + number(k.Want)
+		return "the value must be at least " + number(k.Want)
 	case *kind.Maximum:
-		return "want at most " + number(k.Want)
+		return "the value must be at most " + number(k.Want)
 	case *kind.ExclusiveMinimum:
-		return "want more than " + number(k.Want)
+		return "the value must be more than " + number(k.Want)
 	case *kind.ExclusiveMaximum:
-		return "want less than " + number(k.Want)
+		return "the value must be less than " + number(k.Want)
 	case *kind.MultipleOf:
-		return "want a multiple of " + number(k.Want)
+		return "the value must be a multiple of " + number(k.Want)
 	case *kind.ContentEncoding:
 		return "the value is not encoded as " + k.Want
 	case *kind.ContentMediaType:
@@ -223,7 +223,7 @@ func leaves(e *jsonschema.ValidationError, p *message.Printer) []string {
 		if below := leaves(c, p); len(below) > 0 {
 			all = append(all, below...)
 		} else {
-			all = append(all, expected(c.ErrorKind, p))
+			all = append(all, describeExpected(c.ErrorKind, p))
 		}
 	}
 	return all
@@ -254,8 +254,8 @@ func (s source) valueOrigin(ch *chart.Chart, full []string) (flag, file string, 
 	return "", s.chartFile(ch, "values.yaml"), 0
 }
 
-// detach removes references to parts of remote schemas, of which the loader could only
-// provide the whole, and records them. base is the address of the schema that contains
+// detach removes references to parts of remote schemas, because the loader can only
+// replace whole schemas, and records them. base is the address of the schema that contains
 // doc, to which references are relative.
 func (l *schemaLoader) detach(doc any, base string, ids map[string]bool) {
 	switch doc := doc.(type) {

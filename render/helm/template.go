@@ -54,9 +54,9 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
 	vals = top["Values"].(common.Values)
-	var ships shipped
-	if s.opt.Ship {
-		if ships, err = s.ships(ch, vals); err != nil {
+	var ships crdContent
+	if s.opt.AllCRDs {
+		if ships, err = s.describeCRDs(ch, vals); err != nil {
 			return Result{}, err
 		}
 	}

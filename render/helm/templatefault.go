@@ -73,7 +73,7 @@ func withoutTplText(message string) string {
 	}
 	before, rest := message[:at[0]], withoutTplText(message[at[1]:])
 	if message[at[2]:at[3]] == "cannot parse template" {
-		return before + "the text given to tpl cannot be parsed: " + quotedIn.ReplaceAllLiteralString(rest, "what stands there")
+		return before + "the text given to tpl cannot be parsed: " + quotedIn.ReplaceAllLiteralString(rest, "(a value)")
 	}
 	return before + "in the text given to tpl: " + rest
 }

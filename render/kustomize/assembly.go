@@ -34,7 +34,7 @@ type assembly struct {
 	unpacked int64
 	// findings are problems that do not prevent a result.
 	findings []finding.Finding
-	// doubled lists duplicate keys in resources. Only the build shows whether
+	// duplicateKeys are the duplicate keys in resources. Only the build shows whether
 	// kustomize accepts them.
 	duplicateKeys []finding.Finding
 	// inflated reports whether a chart was rendered.
@@ -54,13 +54,13 @@ type readFile struct {
 type tree struct {
 	input.Source
 	at string
-	// made are files that are changed or added to fsys.
-	overlaid map[string][]byte
+	// overlay contains the files that are changed or added on top of FS.
+	overlay map[string][]byte
 	// visits maps directories to the visited kustomizations.
 	visits map[string]*visit
-	// of is the tree with the same files that was added first. Each copy contains
+	// original is the tree with the same files that was added first. Each copy contains
 	// the kustomizations in the form that some overlay needs (see visit).
-	of *tree
+	original *tree
 	// fetched describes the remote source; empty for the component's repository.
 	fetched string
 	// first is the text of the component's additional first resource.
@@ -77,6 +77,8 @@ type visit struct {
 	inherits, done bool
 }
 
+// assemble returns an assembly that contains only the repository of the component, as its
+// first tree.
 func (s source) assemble(ctx context.Context) (*assembly, *tree) {
 	a := &assembly{ctx: ctx, component: s, repositories: map[remote.Ref]*tree{}, requested: map[remote.Ref]bool{}}
 	return a, a.add(s.Source)
@@ -84,21 +86,21 @@ func (s source) assemble(ctx context.Context) (*assembly, *tree) {
 
 // add adds a tree with the files of a source.
 func (a *assembly) add(s input.Source) *tree {
-	t := &tree{Source: s, at: "/" + strconv.Itoa(len(a.trees)), overlaid: map[string][]byte{}, visits: map[string]*visit{}}
-	t.of = t
+	t := &tree{Source: s, at: "/" + strconv.Itoa(len(a.trees)), overlay: map[string][]byte{}, visits: map[string]*visit{}}
+	t.original = t
 	a.trees = append(a.trees, t)
 	return t
 }
 
 // duplicate adds a tree with the same files as another one.
-func (a *assembly) duplicate(of *tree) *tree {
-	t := a.add(of.Source)
-	t.of, t.fetched = of, of.fetched
+func (a *assembly) duplicate(original *tree) *tree {
+	t := a.add(original.Source)
+	t.original, t.fetched = original, original.fetched
 	return t
 }
 
-// generated adds a tree of generated files, by name.
-func (a *assembly) generated(files map[string]string) *tree {
+// addGenerated adds a tree of generated files, by name.
+func (a *assembly) addGenerated(files map[string]string) *tree {
 	m := fstest.MapFS{}
 	for name, text := range files {
 		m[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
@@ -117,35 +119,35 @@ func (a *assembly) visit(t *tree, dir, namespace string) (*tree, string, error) 
 	if err != nil {
 		return t, dir, t.Unreadable(err)
 	}
-	views := []*tree{t}
+	variants := []*tree{t}
 	for _, other := range a.trees {
-		if other.of == t.of && other != t {
-			views = append(views, other)
+		if other.original == t.original && other != t {
+			variants = append(variants, other)
 		}
 	}
-	for _, view := range views {
-		v := view.visits[dir]
+	for _, variant := range variants {
+		v := variant.visits[dir]
 		if v == nil {
 			v = &visit{namespace: namespace}
-			view.visits[dir] = v
-			v.inherits, err = a.prepare(view, dir, namespace)
+			variant.visits[dir] = v
+			v.inherits, err = a.prepare(variant, dir, namespace)
 			v.done = true
-			return view, dir, err
+			return variant, dir, err
 		}
 		if v.namespace == namespace || v.done && !v.inherits {
-			return view, dir, nil
+			return variant, dir, nil
 		}
 	}
-	if len(views) > maxViews {
-		return t, dir, finding.Finding{Severity: finding.Error, Rule: "kustomization", File: t.Show(dir), Message: "charts of this base are rendered for more than " + strconv.Itoa(maxViews) + " namespaces",
-			Remedy: "make components of the overlays"}
+	if len(variants) > maxVariants {
+		return t, dir, finding.Finding{Severity: finding.Error, Rule: "kustomization", File: t.Show(dir), Message: "charts of this base are rendered for more than " + strconv.Itoa(maxVariants) + " namespaces",
+			Remedy: "make each overlay a separate component of Ladder, with its own component.yaml"}
 	}
-	view := a.duplicate(t.of)
-	return a.visit(view, dir, namespace)
+	variant := a.duplicate(t.original)
+	return a.visit(variant, dir, namespace)
 }
 
-// maxViews limits the namespaces for which the charts of one base are rendered.
-const maxViews = 100
+// maxVariants limits the namespaces for which the charts of one base are rendered.
+const maxVariants = 100
 
 // inherits reports whether a chart in or below a kustomization uses the overlay's
 // namespace.
@@ -154,8 +156,8 @@ func (t *tree) inherits(dir string) bool {
 	return v != nil && v.inherits
 }
 
-// from returns the path from a directory of t to a path in another tree.
-func (t *tree) from(dir string, to *tree, p string) string {
+// relativePath returns the path from a directory of t to a path in another tree.
+func (t *tree) relativePath(dir string, to *tree, p string) string {
 	rel, err := filepath.Rel(path.Join(t.at, dir), path.Join(to.at, p))
 	if err != nil {
 		return path.Join(to.at, p)
@@ -166,8 +168,8 @@ func (t *tree) from(dir string, to *tree, p string) string {
 // assembledPath matches paths of the assembled file system in messages of kustomize.
 var assembledPath = regexp.MustCompile(`(^|[^\w.-])/(\d+)((?:/[\w.@%+=~-]+)*)`)
 
-// shown replaces paths in a message of kustomize by those that users know.
-func (a *assembly) shown(text string) string {
+// userPaths replaces paths in a message of kustomize by those that users know.
+func (a *assembly) userPaths(text string) string {
 	return assembledPath.ReplaceAllStringFunc(text, func(found string) string {
 		m := assembledPath.FindStringSubmatch(found)
 		n, err := strconv.Atoi(m[2])
@@ -197,7 +199,7 @@ func (a *assembly) fetch(ref remote.Ref) (remote.Content, error) {
 	}
 	if a.requested[ref] = true; len(a.requested) > maxFetched {
 		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization", Message: fmt.Sprintf("the kustomization and its bases name more than %d remote sources", maxFetched),
-			Remedy: "look for remote bases that name ever more of them, or vendor the base itself"}
+			Remedy: "check for remote bases that refer to further remote bases without end, or vendor the base"}
 	}
 	return a.component.opt.Remote.Fetch(a.ctx, ref)
 }
@@ -228,7 +230,7 @@ func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	}
 	s := a.component.Source
 	s.FS = files
-	s.ShowPath = func(p string) string { return g.shown(p) }
+	s.ShowPath = func(p string) string { return g.displayPath(p) }
 	t := a.add(s)
 	t.fetched = ref.String()
 	a.repositories[ref] = t
@@ -257,12 +259,12 @@ func (a *assembly) unpack(packed []byte) (fs.FS, error) {
 	return files, err
 }
 
-// unused returns an unused file name in a directory of a tree.
-func (t *tree) unused(dir, stem, ext string) string {
+// unusedName returns an unused file name in a directory of a tree.
+func (t *tree) unusedName(dir, stem, ext string) string {
 	for n := 0; ; n++ {
 		name := fmt.Sprintf("%s-%d%s", stem, n, ext)
 		p := path.Join(dir, name)
-		if _, exists := t.overlaid[p]; !exists && !input.Exists(t.FS, p) {
+		if _, exists := t.overlay[p]; !exists && !input.Exists(t.FS, p) {
 			return name
 		}
 	}

@@ -32,29 +32,29 @@ type inflation struct {
 	types.HelmChart
 }
 
-// named is an inflation with its field.
-type named struct {
+// fieldInflation is an inflation with the field of the kustomization that configures it.
+type fieldInflation struct {
 	field string
 	inflation
 }
 
-// charts renders the charts of a kustomization and passes the output to kustomize
+// renderCharts renders the charts of a kustomization and passes the output to kustomize
 // as if its own generator had produced it: after the resources and the other
 // built-in generators, before components and transformations, and marked so that
 // the namespace of the kustomization does not apply.
-func (c *checker) charts(k *types.Kustomization) {
+func (c *checker) renderCharts(k *types.Kustomization) {
 	old, globals := types.SplitHelmParameters(k.HelmChartInflationGenerator)
 	if k.HelmGlobals != nil {
 		globals = *k.HelmGlobals
 	}
-	var all []named
+	var all []fieldInflation
 	add := func(field string, charts []types.HelmChart) {
 		for i, chart := range charts {
 			if chart.Namespace == "" {
 				chart.Namespace = c.namespace
 				c.inherits = true
 			}
-			all = append(all, named{fmt.Sprintf("%s[%d]", field, i), inflation{globals, chart}})
+			all = append(all, fieldInflation{fmt.Sprintf("%s[%d]", field, i), inflation{globals, chart}})
 		}
 	}
 	add("helmCharts", k.HelmCharts)
@@ -83,7 +83,7 @@ func (c *checker) charts(k *types.Kustomization) {
 	}
 	files["charts/kustomization.yaml"] = mustYAML(inner)
 	files["kustomization.yaml"] = mustYAML(types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.ComponentVersion, Kind: types.ComponentKind}, Resources: []string{"charts"}})
-	k.Components = append([]string{c.from(c.dir, c.generated(files), ".")}, k.Components...)
+	k.Components = append([]string{c.relativePath(c.dir, c.addGenerated(files), ".")}, k.Components...)
 }
 
 // generatedMark is a transformer that sets the annotation by which kustomize
@@ -101,7 +101,7 @@ func mustYAML(k types.Kustomization) string {
 }
 
 // inflate renders a chart like kustomize with helm.
-func (c *checker) inflate(in named) string {
+func (c *checker) inflate(in fieldInflation) string {
 	failed := func(err error) string {
 		c.faults = append(c.faults, err)
 		return ""
@@ -121,7 +121,7 @@ func (c *checker) inflate(in named) string {
 	if err != nil {
 		bad("nameTemplate: "+err.Error(), "correct the template, and use only deterministic functions")
 	} else if f, ok := helm.InvalidRelease(release); ok {
-		f.Remedy = "choose another"
+		f.Remedy = helm.ValidReleaseNames
 		failed(c.atChartField(in, f, ".releaseName"))
 	}
 	if in.KubeVersion != "" {
@@ -157,7 +157,7 @@ func (c *checker) inflate(in named) string {
 	c.assembly.findings = append(c.assembly.findings, res.Findings...)
 	var b strings.Builder
 	for _, d := range res.Documents {
-		c.objects(c.component.opt.Memory.Parse(d.File, d.Line, d.Text))
+		c.checkObjects(c.component.opt.Memory.Parse(d.File, d.Line, d.Text))
 		d.Print(&b)
 	}
 	return b.String()
@@ -167,13 +167,13 @@ func (c *checker) inflate(in named) string {
 const chartInline = "valuesInline"
 
 // atChartField sets the place of a finding to a field of an inflation.
-func (c *checker) atChartField(in named, f finding.Finding, below string) finding.Finding {
+func (c *checker) atChartField(in fieldInflation, f finding.Finding, below string) finding.Finding {
 	f.File, f.Line, f.Field = c.Show(c.file), c.lineOfChart(in), in.field+below
 	return f
 }
 
 // atInlineValues sets the places of findings about valuesInline.
-func (c *checker) atInlineValues(in named, err error) error {
+func (c *checker) atInlineValues(in fieldInflation, err error) error {
 	all := finding.Of(err)
 	for i, f := range all {
 		if f.File == chartInline {
@@ -188,14 +188,14 @@ func (c *checker) atInlineValues(in named, err error) error {
 var valuesMerges = []string{"override", "merge", "replace"}
 
 // chartFinding returns a finding about an inflation.
-func (c *checker) chartFinding(in named, message, remedy string) finding.Finding {
+func (c *checker) chartFinding(in fieldInflation, message, remedy string) finding.Finding {
 	f := c.finding(finding.Error, in.field, "", message, remedy)
 	f.Line = c.lineOfChart(in)
 	return f
 }
 
 // lineOfChart returns the line of a chart's name in the kustomization.
-func (c *checker) lineOfChart(in named) int {
+func (c *checker) lineOfChart(in fieldInflation) int {
 	if at := input.LineOf(c.written, fieldSteps(in.field)); at > 0 {
 		return at
 	}
@@ -229,7 +229,7 @@ func (in inflation) release() (string, error) {
 
 // chart returns a chart from the chart directory of the kustomization, or fetches
 // it. It reports a chart that is not there.
-func (c *checker) chart(in named) (none input.Source) {
+func (c *checker) chart(in fieldInflation) (none input.Source) {
 	bad := func(message, remedy string) input.Source {
 		c.faults = append(c.faults, c.chartFinding(in, message, remedy))
 		return none
@@ -283,10 +283,10 @@ func (c *checker) chart(in named) (none input.Source) {
 
 // values returns the values of a chart: its own or another file, valuesInline, and
 // then the additional files. It reports those that cannot be read.
-func (c *checker) values(in named, chart input.Source) input.Values {
+func (c *checker) values(in fieldInflation, chart input.Source) input.Values {
 	texts := map[string][]byte{}
 	load := func(field, name string) {
-		p, ok := c.local(field, name)
+		p, ok := c.resolveLocal(field, name)
 		if !ok {
 			return
 		}

@@ -42,48 +42,49 @@ func (a *assembly) prepare(t *tree, dir, namespace string) (inherits bool, err e
 		c.prepend(&k, t.first)
 		t.first = ""
 	}
-	c.roots("resources", &k.Resources)
-	c.roots("bases", &k.Bases)
-	c.roots("components", &k.Components)
-	c.configs("generators", &k.Generators)
-	c.configs("transformers", &k.Transformers)
-	c.configs("validators", &k.Validators)
-	c.files("crds", k.Crds)
-	c.files("configurations", k.Configurations)
+	c.resolveRoots("resources", &k.Resources)
+	c.resolveRoots("bases", &k.Bases)
+	c.resolveRoots("components", &k.Components)
+	c.checkConfigs("generators", &k.Generators)
+	c.checkConfigs("transformers", &k.Transformers)
+	c.checkConfigs("validators", &k.Validators)
+	c.checkFiles("crds", k.Crds)
+	c.checkFiles("configurations", k.Configurations)
 	for i := range k.Patches {
-		c.entry(fmt.Sprintf("patches[%d].path", i), &k.Patches[i].Path)
-		c.patch(fmt.Sprintf("patches[%d].patch", i), k.Patches[i].Patch)
+		c.checkEntry(fmt.Sprintf("patches[%d].path", i), &k.Patches[i].Path)
+		c.checkPatch(fmt.Sprintf("patches[%d].patch", i), k.Patches[i].Patch)
 	}
 	for i := range k.PatchesJson6902 {
-		c.entry(fmt.Sprintf("patchesJson6902[%d].path", i), &k.PatchesJson6902[i].Path)
-		c.patch(fmt.Sprintf("patchesJson6902[%d].patch", i), k.PatchesJson6902[i].Patch)
+		c.checkEntry(fmt.Sprintf("patchesJson6902[%d].path", i), &k.PatchesJson6902[i].Path)
+		c.checkPatch(fmt.Sprintf("patchesJson6902[%d].patch", i), k.PatchesJson6902[i].Patch)
 	}
 	for i := range k.PatchesStrategicMerge {
-		c.entry(fmt.Sprintf("patchesStrategicMerge[%d]", i), (*string)(&k.PatchesStrategicMerge[i]))
+		c.checkEntry(fmt.Sprintf("patchesStrategicMerge[%d]", i), (*string)(&k.PatchesStrategicMerge[i]))
 	}
 	for i := range k.Replacements {
-		c.entry(fmt.Sprintf("replacements[%d].path", i), &k.Replacements[i].Path)
+		c.checkEntry(fmt.Sprintf("replacements[%d].path", i), &k.Replacements[i].Path)
 	}
 	if schema := k.OpenAPI["path"]; schema != "" {
-		c.entry("openapi.path", &schema)
+		c.checkEntry("openapi.path", &schema)
 		k.OpenAPI["path"] = schema
 	}
 	for i := range k.ConfigMapGenerator {
-		c.generator(fmt.Sprintf("configMapGenerator[%d]", i), &k.ConfigMapGenerator[i].GeneratorArgs)
+		c.checkGenerator(fmt.Sprintf("configMapGenerator[%d]", i), &k.ConfigMapGenerator[i].GeneratorArgs)
 	}
 	for i := range k.SecretGenerator {
-		c.generator(fmt.Sprintf("secretGenerator[%d]", i), &k.SecretGenerator[i].GeneratorArgs)
+		c.checkGenerator(fmt.Sprintf("secretGenerator[%d]", i), &k.SecretGenerator[i].GeneratorArgs)
 	}
-	c.charts(&k)
+	c.renderCharts(&k)
 	if c.changed {
-		if t.overlaid[c.file], err = yaml.Marshal(k); err != nil {
+		if t.overlay[c.file], err = yaml.Marshal(k); err != nil {
 			return false, err
 		}
 	}
 	return c.inherits && k.Namespace == "", errors.Join(c.faults...)
 }
 
-// DeprecatedField is the rule about fields of kustomizations that kustomize still supports.
+// DeprecatedField is the rule for deprecated fields of kustomizations, which kustomize still
+// supports.
 const DeprecatedField = "deprecated-field"
 
 // recordDeprecated reports the deprecated fields of a kustomization. kustomize itself logs
@@ -124,7 +125,7 @@ type checker struct {
 	// changed means that kustomize must see a text other than data.
 	changed bool
 	// inflations are the charts of generators.
-	inflations []named
+	inflations []fieldInflation
 	faults     []error
 }
 
@@ -180,16 +181,16 @@ func lineOfEntry(data []byte, entry string) int {
 
 // prepend adds a text as the first resource.
 func (c *checker) prepend(k *types.Kustomization, text string) {
-	name := c.unused(c.dir, "chart", ".yaml")
-	c.overlaid[path.Join(c.dir, name)] = []byte(text)
+	name := c.unusedName(c.dir, "chart", ".yaml")
+	c.overlay[path.Join(c.dir, name)] = []byte(text)
 	k.Resources = append([]string{name}, k.Resources...)
 	c.changed = true
 }
 
-// objects reports invalid YAML in a resource, with lines, which kustomize does not
-// provide. It records duplicate keys, most of which kustomize refuses. A patch may
-// correct other problems.
-func (c *checker) objects(objs []object.Object, err error) {
+// checkObjects reports invalid YAML in a resource, with lines, which kustomize does not
+// provide. It records duplicate keys, most of which kustomize refuses. Other problems are not
+// reported here, because a patch may correct them.
+func (c *checker) checkObjects(objs []object.Object, err error) {
 	for _, f := range finding.Of(err) {
 		switch f.Rule {
 		case object.InvalidYAML:
@@ -199,7 +200,7 @@ func (c *checker) objects(objs []object.Object, err error) {
 		}
 	}
 	for _, o := range objs {
-		for _, f := range o.Doubts() {
+		for _, f := range o.Warnings() {
 			if f.Rule == object.DuplicateKey {
 				c.duplicateKeys = append(c.duplicateKeys, f)
 			}

@@ -30,7 +30,8 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 	var fields map[string]any
 	if yaml.Unmarshal(c.data, &fields) != nil {
 		f := c.invalid(err)
-		// The library omits the first line, and counts past the end of a truncated text.
+		// The library omits the number of the first line, and counts past the end of a
+		// truncated text.
 		f.Line = min(max(f.Line, 1), bytes.Count(bytes.TrimSuffix(c.data, []byte("\n")), []byte("\n"))+1)
 		return k, []error{f}
 	}
@@ -58,9 +59,9 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 		}
 		f := c.invalid(err)
 		input.AtMistyped(&f, c.written)
-		if _, wants, ok := strings.Cut(f.Message, "must be "); ok {
-			wants, _, _ = strings.Cut(wants, ", not ")
-			f.Remedy = "write " + wants
+		if _, expected, ok := strings.Cut(f.Message, "must be "); ok {
+			expected, _, _ = strings.Cut(expected, ", not ")
+			f.Remedy = "write " + expected
 		}
 		faults = append(faults, f)
 		var mistyped *json.UnmarshalTypeError
@@ -68,7 +69,7 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 			return k, faults
 		}
 		field, _, _ := strings.Cut(mistyped.Field, ".")
-		if _, there := fields[field]; !there {
+		if _, exists := fields[field]; !exists {
 			return k, faults
 		}
 		delete(fields, field)

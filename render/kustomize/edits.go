@@ -35,11 +35,11 @@ type Edits struct {
 	// "kustomize edit set image"; Replicas are overrides such as "web=3".
 	Images, Replicas                []string
 	CommonLabels, CommonAnnotations map[string]string
-	// ForceCommonLabels and ForceCommonAnnotations override those of the
-	// kustomization, which otherwise is an error.
+	// ForceCommonLabels and ForceCommonAnnotations let CommonLabels and CommonAnnotations
+	// replace those of the kustomization; otherwise a conflict is an error.
 	ForceCommonLabels, ForceCommonAnnotations bool
-	// LabelWithoutSelector does not change selectors; LabelIncludeTemplates then
-	// also labels Pods and PVCs.
+	// LabelWithoutSelector keeps CommonLabels out of selectors and templates. With it,
+	// LabelIncludeTemplates adds them to the templates of Pods and PVCs.
 	LabelWithoutSelector, LabelIncludeTemplates bool
 	// Patches are entries of the kustomization's patches, each as YAML.
 	Patches []string
@@ -83,17 +83,17 @@ func BuildOptions(text string) (restricted bool, err error) {
 	return true, finding.Fault(fmt.Sprintf("unknown load restrictor %q", *restrictor), "use LoadRestrictionsNone or LoadRestrictionsRootOnly")
 }
 
-// none reports whether there are no edits.
-func (e Edits) none() bool {
+// isEmpty reports whether there are no edits.
+func (e Edits) isEmpty() bool {
 	return e.NamePrefix+e.NameSuffix+e.Namespace == "" && len(e.Images)+len(e.Replicas)+len(e.CommonLabels)+len(e.CommonAnnotations)+len(e.Patches)+len(e.Components) == 0
 }
 
-// edited returns the component with the edits in its kustomization. Argo CD runs
+// withEdits returns the component with the edits in its kustomization. Argo CD runs
 // the commands of "kustomize edit" on a copy of the repository (util/kustomize,
 // Build); here the same commands run in memory, in the same order.
-func (s source) edited() (source, error) {
+func (s source) withEdits() (source, error) {
 	e := s.opt.Edits
-	if e.none() {
+	if e.isEmpty() {
 		return s, nil
 	}
 	name := path.Join(s.Dir, File(s.FS, s.Dir))
@@ -123,14 +123,14 @@ func (s source) edited() (source, error) {
 			return s, fault(c.field, err)
 		}
 	}
-	edited, err := dir.ReadFile(path.Base(name))
+	result, err := dir.ReadFile(path.Base(name))
 	if err != nil {
 		return s, fault("", err)
 	}
-	if edited, err = e.withEntries(edited, s); err != nil {
+	if result, err = e.withEntries(result, s); err != nil {
 		return s, fault("patches", err)
 	}
-	s.FS = editedFS{overlay.FS{FS: s.FS, Files: map[string]string{name: string(edited)}}, name, data}
+	s.FS = editedFS{overlay.FS{FS: s.FS, Files: map[string]string{name: string(result)}}, name, data}
 	return s, nil
 }
 
@@ -249,6 +249,6 @@ func componentsIn(s source, pattern string) []string {
 type editedFS struct {
 	overlay.FS
 	name string
-	// original is the original content.
+	// original is the content before the edits.
 	original []byte
 }

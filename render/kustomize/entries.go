@@ -19,28 +19,28 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// roots checks entries that name files or other kustomizations. They are never
+// resolveRoots checks entries that name files or other kustomizations. They are never
 // inline YAML, whatever they look like: kustomize would fetch
 // http://example.com/{a}.
-func (c *checker) roots(field string, entries *[]string) {
+func (c *checker) resolveRoots(field string, entries *[]string) {
 	for i, entry := range *entries {
-		if _, isGenerated := c.overlaid[path.Join(c.dir, entry)]; !isGenerated {
-			(*entries)[i] = c.root(fmt.Sprintf("%s[%d]", field, i), entry)
+		if _, isGenerated := c.overlay[path.Join(c.dir, entry)]; !isGenerated {
+			(*entries)[i] = c.resolveRoot(fmt.Sprintf("%s[%d]", field, i), entry)
 		}
 	}
 }
 
-// root checks one entry, and returns the path for kustomize.
-func (c *checker) root(field, entry string) string {
+// resolveRoot checks one entry, and returns the path for kustomize.
+func (c *checker) resolveRoot(field, entry string) string {
 	file := c.isFile(entry)
 	if git, ok := readGitAddress(entry); ok && !file {
-		return c.remoteBase(field, entry, git)
+		return c.visitRemoteBase(field, entry, git)
 	}
 	if isWeb(entry) {
 		name, _ := c.fetchFile(field, entry)
 		return name
 	}
-	p, ok := c.local(field, entry)
+	p, ok := c.resolveLocal(field, entry)
 	if !ok {
 		return entry
 	}
@@ -48,11 +48,11 @@ func (c *checker) root(field, entry string) string {
 		if data, err := fs.ReadFile(c.FS, p); err != nil {
 			c.faults = append(c.faults, c.Unreadable(err))
 		} else {
-			c.objects(object.Parse(c.Show(p), 1, string(data)))
+			c.checkObjects(object.Parse(c.Show(p), 1, string(data)))
 		}
 		return entry
 	}
-	return c.base(c.tree, field, entry, p)
+	return c.visitBase(c.tree, field, entry, p)
 }
 
 // isFile reports whether an entry is a file in the tree. kustomize checks this
@@ -62,8 +62,8 @@ func (c *checker) isFile(entry string) bool {
 	return ok && !strings.Contains(entry, "://") && input.FileExists(c.FS, p)
 }
 
-// base visits another kustomization, and returns its path for kustomize.
-func (c *checker) base(of *tree, field, entry, p string) string {
+// visitBase visits another kustomization, and returns its path for kustomize.
+func (c *checker) visitBase(of *tree, field, entry, p string) string {
 	if !input.FileExists(of.FS, path.Join(p, File(of.FS, p))) {
 		c.bad(field, entry, "no kustomization.yaml in "+of.Show(p), "add one that lists the files there, or list the files here")
 		return entry
@@ -77,20 +77,20 @@ func (c *checker) base(of *tree, field, entry, p string) string {
 		return entry
 	}
 	c.changed = true
-	return c.from(c.dir, at, p)
+	return c.relativePath(c.dir, at, p)
 }
 
-// configs checks entries that name or contain configurations of generators,
+// checkConfigs checks entries that name or contain configurations of generators,
 // transformers and validators. These may name files of their own. Charts among them
 // are removed.
-func (c *checker) configs(field string, entries *[]string) {
+func (c *checker) checkConfigs(field string, entries *[]string) {
 	var texts, kept []string
 	for i, entry := range *entries {
 		field := fmt.Sprintf("%s[%d]", field, i)
 		if !inline(entry) {
 			continue
 		}
-		rest, charts := c.pluginConfig(field, entry)
+		rest, charts := c.splitPluginConfig(field, entry)
 		c.changed = c.changed || charts > 0
 		if rest != "" {
 			texts = append(texts, rest)
@@ -103,10 +103,10 @@ func (c *checker) configs(field string, entries *[]string) {
 			continue
 		}
 		if !c.isFile(entry) {
-			kept = append(kept, c.root(field, entry))
+			kept = append(kept, c.resolveRoot(field, entry))
 			continue
 		}
-		p, ok := c.local(field, entry)
+		p, ok := c.resolveLocal(field, entry)
 		if !ok {
 			continue
 		}
@@ -115,42 +115,41 @@ func (c *checker) configs(field string, entries *[]string) {
 			c.faults = append(c.faults, c.Unreadable(err))
 			continue
 		}
-		rest, charts := c.pluginConfig(field, string(data))
+		rest, charts := c.splitPluginConfig(field, string(data))
 		if charts > 0 {
 			c.changed = true
 			if rest == "" {
 				continue
 			}
-			entry = c.unused(c.dir, "plugins", ".yaml")
-			c.overlaid[path.Join(c.dir, entry)] = []byte(rest)
+			entry = c.unusedName(c.dir, "plugins", ".yaml")
+			c.overlay[path.Join(c.dir, entry)] = []byte(rest)
 		}
 		kept = append(kept, entry)
 	}
 	*entries = append(texts, kept...)
 }
 
-// entry checks an entry that names a file, which may be its content. It fetches
-// URLs.
-func (c *checker) entry(field string, entry *string) {
+// checkEntry checks an entry that is the path of a file or inline YAML. It fetches URLs.
+func (c *checker) checkEntry(field string, checkEntry *string) {
 	switch {
-	case *entry == "" || inline(*entry):
-	case isWeb(*entry):
-		*entry, _ = c.fetchFile(field, *entry)
+	case *checkEntry == "" || inline(*checkEntry):
+	case isWeb(*checkEntry):
+		*checkEntry, _ = c.fetchFile(field, *checkEntry)
 	default:
-		c.local(field, *entry)
+		c.resolveLocal(field, *checkEntry)
 	}
 }
 
-// files checks a list of entries that name files.
-func (c *checker) files(field string, entries []string) {
+// checkFiles checks a list of entries that name files.
+func (c *checker) checkFiles(field string, entries []string) {
 	for i := range entries {
-		c.entry(fmt.Sprintf("%s[%d]", field, i), &entries[i])
+		c.checkEntry(fmt.Sprintf("%s[%d]", field, i), &entries[i])
 	}
 }
 
-// patch checks an inline patch.
-func (c *checker) patch(field, text string) {
-	// kustomize may read with one library what only the other refuses.
+// checkPatch checks an inline patch.
+func (c *checker) checkPatch(field, text string) {
+	// kustomize uses two YAML libraries; report only what both refuse.
 	err := yaml.Unmarshal([]byte(text), new(any))
 	if err == nil || yamlv3.Unmarshal([]byte(text), new(yamlv3.Node)) == nil {
 		return
@@ -159,7 +158,8 @@ func (c *checker) patch(field, text string) {
 	c.bad(field, "", "the patch is not valid YAML: "+message, "correct the patch")
 }
 
-func (c *checker) generator(field string, g *types.GeneratorArgs) {
+// checkGenerator checks a generator of ConfigMaps or Secrets, and its files.
+func (c *checker) checkGenerator(field string, g *types.GeneratorArgs) {
 	if g.Name == "" {
 		c.bad(field, "", "the generator has no name", "add name")
 	}
@@ -172,24 +172,24 @@ func (c *checker) generator(field string, g *types.GeneratorArgs) {
 			key, file = path.Base(spec), spec
 		}
 		if !isWeb(file) {
-			c.entry(fmt.Sprintf("%s.files[%d]", field, i), &file)
+			c.checkEntry(fmt.Sprintf("%s.files[%d]", field, i), &file)
 			continue
 		}
 		if name, ok := c.fetchFile(fmt.Sprintf("%s.files[%d]", field, i), file); ok {
 			g.FileSources[i] = key + "=" + name
 		}
 	}
-	c.files(field+".envs", g.EnvSources)
+	c.checkFiles(field+".envs", g.EnvSources)
 	for i, literal := range g.LiteralSources {
 		if strings.IndexByte(literal, '=') <= 0 {
 			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is not key=value", "write key=value")
 		}
 	}
-	c.entry(field+".env", &g.EnvSource)
+	c.checkEntry(field+".env", &g.EnvSource)
 }
 
-// local resolves an entry inside the repository, and reports it if that fails.
-func (c *checker) local(field, entry string) (string, bool) {
+// resolveLocal resolves an entry inside the repository, and reports it if that fails.
+func (c *checker) resolveLocal(field, entry string) (string, bool) {
 	p, ok := input.RepoPath(c.dir, entry)
 	switch {
 	case ok && irregular(c.FS, p):
@@ -211,10 +211,10 @@ func (c *checker) local(field, entry string) (string, bool) {
 	return "", false
 }
 
-// pluginConfig checks the configuration of generators and transformers, which may
+// splitPluginConfig checks the configuration of generators and transformers, which may
 // name files of their own. It renders the charts among them, and returns the rest
 // and their number.
-func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
+func (c *checker) splitPluginConfig(field, text string) (rest string, charts int) {
 	var others []string
 	for _, doc := range strings.Split(text, "\n---") {
 		var config any
@@ -227,12 +227,12 @@ func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
 			if err := yaml.Unmarshal([]byte(doc), &in); err != nil {
 				c.bad(field, "HelmChartInflationGenerator", strings.TrimPrefix(input.Innermost(err).Error(), "json: "), "correct the generator")
 			} else {
-				c.inflations = append(c.inflations, named{field, in})
+				c.inflations = append(c.inflations, fieldInflation{field, in})
 			}
 			charts++
 			continue
 		}
-		c.scanURLs(field, config, false)
+		c.reportURLs(field, config, false)
 		if config != nil {
 			others = append(others, doc)
 		}
@@ -240,16 +240,16 @@ func (c *checker) pluginConfig(field, text string) (rest string, charts int) {
 	return strings.Join(others, "\n---"), charts
 }
 
-// scanURLs reports URLs in fields that plugins use for files.
-func (c *checker) scanURLs(field string, config any, file bool) {
+// reportURLs reports URLs in fields that plugins use for files.
+func (c *checker) reportURLs(field string, config any, file bool) {
 	switch v := config.(type) {
 	case map[string]any:
 		for key, inner := range v {
-			c.scanURLs(field, inner, slices.Contains([]string{"path", "paths", "files", "env", "envs"}, key))
+			c.reportURLs(field, inner, slices.Contains([]string{"path", "paths", "files", "env", "envs"}, key))
 		}
 	case []any:
 		for _, inner := range v {
-			c.scanURLs(field, inner, file)
+			c.reportURLs(field, inner, file)
 		}
 	case string:
 		if file && strings.Contains(v, "://") {

@@ -113,7 +113,7 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 		resource = "" // of a kustomization generated for charts
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: "kustomize", File: t.Show(path.Join(dir, File(t.FS, dir))),
-		Message: a.shown(redactValues(message, a.read)), Remedy: "correct the kustomization"}
+		Message: a.userPaths(redactValues(message, a.read)), Remedy: "correct the kustomization"}
 	for _, known := range explained {
 		if m := known.message.FindStringSubmatchIndex(f.Message); m != nil {
 			f.Message, f.Remedy = string(known.message.ExpandString(nil, known.instead, f.Message, m)), known.remedy

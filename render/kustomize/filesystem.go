@@ -40,8 +40,8 @@ func (r repoFS) ReadFile(p string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, made := t.overlaid[name]
-	if !made {
+	data, isGenerated := t.overlay[name]
+	if !isGenerated {
 		if data, err = fs.ReadFile(t.FS, name); err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (r repoFS) stat(p string) (fs.FileInfo, error) {
 
 // stat describes a file of a tree, generated or not.
 func (t *tree) stat(name string) (fs.FileInfo, error) {
-	if data, made := t.overlaid[name]; made {
+	if data, isGenerated := t.overlay[name]; isGenerated {
 		return fs.Stat(fstest.MapFS{name: {Data: data, Mode: 0o644}}, name)
 	}
 	return fs.Stat(t.FS, name)
@@ -83,7 +83,7 @@ func (r repoFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	if _, made := t.overlaid[name]; !made {
+	if _, isGenerated := t.overlay[name]; !isGenerated {
 		if name, err = symlink.In(t.FS, name); err != nil {
 			return "", "", err
 		}
@@ -98,7 +98,7 @@ func (r repoFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 	return filesys.ConfirmedDir(path.Join(t.at, path.Dir(name))), path.Base(name), nil
 }
 
-// kustomize build never lists directories.
+// errNotListed is returned for listing directories, which kustomize build never does.
 var errNotListed = errors.New("directories are not listed")
 
 func (r repoFS) ReadDir(string) ([]string, error)     { return nil, errNotListed }

@@ -22,7 +22,7 @@ type gitAddress struct {
 	version string
 	// modules means that submodules are requested.
 	modules bool
-	// strange is an unknown key of the query; empty if all are known.
+	// unknownKey is an unknown key of the query; empty if all are known.
 	unknownKey string
 }
 
@@ -40,8 +40,8 @@ func (g gitAddress) usesSSH() bool {
 	return strings.HasPrefix(g.clone, "ssh://") || !strings.Contains(g.clone, "://")
 }
 
-// shown returns a file of the repository in the syntax of kustomizations.
-func (g gitAddress) shown(p string) string {
+// displayPath returns a file of the repository in the syntax of kustomizations.
+func (g gitAddress) displayPath(p string) string {
 	name := g.clone + "//" + p
 	if p == "." {
 		name = g.clone

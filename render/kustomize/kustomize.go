@@ -3,7 +3,7 @@
 //
 // kustomize runs inside the process, on a file system with the repository and the
 // content fetched for it. Each kustomization is checked before the library sees it
-// (look), so that all problems are found at once and nothing is left to fetch or to
+// (see assembly.prepare), so that all problems are found at once and nothing is left to fetch or to
 // run. No other rendering package may import the library.
 package kustomize
 
@@ -40,8 +40,8 @@ type Options struct {
 	Edits Edits
 	// Unrestricted allows it to read any file of the repository.
 	Unrestricted bool
-	// Empty allows an empty result.
-	Empty bool
+	// AllowEmpty allows an empty result.
+	AllowEmpty bool
 	// KubeVersion, APIVersions, Memory, Probe and Random are for the charts of
 	// kustomizations (see helm.Options).
 	KubeVersion string
@@ -75,7 +75,7 @@ type source struct {
 // it (see assembly). Plugins that are programs are refused.
 func Render(ctx context.Context, of input.Source, opt Options) (res Result, err error) {
 	s := source{of, opt}
-	if s, err = s.edited(); err != nil {
+	if s, err = s.withEdits(); err != nil {
 		return Result{}, err
 	}
 	a, t := s.assemble(ctx)
@@ -106,13 +106,13 @@ func Render(ctx context.Context, of input.Source, opt Options) (res Result, err 
 			return Result{}, finding.Err(sortedOnce(a.refusedDuplicates()))
 		}
 		if err != nil {
-			return Result{}, s.Fault("kustomize", File(s.FS, s.Dir), a.shown(redactValues(readable(err.Error()), a.read)), "correct the resource "+r.CurId().String())
+			return Result{}, s.Fault("kustomize", File(s.FS, s.Dir), a.userPaths(redactValues(readable(err.Error()), a.read)), "correct the resource "+r.CurId().String())
 		}
 		objs, err := object.Parse(s.Show(path.Join(s.Dir, File(s.FS, s.Dir))), 0, string(text))
 		res.Objects = append(res.Objects, objs...)
 		faults = append(faults, err)
 	}
-	if len(built.Resources()) == 0 && !s.opt.Empty {
+	if len(built.Resources()) == 0 && !s.opt.AllowEmpty {
 		faults = append(faults, s.checkComponent())
 	}
 	return res, errors.Join(faults...)

@@ -58,7 +58,7 @@ func References(fsys fs.FS, dir string) []string {
 }
 
 // Resources returns the resources of a kustomization that renders nothing but these,
-// and whether it changes them; ok is false of any other.
+// and whether it changes them; ok is false for any other kustomization.
 func Resources(fsys fs.FS, dir string) (entries []string, changes, ok bool) {
 	k, ok := read(fsys, dir)
 	if !ok || k.Kind == ComponentKind {

@@ -14,9 +14,9 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// remoteBase visits a kustomization in another repository, and returns its path for
+// visitRemoteBase visits a kustomization in another repository, and returns its path for
 // kustomize. Like kustomize it first tries a URL as a file, if it can be one.
-func (c *checker) remoteBase(field, entry string, git gitAddress) string {
+func (c *checker) visitRemoteBase(field, entry string, git gitAddress) string {
 	if !git.isCertain(entry) {
 		content, err := c.fileAt(entry)
 		switch _, parsed := object.Parse("", 1, string(content.Data)); {
@@ -29,7 +29,7 @@ func (c *checker) remoteBase(field, entry string, git gitAddress) string {
 		}
 	}
 	if strings.HasPrefix(git.clone, "file://") {
-		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository, or an address on the web")
+		c.bad(field, entry, entry+" leaves the repository", "use a relative path inside the repository, or an https:// URL")
 		return entry
 	}
 	of, content, err := c.repository(git)
@@ -51,7 +51,7 @@ func (c *checker) remoteBase(field, entry string, git gitAddress) string {
 		c.bad(field, entry, p+" in "+of.fetched+" is a file, not a directory", "name its directory, or the address of the file itself")
 		return entry
 	}
-	return c.base(of, field, entry, p)
+	return c.visitBase(of, field, entry, p)
 }
 
 func yamlFile(entry string) bool {
@@ -68,10 +68,10 @@ func (c *checker) fetchFile(field, entry string) (string, bool) {
 	}
 	c.warn(field, entry, content)
 	if strings.HasPrefix(field, "resources") || strings.HasPrefix(field, "bases") {
-		c.objects(object.Parse(entry, 1, string(content.Data)))
+		c.checkObjects(object.Parse(entry, 1, string(content.Data)))
 	}
-	name := c.unused(c.dir, "fetched", extension.FindString(path.Ext(strings.SplitN(entry, "?", 2)[0])))
-	c.overlaid[path.Join(c.dir, name)] = content.Data
+	name := c.unusedName(c.dir, "fetched", extension.FindString(path.Ext(strings.SplitN(entry, "?", 2)[0])))
+	c.overlay[path.Join(c.dir, name)] = content.Data
 	c.changed = true
 	return name, true
 }

@@ -97,9 +97,9 @@ func (v valueTexts) kustomization(n *yaml.Node, key string) {
 	}
 }
 
-// naming are keys whose values identify the subject of a message: those of objects,
-// and of operations in JSON patches.
-var naming = []string{"apiVersion", "kind", "metadata.name", "metadata.namespace", "path", "from"}
+// identifyingKeys are the keys whose values identify an object or an operation of a JSON
+// patch in a message.
+var identifyingKeys = []string{"apiVersion", "kind", "metadata.name", "metadata.namespace", "path", "from"}
 
 // operations are the operations of JSON patches.
 var operations = []string{"add", "remove", "replace", "move", "copy", "test"}
@@ -119,7 +119,7 @@ func (v valueTexts) node(n *yaml.Node, at []string) {
 		}
 	case yaml.ScalarNode:
 		field := strings.TrimPrefix(strings.Join(at, "."), "items.")
-		if slices.Contains(naming, field) || field == "op" && slices.Contains(operations, n.Value) {
+		if slices.Contains(identifyingKeys, field) || field == "op" && slices.Contains(operations, n.Value) {
 			v.names[n.Value] = true
 			return
 		}
@@ -201,7 +201,7 @@ func (v valueTexts) redact(message string) string {
 			}
 			before, after := rest[:at], rest[at+len(text):]
 			b.WriteString(before)
-			if (len(text) >= wholeSecret || !wordEnds(before) && !wordBegins(after)) && !v.inName(before, text, after) {
+			if (len(text) >= wholeSecret || !endsInsideWord(before) && !beginsInsideWord(after)) && !v.inName(before, text, after) {
 				b.WriteString("(a value)")
 			} else {
 				b.WriteString(text)
@@ -229,16 +229,16 @@ func nameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.'
 }
 
-// wordEnds reports whether a word continues at the end of a text. The n of an
+// endsInsideWord reports whether a word continues at the end of a text. The n of an
 // escaped \n does not count.
-func wordEnds(text string) bool {
+func endsInsideWord(text string) bool {
 	if len(text) > 1 && text[len(text)-2] == '\\' {
 		return false
 	}
 	return text != "" && wordByte(text[len(text)-1])
 }
 
-func wordBegins(text string) bool { return text != "" && wordByte(text[0]) }
+func beginsInsideWord(text string) bool { return text != "" && wordByte(text[0]) }
 
 func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80

@@ -81,7 +81,7 @@ type component struct {
 // Find renders a component several times, and reports why the results differ. The
 // error is that of rendering the component as it is, or of the context.
 func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options) ([]finding.Finding, error) {
-	opt.Memory, opt.Ship, opt.Empty = input.NewMemory(sharedBytes), false, true
+	opt.Memory, opt.AllCRDs, opt.AllowEmpty = input.NewMemory(sharedBytes), false, true
 	c := &component{ctx: ctx, fsys: fsys, dir: dir, opt: opt, probe: newProbe(opt.Random.Key != nil)}
 	c.opt.Probe = c.probe.functions
 	var err error

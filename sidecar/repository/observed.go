@@ -28,7 +28,7 @@ func Observe(repo fs.FS) *Observed {
 	o := &Observed{seen: Answers{}}
 	o.FS = func(q Question) Reply {
 		if o.isNew(q) {
-			o.remember(q, digestOf(repo, q))
+			o.record(q, digestOf(repo, q))
 		}
 		return Ask(repo, q)
 	}
@@ -49,7 +49,7 @@ func (o *Observed) isNew(q Question) bool {
 	return !known && !o.full
 }
 
-func (o *Observed) remember(q Question, d Digest) {
+func (o *Observed) record(q Question, d Digest) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.size += len(q.Path) + DigestSize; o.size > maxSeen {

@@ -16,7 +16,7 @@ import (
 // client.
 func (p *process) endCause(ctx context.Context, dir string) *task.Ended {
 	if p.killedAt > 0 {
-		return ended(task.Memory, codes.ResourceExhausted,
+		return newEnded(task.Memory, codes.ResourceExhausted,
 			"%s: rendering was stopped at %d MiB of memory; the limit is %d; fix: raise --worker-memory, or make the component smaller", dir, p.killedAt>>20, p.limit>>20)
 	}
 	if ctx.Err() != nil {
@@ -24,25 +24,25 @@ func (p *process) endCause(ctx context.Context, dir string) *task.Ended {
 	}
 	last := p.stderr.String()
 	if last == "" && !p.cmd.ProcessState.Exited() {
-		return ended(task.Crash, codes.Unavailable, "%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
+		return newEnded(task.Crash, codes.Unavailable, "%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
 	}
 	switch cause := runtimeCause(last); {
 	case cause == task.Stack:
-		return ended(task.Stack, codes.ResourceExhausted,
+		return newEnded(task.Stack, codes.ResourceExhausted,
 			"%s: templates call each other endlessly, or a value contains itself: their stack exceeded %d MiB; end the recursion, or raise --worker-memory for a larger stack", dir, p.limit/confine.StackShare>>20)
 	case cause == task.Memory && p.limit > 0:
-		return ended(task.Memory, codes.ResourceExhausted,
+		return newEnded(task.Memory, codes.ResourceExhausted,
 			"%s: a rendering tried to allocate far more memory at once than its limit of %d MiB; fix: raise --worker-memory, or make the component smaller", dir, p.limit>>20)
 	case cause == task.Memory:
-		return ended(task.Memory, codes.ResourceExhausted,
+		return newEnded(task.Memory, codes.ResourceExhausted,
 			"%s: a rendering tried to allocate more memory than the system has; fix: make the component smaller, and set --worker-memory", dir)
 	}
 	// Its output is only logged: a worker serves different Applications, and the
 	// output may be about another one.
-	return ended(task.Crash, codes.Internal, "%s: the worker process that rendered it ended; this is a bug of the plugin, its log has the details", dir)
+	return newEnded(task.Crash, codes.Internal, "%s: the worker process that rendered it ended; this is a bug of the plugin, its log has the details", dir)
 }
 
-func ended(cause task.Cause, code codes.Code, format string, args ...any) *task.Ended {
+func newEnded(cause task.Cause, code codes.Code, format string, args ...any) *task.Ended {
 	return &task.Ended{Cause: cause, Err: status.Errorf(code, format, args...)}
 }
 

@@ -15,10 +15,10 @@ const (
 	highest       = 20
 )
 
-// yieldProcessors lowers the CPU priority of a process. The system call applies to
+// lowerPriority lowers the CPU priority of a process. The system call applies to
 // threads, and new threads inherit from their creator; the second pass finds those
 // created meanwhile.
-func yieldProcessors(pid int) {
+func lowerPriority(pid int) {
 	own, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	if err != nil {
 		return

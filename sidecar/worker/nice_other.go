@@ -2,4 +2,4 @@
 
 package worker
 
-func yieldProcessors(int) {}
+func lowerPriority(int) {}

@@ -44,7 +44,7 @@ type Pool struct {
 	idle       []*process
 	working    map[*process]bool
 	busy       int // processes with a job, without those whose task runs in the background
-	waiting    int // idle processes being started
+	starting   int // processes being started
 	setup      []byte
 	gaps       []sandbox.Gap
 	gapsLogged bool // whether the gaps were logged
@@ -145,30 +145,30 @@ func (pool *Pool) Close() {
 func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.Response, error) {
 	p, err := pool.take()
 	if err != nil {
-		pool.leave(nil)
+		pool.finishJob(nil)
 		pool.refill()
 		return task.Response{}, status.Error(codes.Unavailable, err.Error())
 	}
 	r, err := pool.runIn(p, ctx, name, in)
-	if err != nil && !p.hasSpoken {
+	if err != nil && !p.hasReplied {
 		// It may have ended while idle, which must not affect the job.
-		if fresh, fault := pool.replace(ctx, p); fault == nil {
-			p = fresh
+		if replacement, fault := pool.replace(ctx, p); fault == nil {
+			p = replacement
 			r, err = pool.runIn(p, ctx, name, in)
 		}
 	}
 	if err != nil {
 		p.end()
-		pool.leave(p)
+		pool.finishJob(p)
 		pool.refill()
 		why := p.endCause(ctx, in.Dir)
 		pool.metrics.killed.WithLabelValues(string(why.Cause)).Inc()
 		if why.Cause != task.Preempted {
-			pool.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(why.Cause), "last", p.lastWords())
+			pool.cfg.Log.Warn("a worker was replaced", "component", in.Dir, "cause", string(why.Cause), "last", p.lastOutput())
 		}
 		return task.Response{}, why
 	}
-	if pool.leave(p); p.inBackground {
+	if pool.finishJob(p); p.inBackground {
 		p.end() // it would remain slow
 		pool.refill()
 	} else {
@@ -188,17 +188,17 @@ func (pool *Pool) runIn(p *process, ctx context.Context, name task.Name, in task
 	if in.Slot == nil {
 		return p.do(ctx, name, in, func(int64) {})
 	}
-	in.Slot.OnPreempt(func() { pool.stepAside(p) })
+	in.Slot.OnPreempt(func() { pool.moveToBackground(p) })
 	return p.do(ctx, name, in, func(bytes int64) {
 		in.Slot.Uses(bytes)
-		if pool.isShortOfMemory() {
+		if pool.reclaimMemory() {
 			in.Slot.RelieveMemory()
 		}
 	})
 }
 
-// stepAside lowers the priority of a worker, and replaces it.
-func (pool *Pool) stepAside(p *process) {
+// moveToBackground lowers the priority of a worker with a job, and replaces it.
+func (pool *Pool) moveToBackground(p *process) {
 	pool.mu.Lock()
 	first := pool.working[p] && !p.inBackground
 	if first {
@@ -207,14 +207,14 @@ func (pool *Pool) stepAside(p *process) {
 	}
 	pool.mu.Unlock()
 	if first {
-		yieldProcessors(p.cmd.Process.Pid)
+		lowerPriority(p.cmd.Process.Pid)
 		pool.refill()
 	}
 }
 
-// isShortOfMemory reports whether the workers together exceed their memory. It ends
-// idle ones first.
-func (pool *Pool) isShortOfMemory() bool {
+// reclaimMemory ends the idle workers if all workers together exceed their memory. It
+// reports whether they exceed it and none was idle.
+func (pool *Pool) reclaimMemory() bool {
 	if pool.cfg.Memory <= 0 || pool.cfg.Warm <= 0 {
 		return false
 	}
@@ -239,8 +239,8 @@ func (pool *Pool) isShortOfMemory() bool {
 	return len(idle) == 0
 }
 
-// leave ends the job of a worker, if it has one.
-func (pool *Pool) leave(p *process) {
+// finishJob ends the job of a worker, if it has one.
+func (pool *Pool) finishJob(p *process) {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
 	delete(pool.working, p)
@@ -276,13 +276,13 @@ func (pool *Pool) replace(ctx context.Context, p *process) (*process, error) {
 	text := pool.setup
 	pool.mu.Unlock()
 	if p.killed || ctx.Err() != nil || p.stderr.String() != "" {
-		return nil, errors.New("it has a reason of its own")
+		return nil, errors.New("the worker ended for a known reason")
 	}
 	return pool.start(text)
 }
 
-// forget removes a worker that ended while idle.
-func (pool *Pool) forget(p *process) {
+// removeEnded removes a worker that ended while idle.
+func (pool *Pool) removeEnded(p *process) {
 	pool.mu.Lock()
 	i := slices.Index(pool.idle, p)
 	if i >= 0 {
@@ -291,7 +291,7 @@ func (pool *Pool) forget(p *process) {
 	pool.mu.Unlock()
 	if i >= 0 {
 		pool.metrics.killed.WithLabelValues(string(task.Crash)).Inc()
-		pool.cfg.Log.Warn("a worker that waited was killed from outside, and is replaced")
+		pool.cfg.Log.Warn("an idle worker was killed from outside; replacing it")
 		pool.refill()
 	}
 }
@@ -316,16 +316,17 @@ func (pool *Pool) keep(p *process) {
 func (pool *Pool) refill() {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
-	for !pool.closed && pool.busy+len(pool.idle)+pool.waiting < pool.cfg.Warm {
-		pool.waiting++
-		go pool.startToWait(pool.setup)
+	for !pool.closed && pool.busy+len(pool.idle)+pool.starting < pool.cfg.Warm {
+		pool.starting++
+		go pool.startIdle(pool.setup)
 	}
 }
 
-func (pool *Pool) startToWait(setup []byte) {
+// startIdle starts a worker and makes it idle.
+func (pool *Pool) startIdle(setup []byte) {
 	p, err := pool.start(setup)
 	pool.mu.Lock()
-	pool.waiting--
+	pool.starting--
 	pool.mu.Unlock()
 	if err != nil {
 		pool.cfg.Log.Error("no worker could be started", "error", err.Error())
@@ -337,7 +338,7 @@ func (pool *Pool) startToWait(setup []byte) {
 // start starts a worker, and returns it when it is ready. After Close it fails.
 func (pool *Pool) start(setup []byte) (*process, error) {
 	if !pool.begin() {
-		return nil, errors.New("no worker is started any more: the server is stopping")
+		return nil, errors.New("the server is stopping and starts no workers")
 	}
 	defer pool.all.Done()
 	p, err := startProcess(pool.cfg.Command(), setup, pool.cfg.Memory)
@@ -349,9 +350,9 @@ func (pool *Pool) start(setup []byte) (*process, error) {
 	go func() {
 		defer pool.all.Done()
 		p.wait()
-		pool.forget(p)
+		pool.removeEnded(p)
 	}()
-	r, err := p.greet()
+	r, err := p.setUp()
 	if err != nil {
 		return nil, startError(err)
 	}

@@ -24,7 +24,7 @@ type process struct {
 	limit        int64 // memory limit
 	stderr       confine.HeadWriter
 	ended        chan struct{}
-	hasSpoken    bool         // whether it sent a message during a job
+	hasReplied   bool         // whether it sent a message during a job
 	killed       bool         // killed during a job, which may have completed anyway
 	killedAt     int64        // the memory for which it was killed
 	memory       atomic.Int64 // last measured memory
@@ -35,7 +35,7 @@ type process struct {
 const timeToStart = 30 * time.Second
 
 // startProcess starts a process; the caller must wait for cmd. It can be used only
-// after greet.
+// after setUp.
 func startProcess(cmd *exec.Cmd, setup []byte, limit int64) (*process, error) {
 	childIn, in, err := os.Pipe()
 	if err != nil {
@@ -66,9 +66,9 @@ func (p *process) wait() {
 	close(p.ended)
 }
 
-// greet sends a new process its setup, and waits until it is ready. On error the
+// setUp sends a new process its setup, and waits until it is ready. On error the
 // process has ended.
-func (p *process) greet() (ready, error) {
+func (p *process) setUp() (ready, error) {
 	late := time.AfterFunc(timeToStart, p.kill)
 	defer late.Stop()
 	var m fromWorker
@@ -80,13 +80,13 @@ func (p *process) greet() (ready, error) {
 		return *m.Ready, nil
 	}
 	p.end()
-	return ready{}, fmt.Errorf("it ended before it was ready: %s", p.lastWords())
+	return ready{}, fmt.Errorf("it ended before it was ready: %s", p.lastOutput())
 }
 
 // do runs a job in the worker, and reports its memory to uses. After an error the
 // worker cannot be used.
 func (p *process) do(ctx context.Context, name task.Name, in task.Input, uses func(int64)) (*result, error) {
-	p.hasSpoken = false
+	p.hasReplied = false
 	p.stderr.Forget() // it was not about this job
 	watcher := confine.Watch(ctx, p.cmd.Process, p.limit, func(killedAt int64) {
 		p.memory.Store(killedAt)
@@ -102,7 +102,7 @@ func (p *process) do(ctx context.Context, name task.Name, in task.Input, uses fu
 		if err := p.link.receive(&m); err != nil {
 			return nil, err
 		}
-		p.hasSpoken = true
+		p.hasReplied = true
 		if m.Result != nil {
 			return m.Result, nil
 		}
@@ -125,10 +125,10 @@ func replyTo(ctx context.Context, m fromWorker, in task.Input) (toWorker, error)
 	case m.Fetch != nil:
 		return toWorker{Fetched: fetchFor(ctx, *m.Fetch, in)}, nil
 	}
-	return toWorker{}, errors.New("the worker sent nothing")
+	return toWorker{}, errors.New("the worker sent an empty message")
 }
 
-func fetchFor(ctx context.Context, what fetchRequest, in task.Input) *fetched {
+func fetchFor(ctx context.Context, what fetchRequest, in task.Input) *fetchReply {
 	var found task.Found
 	err := errors.New("the server does not fetch")
 	switch {
@@ -138,9 +138,9 @@ func fetchFor(ctx context.Context, what fetchRequest, in task.Input) *fetched {
 		found, err = in.Fetch(ctx, what.Key)
 	}
 	if err != nil {
-		return &fetched{Fault: repository.FaultOf(err)}
+		return &fetchReply{Fault: repository.FaultOf(err)}
 	}
-	return &fetched{Digest: found.Digest, About: found.About, Data: found.Data, Size: found.Size}
+	return &fetchReply{Digest: found.Digest, About: found.About, Data: found.Data, Size: found.Size}
 }
 
 // isLarge reports whether a worker has retained so much memory that the next job
@@ -161,8 +161,8 @@ func (p *process) end() {
 	<-p.ended
 }
 
-// lastWords returns the last output of the process, for the log.
-func (p *process) lastWords() string {
+// lastOutput returns the last output of the process, for the log.
+func (p *process) lastOutput() string {
 	if line := p.stderr.FirstLine(); line != "" {
 		return line
 	}

@@ -32,7 +32,7 @@ type toWorker struct {
 	Setup   *setup
 	Job     *job
 	Reply   *repository.Reply // to a Question
-	Fetched *fetched          // to a Fetch
+	Fetched *fetchReply       // to a Fetch
 }
 
 // setup is the first message.
@@ -51,8 +51,8 @@ type job struct {
 	Secret  []byte
 }
 
-// fetched is the reply to a fetchRequest.
-type fetched struct {
+// fetchReply is the reply to a fetchRequest.
+type fetchReply struct {
 	Digest string
 	About  []byte
 	Data   []byte
@@ -114,7 +114,7 @@ type link struct {
 	enc *gob.Encoder
 	out *bufio.Writer
 	dec *gob.Decoder
-	in  *bounded
+	in  *boundedReader
 }
 
 // maxLinkMessage limits a message. A response of task.MaxMessage fits with its
@@ -123,7 +123,7 @@ const maxLinkMessage = task.MaxMessage + task.MaxMessage/4
 
 func newLink(in io.Reader, out io.Writer) *link {
 	writer := bufio.NewWriterSize(out, 64<<10)
-	reader := &bounded{from: bufio.NewReaderSize(in, 64<<10)}
+	reader := &boundedReader{from: bufio.NewReaderSize(in, 64<<10)}
 	return &link{gob.NewEncoder(writer), writer, gob.NewDecoder(reader), reader}
 }
 
@@ -139,16 +139,16 @@ func (l *link) receive(message any) error {
 	return l.dec.Decode(message)
 }
 
-// bounded limits a reader. It is an io.ByteReader, so that the decoder does not
+// boundedReader limits a reader. It is an io.ByteReader, so that the decoder does not
 // read beyond the message.
-type bounded struct {
+type boundedReader struct {
 	from *bufio.Reader
 	left int
 }
 
-var errLongMessage = fmt.Errorf("a message of more than %d MB", maxLinkMessage>>20)
+var errLongMessage = fmt.Errorf("a message is larger than %d MiB", maxLinkMessage>>20)
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errLongMessage
 	}
@@ -157,7 +157,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *bounded) ReadByte() (byte, error) {
+func (b *boundedReader) ReadByte() (byte, error) {
 	if b.left <= 0 {
 		return 0, errLongMessage
 	}

@@ -62,7 +62,7 @@ func Main(in io.Reader, out io.Writer, prepare func(text []byte) (task.Tasks, er
 type worker struct {
 	link    *link
 	replies chan toWorker
-	asking  sync.Mutex
+	askMu   sync.Mutex
 }
 
 // listen reads continuously, so that the process ends with the server even during a
@@ -100,15 +100,15 @@ func (w *worker) do(j job, tasks task.Tasks) (r *result) {
 
 // ask sends a message to the server and returns the reply.
 func (w *worker) ask(m fromWorker) toWorker {
-	w.asking.Lock()
-	defer w.asking.Unlock()
+	w.askMu.Lock()
+	defer w.askMu.Unlock()
 	if err := w.link.send(m); err != nil {
 		os.Exit(0)
 	}
 	return <-w.replies
 }
 
-// read reads the repository by a question.
+// read sends a question about the repository to the server and returns the reply.
 func (w *worker) read(q repository.Question) repository.Reply {
 	reply := w.ask(fromWorker{Question: &q}).Reply
 	if reply == nil {
@@ -143,7 +143,7 @@ func (w *worker) fetch(_ context.Context, key string) (task.Found, error) {
 	return found, nil
 }
 
-func (w *worker) askToFetch(what fetchRequest) (*fetched, error) {
+func (w *worker) askToFetch(what fetchRequest) (*fetchReply, error) {
 	got := w.ask(fromWorker{Fetch: &what}).Fetched
 	switch {
 	case got == nil:

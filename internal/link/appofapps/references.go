@@ -60,7 +60,7 @@ func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 			var objs []object.Object
 			for i, n := range f.graph.Nodes {
 				// Kinds that exist wherever Argo CD runs need no child.
-				if n.InSync() && !n.External && !n.Kind.Assured {
+				if n.InSync() && !n.External && !n.Kind.AlwaysInstalled {
 					beside[n.Key] = i
 					objs = append(objs, n.Object)
 				}
@@ -110,7 +110,7 @@ func (f *follower) crossing(c cluster) []graph.Reference {
 		for _, r := range l.Reasons {
 			from, known := f.node(c, l.From, r.From)
 			to, there := f.node(c, l.To, r.To)
-			if kind, _ := f.base.Kind(r.From.Group, r.From.Kind); !known || !there || kind.Assured {
+			if kind, _ := f.base.Kind(r.From.Group, r.From.Kind); !known || !there || kind.AlwaysInstalled {
 				continue
 			}
 			ref := graph.Reference{From: from, To: to, Field: "spec.source", Meaning: knowledge.Healthy, Inferred: r.Inferred, Why: "needs", Because: r.String(), Source: r.Source}
@@ -121,7 +121,7 @@ func (f *follower) crossing(c cluster) []graph.Reference {
 			case link.Applied:
 				ref.Refused = true
 			case link.Calls:
-				ref.Meaning, ref.Why = knowledge.Known, "names"
+				ref.Meaning, ref.Why = knowledge.NoOrder, "names"
 			case link.Exists:
 				ref.Meaning = knowledge.Exists
 			}

@@ -110,7 +110,7 @@ func CheckSets(ctx context.Context, plan *wave.Plan, sets []Set, base *knowledge
 // check records a dependency if the order does not respect it.
 func (c *setChecker) check(in cluster, l link.Link) {
 	for _, r := range l.Reasons {
-		if kind, _ := c.base.Kind(r.From.Group, r.From.Kind); kind.Assured || !r.Strength.NeedsEarlierStep() || r.Inferred {
+		if kind, _ := c.base.Kind(r.From.Group, r.From.Kind); kind.AlwaysInstalled || !r.Strength.NeedsEarlierStep() || r.Inferred {
 			continue
 		}
 		from, known := c.unit(in, l.From, r.From)

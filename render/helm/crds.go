@@ -16,22 +16,22 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// shipped is the content of a chart, including disabled parts.
-type shipped struct {
+// crdContent is what the CRDs of a chart depend on, including disabled subcharts.
+type crdContent struct {
 	chart    *crds.Chart
 	values   crds.Values
 	findings []finding.Finding
 }
 
-// ships describes a chart before its dependencies are processed, to find its CRDs.
+// describeCRDs describes a chart before its dependencies are processed, to find its CRDs.
 // The error joins findings about the files of crds/.
-func (s source) ships(ch *chart.Chart, vals map[string]any) (shipped, error) {
-	res := shipped{chart: s.shippedChart(ch, nil), values: loader.MergeMaps(ownValues(ch), vals)}
+func (s source) describeCRDs(ch *chart.Chart, vals map[string]any) (crdContent, error) {
+	res := crdContent{chart: s.describeChart(ch, nil), values: loader.MergeMaps(ownValues(ch), vals)}
 	s.reportCRDSymlink(ch, &res.findings)
 	var faults []error
 	var visit func(c *crds.Chart)
 	visit = func(c *crds.Chart) {
-		for _, f := range c.Definitions {
+		for _, f := range c.CRDFiles {
 			if line := templateLine(f.Text); line > 0 {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-template", File: f.Shown, Line: line,
 					Message: "this is a template, but Helm does not evaluate templates in crds/", Remedy: "move the file to templates/, or remove the template actions"})
@@ -45,8 +45,8 @@ func (s source) ships(ch *chart.Chart, vals map[string]any) (shipped, error) {
 	return res, errors.Join(faults...)
 }
 
-// shippedChart converts a chart. key is the path of its values.
-func (s source) shippedChart(ch *chart.Chart, key crds.Path) *crds.Chart {
+// describeChart converts a chart. key is the path of its values.
+func (s source) describeChart(ch *chart.Chart, key crds.Path) *crds.Chart {
 	c := &crds.Chart{Name: ch.Name(), Key: key, ValuesFile: s.chartFile(ch, "values.yaml")}
 	file := func(name string, data []byte) crds.File {
 		return crds.File{Name: name, Shown: s.chartFile(ch, name), Text: string(data)}
@@ -54,16 +54,16 @@ func (s source) shippedChart(ch *chart.Chart, key crds.Path) *crds.Chart {
 	for _, t := range ch.Templates {
 		c.Templates = append(c.Templates, file(t.Name, t.Data))
 	}
-	definitions := map[string]bool{}
+	crdFiles := map[string]bool{}
 	for _, d := range ch.CRDObjects() {
 		// This also lists files of subcharts, with their full paths.
 		if name, own := strings.CutPrefix(d.Filename, ch.ChartFullPath()+"/"); own && !strings.HasPrefix(name, "charts/") {
-			definitions[name] = true
-			c.Definitions = append(c.Definitions, file(name, d.File.Data))
+			crdFiles[name] = true
+			c.CRDFiles = append(c.CRDFiles, file(name, d.File.Data))
 		}
 	}
 	for _, f := range ch.Files {
-		if !definitions[f.Name] && bytes.Contains(f.Data, []byte("CustomResourceDefinition")) {
+		if !crdFiles[f.Name] && bytes.Contains(f.Data, []byte("CustomResourceDefinition")) {
 			c.Files = append(c.Files, file(f.Name, f.Data))
 		}
 	}
@@ -77,7 +77,7 @@ func (s source) shippedChart(ch *chart.Chart, key crds.Path) *crds.Chart {
 		if dep != nil && dep.Alias != "" {
 			below = crds.Path{dep.Alias}
 		}
-		converted := s.shippedChart(sub, join(key, below))
+		converted := s.describeChart(sub, join(key, below))
 		if dep != nil {
 			for _, condition := range strings.Split(dep.Condition, ",") {
 				if condition = strings.TrimSpace(condition); condition != "" {
@@ -131,7 +131,7 @@ func ownValues(ch *chart.Chart) map[string]any {
 func (s source) reportCRDSymlink(ch *chart.Chart, found *[]finding.Finding) {
 	dir := strings.TrimPrefix(strings.TrimPrefix(ch.ChartFullPath(), ch.Root().Name()), "/")
 	if target, linked := s.link(path.Join(s.Dir, dir, "crds")); linked {
-		f := s.Fault("crd-symlink", path.Join(dir, "crds"), "crds/ is a symlink to "+target+"; it is followed here, but not by every tool", "make it a directory, if others are to read the chart")
+		f := s.Fault("crd-symlink", path.Join(dir, "crds"), "crds/ is a symlink to "+target+": Ladder follows it, but not every tool does", "replace the symlink with a directory")
 		f.Severity = finding.Note
 		*found = append(*found, f)
 	}
@@ -153,8 +153,8 @@ func (s source) link(name string) (string, bool) {
 	return target, err == nil
 }
 
-// Lines that only templates contain. Descriptions mention templates, too, but not a
-// chart's inputs.
+// Patterns for lines that are template code. Descriptions in CRDs may also contain "{{", but
+// not the inputs of a chart, such as .Values.
 var (
 	actionLine = regexp.MustCompile(`^\s*\{\{(?:-|\s*(?:if|with|range|end|else|include|template|toYaml)\b)`)
 	actionIn   = regexp.MustCompile(`\{\{-? *(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|include "|template ")`)

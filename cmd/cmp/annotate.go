@@ -41,10 +41,10 @@ ConfigMap with any of
 		file := append(args, "-")[0]
 		list, rest := krm.Peek(s.In, file)
 		if list {
-			if err := noOrdering(cmd.Flags()); err != nil {
+			if err := rejectOrderingFlags(cmd.Flags()); err != nil {
 				return err
 			}
-			return function(s, rest)
+			return runFunction(s, rest)
 		}
 		if file == "-" {
 			s.In = rest
@@ -60,8 +60,8 @@ ConfigMap with any of
 	return cmd
 }
 
-// noOrdering rejects flags for a ResourceList, which has its own settings.
-func noOrdering(flags *pflag.FlagSet) error {
+// rejectOrderingFlags rejects flags for a ResourceList, which has its own settings.
+func rejectOrderingFlags(flags *pflag.FlagSet) error {
 	for _, name := range append(slices.Clone(inputs.Ordering), "ladder") {
 		if flags.Changed(name) {
 			return usage.Errorf("--%s is for manifests, but the input is a ResourceList; remove the flag, and set it in the functionConfig of the list", name)

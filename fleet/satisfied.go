@@ -8,26 +8,27 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// dropBrought removes findings about missing objects that another Application of the fleet
+// dropSatisfied removes findings about missing objects that another Application of the fleet
 // contains, about namespaces to which an Application is deployed, and about settings that the
-// generated Applications have. Of the waits without an effect, each Application keeps one.
-func (f *Fleet) dropBrought() {
-	brought, binding := map[string][]*Application{}, map[string][]*Application{}
+// generated Applications have. Of the findings about waits without an effect, each Application
+// keeps one.
+func (f *Fleet) dropSatisfied() {
+	provided, binding := map[string][]*Application{}, map[string][]*Application{}
 	for _, app := range f.Applications {
 		for _, o := range app.Objects {
 			if o.ID.GroupKind() == "StorageClass.storage.k8s.io" && wave.BindsImmediately(o) {
 				binding[o.ID.String()] = append(binding[o.ID.String()], app)
 			}
-			// The graph of a single Application may use another namespace for an object
-			// without one. Argo CD deploys such an object to the destination namespace.
+			// The graph of a single Application may use another namespace for an object without
+			// one. Argo CD deploys such an object to the destination namespace.
 			id := o.ID
-			brought[id.String()] = append(brought[id.String()], app)
+			provided[id.String()] = append(provided[id.String()], app)
 			if id.Namespace == "" {
 				id.Namespace = app.Namespace
-				brought[id.String()] = append(brought[id.String()], app)
+				provided[id.String()] = append(provided[id.String()], app)
 			}
 		}
-		brought["Namespace "+app.Namespace] = append(brought["Namespace "+app.Namespace], app)
+		provided["Namespace "+app.Namespace] = append(provided["Namespace "+app.Namespace], app)
 	}
 	for _, app := range f.Applications {
 		gates := 0
@@ -41,16 +42,16 @@ func (f *Fleet) dropBrought() {
 			case found.Rule == graph.MissingObject && found.Severity == finding.Note: // an external store or a person may create it, too
 				return true
 			}
-			bringers := brought[found.Missing]
+			providers := provided[found.Missing]
 			if found.Rule == wave.Late { // the PVC only needs a class that binds immediately
-				bringers = binding[found.Missing]
+				providers = binding[found.Missing]
 			}
-			return slices.ContainsFunc(bringers, func(other *Application) bool { return other != app && f.Meet(app, other) })
+			return slices.ContainsFunc(providers, func(other *Application) bool { return other != app && f.ShareEnvironment(app, other) })
 		})
 	}
 }
 
-// Meet reports whether two Applications are deployed in the same environment.
-func (f *Fleet) Meet(a, b *Application) bool {
+// ShareEnvironment reports whether two Applications are deployed in the same environment.
+func (f *Fleet) ShareEnvironment(a, b *Application) bool {
 	return slices.ContainsFunc(f.Scope(""), func(e string) bool { return a.IsIn(e) && Deployed(b, e) })
 }

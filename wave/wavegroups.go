@@ -11,13 +11,13 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Band is the content of one wave as users see it. Hooks of other phases have bands
-// of their own.
-type Band struct {
-	// Title names the band, such as "wave 30". About says what it contains or when
+// WaveGroup is the content of one wave as users see it. Hooks of other phases have
+// groups of their own.
+type WaveGroup struct {
+	// Title names the group, such as "wave 30". About says what it contains or when
 	// it is applied, and may be empty.
 	Title, About string
-	// Phase is the first phase in which Argo CD applies the band, empty if it never
+	// Phase is the first phase in which Argo CD applies the group, empty if it never
 	// does; Wave is the wave in that phase.
 	Phase object.Phase
 	Wave  int
@@ -25,30 +25,31 @@ type Band struct {
 	Nodes []int
 }
 
-// Bands groups nodes into bands in sync order. It leaves out nodes that another
-// Application applies.
-func (p *Plan) Bands(isShown func(node int) bool) []Band {
+// WaveGroups groups the nodes for which isShown returns true by phase and wave, in
+// sync order. Nodes that another Application applies are not in the order, so it
+// leaves them out.
+func (p *Plan) WaveGroups(isShown func(node int) bool) []WaveGroup {
 	var order []int
 	for _, i := range p.Order {
 		if isShown(i) {
 			order = append(order, i)
 		}
 	}
-	// Argo CD applies a namespace before its first user; its band is still that of
+	// Argo CD applies a namespace before its first user; its group is still that of
 	// its wave.
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(p.Compare(a, b), strings.Compare(p.waveText(a), p.waveText(b))) // separates hooks of one phase from hooks of several
 	})
-	var bands []Band
+	var groups []WaveGroup
 	for from := 0; from < len(order); {
 		to := from + 1
 		for to < len(order) && p.waveText(order[to]) == p.waveText(order[from]) {
 			to++
 		}
-		bands = append(bands, p.band(order[from:to]))
+		groups = append(groups, p.waveGroup(order[from:to]))
 		from = to
 	}
-	return bands
+	return groups
 }
 
 // Compare orders nodes by phase and wave.
@@ -74,11 +75,11 @@ func (p *Plan) phase(i int) int {
 	return phases[0].Order()
 }
 
-// band names the band of nodes that share a wave.
-func (p *Plan) band(nodes []int) Band {
+// waveGroup returns the group of nodes that share a wave.
+func (p *Plan) waveGroup(nodes []int) WaveGroup {
 	place := p.Places[nodes[0]]
 	phases := p.Graph.Nodes[nodes[0]].Phases()
-	b := Band{Wave: place.Wave, Nodes: nodes}
+	b := WaveGroup{Wave: place.Wave, Nodes: nodes}
 	switch {
 	case place.Computed:
 		b.Title, b.About, b.Phase = fmt.Sprintf("wave %d", place.Wave), p.rungs(nodes), object.Sync

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// TestForgetIsDoneWhenItSaysSo: whoever asks to forget learns that it is done only after
+// TestClearCacheConfirms: the channel is closed only after
 // the cache is empty, and so never while others still read it.
-func TestForgetIsDoneWhenItSaysSo(t *testing.T) {
+func TestClearCacheConfirms(t *testing.T) {
 	c := newResults(1<<20, 0, func(cacheEvent) {})
 	ctx, cancel := context.WithCancel(t.Context())
-	forget, ended := make(chan chan<- struct{}), make(chan struct{})
-	go func() { c.expireLoop(ctx, forget); close(ended) }()
+	clearCache, ended := make(chan chan<- struct{}), make(chan struct{})
+	go func() { c.expireLoop(ctx, clearCache); close(ended) }()
 	done := make(chan struct{})
 	c.mu.Lock()
-	forget <- done
+	clearCache <- done
 	select {
 	case <-done:
 		t.Error("it is done while the cache cannot have been cleared")

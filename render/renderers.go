@@ -21,7 +21,7 @@ func (s source) helm(ctx context.Context) (Result, error) {
 	for _, d := range out.Documents {
 		objs, err := s.parse(d)
 		for _, o := range objs {
-			res.Objects = append(res.Objects, o.Commented("# Source: "+d.Source))
+			res.Objects = append(res.Objects, o.WithComment("# Source: "+d.Source))
 		}
 		faults = append(faults, err)
 	}
@@ -49,15 +49,15 @@ func (s source) templates() (Result, error) {
 // kustomize builds a kustomization with an additional first resource, if any.
 func (s source) kustomize(ctx context.Context, first string) (Result, error) {
 	out, err := kustomize.Render(ctx, s.Source, kustomize.Options{
-		First: first, Edits: s.opt.Edits, Unrestricted: s.opt.Unrestricted, Empty: s.opt.Empty,
+		First: first, Edits: s.opt.Edits, Unrestricted: s.opt.Unrestricted, AllowEmpty: s.opt.AllowEmpty,
 		KubeVersion: s.opt.KubeVersion, APIVersions: s.opt.APIVersions,
 		Memory: s.opt.Memory, Probe: s.opt.Probe, Random: s.random, Remote: s.opt.Remote,
 	})
 	return Result{Objects: out.Objects, Findings: out.Findings, Inflated: out.Inflated, Edited: true}, err
 }
 
-// helmKustomize renders the chart of a directory, and then its kustomization with
-// that as the first resource. Values, name and the like apply to the chart.
+// helmKustomize renders the chart of a directory, and then its kustomization with the
+// rendered chart as the first resource. Values, name and the like apply to the chart.
 func (s source) helmKustomize(ctx context.Context) (Result, error) {
 	chart, err := helm.Render(ctx, s.Source, s.helmOptions())
 	if err != nil {
@@ -79,7 +79,7 @@ func (s source) helmOptions() helm.Options {
 		Values: s.opt.Values, IgnoreMissing: s.opt.IgnoreMissing,
 		KubeVersion: s.opt.KubeVersion, APIVersions: s.opt.APIVersions,
 		SkipTests: s.opt.SkipTests, SkipHooks: s.opt.SkipHooks, SkipCRDs: s.opt.SkipCRDs, SkipSchema: s.opt.SkipSchema,
-		Ship: s.opt.Ship, Memory: s.opt.Memory, Probe: s.opt.Probe, Random: s.random, Remote: s.opt.Remote,
+		AllCRDs: s.opt.AllCRDs, Memory: s.opt.Memory, Probe: s.opt.Probe, Random: s.random, Remote: s.opt.Remote,
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// orderJobs orders the Jobs between workloads that run once. A Job waits for the
-// workloads that it calls. If it is a migration for others (by its name, or because
+// orderJobs orders Jobs relative to the workloads of the component. A Job waits for
+// the workloads that it calls. If it is a migration for others (by its name, or because
 // they run its image), they wait for it. If others call the same store, it shares a
 // wave with them. Otherwise it configures what it calls and runs last.
 func (b *builder) orderJobs() {
@@ -20,7 +20,7 @@ func (b *builder) orderJobs() {
 		}
 		needs := b.jobNeeds(j)
 		if job.Role != "" {
-			b.checks(job, needs)
+			b.referToCheckedWorkloads(job, needs)
 			continue
 		}
 		for to, r := range needs {
@@ -31,8 +31,8 @@ func (b *builder) orderJobs() {
 		if !job.InSync() {
 			continue // its phase decides; Check reports whether it can run there
 		}
-		b.writtenSecrets(j)
-		b.changedWebhooks(j)
+		b.referToWrittenSecrets(j)
+		b.referToChangedWebhooks(j)
 		sharers := b.sharers(j)
 		if slices.ContainsFunc(sharers, func(w int) bool { return b.waitTargets[j][w] }) {
 			sharers = nil // a client in the image of its server
@@ -40,7 +40,7 @@ func (b *builder) orderJobs() {
 		word := b.migrationWord(j)
 		// Other workloads that it only mentions do not affect a migration.
 		callsUsers := slices.ContainsFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && (word == "" || r.Meaning == knowledge.Healthy) })
-		maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Meaning == knowledge.Known && !b.waitTargets[j][to] })
+		maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Meaning == knowledge.NoOrder && !b.waitTargets[j][to] })
 		users, others := sharers, b.usersOf(needs, j)
 		if len(users) == 0 && word != "" {
 			users, others = others, nil
@@ -56,7 +56,7 @@ func (b *builder) orderJobs() {
 			}
 			for _, u := range users {
 				if word == "" { // the same image alone is not proof
-					b.refer(b.inferred(u, j, "spec", knowledge.Exists, "runs the image of"))
+					b.refer(b.inferredReference(u, j, "spec", knowledge.Exists, "runs the image of"))
 					continue
 				}
 				b.waitForMigration(u, j, why)
@@ -68,7 +68,7 @@ func (b *builder) orderJobs() {
 				// Users of the same store may wait for the Job's changes.
 				for _, u := range others {
 					if !slices.Contains(users, u) {
-						b.refer(b.inferred(u, j, "spec", knowledge.Exists, "uses a database that is migrated by"))
+						b.refer(b.inferredReference(u, j, "spec", knowledge.Exists, "uses a database that is migrated by"))
 					}
 				}
 			}
@@ -76,7 +76,7 @@ func (b *builder) orderJobs() {
 			// It may prepare the store for them (buckets, topics) or use their
 			// data. In one wave it can do either.
 			for _, u := range others {
-				b.refer(b.inferred(u, j, "spec", knowledge.Exists, "uses the same service as"))
+				b.refer(b.inferredReference(u, j, "spec", knowledge.Exists, "uses the same service as"))
 			}
 		case len(needs) > 0 && word == "":
 			b.giveRole(j, knowledge.Bootstraps, "configures what it calls")
@@ -86,9 +86,9 @@ func (b *builder) orderJobs() {
 
 const sharesImage = "runs the image that is migrated by"
 
-// migrated: a user of a migration's result waits for it.
+// waitForMigration makes a user of a migration's result wait for the migration.
 func (b *builder) waitForMigration(user, migration int, why string) {
-	r := b.inferred(user, migration, "spec", knowledge.Healthy, why)
+	r := b.inferredReference(user, migration, "spec", knowledge.Healthy, why)
 	r.Data = true
 	b.refer(r)
 }
@@ -119,9 +119,9 @@ func (b *builder) hasMigration(j int) bool {
 	})
 }
 
-// checks: a smoke depends on the workloads that it calls, which may be in another
-// component. In its own component it is applied last.
-func (b *builder) checks(job Node, needs map[int]Reference) {
+// referToCheckedWorkloads makes a smoke depend on the workloads of other components
+// that it calls. In its own component it is applied last anyway.
+func (b *builder) referToCheckedWorkloads(job Node, needs map[int]Reference) {
 	for to, r := range needs {
 		if job.Role == knowledge.Smokes && b.Nodes[to].Part != job.Part {
 			r.To = to
@@ -139,7 +139,7 @@ func (b *builder) checks(job Node, needs map[int]Reference) {
 // describes the component to all of them.
 func (b *builder) jobNeeds(j int) map[int]Reference {
 	needs := map[int]Reference{}
-	sharers, initiates := b.sharers(j), b.initiates(j)
+	sharers, initializesCluster := b.sharers(j), b.initializesCluster(j)
 	for _, w := range b.words(j) {
 		for _, a := range b.addresses(w, b.Nodes[j].Key.Namespace) {
 			for _, server := range b.servers(a.service) {
@@ -147,14 +147,14 @@ func (b *builder) jobNeeds(j int) map[int]Reference {
 					continue
 				}
 				isFilled := b.writesInputOf(j, server)
-				onlyMentioned := isFilled || initiates && slices.Contains(sharers, server) || len(b.waitTargets[j]) > 0 && b.Nodes[j].InSync() || b.waitTargets[server][j] ||
+				onlyMentioned := isFilled || initializesCluster && slices.Contains(sharers, server) || len(b.waitTargets[j]) > 0 && b.Nodes[j].InSync() || b.waitTargets[server][j] ||
 					!strings.HasSuffix(w.field, ".args") && slices.Contains(sharers, server)
-				if r, ok := needs[server]; !ok || r.Meaning == knowledge.Known && !onlyMentioned {
+				if r, ok := needs[server]; !ok || r.Meaning == knowledge.NoOrder && !onlyMentioned {
 					meaning := knowledge.Healthy
 					if onlyMentioned {
-						meaning = knowledge.Known
+						meaning = knowledge.NoOrder
 					}
-					needs[server] = b.calling(j, server, w.field, meaning)
+					needs[server] = b.callReference(j, server, w.field, meaning)
 				}
 			}
 		}
@@ -235,32 +235,32 @@ func (b *builder) usersOf(needs map[int]Reference, job int) []int {
 	return slices.Compact(all)
 }
 
-// changedWebhooks: a Job that names a webhook configuration in its arguments
-// changes it, usually to write a CA into it, and so depends on it.
-func (b *builder) changedWebhooks(j int) {
+// referToChangedWebhooks makes a Job depend on a webhook configuration that its
+// arguments name: it changes the configuration, usually to write a CA into it.
+func (b *builder) referToChangedWebhooks(j int) {
 	for i, n := range b.Nodes {
 		if n.Kind.Admits.IsZero() || !n.InSync() {
 			continue
 		}
 		for _, w := range b.words(j) {
-			if w.value == n.ID.Name && !w.certified && !w.file {
-				b.refer(b.inferred(j, i, w.field, knowledge.Healthy, "changes"))
+			if w.value == n.ID.Name && !w.isSAN && !w.file {
+				b.refer(b.inferredReference(j, i, w.field, knowledge.Healthy, "changes"))
 				break
 			}
 		}
 	}
 }
 
-// initiates reports whether a Job forms a cluster from the workloads with its
-// image. The servers of some databases are not ready before.
-func (b *builder) initiates(j int) bool {
+// initializesCluster reports whether a Job initializes a cluster of the workloads with
+// its image. The servers of some databases do not become ready before that.
+func (b *builder) initializesCluster(j int) bool {
 	text := " "
 	for _, w := range b.words(j) {
 		if strings.HasSuffix(w.field, ".args") {
 			text += w.value + " "
 		}
 	}
-	return b.base.Initiates(text)
+	return b.base.InitializesCluster(text)
 }
 
 // writesInputOf reports whether a Job writes what a workload reads: a ConfigMap or Secret

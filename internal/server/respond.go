@@ -24,28 +24,28 @@ import (
 // different components in turn.
 const memoryBytes = 8 << 20
 
-// rememberedKeys is the number of private keys that a worker caches, some kilobytes
+// cachedKeys is the number of private keys that a worker caches, some kilobytes
 // each.
-const rememberedKeys = 64
+const cachedKeys = 64
 
-// tasks returns the tasks of Ladder's plugin server. With remember, they cache
-// decoded documents and schemas.
-func tasks(base *knowledge.Base, remember bool) task.Tasks {
+// tasks returns the tasks of Ladder's plugin server. With cache, they cache decoded
+// documents, schemas and private keys.
+func tasks(base *knowledge.Base, cache bool) task.Tasks {
 	var memory *input.Memory // no cache
 	var keys *random.Keys
-	if remember {
-		memory, keys = input.NewMemory(memoryBytes), random.NewKeys(rememberedKeys)
+	if cache {
+		memory, keys = input.NewMemory(memoryBytes), random.NewKeys(cachedKeys)
 	}
 	return task.Tasks{
 		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
-			return answer(ctx, in, base, memory, keys)
+			return respond(ctx, in, base, memory, keys)
 		},
 		Match: func(_ context.Context, in task.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
 	}
 }
 
-// answer renders a request of the repo-server.
-func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *input.Memory, keys *random.Keys) (task.Output, error) {
+// respond returns the response to a request of the repo-server.
+func respond(ctx context.Context, in task.Input, base *knowledge.Base, memory *input.Memory, keys *random.Keys) (task.Output, error) {
 	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
 	if err != nil {
 		return task.Output{}, inOneLine(err)
@@ -77,10 +77,10 @@ func answer(ctx context.Context, in task.Input, base *knowledge.Base, memory *in
 	if len(res.Findings) > 0 {
 		out.Log = append(out.Log, "first", worst(res.Findings).Error())
 	}
-	if !res.Revision {
+	if !res.UsesRevision {
 		out.Unused = append(out.Unused, plugin.Revision)
 	}
-	if !res.RepoURL {
+	if !res.UsesRepoURL {
 		out.Unused = append(out.Unused, plugin.RepoURL)
 	}
 	if len(res.Renewals) > 0 {
@@ -110,16 +110,16 @@ func Remarks(findings []finding.Finding) []task.Remark {
 	var all []task.Remark
 	for i, f := range findings {
 		if i == maxRemarks {
-			return append(all, task.Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("and %d findings more; cmp render lists all", len(findings)-i)})
+			return append(all, task.Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("and %d more findings; cmp render lists all", len(findings)-i)})
 		}
-		all = append(all, task.Remark{Level: levels[f.Severity], Text: ends(f.Error())})
+		all = append(all, task.Remark{Level: levels[f.Severity], Text: truncateMiddle(f.Error())})
 	}
 	return all
 }
 
-// ends removes the middle of a long text, such as a chain of template includes: its
-// start says where, and its end why.
-func ends(text string) string {
+// truncateMiddle removes the middle of a long text, such as a chain of template
+// includes: its start says where, and its end why.
+func truncateMiddle(text string) string {
 	const most = 2000
 	if len(text) <= most {
 		return text
@@ -133,7 +133,7 @@ func inOneLine(err error) error {
 	var all []string
 	found := finding.Of(err)
 	for _, f := range found[:min(len(found), maxFaults)] {
-		all = append(all, ends(f.Error()))
+		all = append(all, truncateMiddle(f.Error()))
 	}
 	if more := len(found) - len(all); more > 0 {
 		all = append(all, fmt.Sprintf("and %d more; cmp render lists all", more))

@@ -68,8 +68,8 @@ func (s *Status) Signs() []Sign {
 	return all
 }
 
-// KindsWithStatus returns the kinds whose status is known to show health, without patterns. It
-// reads every file.
+// KindsWithStatus returns the kinds with a record about their status, except records
+// for all kinds of a group. It reads every file.
 func (b *Base) KindsWithStatus() []Kind {
 	var all []Kind
 	for _, name := range slices.Sorted(maps.Keys(b.groups)) {

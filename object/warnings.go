@@ -21,9 +21,9 @@ const (
 	Incomplete = "incomplete-object"
 )
 
-// Doubts reports content that readers of the manifest silently ignore: duplicate
+// Warnings reports content that readers of the manifest silently ignore: duplicate
 // keys, and hook weights that are not numbers.
-func (o Object) Doubts() []finding.Finding {
+func (o Object) Warnings() []finding.Finding {
 	return append(o.reportDuplicates(), o.invalidWeight()...)
 }
 
@@ -34,28 +34,27 @@ func (o Object) invalidWeight() []finding.Finding {
 		return nil
 	}
 	return []finding.Finding{{Severity: finding.Warning, Rule: "bad-weight", File: o.File, Line: o.Line, Object: o.ID.String(),
-		Field: "metadata.annotations[" + HelmWeight + "]", Message: o.ShownNumber(text) + " is not an integer, so Helm and Argo CD use 0",
+		Field: "metadata.annotations[" + HelmWeight + "]", Message: o.QuoteNumber(text) + " is not an integer, so Helm and Argo CD use 0",
 		Remedy: `use a number such as "5", or remove the annotation`}}
 }
 
 // reportDuplicates reports duplicate keys. Argo CD and Helm silently use the last one, while
-// kustomize and Flux refuse the manifest. Popular charts print such labels, so it
-// is only a warning, or a note if the values are equal. A mapping is reported once,
+// kustomize and Flux refuse the manifest. Popular charts render labels with duplicate keys, so it is only a warning, or a note if the values are equal. A mapping is reported once,
 // however many duplicates it has. The schemas of CRDs are not checked.
 func (o Object) reportDuplicates() []finding.Finding {
 	var found []finding.Finding
 	eachMapping(o.doc.node(), "", func(n *yaml.Node, path string) {
-		keys := doubledKeys(n)
+		keys := duplicateKeys(n)
 		if keys == nil {
 			return
 		}
 		f := finding.Finding{Severity: finding.Note, Rule: DuplicateKey, File: o.File, Object: o.ID.String(), Field: path}
 		if o.Line > 0 {
-			f.Line = o.Line + keys[0].again.Line - 1
+			f.Line = o.Line + keys[0].second.Line - 1
 		}
 		var names []string
 		for _, k := range keys {
-			names = append(names, k.again.Value)
+			names = append(names, k.second.Value)
 			if !k.equal {
 				f.Severity = finding.Warning
 			}
@@ -75,16 +74,16 @@ func (o Object) reportDuplicates() []finding.Finding {
 	return found
 }
 
-// duplicateKey is a duplicate key.
+// duplicateKey is a key that occurs a second time in a mapping.
 type duplicateKey struct {
-	first, again *yaml.Node
+	first, second *yaml.Node
 	// equal means that both values are equal.
 	equal bool
 }
 
-// doubledKeys returns the duplicate keys of a mapping. Merge keys may occur any
+// duplicateKeys returns the duplicate keys of a mapping. Merge keys may occur any
 // number of times.
-func doubledKeys(n *yaml.Node) []duplicateKey {
+func duplicateKeys(n *yaml.Node) []duplicateKey {
 	const small = 16 // up to this size, searching is faster than a map
 	var seen map[string]int
 	if len(n.Content) > 2*small {
@@ -96,11 +95,11 @@ func doubledKeys(n *yaml.Node) []duplicateKey {
 		if key.Tag == mergeTag || key.Kind != yaml.ScalarNode {
 			continue
 		}
-		at, reportDuplicates := seen[key.Value]
-		for j := 0; seen == nil && !reportDuplicates && j < i; j += 2 {
-			at, reportDuplicates = j, n.Content[j].Value == key.Value && n.Content[j].Tag != mergeTag
+		at, isDuplicate := seen[key.Value]
+		for j := 0; seen == nil && !isDuplicate && j < i; j += 2 {
+			at, isDuplicate = j, n.Content[j].Value == key.Value && n.Content[j].Tag != mergeTag
 		}
-		if reportDuplicates {
+		if isDuplicate {
 			a, b := n.Content[at+1], n.Content[i+1]
 			equal := a.Kind == yaml.ScalarNode && b.Kind == yaml.ScalarNode && a.Value == b.Value && a.Tag == b.Tag
 			found = append(found, duplicateKey{n.Content[at], key, equal})
@@ -124,9 +123,9 @@ type Duplicate struct {
 // DuplicateKeys lists the duplicate keys below a value.
 func (v Value) DuplicateKeys() (all []Duplicate) {
 	eachMapping(v.node, "", func(n *yaml.Node, path string) {
-		for _, k := range doubledKeys(n) {
-			at := slices.Index(n.Content, k.again)
-			all = append(all, Duplicate{path, k.again.Value, [2]int{k.first.Line, k.again.Line}, Value{n.Content[at+1]}})
+		for _, k := range duplicateKeys(n) {
+			at := slices.Index(n.Content, k.second)
+			all = append(all, Duplicate{path, k.second.Value, [2]int{k.first.Line, k.second.Line}, Value{n.Content[at+1]}})
 		}
 	})
 	return all
@@ -171,20 +170,20 @@ var identity = []string{"apiVersion", "kind", "metadata"}
 
 // checkSeparator reports a manifest that contains its identity twice. Usually the separator
 // between two objects is missing, and the first of them would be lost.
-func (d located) checkSeparator(v Value) error {
+func (d sourceDocument) checkSeparator(v Value) error {
 	if !v.IsMap() {
 		return nil
 	}
-	for _, k := range doubledKeys(v.resolved()) {
-		if !slices.Contains(identity, k.again.Value) && !(k.again.Value == "items" && isList(v)) {
+	for _, k := range duplicateKeys(v.resolved()) {
+		if !slices.Contains(identity, k.second.Value) && !(k.second.Value == "items" && isList(v)) {
 			continue
 		}
-		key, line := k.again.Value, func(n *yaml.Node) int { return max(d.line, d.start, 1) + n.Line - 1 }
+		key, line := k.second.Value, func(n *yaml.Node) int { return max(d.line, d.start, 1) + n.Line - 1 }
 		message := fmt.Sprintf("duplicate key %q: the value in line %d would be lost", key, line(k.first))
 		if d.line == 0 {
-			message = fmt.Sprintf("duplicate key %q in lines %d and %d of the rendered text: the first value would be lost", key, line(k.first), line(k.again))
+			message = fmt.Sprintf("duplicate key %q in lines %d and %d of the rendered text: the first value would be lost", key, line(k.first), line(k.second))
 		}
-		return d.fault(DuplicateKey, k.again.Line, message, `write a line "---" between two objects, or keep one of the two`)
+		return d.fault(DuplicateKey, k.second.Line, message, `write a line "---" between two objects, or keep one of the two`)
 	}
 	return nil
 }

@@ -20,65 +20,65 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// Phases prints computed steps.
-type Phases struct {
+// Steps prints computed steps.
+type Steps struct {
 	Fleet    *fleet.Fleet
-	Phases   *steps.Plan
+	Plan     *steps.Plan
 	Findings []finding.Finding
 
-	rows     []phaseRow
+	rows     []stepRow
 	head     []string
 	summary  []string
 	rollouts []rolloutTime
 }
 
-func (r *Phases) row(p steps.Placed) phaseRow {
-	return phaseRow{Phase: p.Computed.Text, Set: r.Fleet.Write(p.Phase), Name: p.Name, Rung: p.Rung, Band: p.Band, Verdict: p.Verdict(), Why: p.Why, Enabled: p.IsEnabled()}
+func (r *Steps) row(p steps.ComputedStep) stepRow {
+	return stepRow{Phase: p.Computed.Text, Set: r.Fleet.FormatStep(p.Step), Name: p.Name, Rung: p.Rung, Band: p.Band, Verdict: p.Verdict(), Why: p.Why, Enabled: p.IsEnabled()}
 }
 
 // Table lists the computed steps.
-func (r *Phases) Table() {
+func (r *Steps) Table() {
 	r.head = []string{"STEP", "NAME", "RUNG", "WHY"}
-	for _, p := range r.Phases.Sorted() {
+	for _, p := range r.Plan.Sorted() {
 		row := r.row(p)
-		row.cells = []string{cmp.Or(row.Phase, "-"), shownName(p), cmp.Or(row.Rung, "-"), row.Why}
+		row.cells = []string{cmp.Or(row.Phase, "-"), displayName(p), cmp.Or(row.Rung, "-"), row.Why}
 		r.rows = append(r.rows, row)
 	}
-	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Phases.Count(func(p steps.Placed) component.Phase { return p.Computed }), "step"))
-	homeless := 0
+	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Plan.Count(func(p steps.ComputedStep) component.Step { return p.Computed }), "step"))
+	withoutPlace := 0
 	for _, row := range r.rows {
-		if row.Verdict == steps.Homeless {
-			homeless++
+		if row.Verdict == steps.NoPlace {
+			withoutPlace++
 		}
 	}
-	if homeless > 0 {
-		text = fmt.Sprintf("%s, %d without a place", finding.Counted(len(r.rows), "Application"), homeless)
+	if withoutPlace > 0 {
+		text = fmt.Sprintf("%s, %d without a place", finding.Counted(len(r.rows), "Application"), withoutPlace)
 	}
 	r.summary = append(r.summary, text)
 }
 
-func (r *Phases) computed(i int) component.Phase { return r.Phases.Places[i].Computed }
+func (r *Steps) computed(i int) component.Step { return r.Plan.Steps[i].Computed }
 
-func (r *Phases) set(i int) component.Phase { return r.Phases.Places[i].Phase }
+func (r *Steps) set(i int) component.Step { return r.Plan.Steps[i].Step }
 
 // Diff lists the steps that are set next to the computed ones.
-func (r *Phases) Diff() {
+func (r *Steps) Diff() {
 	r.head = []string{"SET", "EARLIEST", "NAME", "VERDICT", "WHY"}
 	count := map[string]int{}
-	for _, p := range r.Phases.Sorted() {
+	for _, p := range r.Plan.Sorted() {
 		row := r.row(p)
 		count[row.Verdict]++
 		if row.Verdict == steps.TooLate {
-			row.Why = p.Late
+			row.Why = p.EarlierDependent
 		}
-		row.cells = []string{cmp.Or(row.Set, "-"), cmp.Or(p.Earliest.Text, row.Phase, "-"), shownName(p), shownVerdict(row.Verdict), row.Why}
+		row.cells = []string{cmp.Or(row.Set, "-"), cmp.Or(p.Earliest.Text, row.Phase, "-"), displayName(p), verdictText(row.Verdict), row.Why}
 		if row.Verdict != steps.Equal {
 			r.rows = append(r.rows, row)
 		}
 	}
-	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Phases.Places), "Application"), count[steps.Equal], count[steps.Earlier], count[steps.Later])
+	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Plan.Steps), "Application"), count[steps.Equal], count[steps.Earlier], count[steps.Later])
 	for _, more := range []struct{ verdict, text string }{
-		{steps.TooLate, "must be earlier"}, {steps.Intent, shownVerdict(steps.Intent)}, {steps.Missing, "not set"}, {steps.Homeless, "without a reserved step"},
+		{steps.TooLate, "must be earlier"}, {steps.Intent, verdictText(steps.Intent)}, {steps.Missing, "not set"}, {steps.NoPlace, "without a reserved step"},
 	} {
 		if n := count[more.verdict]; n > 0 {
 			text += fmt.Sprintf(", %d %s", n, more.text)
@@ -87,31 +87,31 @@ func (r *Phases) Diff() {
 	r.summary = append(r.summary, text)
 }
 
-// shownVerdict returns a verdict in words. The JSON keeps the verdicts themselves.
-func shownVerdict(verdict string) string {
+// verdictText returns a verdict in words. The JSON keeps the verdicts themselves.
+func verdictText(verdict string) string {
 	switch verdict {
 	case steps.Earlier:
 		return "could be earlier"
 	case steps.Intent:
 		return "intentionally later"
-	case steps.Homeless:
+	case steps.NoPlace:
 		return "no step reserved"
 	}
 	return verdict
 }
 
 // Compact lists the fewest steps, and how long each layout takes.
-func (r *Phases) Compact(times rollout.Durations) {
-	c := r.Phases.Compact()
+func (r *Steps) Compact(times rollout.Durations) {
+	c := r.Plan.Compact()
 	if c == nil {
 		r.Table() // the findings say why there is no more
 		return
 	}
 	r.head = []string{"COMPACT", "STEP", "NAME", "WHY"}
 	for _, i := range rollout.Order(c, r.Fleet) {
-		row := r.row(r.Phases.Places[i])
+		row := r.row(r.Plan.Steps[i])
 		row.Step, row.Why = c.Steps[i], c.Why[i]
-		row.cells = []string{fmt.Sprint(row.Step), row.Phase, shownName(r.Phases.Places[i]), row.Why}
+		row.cells = []string{fmt.Sprint(row.Step), row.Phase, displayName(r.Plan.Steps[i]), row.Why}
 		r.rows = append(r.rows, row)
 	}
 	r.summary = append(r.summary, fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(c.Count, "step")), "")
@@ -129,13 +129,13 @@ func (r *Phases) Compact(times rollout.Durations) {
 }
 
 // Render prints the selected list as text or JSON.
-func (r *Phases) Render(format string) (string, error) {
+func (r *Steps) Render(format string) (string, error) {
 	if format == "json" {
 		out := struct {
-			Applications []phaseRow        `json:"applications"`
+			Applications []stepRow         `json:"applications"`
 			Rollouts     []rolloutTime     `json:"rollouts,omitempty"`
 			Findings     []finding.Finding `json:"findings"`
-		}{append([]phaseRow{}, r.rows...), r.rollouts, append([]finding.Finding{}, r.Findings...)}
+		}{append([]stepRow{}, r.rows...), r.rollouts, append([]finding.Finding{}, r.Findings...)}
 		text, err := json.MarshalIndent(out, "", "  ")
 		return string(text) + "\n", err
 	}
@@ -159,12 +159,12 @@ func (r *Phases) Render(format string) (string, error) {
 
 // Write writes the steps into the files below the directory of the repository, and lists the
 // changes. Components with errors keep their steps.
-func (r *Phases) Write(base string) (text string, faults []finding.Finding, err error) {
-	edits, faults := r.Phases.Edits()
+func (r *Steps) Write(base string) (text string, faults []finding.Finding, err error) {
+	edits, faults := r.Plan.Edits()
 	faults = append(slices.Clone(r.Findings), faults...)
 	var texts []wholefile.File
 	var b strings.Builder
-	for _, r := range r.Phases.Renewals() {
+	for _, r := range r.Plan.ReasonUpdates() {
 		if i := slices.IndexFunc(edits, func(e steps.Edit) bool { return e.Component == r.Component }); i >= 0 {
 			edits[i].Changes = append(edits[i].Changes, r.Changes...)
 		} else {
@@ -183,7 +183,7 @@ func (r *Phases) Write(base string) (text string, faults []finding.Finding, err 
 		}
 		texts = append(texts, wholefile.File{Name: file, Shown: e.File, Data: text})
 		for _, c := range e.Changes {
-			if c.Stays() {
+			if c.IsUnchanged() {
 				continue
 			}
 			fmt.Fprintf(&b, "%s: %s %s -> %s\n", finding.Sanitize(e.File), c.Key, cmp.Or(c.Before, "(none)"), c.After)
@@ -196,8 +196,8 @@ func (r *Phases) Write(base string) (text string, faults []finding.Finding, err 
 	return b.String(), faults, nil
 }
 
-// phaseRow is an Application in JSON output.
-type phaseRow struct {
+// stepRow is an Application in JSON output.
+type stepRow struct {
 	Phase   string `json:"phase"`
 	Set     string `json:"set,omitempty"`
 	Step    int    `json:"step,omitempty"`
@@ -220,16 +220,16 @@ type rolloutTime struct {
 	Done bool `json:"done"`
 }
 
-func shownName(p steps.Placed) string {
+func displayName(p steps.ComputedStep) string {
 	if !p.IsEnabled() {
 		return p.Name + " (disabled)"
 	}
 	return p.Name
 }
 
-// newText is the new content of a file, and whether it differs from the current one.
+// newText returns the new content of a file, and whether it differs from the current one.
 func newText(e steps.Edit, file string) (text []byte, changed bool, err error) {
-	stays := !slices.ContainsFunc(e.Changes, func(c steps.Change) bool { return !c.Stays() })
+	stays := !slices.ContainsFunc(e.Changes, func(c steps.Change) bool { return !c.IsUnchanged() })
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
 		if stays {
 			return nil, false, nil

@@ -9,8 +9,9 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Former is an existing Application with the objects that it deploys without the fleet.
-type Former struct {
+// ExistingApplication is an existing Application with the objects that it deploys without the
+// fleet.
+type ExistingApplication struct {
 	Name string
 	// Components are the names of the components that Import creates from it.
 	Components []string
@@ -23,39 +24,40 @@ type Former struct {
 	Recorded []object.ID
 }
 
-// Formers reads what the Applications of an input deploy. It fails if there are none.
-func Formers(ctx context.Context, in Input) ([]Former, []finding.Finding, error) {
-	w, all, err := takeApart(ctx, in)
+// ExistingApplications returns the Applications of an input, with the objects that they deploy.
+// It fails if there are none.
+func ExistingApplications(ctx context.Context, in Input) ([]ExistingApplication, []finding.Finding, error) {
+	w, all, err := readApplications(ctx, in)
 	if err != nil {
 		return nil, w.findings(), err
 	}
-	formers := make([]Former, len(all))
+	result := make([]ExistingApplication, len(all))
 	for i, app := range all {
-		former := Former{Name: app.name, Recorded: recorded(app.text)}
-		for _, m := range app.made {
-			former.Components = append(former.Components, m.name)
+		existing := ExistingApplication{Name: app.name, Recorded: recordedObjects(app.text)}
+		for _, m := range app.components {
+			existing.Components = append(existing.Components, m.name)
 			if !m.local {
-				former.Unrendered = m.chart.String() + " is not in the repository"
+				existing.Unrendered = m.chart.String() + " is not in the repository"
 				continue
 			}
-			if m.lacks != "" {
-				former.Unrendered = m.lacks
+			if m.missing != "" {
+				existing.Unrendered = m.missing
 				continue
 			}
 			res, err := w.generate(ctx, m, wave.Options{})
 			if err != nil {
-				former.Unrendered = fmt.Sprintf("%s does not render: %s", m.dir, finding.Of(err)[0].Error())
+				existing.Unrendered = fmt.Sprintf("%s does not render: %s", m.dir, finding.Of(err)[0].Error())
 				continue
 			}
-			former.Objects = append(former.Objects, res.Objects...)
+			existing.Objects = append(existing.Objects, res.Objects...)
 		}
-		formers[i] = former
+		result[i] = existing
 	}
-	return formers, w.findings(), nil
+	return result, w.findings(), nil
 }
 
-// recorded returns the objects in the status of an Application.
-func recorded(text string) []object.ID {
+// recordedObjects returns the objects in the status of an Application.
+func recordedObjects(text string) []object.ID {
 	objs, err := object.Parse("", 1, text)
 	if err != nil || len(objs) == 0 {
 		return nil

@@ -72,8 +72,8 @@ func (b *builder) rulesOfNode(i int) []rule {
 	return all
 }
 
-// referToPermissions: a workload depends on the bindings that grant permissions to its
-// ServiceAccount.
+// referToPermissions makes a workload depend on the bindings that grant permissions to
+// its ServiceAccount.
 func (b *builder) referToPermissions() {
 	for i, n := range b.Nodes {
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
@@ -91,8 +91,8 @@ func (b *builder) referToPermissions() {
 	b.referToDeployerPermissions()
 }
 
-// referToGrantedPermissions: some objects depend on the permissions of a ServiceAccount
-// that they name.
+// referToGrantedPermissions makes objects of some kinds depend on the permissions of a
+// ServiceAccount that they name.
 func (b *builder) referToGrantedPermissions() {
 	for i := range b.Nodes {
 		for _, rec := range b.Nodes[i].Kind.References {
@@ -112,27 +112,27 @@ func (b *builder) referToGrantedPermissions() {
 	}
 }
 
-// referToDeployerPermissions: Argo CD itself may need permissions that the component
-// grants.
+// referToDeployerPermissions makes objects that Argo CD may only create with
+// permissions that the component grants depend on the bindings.
 func (b *builder) referToDeployerPermissions() {
 	for account, rules := range b.grants.rules {
 		if account.Kind == "ServiceAccount" && b.base.IsDeployer(account.Name) {
 			about := byGroup(rules)
-			for _, kind := range b.runs {
+			for _, kind := range b.kindRanges {
 				if b.base.Builtin(kind.group) {
 					continue
 				}
 				for i := kind.from; i < kind.to; i++ {
-					b.deployedWith(i, kind, account, about[kind.group])
+					b.referToDeployerBindings(i, kind, account, about[kind.group])
 				}
 			}
 		}
 	}
 }
 
-// deployedWith adds references from a node to the bindings that allow a
+// referToDeployerBindings adds references from a node to the bindings that allow a
 // ServiceAccount to create it.
-func (b *builder) deployedWith(i int, kind run, account object.ID, rules []rule) {
+func (b *builder) referToDeployerBindings(i int, kind kindRange, account object.ID, rules []rule) {
 	n := &b.Nodes[i]
 	for _, r := range rules {
 		if r.in != "" && r.in != n.Key.Namespace || !r.allows(kind.group, kind.plural, "create") {
@@ -140,7 +140,7 @@ func (b *builder) deployedWith(i int, kind run, account object.ID, rules []rule)
 		}
 		for _, binding := range b.grants.bindings[account] {
 			if to := &b.Nodes[binding]; to.Part == n.Part && to.Key.Namespace == r.in && !b.refersTo(binding, i) {
-				ref := b.inferred(i, binding, kindField, knowledge.Exists, "may be created by Argo CD with the permissions of")
+				ref := b.inferredReference(i, binding, kindField, knowledge.Exists, "may be created by Argo CD with the permissions of")
 				ref.Hard = true
 				b.refer(ref)
 			}
@@ -148,9 +148,9 @@ func (b *builder) deployedWith(i int, kind run, account object.ID, rules []rule)
 	}
 }
 
-// referToServedAPIs: a workload with permissions on an API group that the component
-// serves by an APIService uses that API, usually at startup. The backend itself
-// does not.
+// referToServedAPIs makes a workload with permissions on an API group that the
+// component serves by an APIService depend on that API, which it usually uses at
+// startup. The backend itself does not.
 func (b *builder) referToServedAPIs() {
 	apis := map[string][]int{}
 	for i, n := range b.Nodes {
@@ -205,9 +205,10 @@ func accountOf(n Node, tmpl object.Value) (object.ID, bool) {
 const clusterAdmin = "cluster-admin"
 
 // showsPermissions reports whether the component shows all permissions of a workload:
-// its Pods have no token, or a ServiceAccount of the component with a cluster-wide
-// permission, and no role that is defined or bound elsewhere. If a platform team
-// manages the RBAC of an operator, the component does not show it.
+// its Pods have no token, or all of the following hold: their ServiceAccount is in the
+// component, has a cluster-wide binding and none that is a hook, and all its roles are
+// in the component or built-in. If a platform team manages the RBAC of an operator,
+// the component does not show it.
 func (b *builder) showsPermissions(workload int) bool {
 	return !slices.ContainsFunc(b.accounts(b.Nodes[workload]), func(account object.ID) bool {
 		bindings := b.grants.bindingsFor(account)
@@ -228,18 +229,18 @@ func (b *builder) isExternal(binding int) bool {
 	return slices.ContainsFunc(roles, func(role int) bool { return b.Nodes[role].Get("aggregationRule").Exists() })
 }
 
-// findGrants: the permissions of ServiceAccounts.
+// findGrants reads the permissions of ServiceAccounts.
 func (b *builder) findGrants() { b.grants = b.readGrants() }
 
 func (b *builder) readGrants() grants {
 	g := grants{rules: map[object.ID][]rule{}, bindings: map[object.ID][]int{}, hooks: map[object.ID][]rule{}}
 	for i := range b.Nodes {
-		if b.Nodes[i].Kind.Rights == "role" {
+		if b.Nodes[i].Kind.Permissions == "role" {
 			b.roleNodes = append(b.roleNodes, i)
 		}
 	}
 	for i, n := range b.Nodes {
-		if n.Kind.Rights != "binding" {
+		if n.Kind.Permissions != "binding" {
 			continue
 		}
 		var rules []rule
@@ -273,7 +274,7 @@ func grantee(binding Node, subject object.Value) (object.ID, bool) {
 	id := object.ID{Kind: subject.Get("kind").Text(), Name: subject.Get("name").Text()}
 	switch id.Kind {
 	case "ServiceAccount":
-		id.Namespace = cmp.Or(subject.Get("namespace").Text(), binding.Key.Namespace, binding.home)
+		id.Namespace = cmp.Or(subject.Get("namespace").Text(), binding.Key.Namespace, binding.destination)
 		return id, true
 	case "Group":
 		return id, id.Name == allUsers || id.Name == allAccounts || strings.HasPrefix(id.Name, allAccounts+":")

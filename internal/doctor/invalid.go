@@ -10,12 +10,12 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// chartPods maps values that the argo-cd chart copies unchanged into the Deployment
-// of the repo-server to their fields there. Source: its
+// chartPodValues maps the values that the argo-cd chart copies unchanged into the
+// Deployment of the repo-server to the types of their fields there. Source: its
 // templates/argocd-repo-server/deployment.yaml.
-var chartPods = []struct {
+var chartPodValues = []struct {
 	value []string
-	as    any
+	typ   any
 }{
 	{[]string{"global", "securityContext"}, new(corev1.PodSecurityContext)},
 	{[]string{"global", "env"}, new([]corev1.EnvVar)},
@@ -32,22 +32,22 @@ var chartPods = []struct {
 	{[]string{"repoServer", "containerSecurityContext"}, new(corev1.SecurityContext)},
 }
 
-// invalidDeployment validates the Deployment of the repo-server like the API server. Objects
-// from a cluster are valid.
-func (i *installation) invalidDeployment() (all []finding.Finding) {
+// checkDeployment validates the Deployment of the repo-server as the API server does.
+// Objects from a cluster are valid.
+func (i *installation) checkDeployment() (all []finding.Finding) {
 	if i.Live {
 		return nil
 	}
-	for _, w := range i.of(repoServer) {
-		if !w.whole || w.Get("kind").Text() != "Deployment" {
+	for _, w := range i.workloadsOf(repoServer) {
+		if !w.isComplete || w.Get("kind").Text() != "Deployment" {
 			continue
 		}
 		pod := w.at("spec", "template", "spec")
-		all = append(all, strictly(w.thing, new(appsv1.Deployment))...)
+		all = append(all, decodeStrictly(w.node, new(appsv1.Deployment))...)
 		all = append(all, invalidPod(slices.Concat(pod.at("containers").items(), pod.at("initContainers").items()), pod.at("volumes").items())...)
 	}
-	for _, v := range chartPods {
-		all = append(all, strictly(i.values.at(v.value...), v.as)...)
+	for _, v := range chartPodValues {
+		all = append(all, decodeStrictly(i.values.at(v.value...), v.typ)...)
 	}
 	if server := i.values.at("repoServer"); server.Exists() {
 		all = append(all, invalidPod(slices.Concat(server.at("extraContainers").items(), server.at("initContainers").items()), server.at("volumes").items())...)
@@ -55,7 +55,7 @@ func (i *installation) invalidDeployment() (all []finding.Finding) {
 	}
 	for key, m := range i.maps {
 		if slices.Contains([]string{configMap, paramsMap}, key.name) {
-			all = append(all, strictly(m.at("data"), new(map[string]string))...)
+			all = append(all, decodeStrictly(m.at("data"), new(map[string]string))...)
 		}
 	}
 	return all
@@ -65,8 +65,8 @@ func (i *installation) invalidDeployment() (all []finding.Finding) {
 // configuration of a sidecar: required, exclusive and unique keys, and requests
 // above limits. Source: Kubernetes, pkg/apis/core/validation, which is not
 // available as a library.
-func invalidPod(containers, volumes []thing) (all []finding.Finding) {
-	all = append(same(containers, "name"), same(volumes, "name")...)
+func invalidPod(containers, volumes []node) (all []finding.Finding) {
+	all = append(duplicates(containers, "name"), duplicates(volumes, "name")...)
 	for _, v := range volumes {
 		all = append(all, missing(v, "name")...)
 	}
@@ -80,10 +80,11 @@ func invalidPod(containers, volumes []thing) (all []finding.Finding) {
 	return all
 }
 
-// invalidContainer validates a container in values of the chart.
-func invalidContainer(c thing) (all []finding.Finding) {
+// invalidContainer validates the fields that containers and the repoServer values of
+// the chart have in common.
+func invalidContainer(c node) (all []finding.Finding) {
 	mounts := c.at("volumeMounts").items()
-	all = same(mounts, "mountPath")
+	all = duplicates(mounts, "mountPath")
 	for _, m := range mounts {
 		all = append(all, missing(m, "name", "mountPath")...)
 	}
@@ -95,53 +96,53 @@ func invalidContainer(c thing) (all []finding.Finding) {
 	}
 	for name, request := range c.at("resources", "requests").entries() {
 		limit := c.at("resources", "limits", name)
-		least, err := resource.ParseQuantity(request.Text())
-		most, unlimited := resource.ParseQuantity(limit.Text())
-		if err == nil && unlimited == nil && least.Cmp(most) > 0 {
-			all = append(all, instead(request.fault("the request is %s, but the limit is %s", request.Text(), limit.Text()), "lower the request, or raise the limit"))
+		requested, requestErr := resource.ParseQuantity(request.Text())
+		limited, limitErr := resource.ParseQuantity(limit.Text())
+		if requestErr == nil && limitErr == nil && requested.Cmp(limited) > 0 {
+			all = append(all, withRemedy(request.fault("the request is %s, but the limit is %s", request.Text(), limit.Text()), "lower the request, or raise the limit"))
 		}
 	}
 	return all
 }
 
-func invalidProbe(probe thing) (all []finding.Finding) {
+func invalidProbe(probe node) (all []finding.Finding) {
 	if !probe.IsMap() {
 		return nil
 	}
 	handlers := 0
-	for _, way := range []string{"exec", "grpc", "httpGet", "tcpSocket"} {
-		at := probe.at(way)
+	for _, handler := range []string{"exec", "grpc", "httpGet", "tcpSocket"} {
+		at := probe.at(handler)
 		if !at.Exists() {
 			continue
 		}
 		handlers++
-		if way != "exec" {
+		if handler != "exec" {
 			all = append(all, missing(at, "port")...)
 		}
 	}
 	if handlers != 1 {
-		all = append(all, instead(probe.fault("it has %d handlers, but must have exactly one of exec, grpc, httpGet, tcpSocket", handlers), "keep or add one of them; a patch that replaces one sets the other to null"))
+		all = append(all, withRemedy(probe.fault("it has %d handlers, but must have exactly one of exec, grpc, httpGet, tcpSocket", handlers), "keep exactly one; to replace it in a patch, set the old one to null"))
 	}
 	return all
 }
 
 // missing reports missing required keys of a mapping.
-func missing(t thing, keys ...string) (all []finding.Finding) {
+func missing(t node, keys ...string) (all []finding.Finding) {
 	for _, key := range keys {
 		if t.IsMap() && !t.Get(key).Exists() {
-			all = append(all, instead(t.fault("it has no %s", key), "add it"))
+			all = append(all, withRemedy(t.fault("it has no %s", key), "add it"))
 		}
 	}
 	return all
 }
 
-// same reports list items that must be unique.
-func same(list []thing, key string) (all []finding.Finding) {
+// duplicates reports list items with the same value of a key that must be unique.
+func duplicates(list []node, key string) (all []finding.Finding) {
 	seen := map[string]bool{}
 	for _, t := range list {
 		text := t.Get(key).Text()
 		if text != "" && seen[text] {
-			all = append(all, instead(t.fault("another item of the list has the same %s, %s", key, text), "use a different %s, or remove one of the two", key))
+			all = append(all, withRemedy(t.fault("another item of the list has the same %s, %s", key, text), "use a different %s, or remove one of the two", key))
 		}
 		seen[text] = true
 	}

@@ -7,40 +7,40 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Need is the reason why an object must not be applied before another one is
-// healthy. An object with a need is a dependent of the other one. Nothing is awaited
-// without a dependent, since Kubernetes converges by itself and every wait can hang
-// on something that no manifest shows.
-type Need string
+// WaitReason is the reason why an object must not be applied before another one is
+// healthy. An object with such a reason is a dependent of the other one. Nothing is
+// awaited without a dependent, since Kubernetes converges by itself and every wait can
+// hang on something that no manifest shows.
+type WaitReason string
 
 const (
 	// Refused: the API server refuses the dependent.
-	Refused Need = "refused"
+	Refused WaitReason = "refused"
 	// RunsOnce: the dependent runs once and fails permanently.
-	RunsOnce Need = "runs-once"
+	RunsOnce WaitReason = "runs-once"
 	// WrongData: the dependent would process data that is not ready.
-	WrongData Need = "wrong-data"
+	WrongData WaitReason = "wrong-data"
 	// Degrades: the dependent is itself awaited and is Degraded meanwhile, which
 	// fails the sync (gitops-engine pkg/sync/sync_context.go).
-	Degrades Need = "degrades"
+	Degrades WaitReason = "degrades"
 	// Checks: the dependent tests the result, once.
-	Checks Need = "checks"
+	Checks WaitReason = "checks"
 	// Settles: the dependent is a webhook configuration, or an object that the
 	// webhook admits. Connections reach a backend up to a second after it is
 	// healthy, and Argo CD pauses two seconds between waves.
-	Settles Need = "settles"
+	Settles WaitReason = "settles"
 	// Reads: the dependent reads an object that the other one creates. It waits by
 	// itself, so the two share a wave in the compact style.
-	Reads Need = "reads"
+	Reads WaitReason = "reads"
 	// Depends: the dependent is a component that depends on another one.
-	Depends Need = "depends"
+	Depends WaitReason = "depends"
 	// Requested: the user wrote that the dependent comes after the other object.
-	Requested Need = "asked"
+	Requested WaitReason = "asked"
 )
 
 // Without says what happens to a dependent without its dependency. The text follows
 // the dependent's name in a sentence.
-func (n Need) Without() string {
+func (n WaitReason) Without() string {
 	switch n {
 	case Refused:
 		return "would be rejected by the API server without the wait"
@@ -55,7 +55,7 @@ func (n Need) Without() string {
 	case Settles:
 		return "is applied slightly later, because a webhook may not be reachable for up to a second after it is ready"
 	case Reads:
-		return "reads what the other object writes"
+		return "reads an object that the other one creates"
 	case Depends:
 		return "depends on what the other object installs"
 	case Requested:
@@ -66,28 +66,28 @@ func (n Need) Without() string {
 
 // fails reports whether the dependent or its sync fails permanently. Other dependents
 // wait by themselves.
-func (n Need) fails() bool {
-	return slices.Contains([]Need{Refused, RunsOnce, WrongData, Degrades, Checks}, n)
+func (n WaitReason) fails() bool {
+	return slices.Contains([]WaitReason{Refused, RunsOnce, WrongData, Degrades, Checks}, n)
 }
 
-// holdsByDefault and holdsWithinWave report whether a need is a gate. By default
-// every need is; within a wave that an author set, only needs that would fail there
-// or that the user asked for.
-func holdsByDefault(Need) bool { return true }
+// holdsByDefault and holdsWithinWave report whether a reason makes a gate. By default
+// every reason does; within a wave that an author set, only those by which the
+// dependent would fail there, or that the user wrote.
+func holdsByDefault(WaitReason) bool { return true }
 
-func holdsWithinWave(n Need) bool { return n.fails() || n == Requested }
+func holdsWithinWave(n WaitReason) bool { return n.fails() || n == Requested }
 
 // Dependent is an object that waits until another one is healthy.
 type Dependent struct {
-	Node int
-	Need Need
-	// Reference is the reference behind the need; zero for Checks.
+	Node   int
+	Reason WaitReason
+	// Reference is the reference with that reason; zero for Checks.
 	Reference graph.Reference
 }
 
-// needOf returns why the object of a reference must not be applied before the
+// waitReasonOf returns why the object of a reference must not be applied before the
 // target is healthy; empty if it may.
-func needOf(from *graph.Node, r *graph.Reference) Need {
+func waitReasonOf(from *graph.Node, r *graph.Reference) WaitReason {
 	switch {
 	case r.Meaning != knowledge.Healthy:
 		return ""
@@ -118,5 +118,5 @@ func needOf(from *graph.Node, r *graph.Reference) Need {
 // of its reference is not healthy. Argo CD fails a sync that waits for such an
 // object.
 func isDegradedWithout(from *graph.Node, r *graph.Reference) bool {
-	return r.Meaning == knowledge.Healthy && !r.Patient && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Waits.Can, "Degraded")
+	return r.Meaning == knowledge.Healthy && !r.StaysProgressing && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Health.Can, "Degraded")
 }

@@ -25,7 +25,7 @@ func (p *Plan) Annotate() ([]object.Object, error) {
 	objs := make([]object.Object, 0, len(p.Order))
 	for _, i := range p.Order {
 		o := p.Graph.Nodes[i].Object
-		o, err := o.AnnotateAll(p.writes(i))
+		o, err := o.AnnotateAll(p.annotationsFor(i))
 		if err != nil {
 			return nil, err
 		}
@@ -34,8 +34,8 @@ func (p *Plan) Annotate() ([]object.Object, error) {
 	return objs, nil
 }
 
-// writes returns the annotations that a plan adds to a node.
-func (p *Plan) writes(i int) []object.Annotation {
+// annotationsFor returns the annotations that a plan adds to a node.
+func (p *Plan) annotationsFor(i int) []object.Annotation {
 	var all []object.Annotation
 	n, place := p.Graph.Nodes[i], p.Places[i]
 	if p.opt.Waves == Off {
@@ -48,10 +48,10 @@ func (p *Plan) writes(i int) []object.Annotation {
 	}
 	// A single wave needs no annotation, unless Argo CD reads another wave from the
 	// object.
-	if read, _ := n.Wave(); place.Computed && !place.Kept && (!p.unwaved || read != place.Wave) {
+	if read, _ := n.Wave(); place.Computed && !place.Kept && (!p.singleWave || read != place.Wave) {
 		all = append(all, object.Annotation{Key: object.SyncWave, Value: strconv.Itoa(place.Wave)})
 	}
-	if _, explained := n.Annotation(object.Why); p.opt.Explain == InAnnotations && place.Computed && !p.unwaved && !(explained && place.Author) {
+	if _, explained := n.Annotation(object.Why); p.opt.Explain == InAnnotations && place.Computed && !p.singleWave && !(explained && place.Author) {
 		all = append(all, object.Annotation{Key: object.Why, Value: p.why(i)})
 	}
 	if text, changed := p.mergedOptions(i); changed {
@@ -75,7 +75,7 @@ func (p *Plan) mergedOptions(i int) (string, bool) {
 	}
 	text, _ := n.Annotation(object.SyncOptions)
 	var needs []string
-	if n.Foreign || n.ExternalCRD {
+	if n.CRDMissing || n.ExternalCRD {
 		needs = append(needs, object.SkipDryRun)
 	}
 	if tooLong(n.Text()) {
@@ -195,22 +195,22 @@ func (p *Plan) jobFindings() []finding.Finding {
 	return found
 }
 
-// RunTests turns Helm's tests, which Argo CD never applies, and their dependencies
+// ConvertTests turns Helm's tests, which Argo CD never applies, and their dependencies
 // into Sync hooks on the smokes rung.
-func RunTests(objs []object.Object) ([]object.Object, error) {
+func ConvertTests(objs []object.Object) ([]object.Object, error) {
 	out := slices.Clone(objs)
 	for i, o := range objs {
 		if !o.IsTest() || len(o.Phases()) > 0 {
 			continue
 		}
-		writes := []object.Annotation{{Key: object.Hook, Value: string(object.Sync)}}
+		annotations := []object.Annotation{{Key: object.Hook, Value: string(object.Sync)}}
 		_, argo := o.Annotation(hookDeletePolicy)
 		_, helm := o.Annotation(helmDeletePolicy)
 		if !argo && !helm {
-			writes = append(writes, object.Annotation{Key: hookDeletePolicy, Value: "BeforeHookCreation"})
+			annotations = append(annotations, object.Annotation{Key: hookDeletePolicy, Value: "BeforeHookCreation"})
 		}
 		var err error
-		if out[i], err = o.AnnotateAll(writes); err != nil {
+		if out[i], err = o.AnnotateAll(annotations); err != nil {
 			return nil, err
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// thing is a value of the input with its place.
-type thing struct {
+// node is a value of the input with its location.
+type node struct {
 	object.Value
 	// file, line, object and field are as in a finding; first is the line of the
 	// file at which lines of Value start, 0 if they are unknown.
@@ -20,20 +20,20 @@ type thing struct {
 	first, line         int
 }
 
-// of returns the root of a manifest.
-func of(o object.Object) thing {
-	return thing{Value: o.Root(), file: o.File, object: o.ID.String(), first: o.Line, line: o.Line}
+// rootOf returns the root of a manifest.
+func rootOf(o object.Object) node {
+	return node{Value: o.Root(), file: o.File, object: o.ID.String(), first: o.Line, line: o.Line}
 }
 
 // at follows keys.
-func (t thing) at(keys ...string) thing {
+func (t node) at(keys ...string) node {
 	for _, key := range keys {
 		t = t.inner(t.Value.Get(key), joined(t.field, key))
 	}
 	return t
 }
 
-func (t thing) inner(v object.Value, field string) thing {
+func (t node) inner(v object.Value, field string) node {
 	t.Value, t.field = v, field
 	if t.first > 0 && v.Line() > 0 {
 		t.line = t.first + v.Line() - 1
@@ -49,8 +49,8 @@ func joined(field, key string) string {
 }
 
 // items returns the items of a list, identified by name if possible.
-func (t thing) items() []thing {
-	var all []thing
+func (t node) items() []node {
+	var all []node
 	for i, v := range t.Value.Items() {
 		name := v.Get("name").Text()
 		if name == "" {
@@ -62,8 +62,8 @@ func (t thing) items() []thing {
 }
 
 // entries returns the entries of a mapping.
-func (t thing) entries() map[string]thing {
-	all := map[string]thing{}
+func (t node) entries() map[string]node {
+	all := map[string]node{}
 	for _, f := range t.Value.Fields() {
 		v := t.inner(f.Value, joined(t.field, f.Key))
 		if t.first > 0 && f.Line() > 0 { // a block starts after its key
@@ -76,7 +76,7 @@ func (t thing) entries() map[string]thing {
 
 // texts returns the items of a list of strings. A single string, which Kubernetes
 // refuses, is split into words.
-func (t thing) texts() []string {
+func (t node) texts() []string {
 	if text := t.Text(); !t.IsList() && !strings.Contains(text, "{{") {
 		return strings.Fields(text)
 	}
@@ -87,38 +87,38 @@ func (t thing) texts() []string {
 	return all
 }
 
-// name is what a thing of a list is called.
-func (t thing) name() string { return t.Get("name").Text() }
+// name returns the name of a list item.
+func (t node) name() string { return t.Get("name").Text() }
 
 // number returns an integer, written as a number or a string.
-func (t thing) number() (int, bool) {
+func (t node) number() (int, bool) {
 	n, err := strconv.Atoi(t.Text())
 	return n, err == nil
 }
 
-// named returns the item with a name.
-func named(all []thing, name string) (thing, bool) {
+// findByName returns the item with a name.
+func findByName(all []node, name string) (node, bool) {
 	for _, t := range all {
 		if t.name() == name {
 			return t, true
 		}
 	}
-	return thing{}, false
+	return node{}, false
 }
 
-// fault returns a finding at the place of a value.
-func (t thing) fault(format string, args ...any) finding.Finding {
+// fault returns a finding at the location of a value.
+func (t node) fault(format string, args ...any) finding.Finding {
 	return finding.Finding{File: t.file, Line: t.line, Object: t.object, Field: t.field, Message: fmt.Sprintf(format, args...)}
 }
 
-// as returns a finding with another severity.
-func as(severity finding.Severity, f finding.Finding) finding.Finding {
+// withSeverity returns a finding with another severity.
+func withSeverity(severity finding.Severity, f finding.Finding) finding.Finding {
 	f.Severity = severity
 	return f
 }
 
-// instead returns a finding with another remedy than its rule's.
-func instead(f finding.Finding, format string, args ...any) finding.Finding {
+// withRemedy returns a finding with a remedy that replaces that of its rule.
+func withRemedy(f finding.Finding, format string, args ...any) finding.Finding {
 	f.Remedy = fmt.Sprintf(format, args...)
 	return f
 }
@@ -155,8 +155,8 @@ func versionOf(tag string) (version, bool) {
 	return v, err == nil && n == 2
 }
 
-// near suggests similar names; empty if there are none.
-func near(word string, names []string) string {
+// suggest returns a question that suggests similar names; empty if there are none.
+func suggest(word string, names []string) string {
 	n := nearest.New(word)
 	for _, name := range names {
 		n.Add(name, name)

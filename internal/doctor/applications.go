@@ -11,10 +11,11 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// sources returns the sources of an Application, from either key.
-func (a asker) sources() []thing {
+// sources returns the sources of an Application: spec.sources, spec.source and
+// spec.sourceHydrator.drySource.
+func (a application) sources() []node {
 	all := a.spec.at("sources").items()
-	for _, one := range []thing{a.spec.at("source"), a.spec.at("sourceHydrator", "drySource")} {
+	for _, one := range []node{a.spec.at("source"), a.spec.at("sourceHydrator", "drySource")} {
 		if one.Exists() {
 			all = append(all, one)
 		}
@@ -23,50 +24,50 @@ func (a asker) sources() []thing {
 }
 
 // pluginOf returns the plugin of a source.
-func pluginOf(source thing) (thing, bool) {
+func pluginOf(source node) (node, bool) {
 	p := source.at("plugin")
 	return p, p.Exists()
 }
 
-func (i *installation) pluginName() (all []finding.Finding) {
-	var served []string
-	known, discovers, ours := true, false, false
-	for _, w := range i.of(repoServer) {
+func (i *installation) checkPluginName() (all []finding.Finding) {
+	var pluginNames []string
+	known, hasDiscovery, isLadder := true, false, false
+	for _, w := range i.workloadsOf(repoServer) {
 		for _, s := range w.plugins {
-			if s.ours && s.plugin == "" {
-				return nil // other findings come first
+			if s.isLadder && s.plugin == "" {
+				return nil // sidecar-command or plugin-yaml reports why
 			}
-			ours = ours || s.ours
-			discovers = discovers || s.discovers || s.plugin == ""
+			isLadder = isLadder || s.isLadder
+			hasDiscovery = hasDiscovery || s.hasDiscovery || s.plugin == ""
 			if s.plugin == "" {
 				known = false // its name is unknown
 			} else {
-				served = append(served, s.plugin)
+				pluginNames = append(pluginNames, s.plugin)
 			}
 		}
 	}
-	if !ours {
+	if !isLadder {
 		return nil
 	}
-	slices.Sort(served)
-	served = slices.Compact(served)
+	slices.Sort(pluginNames)
+	pluginNames = slices.Compact(pluginNames)
 	for _, a := range i.applications {
 		for _, source := range a.sources() {
 			p, ok := pluginOf(source)
 			name := p.name()
 			for key, v := range source.entries() {
-				if meant := near(key, []string{"plugin"}); meant != "" && key != "plugin" {
-					all = append(all, instead(v.fault("unknown field %q of a source", key), "%s", meant))
+				if suggestion := suggest(key, []string{"plugin"}); suggestion != "" && key != "plugin" {
+					all = append(all, withRemedy(v.fault("unknown field %q of a source", key), "%s", suggestion))
 				}
 			}
 			switch {
-			case !ok || slices.Contains(served, name) || strings.Contains(name, "{{"):
-			case name == "" && !discovers:
-				all = append(all, p.fault("it names no plugin, and no plugin has discovery"))
+			case !ok || slices.Contains(pluginNames, name) || strings.Contains(name, "{{"):
+			case name == "" && !hasDiscovery:
+				all = append(all, p.fault("it does not name a plugin, and no plugin supports discovery"))
 			case name == "":
 			case known, strings.HasPrefix(strings.ToLower(name), ourPlugin):
-				f := p.at("name").fault("unknown plugin %q; Argo CD has %s", name, strings.Join(served, ", "))
-				if !slices.Contains(served, ourPlugin) {
+				f := p.at("name").fault("unknown plugin %q; Argo CD has %s", name, strings.Join(pluginNames, ", "))
+				if !slices.Contains(pluginNames, ourPlugin) {
 					f.Remedy = "use one of these"
 				}
 				all = append(all, f)
@@ -82,9 +83,9 @@ var (
 	parameterKeys = []string{"name", "string", "array", "map"}
 )
 
-// pluginParameters reports unknown keys in the plugin sources of Applications, and unknown
+// checkPluginParameters reports unknown keys in the plugin sources of Applications, and unknown
 // parameters in those for Ladder.
-func (i *installation) pluginParameters() (all []finding.Finding) {
+func (i *installation) checkPluginParameters() (all []finding.Finding) {
 	for _, a := range i.applications {
 		for _, source := range a.sources() {
 			p, ok := pluginOf(source)
@@ -101,7 +102,7 @@ func (i *installation) pluginParameters() (all []finding.Finding) {
 				if name == "" || strings.Contains(name, "{{") || slices.Contains(i.Parameters, name) {
 					continue
 				}
-				all = append(all, instead(parameter.at("name").fault("unknown parameter %q", name), "%s", nearest.Or(name, i.Parameters, "use a parameter in docs/components.md")))
+				all = append(all, withRemedy(parameter.at("name").fault("unknown parameter %q", name), "%s", nearest.Or(name, i.Parameters, "use a parameter in docs/components.md")))
 			}
 		}
 	}
@@ -111,14 +112,14 @@ func (i *installation) pluginParameters() (all []finding.Finding) {
 // isOurs reports whether a plugin that an Application names is Ladder.
 func (i *installation) isOurs(name string) bool {
 	ours := name == ourPlugin
-	i.sidecars(func(_ *workload, s *sidecar) { ours = ours || s.plugin != "" && s.plugin == name })
+	i.forEachSidecar(func(_ *workload, s *sidecar) { ours = ours || s.plugin != "" && s.plugin == name })
 	return ours
 }
 
-func unknownKeys(t thing, known []string) (all []finding.Finding) {
+func unknownKeys(t node, known []string) (all []finding.Finding) {
 	for key, v := range t.entries() {
 		if !slices.Contains(known, key) {
-			all = append(all, instead(v.fault("unknown key %q", key), "%s", nearest.Or(key, known, "remove it, or use "+strings.Join(known, ", "))))
+			all = append(all, withRemedy(v.fault("unknown key %q", key), "%s", nearest.Or(key, known, "remove it, or use "+strings.Join(known, ", "))))
 		}
 	}
 	return all
@@ -127,7 +128,7 @@ func unknownKeys(t thing, known []string) (all []finding.Finding) {
 // sourceTypes are the keys of a source that select a renderer.
 var sourceTypes = []string{"helm", "kustomize", "directory"}
 
-func (i *installation) sourceTypes() (all []finding.Finding) {
+func (i *installation) checkSourceTypes() (all []finding.Finding) {
 	for _, a := range i.applications {
 		for _, source := range a.sources() {
 			if _, ok := pluginOf(source); !ok {
@@ -135,7 +136,7 @@ func (i *installation) sourceTypes() (all []finding.Finding) {
 			}
 			for _, key := range sourceTypes {
 				if len(source.Get(key).Fields()) > 0 {
-					all = append(all, source.at(key).fault("it is set beside plugin:"))
+					all = append(all, source.at(key).fault("it is set in addition to plugin:"))
 				}
 			}
 		}
@@ -143,30 +144,30 @@ func (i *installation) sourceTypes() (all []finding.Finding) {
 	return all
 }
 
-func (i *installation) generatePaths() (all []finding.Finding) {
+func (i *installation) checkGeneratePaths() (all []finding.Finding) {
 	s := i.setting(generatePaths)
-	if !s.known || s.on() || !i.anySidecar() {
+	if !s.known || s.isTrue() || !i.anySidecar() {
 		return nil
 	}
 	for _, a := range i.applications {
 		paths := a.at("metadata", "annotations").inner(a.Get("metadata", "annotations").Get("argocd.argoproj.io/manifest-generate-paths"), "metadata.annotations")
-		asks := slices.ContainsFunc(a.sources(), func(source thing) bool { _, ok := pluginOf(source); return ok })
-		if !a.pattern && paths.Text() != "" && asks {
-			all = append(all, paths.fault("manifest-generate-paths has no effect, so the whole repository is sent"))
+		usesPlugin := slices.ContainsFunc(a.sources(), func(source node) bool { _, ok := pluginOf(source); return ok })
+		if !a.isTemplate && paths.Text() != "" && usesPlugin {
+			all = append(all, paths.fault("manifest-generate-paths has no effect, so the repo-server sends the whole repository to the plugin"))
 		}
 	}
 	return all
 }
 
-// outdatedCRD checks that the CRD of Applications supports plugin parameters.
-func (i *installation) outdatedCRD() (all []finding.Finding) {
-	uses := slices.ContainsFunc(i.applications, func(a asker) bool {
-		return slices.ContainsFunc(a.sources(), func(source thing) bool {
+// checkApplicationCRD checks that the CRD of Applications supports plugin parameters.
+func (i *installation) checkApplicationCRD() (all []finding.Finding) {
+	uses := slices.ContainsFunc(i.applications, func(a application) bool {
+		return slices.ContainsFunc(a.sources(), func(source node) bool {
 			p, ok := pluginOf(source)
 			return ok && len(p.Get("parameters").Items()) > 0
 		})
 	})
-	for _, o := range i.definitions {
+	for _, o := range i.crds {
 		if o.ID.Name != "applications."+argoGroup {
 			continue
 		}
@@ -178,7 +179,7 @@ func (i *installation) outdatedCRD() (all []finding.Finding) {
 			if v.Get("schema", "openAPIV3Schema", "properties", "spec", "properties", "source", "properties", "plugin", "properties", "parameters").Exists() {
 				continue
 			}
-			f := of(o).fault("it has no plugin parameters")
+			f := rootOf(o).fault("it has no plugin parameters")
 			if !uses {
 				f.Severity = finding.Note
 			}

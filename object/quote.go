@@ -19,27 +19,27 @@ var (
 	digits     = regexp.MustCompile(`[0-9]`)
 )
 
-// ShownNumber quotes text in place of an integer, if it was probably meant as one:
-// 1.5, or five. For a Secret it quotes only digits.
-func (o Object) ShownNumber(text string) string {
+// QuoteNumber returns text for a message: quoted if it was probably meant as an integer,
+// such as 1.5 or five, otherwise "the value". For a Secret it quotes only digits.
+func (o Object) QuoteNumber(text string) string {
 	if numberLike.MatchString(text) || wordLike.MatchString(text) && !o.isSecret() {
 		return fmt.Sprintf("%q", text)
 	}
 	return "the value"
 }
 
-// ShownHook quotes text in place of a hook type, after a space, if it resembles one. It is
-// empty for other text.
-func ShownHook(name string) string {
+// QuoteHook returns text for a message: quoted, after a space, if it resembles a hook type,
+// otherwise empty.
+func QuoteHook(name string) string {
 	if hookLike.MatchString(name) {
 		return fmt.Sprintf(" %q", name)
 	}
 	return ""
 }
 
-// ShownName quotes text in place of a name, if it looks like Kind/name or is a
-// plain word.
-func ShownName(name string) string {
+// QuoteName returns text for a message: quoted if it looks like Kind/name or is a plain
+// word, otherwise "the value".
+func QuoteName(name string) string {
 	if kind, _, found := strings.Cut(name, "/"); nameLike.MatchString(name) || found && nameLike.MatchString(kind) {
 		return fmt.Sprintf("%q", name)
 	}
@@ -48,8 +48,8 @@ func ShownName(name string) string {
 
 func (o Object) isSecret() bool { return o.ID.Kind == "Secret" && o.ID.Group == "" }
 
-// shownKind returns a kind for messages.
-func shownKind(kind string) string {
+// displayKind returns a kind for messages.
+func displayKind(kind string) string {
 	if kind != "" && !LooksLikeKind(kind) {
 		return "(no kind)"
 	}

@@ -22,15 +22,15 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// Absent is a missing source of an Application: a chart, or a file at a URL.
-type Absent struct {
+// MissingSource is a source of an Application that is not available: a chart, or a file at a URL.
+type MissingSource struct {
 	Ref remote.Ref
 	// Known is the record of a chart; nil if there is none.
 	Known *knowledge.Chart
 }
 
-// Name is its name in texts: the chart, or the repository that publishes the file.
-func (a Absent) Name() string {
+// Name returns its name in texts: the chart, or the repository that publishes the file.
+func (a MissingSource) Name() string {
 	if a.Ref.Kind == remote.Chart {
 		return a.Ref.Chart
 	}
@@ -48,7 +48,7 @@ func (a Absent) Name() string {
 // KnownCharts returns the records of the missing charts of an Application.
 func (a *Application) KnownCharts() []knowledge.Chart {
 	var all []knowledge.Chart
-	for _, c := range a.Absent {
+	for _, c := range a.MissingSources {
 		if c.Known != nil {
 			all = append(all, *c.Known)
 		}
@@ -56,24 +56,24 @@ func (a *Application) KnownCharts() []knowledge.Chart {
 	return all
 }
 
-// lack records missing sources. The rung of an Application is then that of its operators,
-// otherwise that of its first known chart.
-func (a *Application) lack(base *knowledge.Base, ref remote.Ref) {
-	c := Absent{Ref: ref}
+// addMissingSource records a missing source. The first known chart determines the rung of the
+// Application, unless a later one is an operator.
+func (a *Application) addMissingSource(base *knowledge.Base, ref remote.Ref) {
+	c := MissingSource{Ref: ref}
 	if known, ok := base.Chart(ref.URL, c.Name()); ok {
-		first := !slices.ContainsFunc(a.Absent, func(c Absent) bool { return c.Known != nil })
+		first := !slices.ContainsFunc(a.MissingSources, func(c MissingSource) bool { return c.Known != nil })
 		if first || known.Rung == knowledge.Controllers && a.Rung != knowledge.Controllers {
 			a.Rung, a.RungWhy = known.Rung, "chart "+known.Name+": "+known.Why
 		}
 		c.Known = &known
 	}
-	a.Absent = append(a.Absent, c)
+	a.MissingSources = append(a.MissingSources, c)
 }
 
 // renderRest renders an Application without its missing sources. Faults with other causes are
 // errors.
 func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Request, failed error) (plugin.Result, bool) {
-	res, absent, err := Rest(ctx, req, f.Base, failed)
+	res, absent, err := RenderWithoutMissing(ctx, req, f.Base, failed)
 	if err != nil {
 		app.Failed, app.Findings = true, condensed(finding.Of(err))
 	}
@@ -83,22 +83,23 @@ func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Req
 		app.Findings = slices.DeleteFunc(app.Findings, func(found finding.Finding) bool { return found.Missing != "" })
 	}
 	for _, ref := range absent {
-		app.lack(f.Base, ref)
+		app.addMissingSource(f.Base, ref)
 	}
 	switch {
 	case app.Part == crds.Only:
 		app.Rung, app.RungWhy = "crds", "its CRDs are split off"
 	case app.Rung != knowledge.Controllers && len(absent) > 0 && len(app.KnownCharts()) == 0:
-		app.Rung, app.RungWhy = "workloads", "unknown chart "+app.Absent[0].Name()+"; most charts are for workloads"
+		app.Rung, app.RungWhy = "workloads", "unknown chart "+app.MissingSources[0].Name()+"; most charts are for workloads"
 	}
 	return res, res.Plan != nil
 }
 
-// Rest renders a component without its missing charts and files, and returns them. Use it for
-// a component that cannot be rendered with them; failed is the reason. The error contains the
-// faults with other causes. The result is empty if the rest cannot be rendered by itself.
-func Rest(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
-	sources := &emptySources{from: req.Remote}
+// RenderWithoutMissing renders a component without its missing charts and files. It returns the
+// result and the missing sources. Use it for a component that cannot be rendered with them;
+// failed is the reason. The error contains the faults with other causes. The result is empty if
+// the rest cannot be rendered by itself.
+func RenderWithoutMissing(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
+	sources := &emptySources{fetcher: req.Remote}
 	req.Remote = sources
 	res, err := plugin.Generate(ctx, req, base)
 	absent := sources.sorted()
@@ -108,7 +109,7 @@ func Rest(ctx context.Context, req plugin.Request, base *knowledge.Base, failed 
 	case len(faults) == 1 && faults[0].Rule == render.Empty:
 		return plugin.Result{}, absent, nil
 	case err != nil:
-		return plugin.Result{}, absent, finding.Err(again(finding.Of(failed), faults))
+		return plugin.Result{}, absent, finding.Err(stillPresent(finding.Of(failed), faults))
 	}
 	return res, absent, nil
 }
@@ -119,20 +120,20 @@ func (f *Fleet) guess() {
 	var groups []string
 	for _, app := range f.Applications {
 		for _, o := range app.Objects {
-			if g := o.ID.Group; !slices.Contains(groups, g) && !f.Base.Builtin(g) && !slices.ContainsFunc(f.Base.Charts(), func(c knowledge.Chart) bool { return c.Brings(g) }) {
+			if g := o.ID.Group; !slices.Contains(groups, g) && !f.Base.Builtin(g) && !slices.ContainsFunc(f.Base.Charts(), func(c knowledge.Chart) bool { return c.InstallsGroup(g) }) {
 				groups = append(groups, g)
 			}
 		}
 	}
 	slices.Sort(groups)
 	for _, app := range f.Applications {
-		for i, c := range app.Absent {
+		for i, c := range app.MissingSources {
 			provides := slices.DeleteFunc(slices.Clone(groups), func(g string) bool { return !namedAfter(c.Name(), g) })
 			if c.Known != nil || len(provides) == 0 {
 				continue
 			}
-			app.Absent[i].Known = &knowledge.Chart{Name: c.Name(), Rung: knowledge.Controllers, Provides: provides, Why: "it is called as the API group " + provides[0], Inferred: true}
-			app.Rung, app.RungWhy = knowledge.Controllers, "chart "+c.Name()+": "+app.Absent[i].Known.Why
+			app.MissingSources[i].Known = &knowledge.Chart{Name: c.Name(), Rung: knowledge.Controllers, Provides: provides, Why: "its name occurs in the API group " + provides[0], Inferred: true}
+			app.Rung, app.RungWhy = knowledge.Controllers, "chart "+c.Name()+": "+app.MissingSources[i].Known.Why
 		}
 	}
 }
@@ -150,8 +151,9 @@ func namedAfter(chart, group string) bool {
 	})
 }
 
-// again returns the faults that were found before, at the same place.
-func again(first, second []finding.Finding) []finding.Finding {
+// stillPresent returns the faults of the first rendering that the second one reports at the same
+// place.
+func stillPresent(first, second []finding.Finding) []finding.Finding {
 	return slices.DeleteFunc(slices.Clone(first), func(a finding.Finding) bool {
 		return !slices.ContainsFunc(second, func(b finding.Finding) bool { return a.File == b.File && a.Line == b.Line && a.Field == b.Field })
 	})
@@ -160,14 +162,14 @@ func again(first, second []finding.Finding) []finding.Finding {
 // emptySources wraps another Fetcher. It replaces a missing chart with one that renders to
 // nothing and a missing file with an empty one, and records both.
 type emptySources struct {
-	from remote.Fetcher // may be nil
+	fetcher remote.Fetcher // may be nil
 
 	mu     sync.Mutex
 	absent []remote.Ref
 }
 
 func (e *emptySources) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
-	content, err := remote.Sources{Network: e.from}.Fetch(ctx, ref)
+	content, err := remote.Sources{Network: e.fetcher}.Fetch(ctx, ref)
 	if faults := finding.Of(err); ref.Kind == remote.Repository || len(faults) != 1 || faults[0].Rule != remote.NotVendored && faults[0].Rule != remote.NotAllowed {
 		return content, err
 	}
@@ -195,8 +197,8 @@ func (e *emptySources) sorted() []remote.Ref {
 var versionNumber = regexp.MustCompile(`\d+(\.\d+)*(-[0-9A-Za-z.-]+)?`)
 
 // someVersion returns a version that most ranges contain: their first number.
-func someVersion(asked string) string {
-	number := cmp.Or(versionNumber.FindString(asked), "0.0.0")
+func someVersion(constraint string) string {
+	number := cmp.Or(versionNumber.FindString(constraint), "0.0.0")
 	core, pre, _ := strings.Cut(number, "-")
 	for strings.Count(core, ".") < 2 {
 		core += ".0"

@@ -10,8 +10,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// TestClaimOfSiblingClass: a class of another component that binds immediately leaves a
-// claim nothing to wait for; one that waits for a Pod does.
+// TestClaimOfSiblingClass: a class of another component that binds immediately leaves a claim
+// nothing to wait for; one that waits for a Pod does.
 func TestClaimOfSiblingClass(t *testing.T) {
 	class := "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: disk.csi.example.com, volumeBindingMode: MODE}"
 	job := `

@@ -11,13 +11,13 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Survey lists what a chart can ship, and the values that it depends on.
+// Survey lists the CRDs that a chart can install, and the values that they depend on.
 type Survey struct {
-	chart   *Chart
-	values  Values
-	base    *knowledge.Base
-	shipped []Shipped
-	gates   map[string][]Path
+	chart  *Chart
+	values Values
+	base   *knowledge.Base
+	crds   []ChartCRD
+	gates  map[string][]Path
 }
 
 // Examine finds the CRDs in the templates of a chart, and the values that control
@@ -26,7 +26,7 @@ func Examine(c *Chart, v Values, base *knowledge.Base) *Survey {
 	r := &reader{defined: map[string]definedTemplate{}, gates: map[string][]Path{}}
 	r.define(c)
 	r.readChart(c, nil)
-	return &Survey{chart: c, values: v, base: base, shipped: r.shipped, gates: r.gates}
+	return &Survey{chart: c, values: v, base: base, crds: r.crds, gates: r.gates}
 }
 
 // Switch is a value to turn on because it enables CRDs.
@@ -36,29 +36,29 @@ type Switch struct {
 	Known bool
 }
 
-// held is a CRD that is not in the output, with the values it needs.
-type held struct {
-	Shipped
-	needs []Need
+// disabledCRD is a CRD that is not in the output, with the values it needs.
+type disabledCRD struct {
+	ChartCRD
+	required []RequiredValue
 }
 
-// held returns the CRDs that are not in the output. Of several ways to enable one
+// disabledCRDs returns the CRDs that are not in the output. Of several ways to enable one
 // the shortest is used; switches alone are preferred.
-func (s *Survey) held(have map[string]bool) []held {
-	var all []held
+func (s *Survey) disabledCRDs(have map[string]bool) []disabledCRD {
+	var all []disabledCRD
 	at := map[string]int{}
-	for _, d := range s.shipped {
+	for _, d := range s.crds {
 		if have[d.Name] {
 			continue
 		}
-		h := held{d, unmet(d.when, s.values, s.isSwitches)}
+		h := disabledCRD{d, missingValues(d.when, s.values, s.isSwitches)}
 		i, seen := at[d.Name]
 		if !seen || d.Name == "" {
 			at[d.Name] = len(all)
 			all = append(all, h)
 			continue
 		}
-		if cmp.Or(cmp.Compare(s.rank(h), s.rank(all[i])), cmp.Compare(len(h.needs), len(all[i].needs))) < 0 {
+		if cmp.Or(cmp.Compare(s.rank(h), s.rank(all[i])), cmp.Compare(len(h.required), len(all[i].required))) < 0 {
 			all[i] = h
 		}
 	}
@@ -67,11 +67,11 @@ func (s *Survey) held(have map[string]bool) []held {
 
 // rank orders the ways to enable a CRD: by switches alone, by other values, and
 // last without needs, which evidently does not work.
-func (s *Survey) rank(h held) int {
+func (s *Survey) rank(h disabledCRD) int {
 	switch {
-	case h.needs == nil:
+	case h.required == nil:
 		return 2
-	case s.isSwitches(h.needs):
+	case s.isSwitches(h.required):
 		return 0
 	}
 	return 1
@@ -81,14 +81,14 @@ func (s *Survey) rank(h held) int {
 // chart.
 func (s *Survey) DisabledSwitches(rendered []object.Object) []Switch {
 	var all []Switch
-	for _, h := range s.held(names(rendered)) {
-		if !s.isSwitches(h.needs) {
+	for _, h := range s.disabledCRDs(names(rendered)) {
+		if !s.isSwitches(h.required) {
 			continue // switches alone do not enable it
 		}
-		for _, n := range h.needs {
+		for _, n := range h.required {
 			if !slices.ContainsFunc(all, func(o Switch) bool { return slices.Equal(o.Path, n.Path) }) {
-				does, _ := s.does(n.Path)
-				all = append(all, Switch{Path: n.Path, Known: does == knowledge.Ships})
+				switchKind, _ := s.switchKind(n.Path)
+				all = append(all, Switch{Path: n.Path, Known: switchKind == knowledge.Ships})
 			}
 		}
 	}
@@ -97,18 +97,18 @@ func (s *Survey) DisabledSwitches(rendered []object.Object) []Switch {
 }
 
 // isSwitch reports whether a need may be met automatically.
-func (s *Survey) isSwitch(n Need) bool {
+func (s *Survey) isSwitch(n RequiredValue) bool {
 	if n.Value != "true" {
 		return false
 	}
-	if does, known := s.does(n.Path); known {
-		return does == knowledge.Ships
+	if switchKind, known := s.switchKind(n.Path); known {
+		return switchKind == knowledge.Ships
 	}
 	return slices.ContainsFunc(n.Path, namesCRDs) || namesCRDs(n.Chart)
 }
 
-func (s *Survey) isSwitches(all []Need) bool {
-	return !slices.ContainsFunc(all, func(n Need) bool { return !s.isSwitch(n) })
+func (s *Survey) isSwitches(all []RequiredValue) bool {
+	return !slices.ContainsFunc(all, func(n RequiredValue) bool { return !s.isSwitch(n) })
 }
 
 // namesCRDs reports whether a name refers to CRDs.
@@ -117,9 +117,9 @@ func namesCRDs(name string) bool {
 	return strings.Contains(name, "crd") || strings.Contains(name, "customresource")
 }
 
-// does returns what is known of a value: in its own chart, or in a parent chart.
+// switchKind returns what is known of a value: in its own chart, or in a parent chart.
 // Records about a chart take precedence over general ones.
-func (s *Survey) does(p Path) (knowledge.SwitchKind, bool) {
+func (s *Survey) switchKind(p Path) (knowledge.SwitchKind, bool) {
 	var found knowledge.SwitchKind
 	known, own := false, false
 	for c, rest := s.chart, p; c != nil; {
@@ -141,18 +141,18 @@ func (s *Survey) does(p Path) (knowledge.SwitchKind, bool) {
 	return found, known
 }
 
-// WithheldCRDs reports the CRDs that the chart ships only with values other than CRD
+// CRDsOfFeatures reports the CRDs that the chart ships only with values other than CRD
 // switches: one finding for all CRDs with the same values. rendered is the output
 // with the switches on.
-func (s *Survey) WithheldCRDs(rendered []object.Object) []finding.Finding {
+func (s *Survey) CRDsOfFeatures(rendered []object.Object) []finding.Finding {
 	var all []finding.Finding
 	brings := map[string][]string{} // CRDs by values
-	for _, h := range s.held(names(rendered)) {
-		if h.Name == "" && s.isSwitches(h.needs) {
+	for _, h := range s.disabledCRDs(names(rendered)) {
+		if h.Name == "" && s.isSwitches(h.required) {
 			continue // whether it was rendered is unknown
 		}
 		var words []string
-		for _, n := range h.needs {
+		for _, n := range h.required {
 			words = append(words, n.String())
 		}
 		slices.Sort(words)
@@ -166,7 +166,7 @@ func (s *Survey) WithheldCRDs(rendered []object.Object) []finding.Finding {
 		f := &all[i]
 		slices.Sort(brings[f.Field])
 		names := strings.Join(slices.Compact(brings[f.Field]), ", ")
-		f.Message, f.Remedy = "the chart contains "+names+" only with this value", "set it in both Applications if you use the feature"
+		f.Message, f.Remedy = "the chart contains "+names+" only with this value", "set it in the Application of the CRDs and in that of the other objects if you use the feature"
 		if f.Field == "" {
 			f.Message, f.Remedy = "the chart contains "+names+", but does not render it, and no value explains why", "check its template"
 		}
@@ -177,15 +177,15 @@ func (s *Survey) WithheldCRDs(rendered []object.Object) []finding.Finding {
 
 // IneffectiveSwitches reports switches that are on although their chart renders no CRD.
 func (s *Survey) IneffectiveSwitches(rendered []object.Object) []finding.Finding {
-	definitions, _ := Split(rendered)
+	crds, _ := Split(rendered)
 	var all []finding.Finding
 	s.chart.each(func(c *Chart) {
-		if unmet(c.enabledBy(), s.values, s.isSwitches) != nil || s.comes(c, definitions) {
+		if missingValues(c.enabledBy(), s.values, s.isSwitches) != nil || s.rendersAny(c, crds) {
 			return
 		}
 		for _, sw := range s.base.Switches(c.Name) {
 			path := c.below(strings.Split(sw.Path, "."))
-			if does, _ := s.does(path); does != knowledge.Ships || !s.values.true(path) || !s.gated(c, path) && c.declared(sw.Path) == 0 {
+			if switchKind, _ := s.switchKind(path); switchKind != knowledge.Ships || !s.values.isTrue(path) || !s.dependsOn(c, path) && c.declared(sw.Path) == 0 {
 				continue
 			}
 			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile, Line: c.declared(sw.Path), Field: path.String(),
@@ -212,24 +212,24 @@ func (c *Chart) declared(path string) int {
 	return c.Declared(strings.Split(path, "."))
 }
 
-// comes reports whether any of the CRDs is from a chart or its subcharts.
-func (s *Survey) comes(c *Chart, definitions []object.Object) bool {
+// rendersAny reports whether any of the CRDs is from a chart or its subcharts.
+func (s *Survey) rendersAny(c *Chart, crds []object.Object) bool {
 	files, ships := map[string]bool{}, map[string]bool{}
 	c.each(func(c *Chart) {
-		for _, list := range [][]File{c.Templates, c.Definitions, c.Files} {
+		for _, list := range [][]File{c.Templates, c.CRDFiles, c.Files} {
 			for _, f := range list {
 				files[f.Shown] = true
 			}
 		}
 	})
-	for _, d := range s.shipped {
+	for _, d := range s.crds {
 		ships[d.Name] = ships[d.Name] || files[d.File]
 	}
-	return slices.ContainsFunc(definitions, func(o object.Object) bool { return files[o.File] || ships[o.ID.Name] })
+	return slices.ContainsFunc(crds, func(o object.Object) bool { return files[o.File] || ships[o.ID.Name] })
 }
 
-// gated reports whether a template of a chart depends on a value.
-func (s *Survey) gated(c *Chart, p Path) bool {
+// dependsOn reports whether a template of a chart depends on a value.
+func (s *Survey) dependsOn(c *Chart, p Path) bool {
 	found := false
 	c.each(func(c *Chart) {
 		for _, f := range c.Templates {

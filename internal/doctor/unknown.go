@@ -9,21 +9,21 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// doubledKey reports duplicate keys of values, and of Argo CD's ConfigMaps: the
-// first is ignored.
-func (i *installation) doubledKey() (all []finding.Finding) {
-	looked := slices.Clone([]thing(i.values))
+// checkDuplicateKeys reports duplicate keys of values, and of workloads and ConfigMaps
+// of Argo CD: the first is ignored.
+func (i *installation) checkDuplicateKeys() (all []finding.Finding) {
+	roots := slices.Clone([]node(i.values))
 	for _, w := range i.workloads {
-		if w.whole {
-			looked = append(looked, w.thing)
+		if w.isComplete {
+			roots = append(roots, w.node)
 		}
 	}
 	for key, m := range i.maps {
 		if slices.Contains([]string{configMap, paramsMap}, key.name) {
-			looked = append(looked, m)
+			roots = append(roots, m)
 		}
 	}
-	for _, t := range looked {
+	for _, t := range roots {
 		for _, k := range t.DuplicateKeys() {
 			at := t.inner(k.Value, joined(k.Path, k.Key))
 			if t.first == 0 { // its lines are in no file
@@ -37,9 +37,9 @@ func (i *installation) doubledKey() (all []finding.Finding) {
 	return all
 }
 
-// chartHas lists the keys of the argo-cd chart below the checked keys. Source: its
+// knownChartKeys lists the keys of the argo-cd chart below the checked keys. Source: its
 // values.yaml, version 10.1.1.
-var chartHas = []struct{ below, keys string }{
+var knownChartKeys = []struct{ parent, keys string }{
 	{"", `
 		nameOverride fullnameOverride namespaceOverride kubeVersionOverride apiVersionOverrides
 		createAggregateRoles createClusterRoles openshift crds global configs extraObjects controller dex
@@ -58,23 +58,23 @@ var chartHas = []struct{ below, keys string }{
 		repositories repositoriesAnnotations secret styles`},
 }
 
-// unreadValue reports keys that are unknown to the chart and similar to a known
-// one. Others may belong to another version.
-func (i *installation) unreadValue() (all []finding.Finding) {
+// checkUnknownValues reports keys of values that are unknown to the chart and similar to
+// a known one. Others may belong to another version.
+func (i *installation) checkUnknownValues() (all []finding.Finding) {
 	for _, layer := range i.values {
-		for _, has := range chartHas {
+		for _, has := range knownChartKeys {
 			keys := strings.Fields(has.keys)
 			t := layer
-			if has.below != "" {
-				t = layer.at(has.below)
+			if has.parent != "" {
+				t = layer.at(has.parent)
 			}
 			for key, v := range t.entries() {
 				if slices.Contains(keys, key) {
 					continue
 				}
-				remedy := near(key, keys)
+				remedy := suggest(key, keys)
 				if remedy != "" {
-					all = append(all, instead(v.fault("unknown value %q: the argo-cd chart ignores it", key), "%s", remedy))
+					all = append(all, withRemedy(v.fault("unknown value %q: the argo-cd chart ignores it", key), "%s", remedy))
 				}
 			}
 		}
@@ -90,9 +90,9 @@ func params() []string {
 	return slices.DeleteFunc(strings.Split(strings.TrimSpace(paramsText), "\n"), func(line string) bool { return strings.HasPrefix(line, "#") })
 }
 
-// unreadSetting checks the keys of each complete part of Argo CD against what it
+// checkUnknownSettings checks the keys of each complete part of Argo CD against what it
 // reads, and those in values against all known keys.
-func (i *installation) unreadSetting() (all []finding.Finding) {
+func (i *installation) checkUnknownSettings() (all []finding.Finding) {
 	prefixes := map[string]string{"reposerver.": repoServer, "controller.": controller, "server.": apiServer, "applicationsetcontroller.": setsController}
 	known := params()
 	var parts []string
@@ -102,19 +102,19 @@ func (i *installation) unreadSetting() (all []finding.Finding) {
 	}
 	slices.Sort(parts)
 	parts = slices.Compact(parts)
-	look := func(name string, v thing, reads func(role string) []string) {
+	check := func(name string, v node, reads func(role string) []string) {
 		for prefix, role := range prefixes {
 			if !strings.HasPrefix(name, prefix) {
 				continue
 			}
 			if read := reads(role); len(read) > 0 && !slices.Contains(read, name) {
-				all = append(all, instead(v.fault("unknown key %q: the %s does not read it", name, role), "%s", cmp.Or(near(name, read), "correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists all keys")))
+				all = append(all, withRemedy(v.fault("unknown key %q: the %s does not read it", name, role), "%s", cmp.Or(suggest(name, read), "correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists all keys")))
 			}
 			return
 		}
 		part, _, _ := strings.Cut(name, ".")
-		if meant := near(part, parts); meant != "" && !slices.Contains(parts, part) {
-			all = append(all, instead(v.fault("unknown key %q: no component of Argo CD reads it", name), "%s", meant))
+		if suggestion := suggest(part, parts); suggestion != "" && !slices.Contains(parts, part) {
+			all = append(all, withRemedy(v.fault("unknown key %q: no component of Argo CD reads it", name), "%s", suggestion))
 		}
 	}
 	for key, m := range i.maps {
@@ -123,13 +123,13 @@ func (i *installation) unreadSetting() (all []finding.Finding) {
 		}
 		for name, v := range m.at("data").entries() {
 			v.field = "data." + name
-			look(name, v, i.readKeys)
+			check(name, v, i.keysUsedBy)
 		}
 	}
 	for _, layer := range i.values {
 		for name, v := range layer.at("configs", "params").entries() {
 			if name != "create" && name != "annotations" { // those belong to the chart
-				look(name, v, func(role string) []string {
+				check(name, v, func(role string) []string {
 					return slices.DeleteFunc(slices.Clone(known), func(key string) bool { return prefixes[key[:strings.Index(key, ".")+1]] != role })
 				})
 			}

@@ -10,10 +10,10 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Phase is a step in the rollout of a fleet, as in component.yaml: 10, "010" and
+// Step is a step in the rollout of a fleet, as in component.yaml: 10, "010" and
 // 010 are equal. It may be negative if it is used as the sync wave of an
 // Application.
-type Phase struct {
+type Step struct {
 	Number int
 	// Text is the written value.
 	Text string
@@ -26,30 +26,30 @@ type Phase struct {
 	Ambiguous bool
 }
 
-// PhasePattern matches a step: an integer up to MaxPhase. YAML would read one that
+// StepPattern matches a step: an integer up to MaxStep. YAML would read one that
 // starts with 0 as octal, which is never intended.
 const (
-	PhasePattern = `^-?[0-9]{1,6}$`
-	MaxPhase     = 999999
+	StepPattern = `^-?[0-9]{1,6}$`
+	MaxStep     = 999999
 )
 
-var phases = regexp.MustCompile(PhasePattern)
+var steps = regexp.MustCompile(StepPattern)
 
-// ParsePhase parses a step.
-func ParsePhase(text string) (Phase, error) {
-	if !phases.MatchString(text) {
-		return Phase{Text: text}, finding.Fault(fmt.Sprintf("%q is not a valid step", text), "write a whole number, such as 120 or \"010\"")
+// ParseStep parses a step.
+func ParseStep(text string) (Step, error) {
+	if !steps.MatchString(text) {
+		return Step{Text: text}, finding.Fault(fmt.Sprintf("%q is not a valid step", text), "write a whole number, such as 120 or \"010\"")
 	}
 	number, err := strconv.Atoi(text)
-	return Phase{Number: number, Text: text, Set: err == nil}, err
+	return Step{Number: number, Text: text, Set: err == nil}, err
 }
 
 // UnmarshalYAML reads a number or a string.
-func (p *Phase) UnmarshalYAML(n *yaml.Node) error {
+func (p *Step) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: %w", n.Line, finding.Fault("want a single value, not a list or mapping", "write a whole number, such as 120 or \"010\""))
+		return fmt.Errorf("line %d: %w", n.Line, finding.Fault("must be a single value, not a list or mapping", "write a whole number, such as 120 or \"010\""))
 	}
-	read, err := ParsePhase(n.Value)
+	read, err := ParseStep(n.Value)
 	if err != nil {
 		return fmt.Errorf("line %d: %w", n.Line, err)
 	}

@@ -8,32 +8,32 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// findPartners: a controller is rarely ready alone: it waits for siblings that
-// write its certificates, store its data or take part in its leader election. Often
-// no manifest shows this. So the workloads of its chart, and those that it calls in
-// the component, share its wave, where they cannot block each other.
-func (b *builder) findPartners() {
-	type of struct {
+// findCompanions makes the workloads of a controller's chart, and those that it calls
+// in the component, share its wave, where they cannot block each other. A controller
+// is rarely ready alone: it waits for companions that write its certificates, store
+// its data or take part in its leader election. Often no manifest shows this.
+func (b *builder) findCompanions() {
+	type chartKey struct {
 		part   int
 		origin string
 	}
-	firstControllers := map[of]int{} // the first controller of each chart
+	firstControllers := map[chartKey]int{} // the first controller of each chart
 	var queue []int
 	for i, n := range b.Nodes {
 		if n.Role != knowledge.Controllers {
 			continue
 		}
 		queue = append(queue, i)
-		if _, ok := firstControllers[of{n.Part, origin(n)}]; !ok {
-			firstControllers[of{n.Part, origin(n)}] = i
+		if _, ok := firstControllers[chartKey{n.Part, origin(n)}]; !ok {
+			firstControllers[chartKey{n.Part, origin(n)}] = i
 		}
 	}
 	join := func(i int, why string) {
 		// DaemonSets do more harm than good: one node that is not ready would block
 		// everything after the controllers.
-		if n := &b.Nodes[i]; serves(*n) && n.Role == "" && !n.Kind.Everywhere {
+		if n := &b.Nodes[i]; serves(*n) && n.Role == "" && !n.Kind.EveryNode {
 			b.giveRole(i, knowledge.Controllers, why)
-			n.Partner = true
+			n.Companion = true
 			queue = append(queue, i)
 		}
 	}
@@ -41,21 +41,21 @@ func (b *builder) findPartners() {
 		return
 	}
 	users := b.usersOfResources()
-	b.injected(users)
-	controllers := map[of][]int{}
+	b.addInjected(users)
+	controllers := map[chartKey][]int{}
 	for _, i := range queue {
-		at := of{b.Nodes[i].Part, origin(b.Nodes[i])}
+		at := chartKey{b.Nodes[i].Part, origin(b.Nodes[i])}
 		controllers[at] = append(controllers[at], i)
 	}
 	for i, n := range b.Nodes {
-		at := of{n.Part, origin(n)}
+		at := chartKey{n.Part, origin(n)}
 		if leader, ok := firstControllers[at]; ok && !users[i] && (n.Role == knowledge.Controllers || isRelated(b.Nodes[leader], n)) {
 			join(i, "runs beside "+b.Nodes[leader].Key.String()+", a controller that may need it to start")
 			// Controllers of one origin may depend on each other, too: one of them
 			// often writes the certificates of another one.
 			for _, c := range controllers[at] {
-				if c != i && b.Nodes[i].Role == knowledge.Controllers && !b.Nodes[i].Kind.Everywhere {
-					r := b.inferred(c, i, "spec.template", knowledge.Known, "may need")
+				if c != i && b.Nodes[i].Role == knowledge.Controllers && !b.Nodes[i].Kind.EveryNode {
+					r := b.inferredReference(c, i, "spec.template", knowledge.NoOrder, "may need")
 					r.Sign = Companion
 					b.refer(r)
 				}
@@ -64,7 +64,7 @@ func (b *builder) findPartners() {
 	}
 	calls := map[int][]int{}
 	for _, r := range b.References {
-		if r.Meaning == knowledge.Known && r.Inferred {
+		if r.Meaning == knowledge.NoOrder && r.Inferred {
 			calls[r.From] = append(calls[r.From], r.To)
 		}
 	}
@@ -78,10 +78,11 @@ func (b *builder) findPartners() {
 	}
 }
 
-// placeSecretWriters: at startup a controller may wait for a Secret that it reads
-// from the API server, so no manifest names it. A Job of its own chart or directory
-// that only writes Secrets therefore shares its wave, where they cannot block each
-// other. Otherwise objects that wait for the controller would wait forever.
+// placeSecretWriters makes a Job that only writes Secrets share the wave of the
+// controllers of its chart or directory, where they cannot block each other. At
+// startup a controller may wait for a Secret that it reads from the API server, so no
+// manifest names it. In a later wave the Job would never run, because the sync waits
+// for the controller.
 func (b *builder) placeSecretWriters() {
 	users := b.usersOfResources()
 	for c := range b.Nodes {
@@ -94,23 +95,23 @@ func (b *builder) placeSecretWriters() {
 			if job.InSync() && !users[j] && job.Role == "" && job.Key.Namespace == n.Key.Namespace &&
 				origin(*job) == origin(*n) && b.onlyWritesSecrets(j) && len(b.jobNeeds(j)) == 0 {
 				b.giveRole(j, knowledge.Controllers, "writes Secrets, for which "+n.Key.String()+" may wait when it starts")
-				job.Partner = true
-				b.refer(b.inferred(c, j, "spec.template", knowledge.Exists, "may wait for what is written by"))
+				job.Companion = true
+				b.refer(b.inferredReference(c, j, "spec.template", knowledge.Exists, "may wait for what is written by"))
 			}
 		}
 	}
 }
 
-// secretKinds are objects that a program may read and that are created before it
-// starts.
-var secretKinds = []string{"secrets", "configmaps"}
+// dataResources are the resources that a program may read at startup and that a Job
+// can create before.
+var dataResources = []string{"secrets", "configmaps"}
 
 // mayReadSecrets reports whether a workload may read all Secrets or ConfigMaps of
 // its namespace.
 func (b *builder) mayReadSecrets(i int) bool {
 	namespace := b.Nodes[i].Key.Namespace
 	return slices.ContainsFunc(b.rulesOfNode(i), func(r rule) bool {
-		return (r.in == "" || r.in == namespace) && slices.ContainsFunc(secretKinds, func(kind string) bool { return r.allows("", kind, "get", "list") })
+		return (r.in == "" || r.in == namespace) && slices.ContainsFunc(dataResources, func(kind string) bool { return r.allows("", kind, "get", "list") })
 	})
 }
 
@@ -119,27 +120,27 @@ func (b *builder) mayReadSecrets(i int) bool {
 func (b *builder) onlyWritesSecrets(j int) bool {
 	writes := false
 	for _, r := range b.rulesOfNode(j) {
-		if slices.ContainsFunc(r.resources, func(resource string) bool { return !slices.Contains(secretKinds, resource) }) {
+		if slices.ContainsFunc(r.resources, func(resource string) bool { return !slices.Contains(dataResources, resource) }) {
 			return false
 		}
-		writes = writes || slices.ContainsFunc(secretKinds, func(kind string) bool { return r.allows("", kind, "create", "update", "patch") })
+		writes = writes || slices.ContainsFunc(dataResources, func(kind string) bool { return r.allows("", kind, "create", "update", "patch") })
 	}
 	return writes
 }
 
-// injected adds the workloads whose Pods a fail-closed webhook of another workload
-// must admit: they cannot share its wave.
-func (b *builder) injected(to map[int]bool) {
+// addInjected adds to a set the workloads whose Pods a fail-closed webhook of another
+// workload must admit: they cannot share the wave of that workload.
+func (b *builder) addInjected(to map[int]bool) {
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 			for _, hook := range hooks.Value.Items() {
 				backends := b.backendsOf(w, hook)
-				asks := readHook(hook)
-				if failsOpen(hook) || len(backends) == 0 || !asks.pods {
+				parsed := readHook(hook)
+				if failsOpen(hook) || len(backends) == 0 || !parsed.pods {
 					continue
 				}
 				for i, n := range b.Nodes {
-					if serves(n) && n.Role == "" && !slices.Contains(backends, i) && b.admitsPods(asks, n) {
+					if serves(n) && n.Role == "" && !slices.Contains(backends, i) && b.admitsPods(parsed, n) {
 						to[i] = true
 					}
 				}
@@ -173,7 +174,7 @@ func (b *builder) usersOfResources() map[int]bool {
 	var queue []int
 	for _, r := range b.References {
 		usedBy[r.To] = append(usedBy[r.To], r.From)
-		if (r.Meaning == knowledge.Healthy || r.Meaning == knowledge.Known) && r.IsAboutKind() && b.Nodes[r.To].Role == knowledge.Controllers {
+		if (r.Meaning == knowledge.Healthy || r.Meaning == knowledge.NoOrder) && r.IsAboutKind() && b.Nodes[r.To].Role == knowledge.Controllers {
 			queue = append(queue, r.From)
 		}
 	}
