@@ -49,7 +49,7 @@ var docs = map[string]string{
 	"dependencyPhase":                     "The owners' own name of the step; becomes a label.",
 	"rolloutPhase":                        "Step of the component in the rollout: an integer. With a leading zero, quote it (\"010\"): Argo CD reads 010 without quotes as an octal number.",
 	"wave":                                "Another name for rolloutPhase.",
-	"crds":                                "Which part of the component to deploy. include: everything that its values enable; skip: everything except CRDs; only: every CRD that it can install, and nothing else; split: two Applications, one with the CRDs and one with the rest.",
+	"crds":                                "Which part of the component to deploy. include: everything that its values enable; skip: everything except CRDs; only: its CRDs, including those that a CRD switch disables, and nothing else; split: two Applications, one with the CRDs and one with the rest.",
 	"crdsPhase":                           "Step of the CRDs in the rollout, with crds: split.",
 	"enabled":                             "false keeps the component's step but does not deploy it.",
 	"environments":                        "Environments in which the component is deployed: a list of names (all environments if empty), or a mapping from the name of an environment to the settings that differ there.",

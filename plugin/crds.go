@@ -62,7 +62,7 @@ func (s selection) fault(rule, message, remedy string) finding.Finding {
 // errOnlyCRDs returns the error about a component that contains nothing but the CRDs that
 // crds: skip omits.
 func (s selection) errOnlyCRDs() error {
-	return s.fault(render.Empty, "the component contains only CRDs, which crds: skip omits; with pruning, Argo CD would delete everything that the Application deployed",
+	return s.fault(render.Empty, "the component contains only CRDs, which crds: skip omits; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
 		"set crds: only or include")
 }
 
@@ -73,7 +73,7 @@ func (s selection) missingCRDs(withheld []finding.Finding) error {
 	for _, f := range withheld {
 		hints = append(hints, f.Message+inParentheses(f.Field))
 	}
-	message := "no CRD was rendered; with pruning, Argo CD would delete everything that the Application deployed"
+	message := "no CRD was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed"
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}

@@ -137,7 +137,7 @@ var ofOrder = []Parameter{
 	},
 	{
 		Name: "crds", Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
-		Tooltip: "Which part of the component to render. include: everything that its values enable; skip: everything except CRDs; only: every CRD that it can install, and nothing else.",
+		Tooltip: "Which part of the component to render. include: everything that its values enable; skip: everything except CRDs; only: its CRDs, including those that a CRD switch disables, and nothing else.",
 		Choices: words(crds.Include, crds.Only, crds.Skip),
 		set:     one(func(s *Settings) *crds.Mode { return &s.CRDs }),
 	},

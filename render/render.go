@@ -157,7 +157,7 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 		if left := opt.Directory.excluding(); kind == Plain && len(left) > 0 {
 			out = joinNames(left) + ", which exclude files"
 		}
-		return Result{}, s.Fault(Empty, "", "nothing was rendered; with prune, Argo CD would delete everything that the component has deployed",
+		return Result{}, s.Fault(Empty, "", "nothing was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
 			"check "+out+"; to remove the component, delete its Application")
 	}
 	res.Kind = kind

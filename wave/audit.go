@@ -22,6 +22,9 @@ type Gate struct {
 	// Awaited is false for the last wave of a sync: Argo CD does not wait for it
 	// unless it contains hooks.
 	Awaited bool `json:"awaited"`
+	// HooksOnly means that Argo CD waits only for the hooks of the wave, because the sync
+	// has no other phase or wave. GatedBy and Hangs then list only hooks.
+	HooksOnly bool `json:"hooksOnly,omitempty"`
 	// NoHealthChecks means that no object in the wave has a health check, so Argo CD starts
 	// the next wave after the delay between waves.
 	NoHealthChecks bool `json:"open,omitempty"`
@@ -104,6 +107,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 				g.WithoutHealthCheck = append(g.WithoutHealthCheck, s.gated(i, fmt.Sprintf("%s %s this object", s.name(user.From), user.Why)))
 			}
 			continue
+		case s.awaited(m) && !s.awaits(i):
 		case n.Health.Never != "":
 			g.Hangs = append(g.Hangs, s.gated(i, n.Health.Never))
 		case len(absent[i]) > 0:
@@ -124,7 +128,8 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		g := &gates[i]
 		m := moment{g.Phase, g.Wave}
 		g.Awaited = s.awaited(m) || hooks[m]
-		g.NoHealthChecks = s.awaited(m) && len(g.GatedBy) == 0 && len(g.Hangs) == 0
+		g.HooksOnly = s.awaited(m) && s.single
+		g.NoHealthChecks = s.awaited(m) && !s.single && len(g.GatedBy) == 0 && len(g.Hangs) == 0
 	}
 	return gates
 }
@@ -284,6 +289,8 @@ func (g Gate) summary() string {
 		return objects + " (last wave: Argo CD does not wait)"
 	case g.NoHealthChecks:
 		return objects + " (no health checks: Argo CD continues after the delay between waves)"
+	case g.HooksOnly:
+		return objects + " (Argo CD waits only for the hooks)"
 	case len(g.GatedBy)+len(g.Hangs) == 0:
 		return objects + " (Argo CD waits, but none of them has a health check)"
 	}

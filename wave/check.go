@@ -49,6 +49,7 @@ type sync struct {
 	users        [][]*graph.Reference
 	final        moment // the last one of the sync
 	endsWithHook bool   // final contains a hook
+	single       bool   // final is the only one
 	found        []finding.Finding
 }
 
@@ -100,9 +101,10 @@ func (s *sync) schedule() {
 			s.final = s.at[i]
 		}
 	}
-	for i, n := range nodes {
-		s.endsWithHook = s.endsWithHook || s.at[i] == s.final && (n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i]))
+	for i := range nodes {
+		s.endsWithHook = s.endsWithHook || s.at[i] == s.final && s.runsAsHook(i)
 	}
+	s.single = s.inOneWave()
 }
 
 // own returns the moment of an object by its own annotations.
@@ -195,7 +197,7 @@ func (s *sync) simulate(i int) {
 				s.orCompute("give this object a later wave", i, r.To))
 		}
 	}
-	if !n.HasHealth || !s.awaited(at) {
+	if !n.HasHealth || !s.awaits(i) {
 		return
 	}
 	// A dependency may be without health itself and still wait for a later object.
@@ -272,7 +274,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 		verdict, effect = "", ", so the API server rejects this object or its Pods"
 	case r.Refused && !r.Inferred && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of an object that it deploys
 		verdict, effect = "", ", so the API server rejects this object"
-	case !n.HasHealth || !s.awaited(at):
+	case !n.HasHealth || !s.awaits(i):
 		severity, verdict, effect = finding.Warning, "", ""
 	}
 	if r.Inferred { // inferred references are not proof
@@ -294,7 +296,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 // reportPVC reports a PVC in a wave before its first consumer if its StorageClass has
 // volumeBindingMode WaitForFirstConsumer.
 func (s *sync) reportPVC(i int) {
-	if s.Graph.Nodes[i].Kind.Placement != knowledge.WithConsumer || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
+	if s.Graph.Nodes[i].Kind.Placement != knowledge.WithConsumer || s.at[i] == never || !s.awaits(i) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
 		return
 	}
 	first := s.users[i][0].From
@@ -375,7 +377,7 @@ func BindsImmediately(class object.Object) bool {
 func (s *sync) reportDoubt(i int) {
 	n := s.Graph.Nodes[i]
 	doubt := cmp.Or(n.Health.Uncertain(), n.TemporarilyDegraded)
-	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
+	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Health.Never != "" {
 		return
 	}
 	if n.Kind.Placement == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
@@ -391,14 +393,18 @@ func (s *sync) reportDoubt(i int) {
 	if n.Kind.Status != nil && n.Health.TemporarilyDegraded != "" {
 		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
 	}
-	s.report(i, finding.Warning, "doubtful-gate", fmt.Sprintf("Argo CD waits for this object in wave %d, but %s%s", s.at[i].wave, doubt, effect), remedy)
+	message := fmt.Sprintf("Argo CD waits for this object in wave %d, but %s%s", s.at[i].wave, doubt, effect)
+	if !s.awaits(i) {
+		message = fmt.Sprintf("while Argo CD waits for the hooks in wave %d, the sync fails if this object is Degraded: %s", s.at[i].wave, doubt)
+	}
+	s.report(i, finding.Warning, "doubtful-gate", message, remedy)
 }
 
 // reportEarlyHealth reports an object that is healthy before the objects it deploys, where a
 // later wave seems to wait for those.
 func (s *sync) reportEarlyHealth(i int) {
 	n := s.Graph.Nodes[i]
-	if n.Health.Early == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
+	if n.Health.Early == "" || s.at[i].phase != object.Sync || !s.awaits(i) {
 		return
 	}
 	s.report(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Health.Early), n.Health.EarlyFix)
@@ -486,12 +492,6 @@ func (s *sync) beforeSmokes() []int {
 		}
 	}
 	return all
-}
-
-// awaited reports whether Argo CD waits for the objects of a moment: something
-// follows it, or it contains a hook (gitops-engine pkg/sync/sync_context.go).
-func (s *sync) awaited(m moment) bool {
-	return s.final.compare(m) > 0 || m == s.final && s.endsWithHook
 }
 
 func (s *sync) report(i int, severity finding.Severity, rule, message, remedy string) {

@@ -55,11 +55,11 @@ func (n WaitReason) Without() string {
 	case Settles:
 		return "is applied slightly later, because a webhook may not be reachable for up to a second after it is ready"
 	case Reads:
-		return "reads an object that this one creates"
+		return "reads an object that the other one creates"
 	case Depends:
-		return "depends on what this object installs"
+		return "depends on what the other object installs"
 	case Requested:
-		return "waits for this object because of an annotation"
+		return "waits for the other object because of an annotation"
 	}
 	return ""
 }

@@ -18,9 +18,11 @@ func newCRDs(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crds DIR",
 		Short: "List the CRDs of a component, or write them to a separate directory",
-		Long: `List every CustomResourceDefinition that the component in DIR can install, whatever
-its values: its versions, the size of its manifest in bytes, the values that enable
-it, its conversion webhook, the objects of the component that use it, and its file.
+		Long: `List the CRDs of the component in DIR, including those that its values disable: their
+versions, the size of their manifests in bytes, the values that enable them, their
+conversion webhooks, the objects of the component that use them, and their files. A CRD
+that is available only with a value that also enables other objects is not listed; a
+note names the CRD and the value.
 
 With --against, which names a directory with the old version of the component, list what
 the update breaks: CRDs and versions that DIR removes or no longer serves, and changed

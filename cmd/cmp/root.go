@@ -57,8 +57,10 @@ func newRoot(s streams) *cobra.Command {
 YAML), finds the dependencies between its objects, and adds Argo CD sync waves where a
 later object depends on an earlier one or would fail without the wait.
 
-Exit codes: 0 success; 1 invalid input, or findings of severity error in check, lint, diff
-and doctor; 2 invalid command line. Other commands print such findings and exit with 0.`,
+Exit codes: 0 success; 1 invalid input, or findings of severity error in a command that
+checks or plans (check, lint, diff, doctor, crds --against, fleet lint and others: see their
+help); 2 invalid command line. render, explain, graph, report and annotate print such
+findings and exit with 0, except with --strict and, for annotate, as a KRM function.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,

@@ -38,7 +38,7 @@ var rules = []Rule{
 	{"bad-name", only(finding.Error), "a name that Kubernetes rejects", (*checker).badName},
 	{"bad-label", only(finding.Error), "a label, annotation, domain or tier that Kubernetes rejects", settingFaults("bad-label")},
 	{"step-label", only(finding.Error), "a component that sets the label of the step (`rollout-phase`)", settingFaults("step-label")},
-	{foreignProject, only(finding.Error, finding.Warning), "a component that asks for an AppProject that the platform does not allow; a warning for each project if the platform allows no choice (no `--project-from-components`)", (*checker).foreignProjects},
+	{foreignProject, only(finding.Error, finding.Warning), "a component with a `project` that neither `fleet.allow.projects` nor `--allow-project` lists. If they list no project at all, it is a warning, once for each name of a project", (*checker).foreignProjects},
 	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`", settingFaults(reservedLabel)},
 	{platformSetting, only(finding.Error), "a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`", (*checker).platformSettings},
 	{unsafeValue, only(finding.Error), "a value that is written into an Application and contains a template, a line break or a control character", (*checker).unsafeValues},

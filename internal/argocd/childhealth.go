@@ -35,7 +35,7 @@ var childStates = []struct {
 // child from any other. Without one, Argo CD treats a child as healthy as soon as it
 // exists, so that the waves of an app of apps have no effect.
 func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, error) {
-	const remedy = "add what cmp fleet apps --health-check prints"
+	const remedy = "merge what cmp fleet apps --health-check prints into this file"
 	found := finding.Finding{Severity: finding.Error, Rule: "no-child-health", File: file, Remedy: remedy}
 	var doc yaml.Node
 	dec := yaml.NewDecoder(strings.NewReader(text))
