@@ -1,6 +1,11 @@
 package wave
 
-import "github.com/ladder-cmp/ladder/object"
+import (
+	"slices"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/object"
+)
 
 // awaited reports whether Argo CD waits for a moment: something follows it, or it contains
 // a hook (gitops-engine pkg/sync/sync_context.go).
@@ -31,11 +36,15 @@ func (s *sync) inOneWave() bool {
 		if s.at[i] != never && s.at[i] != s.final {
 			return false
 		}
-		for _, phase := range n.Phases() {
-			if phase != s.final.phase && phase.Order() <= object.SyncFail.Order() {
-				return false
-			}
-		}
 	}
-	return true
+	return !hasOtherPhase(s.Graph, s.final.phase)
+}
+
+// hasOtherPhase reports whether a sync has a phase besides the given one.
+func hasOtherPhase(g *graph.Graph, phase object.Phase) bool {
+	return slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
+		return !n.External && slices.ContainsFunc(n.Phases(), func(p object.Phase) bool {
+			return p != phase && p.Order() <= object.SyncFail.Order()
+		})
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // lowest assigns each unit the lowest level that its dependencies allow. Awaited
@@ -212,7 +213,8 @@ func (a *arrangement) moveDoubtfulLast(in input, latest []int) []int {
 			return in.graph.Nodes[i].IsHook() || changesFail(&in.graph.Nodes[i]) && in.opt.Jobs == AsHooks
 		})
 	}
-	if endsWithHook {
+	// In a sync of one phase and wave, Argo CD waits only for the hook itself.
+	if endsWithHook && (last > 0 || hasOtherPhase(in.graph, object.Sync)) {
 		last++
 	}
 	for u := range levels {
