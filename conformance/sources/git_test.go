@@ -153,7 +153,7 @@ func TestGit(t *testing.T) {
 	for asked, want := range map[string]string{
 		"gone":                   "the repository has no branch and no tag gone",
 		head[:8]:                 "or all 40 digits of a commit",
-		strings.Repeat("0a", 20): "the repository has no commit 0a0a",
+		strings.Repeat("0a", 20): "the repository does not provide commit 0a0a",
 	} {
 		ref.Version = asked
 		refuse(t, f, ref, want)
