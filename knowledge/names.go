@@ -14,6 +14,10 @@ type nameFile struct {
 	Addresses []string `yaml:"addresses"`
 	// HostFlags are flags of one letter that contain an address.
 	HostFlags []string `yaml:"hostFlags"`
+	// ConnectionHosts are keywords of connection strings whose value is a server, and
+	// ConnectionKeys are others.
+	ConnectionHosts []string `yaml:"connectionHosts"`
+	ConnectionKeys  []string `yaml:"connectionKeys"`
 	// SANFlags are flags whose values are names for a certificate.
 	SANFlags []string `yaml:"certified"`
 	// SANFields are fields of custom resources with names for a certificate.
@@ -130,6 +134,12 @@ func (b *Base) IsAddress(name string) bool {
 func (b *Base) IsAddressFlag(word string) bool {
 	return strings.HasPrefix(word, "-") && b.IsAddress(word)
 }
+
+// ConnectionHosts returns the keywords of connection strings whose value is a server.
+func (b *Base) ConnectionHosts() []string { return names().ConnectionHosts }
+
+// ConnectionKeys returns the other keywords of connection strings.
+func (b *Base) ConnectionKeys() []string { return names().ConnectionKeys }
 
 // IsSANFlag reports whether a flag contains names for a certificate (subject
 // alternative names), which look like addresses but are not. args is the whole command line, because flags such as
