@@ -22,6 +22,9 @@ type Gate struct {
 	// Awaited is false for the last wave of a sync: Argo CD does not wait for it
 	// unless it contains hooks.
 	Awaited bool `json:"awaited"`
+	// OnlyHooks means that Argo CD waits only for the hooks, since all objects are in
+	// one wave. The other lists then contain only hooks.
+	OnlyHooks bool `json:"onlyHooks,omitempty"`
 	// NoHealthChecks means that no object in the wave has a health check, so Argo CD starts
 	// the next wave after the delay between waves.
 	NoHealthChecks bool `json:"open,omitempty"`
@@ -92,11 +95,13 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		g := &gates[k]
 		g.Objects++
 		n := p.Graph.Nodes[i]
-		hooks[m] = hooks[m] || n.IsHook()
+		hooks[m] = hooks[m] || s.appliesAsHook(i)
 		if own := s.own(i); own != m {
 			g.Moved = append(g.Moved, s.gated(i, fmt.Sprintf("has the later wave %d; Argo CD applies it before its first user", own.wave)))
 		}
 		switch {
+		case s.endsWithHook && !s.multiStep && !s.appliesAsHook(i):
+			continue
 		case !n.HasHealth:
 			// Built-in kinds without health, such as a Secret, are complete once
 			// they exist.
@@ -104,7 +109,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 				g.WithoutHealthCheck = append(g.WithoutHealthCheck, s.gated(i, fmt.Sprintf("%s %s this object", s.name(user.From), user.Why)))
 			}
 			continue
-		case n.Health.Never != "":
+		case n.Health.Never != "" && !(n.Kind.Placement == knowledge.WithConsumer && s.isConsumed(i)):
 			g.Hangs = append(g.Hangs, s.gated(i, n.Health.Never))
 		case len(absent[i]) > 0:
 			for _, a := range absent[i] {
@@ -124,6 +129,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		g := &gates[i]
 		m := moment{g.Phase, g.Wave}
 		g.Awaited = s.awaited(m) || hooks[m]
+		g.OnlyHooks = hooks[m] && !s.multiStep
 		g.NoHealthChecks = s.awaited(m) && len(g.GatedBy) == 0 && len(g.Hangs) == 0
 	}
 	return gates
@@ -282,6 +288,8 @@ func (g Gate) summary() string {
 	switch {
 	case !g.Awaited:
 		return objects + " (last wave: Argo CD does not wait)"
+	case g.OnlyHooks:
+		return objects + " (only one wave: Argo CD waits only for its hooks)"
 	case g.NoHealthChecks:
 		return objects + " (no health checks: Argo CD continues after the delay between waves)"
 	case len(g.GatedBy)+len(g.Hangs) == 0:

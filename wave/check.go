@@ -49,6 +49,7 @@ type sync struct {
 	users        [][]*graph.Reference
 	final        moment // the last one of the sync
 	endsWithHook bool   // final contains a hook
+	multiStep    bool   // there are several moments
 	found        []finding.Finding
 }
 
@@ -100,8 +101,9 @@ func (s *sync) schedule() {
 			s.final = s.at[i]
 		}
 	}
-	for i, n := range nodes {
-		s.endsWithHook = s.endsWithHook || s.at[i] == s.final && (n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i]))
+	for i := range nodes {
+		s.endsWithHook = s.endsWithHook || s.at[i] == s.final && s.appliesAsHook(i)
+		s.multiStep = s.multiStep || !nodes[i].External && (s.at[i] != never && s.at[i] != s.final || slices.Contains(nodes[i].Phases(), object.SyncFail))
 	}
 }
 
@@ -291,85 +293,6 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	s.report(i, severity, rule, fmt.Sprintf("%s%s, %s, %s%s", verdict, at, strings.Join(path, "; "), timing, effect), remedy)
 }
 
-// reportPVC reports a PVC in a wave before its first consumer if its StorageClass has
-// volumeBindingMode WaitForFirstConsumer.
-func (s *sync) reportPVC(i int) {
-	if s.Graph.Nodes[i].Kind.Placement != knowledge.WithConsumer || s.at[i] == never || !s.awaited(s.at[i]) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
-		return
-	}
-	first := s.users[i][0].From
-	for _, r := range s.users[i] {
-		if s.at[r.From].compare(s.at[first]) < 0 {
-			first = r.From
-		}
-	}
-	if s.at[first].compare(s.at[i]) <= 0 {
-		return
-	}
-	severity, unless, remedy := finding.Error, "", s.orCompute("put this PVC into the wave of "+s.name(first), i, first)
-	class := s.foreignClass(i)
-	if class != (object.ID{}) {
-		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds volumes immediately", class)
-	}
-	s.report(i, severity, Late, fmt.Sprintf("deadlock%s: %s, this PVC stays Pending until %s uses it, but Argo CD applies that object only %s, after the PVC is healthy", unless, s.at[i], s.name(first), s.at[first]), remedy)
-	if class != (object.ID{}) {
-		s.found[len(s.found)-1].Missing = class.String()
-	}
-}
-
-// classField is the field with the class of a PVC.
-const classField = "spec.storageClassName"
-
-// foreignClass returns the StorageClass that a PVC names if the component does not
-// contain it.
-func (s *sync) foreignClass(i int) object.ID {
-	n := &s.Graph.Nodes[i]
-	name := n.Get("spec", "storageClassName").Text()
-	for _, r := range n.Kind.References {
-		if r.At.String() == classField && name != "" && len(s.classes(i)) == 0 {
-			return object.ID{Group: r.To[0].Group, Kind: r.To[0].Kind, Name: name}
-		}
-	}
-	return object.ID{}
-}
-
-// bindsImmediately reports whether a PVC is bound without a consumer: it names its
-// volume, wants a volume without a class, or its class is in the component and
-// binds immediately.
-func (s *sync) bindsImmediately(i int) bool {
-	spec := s.Graph.Nodes[i].Get("spec")
-	if class := spec.Get("storageClassName"); spec.Get("volumeName").Text() != "" || class.IsText() && class.Text() == "" {
-		return true
-	}
-	return slices.ContainsFunc(s.classes(i), func(class int) bool { return BindsImmediately(s.Graph.Nodes[class].Object) })
-}
-
-// classes returns the component's StorageClasses that a PVC may use: the one it
-// names, or the default.
-func (s *sync) classes(i int) []int {
-	var all []int
-	for _, r := range s.Graph.References {
-		if r.From == i && !s.Graph.Nodes[r.To].Kind.Provider.IsZero() {
-			all = append(all, r.To)
-		}
-	}
-	if s.Graph.Nodes[i].Get("spec", "storageClassName").Exists() {
-		return all
-	}
-	for class := range s.Graph.Nodes {
-		if n := &s.Graph.Nodes[class]; !n.Kind.Provider.IsZero() && n.Get("metadata", "annotations", "storageclass.kubernetes.io/is-default-class").Text() == "true" {
-			all = append(all, class)
-		}
-	}
-	return all
-}
-
-// BindsImmediately reports whether a StorageClass binds PVCs before a Pod uses them.
-func BindsImmediately(class object.Object) bool {
-	mode := class.Get("volumeBindingMode").Text()
-	return mode == "" || mode == "Immediate"
-}
-
 // reportDoubt reports an awaited object that may never become healthy, or may fail the
 // sync.
 func (s *sync) reportDoubt(i int) {
@@ -378,8 +301,8 @@ func (s *sync) reportDoubt(i int) {
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) {
 		return
 	}
-	if n.Kind.Placement == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
-		return // reported by reportPVC
+	if n.Kind.Placement == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.isConsumed(i)) {
+		return // reportPVC reports consumers that are later
 	}
 	effect, remedy := "", "set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind()
 	if n.Health.Never != "" { // a retry starts only after a sync that failed, and this one does not end
@@ -424,7 +347,7 @@ func (s *sync) reportUnneededGates() {
 		}
 	}
 	for i, n := range s.Graph.Nodes {
-		hooks[s.at[i]] = hooks[s.at[i]] || n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i])
+		hooks[s.at[i]] = hooks[s.at[i]] || s.appliesAsHook(i)
 		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
 			unneeded[m] = append(unneeded[m], i)
 		}
@@ -488,10 +411,18 @@ func (s *sync) beforeSmokes() []int {
 	return all
 }
 
+// appliesAsHook reports whether Argo CD applies a node as a hook.
+func (s *sync) appliesAsHook(i int) bool {
+	n := &s.Graph.Nodes[i]
+	return n.IsHook() || s.opt.Jobs == AsHooks && changesFail(n)
+}
+
 // awaited reports whether Argo CD waits for the objects of a moment: something
-// follows it, or it contains a hook (gitops-engine pkg/sync/sync_context.go).
+// follows it, or it contains a hook. If all objects have the same moment, Argo CD
+// waits only for hooks (gitops-engine pkg/sync/sync_context.go, multiStep), apart from a
+// first sync in which it creates the namespace.
 func (s *sync) awaited(m moment) bool {
-	return s.final.compare(m) > 0 || m == s.final && s.endsWithHook
+	return s.final.compare(m) > 0 || m == s.final && s.endsWithHook && s.multiStep
 }
 
 func (s *sync) report(i int, severity finding.Severity, rule, message, remedy string) {
