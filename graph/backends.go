@@ -155,15 +155,12 @@ func hasLabels(template object.Value, selector []object.Field) bool {
 }
 
 // referToWebhooks makes an object that a fail-closed webhook of the component must
-// admit wait for the workload behind the webhook. Controllers and their dependencies
-// are exempt: they are in the webhook's wave or earlier, where Argo CD applies them
-// before the webhook configuration.
+// admit wait for the workload behind the webhook, unless it is exempt.
 func (b *builder) referToWebhooks() {
 	exemptions := exemptions{builder: b}
 	b.referToConverters(&exemptions)
 	for w, config := range b.Nodes {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
-			exempt := exemptions.of(config.Part)
 			canRegisterAfterBackend := sync.OnceValue(func() bool { return b.canRegisterAfterBackend(w) }) // computed on demand, since it looks at all webhooks
 			writers := b.caWriters(w)
 			dependencies := b.withDependencies(writers)
@@ -181,7 +178,7 @@ func (b *builder) referToWebhooks() {
 					covers := hook.covers(kind.group, kind.plural)
 					for i := kind.from; i < kind.to && (covers || hook.pods); i++ {
 						n := &b.Nodes[i]
-						if exempt[i] || i == w || !n.InSync() {
+						if i == w || !n.InSync() || exemptions.isExempt(i, config.Part, backends) {
 							continue
 						}
 						if !covers || !b.selects(hook, *n) {
@@ -230,7 +227,7 @@ func (b *builder) referToConverters(exempt *exemptions) {
 			continue
 		}
 		for _, converter := range b.converters(i) {
-			if !exempt.of(b.Nodes[converter].Part)[i] {
+			if !exempt.isExempt(i, b.Nodes[converter].Part, []int{converter}) {
 				b.refer(Reference{From: i, To: converter, Field: kindField, Meaning: knowledge.Healthy, Hard: true, Refused: true, Why: "is converted by",
 					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion"})
 			}
@@ -296,40 +293,6 @@ func (b *builder) maySeeWebhooks(workload int) bool {
 			return reg.group == admission && r.allows(reg.group, reg.resource, "get", "list", "watch", "create", "update", "patch")
 		})
 	})
-}
-
-// exemptNodes returns the nodes that do not wait for the webhooks of a component:
-// its controllers, their dependencies, and everything on the lowest rung. It also
-// returns CRDs: the backend of a webhook for all kinds may not start without the CRDs
-// of its own kinds, and Argo CD applies CRDs before any webhook configuration.
-func (b *builder) exemptNodes(part int) map[int]bool {
-	isController := func(i int) bool { return b.Nodes[i].Part == part && b.Nodes[i].Role == knowledge.Controllers }
-	var controllers []int
-	for i := range b.Nodes {
-		if isController(i) {
-			controllers = append(controllers, i)
-		}
-	}
-	exempt := b.withDependencies(controllers)
-	for s, servers := range b.backends {
-		if slices.ContainsFunc(servers, isController) {
-			exempt[s] = true
-		}
-	}
-	// Objects that must exist before Pods start, such as a quota, have no effect
-	// later.
-	lowest := b.base.Rungs()[0].Name
-	for i := range b.Nodes {
-		if b.Nodes[i].Kind.Rung == lowest {
-			exempt[i] = true
-		}
-	}
-	for _, d := range b.defined {
-		if b.Nodes[d.node].Key.Group == extensions {
-			exempt[d.node] = true
-		}
-	}
-	return exempt
 }
 
 // caWriters returns the Jobs of the Sync phase that write the backend's CA into a

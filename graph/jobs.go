@@ -33,6 +33,9 @@ func (b *builder) orderJobs() {
 		}
 		b.referToWrittenSecrets(j)
 		b.referToChangedWebhooks(j)
+		for _, server := range b.initializedBy(j) { // whatever waits for the server waits for the Job
+			b.refer(b.inferredReference(server, j, "spec", knowledge.Exists, "is ready only after"))
+		}
 		sharers := b.sharers(j)
 		if slices.ContainsFunc(sharers, func(w int) bool { return b.waitTargets[j][w] }) {
 			sharers = nil // a client in the image of its server
@@ -132,14 +135,13 @@ func (b *builder) referToCheckedWorkloads(job Node, needs map[int]Reference) {
 
 // jobNeeds returns a gate for each node that a Job calls. It leaves out nodes if
 // the Job itself waits for something, if the node waits for the Job or reads what
-// it writes, if the node is a store that the Job initializes with the store's own
-// program, or if the node runs the Job's image and the Job mentions it only in a
+// it writes, if the node is a store that the Job initializes, or if the node runs the Job's image and the Job mentions it only in a
 // variable or file that both share. What the Job reads from a shared ConfigMap
 // counts only if it leads to a workload that does not read it: such a ConfigMap
 // describes the component to all of them.
 func (b *builder) jobNeeds(j int) map[int]Reference {
 	needs := map[int]Reference{}
-	sharers, initializesCluster := b.sharers(j), b.initializesCluster(j)
+	sharers, initialized := b.sharers(j), b.initializedBy(j)
 	for _, w := range b.words(j) {
 		for _, a := range b.addresses(w, b.Nodes[j].Key.Namespace) {
 			for _, server := range b.servers(a.service) {
@@ -147,7 +149,7 @@ func (b *builder) jobNeeds(j int) map[int]Reference {
 					continue
 				}
 				isFilled := b.writesInputOf(j, server)
-				onlyMentioned := isFilled || initializesCluster && slices.Contains(sharers, server) || len(b.waitTargets[j]) > 0 && b.Nodes[j].InSync() || b.waitTargets[server][j] ||
+				onlyMentioned := isFilled || slices.Contains(initialized, server) || len(b.waitTargets[j]) > 0 && b.Nodes[j].InSync() || b.waitTargets[server][j] ||
 					!strings.HasSuffix(w.field, ".args") && slices.Contains(sharers, server)
 				if r, ok := needs[server]; !ok || r.Meaning == knowledge.NoOrder && !onlyMentioned {
 					meaning := knowledge.Healthy
@@ -251,16 +253,49 @@ func (b *builder) referToChangedWebhooks(j int) {
 	}
 }
 
-// initializesCluster reports whether a Job initializes a cluster of the workloads with
-// its image. The servers of some databases do not become ready before that.
+// initializesCluster reports whether a command line or script of a Job initializes a
+// cluster of running servers. The servers of some databases are not ready before that.
 func (b *builder) initializesCluster(j int) bool {
-	text := " "
+	var command []string
 	for _, w := range b.words(j) {
-		if strings.HasSuffix(w.field, ".args") {
-			text += w.value + " "
+		switch {
+		case strings.HasSuffix(w.field, ".args") && strings.HasPrefix(w.name, "-"):
+			command = append(command, w.name, w.value)
+		case strings.HasSuffix(w.field, ".args"):
+			command = append(command, w.value)
+		case w.file && strings.HasPrefix(w.value, "#!") && b.base.InitializesCluster(w.value):
+			return true
 		}
 	}
-	return b.base.InitializesCluster(text)
+	return b.base.InitializesCluster(strings.Join(command, " "))
+}
+
+// initializedBy returns the servers of the cluster that a Job initializes: they run the
+// program of the Job in any version, or the Job reaches their Pods before they are
+// ready.
+func (b *builder) initializedBy(j int) []int {
+	if !b.initializesCluster(j) {
+		return nil
+	}
+	var all []int
+	for _, w := range b.words(j) {
+		for _, a := range b.addresses(w, b.Nodes[j].Key.Namespace) {
+			reachesPods := slices.ContainsFunc(b.byKey[a.service], func(s int) bool { return b.Nodes[s].Get("spec", "publishNotReadyAddresses").True() })
+			for _, server := range b.servers(a.service) {
+				if server != j && (reachesPods || b.runsProgramOf(server, j)) && !slices.Contains(all, server) {
+					all = append(all, server)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// runsProgramOf reports whether two workloads have an image in common, in any version.
+func (b *builder) runsProgramOf(i, other int) bool {
+	return slices.ContainsFunc(b.images(i), func(image string) bool {
+		return slices.ContainsFunc(b.images(other), func(o string) bool { return knowledge.SameRepository(image, o) })
+	})
 }
 
 // writesInputOf reports whether a Job writes what a workload reads: a ConfigMap or Secret

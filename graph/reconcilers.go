@@ -53,7 +53,7 @@ func (b *builder) referToControllers() {
 			}
 			r := Reference{From: i, To: in.controller, Field: kindField, Meaning: knowledge.NoOrder, Inferred: true, Why: "is reconciled by"}
 			switch evidence := b.refuses(in.controller, i, in.kind, in.rules); {
-			case evidence != none && !exempt.of(b.Nodes[in.controller].Part)[i]:
+			case evidence != none && !exempt.isExempt(i, b.Nodes[in.controller].Part, []int{in.controller}):
 				r.Meaning, r.Refused, r.Inferred = knowledge.Healthy, true, evidence != byRules
 			case evidence == none && b.Nodes[i].Part != b.Nodes[in.controller].Part:
 				// A component is healthy when its custom resources are, so it
@@ -66,22 +66,6 @@ func (b *builder) referToControllers() {
 			b.refer(r)
 		}
 	}
-}
-
-// exemptions are the nodes that do not wait for webhooks, by component.
-type exemptions struct {
-	*builder
-	byPart map[int]map[int]bool
-}
-
-func (e *exemptions) of(part int) map[int]bool {
-	if _, known := e.byPart[part]; !known {
-		if e.byPart == nil {
-			e.byPart = map[int]map[int]bool{}
-		}
-		e.byPart[part] = e.exemptNodes(part)
-	}
-	return e.byPart[part]
 }
 
 // evidence is the reason to assume that the API server refuses an object while a

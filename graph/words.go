@@ -81,7 +81,7 @@ func (b *builder) containerWords(i int, c object.Value, field string) []word {
 	for _, arg := range args {
 		name, value, assigned := strings.Cut(arg, "=")
 		switch {
-		case assigned && !strings.ContainsAny(name, " \n/:"):
+		case assigned && !strings.ContainsAny(name, " \n/:") && !b.isConnection(arg):
 			flag = name
 		case strings.HasPrefix(arg, "-") && !strings.ContainsAny(arg, " \n"):
 			flag = arg
@@ -186,8 +186,8 @@ type address struct {
 
 // addresses finds the Services of the component in a word: by a qualified name
 // (db.shop, db.shop.svc), in a URL or with its port (db:5432, nc db 5432), after a
-// flag for an address (pg_isready -h db), or as the whole value of a variable for
-// an address (DB_HOST). Elsewhere a bare word is usually the name of the
+// flag for an address (pg_isready -h db), in a connection string (host=db port=5432),
+// or as the whole value of a variable for an address (DB_HOST). Elsewhere a bare word is usually the name of the
 // application itself.
 func (b *builder) addresses(w word, namespace string) []address {
 	if w.isSAN || len(b.serviceNames) == 0 {
@@ -243,6 +243,9 @@ func (b *builder) looksLikeAddress(w word, namespace string, at, end int) bool {
 	}
 	if len(after) > 1 && after[0] == ':' && after[1] >= '0' && after[1] <= '9' {
 		return before == "" || strings.ContainsAny(before[len(before)-1:], " ,;=\"'\n@/(")
+	}
+	if b.isConnectionHost(w.value, at, end) {
+		return true
 	}
 	ends := after == "" || blank(after[0])
 	if before != "" && blank(before[len(before)-1]) && ends {

@@ -14,6 +14,10 @@ type nameFile struct {
 	Addresses []string `yaml:"addresses"`
 	// HostFlags are flags of one letter that contain an address.
 	HostFlags []string `yaml:"hostFlags"`
+	// ConnectionHosts are keywords of connection strings whose value is a server, and
+	// ConnectionKeys are others.
+	ConnectionHosts []string `yaml:"connectionHosts"`
+	ConnectionKeys  []string `yaml:"connectionKeys"`
 	// SANFlags are flags whose values are names for a certificate.
 	SANFlags []string `yaml:"certified"`
 	// SANFields are fields of custom resources with names for a certificate.
@@ -56,7 +60,7 @@ type nameFile struct {
 	Certifiers []string `yaml:"certifiers"`
 	// Migrations are words that mark an object as a migration.
 	Migrations []string `yaml:"migrations"`
-	// Initiations are parts of command lines that initialize a cluster of running
+	// Initiations are words of command lines that initialize a cluster of running
 	// servers.
 	Initiations []string `yaml:"initiations"`
 }
@@ -130,6 +134,12 @@ func (b *Base) IsAddress(name string) bool {
 func (b *Base) IsAddressFlag(word string) bool {
 	return strings.HasPrefix(word, "-") && b.IsAddress(word)
 }
+
+// ConnectionHosts returns the keywords of connection strings whose value is a server.
+func (b *Base) ConnectionHosts() []string { return names().ConnectionHosts }
+
+// ConnectionKeys returns the other keywords of connection strings.
+func (b *Base) ConnectionKeys() []string { return names().ConnectionKeys }
 
 // IsSANFlag reports whether a flag contains names for a certificate (subject
 // alternative names), which look like addresses but are not. args is the whole command line, because flags such as
@@ -208,10 +218,30 @@ func (b *Base) Migration(values ...string) string {
 	return ""
 }
 
-// InitializesCluster reports whether a command line initializes a cluster of servers
-// that must already be running.
+// InitializesCluster reports whether a command line or script initializes a cluster of
+// servers that must already be running.
 func (b *Base) InitializesCluster(command string) bool {
-	return slices.ContainsFunc(names().Initiations, func(part string) bool { return strings.Contains(command, part) })
+	command = strings.Join(strings.Fields(strings.ReplaceAll(command, "\\\n", " ")), " ")
+	return slices.ContainsFunc(names().Initiations, func(words string) bool { return hasWords(command, words) })
+}
+
+// hasWords reports whether a command line contains words that are not part of longer
+// ones, such as of a path or of the name of a file.
+func hasWords(command, words string) bool {
+	inWord := func(c byte) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_./:=", c) >= 0
+	}
+	for at := 0; ; {
+		i := strings.Index(command[at:], words)
+		if i < 0 {
+			return false
+		}
+		from, to := at+i, at+i+len(words)
+		if (from == 0 || !inWord(command[from-1])) && (to == len(command) || !inWord(command[to])) {
+			return true
+		}
+		at = to
+	}
 }
 
 // IsDeployer reports whether a ServiceAccount has the name of the ServiceAccount of
@@ -266,6 +296,12 @@ func running[P any](image string, all []P, images func(P) []string) (found P, ok
 // isImage compares a repository with a name, regardless of the registry.
 func isImage(repository, name string) bool {
 	return repository == name || strings.HasSuffix(repository, "/"+name)
+}
+
+// SameRepository reports whether two images differ at most in tag, digest and registry.
+func SameRepository(a, b string) bool {
+	a, b = Repository(a), Repository(b)
+	return isImage(a, b) || isImage(b, a)
 }
 
 // Repository returns an image without its tag and digest.

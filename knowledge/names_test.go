@@ -25,3 +25,28 @@ func TestProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestInitializesCluster recognizes commands by their words, however a script
+// separates them.
+func TestInitializesCluster(t *testing.T) {
+	tests := []struct {
+		command string
+		want    bool
+	}{
+		{"/cockroach/cockroach init --insecure", true},
+		{"/cockroach/cockroach init\n  --host cockroachdb-0", true},
+		{"sh -c (cockroach init); exit 0", true},
+		{"cockroach \\\n  init", true},
+		{"redis-cli --cluster  create a:6379 b:6379", true},
+		{`mongosh --eval 'rs.initiate()'`, true},
+		{"psql -f init.sql", false},
+		{"/scripts/init --now", false},
+		{"run --init", false},
+		{"chown -R db /docker-entrypoint-init.d", false},
+	}
+	for _, tt := range tests {
+		if got := knowledge.Default().InitializesCluster(tt.command); got != tt.want {
+			t.Errorf("%q initializes a cluster: %v, want %v", tt.command, got, tt.want)
+		}
+	}
+}

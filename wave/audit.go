@@ -95,7 +95,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		g := &gates[k]
 		g.Objects++
 		n := p.Graph.Nodes[i]
-		hooks[m] = hooks[m] || n.IsHook()
+		hooks[m] = hooks[m] || s.runsAsHook(i)
 		if own := s.own(i); own != m {
 			g.Moved = append(g.Moved, s.gated(i, fmt.Sprintf("has the later wave %d; Argo CD applies it before its first user", own.wave)))
 		}
@@ -108,7 +108,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 			}
 			continue
 		case s.awaited(m) && !s.awaits(i):
-		case n.Health.Never != "":
+		case n.Health.Never != "" && !(n.Kind.Placement == knowledge.WithConsumer && s.isConsumed(i)):
 			g.Hangs = append(g.Hangs, s.gated(i, n.Health.Never))
 		case len(absent[i]) > 0:
 			for _, a := range absent[i] {

@@ -293,85 +293,6 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	s.report(i, severity, rule, fmt.Sprintf("%s%s, %s, %s%s", verdict, at, strings.Join(path, "; "), timing, effect), remedy)
 }
 
-// reportPVC reports a PVC in a wave before its first consumer if its StorageClass has
-// volumeBindingMode WaitForFirstConsumer.
-func (s *sync) reportPVC(i int) {
-	if s.Graph.Nodes[i].Kind.Placement != knowledge.WithConsumer || s.at[i] == never || !s.awaits(i) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
-		return
-	}
-	first := s.users[i][0].From
-	for _, r := range s.users[i] {
-		if s.at[r.From].compare(s.at[first]) < 0 {
-			first = r.From
-		}
-	}
-	if s.at[first].compare(s.at[i]) <= 0 {
-		return
-	}
-	severity, unless, remedy := finding.Error, "", s.orCompute("put this PVC into the wave of "+s.name(first), i, first)
-	class := s.foreignClass(i)
-	if class != (object.ID{}) {
-		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds volumes immediately", class)
-	}
-	s.report(i, severity, Late, fmt.Sprintf("deadlock%s: %s, this PVC stays Pending until %s uses it, but Argo CD applies that object only %s, after the PVC is healthy", unless, s.at[i], s.name(first), s.at[first]), remedy)
-	if class != (object.ID{}) {
-		s.found[len(s.found)-1].Missing = class.String()
-	}
-}
-
-// classField is the field with the class of a PVC.
-const classField = "spec.storageClassName"
-
-// foreignClass returns the StorageClass that a PVC names if the component does not
-// contain it.
-func (s *sync) foreignClass(i int) object.ID {
-	n := &s.Graph.Nodes[i]
-	name := n.Get("spec", "storageClassName").Text()
-	for _, r := range n.Kind.References {
-		if r.At.String() == classField && name != "" && len(s.classes(i)) == 0 {
-			return object.ID{Group: r.To[0].Group, Kind: r.To[0].Kind, Name: name}
-		}
-	}
-	return object.ID{}
-}
-
-// bindsImmediately reports whether a PVC is bound without a consumer: it names its
-// volume, wants a volume without a class, or its class is in the component and
-// binds immediately.
-func (s *sync) bindsImmediately(i int) bool {
-	spec := s.Graph.Nodes[i].Get("spec")
-	if class := spec.Get("storageClassName"); spec.Get("volumeName").Text() != "" || class.IsText() && class.Text() == "" {
-		return true
-	}
-	return slices.ContainsFunc(s.classes(i), func(class int) bool { return BindsImmediately(s.Graph.Nodes[class].Object) })
-}
-
-// classes returns the component's StorageClasses that a PVC may use: the one it
-// names, or the default.
-func (s *sync) classes(i int) []int {
-	var all []int
-	for _, r := range s.Graph.References {
-		if r.From == i && !s.Graph.Nodes[r.To].Kind.Provider.IsZero() {
-			all = append(all, r.To)
-		}
-	}
-	if s.Graph.Nodes[i].Get("spec", "storageClassName").Exists() {
-		return all
-	}
-	for class := range s.Graph.Nodes {
-		if n := &s.Graph.Nodes[class]; !n.Kind.Provider.IsZero() && n.Get("metadata", "annotations", "storageclass.kubernetes.io/is-default-class").Text() == "true" {
-			all = append(all, class)
-		}
-	}
-	return all
-}
-
-// BindsImmediately reports whether a StorageClass binds PVCs before a Pod uses them.
-func BindsImmediately(class object.Object) bool {
-	mode := class.Get("volumeBindingMode").Text()
-	return mode == "" || mode == "Immediate"
-}
-
 // reportDoubt reports an awaited object that may never become healthy, or may fail the
 // sync.
 func (s *sync) reportDoubt(i int) {
@@ -380,8 +301,8 @@ func (s *sync) reportDoubt(i int) {
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Health.Never != "" {
 		return
 	}
-	if n.Kind.Placement == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.bindsImmediately(i)) {
-		return // reported by reportPVC
+	if n.Kind.Placement == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.isConsumed(i)) {
+		return // reportPVC reports consumers that are later
 	}
 	effect, remedy := "", "set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind()
 	if n.Health.Never != "" { // a retry starts only after a sync that failed, and this one does not end
@@ -430,7 +351,7 @@ func (s *sync) reportUnneededGates() {
 		}
 	}
 	for i, n := range s.Graph.Nodes {
-		hooks[s.at[i]] = hooks[s.at[i]] || n.IsHook() || s.opt.Jobs == AsHooks && changesFail(&s.Graph.Nodes[i])
+		hooks[s.at[i]] = hooks[s.at[i]] || s.runsAsHook(i)
 		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
 			unneeded[m] = append(unneeded[m], i)
 		}
