@@ -33,7 +33,7 @@ func (a *arrangement) reasons(g *graph.Graph) []Reason {
 		if why[u].Cause == ByReference && (a.units[u].gated || why[u].Reference.Meaning == knowledge.With) {
 			continue
 		}
-		at, by := a.highestAllowed(u, a.levels, last, func(int) bool { return true })
+		at, by := a.firstConsumer(u, last)
 		if by != nil && isImplied(g, by.ref) {
 			by = nil
 		}
@@ -50,7 +50,64 @@ func (a *arrangement) reasons(g *graph.Graph) []Reason {
 			why[u] = Reason{Cause: ByController, Other: controller}
 		}
 	}
+	a.breakCycles(g, why, last)
 	return why
+}
+
+// firstConsumer returns the user of a unit that allows the lowest level, without those
+// that are in its level because of the unit itself.
+func (a *arrangement) firstConsumer(u, last int) (level int, by *edge) {
+	bound := map[int]bool{}
+	for _, e := range a.units[u].users {
+		bound[e.unit] = bound[e.unit] || e.ref.Meaning == knowledge.With
+	}
+	return a.highestAllowed(u, a.levels, last, func(user int) bool { return !bound[user] })
+}
+
+// breakCycles changes reasons that lead back to their own unit. A unit that waits for
+// a dependency has its level because of that. Otherwise, if a unit is in the level of a
+// dependency that is there only for its sake, another user or its rung decided it.
+func (a *arrangement) breakCycles(g *graph.Graph, why []Reason, last int) {
+	unitOf := map[int]int{}
+	for u := range a.units {
+		for _, node := range a.units[u].nodes {
+			unitOf[node] = u
+		}
+	}
+	cycleOf := func(u int) map[int]bool {
+		seen := map[int]bool{}
+		at := u
+		for !seen[at] && slices.Contains([]Cause{ByReference, ByConsumer, ByController}, why[at].Cause) {
+			seen[at] = true
+			at = unitOf[why[at].Other]
+		}
+		if at != u || !seen[u] {
+			return nil
+		}
+		return seen
+	}
+	for u := range why {
+		for _, e := range a.units[u].dependencies {
+			if why[u].Cause == ByConsumer && e.gap > 0 && !isImplied(g, e.ref) && a.levels[u] == a.levels[e.unit]+e.gap && cycleOf(u) != nil {
+				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
+			}
+		}
+	}
+	for _, gated := range []bool{true, false} {
+		for u := range why {
+			if a.units[u].gated != gated || why[u].Cause != ByReference {
+				continue
+			}
+			cycle := cycleOf(u)
+			if cycle == nil {
+				continue
+			}
+			why[u] = Reason{Cause: ByRung}
+			if at, by := a.firstConsumer(u, last); by != nil && !gated && at == a.levels[u] && !cycle[by.unit] && !isImplied(g, by.ref) {
+				why[u] = Reason{Cause: ByConsumer, Reference: *by.ref, Other: by.dependent}
+			}
+		}
+	}
 }
 
 // firstNode returns the first awaited program, or -1.

@@ -117,7 +117,7 @@ func describeFindings(all []finding.Finding) string {
 
 // checkProperties holds what must be true of every component: no object is
 // lost, the input's order does not matter, our own output comes out unchanged,
-// and Check finds nothing in an order that is ours alone.
+// reasons are not circular, and Check finds nothing in an order that is ours alone.
 func checkProperties(t *testing.T, objs []object.Object, options ...string) {
 	t.Helper()
 	first := output(t, objs, options...)
@@ -139,8 +139,32 @@ func checkProperties(t *testing.T, objs []object.Object, options ...string) {
 	if diff := cmp.Diff(first, output(t, again, options...)); diff != "" {
 		t.Errorf("our own output comes out changed:\n%s", diff)
 	}
+	plan, err := assign(objs, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkReasons(t, plan)
 	if isOurs(objs) {
 		checkHidden(t, objs, options...)
+	}
+}
+
+// checkReasons holds that no chain of reasons leads back to its own object.
+func checkReasons(t *testing.T, plan *wave.Plan) {
+	t.Helper()
+	for i := range plan.Graph.Nodes {
+		seen := map[int]bool{}
+		for at := i; ; {
+			because := plan.Places[at].Because
+			if !slices.Contains([]wave.Cause{wave.ByReference, wave.ByConsumer, wave.ByController}, because.Cause) {
+				break
+			}
+			seen[at] = true
+			if at = because.Other; seen[at] {
+				t.Errorf("the reasons of %s lead back to %s:\n%s", plan.Graph.Nodes[i].Key, plan.Graph.Nodes[at].Key, plan.Explain(i))
+				break
+			}
+		}
 	}
 }
 
