@@ -55,10 +55,10 @@ func TestTwice(t *testing.T) {
 // and nobody else notices.
 func TestUnnameable(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 			entries, err := fs.ReadDir(in.Repo, in.Dir)
 			return task.Output{Manifests: []string{fmt.Sprint(len(entries))}}, err
-		}
+		}}
 	})
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", "kind: A\n"), file("old/caf\xe9.txt", "x"), file("old/\xff/b", "x"), link("app/l", "../old/caf\xe9.txt"))
 	for dir, want := range map[string]string{"app": "", "old": `readdir old: the name "\xff" in it is not UTF-8; rename it`} {
@@ -129,9 +129,9 @@ func TestBadConversations(t *testing.T) {
 // TestLongReason gives a reason that no header could carry.
 func TestLongReason(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(context.Context, task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
 			return task.Output{}, errors.New("wrong: " + strings.Repeat("é", 20<<20))
-		}
+		}}
 	})
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
 	wants(t, err, codes.InvalidArgument, "(and 41910280 bytes more)")
@@ -225,13 +225,13 @@ func TestClientsThatVanish(t *testing.T) {
 	running := make(chan struct{}, 1)
 	h := start(t, func(c *sidecar.Config) {
 		c.Memory, c.Metrics = 1<<20, registry
-		c.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
 			if in.Dir == "app" {
 				running <- struct{}{}
 				<-ctx.Done()
 			}
 			return task.Output{Manifests: []string{"ok"}}, ctx.Err()
-		}
+		}}
 	})
 	ctx, leave := context.WithCancel(t.Context())
 	stream, err := wire.NewConfigManagementPluginServiceClient(h.Conn()).GenerateManifest(ctx)
@@ -267,7 +267,7 @@ func TestWorkersKilledFromOutside(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics = registry })
 	pids := make(keysAsked, 1)
-	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Source = workers.Tasks(), pids })
+	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Source = workers, pids })
 	ask := func(do string) (string, error) {
 		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do}})
 		return strings.Join(out, ""), err
@@ -325,7 +325,7 @@ func (k keysAsked) Name(key string) string { return key }
 func TestSandboxOfAWorker(t *testing.T) {
 	var log bytes.Buffer
 	workers := startWorkers(t, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "escape", "TO": filepath.Dir(h.socket)}})
 	if got := strings.Join(out, ", "); err != nil || got != "tried" {
 		t.Errorf("a rendering could: %s; %v", got, err)
@@ -355,7 +355,7 @@ func TestNoMoreProcesses(t *testing.T) {
 			return command()
 		}
 	})
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	ask := func(do string) error {
 		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do}})
 		return err
@@ -374,7 +374,7 @@ func TestNoMoreProcesses(t *testing.T) {
 // TestLeaps asks for far more memory than there may be, at once.
 func TestLeaps(t *testing.T) {
 	workers := startWorkers(t, nil)
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "leap"}})
 	wants(t, err, codes.ResourceExhausted, "raise --worker-memory")
 }
@@ -382,7 +382,7 @@ func TestLeaps(t *testing.T) {
 // TestLargeFile reads a file that is larger than any that is handed out.
 func TestLargeFile(t *testing.T) {
 	workers := startWorkers(t, nil)
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", strings.Repeat("x", 65<<20)), file("other/manifest.yaml", "kind: A\n"))
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app", Chunk: 1 << 20})
 	wants(t, err, codes.InvalidArgument, "read app/manifest.yaml: the file is 65 MiB; the limit is 64 MiB")
@@ -398,14 +398,14 @@ func TestEndlessPaths(t *testing.T) {
 	works := 0
 	h := start(t, func(c *sidecar.Config) {
 		c.Cache = 1 << 30
-		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 			works++
 			for i := range 20_000 {
 				fs.ReadFile(in.Repo, strings.Repeat(fmt.Sprintf("%04d/", i), 700)+"a")
 			}
 			_, err := fs.ReadFile(in.Repo, strings.Repeat("self/", 1000)+"a")
 			return task.Output{Manifests: []string{fmt.Sprint(err)}}, nil
-		}
+		}}
 	})
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", "x"), link("app/self", "."))
 	for range 2 {

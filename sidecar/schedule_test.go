@@ -38,7 +38,7 @@ type crowd struct {
 }
 
 func newCrowd(t *testing.T, cfg sidecar.Config) *crowd {
-	cfg.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
+	cfg.Tasks = sidecartest.Tasks{Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
 		takes := 100 * time.Millisecond
 		switch name := in.Env["ARGOCD_APP_NAME"]; {
 		case len(name) > 8 && name[:8] == "endless-":
@@ -52,7 +52,7 @@ func newCrowd(t *testing.T, cfg sidecar.Config) *crowd {
 		case <-ctx.Done():
 			return task.Output{}, ctx.Err()
 		}
-	}
+	}}
 	return &crowd{Client: bubble(t, cfg), t: t, faults: map[string]error{}}
 }
 

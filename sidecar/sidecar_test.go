@@ -48,7 +48,7 @@ type harness struct {
 func start(t testing.TB, change func(*sidecar.Config)) *harness {
 	t.Helper()
 	cfg := sidecar.Config{
-		Tasks: task.Tasks{
+		Tasks: sidecartest.Tasks{
 			Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 				data, err := fs.ReadFile(in.Repo, in.Dir+"/manifest.yaml")
 				return task.Output{Manifests: []string{string(data)}}, err
@@ -286,7 +286,7 @@ func TestProbe(t *testing.T) {
 
 func TestFaultsOfARendering(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
 			switch in.Env["DO"] {
 			case "fail":
 				return task.Output{}, errors.New("values.yaml:3: wrong")
@@ -299,7 +299,7 @@ func TestFaultsOfARendering(t *testing.T) {
 				return task.Output{Manifests: []string{strings.Repeat("x", 95<<20)}}, nil
 			}
 			return task.Output{Manifests: []string{"ok"}}, nil
-		}
+		}}
 	})
 	ask := func(do string) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -330,7 +330,7 @@ func TestParallel(t *testing.T) {
 	running, most := 0, 0
 	h := start(t, func(c *sidecar.Config) {
 		c.Parallel = 2
-		c.Generate = func(context.Context, task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
 			mu.Lock()
 			running++
 			most = max(most, running)
@@ -340,7 +340,7 @@ func TestParallel(t *testing.T) {
 			running--
 			mu.Unlock()
 			return task.Output{Manifests: []string{"ok"}}, nil
-		}
+		}}
 	})
 	var wg sync.WaitGroup
 	for i := range 6 {
@@ -373,7 +373,7 @@ func TestParallel(t *testing.T) {
 // TestBusy has the server's own time end while a request waits for a place.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := bubble(t, sidecar.Config{Parallel: 1, Timeout: time.Minute, Tasks: task.Tasks{
+		h := bubble(t, sidecar.Config{Parallel: 1, Timeout: time.Minute, Tasks: sidecartest.Tasks{
 			Generate: func(context.Context, task.Input) (task.Output, error) {
 				time.Sleep(50 * time.Second)
 				return task.Output{Manifests: []string{"ok"}}, nil
@@ -401,13 +401,13 @@ func TestMemory(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
 		c.Limits = repository.Limits{Bytes: 10 * limit} // more than there is
 		c.Memory, c.Metrics = limit, registry
-		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 			running <- struct{}{}
 			if in.Dir == "app" {
 				<-release
 			}
 			return task.Output{Manifests: []string{"ok"}}, nil
-		}
+		}}
 	})
 	large := func(size int) sidecartest.Archive {
 		return sidecartest.PackEntries(file("app/large", strings.Repeat("x", size)))
@@ -456,11 +456,11 @@ func TestSmallRepositoriesStandTogether(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
 		c.Limits = repository.Limits{Bytes: 1 << 20}
 		c.Memory = 1<<20 + 64<<10
-		c.Generate = func(context.Context, task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
 			running <- struct{}{}
 			<-release
 			return task.Output{Manifests: []string{"ok"}}, nil
-		}
+		}}
 	})
 	var wg sync.WaitGroup
 	for i := range together {
@@ -483,12 +483,12 @@ func TestFaultsOfAMatch(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
 		c.Discovery = true
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
-		c.Match = func(_ context.Context, in task.Input) (bool, error) {
+		c.Tasks = sidecartest.Tasks{Match: func(_ context.Context, in task.Input) (bool, error) {
 			if in.Dir == "app" {
 				panic("index out of range")
 			}
 			return false, errors.New("values.yaml:3: wrong")
-		}
+		}}
 	})
 	for dir, want := range map[string]string{
 		"app":   "rpc error: code = Internal desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
@@ -552,11 +552,11 @@ func TestPings(t *testing.T) {
 func TestDrain(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(context.Context, task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
 			close(started)
 			<-release
 			return task.Output{Manifests: []string{"ok"}}, nil
-		}
+		}}
 	})
 	answered := make(chan error, 1)
 	go func() {

@@ -25,7 +25,7 @@ import (
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
-		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: task.Tasks{
+		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: sidecartest.Tasks{
 			Generate: func(context.Context, task.Input) (task.Output, error) {
 				return task.Output{Manifests: []string{"ok"}}, nil
 			}}})
@@ -76,7 +76,7 @@ func chunk(text []byte) *wire.AppStreamRequest {
 func TestClientsThatStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
-		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: task.Tasks{
+		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: sidecartest.Tasks{
 			Generate: func(context.Context, task.Input) (task.Output, error) {
 				return task.Output{Manifests: []string{"ok"}}, nil
 			}}})
