@@ -53,21 +53,27 @@ type receivedRequest struct {
 	err    error
 }
 
-// receive reads a request with readAll, or with readWithoutRepository if its
-// repository is not needed. Both read to the end of the stream, but not beyond ctx: a
-// client may send slowly, or stop sending without closing. They must read to the end
-// even after an error: if the server answers early, Argo CD's client reports the broken
-// stream ("EOF") instead of the response (util/cmp/stream.go). Returning from the call
-// ends the stream, and with it a pending read.
+// receive reads a request, with its repository if that is needed, to the end of the
+// stream, but not beyond ctx: a client may send slowly, or stop sending without
+// closing. It must read to the end even after an error: if the server answers early,
+// Argo CD's client reports the broken stream ("EOF") instead of the response
+// (util/cmp/stream.go). Returning from the call ends the stream, and with it a pending
+// read.
 //
 // On error the input contains what is known of the request.
-func (r *receiver) receive(ctx context.Context, from stream, read func(*arrival) receivedRequest) (receivedRequest, error) {
+func (r *receiver) receive(ctx context.Context, from stream, needsRepository bool) (receivedRequest, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	a := &arrival{receiver: r, ctx: ctx, end: end, doing: receivingRepository}
 	a.from = watchStalls(from, r.stall, a.blocksOthers, a.endStalled)
 	done := make(chan receivedRequest, 1)
-	go func() { done <- read(a) }()
+	go func() {
+		if needsRepository {
+			done <- a.readAll()
+		} else {
+			done <- a.readWithoutRepository()
+		}
+	}()
 	select {
 	case got := <-done:
 		return got, got.err

@@ -68,7 +68,7 @@ func TestPanicWhileUnpacking(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	s := newServer(Config{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Defaults: map[string]string{"color": "red", "size": "small"}})
 	from := &messages{{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Env: []*wire.EnvEntry{{Name: "size", Value: "large"}}}}}}
-	got, err := s.receiver.receive(t.Context(), from, (*arrival).readWithoutRepository)
+	got, err := s.receiver.receive(t.Context(), from, false)
 	if want := map[string]string{"color": "red", "size": "large"}; err != nil || !maps.Equal(got.input.Env, want) {
 		t.Errorf("got %v, %v; want %v", got.input.Env, err, want)
 	}
