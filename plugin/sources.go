@@ -153,26 +153,6 @@ func (req Request) ignoredFiles() []finding.Finding {
 	return all
 }
 
-// renderDir renders the directory with the manifests.
-func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Result, error) {
-	if req.external != nil {
-		opt.Show = req.external.show
-		res, err := render.Dir(ctx, req.external.fsys, req.external.dir, opt)
-		for i, f := range res.Findings {
-			res.Findings[i] = req.external.inComponent(f)
-		}
-		if err == nil || ctx.Err() != nil {
-			return res, err
-		}
-		var all []error
-		for _, f := range finding.Of(err) {
-			all = append(all, req.external.inComponent(f))
-		}
-		return res, errors.Join(all...)
-	}
-	return render.Dir(ctx, req.Repo, req.Dir, opt)
-}
-
 // fetchChart fetches the chart that component.yaml names, and locates it in the
 // archive.
 func (req Request) fetchChart(ctx context.Context, c component.Chart, opt options) (*externalFiles, error) {
