@@ -100,31 +100,6 @@ func TestFoldersAreDocumented(t *testing.T) {
 	}
 }
 
-// TestWalksAreTrue looks for the functions of the walks in docs/development.md in the
-// files that it names.
-func TestWalksAreTrue(t *testing.T) {
-	text, err := os.ReadFile("../docs/development.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	hops := regexp.MustCompile("(?m)^\\| \\d+ \\| `(?:(\\w+)\\.)?(\\w+)` \\| `([^`]+\\.go)` \\|").FindAllStringSubmatch(string(text), -1)
-	if len(hops) == 0 {
-		t.Fatal("there is no walk")
-	}
-	for _, hop := range hops {
-		code, err := os.ReadFile("../" + hop[3])
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		// What stands before a function is its type or its package.
-		function := regexp.MustCompile(`(?m)^func (\(\w+ \*?` + hop[1] + `(\[[^)]*)?\) )?` + hop[2] + `[([]`)
-		if !function.Match(code) {
-			t.Errorf("%s has no %s", hop[3], strings.TrimPrefix(hop[1]+"."+hop[2], "."))
-		}
-	}
-}
-
 // TestPurePackages keeps the packages that compute from touching the world:
 // what they answer follows from what they are given.
 func TestPurePackages(t *testing.T) {
