@@ -76,6 +76,7 @@ func (s *shelf) Name(key string) string { return "the thing " + key }
 // TestFetchingHoldsNoPlace: while one rendering waits for a slow network, another
 // one has its place, though there is but one.
 func TestFetchingHoldsNoPlace(t *testing.T) {
+	t.Parallel()
 	slow := &shelf{gates: map[string]chan struct{}{"slow": make(chan struct{}), "slower": make(chan struct{})}, asked: make(chan string, 9)}
 	h := start(t, func(c *sidecar.Config) {
 		c.Source, c.Parallel = slow, 1
@@ -118,6 +119,7 @@ func TestFetchingHoldsNoPlace(t *testing.T) {
 // TestRememberedThings: a response is given again as long as what it was made of is
 // the same, here and elsewhere.
 func TestRememberedThings(t *testing.T) {
+	t.Parallel()
 	var works atomic.Int64
 	from := &shelf{as: "1"}
 	h := start(t, func(c *sidecar.Config) {
@@ -148,6 +150,7 @@ func TestRememberedThings(t *testing.T) {
 
 // TestSlowFetch: the time of the request counts, and that of a rendering does not.
 func TestSlowFetch(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		never := &shelf{gates: map[string]chan struct{}{"chart": make(chan struct{})}}
 		c := bubble(t, sidecar.Config{Source: never, Parallel: 1, Timeout: 2 * time.Minute, Render: time.Second, Tasks: sidecartest.Tasks{Generate: fetchKeys}})
@@ -163,6 +166,7 @@ func TestSlowFetch(t *testing.T) {
 
 // TestNoSource: without a source tasks know that there is none.
 func TestNoSource(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(c *sidecar.Config) { c.Tasks = startWorkers(t, nil) })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "chart"}})
 	wants(t, err, codes.InvalidArgument, "there is no source")
@@ -214,6 +218,7 @@ func (v *volume) Close() error {
 // TestThingsInFiles: a worker gets all of a thing that is in a file, in parts, and the
 // file is closed when the request is over.
 func TestThingsInFiles(t *testing.T) {
+	t.Parallel()
 	from := &library{size: 3<<20 + 17}
 	h := start(t, func(c *sidecar.Config) { c.Source, c.Tasks = from, startWorkers(t, nil) })
 	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a",
@@ -243,6 +248,7 @@ func TestThingsInFiles(t *testing.T) {
 // TestManyLargeThings: twenty Applications with four files of 60 MiB each. The server
 // holds none of them, and no more of their files than it may; all are answered.
 func TestManyLargeThings(t *testing.T) {
+	t.Parallel()
 	from := &library{size: 60 << 20}
 	var held atomic.Int64
 	h := start(t, func(c *sidecar.Config) {
@@ -283,6 +289,7 @@ func TestManyLargeThings(t *testing.T) {
 // TestTooLargeThings: what one request gets is bounded by what comes, and not only
 // before it is asked for.
 func TestTooLargeThings(t *testing.T) {
+	t.Parallel()
 	from := &library{size: 300 << 20}
 	h := start(t, func(c *sidecar.Config) { c.Source, c.Tasks = from, startWorkers(t, nil) })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "k"}})

@@ -43,6 +43,7 @@ func wants(t *testing.T, err error, code codes.Code, text string) {
 // TestTwice decides what a name means that an archive holds twice: as with
 // tar, the last one counts.
 func TestTwice(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
 	archive := sidecartest.PackEntries(link("app/manifest.yaml", "other"), file("app/manifest.yaml", "kind: A\n"), file("app/manifest.yaml", "kind: B\n"))
 	got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app"})
@@ -54,6 +55,7 @@ func TestTwice(t *testing.T) {
 // TestUnnameable sends names that are no UTF-8. Who has to do with them is told,
 // and nobody else notices.
 func TestUnnameable(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(c *sidecar.Config) {
 		c.Tasks = sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 			entries, err := fs.ReadDir(in.Repo, in.Dir)
@@ -76,6 +78,7 @@ func TestUnnameable(t *testing.T) {
 // TestBadConversations sends messages in an order that Argo CD's client never
 // would, with much behind them.
 func TestBadConversations(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
 	meta := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}}
 	chunk := chunk(make([]byte, 64<<10))
@@ -128,6 +131,7 @@ func TestBadConversations(t *testing.T) {
 
 // TestLongReason gives a reason that no header could carry.
 func TestLongReason(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(c *sidecar.Config) {
 		c.Tasks = sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
 			return task.Output{}, errors.New("wrong: " + strings.Repeat("é", 20<<20))
@@ -221,6 +225,7 @@ func shop() *wire.AppStreamRequest {
 
 // TestClientsThatVanish leaves in the middle of a stream, and of a rendering.
 func TestClientsThatVanish(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	running := make(chan struct{}, 1)
 	h := start(t, func(c *sidecar.Config) {
@@ -264,6 +269,7 @@ func TestClientsThatVanish(t *testing.T) {
 // TestWorkersKilledFromOutside kills them while they wait, which no request may
 // notice, and while they work, which one may.
 func TestWorkersKilledFromOutside(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics = registry })
 	pids := make(keysAsked, 1)
@@ -323,6 +329,7 @@ func (k keysAsked) Name(key string) string { return key }
 
 // TestSandboxOfAWorker has a rendering try to get out of its process.
 func TestSandboxOfAWorker(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	workers := startWorkers(t, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
@@ -344,6 +351,7 @@ func TestSandboxOfAWorker(t *testing.T) {
 // TestNoMoreProcesses lets no worker start for a while, as when the process
 // table of a container is full.
 func TestNoMoreProcesses(t *testing.T) {
+	t.Parallel()
 	var full atomic.Bool
 	workers := startWorkers(t, func(c *worker.Config) {
 		command := c.Command
@@ -373,6 +381,7 @@ func TestNoMoreProcesses(t *testing.T) {
 
 // TestLeaps asks for far more memory than there may be, at once.
 func TestLeaps(t *testing.T) {
+	t.Parallel()
 	workers := startWorkers(t, nil)
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "leap"}})
@@ -381,6 +390,7 @@ func TestLeaps(t *testing.T) {
 
 // TestLargeFile reads a file that is larger than any that is handed out.
 func TestLargeFile(t *testing.T) {
+	t.Parallel()
 	workers := startWorkers(t, nil)
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", strings.Repeat("x", 65<<20)), file("other/manifest.yaml", "kind: A\n"))
@@ -394,6 +404,7 @@ func TestLargeFile(t *testing.T) {
 // TestEndlessPaths asks more of a repository than can be remembered: through
 // symlinks a small one has any number of paths.
 func TestEndlessPaths(t *testing.T) {
+	t.Parallel()
 	const app = "app"
 	works := 0
 	h := start(t, func(c *sidecar.Config) {
@@ -421,6 +432,7 @@ func TestEndlessPaths(t *testing.T) {
 
 // TestNames puts what a log or a terminal would obey into all names of a request.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	h := start(t, func(c *sidecar.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	evil := "a\nlevel=INFO msg=\"all is well\"\x1b[2J"
@@ -437,6 +449,7 @@ func TestNames(t *testing.T) {
 // TestSameStreamsTogether unpacks a repository once for streams of the same
 // checksum that wait for memory while the first arrives.
 func TestSameStreamsTogether(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	h := start(t, func(c *sidecar.Config) {
 		c.Metrics, c.Cache = registry, 1<<20

@@ -55,6 +55,7 @@ func counting(works *atomic.Int64) func(context.Context, task.Input) (task.Outpu
 // TestCache says which changes of a request are changes of its response. The
 // archive is another one each time.
 func TestCache(t *testing.T) {
+	t.Parallel()
 	base := func() map[string]string {
 		return map[string]string{"app/manifest.yaml": "kind: A\n", "app/chart/a.txt": "a", "shared/values.yaml": "a: 1\n", "other/manifest.yaml": "kind: B\n"}
 	}
@@ -145,6 +146,7 @@ func pack(files map[string]string) sidecartest.Archive {
 
 // TestUntil: a response that is another one from a time on is given again until then.
 func TestUntil(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var works atomic.Int64
 		h := bubble(t, sidecar.Config{Cache: 1 << 20, Tasks: sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
@@ -163,6 +165,7 @@ func TestUntil(t *testing.T) {
 
 // TestCacheBounds fills a cache beyond its bytes and waits beyond its age.
 func TestCacheBounds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var works atomic.Int64
 		clearCache := make(chan chan<- struct{})
@@ -207,6 +210,7 @@ func TestCacheBounds(t *testing.T) {
 // TestClearCacheDuringWork does not cache a response whose rendering began before the
 // cache was cleared.
 func TestClearCacheDuringWork(t *testing.T) {
+	t.Parallel()
 	var works atomic.Int64
 	clearCache, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
@@ -238,6 +242,7 @@ func TestClearCacheDuringWork(t *testing.T) {
 // TestClearCacheBeforeASecond sends a request after the cache was cleared, while an
 // earlier one is under way: it does not get the response of the earlier one.
 func TestClearCacheBeforeASecond(t *testing.T) {
+	t.Parallel()
 	var setup atomic.Value
 	setup.Store("old")
 	clearCache, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
@@ -278,6 +283,7 @@ func TestClearCacheBeforeASecond(t *testing.T) {
 // TestOneSubject remembers four responses for one Application and directory, and
 // drops the one that was not used for longest.
 func TestOneSubject(t *testing.T) {
+	t.Parallel()
 	var works atomic.Int64
 	h := start(t, func(c *sidecar.Config) { c.Cache, c.Tasks = 1<<20, sidecartest.Tasks{Generate: counting(&works)} })
 	for i, step := range []struct {
@@ -297,6 +303,7 @@ func TestOneSubject(t *testing.T) {
 // TestSameRequestsTogether lets requests for one thing wait for one rendering,
 // and tells an error to all of them. Who brings other files gets other responses.
 func TestSameRequestsTogether(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []error{nil, errors.New("values.yaml:3: wrong")} {
 		var works atomic.Int64
 		begun, release := make(chan struct{}, 10), make(chan struct{})
@@ -356,6 +363,7 @@ func TestEnvironmentOfAWorker(t *testing.T) {
 // TestRenew gives workers another setup. One that does not hold changes
 // nothing.
 func TestRenew(t *testing.T) {
+	t.Parallel()
 	workers := startWorkers(t, func(c *worker.Config) { c.Setup = []byte("old") })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	ask := func() string {

@@ -35,6 +35,7 @@ func (m *messages) Recv() (*wire.AppStreamRequest, error) {
 // the same, and gives back what the request held. It panics as soon as the archive
 // needs memory, since it cannot be divided into steps of nothing.
 func TestPanicWhileUnpacking(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	s := newServer(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), Memory: 1 << 20, Metrics: prometheus.NewRegistry(), Tasks: sidecartest.Tasks{
 		Match: func(context.Context, task.Input) (bool, error) {
@@ -66,6 +67,7 @@ func TestPanicWhileUnpacking(t *testing.T) {
 
 // TestDefaults gives a task the variables that the request does not set.
 func TestDefaults(t *testing.T) {
+	t.Parallel()
 	s := newServer(Config{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Defaults: map[string]string{"color": "red", "size": "small"}})
 	from := &messages{{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Env: []*wire.EnvEntry{{Name: "size", Value: "large"}}}}}}
 	got, err := s.receiver.receive(t.Context(), from, false)

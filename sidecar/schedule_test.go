@@ -90,6 +90,7 @@ func (c *crowd) before(name string) []string {
 // answered before any of them is, however the others call themselves, in a server
 // that has just started and in one that has been busy for long.
 func TestNobodyWaitsForTheEndless(t *testing.T) {
+	t.Parallel()
 	attacks := map[string]func(i int) application{
 		"one project":                    func(i int) application { return application{"evil", "https://git/evil", fmt.Sprint(i)} },
 		"one project, many repositories": func(i int) application { return application{"evil", fmt.Sprint("https://git/", i), fmt.Sprint(i)} },
@@ -144,6 +145,7 @@ func TestNobodyWaitsForTheEndless(t *testing.T) {
 // asks for endless ones: it is answered, and without --render-timeout being
 // raised.
 func TestSlowOnesAreAnswered(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, sidecar.Config{Parallel: 2, Render: 20 * time.Second})
 		ctx, stop := context.WithCancel(t.Context())
@@ -168,6 +170,7 @@ func TestSlowOnesAreAnswered(t *testing.T) {
 // TestProjectsTakeTurns lets one project ask for much, and then two others for
 // something: these do not wait for all of the first.
 func TestProjectsTakeTurns(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, sidecar.Config{Parallel: 1})
 		var all sync.WaitGroup
@@ -191,6 +194,7 @@ func TestProjectsTakeTurns(t *testing.T) {
 // TestNobodyStepsAsideForNobody renders slow ones for as long as nobody else has
 // to wait, and counts those that moved to the background.
 func TestNobodyStepsAsideForNobody(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		c := newCrowd(t, sidecar.Config{Parallel: 2, Render: 20 * time.Second, Metrics: registry})
@@ -216,6 +220,7 @@ func TestNobodyStepsAsideForNobody(t *testing.T) {
 // TestRenderTimeoutOfAll ends what has no end: alone after --render-timeout, and
 // beside others when the time of its request is over.
 func TestRenderTimeoutOfAll(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, sidecar.Config{Parallel: 2, Render: time.Second})
 		err := c.ask(t.Context(), application{"evil", "evil", "endless-0"})

@@ -98,6 +98,7 @@ func good() sidecartest.Archive {
 }
 
 func TestGenerate(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
 	for _, dir := range []string{"app", "app/", "./app", "app/sub/.."} {
 		got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: dir})
@@ -110,6 +111,7 @@ func TestGenerate(t *testing.T) {
 // TestBadStreams sends what a broken or hostile repository would. Each must be
 // refused with one line that says what is wrong, and only then.
 func TestBadStreams(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(c *sidecar.Config) { c.Limits = repository.Limits{Bytes: 1 << 20, Files: 100} })
 	truncated := good().Tgz[:40]
 	tests := []struct {
@@ -168,6 +170,7 @@ func manyFiles(n int) sidecartest.Archive {
 // connection. A server that answered before it has read all of that would make
 // the client report a broken stream instead of the reason.
 func TestErrorAfterWholeStream(t *testing.T) {
+	t.Parallel()
 	noise := make([]byte, 4<<20) // random, so that it does not shrink
 	random := rand.NewChaCha8([32]byte{})
 	random.Read(noise)
@@ -186,6 +189,7 @@ func TestErrorAfterWholeStream(t *testing.T) {
 }
 
 func TestLinksInside(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
 	archive := sidecartest.PackEntries(
 		file("shared/base.yaml", "kind: Shared\n"),
@@ -204,6 +208,7 @@ func TestLinksInside(t *testing.T) {
 
 // TestRequestsWithoutWork leave a line each in a log of all, and count.
 func TestRequestsWithoutWork(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	registry := prometheus.NewRegistry()
 	h := start(t, func(c *sidecar.Config) {
@@ -243,6 +248,7 @@ func TestRequestsWithoutWork(t *testing.T) {
 }
 
 func TestMatchAndParameters(t *testing.T) {
+	t.Parallel()
 	for _, discovery := range []bool{false, true} {
 		h := start(t, func(c *sidecar.Config) { c.Discovery = discovery })
 		check, err := h.CheckPluginConfiguration(t.Context())
@@ -263,6 +269,7 @@ func TestMatchAndParameters(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
 	for _, service := range []string{"", "plugin.ConfigManagementPluginService"} {
 		res, err := healthpb.NewHealthClient(h.Conn()).Check(t.Context(), &healthpb.HealthCheckRequest{Service: service})
@@ -273,6 +280,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestProbe(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
 	if err := sidecar.Probe(t.Context(), h.socket); err != nil {
 		t.Errorf("a running server: %v", err)
@@ -372,6 +380,7 @@ func TestParallel(t *testing.T) {
 
 // TestBusy has the server's own time end while a request waits for a place.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := bubble(t, sidecar.Config{Parallel: 1, Timeout: time.Minute, Tasks: sidecartest.Tasks{
 			Generate: func(context.Context, task.Input) (task.Output, error) {
@@ -451,6 +460,7 @@ func TestMemory(t *testing.T) {
 // TestSmallRepositoriesStandTogether renders several at once though there is
 // memory for a single one of the largest size.
 func TestSmallRepositoriesStandTogether(t *testing.T) {
+	t.Parallel()
 	const together = 4
 	running, release := make(chan struct{}), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
@@ -479,6 +489,7 @@ func TestSmallRepositoriesStandTogether(t *testing.T) {
 
 // TestFaultsOfAMatch makes sure that they end one request and not the server.
 func TestFaultsOfAMatch(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	h := start(t, func(c *sidecar.Config) {
 		c.Discovery = true
@@ -507,6 +518,7 @@ func TestFaultsOfAMatch(t *testing.T) {
 // TestPings lets a client ping as often as Argo CD's does at most. A server
 // that minds would hang up at the fourth ping.
 func TestPings(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		lis := bufconn.Listen(1 << 16)
@@ -550,6 +562,7 @@ func TestPings(t *testing.T) {
 // TestDrain asks the server to end while a request is under way: who watches
 // is told, the request is answered, and the socket is gone.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	started, release := make(chan struct{}), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
 		c.Tasks = sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
@@ -596,6 +609,7 @@ func TestDrain(t *testing.T) {
 }
 
 func TestListen(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
 	if _, err := h.CheckPluginConfiguration(t.Context()); err != nil {
 		t.Fatal(err)
@@ -634,6 +648,7 @@ func TestListen(t *testing.T) {
 // TestSecretsStayOutOfTheLog renders with a secret in every input and looks for
 // it in the log.
 func TestSecretsStayOutOfTheLog(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	h := start(t, func(c *sidecar.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", "password: hunter2\n"))

@@ -23,6 +23,7 @@ import (
 // machine; a half of them names the component before. They hold no memory
 // meanwhile, and are answered when they have sent what they have.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: sidecartest.Tasks{
@@ -74,6 +75,7 @@ func chunk(text []byte) *wire.AppStreamRequest {
 // nobody's matter until another waits for the memory: then it has to go on within
 // --stall-timeout, or the other gets it.
 func TestClientsThatStall(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: sidecartest.Tasks{

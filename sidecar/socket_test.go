@@ -20,6 +20,7 @@ import (
 // directory away: as long as the server cannot be reached it says so, and then
 // no more. What stands there is left alone, also in the end.
 func TestLostSocket(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	operations, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

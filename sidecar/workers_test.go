@@ -228,6 +228,7 @@ func TestFaultsOfAWorker(t *testing.T) {
 // TestLastWords: what a worker says when it ends is told to nobody, since it may be about
 // an Application that it rendered before; and what it said then says nothing of this one.
 func TestLastWords(t *testing.T) {
+	t.Parallel()
 	workers := startWorkers(t, func(c *worker.Config) { c.Warm = 1 })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	for _, do := range []string{"mutter", "die"} {
