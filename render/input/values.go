@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	yaml "go.yaml.in/yaml/v3"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
@@ -258,7 +259,7 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	if errors.As(err, &f) {
 		return f // this finding is about a file
 	}
-	switch message := err.Error(); {
+	switch message := err.Error(); { // the library has no types for these
 	case strings.Contains(message, "interface conversion"):
 		bad.Message, bad.Remedy = "the path leads through a single value", "remove one of the two"
 	case strings.Contains(message, "parsing index"):
@@ -337,7 +338,7 @@ func (v Values) readFault(name string, err error) error {
 		if missing && place.Ignore != "" {
 			f.Remedy = "correct the path, or set " + place.Ignore
 		}
-		if f.Message == "is a directory" {
+		if errors.Is(err, syscall.EISDIR) {
 			f.Message = named + " is a directory"
 			f.Remedy = "name a file in it"
 			break

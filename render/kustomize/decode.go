@@ -57,13 +57,7 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 		if err == nil {
 			return k, faults
 		}
-		f := c.invalid(err)
-		input.AtMistyped(&f, c.written)
-		if _, expected, ok := strings.Cut(f.Message, "must be "); ok {
-			expected, _, _ = strings.Cut(expected, ", not ")
-			f.Remedy = "write " + expected
-		}
-		faults = append(faults, f)
+		faults = append(faults, input.Mistyped(c.invalid(err), err, c.written))
 		var mistyped *json.UnmarshalTypeError
 		if !errors.As(err, &mistyped) {
 			return k, faults
