@@ -70,7 +70,7 @@ func (b *builder) referByAnnotation() {
 			case strings.HasPrefix(name, nelmDependency):
 				b.applyNelm(i, f.Key, text)
 			case strings.HasPrefix(name, object.Prefix) && f.Key != object.Why:
-				b.badAnnotation(i, f.Key, "unknown annotation", nearest.Or(name, []string{After, NotAfter, OnRung}, "use "+After+", "+NotAfter+" or "+OnRung))
+				b.faults = append(b.faults, b.annotationFault(i, f.Key, "unknown annotation", "use "+After+", "+NotAfter+" or "+OnRung).Asking(nearest.Suggest(name, []string{After, NotAfter, OnRung})))
 			}
 		}
 	}
@@ -256,16 +256,20 @@ func (b *builder) putOnRung(i int, key, rung string) {
 		for _, r := range b.base.Rungs() {
 			names = append(names, r.Name)
 		}
-		b.badAnnotation(i, key, "unknown rung "+object.QuoteName(rung), nearest.Or(rung, names, "use a rung of docs/waves.md#rungs"))
+		b.faults = append(b.faults, b.annotationFault(i, key, "unknown rung "+object.QuoteName(rung), "use a rung of docs/waves.md#rungs").Asking(nearest.Suggest(rung, names)))
 		return
 	}
 	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed on this rung by the "+key+" annotation"
 }
 
 func (b *builder) badAnnotation(i int, key, message, remedy string) {
+	b.faults = append(b.faults, b.annotationFault(i, key, message, remedy))
+}
+
+func (b *builder) annotationFault(i int, key, message, remedy string) finding.Finding {
 	n := b.Nodes[i]
-	b.faults = append(b.faults, finding.Finding{Severity: finding.Error, Rule: "bad-annotation", File: n.File, Line: n.Line, Object: n.Key.String(),
-		Field: annotationField(key), Message: message, Remedy: remedy})
+	return finding.Finding{Severity: finding.Error, Rule: "bad-annotation", File: n.File, Line: n.Line, Object: n.Key.String(),
+		Field: annotationField(key), Message: message, Remedy: remedy}
 }
 
 func annotationField(key string) string { return "metadata.annotations[" + key + "]" }

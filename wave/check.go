@@ -150,8 +150,10 @@ func (s *sync) reportHookTypes(i int) {
 			field = object.Hook
 		}
 		s.report(i, finding.Warning, "unknown-hook", "unknown hook type"+object.QuoteHook(name)+effect,
-			nearest.Or(name, []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}, "use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install"))
-		s.found[len(s.found)-1].Field = "metadata.annotations[" + field + "]"
+			"use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install")
+		f := &s.found[len(s.found)-1]
+		f.Field = "metadata.annotations[" + field + "]"
+		*f = f.Asking(nearest.Suggest(name, []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}))
 	}
 }
 

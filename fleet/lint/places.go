@@ -40,14 +40,17 @@ func (l *checker) noStep() []fault {
 		if !l.isPlace(l.correctSteps[i]) {
 			remedy = "add a later place for " + cmp.Or(app.Rung, app.Name) + " to the profile, and add " + key
 		}
-		if fault, unplaced := steps.Unplaced(l.Profile, app); unplaced { // there is no place, so no number can be suggested
+		fault, unplaced := steps.Unplaced(l.Profile, app)
+		if unplaced { // there is no place, so no number can be suggested
 			remedy = fault.Remedy
 		}
 		message := subject(app) + " has no " + l.Profile.Noun() + ", so " + why
 		if !app.Described {
 			message, remedy = subject(app)+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
 		}
-		all = append(all, l.at(finding.Error, app, message, remedy))
+		found := l.at(finding.Error, app, message, remedy)
+		found.Question = fault.Question
+		all = append(all, found)
 	}
 	return all
 }
@@ -129,7 +132,7 @@ func (l *checker) similarDomain(domain string) string {
 	if domain == "" || slices.Contains(known, domain) {
 		return ""
 	}
-	return nearest.Or(domain, known, "")
+	return nearest.Suggest(domain, known)
 }
 
 func (l *checker) noPlace() []fault {

@@ -120,7 +120,7 @@ func (r Verdict) sarif() (string, error) {
 		if !slices.Contains(run.Tool.Driver.Rules, rule) {
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
 		}
-		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy}
+		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy, Question: f.Question}
 		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
 		if f.File != "" && f.File != finding.StandardInput { // code hosts cannot show it
 			result.Locations = []sarifLocation{location(f)}

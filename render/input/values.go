@@ -2,7 +2,6 @@ package input
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -357,8 +356,7 @@ func (v Values) readFault(name string, err error) error {
 	case missing:
 		f.Message = "no such file"
 	}
-	f.Remedy = cmp.Or(question, f.Remedy)
-	return f
+	return f.Asking(question)
 }
 
 // Origin returns the file or flag that sets a value: the last one that does. It is

@@ -49,7 +49,7 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 				f.Line = input.LineOf(c.written, steps)
 				f.Remedy = "remove it, or correct its name"
 				if len(steps) == 1 {
-					f.Remedy = nearest.Or(steps[0], topFields(), f.Remedy)
+					f = f.Asking(nearest.Suggest(steps[0], topFields()))
 				}
 				faults = append(faults, f)
 			}
