@@ -126,7 +126,7 @@ func FindComponent(f *fleet.Fleet, name string) ([]int, error) {
 		return found, nil
 	}
 	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name, Message: "component not found in the fleet",
-		Remedy: nearestApplication(f, name).Or("use a name that cmp fleet inventory lists")}
+		Remedy: "use a name that cmp fleet inventory lists"}.Asking(nearestApplication(f, name).String())
 }
 
 // Names of layouts.
