@@ -96,14 +96,16 @@ func (d sourceDocument) objects() ([]Object, error) {
 	if err != nil {
 		line, message := SyntaxError(err)
 		line = min(line, strings.Count(d.text, "\n")) // at the end, the line is one too large
-		remedy := "correct the syntax there"
+		about, remedy := message, "correct the syntax there"
 		if errors.As(err, new(trailing)) {
 			remedy = "separate the objects with a line \"---\", or remove what is not an object"
 		}
 		if d.line == 0 && line > 0 {
 			message += fmt.Sprintf(" (line %d of the rendered text%s)", max(d.start, 1)+line-1, near(d.text, line))
 		}
-		return nil, d.fault(InvalidYAML, max(line, 1), "not valid YAML: "+message, remedy)
+		f := d.fault(InvalidYAML, max(line, 1), "not valid YAML: "+message, remedy)
+		f.About = about
+		return nil, f
 	}
 	if root == nil {
 		return nil, nil
@@ -168,6 +170,7 @@ func (d sourceDocument) object(v Value) (Object, error) {
 	}
 	if missing != nil {
 		f := d.fault(Incomplete, v.Line(), "the manifest lacks "+strings.Join(missing, ", "), "add what is missing, or keep the file out of the component")
+		f.About = strings.Join(missing, ", ")
 		if kind.Text() != "" {
 			f.Object = strings.TrimSpace(displayKind(kind.Text()) + " " + name.Text())
 		}

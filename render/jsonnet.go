@@ -201,6 +201,7 @@ func (s source) jsonnetFault(name string, err error, imported *importError) erro
 	case strings.Contains(f.Message, "manifest function as JSON"):
 		f.Message, f.Remedy = "it evaluates to a function", "give its arguments with the parameter tlas or tlas-code, or call it"
 	}
+	f.About = f.Message
 	for _, place := range places {
 		if m := jsonnetParameter.FindStringSubmatch(place.String()); m != nil {
 			f.File, f.Field, f.Remedy = "", "parameter ext-vars-code "+m[2], "correct the jsonnet code in the parameter"

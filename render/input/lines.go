@@ -16,7 +16,7 @@ import (
 // InvalidYAML reports a values file that is not a YAML mapping.
 func InvalidYAML(name string, err error) finding.Finding {
 	line, message := object.SyntaxError(Innermost(err))
-	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: name, Line: line,
+	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: name, Line: line, About: message,
 		Message: "not valid YAML: " + message, Remedy: "correct the values file; it must be a YAML mapping"}
 }
 

@@ -325,7 +325,7 @@ func (v Values) readFault(name string, err error) error {
 		}
 		return f
 	}
-	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: Cause(err), Remedy: `correct the path in "values" or "set-file"`}
+	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), About: named, Message: Cause(err), Remedy: `correct the path in "values" or "set-file"`}
 	missing, pattern := errors.Is(err, fs.ErrNotExist), isPattern(name) && v.Glob != nil
 	var question string
 	if missing && !pattern && v.Similar != nil {
