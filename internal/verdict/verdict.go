@@ -62,9 +62,7 @@ func (r Verdict) text(p paint.Paint) string {
 		fmt.Fprintf(&b, "%s\n\n", r.Waves)
 	}
 	b.WriteString(judgedTable(p, r.Applications))
-	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "%s: %s\n", p.Ruled(f), f.Error())
-	}
+	b.WriteString(p.Findings(r.Findings))
 	if len(r.Gates) > 0 {
 		if len(r.Findings) > 0 {
 			b.WriteByte('\n')
