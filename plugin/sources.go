@@ -82,13 +82,13 @@ func (opt options) fetchFindings() []finding.Finding {
 	from, _ := opt.fetched.From.(remote.Sources)
 	for _, f := range opt.fetched.Fetched() {
 		if f.Content.Warning != "" {
-			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: from.Dir, Message: f.Ref.String() + ": " + f.Content.Warning,
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: from.Dir, About: f.Ref.String(), Message: f.Ref.String() + ": " + f.Content.Warning,
 				Remedy: "make the source reachable, or pin it with cmp vendor " + from.Dir})
 		}
 		if f.Exact() {
 			continue
 		}
-		note := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir, Message: fmt.Sprintf("%s resolves to %s", f.Ref, f.Content.Version)}
+		note := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir, About: fmt.Sprintf("%s %s", f.Ref, f.Content.Version), Message: fmt.Sprintf("%s resolves to %s", f.Ref, f.Content.Version)}
 		switch {
 		case from.Locked(f.Ref):
 			note.Message += ", as " + remote.LockFile + " says"
