@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -374,7 +375,7 @@ func (s *sync) reportUnneededGates() {
 
 // justified marks the nodes that a later object needs healthy, and their
 // dependencies.
-func (s *sync) justified() []bool {
+func (s *sync) justified() map[int]bool {
 	dependencies := make([][]int, len(s.at))
 	roots := s.beforeSmokes()
 	for _, c := range s.defaultConstraints(s.base) {
@@ -391,7 +392,7 @@ func (s *sync) justified() []bool {
 			roots = append(roots, i)
 		}
 	}
-	return withDependencies(roots, dependencies)
+	return digraph.Reachable(roots, func(i int) []int { return dependencies[i] })
 }
 
 // beforeSmokes returns, for each smoke, the nodes with health in the last wave

@@ -2,12 +2,11 @@ package wave
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/internal/cycle"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
@@ -141,16 +140,13 @@ func (l loop) finding(g *graph.Graph, severity finding.Severity, through int, me
 // B (mounts) -> A".
 func (l loop) path(g *graph.Graph, through int) (string, int) {
 	start := l.rules[through]
-	isStart := func(node int) bool { return node == start.dependent }
-	back, _ := cycle.Path(start.dependency, isStart, func(node int) iter.Seq2[constraint, int] {
-		return func(yield func(constraint, int) bool) {
-			for _, i := range l.within {
-				if r := l.rules[i]; r.dependent == node && !yield(r, r.dependency) {
-					return
-				}
-			}
-		}
-	})
+	out := map[int][]constraint{} // by dependent
+	for _, i := range l.within {
+		out[l.rules[i].dependent] = append(out[l.rules[i].dependent], l.rules[i])
+	}
+	back, _ := digraph.Path(start.dependency, func(node int) bool { return node == start.dependent },
+		func(node int) []constraint { return out[node] },
+		func(_ int, c constraint) int { return c.dependency })
 	path := append([]constraint{start}, back...)
 	least := 0
 	for i, r := range path {

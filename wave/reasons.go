@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -74,21 +75,15 @@ func (a *arrangement) breakCycles(g *graph.Graph, why []Reason, last int) {
 			unitOf[node] = u
 		}
 	}
-	cycleOf := func(u int) map[int]bool {
-		seen := map[int]bool{}
-		at := u
-		for !seen[at] && slices.Contains([]Cause{ByReference, ByConsumer, ByController}, why[at].Cause) {
-			seen[at] = true
-			at = unitOf[why[at].Other]
-		}
-		if at != u || !seen[u] {
+	decider := func(u int) []int {
+		if !slices.Contains([]Cause{ByReference, ByConsumer, ByController}, why[u].Cause) {
 			return nil
 		}
-		return seen
+		return []int{unitOf[why[u].Other]}
 	}
 	for u := range why {
 		for _, e := range a.units[u].dependencies {
-			if why[u].Cause == ByConsumer && e.gap > 0 && !isImplied(g, e.ref) && a.levels[u] == a.levels[e.unit]+e.gap && cycleOf(u) != nil {
+			if why[u].Cause == ByConsumer && e.gap > 0 && !isImplied(g, e.ref) && a.levels[u] == a.levels[e.unit]+e.gap && digraph.Cycle(u, decider) != nil {
 				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
 			}
 		}
@@ -98,12 +93,12 @@ func (a *arrangement) breakCycles(g *graph.Graph, why []Reason, last int) {
 			if a.units[u].gated != gated || why[u].Cause != ByReference {
 				continue
 			}
-			cycle := cycleOf(u)
+			cycle := digraph.Cycle(u, decider)
 			if cycle == nil {
 				continue
 			}
 			why[u] = Reason{Cause: ByRung}
-			if at, by := a.firstConsumer(u, last); by != nil && !gated && at == a.levels[u] && !cycle[by.unit] && !isImplied(g, by.ref) {
+			if at, by := a.firstConsumer(u, last); by != nil && !gated && at == a.levels[u] && !slices.Contains(cycle, by.unit) && !isImplied(g, by.ref) {
 				why[u] = Reason{Cause: ByConsumer, Reference: *by.ref, Other: by.dependent}
 			}
 		}

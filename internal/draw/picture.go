@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
@@ -219,15 +220,7 @@ func (s *sketch) narrow() {
 			dependencies[e.from] = append(dependencies[e.from], e.to)
 		}
 	}
-	chain := map[int]bool{}
-	for todo := slices.Clone(s.opt.Focus); len(todo) > 0; {
-		i := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !chain[i] {
-			chain[i] = true
-			todo = append(todo, dependencies[i]...)
-		}
-	}
+	chain := digraph.Reachable(s.opt.Focus, func(node int) []int { return dependencies[node] })
 	s.edges = slices.DeleteFunc(s.edges, func(e edge) bool {
 		return !s.focus[e.from] && !s.focus[e.to] && !(chain[e.from] && chain[e.to])
 	})
