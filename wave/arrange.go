@@ -89,7 +89,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 		for _, i := range units[u].nodes {
 			n := &g.Nodes[i]
 			t.passive = t.passive && isPassive(n)
-			t.defines = t.defines && isDefinition(n, base)
+			t.defines = t.defines && isCRD(n, base)
 			t.builtin = t.builtin && base.Builtin(n.ID.Group)
 			t.runs = t.runs || !n.Kind.Pod.IsZero()
 			t.starts = t.starts || !n.Kind.Pod.IsZero() || n.Kind.Operator.Installs()
@@ -123,8 +123,8 @@ func isPassive(n *graph.Node) bool {
 	return (!n.Kind.IsAwaited() || n.Kind.Placement == knowledge.WithConsumer) && n.Kind.Deploys.IsZero()
 }
 
-// isDefinition reports whether an object is a CustomResourceDefinition.
-func isDefinition(n *graph.Node, base *knowledge.Base) bool {
+// isCRD reports whether an object is a CustomResourceDefinition.
+func isCRD(n *graph.Node, base *knowledge.Base) bool {
 	return n.Kind.Defines != nil && base.Builtin(n.ID.Group)
 }
 

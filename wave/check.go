@@ -234,7 +234,7 @@ func (s *sync) unneededGates(specific []finding.Finding) []finding.Finding {
 	}
 	for i, n := range s.Graph.Nodes {
 		hooks[s.at[i]] = hooks[s.at[i]] || s.runsAsHook(i)
-		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
+		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isCRD(&n, s.base) && !reported[n.Key.String()] {
 			unneeded[m] = append(unneeded[m], i)
 		}
 	}

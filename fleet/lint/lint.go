@@ -79,9 +79,9 @@ func Findings(f *fleet.Fleet, environment string) []finding.Finding {
 	return all
 }
 
-// Leniently is like Findings, but reports a fleet without any steps with one note instead of an
+// ReportFindings is like Findings, but reports a fleet without any steps with one note instead of an
 // error for each component. Use it for users who only want to see a fleet.
-func Leniently(f *fleet.Fleet, environment string) []finding.Finding {
+func ReportFindings(f *fleet.Fleet, environment string) []finding.Finding {
 	all := Findings(f, environment)
 	if hasRollout(f) {
 		return all

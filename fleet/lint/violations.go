@@ -284,8 +284,8 @@ func (l *checker) stepsForRung(app *fleet.Application, steps []int) []int {
 	band, _ := l.Profile.Band(app.Step.Number)
 	var all []int
 	for _, p := range band.Places {
-		if len(p.Rungs) > 0 && p.Rungs[0] == app.Rung && slices.Contains(steps, p.Phase) {
-			all = append(all, p.Phase)
+		if len(p.Rungs) > 0 && p.Rungs[0] == app.Rung && slices.Contains(steps, p.Step) {
+			all = append(all, p.Step)
 		}
 	}
 	return all
@@ -369,7 +369,7 @@ func (l *checker) stepsOf(bands []profile.Band, app *fleet.Application, wanted i
 		}
 		for _, p := range b.Places {
 			if l.acceptsRung(app, p) {
-				all = append(all, p.Phase)
+				all = append(all, p.Step)
 			}
 		}
 	}

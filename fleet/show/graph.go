@@ -80,9 +80,9 @@ func Graph(f *fleet.Fleet, opt GraphOptions) draw.Rollout {
 		number[i] = len(r.Apps)
 		r.Apps = append(r.Apps, box(f, app, len(r.Steps)-1, slices.Contains(opt.Around, i)))
 	}
-	drawn := map[[2]int]bool{}
+	shown := map[[2]int]bool{}
 	for _, l := range links {
-		drawn[[2]int{l.From, l.To}] = true
+		shown[[2]int{l.From, l.To}] = true
 	}
 	for _, l := range f.Links {
 		from, isFrom := number[l.From]
@@ -91,7 +91,7 @@ func Graph(f *fleet.Fleet, opt GraphOptions) draw.Rollout {
 			continue
 		}
 		dependency := draw.Dependency{From: from, To: to, Why: shortReason(l.Reasons[0]), IsGate: l.Strength().NeedsEarlierStep(), Inferred: !l.IsCertain(), Ignored: l.Strength() < fleet.Exists,
-			Hidden: !drawn[[2]int{l.From, l.To}]}
+			Hidden: !shown[[2]int{l.From, l.To}]}
 		for _, reason := range l.Reasons {
 			dependency.Reasons = append(dependency.Reasons, reasonWithSource(reason))
 		}
@@ -125,16 +125,16 @@ func reasonWithSource(r fleet.Reason) string {
 }
 
 // stepOf returns a step with its band and its place.
-func stepOf(f *fleet.Fleet, phase int) draw.Step {
+func stepOf(f *fleet.Fleet, step int) draw.Step {
 	var about []string
-	band, _ := f.Profile.Band(phase)
-	place, _ := f.Profile.Place(phase)
+	band, _ := f.Profile.Band(step)
+	place, _ := f.Profile.Place(step)
 	for _, text := range []string{band.Name, place.Title} {
 		if text != "" && !slices.Contains(about, text) {
 			about = append(about, text)
 		}
 	}
-	return draw.Step{Title: f.Profile.StepName(phase), About: strings.Join(about, ", ")}
+	return draw.Step{Title: f.Profile.StepName(step), About: strings.Join(about, ", ")}
 }
 
 // box draws an Application.

@@ -134,7 +134,7 @@ func (s *sketch) connect() {
 		for n < len(refs) && refs[n].From == refs[0].From && refs[n].To == refs[0].To {
 			n++
 		}
-		drawn := slices.DeleteFunc(slices.Clone(refs[:n]), func(r graph.Reference) bool { return !s.isDrawn(r) })
+		drawn := slices.DeleteFunc(slices.Clone(refs[:n]), func(r graph.Reference) bool { return !s.isShownEdge(r) })
 		if len(drawn) > 0 {
 			s.edges = append(s.edges, s.edge(drawn))
 		}
@@ -142,11 +142,11 @@ func (s *sketch) connect() {
 	}
 }
 
-// isDrawn reports whether a reference is drawn: all references of the objects that the
+// isShownEdge reports whether a reference is drawn: all references of the objects that the
 // drawing is about, and the others that affect the order. Implied references, which
 // every object has, are drawn only if they are gates, decide a wave or contradict the
 // order. References of external objects are never drawn.
-func (s *sketch) isDrawn(r graph.Reference) bool {
+func (s *sketch) isShownEdge(r graph.Reference) bool {
 	if s.plan.Graph.Nodes[r.From].External || s.plan.Graph.Nodes[r.To].External {
 		return false
 	}
@@ -301,14 +301,14 @@ func (s *sketch) fold(nodes []int) [][]int {
 // its kind and its edges.
 func (s *sketch) computeGroupKeys() {
 	s.groupKeys = make([]string, len(s.rows))
-	arrows := make([][]string, len(s.rows))
+	edgeKeys := make([][]string, len(s.rows))
 	for _, e := range s.edges { // in sorted order
-		arrow := fmt.Sprint(e.gate, e.inferred, e.ignored, e.why)
-		arrows[e.from] = append(arrows[e.from], fmt.Sprint("to ", e.to, arrow))
-		arrows[e.to] = append(arrows[e.to], fmt.Sprint("from ", e.from, arrow))
+		edgeKey := fmt.Sprint(e.gate, e.inferred, e.ignored, e.why)
+		edgeKeys[e.from] = append(edgeKeys[e.from], fmt.Sprint("to ", e.to, edgeKey))
+		edgeKeys[e.to] = append(edgeKeys[e.to], fmt.Sprint("from ", e.from, edgeKey))
 	}
 	for i, row := range s.rows {
-		s.groupKeys[i] = fmt.Sprintf("%s %t %t %q", row.Object.GroupKind(), s.focus[i], len(s.opt.ApplicationNames[i]) > 0, arrows[i])
+		s.groupKeys[i] = fmt.Sprintf("%s %t %t %q", row.Object.GroupKind(), s.focus[i], len(s.opt.ApplicationNames[i]) > 0, edgeKeys[i])
 	}
 }
 
