@@ -162,7 +162,7 @@ func median(all []time.Duration) time.Duration {
 // errTimeout is the end of a server's time.
 var errTimeout = errors.New("the server takes too long")
 
-// requestAll makes requests, some at the same time. It gives up, with errPatience,
+// requestAll makes requests, some at the same time. It gives up, with errTimeout,
 // if they are not all answered in a time. That is no deadline of the requests,
 // which servers would hear of.
 func (s *server) requestAll(ctx context.Context, requests []request, atOnce int, timeout time.Duration) (outcome, error) {
