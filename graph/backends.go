@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -164,7 +165,7 @@ func (b *builder) referToWebhooks() {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 			canRegisterAfterBackend := sync.OnceValue(func() bool { return b.canRegisterAfterBackend(w) }) // computed on demand, since it looks at all webhooks
 			writers := b.caWriters(w)
-			dependencies := b.withDependencies(writers)
+			dependencies := digraph.Reachable(writers, b.dependenciesOf)
 			for _, hook := range hooks.Value.Items() {
 				if failsOpen(hook) {
 					continue
@@ -322,22 +323,15 @@ func (b *builder) backendsOf(config int, hook object.Value) []int {
 	return all
 }
 
-// withDependencies returns the given nodes and their transitive dependencies.
-func (b *builder) withDependencies(nodes []int) map[int]bool {
-	seen := map[int]bool{}
-	for open := slices.Clone(nodes); len(open) > 0; {
-		n := open[len(open)-1]
-		open = open[:len(open)-1]
-		if !seen[n] {
-			seen[n] = true
-			for r := range b.referencesOf(n) {
-				if r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy {
-					open = append(open, r.To)
-				}
-			}
+// dependenciesOf returns the direct dependencies of a node.
+func (b *builder) dependenciesOf(node int) []int {
+	var all []int
+	for r := range b.referencesOf(node) {
+		if r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy {
+			all = append(all, r.To)
 		}
 	}
-	return seen
+	return all
 }
 
 // selects reports whether the selectors of a webhook match an object.

@@ -316,8 +316,8 @@ func (b *builder) writesInputOf(j, workload int) bool {
 
 // mayChange reports whether a workload may write an object, by name or in general.
 func (b *builder) mayChange(i int, id object.ID) bool {
-	for _, account := range b.accounts(b.Nodes[i]) {
-		for _, r := range b.grants.rulesFor(account) {
+	for _, serviceAccount := range b.serviceAccounts(b.Nodes[i]) {
+		for _, r := range b.grants.rulesFor(serviceAccount) {
 			if r.allows(id.Group, plural(id.Kind), "create", "update", "patch") && (len(r.names) == 0 || slices.Contains(r.names, id.Name)) {
 				return true
 			}

@@ -82,7 +82,7 @@ func (b *builder) missingObjects() {
 // missingKeys reports Pods that read a key of a Secret that its writer does not
 // include.
 func (b *builder) missingKeys() {
-	limited := func(def definition) bool { return !def.by.Keys.IsZero() }
+	limited := func(def definedKind) bool { return !def.by.Keys.IsZero() }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(b.defined)), limited) {
 		return
 	}

@@ -2,12 +2,11 @@ package wave
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/internal/cycle"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
@@ -144,16 +143,13 @@ func (l loop) finding(g *graph.Graph, severity finding.Severity, through int, me
 // path returns the cycle through a constraint, starting at its smallest node.
 func (l loop) path(through int) []constraint {
 	start := l.rules[through]
-	isStart := func(node int) bool { return node == start.dependent }
-	back, _ := cycle.Path(start.dependency, isStart, func(node int) iter.Seq2[constraint, int] {
-		return func(yield func(constraint, int) bool) {
-			for _, i := range l.within {
-				if r := l.rules[i]; r.dependent == node && !yield(r, r.dependency) {
-					return
-				}
-			}
-		}
-	})
+	out := map[int][]constraint{} // by dependent
+	for _, i := range l.within {
+		out[l.rules[i].dependent] = append(out[l.rules[i].dependent], l.rules[i])
+	}
+	back, _ := digraph.Path(start.dependency, func(node int) bool { return node == start.dependent },
+		func(node int) []constraint { return out[node] },
+		func(_ int, c constraint) int { return c.dependency })
 	path := append([]constraint{start}, back...)
 	least := 0
 	for i, r := range path {

@@ -37,7 +37,7 @@ if the update breaks anything.`,
 	in := inputs.Add(cmd)
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	against := cmd.Flags().String("against", "", "Directory with the old version of the component")
-	_ = cmd.RegisterFlagCompletionFunc("against", complete.Folders)
+	_ = cmd.RegisterFlagCompletionFunc("against", complete.Directories)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		now, err := in.FindCRDs(args[0])
 		if err != nil {

@@ -64,7 +64,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		opt := steps.Options{OnlyMissing: *onlyMissing}
 		p := steps.Compute(f, opt)
 		if *diff || *write {
-			p = rollout.Phases(f, opt, times)
+			p = rollout.ComputeSteps(f, opt, times)
 		}
 		r := show.Steps{Fleet: f, Plan: p, Findings: append(lint.Rendering(f, "", (*fleet.Application).HasFailed), p.Findings...)}
 		if *write {

@@ -151,7 +151,7 @@ func (l *checker) noPlace() []fault {
 		}
 		var places []string
 		for _, p := range band.Places {
-			places = append(places, l.Profile.Write(p.Phase))
+			places = append(places, l.Profile.Write(p.Step))
 		}
 		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no %s (only %s), so the rollout does not select %s", band.Name, l.step(app.Step.Number), few(places), subject(app)),
 			l.moveRemedy(i, "use one of "+strings.Join(places, ", "))))
@@ -178,8 +178,8 @@ func (l *checker) emptyPlaces() []fault {
 	}
 	var empty []string
 	for _, p := range l.Profile.All() {
-		if !taken[p.Phase] {
-			empty = append(empty, l.Profile.Write(p.Phase))
+		if !taken[p.Step] {
+			empty = append(empty, l.Profile.Write(p.Step))
 		}
 	}
 	if len(empty) == 0 || len(l.Applications) == 0 {
@@ -229,7 +229,7 @@ func (l *checker) placeOrder() []fault {
 	for i, b := range l.Settings.Bands {
 		field := fmt.Sprintf("fleet.bands[%d]", i)
 		numbers(field+".at", "the place at", b.At)
-		numbers(field+".places", "the place", stepsOf(b.Places, func(p profile.Place) int { return p.Phase }))
+		numbers(field+".places", "the place", stepsOf(b.Places, func(p profile.Place) int { return p.Step }))
 		for _, at := range b.At {
 			if !slices.ContainsFunc(known, func(p profile.Place) bool { return p.At == at }) {
 				fault(field+".at", fmt.Sprintf("fleet.places does not define %d, so band %s cannot use it", at, b.Name), fmt.Sprintf("define %d under fleet.places, or remove it from the band", at))
@@ -252,7 +252,7 @@ func (l *checker) wrongPlace() []fault {
 		if !isPlace || !app.Step.Set || l.acceptsRung(app, place) || !l.hasPlaceForRung(app) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", subject(app), cmp.Or(rungDescriptions[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", subject(app), cmp.Or(rungDescriptions[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Step), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
 			l.moveRemedy(i, "move it to a place for "+app.Rung)))
 	}
 	return all
@@ -329,8 +329,8 @@ func (l *checker) crdsStep(app *fleet.Application, step int) (int, bool) {
 	at, found := 0, false
 	for _, b := range l.bandsOf(app) {
 		for _, p := range b.Places {
-			if p.Accepts("crds") && len(p.Rungs) > 0 && p.Phase < step {
-				at, found = p.Phase, true
+			if p.Accepts("crds") && len(p.Rungs) > 0 && p.Step < step {
+				at, found = p.Step, true
 			}
 		}
 	}

@@ -109,7 +109,7 @@ func LayoutByName(f *fleet.Fleet, name string) (Layout, error) {
 // IsPlaced reports whether any Application is in a step that the profile defines.
 func IsPlaced(l Layout) bool {
 	return slices.ContainsFunc(l.Sets, func(set Set) bool {
-		return slices.ContainsFunc(set.Steps, func(s Step) bool { return s.Phase != "" })
+		return slices.ContainsFunc(set.Steps, func(s Step) bool { return s.Number != "" })
 	})
 }
 

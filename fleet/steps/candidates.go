@@ -166,7 +166,7 @@ func stepsOf(b profile.Band) []candidateStep {
 	}
 	var all []candidateStep
 	for _, place := range b.Places {
-		all = append(all, candidateStep{place.Phase, place.Phase, b.Name, place.Title})
+		all = append(all, candidateStep{place.Step, place.Step, b.Name, place.Title})
 	}
 	return all
 }

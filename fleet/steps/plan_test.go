@@ -225,11 +225,11 @@ func random(t *testing.T, r *rand.Rand) fleettest.Unrendered {
 	all := m.Profile.All()
 	n := 1 + r.IntN(14)
 	for i := range n {
-		phase := -1
+		step := -1
 		if r.IntN(5) > 0 {
-			phase = all[r.IntN(len(all))].Phase
+			step = all[r.IntN(len(all))].Step
 		}
-		app := m.App(fmt.Sprintf("c%02d", i), domains[r.IntN(len(domains))], rungs[r.IntN(len(rungs))], phase)
+		app := m.App(fmt.Sprintf("c%02d", i), domains[r.IntN(len(domains))], rungs[r.IntN(len(rungs))], step)
 		if r.IntN(8) == 0 {
 			off := false
 			app.Enabled = &off
@@ -265,12 +265,12 @@ func shuffled(t *testing.T, m fleettest.Unrendered, r *rand.Rand) fleettest.Unre
 
 // keeps reports a sure need that steps do not keep, besides those at which cycles are
 // broken.
-func keeps(m fleettest.Unrendered, p *steps.Plan, phase func(i int) int) error {
+func keeps(m fleettest.Unrendered, p *steps.Plan, step func(i int) int) error {
 	for _, l := range m.Links {
 		r := l.Reasons[0]
 		broken := strings.Contains(p.Steps[l.From].Why, "without its dependency on "+m.Applications[l.To].Name+",")
-		if !r.Inferred && !broken && (r.Strength.NeedsEarlierStep() && phase(l.From) <= phase(l.To) || r.Strength == fleet.Exists && phase(l.From) < phase(l.To)) {
-			return fmt.Errorf("%s at %d needs %s at %d", m.Applications[l.From].Name, phase(l.From), m.Applications[l.To].Name, phase(l.To))
+		if !r.Inferred && !broken && (r.Strength.NeedsEarlierStep() && step(l.From) <= step(l.To) || r.Strength == fleet.Exists && step(l.From) < step(l.To)) {
+			return fmt.Errorf("%s at %d needs %s at %d", m.Applications[l.From].Name, step(l.From), m.Applications[l.To].Name, step(l.To))
 		}
 	}
 	return nil
@@ -336,11 +336,11 @@ func laws(t *testing.T, seed uint64) {
 	edits, _ := p.Edits()
 	for _, e := range edits {
 		for _, change := range e.Changes {
-			phase, err := component.ParseStep(change.After)
+			step, err := component.ParseStep(change.After)
 			if err != nil || change.Key != "rolloutPhase" {
 				t.Fatalf("seed %d: %+v: %v", seed, change, err)
 			}
-			e.RolloutPhase = phase
+			e.RolloutPhase = step
 		}
 	}
 	for _, app := range m.Applications {

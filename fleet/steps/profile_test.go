@@ -44,9 +44,9 @@ func places(f *fleet.Fleet) string {
 	for _, band := range f.Profile.Bands {
 		fmt.Fprintf(&b, "%s %s-%s, wave %d\n", band.Name, f.Profile.Write(band.From), f.Profile.Write(band.To), band.Wave)
 		for _, place := range band.Places {
-			fmt.Fprintf(&b, "  %s maxUpdate %d\n", f.Profile.Write(place.Phase), place.MaxUpdate)
+			fmt.Fprintf(&b, "  %s maxUpdate %d\n", f.Profile.Write(place.Step), place.MaxUpdate)
 			for _, app := range f.Applications {
-				if app.Step.Number != place.Phase {
+				if app.Step.Number != place.Step {
 					continue
 				}
 				fmt.Fprintf(&b, "    %s %s %s/%s %s", app.Name, app.Dir[strings.Index(app.Dir, "components/")+len("components/"):], cmp.Or(app.Domain, app.Tier), app.Project, app.Namespace)

@@ -27,7 +27,7 @@ func TestSmokesStayBehind(t *testing.T) {
 499 new: not set; after temporal, because it tests the domain data (inferred)
 499 smoke: equal; after temporal, because it tests the domain data (inferred)
 `)
-	p := rollout.Phases(m.Fleet, steps.Options{}, rollout.AssumedDurations())
+	p := rollout.ComputeSteps(m.Fleet, steps.Options{}, rollout.AssumedDurations())
 	if row := p.Steps[1]; row.Verdict() != steps.Intent || row.Computed.Text != "455" || row.Earliest.Text != "450" {
 		t.Errorf("temporal is %s at %s, earliest %s; a rollout is not faster with it earlier", row.Verdict(), row.Computed.Text, row.Earliest.Text)
 	}
@@ -42,7 +42,7 @@ func TestEarlierIsFaster(t *testing.T) {
 	m := fleettest.WithProfile(t, "bands")
 	m.App("db", "data", "workloads", 250)
 	m.App("late", "data", "workloads", 260)
-	p := rollout.Phases(m.Fleet, steps.Options{}, rollout.AssumedDurations())
+	p := rollout.ComputeSteps(m.Fleet, steps.Options{}, rollout.AssumedDurations())
 	if row := p.Steps[1]; row.Verdict() != steps.Earlier || row.Computed.Text != "250" {
 		t.Errorf("late is %s at %s, and a rollout would be faster with it at 250", row.Verdict(), row.Computed.Text)
 	}

@@ -183,8 +183,8 @@ func (f *undescribed) splitIn(fl *fleet.Fleet, app *fleet.Application) {
 	}
 	for _, band := range fl.Profile.BandsOf(f.draft.Domain) {
 		for _, place := range band.Places {
-			if f.draft.CRDsPhase == "" && place.Accepts(definitionsRung) {
-				f.draft.CRDsPhase = fl.Profile.Write(place.Phase)
+			if f.draft.CRDsPhase == "" && place.Accepts(crdsRung) {
+				f.draft.CRDsPhase = fl.Profile.Write(place.Step)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func (r Verdict) text(p paint.Paint) string {
 	if r.Waves != "" {
 		fmt.Fprintf(&b, "%s\n\n", r.Waves)
 	}
-	b.WriteString(judgedTable(p, r.Applications))
+	b.WriteString(applicationTable(p, r.Applications))
 	b.WriteString(p.Findings(r.Findings))
 	if len(r.Gates) > 0 {
 		if len(r.Findings) > 0 {
@@ -164,8 +164,8 @@ func Summarize(app *fleet.Application) Application {
 	return j
 }
 
-// judgedTable formats a line for each Application.
-func judgedTable(p paint.Paint, all []Application) string {
+// applicationTable formats a line for each Application.
+func applicationTable(p paint.Paint, all []Application) string {
 	if len(all) == 0 {
 		return ""
 	}

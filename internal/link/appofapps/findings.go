@@ -17,14 +17,14 @@ func (f *follower) name(i int) string { return f.graph.Nodes[f.nodes[i]].Key.Str
 func (f *follower) reportUnordered(all []contents) []finding.Finding {
 	var found []finding.Finding
 	var unknown []string
-	told := map[*renderedSource]bool{}
+	reported := map[*renderedSource]bool{}
 	for i, c := range all {
 		node := f.graph.Nodes[f.nodes[i]]
 		for _, r := range c.failed {
-			if told[r] {
+			if reported[r] {
 				continue
 			}
-			told[r] = true
+			reported[r] = true
 			fault := finding.Of(r.err)[0]
 			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(), About: fault.Rule,
 				Message: r.source.place + " cannot be rendered, so Ladder cannot order it by its contents: " + withoutRemedy(fault),
