@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,16 +74,20 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 		if isFleet {
 			return diffFleet(cmd.Context(), s, in, ch, out, command)
 		}
-		opt, err := in.Options()
-		if err != nil {
-			return err
-		}
-		r, found, err := change.Components(cmd.Context(), opt, ch, command)
-		warn(s, found)
-		if err != nil {
-			return out.exitError(err)
-		}
-		return out.write(s, r, r.All.Names(), r.All.AddsError(), r.Unknown)
+		return diffComponents(cmd.Context(), s, in, ch, out, command)
 	}
 	return cmd
+}
+
+func diffComponents(ctx context.Context, s streams, in *inputs.Any, ch checkout.Change, out diffOutput, command string) error {
+	opt, err := in.Options()
+	if err != nil {
+		return err
+	}
+	r, found, err := change.Components(ctx, opt, ch, command)
+	warn(s, found)
+	if err != nil {
+		return out.exitError(err)
+	}
+	return out.write(s, r, r.All.Names(), r.All.AddsError(), r.Unknown)
 }

@@ -67,15 +67,14 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		if err != nil {
 			return err
 		}
-		f := all.Fleet
-		if err := opt.Check(f, in.Source.Environment); err != nil {
+		if err := opt.Check(all.Fleet, in.Source.Environment); err != nil {
 			return err
 		}
-		bundle, notes, err := bootstrap.New(f, opt)
+		bundle, notes, err := bootstrap.New(all.Fleet, opt)
 		if err != nil {
 			return err
 		}
-		warn(s, append(f.Findings, notes...))
+		warn(s, append(all.Fleet.Findings, notes...))
 		if check != "" {
 			return show.Bootstrapped(check, bundle)
 		}
