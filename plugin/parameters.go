@@ -117,6 +117,16 @@ func apiVersionFault(version string) error {
 	return finding.Fault(fmt.Sprintf("%q is not an API version", version), "write it like apps/v1 or apps/v1/Deployment")
 }
 
+// WithoutValues returns the settings without values files and single values, for a component
+// that accepts none.
+func (s Settings) WithoutValues() Settings {
+	s.Values = input.Values{Read: s.Values.Read}
+	s.parameterNames = slices.DeleteFunc(slices.Clone(s.parameterNames), func(name string) bool {
+		return slices.Contains([]string{"values", "set", "set-string", "set-file"}, name)
+	})
+	return s
+}
+
 // Set checks and stores the values of a parameter, wherever they were set; for a map,
 // expressions of the form key=value.
 func (p Parameter) Set(s *Settings, values []string) error {

@@ -49,7 +49,11 @@ ConfigMap with any of
 		if file == "-" {
 			s.In = rest
 		}
-		res, err := in.Annotate(s.In, file, plugin.Settings{})
+		opt, err := in.Options()
+		if err != nil {
+			return err
+		}
+		res, err := opt.Annotate(s.In, file, plugin.Settings{})
 		if err != nil {
 			return err
 		}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/check"
 	"github.com/ladder-cmp/ladder/internal/help"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/verdict"
@@ -32,15 +35,15 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
   kustomize build ./overlay | cmp check - -o sarif > waves.sarif
   git diff --name-only main | xargs cmp check --changed`,
 	}
-	in := addAnyInputs(cmd, "Check only the components deployed in this environment")
+	in := inputs.AddAny(cmd, "Check only the components deployed in this environment")
 	in.ExpandSets()
-	in.flags.Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: off for one component or file, otherwise rungs)"
-	help.Put(in.flags, help.Own, "waves") // the text above names it
-	in.forComponent("generator-values")
-	in.fleet.addProjects(cmd.Flags())
-	in.forFleet(cmd.Flags(), "project-from-components", "allow-project")
+	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: off for one component or file, otherwise rungs)"
+	help.Put(cmd.Flags(), help.Own, "waves") // the text above names it
+	in.ForComponent("generator-values")
+	in.Fleet.AddProjects()
+	in.ForFleet("project-from-components", "allow-project")
 	changed := cmd.Flags().Bool("changed", false, "Check the components that contain the named files")
-	in.forComponent("changed")
+	in.ForComponent("changed")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if *changed {
 			return nil // without files, there are no components to check
@@ -50,19 +53,22 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		isFleet := !*changed && (belowFleet(cmd) || in.anyFleet(manifests.Dirs(args), nil))
-		if err := in.complete(isFleet, args); err != nil {
+		isFleet := !*changed && in.AnyFleet(manifests.Dirs(args), nil)
+		if err := in.Reject(isFleet, args); err != nil {
+			return err
+		}
+		if isFleet {
+			return checkFleet(cmd.Context(), s, in, args, *format, *strict)
+		}
+		opt, err := in.Options()
+		if err != nil {
 			return err
 		}
 		var r verdict.Verdict
-		var err error
-		switch {
-		case isFleet:
-			r, err = in.fleet.check(cmd, s, args)
-		case *changed:
-			r, err = check.Changed(in.Component, args)
-		default:
-			r, err = check.Named(in.Component, s.In, args)
+		if *changed {
+			r, err = check.Changed(cmd.Context(), opt, args)
+		} else {
+			r, err = check.Named(cmd.Context(), opt, s.In, args)
 		}
 		if err != nil {
 			return err
@@ -70,4 +76,17 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		return writeVerdict(s, r, *format, *strict)
 	}
 	return cmd
+}
+
+func checkFleet(ctx context.Context, s streams, in *inputs.Any, dirs []string, format string, strict bool) error {
+	opt, err := in.FleetOptions()
+	if err != nil {
+		return err
+	}
+	r, warnings, err := check.Fleet(ctx, opt, s.withoutFiles(dirs))
+	warn(s, warnings)
+	if err != nil {
+		return err
+	}
+	return writeVerdict(s, r, format, strict)
 }

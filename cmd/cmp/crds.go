@@ -39,7 +39,11 @@ if the update breaks anything.`,
 	against := cmd.Flags().String("against", "", "Directory with the old version of the component")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.Directories)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		now, err := in.FindCRDs(args[0])
+		opt, err := in.Options()
+		if err != nil {
+			return err
+		}
+		now, err := opt.FindCRDs(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -55,7 +59,7 @@ if the update breaks anything.`,
 			_, err = io.WriteString(s.Out, crds.Table(now.CRDs))
 			return err
 		}
-		before, err := in.FindCRDs(*against)
+		before, err := opt.FindCRDs(cmd.Context(), *against)
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,11 @@ any tool can apply, and components for Ladder. OUT must be empty or missing.`,
 		if err := wholefile.EmptyDir(*out, "remove it, or name another"); err != nil {
 			return err
 		}
-		parts, found, err := in.Split(args[0])
+		opt, err := in.Options()
+		if err != nil {
+			return err
+		}
+		parts, found, err := opt.Split(cmd.Context(), args[0])
 		warn(s, found)
 		if err != nil {
 			return err

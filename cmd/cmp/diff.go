@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/change"
 	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 func newDiff(s streams) *cobra.Command {
@@ -32,13 +36,17 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
   cmp diff ./components --applications argocd/root.yaml
   cmp diff ./components --context production`,
 	}
-	in := addAnyInputs(cmd, "Compare only the components deployed in this environment")
+	in := inputs.AddAny(cmd, "Compare only the components deployed in this environment")
 	in.ExpandSets()
-	in.fleet.source.Partial = true
+	in.Fleet.Source.Partial = true
 	out := addDiffOutput(cmd)
-	deployed := addDeployedInput(cmd, in)
+	existing := existingInput{values: in.GeneratorValues, ladder: in.Ladder}
+	existing.addFlags(cmd)
+	paths := cmd.Flags().StringSlice("applications", nil, "File or directory of existing Applications and ApplicationSets to compare a fleet with, or - for standard input")
+	in.ForFleet("applications", "kubeconfig", "context", "repo")
+	isTakeover := func() bool { return in.IsSet("applications") || existing.cluster.isSet() }
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if deployed.isSet() {
+		if isTakeover() {
 			return option.Args(1, option.Many)(cmd, args)
 		}
 		return option.Args(2, option.Many)(cmd, args)
@@ -47,34 +55,39 @@ nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 		if err := out.check(); err != nil {
 			return err
 		}
-		if err := deployed.check(); err != nil {
-			return err
+		command := "cmp " + strings.Join(append([]string{"diff"}, args...), " ")
+		if isTakeover() {
+			return diffDeployed(cmd.Context(), s, in, existing, *paths, args, out, command)
 		}
-		if deployed.isSet() {
-			if err := in.complete(true, args); err != nil {
-				return err
-			}
-			return in.fleet.compareDeployed(cmd, s, args, deployed, out)
+		if len(existing.repos) > 0 {
+			return usage.New("--repo has no effect without --applications, --context or --kubeconfig; add one of them")
 		}
-		in.forComponent("generator-values")
+		in.ForComponent("generator-values")
 		ch, err := checkout.ReadChange(args, s.withoutFiles)
 		if err != nil {
 			return out.exitError(err)
 		}
-		isFleet := belowFleet(cmd) || in.anyFleet(ch.After, ch.To) || in.anyFleet(ch.Before, ch.From)
-		if err := in.complete(isFleet, ch.After); err != nil {
+		isFleet := in.AnyFleet(ch.After, ch.To) || in.AnyFleet(ch.Before, ch.From)
+		if err := in.Reject(isFleet, ch.After); err != nil {
 			return err
 		}
-		command := "cmp " + strings.Join(append([]string{"diff"}, args...), " ")
 		if isFleet {
-			return in.fleet.diff(cmd, s, ch, out, command)
+			return diffFleet(cmd.Context(), s, in, ch, out, command)
 		}
-		r, found, err := in.Compare(ch, command)
-		warn(s, found)
-		if err != nil {
-			return out.exitError(err)
-		}
-		return out.write(s, r, r.All.Names(), r.All.AddsError(), r.Unknown)
+		return diffComponents(cmd.Context(), s, in, ch, out, command)
 	}
 	return cmd
+}
+
+func diffComponents(ctx context.Context, s streams, in *inputs.Any, ch checkout.Change, out diffOutput, command string) error {
+	opt, err := in.Options()
+	if err != nil {
+		return err
+	}
+	r, found, err := change.Components(ctx, opt, ch, command)
+	warn(s, found)
+	if err != nil {
+		return out.exitError(err)
+	}
+	return out.write(s, r, r.All.Names(), r.All.AddsError(), r.Unknown)
 }

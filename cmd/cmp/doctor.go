@@ -3,8 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/argocd"
-	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/check"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/inputs"
@@ -38,13 +36,18 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "Namespace of Argo CD (default: argocd)"
 	flags.Lookup("values").Usage = "Values files of the argo-cd chart; later ones override earlier ones"
-	d := check.Installation{In: in, Flags: flags, Stdin: s.In, Worker: workerCommand, Cluster: argocd.Cluster{Namespace: "argocd", UserAgent: "cmp doctor " + build.Version(release)}}
-	flags.StringVar(&d.Cluster.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster to check")
-	flags.StringVar(&d.Cluster.Context, "context", "", "Kubeconfig context of the cluster to check")
+	d := check.Installation{Stdin: s.In, Worker: workerCommand}
+	var cluster clusterInput
+	cluster.addFlags(cmd, "the cluster to check")
 	flags.BoolVar(&d.Sandbox, "sandbox", false, "Check whether this machine supports the sandbox of cmp serve")
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var err error
+		if d.Options, err = in.Options(); err != nil {
+			return err
+		}
+		d.Cluster = cluster.named()
 		r, err := d.Check(cmd.Context(), checkout.Unique(args))
 		if err != nil {
 			return err

@@ -15,45 +15,62 @@ import (
 // existingInput contains the flags that say where existing Applications are, and what their
 // ApplicationSets and values files refer to outside of the repository.
 type existingInput struct {
-	flags   *pflag.FlagSet
 	repos   []string
 	values  func() (appset.Values, error)
-	cluster argocd.Cluster
+	cluster clusterInput
 	ladder  *string
 }
 
 // addFlags adds the flags except --generator-values and --ladder, which a command that renders
 // components has already.
-func (e *existingInput) addFlags(flags *pflag.FlagSet) {
-	e.flags = flags
-	flags.StringArrayVar(&e.repos, "repo", nil, "Directory of another repository whose generators and values files are read (URL=DIR, may be repeated)")
-	clusterFlags(flags, &e.cluster)
+func (e *existingInput) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&e.repos, "repo", nil, "Directory of another repository whose generators and values files are read (URL=DIR, may be repeated)")
+	e.cluster.addFlags(cmd, "a cluster to read Applications from")
 }
 
 // sources returns the locations of the Applications: the paths and, if requested, the cluster.
-func (e *existingInput) sources(cmd *cobra.Command, s streams, paths []string) (importer.Sources, error) {
-	base, err := ladderfile.Base(*e.ladder)
-	if err != nil {
-		return importer.Sources{}, err
+func (e *existingInput) sources(s streams, paths []string) (from importer.Sources, err error) {
+	from = importer.Sources{Paths: checkout.Unique(paths), Stdin: s.In, Cluster: e.cluster.named()}
+	if from.Base, err = ladderfile.Base(*e.ladder); err != nil {
+		return from, err
 	}
-	locations := importer.Sources{Paths: checkout.Unique(paths), Stdin: s.In, Base: base}
-	if usesCluster(e.flags) {
-		e.cluster.UserAgent = cmd.CommandPath() + " " + build.Version(release)
-		locations.Cluster = &e.cluster
+	if from.Values, err = e.values(); err != nil {
+		return from, err
 	}
-	return locations, nil
+	from.Others, err = importer.OpenOthers(e.repos)
+	return from, err
 }
 
-// read reads the Applications, whose sources are in repo.
-func (e *existingInput) read(cmd *cobra.Command, s streams, from importer.Sources, repo *checkout.Checkout) (importer.Input, error) {
-	in, findings, err := from.Read(cmd.Context(), repo)
-	warn(s, findings)
-	if err != nil {
-		return in, err
+// clusterInput contains the flags that name a cluster.
+type clusterInput struct {
+	argocd.Cluster
+	flags *pflag.FlagSet
+	cmd   *cobra.Command
+}
+
+// addFlags adds the flags to a command. of ends their help.
+func (c *clusterInput) addFlags(cmd *cobra.Command, of string) {
+	c.cmd, c.flags, c.Namespace = cmd, cmd.Flags(), "argocd"
+	c.flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Kubeconfig of "+of)
+	c.flags.StringVar(&c.Context, "context", "", "Kubeconfig context of "+of)
+}
+
+// isSet reports whether the flags name a cluster.
+func (c *clusterInput) isSet() bool {
+	return c.flags.Changed("kubeconfig") || c.flags.Changed("context")
+}
+
+// named returns the cluster that the flags name; nil if they name none.
+func (c *clusterInput) named() *argocd.Cluster {
+	if !c.isSet() {
+		return nil
 	}
-	if in.Values, err = e.values(); err != nil {
-		return in, err
-	}
-	in.Others, err = importer.OpenOthers(e.repos)
-	return in, err
+	return c.current()
+}
+
+// current returns the cluster of the flags, by default the current context.
+func (c *clusterInput) current() *argocd.Cluster {
+	cluster := c.Cluster
+	cluster.UserAgent = c.cmd.CommandPath() + " " + build.Version(release)
+	return &cluster
 }

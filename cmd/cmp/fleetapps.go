@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +11,8 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/fleets"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -34,10 +34,10 @@ Argo CD waits for a child only if a health check for Applications is configured.
   cmp fleet apps --health-check > argocd-cm.patch.yaml
   cmp fleet apps ./components --argocd-cm argocd-cm.yaml --out argocd/platform`,
 	}
-	in := addFleetInputs(cmd)
+	in := inputs.AddFleet(cmd)
 	flags := cmd.Flags()
 	addTarget(flags, &opt.Options, "Applications")
-	in.addProjects(flags)
+	in.AddProjects()
 	template := flags.String("template", "", "File with an Application to use as a template for every child; only the fields that depend on the component are replaced, such as name, namespace, wave and source")
 	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write one file per Application to")
@@ -52,14 +52,15 @@ Argo CD waits for a child only if a health check for Applications is configured.
 	cmd.Args = func(cmd *cobra.Command, args []string) error { return appsArgs(cmd, args, healthCheckFormat) }
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if healthCheckFormat != "" {
-			return printChildHealth(s, *in.ladder, healthCheckFormat)
+			return printChildHealth(s, *in.Ladder, healthCheckFormat)
 		}
 		var err error
 		opt.Template, err = ownTemplate(*template, "Application")
 		if err = cmp.Or(err, checkApps(cmd.Context(), opt, args, out, argocdCM)); err != nil {
 			return err
 		}
-		f, err := in.loadTarget(cmd, s, args, &opt.Options)
+		opt.Environment = in.Source.Environment
+		all, err := loadFleet(cmd.Context(), s, in, args, fleets.LoadTarget)
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ Argo CD waits for a child only if a health check for Applications is configured.
 				return err
 			}
 		}
-		if err := writeApps(s, f, opt, out, *force); err != nil {
+		if err := writeApps(s, all.Fleet, opt, out, *force); err != nil {
 			return err
 		}
 		if argocdCM == "" {
@@ -77,17 +78,6 @@ Argo CD waits for a child only if a health check for Applications is configured.
 		return nil
 	}
 	return cmd
-}
-
-// appsArgs accepts directories, or none with --health-check.
-func appsArgs(cmd *cobra.Command, args []string, healthCheckFormat string) error {
-	switch {
-	case healthCheckFormat == "":
-		return option.Args(1, option.Many)(cmd, args)
-	case len(args) > 0:
-		return option.BadArgs(cmd, errors.New("--health-check takes no directory; use one of the two"))
-	}
-	return nil
 }
 
 // writeApps prints the Applications of a fleet, or writes them to a directory.

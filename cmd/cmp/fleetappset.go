@@ -7,13 +7,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/applications"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/fleet/show"
-	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/fleets"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 )
 
 func newFleetAppset(s streams) *cobra.Command {
@@ -34,9 +34,9 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		Example: `  cmp fleet appset ./components > argocd/platform.yaml
   cmp fleet appset ./components --check argocd/platform.yaml`,
 	}
-	in := addFleetInputs(cmd)
+	in := inputs.AddFleet(cmd)
 	addTarget(cmd.Flags(), &opt.Options, "ApplicationSet")
-	in.addProjects(cmd.Flags())
+	in.AddProjects()
 	flags := cmd.Flags()
 	template := flags.String("template", "", "File with an ApplicationSet to use as a template; only generators, steps and source are replaced")
 	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Also generate the steps of the profile that no component uses")
@@ -48,16 +48,17 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		if opt.Template, err = ownTemplate(*template, "ApplicationSet"); err != nil {
 			return err
 		}
-		f, err := in.loadTarget(cmd, s, args, &opt.Options)
+		opt.Environment = in.Source.Environment
+		all, err := loadFleet(cmd.Context(), s, in, args, fleets.LoadTarget)
 		if err != nil {
 			return err
 		}
-		sets, faults, err := applications.Sets(f, opt)
+		sets, faults, err := applications.Sets(all.Fleet, opt)
 		if err != nil {
-			warn(s, lint.Failures(f, opt.Environment))
+			warn(s, lint.Failures(all.Fleet, opt.Environment))
 			return noteUnproven(s, err)
 		}
-		warn(s, append(lint.Rendering(f, opt.Environment, nil), faults...))
+		warn(s, append(lint.Rendering(all.Fleet, opt.Environment, nil), faults...))
 		if check != "" {
 			return show.UpToDate(check, sets)
 		}
@@ -85,24 +86,4 @@ func noteUnproven(s streams, err error) error {
 		note(s, "this rollout would never end, so nothing was written; fix the errors, or use --unproven")
 	}
 	return err
-}
-
-// loadTarget loads a fleet whose components Argo CD finds by their paths in the repository. It
-// loads all environments, because only together they show what belongs to the cluster.
-func (in *fleetInputs) loadTarget(cmd *cobra.Command, s streams, dirs []string, t *applications.Options) (*fleet.Fleet, error) {
-	t.Environment, in.source.Environment = in.source.Environment, ""
-	f, err := in.load(cmd, s, dirs)
-	if err != nil {
-		return nil, err
-	}
-	c, err := checkout.Open(dirs[0])
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	if checkout.GitRoot(c.Base) == "" {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-checkout", File: dirs[0], Message: "not in a git repository, so the paths of the components in it are unknown",
-			Remedy: "run it in a checkout, or run git init in the root of the repository"}
-	}
-	return f, nil
 }

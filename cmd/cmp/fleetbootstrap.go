@@ -3,18 +3,16 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/bootstrap"
-	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/fleets"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
@@ -44,8 +42,8 @@ Exits with 1 if there is an error or, with --check, a difference.`,
   cmp fleet bootstrap ./components --until 020 --out bootstrap --talos
   cmp fleet bootstrap ./components --until 020 --check bootstrap`,
 	}
-	in := addFleetInputs(cmd)
-	in.source.Assume = false
+	in := inputs.AddFleet(cmd)
+	in.Source.Assume = false
 	flags := cmd.Flags()
 	flags.StringVar(&until, "until", "", "Last step to generate")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write to")
@@ -65,15 +63,18 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 				return usage.Errorf("--until: %w", err)
 			}
 		}
-		f, err := in.loadCluster(cmd, s, args, opt)
+		all, err := loadFleet(cmd.Context(), s, in, args, fleets.Load)
 		if err != nil {
 			return err
 		}
-		bundle, notes, err := bootstrap.New(f, opt)
+		if err := opt.Check(all.Fleet, in.Source.Environment); err != nil {
+			return err
+		}
+		bundle, notes, err := bootstrap.New(all.Fleet, opt)
 		if err != nil {
 			return err
 		}
-		warn(s, append(f.Findings, notes...))
+		warn(s, append(all.Fleet.Findings, notes...))
 		if check != "" {
 			return show.Bootstrapped(check, bundle)
 		}
@@ -86,25 +87,6 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		return nil
 	}
 	return cmd
-}
-
-// loadCluster loads the fleet of one cluster. The fleet must have the named components, and no
-// wanted component may be limited to some environments.
-func (in *fleetInputs) loadCluster(cmd *cobra.Command, s streams, args []string, opt bootstrap.Options) (*fleet.Fleet, error) {
-	f, err := in.load(cmd, s, args)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range slices.Concat(opt.Only, opt.Skip) {
-		if _, err := rollout.FindComponent(f, name); err != nil {
-			return nil, err
-		}
-	}
-	if limited := bootstrap.LimitedToEnvironments(f, opt); len(limited) > 0 && in.source.Environment == "" {
-		return nil, usage.Errorf("%s: %s is for %s only, and a cluster belongs to one environment; use --environment %s",
-			limited[0].File, limited[0].Name, strings.Join(f.EnvironmentsOf(limited[0]), ", "), strings.Join(f.Environments(), " or "))
-	}
-	return f, nil
 }
 
 // checkBootstrap rejects flags that do not say what to write, or where.

@@ -5,12 +5,26 @@ import (
 	"errors"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
+
+// appsArgs accepts directories, or none with --health-check.
+func appsArgs(cmd *cobra.Command, args []string, healthCheckFormat string) error {
+	switch {
+	case healthCheckFormat == "":
+		return option.Args(1, option.Many)(cmd, args)
+	case len(args) > 0:
+		return option.BadArgs(cmd, errors.New("--health-check takes no directory; use one of the two"))
+	}
+	return nil
+}
 
 func printChildHealth(s streams, ladder, format string) error {
 	base, err := ladderfile.Base(ladder)

@@ -42,10 +42,10 @@ for each change that rendering with Ladder causes.`,
 	flags.BoolVar(&opt.dryRun, "dry-run", false, "Print the files instead of writing them")
 	flags.BoolVar(&opt.force, "force", false, "Replace existing files")
 	flags.StringVar(&opt.repoURL, "repo-url", "", "Repository of the components (default: that of most Applications)")
-	opt.addFlags(flags)
+	opt.addFlags(cmd)
 	opt.values, opt.ladder = inputs.GeneratorValues(flags), ladderfile.Flag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 && !usesCluster(flags) {
+		if len(args) == 0 && !opt.cluster.isSet() {
 			return usage.New("no input; name files of Applications, a directory, or a cluster with --context")
 		}
 		return opt.run(cmd, s, args)
@@ -62,7 +62,7 @@ type importOptions struct {
 
 // run imports the Applications in the arguments and, if requested, in the cluster.
 func (opt *importOptions) run(cmd *cobra.Command, s streams, paths []string) error {
-	from, err := opt.sources(cmd, s, paths)
+	from, err := opt.sources(s, paths)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,8 @@ func (opt *importOptions) run(cmd *cobra.Command, s streams, paths []string) err
 		return fmt.Errorf("%s: %w", from.Directory(), err)
 	}
 	defer repo.Close()
-	in, err := opt.read(cmd, s, from, repo)
+	in, findings, err := from.Read(cmd.Context(), repo)
+	warn(s, findings)
 	if err != nil {
 		return err
 	}

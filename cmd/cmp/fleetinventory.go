@@ -4,6 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet/inventory"
+	"github.com/ladder-cmp/ladder/internal/fleets"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 )
 
@@ -18,21 +20,21 @@ disabled or deployed only to some environments are included.`,
   cmp fleet inventory ./components -o json | jq -r '.components[] | select(.rolloutPhase == "120") | .name'
   cmp fleet inventory ./components -o html > inventory.html`,
 	}
-	in := addFleetInputs(cmd)
-	in.source.Partial = true
-	in.setEnvironmentHelp(cmd, "Mark the components that are not deployed in this environment")
+	in := inputs.AddFleet(cmd)
+	in.Source.Partial = true
+	in.SetEnvironmentHelp("Mark the components that are not deployed in this environment")
 	format := option.Format(cmd, "Format", inventory.Formats...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		f, err := in.loadAll(cmd, s, args)
+		all, err := loadFleet(cmd.Context(), s, in, args, fleets.LoadAll)
 		if err != nil {
 			return err
 		}
-		text, err := inventory.New(f, in.source.Environment).Render(*format)
+		text, err := inventory.New(all.Fleet, in.Source.Environment).Render(*format)
 		if err != nil {
 			return err
 		}
-		warn(s, in.omissions)
-		for _, app := range f.At(in.source.Environment).Applications {
+		warn(s, all.Omissions)
+		for _, app := range all.Fleet.At(in.Source.Environment).Applications {
 			if app.Failed {
 				warn(s, app.Findings)
 			}

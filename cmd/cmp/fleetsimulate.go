@@ -2,16 +2,16 @@ package main
 
 import (
 	"cmp"
-	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
-	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/view"
 )
 
 func newFleetSimulate(s streams) *cobra.Command {
@@ -37,28 +37,41 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
   cmp fleet simulate ./components --from-cluster --context production
   cmp fleet simulate ./components -o svg > rollout.svg`,
 	}
-	sim := &simulation{in: addFleetInputs(cmd)}
-	sim.in.source.Partial = true
+	in := inputs.AddFleet(cmd)
+	in.Source.Partial = true
+	var sim view.Simulation
+	var cluster clusterInput
 	flags := cmd.Flags()
 	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
-	sim.layout = option.Choice(cmd, "layout", "Steps to simulate: set (from the files), computed, or compact (the fewest steps)", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
-	flags.StringSliceVar(&sim.fail, "fail", nil, "Names of Applications that never become healthy")
-	flags.StringVar(&sim.compare, "compare", "", "Another directory of components to compare with")
-	flags.StringVar(&sim.against, "against", "", "Profile to compare with, for the same components: a built-in profile or a ladder.yaml")
+	layout := option.Choice(cmd, "layout", "Steps to simulate: set (from the files), computed, or compact (the fewest steps)", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
+	flags.StringSliceVar(&sim.Fail, "fail", nil, "Names of Applications that never become healthy")
+	flags.StringVar(&sim.Compare, "compare", "", "Another directory of components to compare with")
+	flags.StringVar(&sim.Against, "against", "", "Profile to compare with, for the same components: a built-in profile or a ladder.yaml")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.ProfilesOrFiles)
-	flags.BoolVar(&sim.noCatchAll, "no-catch-all", false, "Leave out the last step, which contains the Applications that no other step selects")
-	sim.durations = durationsFlag(flags)
-	sim.observed.add(flags)
+	flags.BoolVar(&sim.WithoutCatchAll, "no-catch-all", false, "Leave out the last step, which contains the Applications that no other step selects")
+	durations := durationsFlag(flags)
+	flags.StringVar(&sim.Observed.File, "observed", "", "File of Applications with their status, from which durations are read, or - for standard input")
+	fromCluster := flags.Bool("from-cluster", false, "Read durations from the Applications of a cluster")
+	cluster.addFlags(cmd, "a cluster to read Applications from")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkSimulate(flags, sim.isComparison(), *format, sim.fail); err != nil {
+		sim.Layout, sim.Durations, sim.Observed.Stdin, sim.Observed.Cluster = *layout, *durations, s.In, cluster.named()
+		if *fromCluster {
+			sim.Observed.Cluster = cluster.current()
+		}
+		if err := checkSimulate(flags, sim, *format); err != nil {
 			return err
 		}
-		output, done, err := sim.run(cmd, s, args)
+		opt, err := in.Options()
 		if err != nil {
 			return err
 		}
-		text, err := output.Render(*format)
-		if err == nil && !done {
+		result, found, err := sim.Simulate(cmd.Context(), opt, s.withoutFiles(args))
+		warn(s, found)
+		if err != nil {
+			return err
+		}
+		text, err := result.Render(*format)
+		if err == nil && !result.Done {
 			return cmp.Or(s.print(text, nil), errReported)
 		}
 		return s.print(text, err)
@@ -66,54 +79,24 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	return cmd
 }
 
-// simulation contains the flags of cmp fleet simulate.
-type simulation struct {
-	in               *fleetInputs
-	layout           *string
-	fail             []string
-	compare, against string
-	noCatchAll       bool
-	durations        *string
-	observed         observedInput
+// durationsFlag adds the flag --durations, and returns its value.
+func durationsFlag(flags *pflag.FlagSet) *string {
+	return flags.String("durations", "", "File with the duration of each Application, such as \"vault: 2m30s\" (default: assumed)")
 }
 
-func (sim *simulation) isComparison() bool { return sim.compare != "" || sim.against != "" }
-
-// renderer is the output for one or two rollouts, in any format.
-type renderer interface {
-	Render(format string) (string, error)
-}
-
-// run simulates one or two rollouts. done is false if a single one never completes although
-// --fail is not set.
-func (sim *simulation) run(cmd *cobra.Command, s streams, args []string) (output renderer, done bool, err error) {
-	times, err := rollout.DurationsIn(*sim.durations)
-	if err != nil {
-		return nil, false, err
+// checkSimulate rejects flags that do not apply to one or two rollouts.
+func checkSimulate(flags *pflag.FlagSet, sim view.Simulation, format string) error {
+	if err := option.Alone(flags, "compare", "against"); err != nil {
+		return err
 	}
-	f, err := sim.in.loadOne(cmd, s, args)
-	if err != nil {
-		return nil, false, err
+	if sim.IsComparison() && format != reportText && format != reportJSON {
+		return usage.New("a comparison needs --output text or json; use one of them, or draw each rollout alone")
 	}
-	failing, err := rollout.FindApplications(f, sim.fail)
-	if sim.compare == "" {
-		err = errors.Join(rollout.CheckDurations(times, f), err)
+	if sim.IsComparison() && len(sim.Fail) > 0 {
+		return usage.New("--fail applies only to a single rollout; simulate each rollout separately")
 	}
-	if err != nil {
-		return nil, false, err
+	if sim.Observed.File != "" && sim.Observed.Cluster != nil {
+		return usage.New("--observed reads a file, and --from-cluster, --context and --kubeconfig a cluster; use one of the two")
 	}
-	if times.Observed, err = sim.observed.read(cmd, s, f, sim.in.source.Environment); err != nil {
-		return nil, false, err
-	}
-	warn(s, append(lint.Failures(f, sim.in.source.Environment), rollout.Findings(f, *sim.layout, sim.in.source.Environment)...))
-	options := rollout.Options{Layout: *sim.layout, WithoutCatchAll: sim.noCatchAll, Times: times, Failing: failing}
-	run, err := options.Simulate(f)
-	if err != nil {
-		return nil, false, err
-	}
-	if sim.isComparison() {
-		output, err := sim.in.simulateOther(cmd, s, otherRollout{dir: sim.compare, against: sim.against, Options: options}, f, run, strings.Join(args, " "))
-		return output, true, err
-	}
-	return show.Rollout{Fleet: f, Run: run, Fail: failing, Observed: times.Observed}, run.Done() || len(sim.fail) > 0, nil
+	return nil
 }

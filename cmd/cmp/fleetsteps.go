@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/fleets"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -41,7 +41,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
   cmp fleet steps ./components --write --only-missing
   cmp fleet steps ./components --compact --durations durations.yaml`,
 	}
-	in := addFleetInputs(cmd)
+	in := inputs.AddFleet(cmd)
 	flags := cmd.Flags()
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	diff := flags.Bool("diff", false, "Compare the steps in the files with the computed steps")
@@ -57,24 +57,19 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		if err != nil {
 			return err
 		}
-		f, err := in.load(cmd, s, args)
+		all, err := loadFleet(cmd.Context(), s, in, args, fleets.Load)
 		if err != nil {
 			return err
 		}
-		opt := steps.Options{OnlyMissing: *onlyMissing}
-		p := steps.Compute(f, opt)
-		if *diff || *write {
-			p = rollout.ComputeSteps(f, opt, times)
-		}
-		r := show.Steps{Fleet: f, Plan: p, Findings: append(lint.Rendering(f, "", (*fleet.Application).HasFailed), p.Findings...)}
+		r := show.NewSteps(all.Fleet, steps.Options{OnlyMissing: *onlyMissing}, *diff || *write, times)
 		if *write {
-			return in.writeSteps(s, r)
+			return writeSteps(s, r, all.Root)
 		}
 		switch {
 		case *diff:
 			r.Diff()
 		case *compact:
-			if err := rollout.CheckDurations(times, f); err != nil {
+			if err := rollout.CheckDurations(times, all.Fleet); err != nil {
 				return err
 			}
 			r.Compact(times)
@@ -105,9 +100,10 @@ func checkSteps(flags *pflag.FlagSet, durations string, compact bool) error {
 	return cmp.Or(option.Alone(flags, "diff", "write", "compact"), option.Alone(flags, "compact", "only-missing"))
 }
 
-// writeSteps writes the computed steps to the component.yaml files.
-func (in *fleetInputs) writeSteps(s streams, r show.Steps) error {
-	text, faults, err := r.Write(in.base)
+// writeSteps writes the computed steps to the component.yaml files below the root of the
+// repository.
+func writeSteps(s streams, r show.Steps, root string) error {
+	text, faults, err := r.Write(root)
 	warn(s, faults)
 	if err := s.print(text, err); err != nil {
 		return err

@@ -1,14 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/draw"
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/wave/explain"
+	"github.com/ladder-cmp/ladder/internal/view"
 )
 
 func newGraph(s streams) *cobra.Command {
@@ -28,46 +30,57 @@ with its components and their dependencies. A red arrow contradicts the order.`,
   cmp graph ./components -o dot | dot -Tpdf > fleet.pdf`,
 		Args: option.Args(1, option.Many),
 	}
-	in := addAnyInputs(cmd, "Omit components that are not deployed in this environment")
+	in := inputs.AddAny(cmd, "Omit components that are not deployed in this environment")
 	in.ExpandSets()
-	in.forComponent("generator-values")
-	in.fleet.source.Partial, in.fleet.source.Assume = true, true
+	in.ForComponent("generator-values")
+	in.Fleet.Source.Partial, in.Fleet.Source.Assume = true, true
 	format := option.Format(cmd, "Format of the drawing", graphFormats()...)
 	object := cmd.Flags().String("object", "", "Draw only this object, its dependencies and its dependents; as KIND/NAME")
 	component := cmd.Flags().String("component", "", "Draw only this component, its dependencies and its dependents")
 	all := cmd.Flags().Bool("all", false, "Draw every reference or dependency, and do not group similar objects")
-	in.forComponent("object")
-	in.forFleet(cmd.Flags(), "component")
+	in.ForComponent("object")
+	in.ForFleet("component")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		isFleet, err := in.isFleet(cmd, args)
+		isFleet, err := in.IsFleet(args)
 		if err != nil {
 			return err
 		}
 		if *format == htmlFormat {
-			if cmd.Flags().Changed("object") || cmd.Flags().Changed("component") || *all {
+			if in.IsSet("object") || in.IsSet("component") || *all {
 				return usage.Error{Err: errWholePage}
 			}
-			page, err := in.page(cmd, s, isFleet, args, "")
+			page, err := pageOf(cmd.Context(), s, in, isFleet, args, "")
 			return s.print(page, err)
 		}
+		graph := view.GraphOptions{Format: draw.Format(*format), All: *all}
 		if isFleet {
-			drawing, err := in.fleet.graph(cmd, s, args, *component, *all, draw.Format(*format))
-			return emit(s, drawing, err)
+			if in.IsSet("component") {
+				graph.Around = component
+			}
+			return graphFleet(cmd.Context(), s, in, args, graph)
 		}
-		res, err := in.Generate(args[0])
+		if in.IsSet("object") {
+			graph.Around = object
+		}
+		opt, err := in.Options()
 		if err != nil {
 			return err
 		}
-		opt := draw.Options{All: *all, ApplicationNames: res.GeneratedNames()}
-		if cmd.Flags().Changed("object") {
-			if opt.Focus, err = explain.Find(res.Plan, *object); err != nil {
-				return err
-			}
-		}
-		warn(s, res.Findings)
-		return emit(s, draw.Ladder(res.Plan, draw.Format(*format), opt), nil)
+		drawing, found, err := view.Graph(cmd.Context(), opt, args[0], graph)
+		warn(s, found)
+		return emit(s, drawing, err)
 	}
 	return cmd
+}
+
+func graphFleet(ctx context.Context, s streams, in *inputs.Any, dirs []string, graph view.GraphOptions) error {
+	opt, err := in.FleetOptions()
+	if err != nil {
+		return err
+	}
+	drawing, found, err := view.FleetGraph(ctx, opt, s.withoutFiles(dirs), graph)
+	warn(s, found)
+	return emit(s, drawing, err)
 }
 
 // htmlFormat is the format of the interactive page, the same as that of cmp report.

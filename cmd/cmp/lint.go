@@ -27,7 +27,11 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r, err := check.Determinism(cmd.Context(), in, s.withoutFiles(args))
+		opt, err := in.Options()
+		if err != nil {
+			return err
+		}
+		r, err := check.Determinism(cmd.Context(), opt, s.withoutFiles(args))
 		if err != nil {
 			return err
 		}

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/view"
 )
 
 func newReport(s streams) *cobra.Command {
@@ -23,21 +27,41 @@ The same input always produces the same page. Findings do not change the exit co
   cmp report ./components --environment production -o fleet.html`,
 		Args: option.Args(1, option.Many),
 	}
-	in := addAnyInputs(cmd, "Omit components that are not deployed in this environment")
-	in.fleet.source.Partial, in.fleet.source.Assume = true, true
+	in := inputs.AddAny(cmd, "Omit components that are not deployed in this environment")
+	in.Fleet.Source.Partial, in.Fleet.Source.Assume = true, true
 	output := option.OutputFile(cmd, "File to write the page to, - for standard output", "the page", "report.html")
 	durations := durationsFlag(cmd.Flags())
-	in.forFleet(cmd.Flags(), "durations")
+	in.ForFleet("durations")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		isFleet, err := in.isFleet(cmd, args)
+		isFleet, err := in.IsFleet(args)
 		if err != nil {
 			return err
 		}
-		page, err := in.page(cmd, s, isFleet, args, *durations)
+		page, err := pageOf(cmd.Context(), s, in, isFleet, args, *durations)
 		if err != nil {
 			return err
 		}
 		return output.Write(s.Out, s.withProgramName(page), 0o644)
 	}
 	return cmd
+}
+
+// pageOf returns the page of a component or a fleet.
+func pageOf(ctx context.Context, s streams, in *inputs.Any, isFleet bool, dirs []string, durations string) (string, error) {
+	if isFleet {
+		opt, err := in.FleetOptions()
+		if err != nil {
+			return "", err
+		}
+		page, found, err := view.FleetPage(ctx, opt, s.withoutFiles(dirs), durations)
+		warn(s, found)
+		return page, err
+	}
+	opt, err := in.Options()
+	if err != nil {
+		return "", err
+	}
+	page, found, err := view.Page(ctx, opt, dirs[0])
+	warn(s, found)
+	return page, err
 }

@@ -83,7 +83,7 @@ findings and exit with 0, except with --strict and, for annotate, as a KRM funct
 	})
 	s.Root = root
 	addCommands(root, s, plain)
-	complete.All(root, loadUnrendered)
+	complete.All(root)
 	deprecated.AcceptFlags(root, s.warn)
 	root.SetUsageFunc(help.Usage)
 	help.Collapse(root)

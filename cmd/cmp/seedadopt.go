@@ -3,8 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/argocd"
-	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 )
@@ -24,13 +22,15 @@ can read it. Only Secrets with generated fields are read, and nothing is written
 		Args: option.Args(1, 1),
 	}
 	in := inputs.AddWithoutSeed(cmd)
-	flags := cmd.Flags()
-	c := argocd.Cluster{UserAgent: "cmp seed adopt " + build.Version(release)}
-	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "Kubeconfig of the cluster")
-	flags.StringVar(&c.Context, "context", "", "Kubeconfig context of the cluster")
+	var cluster clusterInput
+	cluster.addFlags(cmd, "the cluster")
 	output := option.OutputFile(cmd, "File to write the values to, which only its owner can read, - for standard output", "the values", "adopted.yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		adoption, notes, err := in.Adopt(args[0], c)
+		opt, err := in.Options()
+		if err != nil {
+			return err
+		}
+		adoption, notes, err := opt.Adopt(cmd.Context(), args[0], *cluster.current())
 		warn(s, notes)
 		if err != nil {
 			return err

@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
@@ -35,3 +37,16 @@ func warnStrictly(s streams, found []finding.Finding, strict bool) error {
 
 // errReported makes a command exit with 1 after it has printed the reason.
 var errReported = errors.New("see the findings above")
+
+// writeVerdict prints a report. It returns errReported if the report has findings that fail.
+func writeVerdict(s streams, r verdict.Verdict, format string, strict bool) error {
+	r.Version = build.This(release).Version
+	text, err := r.Render(format, screen.PaintFor(s.Out))
+	if err := s.print(text, err); err != nil {
+		return err
+	}
+	if r.Count(finding.Error) > 0 || strict && r.Count(finding.Warning) > 0 {
+		return errReported
+	}
+	return nil
+}

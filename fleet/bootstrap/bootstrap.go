@@ -17,6 +17,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/manifest"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/link"
@@ -150,11 +151,21 @@ func until(f *fleet.Fleet, opt Options) ([]*fleet.Application, []finding.Finding
 	return networkFirst(f, all)
 }
 
-// LimitedToEnvironments returns the included Applications that are deployed only in some
-// environments.
-func LimitedToEnvironments(f *fleet.Fleet, opt Options) []*fleet.Application {
-	all, _ := until(f, opt)
-	return slices.DeleteFunc(all, func(app *fleet.Application) bool { return !app.Environments.MayBeMissing() })
+// Check checks that a fleet is that of one cluster: it has the named components and, without an
+// environment, no included component that is deployed only in some of them.
+func (o Options) Check(f *fleet.Fleet, environment string) error {
+	for _, name := range slices.Concat(o.Only, o.Skip) {
+		if _, err := rollout.FindComponent(f, name); err != nil {
+			return err
+		}
+	}
+	all, _ := until(f, o)
+	at := slices.IndexFunc(all, func(app *fleet.Application) bool { return app.Environments.MayBeMissing() })
+	if at < 0 || environment != "" {
+		return nil
+	}
+	return usage.Errorf("%s: %s is for %s only, and a cluster belongs to one environment; use --environment %s",
+		all[at].File, all[at].Name, strings.Join(f.EnvironmentsOf(all[at]), ", "), strings.Join(f.Environments(), " or "))
 }
 
 // cannotBootstrap reports missing sources, and dependencies that are applied too late.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -33,6 +34,9 @@ type Sources struct {
 	// Cluster is also read, unless it is nil.
 	Cluster *argocd.Cluster
 	Base    *knowledge.Base
+	// Values and Others are those of the Input.
+	Values appset.Values
+	Others map[string]fs.FS
 }
 
 // Directory returns a directory in the repository: the first path that is one, otherwise the
@@ -51,7 +55,7 @@ func (s Sources) Directory() string {
 
 // Read reads all sources.
 func (s Sources) Read(ctx context.Context, repo *checkout.Checkout) (Input, []finding.Finding, error) {
-	in := Input{Repo: repo.Repo, Base: s.Base}
+	in := Input{Repo: repo.Repo, Base: s.Base, Values: s.Values, Others: s.Others}
 	var findings []finding.Finding
 	var faults []error
 	for _, p := range s.Paths {

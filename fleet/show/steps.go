@@ -12,6 +12,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -31,6 +32,18 @@ type Steps struct {
 	head     []string
 	summary  []string
 	rollouts []rolloutTime
+}
+
+// NewSteps computes the steps of a fleet. intended also decides where a later step in the files
+// is intentional, which depends on the durations.
+func NewSteps(f *fleet.Fleet, opt steps.Options, intended bool, times rollout.Durations) Steps {
+	var p *steps.Plan
+	if intended {
+		p = rollout.ComputeSteps(f, opt, times)
+	} else {
+		p = steps.Compute(f, opt)
+	}
+	return Steps{Fleet: f, Plan: p, Findings: append(lint.Rendering(f, "", (*fleet.Application).HasFailed), p.Findings...)}
 }
 
 func (r *Steps) row(p steps.ComputedStep) stepRow {

@@ -1,9 +1,10 @@
-// Package check checks components, manifests and the installation of an Argo CD as the flags of
-// a command select them, and returns verdicts. It returns an error only if the command line is
+// Package check checks components, fleets, manifests and the installation of an Argo CD as the
+// flags of a command select them, and returns verdicts. It returns an error only if the command line is
 // invalid or the check could not run; faults of the input are findings.
 package check
 
 import (
+	"context"
 	"io"
 	"slices"
 
@@ -24,18 +25,18 @@ var withoutOrdering = plugin.Settings{Order: wave.Options{Waves: wave.Off}}
 
 // Named checks the arguments: several components, or one of a component, a file of manifests and
 // standard input.
-func Named(in *inputs.Component, stdin io.Reader, args []string) (verdict.Verdict, error) {
+func Named(ctx context.Context, opt inputs.Options, stdin io.Reader, args []string) (verdict.Verdict, error) {
 	if len(args) > 1 {
-		return all(in, args, withoutOrdering)
+		return all(ctx, opt, args, withoutOrdering)
 	}
-	return one(in, stdin, args[0], withoutOrdering)
+	return one(ctx, opt, stdin, args[0], withoutOrdering)
 }
 
 // Changed checks the components that contain some files, with the waves that the plugin
 // would compute.
-func Changed(in *inputs.Component, files []string) (verdict.Verdict, error) {
+func Changed(ctx context.Context, opt inputs.Options, files []string) (verdict.Verdict, error) {
 	dirs, skipped := locate.Touched(files)
-	r, err := all(in, dirs)
+	r, err := all(ctx, opt, dirs)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Rule == plugin.NotDeployed }) // the user did not name these components
 	r.Findings = append(r.Findings, skipped...)
 	finding.Sort(r.Findings)
@@ -43,14 +44,14 @@ func Changed(in *inputs.Component, files []string) (verdict.Verdict, error) {
 }
 
 // one checks a component or manifests.
-func one(in *inputs.Component, stdin io.Reader, arg string, defaults plugin.Settings) (verdict.Verdict, error) {
+func one(ctx context.Context, opt inputs.Options, stdin io.Reader, arg string, defaults plugin.Settings) (verdict.Verdict, error) {
 	var res plugin.Result
 	var err error
 	isDir := manifests.IsDir(arg)
 	if isDir {
-		res, err = in.Generate(arg, defaults)
+		res, err = opt.Generate(ctx, arg, defaults)
 	} else {
-		res, err = in.Annotate(stdin, arg, defaults)
+		res, err = opt.Annotate(stdin, arg, defaults)
 	}
 	if usage.Is(err) {
 		return verdict.Verdict{}, err
@@ -61,7 +62,7 @@ func one(in *inputs.Component, stdin io.Reader, arg string, defaults plugin.Sett
 	if !isDir {
 		res.Findings = append(res.Findings, notExpandedNotes(res.Objects)...)
 	}
-	waves := checkedWaves(in, defaults)
+	waves := checkedWaves(opt, defaults)
 	if waves == verdict.Computed && slices.ContainsFunc(res.Plan.Places, func(p wave.Placement) bool { return p.Author }) {
 		waves = verdict.Following
 	}
@@ -69,13 +70,13 @@ func one(in *inputs.Component, stdin io.Reader, arg string, defaults plugin.Sett
 }
 
 // all checks several components one after the other.
-func all(in *inputs.Component, dirs []string, defaults ...plugin.Settings) (verdict.Verdict, error) {
-	r := verdict.Verdict{Scope: finding.Counted(len(dirs), "component"), Waves: checkedWaves(in, defaults...)}
+func all(ctx context.Context, opt inputs.Options, dirs []string, defaults ...plugin.Settings) (verdict.Verdict, error) {
+	r := verdict.Verdict{Scope: finding.Counted(len(dirs), "component"), Waves: checkedWaves(opt, defaults...)}
 	for _, dir := range dirs {
 		if !manifests.IsDir(dir) {
 			return r, usage.Errorf("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
 		}
-		res, err := in.Generate(dir, defaults...)
+		res, err := opt.Generate(ctx, dir, defaults...)
 		if usage.Is(err) {
 			return r, err
 		}
@@ -86,9 +87,8 @@ func all(in *inputs.Component, dirs []string, defaults ...plugin.Settings) (verd
 }
 
 // checkedWaves returns which waves are checked, from the defaults of the command and --waves.
-func checkedWaves(in *inputs.Component, defaults ...plugin.Settings) verdict.Waves {
-	settings, err := in.Settings()
-	if waves := settings.Order.Waves; err == nil && waves != "" && waves != wave.Off || err == nil && waves == "" && len(defaults) == 0 {
+func checkedWaves(opt inputs.Options, defaults ...plugin.Settings) verdict.Waves {
+	if waves := opt.Settings.Order.Waves; waves != "" && waves != wave.Off || waves == "" && len(defaults) == 0 {
 		return verdict.Computed
 	}
 	return verdict.Written

@@ -16,11 +16,11 @@ import (
 
 // Determinism renders the components in directories several times, and reports
 // non-deterministic output.
-func Determinism(ctx context.Context, in *inputs.Component, dirs []string) (verdict.Verdict, error) {
+func Determinism(ctx context.Context, opt inputs.Options, dirs []string) (verdict.Verdict, error) {
 	var r verdict.Verdict
 	components := 0
 	for _, dir := range dirs {
-		found, n, err := lintComponents(ctx, in, dir)
+		found, n, err := lintComponents(ctx, opt, dir)
 		if err != nil {
 			return r, err
 		}
@@ -34,8 +34,8 @@ func Determinism(ctx context.Context, in *inputs.Component, dirs []string) (verd
 
 // lintComponents reports non-deterministic output of the component in a directory, or of each
 // component below it.
-func lintComponents(ctx context.Context, in *inputs.Component, dir string) (found []finding.Finding, components int, err error) {
-	req, base, done, err := in.Request(dir)
+func lintComponents(ctx context.Context, opt inputs.Options, dir string) (found []finding.Finding, components int, err error) {
+	req, base, done, err := opt.Open(dir)
 	if usage.Is(err) {
 		return nil, 0, err
 	}
@@ -48,7 +48,7 @@ func lintComponents(ctx context.Context, in *inputs.Component, dir string) (foun
 		return found, 1, nil
 	}
 	all, skipped := locate.Components(req)
-	if in.IsSet("renderer") || len(all) == 0 {
+	if opt.IsSet("renderer") || len(all) == 0 {
 		return finding.Of(err), 1, nil
 	}
 	for _, req.Dir = range all {

@@ -7,8 +7,6 @@ import (
 	"os/exec"
 	"slices"
 
-	"github.com/spf13/pflag"
-
 	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -25,10 +23,10 @@ import (
 
 // Installation is an installation of Argo CD to check: files, directories and a cluster.
 type Installation struct {
-	In      *inputs.Component
-	Flags   *pflag.FlagSet
+	Options inputs.Options
 	Stdin   io.Reader
-	Cluster argocd.Cluster
+	// Cluster is nil for a check without a cluster.
+	Cluster *argocd.Cluster
 	// Sandbox also checks whether this machine supports the sandbox of a worker, which Worker
 	// starts.
 	Sandbox bool
@@ -37,12 +35,8 @@ type Installation struct {
 
 // Check checks the files and directories in the arguments, the cluster and the sandbox.
 func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdict, err error) {
-	usesCluster := d.In.IsSet("kubeconfig") || d.In.IsSet("context")
-	values, err := d.Flags.GetStringSlice("values")
-	if err != nil {
-		return r, err
-	}
-	if len(args) == 0 && len(values) == 0 && !usesCluster {
+	values := d.Options.Settings.Values.Files
+	if len(args) == 0 && len(values) == 0 && d.Cluster == nil {
 		if !d.Sandbox {
 			return r, usage.New("no input; pass manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
 		}
@@ -57,20 +51,17 @@ func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdi
 		return verdict.Verdict{Findings: finding.Of(err)}, nil
 	}
 	d.Stdin = bytes.NewReader(stdin)
-	e, err := argocd.ReadFiles(args, values, stdin, d.manifestsOf)
+	e, err := argocd.ReadFiles(args, values, stdin, func(arg string) ([]object.Object, error) { return d.manifestsOf(ctx, arg) })
 	if usage.Is(err) {
 		return r, err
 	}
-	if err := argocd.CheckOne(e, usesCluster); err != nil {
+	if err := argocd.CheckOne(e, d.Cluster != nil); err != nil {
 		return r, err
 	}
 	if err != nil {
 		return verdict.Verdict{Findings: finding.Of(err)}, nil
 	}
-	if n := d.Flags.Lookup("namespace"); n.Changed {
-		d.Cluster.Namespace = n.Value.String()
-	}
-	return d.diagnose(ctx, e, usesCluster)
+	return d.diagnose(ctx, e)
 }
 
 // readStdin reads standard input, which may contain manifests or values, if it is among the
@@ -88,9 +79,13 @@ func (d Installation) readStdin(args []string) ([]byte, error) {
 
 // diagnose checks the installation that was read and, if requested, the cluster and the
 // sandbox.
-func (d Installation) diagnose(ctx context.Context, e doctor.Input, usesCluster bool) (r verdict.Verdict, err error) {
-	if usesCluster {
-		found, err := d.Cluster.Read(ctx)
+func (d Installation) diagnose(ctx context.Context, e doctor.Input) (r verdict.Verdict, err error) {
+	if d.Cluster != nil {
+		cluster := *d.Cluster
+		if d.Options.IsSet("namespace") {
+			cluster.Namespace = d.Options.Settings.Namespace
+		}
+		found, err := cluster.Read(ctx)
 		if err != nil {
 			return r, err
 		}
@@ -113,12 +108,12 @@ func (d Installation) diagnose(ctx context.Context, e doctor.Input, usesCluster 
 func (d Installation) checkFlags(args []string) error {
 	isChart, isDir := slices.ContainsFunc(args, argocd.IsChart), slices.ContainsFunc(args, manifests.IsDir)
 	for _, name := range []string{"set", "set-string", "set-file"} {
-		if d.In.IsSet(name) && !isChart {
+		if d.Options.IsSet(name) && !isChart {
 			return usage.Errorf("--%s applies only to the argo-cd chart; pass the directory of the chart", name)
 		}
 	}
 	for _, name := range []string{"name", "kube-version", "api-versions"} {
-		if d.In.IsSet(name) && !isDir {
+		if d.Options.IsSet(name) && !isDir {
 			return usage.Errorf("--%s applies only to directories to render; remove the flag, or pass a directory", name)
 		}
 	}
@@ -126,17 +121,14 @@ func (d Installation) checkFlags(args []string) error {
 }
 
 // manifestsOf reads a file of manifests, or renders a directory without computing waves.
-func (d Installation) manifestsOf(arg string) ([]object.Object, error) {
+func (d Installation) manifestsOf(ctx context.Context, arg string) ([]object.Object, error) {
 	if !manifests.IsDir(arg) {
 		return manifests.Read(d.Stdin, arg)
 	}
+	opt := d.Options
 	if !argocd.IsChart(arg) {
-		for _, name := range []string{"values", "set", "set-string", "set-file"} { // these flags are for the chart only
-			f := d.Flags.Lookup(name)
-			defer func(changed bool) { f.Changed = changed }(f.Changed)
-			f.Changed = false
-		}
+		opt.Settings = opt.Settings.WithoutValues() // those of the flags are for the chart only
 	}
-	res, err := d.In.Generate(arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Order: wave.Options{Waves: wave.Off}})
+	res, err := opt.Generate(ctx, arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Order: wave.Options{Waves: wave.Off}})
 	return res.Objects, err
 }

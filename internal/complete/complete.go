@@ -23,7 +23,7 @@ import (
 // All adds completion to every command below root: arguments by their names in the
 // usage line, flags by name. Everything else completes to nothing, in particular
 // not to files.
-func All(root *cobra.Command, load Load) { addTo(root, values(load)) }
+func All(root *cobra.Command) { addTo(root, values()) }
 
 func addTo(root *cobra.Command, values map[string]cobra.CompletionFunc) {
 	for _, cmd := range root.Commands() {

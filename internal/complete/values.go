@@ -7,25 +7,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/fleets"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 )
 
-// Load returns the fleet in directories without rendering it.
-type Load func(cmd *cobra.Command, dirs []string) (*fleet.Fleet, error)
-
 // values complete flags with the same meaning in every command. Parameters of a rendering
 // and formats define their own choices.
-func values(load Load) map[string]cobra.CompletionFunc {
+func values() map[string]cobra.CompletionFunc {
 	all := map[string]cobra.CompletionFunc{
 		"object":            objects,
-		"component":         load.applications,
-		"fail":              load.applications,
-		"only":              load.applications,
-		"skip":              load.applications,
-		"environment":       load.environments,
-		"until":             load.steps,
+		"component":         applications,
+		"fail":              applications,
+		"only":              applications,
+		"skip":              applications,
+		"environment":       environments,
+		"until":             steps,
 		"rung":              Rungs,
 		"log-format":        fixed("text", "json"),
 		"log-level":         fixed("debug", "info", "warn", "error"),
@@ -53,7 +52,7 @@ func fixed(choices ...string) cobra.CompletionFunc {
 
 // HasValues reports whether a flag completes to something in every command.
 func HasValues(flag string) bool {
-	_, known := values(nil)[flag]
+	_, known := values()[flag]
 	return known
 }
 
@@ -84,15 +83,16 @@ func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.S
 	return WithPrefix(found, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// fleet returns the fleet in directories, by default in the working directory. It is empty
-// if it cannot be loaded in time.
-func (load Load) fleet(cmd *cobra.Command, dirs []string) *fleet.Fleet {
+// fleetIn returns the fleet in directories, by default in the working directory, without
+// rendering it. It is empty if it cannot be loaded in time.
+func fleetIn(cmd *cobra.Command, dirs []string) *fleet.Fleet {
 	if len(dirs) == 0 {
 		dirs = []string{"."}
 	}
+	dirs, _ = checkout.WithoutFiles(dirs)
 	f := WithTimeout(cmd.Context(), func(ctx context.Context) (*fleet.Fleet, error) {
-		cmd.SetContext(ctx)
-		return load(cmd, dirs)
+		all, err := fleets.Load(ctx, fleets.Options{Source: fleet.Source{SkipRendering: true}}, dirs)
+		return all.Fleet, err
 	})
 	if f == nil {
 		return &fleet.Fleet{}
@@ -101,28 +101,28 @@ func (load Load) fleet(cmd *cobra.Command, dirs []string) *fleet.Fleet {
 }
 
 // applications returns the names of the deployed Applications.
-func (load Load) applications(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+func applications(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
-	f := load.fleet(cmd, dirs)
+	f := fleetIn(cmd, dirs)
 	for _, app := range f.Applications {
 		all = append(all, cobra.CompletionWithDesc(finding.Sanitize(app.Name), strings.TrimSpace(f.FormatStep(app.Step)+" "+app.File)))
 	}
 	return WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
-func (load Load) environments(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+func environments(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
-	for _, name := range load.fleet(cmd, dirs).Environments() {
+	for _, name := range fleetIn(cmd, dirs).Environments() {
 		all = append(all, finding.Sanitize(name))
 	}
 	return WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp
 }
 
 // steps returns the steps that have components.
-func (load Load) steps(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
+func steps(cmd *cobra.Command, dirs []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var all []string
 	at := map[string][]string{}
-	f := load.fleet(cmd, dirs)
+	f := fleetIn(cmd, dirs)
 	for _, app := range f.Applications {
 		if step := f.FormatStep(app.Step); step != "" {
 			if at[step] == nil {

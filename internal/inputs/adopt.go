@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/ladder-cmp/ladder/internal/argocd"
@@ -12,8 +13,8 @@ import (
 
 // Adopt finds the generated values of the component in dir, and the chart values that keep
 // those of a cluster.
-func (in *Component) Adopt(dir string, c argocd.Cluster) (result adopt.Adoption, notes []finding.Finding, err error) {
-	req, base, done, err := in.Request(dir)
+func (o Options) Adopt(ctx context.Context, dir string, c argocd.Cluster) (result adopt.Adoption, notes []finding.Finding, err error) {
+	req, base, done, err := o.Open(dir)
 	if err != nil {
 		return result, nil, err
 	}
@@ -25,10 +26,9 @@ func (in *Component) Adopt(dir string, c argocd.Cluster) (result adopt.Adoption,
 	if err != nil {
 		return result, nil, err
 	}
-	ctx := in.cmd.Context()
 	found, err := req.Adopt(ctx, base, seeds)
 	if err != nil {
-		return result, nil, in.Fault(req, err)
+		return result, nil, o.Fault(req, err)
 	}
 	if len(found.Generated) == 0 {
 		return result, []finding.Finding{note("%s generates no values of Secrets, so there is nothing to keep", dir)}, nil

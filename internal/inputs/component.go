@@ -106,11 +106,24 @@ func AddWithoutSeed(cmd *cobra.Command, only ...string) *Component {
 // command is quiet.
 func ShowProgress(cmd *cobra.Command, from *fetchers.Options) {
 	from.Config.Fetching = func(ref remote.Ref) func() {
-		if f := cmd.Flag("quiet"); f != nil && f.Value.String() == "true" {
+		if isQuiet(cmd) {
 			return func() {}
 		}
 		return screen.Waiting(cmd.ErrOrStderr(), "fetching "+ref.String())
 	}
+}
+
+func isQuiet(cmd *cobra.Command) bool {
+	f := cmd.Flag("quiet")
+	return f != nil && f.Value.String() == "true"
+}
+
+// Options returns the values of the flags.
+func (in *Component) Options() (Options, error) {
+	settings, err := in.Settings()
+	opt := Options{Settings: settings, Ladder: *in.Ladder, Remote: in.Remote, Command: in.cmd.Name(), seed: in.seedFlags, generators: in.generators}
+	in.flags.Visit(func(f *pflag.Flag) { opt.Flags = append(opt.Flags, f.Name) })
+	return opt, err
 }
 
 // Base returns the knowledge with the file of --ladder.

@@ -16,41 +16,46 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// Generate renders the component in dir. Flags take precedence over the defaults.
-func (in *Component) Generate(dir string, defaults ...plugin.Settings) (plugin.Result, error) {
-	return with(in, dir, plugin.Generate, defaults...)
+// Generate renders the component in dir.
+func (in *Component) Generate(dir string) (plugin.Result, error) {
+	opt, err := in.Options()
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	return opt.Generate(in.cmd.Context(), dir)
 }
 
-// with does something with the request for the component in dir.
-func with[T any](in *Component, dir string, do func(context.Context, plugin.Request, *knowledge.Base) (T, error), defaults ...plugin.Settings) (result T, err error) {
-	req, base, done, err := in.Request(dir, defaults...)
+// Generate renders the component in dir. The options take precedence over the defaults.
+func (o Options) Generate(ctx context.Context, dir string, defaults ...plugin.Settings) (plugin.Result, error) {
+	return With(ctx, o, dir, plugin.Generate, defaults...)
+}
+
+// With does something with the request for the component in dir.
+func With[T any](ctx context.Context, o Options, dir string, do func(context.Context, plugin.Request, *knowledge.Base) (T, error), defaults ...plugin.Settings) (result T, err error) {
+	req, base, done, err := o.Open(dir, defaults...)
 	if err != nil {
 		return result, err
 	}
 	defer done()
-	result, err = do(in.cmd.Context(), req, base)
-	return result, in.Fault(req, err)
+	result, err = do(ctx, req, base)
+	return result, o.Fault(req, err)
 }
 
-// Annotate orders the manifests of a file, or of standard input ("-"). Flags take
+// Annotate orders the manifests of a file, or of standard input ("-"). The options take
 // precedence over the defaults.
-func (in *Component) Annotate(stdin io.Reader, file string, defaults plugin.Settings) (plugin.Result, error) {
-	settings, err := in.Settings()
-	if err != nil {
-		return plugin.Result{}, err
-	}
+func (o Options) Annotate(stdin io.Reader, file string, defaults plugin.Settings) (plugin.Result, error) {
 	objs, err := manifests.Read(stdin, file)
 	if err != nil {
 		return plugin.Result{}, err
 	}
-	base, err := in.Base()
+	base, err := o.Base()
 	if err != nil {
 		return plugin.Result{}, err
 	}
 	if base, err = KnowledgeAt(ladderDir(file), base); err != nil {
 		return plugin.Result{}, err
 	}
-	return plugin.Annotate(objs, base, defaults, settings)
+	return plugin.Annotate(objs, base, defaults, o.Settings)
 }
 
 // ladderDir returns the directory whose ladder.yaml applies to manifests: that of their
@@ -80,9 +85,9 @@ func KnowledgeAt(dir string, base *knowledge.Base) (*knowledge.Base, error) {
 	return plugin.Request{Repo: c.Repo, Dir: c.Dir, Show: c.Show}.Knowledge(base)
 }
 
-// Request opens the component in dir until done is called, and returns the request of
-// the plugin for it. Flags take precedence over the defaults.
-func (in *Component) Request(dir string, defaults ...plugin.Settings) (req plugin.Request, base *knowledge.Base, done func(), err error) {
+// Open opens the component in dir until done is called, and returns the request of the
+// plugin for it. The options take precedence over the defaults.
+func (o Options) Open(dir string, defaults ...plugin.Settings) (req plugin.Request, base *knowledge.Base, done func(), err error) {
 	if dir == "" { // probably an unset variable in a script
 		return req, nil, nil, errNoName
 	}
@@ -90,7 +95,7 @@ func (in *Component) Request(dir string, defaults ...plugin.Settings) (req plugi
 	if err != nil {
 		return req, nil, nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	req, base, err = in.requestFor(c, defaults...)
+	req, base, err = o.Request(c, defaults...)
 	if err != nil {
 		c.Close()
 		return req, nil, nil, err
@@ -117,29 +122,26 @@ func similarFiles(c *checkout.Checkout, name string) []string {
 
 var errNoName = usage.New(`empty argument; name the directory of the component, or "." for the working directory`)
 
-// requestFor returns the request for the component of a checkout.
-func (in *Component) requestFor(c *checkout.Checkout, defaults ...plugin.Settings) (plugin.Request, *knowledge.Base, error) {
-	settings, err := in.Settings()
-	if err != nil {
-		return plugin.Request{}, nil, err
-	}
+// Request returns the request of the plugin for the component of a checkout.
+func (o Options) Request(c *checkout.Checkout, defaults ...plugin.Settings) (plugin.Request, *knowledge.Base, error) {
+	settings := o.Settings
 	settings.Values.Read, settings.Values.From = c.ReadValues, "the working directory"
 	settings.Values.Similar = func(name string) []string { return similarFiles(c, name) }
-	base, err := in.Base()
+	base, err := o.Base()
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	from, err := in.Remote.Remote(nil, nil)
+	from, err := o.Remote.Remote(nil, nil)
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	random, err := in.seedFlags.random()
+	random, err := o.seed.random()
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
 	req := plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings)}
-	if in.generators != nil {
-		values, err := in.generators()
+	if o.generators != nil {
+		values, err := o.generators()
 		if err != nil {
 			return req, nil, err
 		}

@@ -42,25 +42,32 @@ func (in *seedFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&in.destination, "destination-namespace", "", "Namespace of the Application's destination for --seed-file, if the component is rendered for another one (default: that of the rendering)")
 }
 
-// addTemporarySeed generates a seed for this run if none is set, so that a comparison does
-// not show random differences.
-func (in *seedFlags) addTemporarySeed() error {
-	if *in.file != "" || in.seed != nil {
-		return nil
+// WithTemporarySeed returns options with a seed for this run if they have none, so that a
+// comparison does not show random differences.
+func (o Options) WithTemporarySeed() (Options, error) {
+	if o.seed != nil && *o.seed.file != "" {
+		return o, nil
 	}
-	s, err := seed.Parse([]byte(seedfile.New()))
-	in.seed = &s
-	return err
+	made, err := temporarySeed()
+	if o.seed != nil {
+		made.application, made.destination = o.seed.application, o.seed.destination
+	}
+	o.seed = made
+	return o, err
 }
 
 // TemporaryRandom returns a random source with a seed that is valid for this run only.
 func TemporaryRandom() (*plugin.Random, error) {
-	none := ""
-	in := &seedFlags{file: &none, keys: random.NewKeys(maxCachedKeys)}
-	if err := in.addTemporarySeed(); err != nil {
+	in, err := temporarySeed()
+	if err != nil {
 		return nil, err
 	}
 	return in.random()
+}
+
+func temporarySeed() (*seedFlags, error) {
+	made, err := seed.Parse([]byte(seedfile.New()))
+	return &seedFlags{seed: &made, keys: random.NewKeys(maxCachedKeys)}, err
 }
 
 // random returns the random source of renderings; nil without a seed.

@@ -14,19 +14,19 @@ import (
 )
 
 // FindCRDs returns the CRDs that the component in dir can install.
-func (in *Component) FindCRDs(dir string) (plugin.CRDSurvey, error) {
-	return with(in, dir, plugin.FindCRDs)
+func (o Options) FindCRDs(ctx context.Context, dir string) (plugin.CRDSurvey, error) {
+	return With(ctx, o, dir, plugin.FindCRDs)
 }
 
 // Split renders the CRDs of the component in dir and the rest of it, whatever its
 // component.yaml says about crds.
-func (in *Component) Split(dir string) (halves []manifests.Part, found []finding.Finding, err error) {
+func (o Options) Split(ctx context.Context, dir string) (halves []manifests.Part, found []finding.Finding, err error) {
 	var faults []error
 	for _, half := range []struct {
 		dir  string
 		mode crds.Mode
 	}{{"crds", crds.Only}, {"rest", crds.Skip}} {
-		res, err := with(in, dir, func(ctx context.Context, req plugin.Request, base *knowledge.Base) (plugin.Result, error) {
+		res, err := With(ctx, o, dir, func(ctx context.Context, req plugin.Request, base *knowledge.Base) (plugin.Result, error) {
 			req.Settings = append(req.Settings, plugin.Settings{CRDs: half.mode})
 			return plugin.Generate(ctx, req, base)
 		})

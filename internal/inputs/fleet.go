@@ -1,0 +1,96 @@
+package inputs
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/fetchers"
+	"github.com/ladder-cmp/ladder/internal/fleets"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/screen"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Fleet contains the flags that select a fleet and configure its rendering.
+type Fleet struct {
+	// Source contains what the flags set, and what the command sets for all of its fleets.
+	Source fleet.Source
+	// Ladder is the file of --ladder.
+	Ladder *string
+
+	cmd              *cobra.Command
+	remote           *fetchers.Options
+	allowUndescribed bool
+	// projectsFromComponents lets components choose among the projects of the source.
+	projectsFromComponents bool
+}
+
+// AddFleet adds the flags to a command whose arguments are directories of components.
+func AddFleet(cmd *cobra.Command) *Fleet {
+	in := &Fleet{cmd: cmd}
+	in.Source.Assume = true
+	cmd.Args = option.Args(1, option.Many)
+	flags := cmd.Flags()
+	in.addLoading()
+	flags.StringVar(&in.Source.KubeVersion, "kube-version", "", "Kubernetes version for .Capabilities in templates, such as 1.34.2")
+	flags.StringSliceVarP(&in.Source.APIVersions, "api-versions", "a", nil, "API versions for .Capabilities in templates")
+	in.Ladder = ladderfile.Flag(flags)
+	in.remote = fetchers.Add(flags, fetchers.UserCache())
+	ShowProgress(cmd, in.remote)
+	return in
+}
+
+// addLoading adds the flags that only fleets have. The command may have --environment already,
+// for components.
+func (in *Fleet) addLoading() {
+	flags := in.cmd.Flags()
+	if flags.Lookup("environment") == nil {
+		flags.StringVar(&in.Source.Environment, "environment", "", "Omit components that are not deployed in this environment")
+	}
+	flags.IntVar(&in.Source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
+}
+
+// SetEnvironmentHelp sets the help of --environment for a command that does not omit components.
+func (in *Fleet) SetEnvironmentHelp(usage string) {
+	in.cmd.Flags().Lookup("environment").Usage = usage
+}
+
+// AddProjects adds the flags that let components choose their AppProject.
+func (in *Fleet) AddProjects() {
+	flags := in.cmd.Flags()
+	flags.BoolVar(&in.projectsFromComponents, "project-from-components", false, "Let components choose their AppProject among those of --allow-project")
+	flags.StringSliceVar(&in.Source.Projects, "allow-project", nil, "Name of an AppProject that a component may choose; may be repeated")
+}
+
+// Options returns what the flags set.
+func (in *Fleet) Options() (fleets.Options, error) {
+	opt := fleets.Options{Source: in.Source, Ladder: *in.Ladder, Remote: in.remote, AllowUndescribed: in.allowUndescribed}
+	if err := in.checkProjects(); err != nil {
+		return opt, err
+	}
+	if p := in.Source.Parallel; p < 0 {
+		return opt, usage.Errorf("--parallel is %d; use 1 or more, or 0 for one per processor", p)
+	}
+	if !isQuiet(in.cmd) {
+		opt.Source.Progress = screen.Progress(in.cmd.ErrOrStderr())
+	}
+	return opt, nil
+}
+
+// checkProjects rejects a choice without a list, and a list without a choice.
+func (in *Fleet) checkProjects() error {
+	switch {
+	case in.projectsFromComponents && len(in.Source.Projects) == 0:
+		return usage.New("--project-from-components needs at least one AppProject to choose from; add --allow-project NAME")
+	case !in.projectsFromComponents && len(in.Source.Projects) > 0:
+		return usage.New("--allow-project has no effect without --project-from-components; add it")
+	}
+	for _, name := range in.Source.Projects {
+		if !object.NamePattern.MatchString(name) {
+			return usage.Errorf("--allow-project: %q is not a valid AppProject name; write the whole name, patterns are not supported", name)
+		}
+	}
+	return nil
+}

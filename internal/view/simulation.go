@@ -1,0 +1,164 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
+	"github.com/ladder-cmp/ladder/fleet/show"
+	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/fleets"
+	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/internal/manifests"
+)
+
+// Simulation says which rollouts of a fleet to simulate.
+type Simulation struct {
+	// Layout selects the steps, as rollout.Options does.
+	Layout string
+	// Fail are the names of Applications that never become healthy.
+	Fail []string
+	// Compare is another directory, and Against another profile, to compare with. At most one
+	// of the two is set.
+	Compare, Against string
+	// WithoutCatchAll leaves out the step of the Applications that no other step selects.
+	WithoutCatchAll bool
+	// Durations is a file; empty means that durations are assumed.
+	Durations string
+	Observed  Observed
+}
+
+// Observed says where Applications with a recorded rollout are; the zero value means nowhere.
+type Observed struct {
+	// File is a file, or "-" for Stdin.
+	File  string
+	Stdin io.Reader
+	// Cluster is read if File is empty, unless it is nil.
+	Cluster *argocd.Cluster
+}
+
+// Rollouts are one simulated rollout or two, to print in any format.
+type Rollouts interface {
+	Render(format string) (string, error)
+}
+
+// Simulated is the result of a simulation.
+type Simulated struct {
+	Rollouts
+	// Done is false if a single rollout never completes although no Application was to fail.
+	Done bool
+}
+
+// IsComparison reports whether two rollouts are simulated.
+func (sim Simulation) IsComparison() bool { return sim.Compare != "" || sim.Against != "" }
+
+// Simulate simulates the rollout of a fleet, and the one to compare with.
+func (sim Simulation) Simulate(ctx context.Context, opt fleets.Options, dirs []string) (result Simulated, found []finding.Finding, err error) {
+	times, err := rollout.DurationsIn(sim.Durations)
+	if err != nil {
+		return result, nil, err
+	}
+	all, err := fleets.LoadOne(ctx, opt, dirs)
+	found = all.Warnings
+	if err != nil {
+		return result, found, err
+	}
+	f, environment := all.Fleet, opt.Source.Environment
+	failing, err := rollout.FindApplications(f, sim.Fail)
+	if sim.Compare == "" {
+		err = errors.Join(rollout.CheckDurations(times, f), err)
+	}
+	if err != nil {
+		return result, found, err
+	}
+	var observed []finding.Finding
+	times.Observed, observed, err = sim.Observed.read(ctx, f, environment)
+	found = append(found, observed...)
+	if err != nil {
+		return result, found, err
+	}
+	found = slices.Concat(found, lint.Failures(f, environment), rollout.Findings(f, sim.Layout, environment))
+	options := rollout.Options{Layout: sim.Layout, WithoutCatchAll: sim.WithoutCatchAll, Times: times, Failing: failing}
+	run, err := options.Simulate(f)
+	if err != nil {
+		return result, found, err
+	}
+	if !sim.IsComparison() {
+		return Simulated{show.Rollout{Fleet: f, Run: run, Fail: failing, Observed: times.Observed}, run.Done() || len(sim.Fail) > 0}, found, nil
+	}
+	other, more, err := sim.other(ctx, opt, f)
+	found = append(found, more...)
+	if err != nil {
+		return result, found, err
+	}
+	otherRun, err := sim.simulateOther(options, f, other)
+	if err != nil {
+		return result, found, err
+	}
+	return Simulated{show.Rollouts{Titles: [2]string{strings.Join(dirs, " "), cmp.Or(sim.Compare, sim.Against)}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, otherRun}}, true}, found, nil
+}
+
+// other returns the fleet to compare with.
+func (sim Simulation) other(ctx context.Context, opt fleets.Options, f *fleet.Fleet) (*fleet.Fleet, []finding.Finding, error) {
+	if sim.Compare != "" {
+		all, err := fleets.LoadOne(ctx, opt, []string{sim.Compare})
+		if err != nil {
+			return nil, all.Warnings, err
+		}
+		return all.Fleet, slices.Concat(all.Warnings, lint.Failures(all.Fleet, opt.Source.Environment)), nil
+	}
+	p, err := ladderfile.Profile(sim.Against)
+	other := *f
+	other.Profile = p
+	return &other, nil, err
+}
+
+// simulateOther simulates the rollout to compare with.
+func (sim Simulation) simulateOther(options rollout.Options, f, other *fleet.Fleet) (*rollout.Run, error) {
+	if sim.Compare != "" {
+		if err := rollout.CheckDurations(options.Times, f, other); err != nil {
+			return nil, err
+		}
+	}
+	run, err := options.Simulate(other)
+	if err != nil {
+		return nil, err
+	}
+	if sim.Against != "" && !rollout.IsPlaced(run.Layout) {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component has a step of the profile " + sim.Against + ", so all would be synced at once",
+			Remedy: "add --layout computed, or use a profile that contains the steps of the components"}
+	}
+	return run, nil
+}
+
+// read reads the recorded rollout of a fleet.
+func (o Observed) read(ctx context.Context, f *fleet.Fleet, environment string) (rollout.Observed, []finding.Finding, error) {
+	switch {
+	case o.File != "":
+		objs, err := manifests.Read(o.Stdin, o.File)
+		if err != nil {
+			return rollout.Observed{}, nil, err
+		}
+		name := o.File
+		if name == "-" {
+			name = finding.StandardInput
+		}
+		observed, err := rollout.Observe(f, environment, name, objs)
+		return observed, nil, err
+	case o.Cluster == nil:
+		return rollout.Observed{}, nil, nil
+	}
+	found, err := o.Cluster.Applications(ctx)
+	if err != nil {
+		return rollout.Observed{}, found.Findings, err
+	}
+	observed, err := rollout.Observe(f, environment, "the cluster", found.Objects)
+	return observed, found.Findings, err
+}
