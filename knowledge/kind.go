@@ -235,6 +235,12 @@ type Reference struct {
 	// Address means that the value is an address, such as a URL, that contains the
 	// name of the Service.
 	Address bool `yaml:"address"`
+	// Qualified means that the value is the name with its namespace, as in
+	// "shop/web-tls".
+	Qualified bool `yaml:"qualified"`
+	// Expected says what happens without the target. It is set if the component should
+	// contain the target where it contains others of its kind in the same namespace.
+	Expected string `yaml:"expected"`
 	// Manifest means that the value is, or names, an object that is created later:
 	// the reference is to the CRD of its kind.
 	Manifest bool `yaml:"manifest"`
