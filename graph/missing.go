@@ -27,6 +27,7 @@ func (b *builder) reportMissing() {
 	b.missingRoles()
 	b.missingNamespaces()
 	b.unknownKinds()
+	b.reportDeletedFirst()
 	b.reported = nil
 }
 
