@@ -254,7 +254,7 @@ func (b *builder) canRegisterAfterBackend(config int) bool {
 	if len(b.referrers(config)) > 0 {
 		return false
 	}
-	injected := slices.ContainsFunc(c.Kind.Injected, func(p knowledge.Path) bool { return len(p.Find(c.Root())) > 0 })
+	injected := isInjected(c)
 	var webhooks []hook
 	var servers []int
 	for _, hooks := range c.Kind.Admits.Find(c.Root()) {

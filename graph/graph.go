@@ -276,6 +276,7 @@ func build(b *builder) (*Graph, error) {
 		(*builder).findSmokes,             // tests of the other objects
 		(*builder).orderJobs,              // Jobs between workloads, and Jobs after them
 		(*builder).placeSecretWriters,     // Jobs that write Secrets for controllers
+		(*builder).referToLaterCAWriters,  // PostSync Jobs without which an API is not trusted
 		(*builder).referToWebhooks,        // an object depends on the webhook that must admit it
 		(*builder).findAbsent,             // objects that the component does not create
 		(*builder).reportMissing,          // objects that are named but missing, probably by mistake

@@ -80,6 +80,9 @@ type Kind struct {
 	// Injected are paths that are set if a program that is already running injects
 	// the CA of the webhooks into the object.
 	Injected []Path `yaml:"injected"`
+	// CA is the path of the CA bundle, in base64, without which the API server does not
+	// trust what the object registers.
+	CA Path `yaml:"ca"`
 	// Permissions is "role" for kinds that contain rules and "binding" for kinds that
 	// grant them.
 	Permissions string `yaml:"rights"`
