@@ -101,7 +101,7 @@ func names(objs []object.Object) map[string]bool {
 
 // hookKeys are annotations that would make a CRD a hook. Argo CD deletes a hook
 // before it creates it again, and deleting a CRD deletes all its objects.
-var hookKeys = []string{object.Hook, "argocd.argoproj.io/hook-delete-policy", object.HelmHook, object.HelmWeight, "helm.sh/hook-delete-policy"}
+var hookKeys = []string{object.Hook, object.HookDelete, object.HelmHook, object.HelmWeight, object.HelmHookDelete}
 
 // Clean prepares a CRD for an Application that contains only CRDs: it is applied on
 // the server's side, since its size may exceed the client's limit; it is not
