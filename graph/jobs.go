@@ -37,64 +37,65 @@ func (b *builder) orderJobs() {
 		for _, server := range b.initializedBy(j) { // whatever waits for the server waits for the Job
 			b.refer(b.inferredReference(server, j, "spec", knowledge.Exists, "is ready only after"))
 		}
-		sharers := b.sharers(j)
-		if slices.ContainsFunc(sharers, func(w int) bool { return b.waitTargets[j][w] }) {
-			sharers = nil // a client in the image of its server
-		}
-		word := b.migrationWord(j)
-		// Other workloads that it only mentions do not affect a migration.
-		callsUsers := slices.ContainsFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && (word == "" || r.Meaning == knowledge.Healthy) })
-		maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Meaning == knowledge.NoOrder && !b.waitTargets[j][to] })
-		users, others := sharers, b.usersOf(needs, j)
-		if len(users) == 0 && word != "" {
+		b.orderUsersOfJob(j, needs)
+	}
+}
+
+// orderUsersOfJob orders a Job relative to the workloads that use what it does. needs are
+// the Job's references by target.
+func (b *builder) orderUsersOfJob(j int, needs map[int]Reference) {
+	sharers := b.sharers(j)
+	if slices.ContainsFunc(sharers, func(w int) bool { return b.waitTargets[j][w] }) {
+		sharers = nil // a client in the image of its server
+	}
+	word := b.migrationWord(j)
+	// Other workloads that it only mentions do not affect a migration.
+	callsUsers := slices.ContainsFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && (word == "" || r.Meaning == knowledge.Healthy) })
+	maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Meaning == knowledge.NoOrder && !b.waitTargets[j][to] })
+	users, others, why := sharers, b.usersOf(needs, j), sharesImage
+	if len(users) == 0 {
+		why = "uses the store that is migrated by"
+		if word != "" {
 			users, others = others, nil
 		}
-		if word == "" && b.hasMigration(j) {
-			users = nil // another Job is the migration of its image
-		}
-		switch {
-		case !callsUsers && len(users) > 0 && (word != "" || len(needs) > 0):
-			why := sharesImage
-			if len(sharers) == 0 {
-				why = "uses the store that is migrated by"
-			}
-			for _, u := range users {
-				if word == "" { // the same image alone is not proof
-					b.refer(b.inferredReference(u, j, "spec", knowledge.Exists, "runs the image of"))
-					continue
-				}
-				b.waitForMigration(u, j, why)
-			}
-			if word != "" {
-				for _, u := range b.laterJobs(j) {
-					b.waitForMigration(u, j, sharesImage)
-				}
-				// Users of the same store may wait for the Job's changes.
-				for _, u := range others {
-					if !slices.Contains(users, u) {
-						b.refer(b.inferredReference(u, j, "spec", knowledge.Exists, "uses a database that is migrated by"))
-					}
-				}
-			}
-		case len(others) > 0:
-			// It may prepare the store for them (buckets, topics) or use their
-			// data. In one wave it can do either.
-			for _, u := range others {
-				b.refer(b.inferredReference(u, j, "spec", knowledge.Exists, "uses the same service as"))
-			}
-		case len(needs) > 0 && word == "":
-			b.giveRole(j, knowledge.Bootstraps, "configures what it calls")
-		}
+	}
+	if word == "" && b.hasMigration(j) {
+		users = nil // another Job is the migration of its image
+	}
+	switch {
+	case !callsUsers && len(users) > 0 && word != "":
+		b.waitForMigration(users, j, why)
+		b.waitForMigration(b.laterJobs(j), j, sharesImage)
+		// Users of the same store may wait for the Job's changes.
+		others = slices.DeleteFunc(slices.Clone(others), func(u int) bool { return slices.Contains(users, u) })
+		b.shareWaveWithJob(others, j, "uses a database that is migrated by")
+	case !callsUsers && len(users) > 0 && len(needs) > 0:
+		b.shareWaveWithJob(users, j, "runs the image of") // the same image alone is not proof
+	case len(others) > 0:
+		// It may prepare the store for them (buckets, topics) or use their
+		// data. In one wave it can do either.
+		b.shareWaveWithJob(others, j, "uses the same service as")
+	case len(needs) > 0 && word == "":
+		b.giveRole(j, knowledge.Bootstraps, "configures what it calls")
 	}
 }
 
 const sharesImage = "runs the image that is migrated by"
 
-// waitForMigration makes a user of a migration's result wait for the migration.
-func (b *builder) waitForMigration(user, migration int, why string) {
-	r := b.inferredReference(user, migration, "spec", knowledge.Healthy, why)
-	r.Data = true
-	b.refer(r)
+// waitForMigration makes the users of a migration's result wait for the migration.
+func (b *builder) waitForMigration(users []int, migration int, why string) {
+	for _, u := range users {
+		r := b.inferredReference(u, migration, "spec", knowledge.Healthy, why)
+		r.Data = true
+		b.refer(r)
+	}
+}
+
+// shareWaveWithJob puts workloads that may need a Job, or be needed by it, in its wave.
+func (b *builder) shareWaveWithJob(workloads []int, job int, why string) {
+	for _, w := range workloads {
+		b.refer(b.inferredReference(w, job, "spec", knowledge.Exists, why))
+	}
 }
 
 // migrationWord returns the word that makes a Job a migration by name; empty if there is
