@@ -28,8 +28,8 @@ func (b *builder) reportEarlyWebhooks() {
 					}
 					b.Findings = append(b.Findings, finding.Finding{Severity: finding.Error, Rule: "other-phase", File: config.File, Line: config.Line, Object: config.Key.String(),
 						Field:   "webhooks[" + v.Get("name").Text() + "]",
-						Message: "it is registered in phase PreSync and must admit its backend " + n.Key.String() + ", which Argo CD applies only in phase Sync, so the API server rejects the backend",
-						Remedy:  "apply this object in phase Sync, without a hook annotation, exclude the backend by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
+						Message: "a PreSync hook registers it, and it must admit its backend " + n.Key.String() + ", which Argo CD applies only after all PreSync hooks, so the API server rejects the backend",
+						Remedy:  "remove the hook annotation, exclude the backend by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
 				}
 			}
 		}
