@@ -233,7 +233,7 @@ var nameLine = regexp.MustCompile(`(?m)^ {1,4}name: *["']?([a-z0-9-]+(?:\.[a-z0-
 
 // text finds CRDs in a piece of a file that starts at an offset.
 func (r *reader) text(f File, piece string, offset int, when []condition) {
-	for _, at := range definitions(piece) {
+	for _, at := range crdLines(piece) {
 		at += offset
 		name := ""
 		if m := nameLine.FindStringSubmatch(head(f.Text[at:])); m != nil {
@@ -243,9 +243,9 @@ func (r *reader) text(f File, piece string, offset int, when []condition) {
 	}
 }
 
-// definitions returns the offsets of lines that identify a manifest as a CRD.
+// crdLines returns the offsets of lines that identify a manifest as a CRD.
 // Schemas are megabytes, so this searches for the word and then for the line.
-func definitions(text string) []int {
+func crdLines(text string) []int {
 	var all []int
 	for from := 0; ; {
 		at := strings.Index(text[from:], kind)

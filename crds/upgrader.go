@@ -27,14 +27,14 @@ func Upgraders(objs []object.Object, base *knowledge.Base) []Upgrader {
 	for _, o := range objs {
 		k := base.Of(o)
 		runs := slices.ContainsFunc(o.Phases(), func(p object.Phase) bool { return p.Order() <= object.PostSync.Order() })
-		if k.Runs == "once" && runs && !o.IsTest() && writesDefinitions(o, k) {
+		if k.Runs == "once" && runs && !o.IsTest() && writesCRDs(o, k) {
 			all = append(all, Upgrader{Object: o})
 		}
 	}
 	return all
 }
 
-func writesDefinitions(o object.Object, k knowledge.Kind) bool {
+func writesCRDs(o object.Object, k knowledge.Kind) bool {
 	if hasCRDWord(o.ID.Name) {
 		return true
 	}

@@ -53,10 +53,10 @@ func agree(t *testing.T, dir, way string, args []string) {
 	g := raise(t, s)
 	g.app.Retry = nodeRetries
 	want := seen.Expect[way]
-	wait := quickPatience
+	wait := shortHangTimeout
 	if want.Result == "" || want.Result == argocd.Synced {
 		// Argo CD pauses for 10, 20 and 40 seconds between attempts, which is no hang.
-		want.Result, wait = argocd.Synced, patience
+		want.Result, wait = argocd.Synced, hangTimeout
 	}
 	out := g.sync(t, wait)
 	results.add(row{"as on the node, " + way, name, waves(g.objs), out.Duration, string(out.Result)})

@@ -22,7 +22,7 @@ func TestWithoutWaves(t *testing.T) {
 				t.Parallel()
 				g := raise(t, load(t, "off", name, dir).with("waves", "off"))
 				g.app.Retry = retries
-				out := g.sync(t, quickPatience)
+				out := g.sync(t, shortHangTimeout)
 				result := string(out.Result)
 				if out.Result == argocd.Unhealthy && g.waitsForEver(out.Status) {
 					out.Result, result = argocd.Synced, "synced, waits as it must"

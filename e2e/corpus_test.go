@@ -15,8 +15,8 @@ import (
 )
 
 // corpus reads the files of a directory that contain manifests: *.yaml, or *.yaml.gz.
-func corpus(folder string) (map[string]string, error) {
-	entries, err := os.ReadDir(folder)
+func corpus(dir string) (map[string]string, error) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func corpus(folder string) (map[string]string, error) {
 		if !ok {
 			continue
 		}
-		text, err := readPacked(filepath.Join(folder, entry.Name()), packed)
+		text, err := readPacked(filepath.Join(dir, entry.Name()), packed)
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func corpus(folder string) (map[string]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s holds no manifests (*.yaml or *.yaml.gz)", folder)
+		return nil, fmt.Errorf("%s holds no manifests (*.yaml or *.yaml.gz)", dir)
 	}
 	return files, nil
 }
@@ -66,10 +66,10 @@ func readFaults() (map[string]ownFault, error) {
 // holds checks that the fault still exists. If it does not, remove it from the file.
 func (f ownFault) holds(t *testing.T, g *stage, name string) {
 	t.Helper()
-	out := g.sync(t, quickPatience)
+	out := g.sync(t, shortHangTimeout)
 	r := row{"corpus", name, waves(g.objs), out.Duration, string(out.Result) + ", its own fault: " + f.Why}
-	if said := here.argo.Explain(out, g.waiting()); out.Result != f.Result || !strings.Contains(said, f.Says) {
-		t.Errorf("the sync: %s, want %s for %q\n%s", out.Result, f.Result, f.Says, said)
+	if explanation := here.argo.Explain(out, g.waiting()); out.Result != f.Result || !strings.Contains(explanation, f.Says) {
+		t.Errorf("the sync: %s, want %s for %q\n%s", out.Result, f.Result, f.Says, explanation)
 		r.result = "FAILED: " + string(out.Result)
 	}
 	results.add(r)

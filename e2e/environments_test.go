@@ -50,12 +50,12 @@ func TestEnvironments(t *testing.T) {
 			children := []string{s.name + "-operator-crds", s.name + "-operator", s.name + "-garden-dev", s.name + "-garden-prod"}
 			t.Cleanup(func() { g.abandon(t, files["argocd/sets.yaml"], children) })
 			start := time.Now()
-			out := g.sync(t, patience)
+			out := g.sync(t, hangTimeout)
 			if out.Result != argocd.Synced {
 				t.Fatalf("the parent: %s\n%s\n%s", out.Result, here.argo.Explain(out, g.waiting()), g.rolling(t.Context(), children))
 			}
 			for _, child := range children {
-				out, err := here.argo.Follow(t.Context(), child, start, argocd.Watch{Patience: patience, Moving: g.waiting})
+				out, err := here.argo.Follow(t.Context(), child, start, argocd.Watch{HangTimeout: hangTimeout, Moving: g.waiting})
 				if err != nil || out.Result != argocd.Synced {
 					t.Fatalf("%s: %s %v\n%s", child, out.Result, err, here.argo.Explain(out, g.waiting()))
 				}

@@ -45,7 +45,7 @@ func TestAppOfApps(t *testing.T) {
 	parent.source.Set = map[string]string{"server": here.cluster.URL, "repository": "not yet known"}
 	g := raiseWith(t, parent, s.at("operator"), s.at("garden"))
 	g.app.Sources[0].Set = map[string]string{"server": here.cluster.URL, "repository": g.repo.URL()}
-	out := g.sync(t, patience)
+	out := g.sync(t, hangTimeout)
 	if out.Result != argocd.Synced {
 		t.Fatalf("the sync: %s\n%s", out.Result, here.argo.Explain(out, g.waiting()))
 	}
@@ -85,7 +85,7 @@ func TestApplicationSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, child := range children {
-		out, err := here.argo.Follow(t.Context(), child, start, argocd.Watch{Patience: patience, Moving: g.waiting})
+		out, err := here.argo.Follow(t.Context(), child, start, argocd.Watch{HangTimeout: hangTimeout, Moving: g.waiting})
 		if err != nil || out.Result != argocd.Synced {
 			t.Fatalf("%s: %s %v\n%s", child, out.Result, err, here.argo.Explain(out, g.waiting()))
 		}

@@ -34,7 +34,7 @@ func TestDefinitionsApart(t *testing.T) {
 			}
 			start := time.Now()
 			if first == "skip" {
-				if out := g.syncHalf(t, rest, quickPatience); out.Result == argocd.Synced {
+				if out := g.syncHalf(t, rest, shortHangTimeout); out.Result == argocd.Synced {
 					t.Error("the rest synced without its definitions")
 				}
 			}
@@ -71,7 +71,7 @@ func (g *stage) half(crds string) argocd.Application {
 func (g *stage) halvesSync(t *testing.T, definitions, rest argocd.Application) {
 	t.Helper()
 	for _, app := range []argocd.Application{definitions, rest} {
-		out := g.syncHalf(t, app, patience)
+		out := g.syncHalf(t, app, hangTimeout)
 		if out.Result != argocd.Synced {
 			t.Fatalf("%s: %s\n%s", app.Name, out.Result, here.argo.Explain(out, g.waiting()))
 		}
@@ -93,10 +93,10 @@ func (g *stage) halvesSync(t *testing.T, definitions, rest argocd.Application) {
 	}
 }
 
-func (g *stage) syncHalf(t *testing.T, app argocd.Application, patience time.Duration) argocd.Outcome {
+func (g *stage) syncHalf(t *testing.T, app argocd.Application, hangTimeout time.Duration) argocd.Outcome {
 	t.Helper()
 	whole := g.app
 	defer func() { g.app = whole }()
 	g.app = app
-	return g.sync(t, patience)
+	return g.sync(t, hangTimeout)
 }

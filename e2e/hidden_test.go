@@ -67,7 +67,7 @@ func hiddenNeeds(t *testing.T, name, way string, order func(t *testing.T, namesp
 		t.Fatal(err)
 	}
 	g := raise(t, s)
-	out := g.sync(t, quickPatience)
+	out := g.sync(t, shortHangTimeout)
 	results.add(row{"hidden needs, " + way, name, waves(g.objs), out.Duration, string(out.Result)})
 	stopped := out.Result == argocd.Hangs || out.Result == argocd.Failed
 	if stopped != hangs {

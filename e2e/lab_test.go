@@ -25,13 +25,13 @@ import (
 
 // lab is what all cases share: one API server and one Argo CD.
 type lab struct {
-	dir     string
-	root    string // of the repository
-	bin     argocd.Binaries
-	cluster *cluster.Cluster
-	double  *double.Double
-	argo    *argocd.ArgoCD
-	turns   turns
+	dir       string
+	root      string // of the repository
+	bin       argocd.Binaries
+	cluster   *cluster.Cluster
+	double    *double.Double
+	argo      *argocd.ArgoCD
+	scheduler scheduler
 	// native are the kinds that every cluster with Argo CD serves, and whether
 	// their objects are in namespaces.
 	native map[schema.GroupKind]bool

@@ -72,9 +72,9 @@ func TestLadderOrderSyncs(t *testing.T) {
 // syncs syncs the stage, and checks what Ladder promises.
 func syncs(t *testing.T, g *stage, suite, name string) {
 	t.Helper()
-	wait := patience
+	wait := hangTimeout
 	if g.hopeless() {
-		wait = quickPatience
+		wait = shortHangTimeout
 	}
 	promised(t, g, row{suite: suite, component: name}, g.sync(t, wait))
 }
@@ -159,13 +159,13 @@ func (g *stage) compared(t *testing.T) argocd.Status {
 // the folder that E2E_CORPUS names: "cmp annotate" orders them, and they are
 // committed as plain YAML.
 func TestCorpus(t *testing.T) {
-	folder := os.Getenv("E2E_CORPUS")
-	if folder == "" {
+	dir := os.Getenv("E2E_CORPUS")
+	if dir == "" {
 		t.Log("E2E_CORPUS names no folder, so that there is nothing to do")
 		return
 	}
 	t.Parallel()
-	files, err := corpus(folder)
+	files, err := corpus(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,11 +76,11 @@ func stops(t *testing.T, s story, name, early string) {
 	r := manifests("reversed-"+name, s.namespace, text)
 	r.scenario = s.scenario
 	g := raise(t, r)
-	said := check(t, g.namespace, g.objs)
-	if !said.predicts("late", early) || len(said.errors()) == 0 {
+	findings := check(t, g.namespace, g.objs)
+	if !findings.predicts("late", early) || len(findings.errors()) == 0 {
 		t.Errorf("cmp check does not find that %s is late", early)
 	}
-	out := g.sync(t, quickPatience)
+	out := g.sync(t, shortHangTimeout)
 	if out.Result != argocd.Hangs && out.Result != argocd.Failed {
 		t.Errorf("the sync: %s, although the order is reversed\n%s", out.Result, here.argo.Explain(out, g.waiting()))
 	}
@@ -91,12 +91,12 @@ func stops(t *testing.T, s story, name, early string) {
 // components, as docs/openshift.md tells people to.
 func (l *lab) addPrintedHealth(ctx context.Context, settings map[string]string) error {
 	for name := range fromCatalogs {
-		var said bytes.Buffer
+		var findings bytes.Buffer
 		cmd := exec.CommandContext(ctx, l.bin.Cmp, "health", filepath.Join(l.root, olmComponent(name)))
-		cmd.Stderr = &said
+		cmd.Stderr = &findings
 		text, err := cmd.Output()
 		if err != nil {
-			return fmt.Errorf("cmp health %s: %w: %s", name, err, said.String())
+			return fmt.Errorf("cmp health %s: %w: %s", name, err, findings.String())
 		}
 		var printed struct{ Data map[string]string }
 		if err := yaml.Unmarshal(text, &printed); err != nil {

@@ -88,7 +88,7 @@ func rollOut(t *testing.T, name string) {
 	}
 	statuses := map[string]argocd.Status{}
 	for _, child := range children {
-		out, err := here.argo.Follow(ctx, child, start, argocd.Watch{Patience: longPatience, Moving: func() string { return g.rolling(ctx, children) }})
+		out, err := here.argo.Follow(ctx, child, start, argocd.Watch{HangTimeout: longHangTimeout, Moving: func() string { return g.rolling(ctx, children) }})
 		if err != nil || out.Result != argocd.Synced {
 			t.Fatalf("%s: %s %v\n%s\n%s", child, out.Result, err, g.rolling(ctx, children), here.argo.Explain(out, g.waiting()))
 		}

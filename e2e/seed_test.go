@@ -23,7 +23,7 @@ func TestSeed(t *testing.T) {
 	deploy := func(t *testing.T, suite string) (*stage, argocd.Outcome) {
 		t.Helper()
 		g := raise(t, load(t, suite, chart, filepath.Join(here.root, "testdata", "charts", chart)))
-		return g, g.sync(t, quickPatience)
+		return g, g.sync(t, shortHangTimeout)
 	}
 	t.Run("without", func(t *testing.T) {
 		g, out := deploy(t, "drawn")

@@ -35,13 +35,13 @@ type stage struct {
 	namespaces []string
 }
 
-// Patience is how long nothing may change before a sync counts as hanging. Steps of
+// hangTimeout is how long nothing may change before a sync counts as hanging. Steps of
 // Argo CD and of the cluster double take a few seconds each.
 const (
-	patience      = 90 * time.Second
-	quickPatience = 25 * time.Second // where a hang is expected
+	hangTimeout      = 90 * time.Second
+	shortHangTimeout = 25 * time.Second // where a hang is expected
 	// Argo CD takes seconds for each CRD if there are many.
-	longPatience = 5 * time.Minute
+	longHangTimeout = 5 * time.Minute
 )
 
 // raise brings a story on stage when nothing on it is in the way: what it needs
@@ -58,7 +58,7 @@ func raise(t *testing.T, s story) *stage {
 	g.place()
 	g.settle()
 	claims, alone := g.claims()
-	t.Cleanup(here.turns.take(claims, alone))
+	t.Cleanup(here.scheduler.take(claims, alone))
 	if err := g.removeForeign(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func (l *lab) clusterScoped(gk schema.GroupKind, g *stage) bool {
 }
 
 // sync starts a sync and follows it to its end.
-func (g *stage) sync(t *testing.T, patience time.Duration) argocd.Outcome {
+func (g *stage) sync(t *testing.T, hangTimeout time.Duration) argocd.Outcome {
 	t.Helper()
 	ctx := t.Context()
 	var err error
@@ -248,7 +248,7 @@ func (g *stage) sync(t *testing.T, patience time.Duration) argocd.Outcome {
 	if err := here.argo.Sync(ctx, g.app); err != nil {
 		t.Fatal(err)
 	}
-	out, err := here.argo.Follow(ctx, g.app.Name, since, argocd.Watch{Patience: patience, Moving: g.waiting})
+	out, err := here.argo.Follow(ctx, g.app.Name, since, argocd.Watch{HangTimeout: hangTimeout, Moving: g.waiting})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, here.argo.Explain(out, g.waiting()))
 	}
@@ -261,8 +261,8 @@ func (g *stage) sync(t *testing.T, patience time.Duration) argocd.Outcome {
 func (g *stage) syncGiving(t *testing.T) (out argocd.Outcome, given []string) {
 	t.Helper()
 	since := time.Now()
-	out = g.sync(t, quickPatience)
-	for time.Since(since) < longPatience && (out.Result == argocd.Hangs || out.Result == argocd.Unhealthy) {
+	out = g.sync(t, shortHangTimeout)
+	for time.Since(since) < longHangTimeout && (out.Result == argocd.Hangs || out.Result == argocd.Unhealthy) {
 		for _, obj := range g.absent(t) {
 			if !slices.Contains(given, nameOf(obj)) && strings.Contains(g.waiting(), obj.GetKind()+" "+obj.GetNamespace()+"/"+obj.GetName()+" is missing") {
 				if err := applySoon(t.Context(), obj); err != nil {
@@ -272,7 +272,7 @@ func (g *stage) syncGiving(t *testing.T) (out argocd.Outcome, given []string) {
 			}
 		}
 		var err error
-		if out, err = here.argo.Follow(t.Context(), g.app.Name, since, argocd.Watch{Patience: patience, Moving: g.waiting}); err != nil {
+		if out, err = here.argo.Follow(t.Context(), g.app.Name, since, argocd.Watch{HangTimeout: hangTimeout, Moving: g.waiting}); err != nil {
 			t.Fatal(err)
 		}
 	}

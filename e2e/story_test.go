@@ -144,11 +144,11 @@ func (s story) rendered(ctx context.Context) ([]*unstructured.Unstructured, erro
 // an error of program.
 func program(ctx context.Context, stdin string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, here.bin.Cmp, args...)
-	var out, said bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &said
+	var out, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &stderr
 	err := cmd.Run()
 	if err != nil && !(args[0] == "check" && out.Len() > 0) {
-		return "", fmt.Errorf("cmp %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+		return "", fmt.Errorf("cmp %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}
 	return out.String(), nil
 }

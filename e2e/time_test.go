@@ -15,7 +15,7 @@ func TestTime(t *testing.T) {
 		for _, style := range []string{"rungs", "compact", "off"} {
 			t.Run(name+"/"+style, func(t *testing.T) {
 				g := raise(t, load(t, "time-"+style, name, components(t)[name]).with("waves", style))
-				out := g.sync(t, quickPatience)
+				out := g.sync(t, shortHangTimeout)
 				if out.Result != argocd.Synced && style != "off" {
 					t.Errorf("the sync: %s\n%s", out.Result, here.argo.Explain(out, g.waiting()))
 				}

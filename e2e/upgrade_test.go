@@ -86,11 +86,11 @@ func TestDeletionNeedsTheOrder(t *testing.T) {
 		upside := manifests(s.name, s.namespace, text)
 		upside.scenario = s.scenario
 		g := raise(t, upside)
-		if out := g.sync(t, patience); out.Result != argocd.Synced {
+		if out := g.sync(t, hangTimeout); out.Result != argocd.Synced {
 			t.Fatalf("the sync: %s\n%s", out.Result, here.argo.Explain(out, g.waiting()))
 		}
 		start := time.Now()
-		if g.deleted(t, quickPatience) {
+		if g.deleted(t, shortHangTimeout) {
 			t.Error("the Application could be deleted, although its operator goes first")
 		}
 		results.add(row{"deletion", "garden-operator, upside down", 2, time.Since(start), "hangs, as it must"})
@@ -122,7 +122,7 @@ func (g *stage) release(t *testing.T, dir string) {
 func (g *stage) deletes(t *testing.T) {
 	t.Helper()
 	start := time.Now()
-	if !g.deleted(t, patience) {
+	if !g.deleted(t, hangTimeout) {
 		status, _ := here.argo.Status(t.Context(), g.name)
 		t.Errorf("the Application is not deleted\n%s\n%s", status.Describe(), g.waiting())
 		return
@@ -144,7 +144,7 @@ func (g *stage) deletes(t *testing.T) {
 
 // deleted deletes the Application and waits until it is gone, or until nothing
 // has been removed for as long as patience.
-func (g *stage) deleted(t *testing.T, patience time.Duration) bool {
+func (g *stage) deleted(t *testing.T, hangTimeout time.Duration) bool {
 	t.Helper()
 	var err error
 	if g.mark, err = here.cluster.Mark(); err != nil {
@@ -154,7 +154,7 @@ func (g *stage) deleted(t *testing.T, patience time.Duration) bool {
 		t.Fatal(err)
 	}
 	count, changed := 0, time.Now()
-	for time.Since(changed) < patience {
+	for time.Since(changed) < hangTimeout {
 		gone, err := here.argo.Gone(t.Context(), g.name)
 		if err != nil {
 			t.Fatal(err)

@@ -108,7 +108,7 @@ func wrong(t *testing.T, w wrongOrder) {
 		if object := strings.ReplaceAll(w.object, "NAMESPACE", name); !check(t, name, g.objs).predicts(w.rule, object) {
 			t.Errorf("cmp check does not find that %s is %s", object, w.rule)
 		}
-		out := g.sync(t, quickPatience)
+		out := g.sync(t, shortHangTimeout)
 		if out.Result != argocd.Hangs && out.Result != argocd.Failed {
 			t.Errorf("the sync: %s, although the order is wrong\n%s", out.Result, here.argo.Explain(out, g.waiting()))
 		}

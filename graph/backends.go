@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -68,6 +69,7 @@ func (b *builder) orderOwnWebhooks() {
 					}
 					b.waitForBackend(w, server, "must admit the Pods of")
 					b.Findings = append(b.Findings, finding.Finding{Severity: finding.Warning, Rule: "own-pods", File: config.File, Line: config.Line, Object: config.Key.String(),
+						About:   b.Nodes[server].Key.String(),
 						Field:   "webhooks[" + hook.Get("name").Text() + "]",
 						Message: "it rejects the Pods of its backend " + b.Nodes[server].Key.String() + " whenever the backend is down, so it is applied after the backend",
 						Remedy:  "exclude the backend by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
@@ -175,7 +177,7 @@ func (b *builder) referToWebhooks() {
 		for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 			canRegisterAfterBackend := sync.OnceValue(func() bool { return b.canRegisterAfterBackend(w) }) // computed on demand, since it looks at all webhooks
 			writers := b.caWriters(w)
-			dependencies := b.withDependencies(writers)
+			dependencies := digraph.Reachable(writers, b.dependenciesOf)
 			for _, hook := range hooks.Value.Items() {
 				if failsOpen(hook) {
 					continue
@@ -364,22 +366,15 @@ func (b *builder) backendsOfAPI(path string) []int {
 	return slices.Compact(all)
 }
 
-// withDependencies returns the given nodes and their transitive dependencies.
-func (b *builder) withDependencies(nodes []int) map[int]bool {
-	seen := map[int]bool{}
-	for open := slices.Clone(nodes); len(open) > 0; {
-		n := open[len(open)-1]
-		open = open[:len(open)-1]
-		if !seen[n] {
-			seen[n] = true
-			for r := range b.referencesOf(n) {
-				if r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy {
-					open = append(open, r.To)
-				}
-			}
+// dependenciesOf returns the direct dependencies of a node.
+func (b *builder) dependenciesOf(node int) []int {
+	var all []int
+	for r := range b.referencesOf(node) {
+		if r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy {
+			all = append(all, r.To)
 		}
 	}
-	return seen
+	return all
 }
 
 // selects reports whether the selectors of a webhook match an object.

@@ -26,7 +26,7 @@ type builder struct {
 	// covered marks the fields in which a record found a reference.
 	covered map[nodeField]bool
 	// defined maps kinds to the CRDs of the component.
-	defined map[knowledge.GroupKind]definition
+	defined map[knowledge.GroupKind]definedKind
 	// reads are references by field to objects that must exist, and producers the
 	// nodes that write an object at run time.
 	reads     []read
@@ -57,7 +57,7 @@ type builder struct {
 	kindRanges        []kindRange
 	installers        []installer
 	roleNodes         []int
-	definedByGroup    index[string, []definition]
+	definedByGroup    index[string, []definedKind]
 	definedByPart     index[int, []knowledge.GroupKind]
 	byWord            index[string, []int]
 	runtimes          map[string][]int // by namespace, custom resources that start workloads
@@ -83,12 +83,12 @@ type builder struct {
 	edges             edges
 }
 
-// definition is a kind as a CRD of the component defines it.
-type definition struct {
+// definedKind is a kind as a CRD of the component defines it.
+type definedKind struct {
 	node    int
 	plural  string
 	cluster bool
-	by      knowledge.Definition
+	by      knowledge.DefinedKind
 }
 
 // read is a reference to an object that the component may or may not contain.
@@ -107,7 +107,7 @@ func newBuilder(parts []Part, base *knowledge.Base, opt Options) *builder {
 	b := &builder{
 		Graph: &Graph{}, base: base, opt: opt,
 		byKey: map[object.ID][]int{}, byName: map[object.ID][]int{}, byKindName: map[string][]int{}, covered: map[nodeField]bool{},
-		defined:   map[knowledge.GroupKind]definition{},
+		defined:   map[knowledge.GroupKind]definedKind{},
 		producers: map[object.ID][]int{}, backends: map[int][]int{}, convertersOf: map[int][]int{},
 		wordsOf: map[int][]word{}, serviceNames: map[object.ID]bool{},
 		pairs: map[[2]int][]int{}, notAfter: map[[2]int]string{}, likelyProducers: map[object.ID][]int{}, isPrecondition: map[int]bool{},
@@ -161,7 +161,7 @@ func commandOf(container object.Value) []string {
 
 // index assigns every object its identity in the cluster and finds duplicates.
 func (b *builder) index() error {
-	b.readDefinitions() // they say which kinds are namespaced, and describe kinds without a record
+	b.readDefinedKinds() // they say which kinds are namespaced, and describe kinds without a record
 	b.addSchemas()
 	for i := range b.Nodes {
 		n := &b.Nodes[i]
@@ -173,7 +173,7 @@ func (b *builder) index() error {
 		}
 	}
 	b.Nodes = inOrder(b.Nodes)
-	b.readDefinitions() // again, because sorting moved them
+	b.readDefinedKinds() // again, because sorting moved them
 	b.findKindRanges()
 	b.findInstallers()
 	for i := range b.Nodes {
@@ -235,7 +235,7 @@ func inOrder(nodes []Node) []Node {
 	return sorted
 }
 
-func (b *builder) readDefinitions() {
+func (b *builder) readDefinedKinds() {
 	for i, n := range b.Nodes {
 		for _, d := range n.Kind.Defines {
 			if !d.AppliesTo(n.Object) {
@@ -243,7 +243,7 @@ func (b *builder) readDefinitions() {
 			}
 			gk := knowledge.GroupKind{Group: cmp.Or(d.Group.Text(n.Root()), d.GroupIs), Kind: d.Kind.Text(n.Root())}
 			if gk.Kind != "" {
-				b.defined[gk] = definition{i, d.Plural.Text(n.Root()), strings.HasSuffix(cmp.Or(d.Scope.Text(n.Root()), d.ScopeIs), "Cluster"), d}
+				b.defined[gk] = definedKind{i, d.Plural.Text(n.Root()), strings.HasSuffix(cmp.Or(d.Scope.Text(n.Root()), d.ScopeIs), "Cluster"), d}
 			}
 		}
 	}

@@ -34,8 +34,8 @@ func (b *builder) findControllers() {
 		if !serves(n) || n.Kind.EveryNode {
 			continue
 		}
-		for _, account := range b.accounts(n) {
-			if why := b.controllerEvidence(b.grants.rulesFor(account), n.Part); why != "" {
+		for _, serviceAccount := range b.serviceAccounts(n) {
+			if why := b.controllerEvidence(b.grants.rulesFor(serviceAccount), n.Part); why != "" {
 				b.giveRole(i, knowledge.Controllers, why)
 			}
 		}

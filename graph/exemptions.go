@@ -3,6 +3,7 @@ package graph
 import (
 	"slices"
 
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -54,7 +55,7 @@ func (e *exemptions) isAppliedBefore(i, part int) bool {
 			controllers = append(controllers, i)
 		}
 	}
-	exempt = e.withDependencies(controllers)
+	exempt = digraph.Reachable(controllers, e.dependenciesOf)
 	for s, servers := range e.backends {
 		if slices.ContainsFunc(servers, isController) {
 			exempt[s] = true
@@ -78,24 +79,8 @@ func (e *exemptions) findDependencies() {
 	admitted := e.findAdmitted()
 	e.byServer = map[int]map[int]bool{}
 	add := func(server int) {
-		if e.byServer[server] != nil {
-			return
-		}
-		seen := map[int]bool{}
-		e.byServer[server] = seen
-		for open := []int{server}; len(open) > 0; {
-			n := open[len(open)-1]
-			open = open[:len(open)-1]
-			if seen[n] {
-				continue
-			}
-			seen[n] = true
-			open = append(open, admitted[n]...)
-			for r := range e.referencesOf(n) {
-				if r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy {
-					open = append(open, r.To)
-				}
-			}
+		if e.byServer[server] == nil {
+			e.byServer[server] = digraph.Reachable([]int{server}, func(n int) []int { return append(e.dependenciesOf(n), admitted[n]...) })
 		}
 	}
 	for i := range e.Nodes {

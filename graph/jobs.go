@@ -346,7 +346,7 @@ func (b *builder) writesInputOf(j, workload int) bool {
 		if r.Meaning != knowledge.Exists || !isData(id) || !b.mayChange(j, id) {
 			continue
 		}
-		if slices.ContainsFunc(b.words(j), func(w word) bool { return namesWord(w.value, id.Name) }) {
+		if slices.ContainsFunc(b.words(j), func(w word) bool { return knowledge.ContainsWord(w.value, id.Name, isHostByte) }) {
 			return true
 		}
 	}
@@ -355,27 +355,12 @@ func (b *builder) writesInputOf(j, workload int) bool {
 
 // mayChange reports whether a workload may write an object, by name or in general.
 func (b *builder) mayChange(i int, id object.ID) bool {
-	for _, account := range b.accounts(b.Nodes[i]) {
-		for _, r := range b.grants.rulesFor(account) {
+	for _, serviceAccount := range b.serviceAccounts(b.Nodes[i]) {
+		for _, r := range b.grants.rulesFor(serviceAccount) {
 			if r.allows(id.Group, plural(id.Kind), "create", "update", "patch") && (len(r.names) == 0 || slices.Contains(r.names, id.Name)) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// namesWord reports whether a text contains a name as a separate word.
-func namesWord(text, name string) bool {
-	for at := 0; ; {
-		i := strings.Index(text[at:], name)
-		if i < 0 {
-			return false
-		}
-		from, to := at+i, at+i+len(name)
-		if (from == 0 || !isHostByte(text[from-1])) && (to == len(text) || !isHostByte(text[to])) {
-			return true
-		}
-		at = to
-	}
 }

@@ -72,8 +72,8 @@ func (b *builder) findInstallers() {
 }
 
 // definedIn returns the kinds of a group that the components define.
-func (b *builder) definedIn(group string) []definition {
-	return b.definedByGroup.at(group, func(all index[string, []definition]) {
+func (b *builder) definedIn(group string) []definedKind {
+	return b.definedByGroup.at(group, func(all index[string, []definedKind]) {
 		for gk, def := range b.defined {
 			all[gk.Group] = append(all[gk.Group], def)
 		}

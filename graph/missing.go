@@ -46,16 +46,18 @@ type reportKey struct {
 
 // reportOnce reports a finding unless it was reported for the same object and target.
 func (b *builder) reportOnce(i int, severity finding.Severity, rule, target, field, message, remedy string) {
-	s := reportKey{i, rule, target}
+	b.addOnce(i, target, finding.Finding{Severity: severity, Rule: rule, Field: field, Message: message, Remedy: remedy, Missing: target})
+}
+
+// addOnce adds a finding about an object, once for each target.
+func (b *builder) addOnce(i int, target string, f finding.Finding) {
+	s := reportKey{i, f.Rule, target}
 	if b.reported[s] {
 		return
 	}
 	b.reported[s] = true
 	n := &b.Nodes[i]
-	f := finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Field: field, Message: message, Remedy: remedy}
-	if rule != UnknownKind { // here the kind is unknown, not the object missing
-		f.Missing = target
-	}
+	f.File, f.Line, f.Object = n.File, n.Line, n.Key.String()
 	b.Findings = append(b.Findings, f)
 }
 
@@ -82,7 +84,7 @@ func (b *builder) missingObjects() {
 // missingKeys reports Pods that read a key of a Secret that its writer does not
 // include.
 func (b *builder) missingKeys() {
-	limited := func(def definition) bool { return !def.by.Keys.IsZero() }
+	limited := func(def definedKind) bool { return !def.by.Keys.IsZero() }
 	if !slices.ContainsFunc(slices.Collect(maps.Values(b.defined)), limited) {
 		return
 	}
@@ -206,13 +208,15 @@ func (b *builder) missingSiblings() {
 				for _, s := range siblings {
 					names = append(names, b.Nodes[s].Key.Name)
 				}
-				severity, message := finding.Note, fmt.Sprintf("it %s %s, which is not in the component: %s", rec.Why, id, rec.Expected)
-				remedy := nearest.Or(id.Name, names, "correct the name, or add the "+id.Kind)
+				report := finding.Finding{Severity: finding.Note, Rule: MissingObject, Field: m.field, Missing: id.String(),
+					Message: fmt.Sprintf("it %s %s, which is not in the component: %s", rec.Why, id, rec.Expected), Remedy: "correct the name, or add the " + id.Kind}
 				if writer, product := b.writerNamed(id.Name, siblings); !product.IsZero() {
-					severity, message = finding.Warning, message+fmt.Sprintf("; the name is that of %s, which %s writes", product, b.Nodes[writer].Key)
-					remedy = "name " + b.Nodes[writer].Key.String()
+					report.Severity, report.Remedy = finding.Warning, "name "+b.Nodes[writer].Key.String()
+					report.Message += fmt.Sprintf("; the name is that of %s, which %s writes", product, b.Nodes[writer].Key)
+				} else {
+					report = report.Asking(nearest.Suggest(id.Name, names))
 				}
-				b.reportOnce(i, severity, MissingObject, id.String(), m.field, message, remedy)
+				b.addOnce(i, id.String(), report)
 			}
 		}
 	}
@@ -295,8 +299,8 @@ func (b *builder) unknownKinds() {
 		names, wrong := b.base.CheckBuiltin(gk.Group, gk.Kind)
 		for i := kind.from; wrong && i < kind.to; i++ {
 			version := b.Nodes[i].Get("apiVersion").Text()
-			b.reportOnce(i, finding.Error, UnknownKind, gk.String(), "kind",
-				"unknown kind in "+version+": the API server rejects it", nearest.Or(gk.Kind, names, "correct apiVersion or kind"))
+			b.addOnce(i, gk.String(), finding.Finding{Severity: finding.Error, Rule: UnknownKind, Field: "kind",
+				Message: "unknown kind in " + version + ": the API server rejects it", Remedy: "correct apiVersion or kind"}.Asking(nearest.Suggest(gk.Kind, names)))
 		}
 	}
 }

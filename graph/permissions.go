@@ -22,14 +22,16 @@ type grants struct {
 
 // rulesFor returns the permissions of a ServiceAccount, including those of its
 // groups.
-func (g grants) rulesFor(account object.ID) []rule { return gather(g.rules, account) }
+func (g grants) rulesFor(serviceAccount object.ID) []rule { return gather(g.rules, serviceAccount) }
 
 // bindingsFor returns the bindings that name a ServiceAccount or one of its groups.
-func (g grants) bindingsFor(account object.ID) []int { return gather(g.bindings, account) }
+func (g grants) bindingsFor(serviceAccount object.ID) []int {
+	return gather(g.bindings, serviceAccount)
+}
 
-func gather[T any](granted map[object.ID][]T, account object.ID) []T {
-	all := granted[account]
-	for _, group := range []string{allUsers, allAccounts, allAccounts + ":" + account.Namespace} {
+func gather[T any](granted map[object.ID][]T, serviceAccount object.ID) []T {
+	all := granted[serviceAccount]
+	for _, group := range []string{allUsers, allServiceAccounts, allServiceAccounts + ":" + serviceAccount.Namespace} {
 		if more := granted[object.ID{Kind: "Group", Name: group}]; len(more) > 0 {
 			all = append(slices.Clip(all), more...)
 		}
@@ -37,13 +39,13 @@ func gather[T any](granted map[object.ID][]T, account object.ID) []T {
 	return all
 }
 
-// allAccounts is the group of all ServiceAccounts; with a namespace appended, of
+// allServiceAccounts is the group of all ServiceAccounts; with a namespace appended, of
 // those in the namespace. A ServiceAccount is also a user with such a name
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects).
 const (
-	allUsers     = "system:authenticated"
-	allAccounts  = "system:serviceaccounts"
-	accountUsers = "system:serviceaccount:"
+	allUsers            = "system:authenticated"
+	allServiceAccounts  = "system:serviceaccounts"
+	serviceAccountUsers = "system:serviceaccount:"
 )
 
 // rule is a rule of a Role.
@@ -63,10 +65,10 @@ func (r rule) allows(group, resource string, verbs ...string) bool {
 func (b *builder) rulesOfNode(i int) []rule {
 	var all []rule
 	n := &b.Nodes[i]
-	for _, account := range b.accounts(*n) {
-		all = append(all, b.grants.rulesFor(account)...)
+	for _, serviceAccount := range b.serviceAccounts(*n) {
+		all = append(all, b.grants.rulesFor(serviceAccount)...)
 		if n.IsHook() {
-			all = append(all, gather(b.grants.hooks, account)...)
+			all = append(all, gather(b.grants.hooks, serviceAccount)...)
 		}
 	}
 	return all
@@ -77,11 +79,11 @@ func (b *builder) rulesOfNode(i int) []rule {
 func (b *builder) referToPermissions() {
 	for i, n := range b.Nodes {
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
-			account, ok := accountOf(n, tmpl.Value)
+			serviceAccount, ok := serviceAccountOf(n, tmpl.Value)
 			if !ok {
 				continue
 			}
-			for _, binding := range b.grants.bindingsFor(account) {
+			for _, binding := range b.grants.bindingsFor(serviceAccount) {
 				b.refer(Reference{From: i, To: binding, Field: join(tmpl.Field, "spec.serviceAccountName"), Meaning: knowledge.Exists, Why: "has the permissions of",
 					Source: b.Nodes[binding].Kind.Source})
 			}
@@ -115,15 +117,15 @@ func (b *builder) referToGrantedPermissions() {
 // referToDeployerPermissions makes objects that Argo CD may only create with
 // permissions that the component grants depend on the bindings.
 func (b *builder) referToDeployerPermissions() {
-	for account, rules := range b.grants.rules {
-		if account.Kind == "ServiceAccount" && b.base.IsDeployer(account.Name) {
+	for serviceAccount, rules := range b.grants.rules {
+		if serviceAccount.Kind == "ServiceAccount" && b.base.IsDeployer(serviceAccount.Name) {
 			about := byGroup(rules)
 			for _, kind := range b.kindRanges {
 				if b.base.Builtin(kind.group) {
 					continue
 				}
 				for i := kind.from; i < kind.to; i++ {
-					b.referToDeployerBindings(i, kind, account, about[kind.group])
+					b.referToDeployerBindings(i, kind, serviceAccount, about[kind.group])
 				}
 			}
 		}
@@ -132,13 +134,13 @@ func (b *builder) referToDeployerPermissions() {
 
 // referToDeployerBindings adds references from a node to the bindings that allow a
 // ServiceAccount to create it.
-func (b *builder) referToDeployerBindings(i int, kind kindRange, account object.ID, rules []rule) {
+func (b *builder) referToDeployerBindings(i int, kind kindRange, serviceAccount object.ID, rules []rule) {
 	n := &b.Nodes[i]
 	for _, r := range rules {
 		if r.in != "" && r.in != n.Key.Namespace || !r.allows(kind.group, kind.plural, "create") {
 			continue
 		}
-		for _, binding := range b.grants.bindings[account] {
+		for _, binding := range b.grants.bindings[serviceAccount] {
 			if to := &b.Nodes[binding]; to.Part == n.Part && to.Key.Namespace == r.in && !b.refersTo(binding, i) {
 				ref := b.inferredReference(i, binding, kindField, knowledge.Exists, "may be created by Argo CD with the permissions of")
 				ref.Hard = true
@@ -165,8 +167,8 @@ func (b *builder) referToServedAPIs() {
 		if n.Kind.Pod.IsZero() || n.Kind.Runs == "later" {
 			continue
 		}
-		for _, account := range b.accounts(n) {
-			for _, r := range b.grants.rulesFor(account) {
+		for _, serviceAccount := range b.serviceAccounts(n) {
+			for _, r := range b.grants.rulesFor(serviceAccount) {
 				for _, group := range r.groups {
 					for _, api := range apis[group] {
 						if !b.refersTo(api, i) {
@@ -180,20 +182,20 @@ func (b *builder) referToServedAPIs() {
 	}
 }
 
-// accounts returns the ServiceAccounts of a workload's Pods.
-func (b *builder) accounts(n Node) []object.ID {
+// serviceAccounts returns the ServiceAccounts of a workload's Pods.
+func (b *builder) serviceAccounts(n Node) []object.ID {
 	var all []object.ID
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
-		if account, ok := accountOf(n, tmpl.Value); ok {
-			all = append(all, account)
+		if serviceAccount, ok := serviceAccountOf(n, tmpl.Value); ok {
+			all = append(all, serviceAccount)
 		}
 	}
 	return all
 }
 
-// accountOf returns the ServiceAccount of a Pod. The default ServiceAccount has
+// serviceAccountOf returns the ServiceAccount of a Pod. The default ServiceAccount has
 // permissions only if its token is mounted.
-func accountOf(n Node, tmpl object.Value) (object.ID, bool) {
+func serviceAccountOf(n Node, tmpl object.Value) (object.ID, bool) {
 	name := cmp.Or(tmpl.Get("spec", "serviceAccountName").Text(), tmpl.Get("spec", "serviceAccount").Text())
 	id := object.ID{Kind: "ServiceAccount", Namespace: n.Key.Namespace, Name: cmp.Or(name, "default")}
 	token := tmpl.Get("spec", "automountServiceAccountToken")
@@ -210,10 +212,10 @@ const clusterAdmin = "cluster-admin"
 // in the component or built-in. If a platform team manages the RBAC of an operator,
 // the component does not show it.
 func (b *builder) showsPermissions(workload int) bool {
-	return !slices.ContainsFunc(b.accounts(b.Nodes[workload]), func(account object.ID) bool {
-		bindings := b.grants.bindingsFor(account)
+	return !slices.ContainsFunc(b.serviceAccounts(b.Nodes[workload]), func(serviceAccount object.ID) bool {
+		bindings := b.grants.bindingsFor(serviceAccount)
 		isClusterWide := func(binding int) bool { return b.Nodes[binding].Key.Namespace == "" }
-		return len(b.byKey[account]) == 0 || len(gather(b.grants.hooks, account)) > 0 ||
+		return len(b.byKey[serviceAccount]) == 0 || len(gather(b.grants.hooks, serviceAccount)) > 0 ||
 			!slices.ContainsFunc(bindings, isClusterWide) || slices.ContainsFunc(bindings, b.isExternal)
 	})
 }
@@ -277,9 +279,9 @@ func grantee(binding Node, subject object.Value) (object.ID, bool) {
 		id.Namespace = cmp.Or(subject.Get("namespace").Text(), binding.Key.Namespace, binding.destination)
 		return id, true
 	case "Group":
-		return id, id.Name == allUsers || id.Name == allAccounts || strings.HasPrefix(id.Name, allAccounts+":")
+		return id, id.Name == allUsers || id.Name == allServiceAccounts || strings.HasPrefix(id.Name, allServiceAccounts+":")
 	}
-	name, ok := strings.CutPrefix(id.Name, accountUsers)
+	name, ok := strings.CutPrefix(id.Name, serviceAccountUsers)
 	namespace, name, named := strings.Cut(name, ":")
 	return object.ID{Kind: "ServiceAccount", Namespace: namespace, Name: name}, ok && named
 }

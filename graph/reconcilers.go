@@ -26,8 +26,8 @@ func (b *builder) referToControllers() {
 			continue
 		}
 		var rules []rule
-		for _, account := range b.accounts(controller) {
-			rules = append(rules, b.grants.rulesFor(account)...)
+		for _, serviceAccount := range b.serviceAccounts(controller) {
+			rules = append(rules, b.grants.rulesFor(serviceAccount)...)
 		}
 		b.Nodes[c].Reconciles = b.reconciledGroups(rules)
 		names := b.configurationNames(c)
@@ -190,8 +190,8 @@ func (b *builder) findHooksServed() {
 		if !serves(n) {
 			continue
 		}
-		for _, account := range b.accounts(n) {
-			for _, r := range b.grants.rulesFor(account) {
+		for _, serviceAccount := range b.serviceAccounts(n) {
+			for _, r := range b.grants.rulesFor(serviceAccount) {
 				for resource, names := range empty {
 					if !slices.Contains(r.groups, "*") && r.allows(admission, resource, "update", "patch") &&
 						(containsAny(r.names, names...) || slices.ContainsFunc(b.words(i), func(w word) bool { return slices.Contains(names, w.value) })) {

@@ -41,7 +41,7 @@ func (b *builder) kindVersion(n *Node) kindVersion {
 }
 
 // mergeSchema adds the content of a CRD to the default record of a kind.
-func (b *builder) mergeSchema(kind knowledge.Kind, def definition, version string) knowledge.Kind {
+func (b *builder) mergeSchema(kind knowledge.Kind, def definedKind, version string) knowledge.Kind {
 	kind = def.by.Objects.OverrideGuess(kind)
 	if kind.Status != nil {
 		return kind

@@ -87,7 +87,7 @@ type Kind struct {
 	// grant them.
 	Permissions string `yaml:"rights"`
 	// Defines says where an object specifies a kind that it defines.
-	Defines Definitions `yaml:"defines"`
+	Defines DefinedKinds `yaml:"defines"`
 	// Installs are patterns of the groups whose kinds such an object installs at
 	// run time, such as "*.crossplane.io"; a later pattern with "!" excludes
 	// groups.

@@ -12,15 +12,21 @@ import (
 // first. A level ends only where a dependent needs one of its objects healthy, so
 // there are as few levels as the gates require.
 type arrangement struct {
+	unitSet
+	// levels holds the level of each unit, and why what decided it.
+	levels []int
+	why    []Reason
+	// waves holds the wave of each level.
+	waves []int
+}
+
+// unitSet holds the units to arrange, with what decides their levels.
+type unitSet struct {
 	condensation
 	traits []trait
 	// awaited marks the units that must be healthy before a dependent is applied:
 	// units with a dependent, and their dependencies.
 	awaited []bool
-	levels  []int
-	// waves holds the wave of each level.
-	waves []int
-	why   []Reason
 }
 
 // trait holds what decides the level of a unit besides its constraints.
@@ -63,14 +69,13 @@ type trait struct {
 
 // arrange assigns units to levels. With fewest, it ignores the order of the rungs.
 func arrange(in input, c condensation, fewest bool) arrangement {
-	a := arrangement{condensation: c, traits: traitsOf(in, c.units, fewest)}
-	a.awaited = a.awaitedUnits()
-	lowest := a.lowest(fewest)
-	latest := a.latest(in.graph, lowest)
-	a.levels = dense(a.moveDoubtfulLast(in, latest))
-	a.waves = a.numbers(fewest)
-	a.why = a.reasons(in.graph)
-	return a
+	traits := traitsOf(in, c.units, fewest)
+	set := unitSet{c, traits, awaitedUnits(c.units, traits)}
+	lowest := set.lowest(fewest)
+	latest := set.latest(in.graph, lowest)
+	levels := dense(set.moveDoubtfulLast(in, latest))
+	waves := set.numbers(levels, fewest)
+	return arrangement{set, levels, set.reasons(in.graph, levels, waves), waves}
 }
 
 // traitsOf reads the traits of units from their objects. With fewest, no rung is a
@@ -84,7 +89,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 		for _, i := range units[u].nodes {
 			n := &g.Nodes[i]
 			t.passive = t.passive && isPassive(n)
-			t.defines = t.defines && isDefinition(n, base)
+			t.defines = t.defines && isCRD(n, base)
 			t.builtin = t.builtin && base.Builtin(n.ID.Group)
 			t.runs = t.runs || !n.Kind.Pod.IsZero()
 			t.starts = t.starts || !n.Kind.Pod.IsZero() || n.Kind.Operator.Installs()
@@ -118,22 +123,23 @@ func isPassive(n *graph.Node) bool {
 	return (!n.Kind.IsAwaited() || n.Kind.Placement == knowledge.WithConsumer) && n.Kind.Deploys.IsZero()
 }
 
-// isDefinition reports whether an object is a CustomResourceDefinition.
-func isDefinition(n *graph.Node, base *knowledge.Base) bool {
+// isCRD reports whether an object is a CustomResourceDefinition.
+func isCRD(n *graph.Node, base *knowledge.Base) bool {
 	return n.Kind.Defines != nil && base.Builtin(n.ID.Group)
 }
 
 // gatesLater reports whether a later unit waits until this one is healthy: a
 // dependent, or a unit on a higher rung than this unit's gate.
-func (a *arrangement) gatesLater(u int) bool { return a.traits[u].gates || a.units[u].gated }
+func gatesLater(u unit, t trait) bool { return t.gates || u.gated }
 
-func (a *arrangement) awaitedUnits() []bool {
-	awaited := make([]bool, len(a.units))
-	for u := len(a.units) - 1; u >= 0; u-- {
-		awaited[u] = a.gatesLater(u) || slices.ContainsFunc(a.units[u].users, func(e edge) bool { return awaited[e.unit] })
+// awaitedUnits marks the units that gate a later one, and their dependencies.
+func awaitedUnits(units []unit, traits []trait) []bool {
+	awaited := make([]bool, len(units))
+	for u := len(units) - 1; u >= 0; u-- {
+		awaited[u] = gatesLater(units[u], traits[u]) || slices.ContainsFunc(units[u].users, func(e edge) bool { return awaited[e.unit] })
 	}
 	return awaited
 }
 
 // checksAll reports whether a unit comes after all others because it tests them.
-func (a *arrangement) checksAll(u int) bool { return a.traits[u].smoke && len(a.units[u].users) == 0 }
+func (s *unitSet) checksAll(u int) bool { return s.traits[u].smoke && len(s.units[u].users) == 0 }

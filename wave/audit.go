@@ -68,8 +68,7 @@ type Waiter struct {
 // Audit lists the gate of each phase and wave in sync order, with what can go wrong
 // there. It does not check the order; see Check.
 func (p *Plan) Audit(base *knowledge.Base) []Gate {
-	s := &sync{Plan: p, base: base}
-	s.schedule()
+	s := newSync(p, base)
 	waiting := s.waiting()
 	dependents := s.dependentsByNode()
 	absent := map[int][]graph.Absent{}

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -22,124 +22,26 @@ import (
 // caused by waves that an author set, and by hooks that need an object of a later
 // phase.
 func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
-	s := &sync{Plan: p, base: base}
-	s.schedule()
-	s.readDependencies()
+	s := newSync(p, base)
+	var found []finding.Finding
 	for i, n := range p.Graph.Nodes {
 		if n.External {
 			continue
 		}
-		s.reportHookTypes(i)
-		s.simulate(i)
-		s.reportPVC(i)
-		s.reportDoubt(i)
-		s.reportEarlyHealth(i)
+		found = append(found, s.unknownHooks(i)...)
+		found = append(found, s.lateDependencies(i)...)
+		found = append(found, s.latePVC(i)...)
+		found = append(found, s.doubtfulGate(i)...)
+		found = append(found, s.earlyHealth(i)...)
 	}
-	s.reportUnneededGates()
-	finding.Sort(s.found)
-	return s.found
+	found = append(found, s.unneededGates(found)...)
+	finding.Sort(found)
+	return found
 }
 
-// sync is a sync as Argo CD performs it.
-type sync struct {
-	*Plan
-	base         *knowledge.Base
-	at           []moment
-	dependencies [][]*graph.Reference // by node: references without which it is not accepted or does not start
-	users        [][]*graph.Reference
-	final        moment // the last one of the sync
-	endsWithHook bool   // final contains a hook
-	single       bool   // final is the only one
-	found        []finding.Finding
-}
-
-// moment is the phase and wave in which an object is applied.
-type moment struct {
-	phase object.Phase
-	wave  int
-}
-
-// never is the moment of objects that a sync does not apply.
-var never = moment{object.PostDelete, math.MaxInt}
-
-func (m moment) compare(o moment) int {
-	return cmp.Or(cmp.Compare(m.phase.Order(), o.phase.Order()), cmp.Compare(m.wave, o.wave))
-}
-
-func (m moment) String() string {
-	switch {
-	case m == never:
-		return "never in a sync"
-	case m.phase == object.Sync:
-		return fmt.Sprintf("in wave %d", m.wave)
-	}
-	return fmt.Sprintf("in phase %s, wave %d", m.phase, m.wave)
-}
-
-// schedule sets the moment of each object. Argo CD moves namespaces and CRDs to the
-// moment of their first user if that is earlier (gitops-engine
-// pkg/sync/sync_tasks.go, adjustDeps).
-func (s *sync) schedule() {
-	nodes := s.Graph.Nodes
-	s.at = make([]moment, len(nodes))
-	for i := range nodes {
-		if nodes[i].External {
-			s.at[i] = moment{object.PreSync, math.MinInt} // before everything in this component
-			continue
-		}
-		s.at[i] = s.own(i)
-	}
-	for i := range s.Graph.References {
-		r := &s.Graph.References[i]
-		if s.appliedFirst(r) && s.at[r.From].compare(s.at[r.To]) < 0 {
-			s.at[r.To] = s.at[r.From]
-		}
-	}
-	s.final = moment{object.PreSync, math.MinInt}
-	for i := range nodes {
-		if s.at[i] != never && s.at[i].compare(s.final) > 0 {
-			s.final = s.at[i]
-		}
-	}
-	for i := range nodes {
-		s.endsWithHook = s.endsWithHook || s.at[i] == s.final && s.runsAsHook(i)
-	}
-	s.single = s.inOneWave()
-}
-
-// own returns the moment of an object by its own annotations.
-func (s *sync) own(i int) moment {
-	if phases := s.Graph.Nodes[i].Phases(); len(phases) > 0 && phases[0].Order() <= object.PostSync.Order() {
-		return moment{phases[0], s.Places[i].Wave}
-	}
-	return never
-}
-
-// appliedFirst reports whether Argo CD itself applies the target of a reference
-// first.
-func (s *sync) appliedFirst(r *graph.Reference) bool {
-	to := s.Graph.Nodes[r.To]
-	return s.base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.IsAboutKind() || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.IsAboutNamespace()
-}
-
-// readDependencies collects the references that an object needs to be accepted or to
-// become healthy. The API server accepts a webhook configuration without its
-// backend.
-func (s *sync) readDependencies() {
-	s.dependencies = make([][]*graph.Reference, len(s.at))
-	s.users = make([][]*graph.Reference, len(s.at))
-	for i := range s.Graph.References {
-		r := &s.Graph.References[i]
-		if !s.needed(r) {
-			continue
-		}
-		s.dependencies[r.From] = append(s.dependencies[r.From], r)
-		s.users[r.To] = append(s.users[r.To], r)
-	}
-}
-
-// reportHookTypes reports unknown hook types.
-func (s *sync) reportHookTypes(i int) {
+// unknownHooks reports unknown hook types.
+func (s *sync) unknownHooks(i int) []finding.Finding {
+	var found []finding.Finding
 	for _, name := range s.Graph.Nodes[i].UnknownHooks() {
 		effect := ", which Argo CD ignores"
 		if len(s.Graph.Nodes[i].Phases()) == 0 {
@@ -149,56 +51,36 @@ func (s *sync) reportHookTypes(i int) {
 		if strings.Contains(s.Graph.Nodes[i].Get("metadata", "annotations", object.Hook).Text(), name) {
 			field = object.Hook
 		}
-		s.report(i, finding.Warning, "unknown-hook", "unknown hook type"+object.QuoteHook(name)+effect,
-			nearest.Or(name, []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}, "use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install"))
-		s.found[len(s.found)-1].Field = "metadata.annotations[" + field + "]"
+		f := s.finding(i, finding.Warning, "unknown-hook", "unknown hook type"+object.QuoteHook(name)+effect,
+			"use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install")
+		f.Field, f.About = "metadata.annotations["+field+"]", name
+		found = append(found, f.Asking(nearest.Suggest(name, []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"})))
 	}
+	return found
 }
 
-// needed reports whether the object of a reference needs the target to be accepted
-// or to become healthy.
-func (s *sync) needed(r *graph.Reference) bool {
-	from, to := &s.Graph.Nodes[r.From], &s.Graph.Nodes[r.To]
-	switch {
-	case r.Optional, r.Explicit, runsLater(from, r):
-		return false
-	case r.Sign == graph.Registration:
-		return false // it only saves a retry
-	case !from.Kind.Admits.IsZero():
-		return r.Hard
-	case to.Kind.Permissions == "binding" && from.Role != knowledge.Controllers:
-		return false // most Pods start without these permissions
-	}
-	switch r.Meaning {
-	case knowledge.Healthy:
-		return true
-	case knowledge.Exists:
-		return !r.Inferred
-	case knowledge.With:
-		return from.HasHealth
-	}
-	return false
-}
-
-// simulate reports what stops an object at the moment it is applied.
-func (s *sync) simulate(i int) {
+// lateDependencies reports dependencies that stop an object at the moment it is applied.
+func (s *sync) lateDependencies(i int) []finding.Finding {
 	n, at := s.Graph.Nodes[i], s.at[i]
 	if at == never {
-		return
+		return nil
 	}
+	var found []finding.Finding
 	for _, r := range s.dependencies[i] {
 		to := s.at[r.To]
 		switch {
 		case s.appliedFirst(r) && to != never:
 		case to.compare(at) > 0:
-			s.late(i, r, nil)
+			found = append(found, s.late(i, r, nil))
 		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused) && s.yielded[*r] == "":
-			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("it %s %s, but both are %s, so Argo CD does not wait in between", r.Why, s.name(r.To), at),
+			f := s.finding(i, finding.Warning, "unawaited", fmt.Sprintf("it %s %s, but both are %s, so Argo CD does not wait in between", r.Why, s.name(r.To), at),
 				s.orCompute("give this object a later wave", i, r.To))
+			f.About = s.Graph.Nodes[r.To].Key.String()
+			found = append(found, f)
 		}
 	}
 	if !n.HasHealth || !s.awaits(i) {
-		return
+		return found
 	}
 	// A dependency may be without health itself and still wait for a later object.
 	seen := map[int]bool{i: true}
@@ -211,7 +93,7 @@ func (s *sync) simulate(i int) {
 			seen[r.To] = true
 			if s.at[r.To].compare(at) > 0 {
 				if j != i && !s.appliedFirst(r) {
-					s.late(i, r, chain)
+					found = append(found, s.late(i, r, chain))
 				}
 				continue
 			}
@@ -221,6 +103,7 @@ func (s *sync) simulate(i int) {
 		}
 	}
 	through(i, nil)
+	return found
 }
 
 // orCompute returns a remedy by hand, with what lets Ladder compute the waves of two nodes
@@ -245,16 +128,16 @@ func (s *sync) orCompute(byHand string, a, b int) string {
 const Late = "late"
 
 // late reports that a node depends on a later object, possibly through others.
-func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
+func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) finding.Finding {
 	n, at, to := s.Graph.Nodes[i], s.at[i], s.at[r.To]
-	var path []string
+	var path, through []string
 	subject := "this object"
 	for _, c := range append(chain, r) {
 		step := subject + " " + c.Why + " " + s.name(c.To)
 		if c.Because != "" {
 			step += " (" + c.Because + ")"
 		}
-		path, subject = append(path, step), s.name(c.To)
+		path, subject, through = append(path, step), s.name(c.To), append(through, s.Graph.Nodes[c.To].Key.String())
 	}
 	timing := fmt.Sprintf("which Argo CD applies only %s", to)
 	if to.phase != at.phase && to.phase == object.Sync {
@@ -292,19 +175,21 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 			remedy += ", or the other object a hook of the same phase"
 		}
 	}
-	s.report(i, severity, rule, fmt.Sprintf("%s%s, %s, %s%s", verdict, at, strings.Join(path, "; "), timing, effect), remedy)
+	f := s.finding(i, severity, rule, fmt.Sprintf("%s%s, %s, %s%s", verdict, at, strings.Join(path, "; "), timing, effect), remedy)
+	f.About = strings.Join(through, ", ")
+	return f
 }
 
-// reportDoubt reports an awaited object that may never become healthy, or may fail the
+// doubtfulGate reports an awaited object that may never become healthy, or may fail the
 // sync.
-func (s *sync) reportDoubt(i int) {
+func (s *sync) doubtfulGate(i int) []finding.Finding {
 	n := s.Graph.Nodes[i]
 	doubt := cmp.Or(n.Health.Uncertain(), n.TemporarilyDegraded)
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Health.Never != "" {
-		return
+		return nil
 	}
 	if n.Kind.Placement == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.isConsumed(i)) {
-		return // reportPVC reports consumers that are later
+		return nil // latePVC reports consumers that are later
 	}
 	effect, remedy := "", "set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind()
 	if n.Health.Never != "" { // a retry starts only after a sync that failed, and this one does not end
@@ -320,28 +205,29 @@ func (s *sync) reportDoubt(i int) {
 	if !s.awaits(i) {
 		message = fmt.Sprintf("while Argo CD waits for the hooks in wave %d, the sync fails if this object is Degraded: %s", s.at[i].wave, doubt)
 	}
-	s.report(i, finding.Warning, "doubtful-gate", message, remedy)
+	return []finding.Finding{s.finding(i, finding.Warning, "doubtful-gate", message, remedy)}
 }
 
-// reportEarlyHealth reports an object that is healthy before the objects it deploys, where a
+// earlyHealth reports an object that is healthy before the objects it deploys, where a
 // later wave seems to wait for those.
-func (s *sync) reportEarlyHealth(i int) {
+func (s *sync) earlyHealth(i int) []finding.Finding {
 	n := s.Graph.Nodes[i]
 	if n.Health.Early == "" || s.at[i].phase != object.Sync || !s.awaits(i) {
-		return
+		return nil
 	}
-	s.report(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Health.Early), n.Health.EarlyFix)
+	return []finding.Finding{s.finding(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Health.Early), n.Health.EarlyFix)}
 }
 
 // GateWithoutDependent is the rule for waits without an effect.
 const GateWithoutDependent = "gate-without-dependent"
 
-// reportUnneededGates reports waves that Argo CD waits for although no later object needs any
-// of their objects healthy. Such a wait can only stop the sync.
-func (s *sync) reportUnneededGates() {
+// unneededGates reports waves that Argo CD waits for although no later object needs any
+// of their objects healthy. Such a wait can only stop the sync. It skips objects for which
+// more specific findings exist.
+func (s *sync) unneededGates(specific []finding.Finding) []finding.Finding {
 	justified := s.justified()
 	reported := map[string]bool{} // objects with more specific findings
-	for _, f := range s.found {
+	for _, f := range specific {
 		reported[f.Object] = reported[f.Object] || f.Severity == finding.Error || f.Missing != ""
 	}
 	unneeded := map[moment][]int{}
@@ -354,10 +240,11 @@ func (s *sync) reportUnneededGates() {
 	}
 	for i, n := range s.Graph.Nodes {
 		hooks[s.at[i]] = hooks[s.at[i]] || s.runsAsHook(i)
-		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isDefinition(&n, s.base) && !reported[n.Key.String()] {
+		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isCRD(&n, s.base) && !reported[n.Key.String()] {
 			unneeded[m] = append(unneeded[m], i)
 		}
 	}
+	var found []finding.Finding
 	for m, nodes := range unneeded {
 		if hooks[m] {
 			continue // Argo CD waits for the hook in any order
@@ -370,13 +257,14 @@ func (s *sync) reportUnneededGates() {
 		if len(nodes) > 1 {
 			message = fmt.Sprintf("Argo CD waits for this object and %d more in wave %d, but no object in a later wave needs this wait; if one of them depends on a later object in a way that the manifests do not show, the sync hangs", len(nodes)-1, m.wave)
 		}
-		s.report(nodes[0], finding.Note, GateWithoutDependent, message, remedy)
+		found = append(found, s.finding(nodes[0], finding.Note, GateWithoutDependent, message, remedy))
 	}
+	return found
 }
 
 // justified marks the nodes that a later object needs healthy, and their
 // dependencies.
-func (s *sync) justified() []bool {
+func (s *sync) justified() map[int]bool {
 	dependencies := make([][]int, len(s.at))
 	roots := s.beforeSmokes()
 	for _, c := range s.defaultConstraints(s.base) {
@@ -393,7 +281,7 @@ func (s *sync) justified() []bool {
 			roots = append(roots, i)
 		}
 	}
-	return withDependencies(roots, dependencies)
+	return digraph.Reachable(roots, func(i int) []int { return dependencies[i] })
 }
 
 // beforeSmokes returns, for each smoke, the nodes with health in the last wave
@@ -417,7 +305,8 @@ func (s *sync) beforeSmokes() []int {
 	return all
 }
 
-func (s *sync) report(i int, severity finding.Severity, rule, message, remedy string) {
+// finding returns a finding about an object.
+func (s *sync) finding(i int, severity finding.Severity, rule, message, remedy string) finding.Finding {
 	n := s.Graph.Nodes[i]
-	s.found = append(s.found, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy})
+	return finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/internal/cycle"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
@@ -88,7 +88,7 @@ func components(nodes int, rules []constraint) []int {
 			next[c.dependent] = append(next[c.dependent], c.dependency)
 		}
 	}
-	return cycle.Components(next)
+	return digraph.Components(next)
 }
 
 // unitsOf groups nodes by strongly connected component. Components are numbered so

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -68,10 +69,10 @@ func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) b
 		rules = append(rules, c)
 	}
 	keepApart(g, rules)
-	awaited := awaitedNodes(g, rules)
+	all, awaited := awaitsAll(g), awaitedNodes(rules)
 	for i := range rules {
 		c := &rules[i]
-		if c.gap == 0 && awaited[c.dependent] && !c.companion && showsHealth(&g.Nodes[c.dependency]) && isDegradedWithout(&g.Nodes[c.dependent], c.ref) && doubts[c.dependency].forbids(Degrades) == "" {
+		if c.gap == 0 && (all || awaited[c.dependent]) && !c.companion && showsHealth(&g.Nodes[c.dependency]) && isDegradedWithout(&g.Nodes[c.dependent], c.ref) && doubts[c.dependency].forbids(Degrades) == "" {
 			c.gap, c.reason = 1, Degrades
 		}
 	}
@@ -165,15 +166,18 @@ func appliedBefore(a, b *graph.Node, base *knowledge.Base) bool {
 	return a.Key.Kind != b.Key.Kind && a.Key.Name < b.Key.Name
 }
 
-// awaitedNodes marks the nodes that Argo CD waits for: targets of gaps, and their
-// dependencies. With a hook or smoke in the last wave, it waits for all.
-func awaitedNodes(g *graph.Graph, rules []constraint) []bool {
-	if slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
+// awaitsAll reports whether Argo CD waits for all nodes, because a hook or a smoke test is
+// in the last wave.
+func awaitsAll(g *graph.Graph) bool {
+	return slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
 		return n.InSync() && (n.IsHook() || n.Role == knowledge.Smokes) || slices.Contains(n.Phases(), object.PostSync)
-	}) {
-		return slices.Repeat([]bool{true}, len(g.Nodes))
-	}
-	dependencies := make([][]int, len(g.Nodes))
+	})
+}
+
+// awaitedNodes marks the nodes that Argo CD waits for in any case: targets of gaps, and
+// their dependencies.
+func awaitedNodes(rules []constraint) map[int]bool {
+	dependencies := map[int][]int{}
 	var targets []int
 	for _, c := range rules {
 		dependencies[c.dependent] = append(dependencies[c.dependent], c.dependency)
@@ -181,21 +185,7 @@ func awaitedNodes(g *graph.Graph, rules []constraint) []bool {
 			targets = append(targets, c.dependency)
 		}
 	}
-	return withDependencies(targets, dependencies)
-}
-
-// withDependencies marks nodes and their transitive dependencies.
-func withDependencies(nodes []int, dependencies [][]int) []bool {
-	marked := make([]bool, len(dependencies))
-	for work := slices.Clone(nodes); len(work) > 0; {
-		i := work[len(work)-1]
-		work = work[:len(work)-1]
-		if !marked[i] {
-			marked[i] = true
-			work = append(work, dependencies[i]...)
-		}
-	}
-	return marked
+	return digraph.Reachable(targets, func(i int) []int { return dependencies[i] })
 }
 
 // isLongRunning reports whether an object is a workload that does not terminate.

@@ -38,7 +38,7 @@ type ordering struct {
 	yielded map[graph.Reference]string
 	// dependents maps each node to its dependents.
 	dependents map[int][]Dependent
-	// rules are the constraints that hold by default, computed on first use.
+	// rules are the constraints that hold by default; nil if the stages used others.
 	rules []constraint
 	// singleWave means that all objects share one wave, so none is written.
 	singleWave bool
@@ -110,7 +110,8 @@ func (in input) arrangeAll() (constraintSet, arrangement, error) {
 	return d, arrange(in, c, fewest), nil
 }
 
-// defaultConstraints returns the constraints of the default style.
+// defaultConstraints returns the constraints of the default style, whichever style the
+// waves have.
 func (p *Plan) defaultConstraints(base *knowledge.Base) []constraint {
 	if p.rules != nil {
 		return p.rules

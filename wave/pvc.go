@@ -10,11 +10,11 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// reportPVC reports a PVC in a wave before its first consumer if its StorageClass has
+// latePVC reports a PVC in a wave before its first consumer if its StorageClass has
 // volumeBindingMode WaitForFirstConsumer.
-func (s *sync) reportPVC(i int) {
+func (s *sync) latePVC(i int) []finding.Finding {
 	if s.Graph.Nodes[i].Kind.Placement != knowledge.WithConsumer || s.at[i] == never || !s.awaits(i) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
-		return
+		return nil
 	}
 	first := s.users[i][0].From
 	for _, r := range s.users[i] {
@@ -23,17 +23,19 @@ func (s *sync) reportPVC(i int) {
 		}
 	}
 	if s.at[first].compare(s.at[i]) <= 0 {
-		return
+		return nil
 	}
 	severity, unless, remedy := finding.Error, "", s.orCompute("put this PVC into the wave of "+s.name(first), i, first)
 	class := s.foreignClass(i)
 	if class != (object.ID{}) {
 		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds volumes immediately", class)
 	}
-	s.report(i, severity, Late, fmt.Sprintf("deadlock%s: %s, this PVC stays Pending until %s uses it, but Argo CD applies that object only %s, after the PVC is healthy", unless, s.at[i], s.name(first), s.at[first]), remedy)
+	f := s.finding(i, severity, Late, fmt.Sprintf("deadlock%s: %s, this PVC stays Pending until %s uses it, but Argo CD applies that object only %s, after the PVC is healthy", unless, s.at[i], s.name(first), s.at[first]), remedy)
+	f.About = s.Graph.Nodes[first].Key.String()
 	if class != (object.ID{}) {
-		s.found[len(s.found)-1].Missing = class.String()
+		f.Missing = class.String()
 	}
+	return []finding.Finding{f}
 }
 
 // isConsumed reports whether a PVC is bound where Argo CD applies it: at once, or

@@ -6,116 +6,109 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // reasons returns what decided the level of each unit.
-func (a *arrangement) reasons(g *graph.Graph) []Reason {
-	why := make([]Reason, len(a.units))
-	last := 0
-	for _, level := range a.levels {
-		last = max(last, level)
-	}
-	controller := a.firstNode(g)
-	for u := range a.units {
+func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
+	why := make([]Reason, len(s.units))
+	last := len(waves) - 1
+	controller := s.firstProgramNode(levels)
+	for u := range s.units {
 		why[u] = Reason{Cause: ByRung}
-		if last == 0 || a.checksAll(u) {
+		if last == 0 || s.checksAll(u) {
 			continue
 		}
-		for _, e := range a.units[u].dependencies {
-			if !e.companion && !isImplied(g, e.ref) && a.levels[u] == a.levels[e.unit]+e.gap && (e.gap > 0 || e.ref.Meaning == knowledge.With || a.levels[u] > 0 && a.levels[u] < last) {
+		for _, e := range s.units[u].dependencies {
+			if !e.companion && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap && (e.gap > 0 || e.ref.Meaning == knowledge.With || levels[u] > 0 && levels[u] < last) {
 				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
 				if e.gap > 0 {
 					break
 				}
 			}
 		}
-		if why[u].Cause == ByReference && (a.units[u].gated || why[u].Reference.Meaning == knowledge.With) {
+		if why[u].Cause == ByReference && (s.units[u].gated || why[u].Reference.Meaning == knowledge.With) {
 			continue
 		}
-		at, by := a.firstConsumer(u, last)
+		at, by := s.firstConsumer(u, levels, last)
 		if by != nil && isImplied(g, by.ref) {
 			by = nil
 		}
 		switch {
-		case a.traits[u].doubtful >= 0 && a.levels[u] == last && !a.awaited[u] && (by == nil || !a.traits[u].consumed):
-			why[u] = Reason{Cause: ByDoubt, Other: a.traits[u].doubtful}
-		case a.units[u].gated || why[u].Cause == ByReference && a.levels[u] == last:
-		case by != nil && at == a.levels[u] && (a.awaited[u] || a.traits[u].passive) && (at < last || a.traits[u].consumed):
+		case s.traits[u].doubtful >= 0 && levels[u] == last && !s.awaited[u] && (by == nil || !s.traits[u].consumed):
+			why[u] = Reason{Cause: ByDoubt, Other: s.traits[u].doubtful}
+		case s.units[u].gated || why[u].Cause == ByReference && levels[u] == last:
+		case by != nil && at == levels[u] && (s.awaited[u] || s.traits[u].passive) && (at < last || s.traits[u].consumed):
 			why[u] = Reason{Cause: ByConsumer, Reference: *by.ref, Other: by.dependent}
 			if by.companion && by.ref.From != by.dependent { // next to its controller
 				why[u] = Reason{Cause: ByController, Other: by.dependent}
 			}
-		case a.traits[u].passive && a.levels[u] < last && a.traits[u].rung > a.waves[a.levels[u]] && controller >= 0 && why[u].Cause == ByRung:
+		case s.traits[u].passive && levels[u] < last && s.traits[u].rung > waves[levels[u]] && controller >= 0 && why[u].Cause == ByRung:
 			why[u] = Reason{Cause: ByController, Other: controller}
 		}
 	}
-	a.breakCycles(g, why, last)
-	return why
+	return s.breakCycles(g, levels, why, last)
 }
 
 // firstConsumer returns the user of a unit that allows the lowest level, without those
 // that are in its level because of the unit itself.
-func (a *arrangement) firstConsumer(u, last int) (level int, by *edge) {
+func (s *unitSet) firstConsumer(u int, levels []int, last int) (level int, by *edge) {
 	bound := map[int]bool{}
-	for _, e := range a.units[u].users {
+	for _, e := range s.units[u].users {
 		bound[e.unit] = bound[e.unit] || e.ref.Meaning == knowledge.With
 	}
-	return a.highestAllowed(u, a.levels, last, func(user int) bool { return !bound[user] })
+	return s.highestAllowed(u, levels, last, func(user int) bool { return !bound[user] })
 }
 
-// breakCycles changes reasons that lead back to their own unit. A unit that waits for
+// breakCycles replaces reasons that lead back to their own unit. A unit that waits for
 // a dependency has its level because of that. Otherwise, if a unit is in the level of a
 // dependency that is there only for its sake, another user or its rung decided it.
-func (a *arrangement) breakCycles(g *graph.Graph, why []Reason, last int) {
+func (s *unitSet) breakCycles(g *graph.Graph, levels []int, reasons []Reason, last int) []Reason {
+	why := slices.Clone(reasons)
 	unitOf := map[int]int{}
-	for u := range a.units {
-		for _, node := range a.units[u].nodes {
+	for u := range s.units {
+		for _, node := range s.units[u].nodes {
 			unitOf[node] = u
 		}
 	}
-	cycleOf := func(u int) map[int]bool {
-		seen := map[int]bool{}
-		at := u
-		for !seen[at] && slices.Contains([]Cause{ByReference, ByConsumer, ByController}, why[at].Cause) {
-			seen[at] = true
-			at = unitOf[why[at].Other]
-		}
-		if at != u || !seen[u] {
+	decider := func(u int) []int {
+		if !slices.Contains([]Cause{ByReference, ByConsumer, ByController}, why[u].Cause) {
 			return nil
 		}
-		return seen
+		return []int{unitOf[why[u].Other]}
 	}
 	for u := range why {
-		for _, e := range a.units[u].dependencies {
-			if why[u].Cause == ByConsumer && e.gap > 0 && !isImplied(g, e.ref) && a.levels[u] == a.levels[e.unit]+e.gap && cycleOf(u) != nil {
+		for _, e := range s.units[u].dependencies {
+			if why[u].Cause == ByConsumer && e.gap > 0 && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap && digraph.Cycle(u, decider) != nil {
 				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
 			}
 		}
 	}
 	for _, gated := range []bool{true, false} {
 		for u := range why {
-			if a.units[u].gated != gated || why[u].Cause != ByReference {
+			if s.units[u].gated != gated || why[u].Cause != ByReference {
 				continue
 			}
-			cycle := cycleOf(u)
+			cycle := digraph.Cycle(u, decider)
 			if cycle == nil {
 				continue
 			}
 			why[u] = Reason{Cause: ByRung}
-			if at, by := a.firstConsumer(u, last); by != nil && !gated && at == a.levels[u] && !cycle[by.unit] && !isImplied(g, by.ref) {
+			if at, by := s.firstConsumer(u, levels, last); by != nil && !gated && at == levels[u] && !slices.Contains(cycle, by.unit) && !isImplied(g, by.ref) {
 				why[u] = Reason{Cause: ByConsumer, Reference: *by.ref, Other: by.dependent}
 			}
 		}
 	}
+	return why
 }
 
-// firstNode returns the first awaited program, or -1.
-func (a *arrangement) firstNode(g *graph.Graph) int {
+// firstProgramNode returns a node of the first awaited program, or -1.
+func (s *unitSet) firstProgramNode(levels []int) int {
 	first, level := -1, math.MaxInt
-	for u := range a.units {
-		if a.awaited[u] && a.traits[u].starts && a.levels[u] < level {
-			first, level = a.units[u].nodes[0], a.levels[u]
+	for u := range s.units {
+		if s.awaited[u] && s.traits[u].starts && levels[u] < level {
+			first, level = s.units[u].nodes[0], levels[u]
 		}
 	}
 	return first
@@ -123,19 +116,19 @@ func (a *arrangement) firstNode(g *graph.Graph) int {
 
 // numbers assigns each level a wave: the wave of the highest rung among its awaited
 // units or, for the last level, among all. With fewest, levels are counted from 0.
-func (a *arrangement) numbers(fewest bool) []int {
+func (s *unitSet) numbers(levels []int, fewest bool) []int {
 	last := 0
-	for _, level := range a.levels {
+	for _, level := range levels {
 		last = max(last, level)
 	}
 	if last == 0 {
 		return []int{0}
 	}
 	highest, passive := make([]int, last+1), make([]int, last+1)
-	for u, level := range a.levels {
-		t := a.traits[u]
+	for u, level := range levels {
+		t := s.traits[u]
 		switch {
-		case a.units[u].gated, !t.passive, level == last:
+		case s.units[u].gated, !t.passive, level == last:
 			highest[level] = max(highest[level], t.rung)
 		case t.passive:
 			passive[level] = max(passive[level], t.rung)

@@ -116,5 +116,5 @@ func (in *anyInputs) isFleetAt(dir string, at *checkout.Commit) (bool, error) {
 	if (fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}).IsFleet() {
 		return true, nil
 	}
-	return !slices.ContainsFunc([]string{"renderer", "recurse", "include", "exclude"}, in.IsSet) && locate.IsFolder(c.Repo, c.Dir), nil
+	return !slices.ContainsFunc([]string{"renderer", "recurse", "include", "exclude"}, in.IsSet) && locate.HoldsOnlyComponents(c.Repo, c.Dir), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/paint"
+	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
@@ -36,7 +37,7 @@ if the update breaks anything.`,
 	in := inputs.Add(cmd)
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	against := cmd.Flags().String("against", "", "Directory with the old version of the component")
-	_ = cmd.RegisterFlagCompletionFunc("against", complete.Folders)
+	_ = cmd.RegisterFlagCompletionFunc("against", complete.Directories)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		now, err := in.FindCRDs(args[0])
 		if err != nil {
@@ -59,7 +60,7 @@ if the update breaks anything.`,
 			return err
 		}
 		removed := crds.Compare(before.Objects, now.Objects)
-		text := crds.RemovedText(removed, len(before.CRDs))
+		text := crds.RemovedText(screen.PaintFor(s.Out), removed, len(before.CRDs))
 		if *format == reportJSON {
 			if text, err = (verdict.Verdict{Findings: removed}).Render(reportJSON, paint.Paint{}); err != nil {
 				return err

@@ -156,10 +156,10 @@ func TestFleetsInDocuments(t *testing.T) {
 				continue
 			}
 			for _, place := range p.All() {
-				own = append(own, p.Write(place.Phase))
+				own = append(own, p.Write(place.Step))
 				for _, rung := range place.Rungs {
 					if !slices.ContainsFunc(knowledge.Default().Rungs(), func(r knowledge.Rung) bool { return r.Name == rung }) {
-						t.Errorf("%s: %s is for %s, which is no rung", doc, p.Write(place.Phase), rung)
+						t.Errorf("%s: %s is for %s, which is no rung", doc, p.Write(place.Step), rung)
 					}
 				}
 			}
@@ -309,7 +309,7 @@ func profilesTable(t *testing.T) string {
 			t.Errorf("the profile %s has no page", name)
 		}
 		all := p.All()
-		fmt.Fprintf(&b, "| [`%s`](fleets/%s.md) | %s to %s | %s | %s |\n", name, pages[name], p.Write(all[0].Phase), p.Write(all[len(all)-1].Phase), p.Style, p.Why)
+		fmt.Fprintf(&b, "| [`%s`](fleets/%s.md) | %s to %s | %s | %s |\n", name, pages[name], p.Write(all[0].Step), p.Write(all[len(all)-1].Step), p.Style, p.Why)
 	}
 	return b.String()
 }

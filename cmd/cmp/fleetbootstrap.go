@@ -54,7 +54,7 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 	flags.StringSliceVar(&opt.Only, "only", nil, "Generate only these components")
 	flags.StringSliceVar(&opt.Skip, "skip", nil, "Components to leave out because they are installed already")
 	flags.StringVar(&check, "check", "", "Compare with a generated directory, and exit with 1 if Argo CD syncs something else")
-	_ = cmd.RegisterFlagCompletionFunc("check", complete.Folders) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("check", complete.Directories) // the flag exists
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkBootstrap(flags, until, out, check); err != nil {
 			return err

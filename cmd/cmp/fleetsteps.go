@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -63,7 +64,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		opt := steps.Options{OnlyMissing: *onlyMissing}
 		p := steps.Compute(f, opt)
 		if *diff || *write {
-			p = rollout.Phases(f, opt, times)
+			p = rollout.ComputeSteps(f, opt, times)
 		}
 		r := show.Steps{Fleet: f, Plan: p, Findings: append(lint.Rendering(f, "", (*fleet.Application).HasFailed), p.Findings...)}
 		if *write {
@@ -86,7 +87,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 }
 
 func printSteps(s streams, r show.Steps, format string) error {
-	text, err := r.Render(format)
+	text, err := r.Render(format, screen.PaintFor(s.Out))
 	if err := s.print(text, err); err != nil {
 		return err
 	}

@@ -93,9 +93,9 @@ type tab struct {
 	stop context.CancelCauseFunc
 	file string
 	mu   sync.Mutex
-	// said is what the page wrote to its console, and asked what it asked for
+	// logged is what the page wrote to its console, and requested what it requested
 	// besides itself.
-	said, asked []string
+	logged, requested []string
 }
 
 // screen is how a page is looked at.
@@ -121,11 +121,11 @@ func open(t testing.TB, file, place string, s screen) *tab {
 	t.Cleanup(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if len(p.said) > 0 {
-			t.Errorf("the page says: %s", strings.Join(p.said, "\n"))
+		if len(p.logged) > 0 {
+			t.Errorf("the page says: %s", strings.Join(p.logged, "\n"))
 		}
-		if len(p.asked) > 0 {
-			t.Errorf("the page asks for %s", strings.Join(p.asked, ", "))
+		if len(p.requested) > 0 {
+			t.Errorf("the page asks for %s", strings.Join(p.requested, ", "))
 		}
 		end(nil)
 		cancel()
@@ -158,15 +158,15 @@ func (p *tab) listen(event any) {
 		p.stop(errors.New("the tab of Chromium crashed"))
 	case *runtime.EventConsoleAPICalled:
 		for _, arg := range e.Args {
-			p.said = append(p.said, string(arg.Value)+arg.Description)
+			p.logged = append(p.logged, string(arg.Value)+arg.Description)
 		}
 	case *runtime.EventExceptionThrown:
-		p.said = append(p.said, e.ExceptionDetails.Error())
+		p.logged = append(p.logged, e.ExceptionDetails.Error())
 	case *log.EventEntryAdded:
-		p.said = append(p.said, e.Entry.Text)
+		p.logged = append(p.logged, e.Entry.Text)
 	case *network.EventRequestWillBeSent:
 		if url := e.Request.URL; !strings.HasPrefix(url, "file://"+p.file) && !strings.HasPrefix(url, "data:image/svg+xml,") {
-			p.asked = append(p.asked, url)
+			p.requested = append(p.requested, url)
 		}
 	}
 }
@@ -190,16 +190,16 @@ func (p *tab) visit(place string) {
 	p.settle()
 }
 
-// drawn is a function that waits until the page is drawn, at most a quarter of a
+// awaitDrawing is a function that waits until the page is drawn, at most a quarter of a
 // second: on a busy machine Chromium may stop drawing a page until something else
 // happens to it.
-const drawn = `const drawn = () => new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 250); });`
+const awaitDrawing = `const drawn = () => new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 250); });`
 
 // settle waits until the page has drawn what was asked of it.
 func (p *tab) settle() {
 	p.Helper()
 	p.run(chromedp.Evaluate(`(async () => {
-  `+drawn+`
+  `+awaitDrawing+`
   await new Promise((done) => setTimeout(done, 150));
   await drawn();
   await drawn();

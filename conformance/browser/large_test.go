@@ -79,7 +79,7 @@ const (
 	middle     = `document.querySelectorAll(".card")[Math.floor(document.querySelectorAll(".card").length / 2)]`
 	chooseIt   = middle + `.click()`
 	scrollDown = `(async () => {
-  ` + drawn + `
+  ` + awaitDrawing + `
   let frames = 0;
   scrollTo(0, 0);
   await drawn();
@@ -150,10 +150,10 @@ func TestLarge(t *testing.T) {
 			layouts := p.metric("LayoutCount")
 			within("changes to choose", p.changed(chooseIt), 400)
 			within("layouts to choose", int(p.metric("LayoutCount")-layouts), 20)
-			is(p, arrows+` > 0`, true)
+			is(p, edgeCount+` > 0`, true)
 			if of.name == "component" { // what a thousand others refer to has as many arrows as one can tell apart
 				within("changes to choose what all refer to", p.changed(`document.querySelector('.card[href*="ServiceAccount"]').click()`), 400)
-				within("arrows", eval[int](p, arrows), 150)
+				within("arrows", eval[int](p, edgeCount), 150)
 			}
 			layouts = p.metric("LayoutCount")
 			within("changes to search", p.changed(searchFor(of.word)), 2*items+400)

@@ -29,11 +29,11 @@ func fleetPage(t testing.TB) string {
 }
 
 const (
-	chosen  = `document.querySelector("[aria-current=true] .name")?.textContent.trim() ?? ""`
-	focused = `document.activeElement.querySelector?.(".name")?.textContent.trim() ?? ""`
-	status  = `document.getElementById("matches").textContent`
-	cards   = `[...document.querySelectorAll(".cards > li")].filter((row) => row.checkVisibility()).length`
-	arrows  = `document.querySelectorAll(".arrow").length`
+	chosen    = `document.querySelector("[aria-current=true] .name")?.textContent.trim() ?? ""`
+	focused   = `document.activeElement.querySelector?.(".name")?.textContent.trim() ?? ""`
+	status    = `document.getElementById("matches").textContent`
+	cards     = `[...document.querySelectorAll(".cards > li")].filter((row) => row.checkVisibility()).length`
+	edgeCount = `document.querySelectorAll(".arrow").length`
 )
 
 // TestErrorsFirst opens a fleet with errors on a screen and on a phone: the first three
@@ -68,7 +68,7 @@ func TestMap(t *testing.T) {
 // TestSelection chooses an object with the mouse.
 func TestSelection(t *testing.T) {
 	p := open(t, made(t, operator), "", desktop)
-	is(p, arrows, 0)
+	is(p, edgeCount, 0)
 	p.run(chromedp.Click(`a[href*="harbour"].card`, chromedp.ByQuery))
 	p.settle()
 	is(p, chosen, "harbour")
@@ -76,7 +76,7 @@ func TestSelection(t *testing.T) {
 	is(p, `document.title`, "Beacon harbour · beacon-operator · Ladder")
 	// It is reconciled and admitted by a Deployment, admitted by a webhook configuration,
 	// defined by a CRD, and refers to a class.
-	is(p, arrows, 4)
+	is(p, edgeCount, 4)
 	is(p, `document.querySelectorAll(".arrow.gate.needs").length`, 3)
 	is(p, `document.querySelectorAll(".card.near").length`, 4)
 	is(p, `document.querySelector("#details h2").textContent`, "Beaconharbour")
@@ -105,7 +105,7 @@ func TestPointing(t *testing.T) {
 	is(p, `document.querySelectorAll(".arrow").length > 0`, true)
 	p.run(chromedp.MouseEvent("mouseMoved", 5, 5))
 	p.settle()
-	is(p, arrows, 0)
+	is(p, edgeCount, 0)
 	is(p, chosen, "")
 }
 
@@ -116,7 +116,7 @@ func TestArrowsCrossNoText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, file, "", desktop)
 			crossed := eval[[]string](p, `(async () => {
-  `+drawn+`
+  `+awaitDrawing+`
   const frame = async () => { await drawn(); await drawn(); };
   const boxes = [...document.querySelectorAll(".band-head h3, .band-head .count, .band-head .when, .why li, .gate, .card")].flatMap((e) => {
     const range = document.createRange();
@@ -500,10 +500,10 @@ func TestListening(t *testing.T) {
 		nodes, err = accessibility.GetFullAXTree().Do(ctx)
 		return err
 	}))
-	var told []string
+	var accessible []string
 	for _, n := range nodes {
 		if !n.Ignored && n.Role != nil && n.Name != nil {
-			told = append(told, unquoted(n.Role.Value)+" "+unquoted(n.Name.Value))
+			accessible = append(accessible, unquoted(n.Role.Value)+" "+unquoted(n.Name.Value))
 		}
 	}
 	for _, want := range []string{
@@ -511,9 +511,9 @@ func TestListening(t *testing.T) {
 		"heading rollout of ameide", "heading Steps", "heading Step 150 foundation, workloads", "region Step 150 foundation, workloads",
 		"link foundation · runtime 1 note foundation-vault-core ; 13 objects in 1 wave ; in namespace vault; others wait until it is healthy",
 	} {
-		if !slices.Contains(told, want) {
+		if !slices.Contains(accessible, want) {
 			role, _, _ := strings.Cut(want, " ")
-			near := slices.DeleteFunc(slices.Clone(told), func(s string) bool { return !strings.HasPrefix(s, role+" ") })
+			near := slices.DeleteFunc(slices.Clone(accessible), func(s string) bool { return !strings.HasPrefix(s, role+" ") })
 			t.Errorf("nobody is told %q; of that role there are %q", want, near)
 		}
 	}

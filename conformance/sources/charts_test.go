@@ -56,23 +56,23 @@ func helmPull(t *testing.T, name, url, version string, s *server) ([]byte, strin
 // sameAsHelm compares what is fetched with what Helm pulls, range by range.
 func sameAsHelm(t *testing.T, f *fetch.Fetcher, url string, s *server) {
 	t.Helper()
-	for _, asked := range ranges {
-		want, version, err := helmPull(t, "app", url, asked, s)
+	for _, requested := range ranges {
+		want, version, err := helmPull(t, "app", url, requested, s)
 		if err != nil {
-			t.Errorf("helm pull --version %q: %v", asked, err)
+			t.Errorf("helm pull --version %q: %v", requested, err)
 			continue
 		}
-		got := get(t, f, remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: asked})
+		got := get(t, f, remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: requested})
 		if !bytes.Equal(got.Data, want) || got.Version != version {
-			t.Errorf("%q: version %s, and Helm gets %s", asked, got.Version, version)
+			t.Errorf("%q: version %s, and Helm gets %s", requested, got.Version, version)
 		}
 	}
-	for _, asked := range []string{"^7", "9.9.9"} {
-		if _, _, err := helmPull(t, "app", url, asked, s); err == nil {
-			t.Errorf("helm pull --version %q gets something", asked)
+	for _, requested := range []string{"^7", "9.9.9"} {
+		if _, _, err := helmPull(t, "app", url, requested, s); err == nil {
+			t.Errorf("helm pull --version %q gets something", requested)
 		}
-		if _, err := f.Fetch(t.Context(), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: asked}); err == nil || !strings.Contains(err.Error(), "not found") && !strings.Contains(err.Error(), "no version of app that fits") {
-			t.Errorf("%q: %v", asked, err)
+		if _, err := f.Fetch(t.Context(), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: requested}); err == nil || !strings.Contains(err.Error(), "not found") && !strings.Contains(err.Error(), "no version of app that fits") {
+			t.Errorf("%q: %v", requested, err)
 		}
 	}
 }
@@ -150,8 +150,8 @@ func TestRegistryWithTokens(t *testing.T) {
 	push(t, packedCharts(t, "app", versions...), s, issuer)
 	url := "oci://" + s.host + "/org/charts"
 	f := fetcher(t, config)
-	for _, asked := range []string{"^1", "1.2.3", ""} {
-		get(t, f, remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: asked})
+	for _, requested := range []string{"^1", "1.2.3", ""} {
+		get(t, f, remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: requested})
 	}
 	// The password is for the registry, and not for whom the registry names.
 	config.Allow = []string{"oci://" + s.host}

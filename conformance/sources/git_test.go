@@ -116,7 +116,7 @@ func TestGit(t *testing.T) {
 	f := fetcher(t, config)
 	ref := remote.Ref{Kind: remote.Repository, URL: s.URL + "/repo.git"}
 	head := git(t, dir, "rev-parse", "HEAD")
-	for asked, commit := range map[string]string{
+	for requested, commit := range map[string]string{
 		"":                                 head,
 		"HEAD":                             head,
 		"main":                             head,
@@ -128,10 +128,10 @@ func TestGit(t *testing.T) {
 		head:                               head,
 		git(t, dir, "rev-parse", "HEAD~2"): git(t, dir, "rev-parse", "HEAD~2"), // of no branch or tag
 	} {
-		ref.Version = asked
+		ref.Version = requested
 		got := get(t, f, ref)
 		if got.Version != commit {
-			t.Errorf("%q is %s, want %s", asked, got.Version, commit)
+			t.Errorf("%q is %s, want %s", requested, got.Version, commit)
 		}
 		want := asGit(t, dir, commit)
 		delete(want, "out")
@@ -139,23 +139,23 @@ func TestGit(t *testing.T) {
 		has := unpacked(t, got.Data)
 		for name, text := range want {
 			if strings.TrimSpace(has[name]) != strings.TrimSpace(text) {
-				t.Errorf("%q: %s is %.60q, want %.60q", asked, name, has[name], text)
+				t.Errorf("%q: %s is %.60q, want %.60q", requested, name, has[name], text)
 			}
 		}
 		if len(has) != len(want) {
-			t.Errorf("%q: %d files, want %d", asked, len(has), len(want))
+			t.Errorf("%q: %d files, want %d", requested, len(has), len(want))
 		}
 		again := get(t, fetcher(t, config), remote.Ref{Kind: remote.Repository, URL: s.URL + "/repo.git", Version: commit})
 		if again.Digest != got.Digest {
-			t.Errorf("%q: the same commit has other bytes", asked)
+			t.Errorf("%q: the same commit has other bytes", requested)
 		}
 	}
-	for asked, want := range map[string]string{
+	for requested, want := range map[string]string{
 		"gone":                   "the repository has no branch and no tag gone",
 		head[:8]:                 "or all 40 digits of a commit",
 		strings.Repeat("0a", 20): "the repository does not provide commit 0a0a",
 	} {
-		ref.Version = asked
+		ref.Version = requested
 		refuse(t, f, ref, want)
 	}
 	refuse(t, f, remote.Ref{Kind: remote.Repository, URL: s.URL + "/none.git"}, "returned status 404: not found")

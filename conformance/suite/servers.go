@@ -155,7 +155,7 @@ func start(t *testing.T, dir string, cmd *exec.Cmd) server {
 		<-ended
 		return failure
 	}}
-	for patience := time.After(time.Minute); ; {
+	for timeout := time.After(time.Minute); ; {
 		if conn, err := net.Dial("unix", s.socket()); err == nil {
 			conn.Close()
 			return s
@@ -163,7 +163,7 @@ func start(t *testing.T, dir string, cmd *exec.Cmd) server {
 		select {
 		case <-ended:
 			t.Fatalf("%s ended at once: %v\n%s", name, failure, log.String())
-		case <-patience:
+		case <-timeout:
 			t.Fatalf("%s does not listen on %s", name, s.socket())
 		case <-time.After(10 * time.Millisecond):
 		}

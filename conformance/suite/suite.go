@@ -104,7 +104,7 @@ func Run(t *testing.T, argo ArgoCD) {
 	w.stock = w.startStock(t)
 
 	// Begun first, so that the other cases run meanwhile.
-	patient := w.beginPatientStream(t)
+	pingedStream := w.beginPingedStream(t)
 	for _, c := range []struct {
 		name string
 		run  func(*testing.T)
@@ -121,7 +121,7 @@ func Run(t *testing.T, argo ArgoCD) {
 		{"cancelled stream", w.cancelledStream},
 		{"deadline", w.deadline},
 		{"at once", w.atOnce},
-		{"patient stream", patient},
+		{"patient stream", pingedStream},
 	} {
 		t.Run(c.name, c.run)
 	}

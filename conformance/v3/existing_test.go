@@ -188,11 +188,11 @@ func compareExisting(t *testing.T, program string, r row, sources []v1alpha1.App
 	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = r.root
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("cmp %s: %v\n%s%s", strings.Join(args, " "), err, out, said.String())
+		t.Fatalf("cmp %s: %v\n%s%s", strings.Join(args, " "), err, out, stderr.String())
 	}
 	var got struct {
 		Applications []struct {
@@ -214,6 +214,6 @@ func compareExisting(t *testing.T, program string, r row, sources []v1alpha1.App
 		return
 	}
 	if m := a.Manifests; m == nil || len(m.Added)+len(m.Removed)+len(m.Changed) > 0 || m.Unchanged == 0 {
-		t.Errorf("Argo CD renders %d objects\n%s\n%s\n%s", len(native.manifests), text, out, said.String())
+		t.Errorf("Argo CD renders %d objects\n%s\n%s\n%s", len(native.manifests), text, out, stderr.String())
 	}
 }

@@ -39,9 +39,9 @@ type Application struct {
 	Prune bool
 	// Retry is how often Argo CD retries a failed sync.
 	Retry int
-	// Patient keeps Argo CD's own backoff, which starts at 10 seconds and doubles each
+	// KeepBackoff keeps Argo CD's own backoff, which starts at 10 seconds and doubles each
 	// time. Otherwise, it starts at one second.
-	Patient bool
+	KeepBackoff bool
 	// CompareOptions say how Argo CD compares the Application with the cluster, such as
 	// ServerSideDiff=true.
 	CompareOptions string
@@ -215,7 +215,7 @@ func (a *ArgoCD) Sync(ctx context.Context, app Application) error {
 	operation := map[string]any{"initiatedBy": map[string]any{"username": "e2e"}, "sync": sync}
 	if app.Retry > 0 {
 		retry := map[string]any{"limit": app.Retry}
-		if !app.Patient {
+		if !app.KeepBackoff {
 			retry["backoff"] = map[string]any{"duration": "1s", "factor": 2, "maxDuration": "10s"}
 		}
 		operation["retry"] = retry

@@ -147,9 +147,9 @@ func (a *ArgoCD) startPlugin(ctx context.Context, seed string) error {
 }
 
 // servePlugin starts a plugin server with its socket in a folder.
-func (a *ArgoCD) servePlugin(ctx context.Context, folder, seed string) error {
-	socket := filepath.Join(a.path(folder), "ladder.sock")
-	env := []string{"ARGOCD_PLUGINSOCKFILEPATH=" + a.path(folder), "LADDER_SEED_FILE=" + seed}
+func (a *ArgoCD) servePlugin(ctx context.Context, dir, seed string) error {
+	socket := filepath.Join(a.path(dir), "ladder.sock")
+	env := []string{"ARGOCD_PLUGINSOCKFILEPATH=" + a.path(dir), "LADDER_SEED_FILE=" + seed}
 	return a.run(ctx, a.bin.Cmp, "cmp", env, listeningAt(socket), "serve")
 }
 

@@ -93,10 +93,10 @@ func (b Binaries) gitWrapper(dir string) error {
 func run(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&said)
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&stderr)
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s in %s: %w: %s", cmd, dir, err, strings.TrimSpace(said.String()))
+		return "", fmt.Errorf("%s in %s: %w: %s", cmd, dir, err, strings.TrimSpace(stderr.String()))
 	}
 	return out.String(), nil
 }

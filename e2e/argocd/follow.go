@@ -74,11 +74,11 @@ func (o *Outcome) note(op *Operation) {
 
 // Watch says when to stop following a sync that does not end.
 type Watch struct {
-	// Patience is how long nothing may change before a sync counts as hanging: nothing of
+	// HangTimeout is how long nothing may change before a sync counts as hanging: nothing of
 	// what Argo CD says of it, and nothing of what Moving returns, which may be nil. Argo
 	// CD's pauses between attempts do not count.
-	Patience time.Duration
-	Moving   func() string
+	HangTimeout time.Duration
+	Moving      func() string
 	// Certain ends a sync as soon as more attempts or time cannot change its result: see
 	// [Outcome.Certain].
 	Certain bool
@@ -113,7 +113,7 @@ func (a *ArgoCD) Follow(ctx context.Context, name string, since time.Time, w Wat
 		if now != last || op.Waiting() {
 			last, changed = now, time.Now()
 		}
-		if time.Since(changed) < w.Patience {
+		if time.Since(changed) < w.HangTimeout {
 			return false, nil
 		}
 		out.Result, out.Duration = Hangs, time.Since(since)

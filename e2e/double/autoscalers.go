@@ -8,7 +8,7 @@ import (
 // autoscalers writes the status of autoscalers and of PodDisruptionBudgets. An autoscaler
 // reports a failure until its target serves and has metrics: Argo CD shows it as
 // Degraded, as in a real cluster.
-func (t *turn) autoscalers() {
+func (t *reconciliation) autoscalers() {
 	for _, o := range t.of("autoscaling", "HorizontalPodAutoscaler") {
 		if o.GetDeletionTimestamp() == nil {
 			t.autoscaler(o)
@@ -21,7 +21,7 @@ func (t *turn) autoscalers() {
 	}
 }
 
-func (t *turn) autoscaler(o *unstructured.Unstructured) {
+func (t *reconciliation) autoscaler(o *unstructured.Unstructured) {
 	target := t.get(groupOf(text(o, "spec", "scaleTargetRef", "apiVersion")), text(o, "spec", "scaleTargetRef", "kind"),
 		o.GetNamespace(), text(o, "spec", "scaleTargetRef", "name"))
 	able, active := "True", "True"
@@ -74,7 +74,7 @@ func conditionReason(o *unstructured.Unstructured, name string) string {
 	return ""
 }
 
-func (t *turn) budget(o *unstructured.Unstructured) {
+func (t *reconciliation) budget(o *unstructured.Unstructured) {
 	selector, _, _ := unstructured.NestedStringMap(o.Object, "spec", "selector", "matchLabels")
 	healthy, expected := int64(0), int64(0)
 	for _, kind := range running {
@@ -103,13 +103,13 @@ func (t *turn) budget(o *unstructured.Unstructured) {
 
 // quotas writes the status of each quota, with nothing used. Until then, the API server
 // rejects objects that the quota counts.
-func (t *turn) quotas() {
+func (t *reconciliation) quotas() {
 	for _, o := range t.of("", "ResourceQuota") {
 		hard, _, _ := unstructured.NestedMap(o.Object, "spec", "hard")
-		told, _, _ := unstructured.NestedMap(o.Object, "status", "hard")
+		reported, _, _ := unstructured.NestedMap(o.Object, "status", "hard")
 		used := map[string]any{}
 		for name := range hard {
-			if told[name] != hard[name] {
+			if reported[name] != hard[name] {
 				used[name] = "0"
 			}
 		}

@@ -19,7 +19,7 @@ var theirs = []schema.GroupKind{
 	{Group: "argoproj.io", Kind: "Application"}, {Group: "argoproj.io", Kind: "ApplicationSet"}, {Group: "argoproj.io", Kind: "AppProject"},
 }
 
-func (t *turn) customResources() {
+func (t *reconciliation) customResources() {
 	for groupKind, k := range t.kinds {
 		if !k.custom || slices.Contains(theirs, groupKind) || groupKind.Group == olm {
 			continue
@@ -37,7 +37,7 @@ func (t *turn) customResources() {
 
 // customResource lets the controller of a custom resource, if it serves, make
 // what it makes and call it ready.
-func (t *turn) customResource(o *unstructured.Unstructured, k kind, record Record) {
+func (t *reconciliation) customResource(o *unstructured.Unstructured, k kind, record Record) {
 	if generation, served := t.served[o.GetUID()]; served && generation == o.GetGeneration() {
 		t.makeAll(o, record.Makes)
 		return
@@ -75,7 +75,7 @@ func (t *turn) customResource(o *unstructured.Unstructured, k kind, record Recor
 
 // becomeReady writes the status of a custom resource that is ready. A status that
 // nobody has recorded is a guess that its definition may refuse.
-func (t *turn) becomeReady(o *unstructured.Unstructured, record Record) {
+func (t *reconciliation) becomeReady(o *unstructured.Unstructured, record Record) {
 	status := record.Ready
 	if status == nil {
 		status = &Status{}
@@ -94,13 +94,13 @@ func (t *turn) becomeReady(o *unstructured.Unstructured, record Record) {
 	ready.done = func() { served[uid] = generation }
 }
 
-func (t *turn) isRecorded(record Record) bool {
+func (t *reconciliation) isRecorded(record Record) bool {
 	same := func(r Record) bool { return r.Group == record.Group && slices.Equal(r.Kinds, record.Kinds) }
 	return slices.ContainsFunc(t.records, same) || slices.ContainsFunc(t.scenarios, func(s *Scenario) bool { return slices.ContainsFunc(s.Records, same) })
 }
 
 // report writes a status on the way, once for each reason.
-func (t *turn) report(o *unstructured.Unstructured, what string, status *Status, why string) {
+func (t *reconciliation) report(o *unstructured.Unstructured, what string, status *Status, why string) {
 	if status == nil {
 		return
 	}
@@ -126,7 +126,7 @@ func conditionMessage(o *unstructured.Unstructured, name string) string {
 	return ""
 }
 
-func (t *turn) status(o *unstructured.Unstructured, status *Status, why string) map[string]any {
+func (t *reconciliation) status(o *unstructured.Unstructured, status *Status, why string) map[string]any {
 	written := map[string]any{"observedGeneration": o.GetGeneration()}
 	var names []string
 	for name := range status.Conditions {
@@ -174,7 +174,7 @@ func expandAny(object map[string]any, value any) any {
 }
 
 // requirementsReason says what a custom resource needs and has not.
-func (t *turn) requirementsReason(o *unstructured.Unstructured, record Record) string {
+func (t *reconciliation) requirementsReason(o *unstructured.Unstructured, record Record) string {
 	for _, need := range t.scenarios.needsOf(refOf(o)) {
 		if why := t.unmet(need); why != "" {
 			return why
@@ -203,7 +203,7 @@ func (t *turn) requirementsReason(o *unstructured.Unstructured, record Record) s
 	return ""
 }
 
-func (t *turn) requirementReason(need Requirement, kind, namespace, name string, keys []string) string {
+func (t *reconciliation) requirementReason(need Requirement, kind, namespace, name string, keys []string) string {
 	if kind == "Secret" || kind == "ConfigMap" {
 		if need.Key == "" {
 			keys = nil
@@ -221,7 +221,7 @@ func (t *turn) requirementReason(need Requirement, kind, namespace, name string,
 
 // addressReason returns why an address does not respond, if it is that of a Service of
 // the cluster, such as web, web.shop or web.shop.svc…. External addresses always respond.
-func (t *turn) addressReason(namespace, address string) string {
+func (t *reconciliation) addressReason(namespace, address string) string {
 	labels := strings.Split(hostOf(address), ".")
 	name := labels[0]
 	switch {
@@ -238,7 +238,7 @@ func (t *turn) addressReason(namespace, address string) string {
 
 // letGo lets the controller of a deleted custom resource, if it serves, remove the
 // finalizers.
-func (t *turn) letGo(o *unstructured.Unstructured, k kind, record Record) {
+func (t *reconciliation) letGo(o *unstructured.Unstructured, k kind, record Record) {
 	own := slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool {
 		return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents || strings.Contains(f, "argocd.argoproj.io")
 	})
@@ -257,7 +257,7 @@ func (t *turn) letGo(o *unstructured.Unstructured, k kind, record Record) {
 }
 
 // controllerReason returns why no controller serves a kind, empty if one does.
-func (t *turn) controllerReason(k kind, record Record) string {
+func (t *reconciliation) controllerReason(k kind, record Record) string {
 	if p, installed := t.scenarios.operatorOf(k.GroupKind); installed {
 		return t.operatorReason(p)
 	}
@@ -274,7 +274,7 @@ func (t *turn) controllerReason(k kind, record Record) string {
 
 // findController looks for a serving controller: the workload that a scenario names, or
 // else any whose RBAC indicates that it serves the kind.
-func (t *turn) findController(k kind) string {
+func (t *reconciliation) findController(k kind) string {
 	if by, named := t.scenarios.controller(k); named {
 		if why := t.missing(by); why != "" {
 			return "its controller does not serve: " + why
@@ -300,7 +300,7 @@ func (t *turn) findController(k kind) string {
 // rightTo scores how likely the RBAC of a workload's ServiceAccount makes it that it
 // serves a kind: 0 for no permission, 1 for all permissions, 3 for permission to write
 // the status of just this kind.
-func (t *turn) rightTo(o *unstructured.Unstructured, k kind) int {
+func (t *reconciliation) rightTo(o *unstructured.Unstructured, k kind) int {
 	template, ok := templateOf(o)
 	if !ok {
 		return 0
@@ -335,7 +335,7 @@ func bindsTo(binding *unstructured.Unstructured, namespace, account string) bool
 }
 
 // rules are those of a role, with those of the roles that it aggregates.
-func (t *turn) rules(role *unstructured.Unstructured) []any {
+func (t *reconciliation) rules(role *unstructured.Unstructured) []any {
 	if role == nil {
 		return nil
 	}
@@ -376,14 +376,14 @@ func ruleRight(rule any, k kind) int {
 }
 
 // makeProducts makes what a workload or a Job makes that runs, or has run.
-func (t *turn) makeProducts(o *unstructured.Unstructured) {
+func (t *reconciliation) makeProducts(o *unstructured.Unstructured) {
 	if o.GetKind() == "Job" && conditionStatus(o, "Complete") != "True" {
 		return
 	}
 	t.makeAll(o, append(t.scenarios.madeBy(refOf(o)), t.programProducts(o)...))
 }
 
-func (t *turn) makeAll(o *unstructured.Unstructured, products []Product) {
+func (t *reconciliation) makeAll(o *unstructured.Unstructured, products []Product) {
 	for _, p := range products {
 		if p.Only != "" && len(expand(o.Object, p.Only)) == 0 || p.Unless != "" && len(expand(o.Object, p.Unless)) > 0 {
 			continue
@@ -394,7 +394,7 @@ func (t *turn) makeAll(o *unstructured.Unstructured, products []Product) {
 	}
 }
 
-func (t *turn) makeOne(o *unstructured.Unstructured, p Product, name string) {
+func (t *reconciliation) makeOne(o *unstructured.Unstructured, p Product, name string) {
 	made := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": p.Kind}}
 	made.SetName(name)
 	made.SetNamespace(expandOne(o.Object, p.Namespace))
@@ -421,13 +421,13 @@ func (t *turn) makeOne(o *unstructured.Unstructured, p Product, name string) {
 	}
 }
 
-func (t *turn) namespaceGoes(name string) bool {
+func (t *reconciliation) namespaceGoes(name string) bool {
 	namespace := t.get("", "Namespace", "", name)
 	return namespace == nil || namespace.GetDeletionTimestamp() != nil
 }
 
 // fill gives a product its content.
-func (t *turn) fill(made, o *unstructured.Unstructured, p Product) {
+func (t *reconciliation) fill(made, o *unstructured.Unstructured, p Product) {
 	switch p.Kind {
 	case "Namespace":
 		return
@@ -478,7 +478,7 @@ func lackingKeys(there, made *unstructured.Unstructured) map[string]any {
 }
 
 // forgetGone drops records of deleted objects.
-func (t *turn) forgetGone() {
+func (t *reconciliation) forgetGone() {
 	forget := func(uid types.UID) bool { return t.byUID[uid] == nil }
 	for uid := range t.served {
 		if forget(uid) {

@@ -14,7 +14,7 @@ import (
 
 // namespaces furnishes namespaces as kube-controller-manager does, and lets
 // deleted ones go when nothing is in them any more.
-func (t *turn) namespaces() {
+func (t *reconciliation) namespaces() {
 	content := map[string][]*unstructured.Unstructured{}
 	for ref, o := range t.objects {
 		if ref.Namespace != "" {
@@ -49,7 +49,7 @@ func (t *turn) namespaces() {
 }
 
 // furnish makes what every namespace has.
-func (t *turn) furnish(namespace *unstructured.Unstructured) {
+func (t *reconciliation) furnish(namespace *unstructured.Unstructured) {
 	in := namespace.GetName()
 	if t.get("", "ServiceAccount", in, "default") == nil {
 		t.create(namespace, &unstructured.Unstructured{Object: map[string]any{
@@ -64,7 +64,7 @@ func (t *turn) furnish(namespace *unstructured.Unstructured) {
 	}
 }
 
-func (t *turn) finalize(namespace *unstructured.Unstructured) {
+func (t *reconciliation) finalize(namespace *unstructured.Unstructured) {
 	if finalizers, _, _ := unstructured.NestedSlice(namespace.Object, "spec", "finalizers"); len(finalizers) == 0 {
 		return
 	}
@@ -82,7 +82,7 @@ func (t *turn) finalize(namespace *unstructured.Unstructured) {
 
 // garbage collects: what has lost all its owners goes, and what is to be deleted
 // before or after its dependents waits for them.
-func (t *turn) garbage() {
+func (t *reconciliation) garbage() {
 	dependents := map[types.UID][]*unstructured.Unstructured{}
 	for _, o := range t.objects {
 		for _, owner := range o.GetOwnerReferences() {
@@ -107,7 +107,7 @@ func (t *turn) garbage() {
 
 // collect deletes an object none of whose owners is there. What is seen of the
 // world may lag, so it waits a little and asks the API server.
-func (t *turn) collect(o *unstructured.Unstructured) {
+func (t *reconciliation) collect(o *unstructured.Unstructured) {
 	orphaned := key(o, "collect")
 	for _, owner := range o.GetOwnerReferences() {
 		if t.byUID[owner.UID] != nil {
@@ -148,7 +148,7 @@ func isThere(ctx context.Context, client dynamic.Interface, w *world, namespace 
 	return false, nil
 }
 
-func (t *turn) deleteDependents(o *unstructured.Unstructured, dependents []*unstructured.Unstructured) {
+func (t *reconciliation) deleteDependents(o *unstructured.Unstructured, dependents []*unstructured.Unstructured) {
 	blocked := ""
 	for _, d := range dependents {
 		if d.GetDeletionTimestamp() == nil {
@@ -167,7 +167,7 @@ func (t *turn) deleteDependents(o *unstructured.Unstructured, dependents []*unst
 	t.dropFinalizer(o, metav1.FinalizerDeleteDependents).quiet = true
 }
 
-func (t *turn) orphanDependents(o *unstructured.Unstructured, dependents []*unstructured.Unstructured) {
+func (t *reconciliation) orphanDependents(o *unstructured.Unstructured, dependents []*unstructured.Unstructured) {
 	for _, d := range dependents {
 		var rest []any
 		for _, owner := range d.GetOwnerReferences() {

@@ -130,7 +130,7 @@ func Start(ctx context.Context, config *rest.Config, opt Options) (*Double, erro
 	if opt.Network != nil {
 		opt.Network.Route(d.stub.dial)
 	}
-	d.takeTurn(ctx)
+	d.reconcile(ctx)
 	go d.run(ctx)
 	return d, nil
 }
@@ -198,25 +198,25 @@ func (d *Double) run(ctx context.Context) {
 			}
 		case <-timer.C:
 		}
-		d.takeTurn(ctx)
+		d.reconcile(ctx)
 		if !d.pace.next.IsZero() {
 			timer.Reset(max(time.Until(d.pace.next), 5*time.Millisecond))
 		}
 	}
 }
 
-func (d *Double) takeTurn(ctx context.Context) {
+func (d *Double) reconcile(ctx context.Context) {
 	d.watch.follow(ctx)
-	t := d.turn(time.Now())
+	t := d.reconciliation(time.Now())
 	d.act(ctx, t)
-	d.remember(t)
+	d.recordWaits(t)
 }
 
-// turn reads the state of the cluster and decides what to do.
-func (d *Double) turn(now time.Time) *turn {
+// reconciliation reads the state of the cluster and decides what to do.
+func (d *Double) reconciliation(now time.Time) *reconciliation {
 	d.pace.now, d.pace.next = now, time.Time{}
 	d.mu.Lock()
-	t := &turn{
+	t := &reconciliation{
 		world: d.watch.world(), scenarios: d.scenarios, records: d.records, programs: d.programs, pace: &d.pace, backoff: d.opt.Backoff, stub: d.stub,
 		served: d.served, tries: d.tries, waits: map[Ref]string{}, serving: map[Ref]string{}, controllers: map[kind]string{},
 	}
@@ -227,13 +227,13 @@ func (d *Double) turn(now time.Time) *turn {
 }
 
 // act does what was decided, a few things at a time.
-func (d *Double) act(ctx context.Context, t *turn) {
+func (d *Double) act(ctx context.Context, t *reconciliation) {
 	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(8)
 	troubles := map[Ref]string{}
 	// An action is not repeated until its effect is visible, or some time has passed.
-	isFresh := func(key string, again stepKey, version string) bool {
+	mayAct := func(key string, again stepKey, version string) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return version == "" || d.acted[key] != version || d.pace.passed(again, time.Second)
@@ -241,7 +241,7 @@ func (d *Double) act(ctx context.Context, t *turn) {
 	for _, a := range t.actions {
 		key := a.on.String() + "/" + a.on.Group + "/" + a.what
 		again := stepKey{name: "again/" + key}
-		if !isFresh(key, again, a.version) {
+		if !mayAct(key, again, a.version) {
 			continue
 		}
 		group.Go(func() error {
@@ -275,9 +275,9 @@ func (d *Double) act(ctx context.Context, t *turn) {
 	d.mu.Unlock()
 }
 
-// remember records what waits, and logs objects that have started to wait or wait for
+// recordWaits records what waits, and logs objects that have started to wait or wait for
 // a different reason.
-func (d *Double) remember(t *turn) {
+func (d *Double) recordWaits(t *reconciliation) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	waits := map[Ref]Wait{}

@@ -24,7 +24,7 @@ const (
 	registryStart = 3 * time.Second
 )
 
-func (t *turn) operators() {
+func (t *reconciliation) operators() {
 	for _, c := range t.of(olm, "CatalogSource") {
 		t.catalog(c)
 	}
@@ -47,7 +47,7 @@ func (t *turn) operators() {
 }
 
 // within lists the objects of a kind of OLM in a namespace that are to stay.
-func (t *turn) within(namespace, kindName string) []*unstructured.Unstructured {
+func (t *reconciliation) within(namespace, kindName string) []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(t.of(olm, kindName)), func(o *unstructured.Unstructured) bool {
 		return o.GetNamespace() != namespace || o.GetDeletionTimestamp() != nil
 	})
@@ -58,7 +58,7 @@ func isConnected(catalog *unstructured.Unstructured) bool {
 }
 
 // catalog starts the registry of a catalog, whose image is pulled with its Secrets.
-func (t *turn) catalog(c *unstructured.Unstructured) {
+func (t *reconciliation) catalog(c *unstructured.Unstructured) {
 	if isConnected(c) || c.GetDeletionTimestamp() != nil {
 		return
 	}
@@ -83,7 +83,7 @@ func (t *turn) catalog(c *unstructured.Unstructured) {
 }
 
 // operatorGroup says which namespaces a group manages: none before this.
-func (t *turn) operatorGroup(g *unstructured.Unstructured) {
+func (t *reconciliation) operatorGroup(g *unstructured.Unstructured) {
 	if managed, _, _ := unstructured.NestedStringSlice(g.Object, "status", "namespaces"); len(managed) > 0 || !t.pace.ripe(key(g, "manage")) {
 		return
 	}
@@ -96,7 +96,7 @@ func (t *turn) operatorGroup(g *unstructured.Unstructured) {
 
 // managementReason says why no InstallPlan of a namespace is executed
 // (pkg/lib/scoped/querier.go).
-func (t *turn) managementReason(namespace string) string {
+func (t *reconciliation) managementReason(namespace string) string {
 	managing := slices.DeleteFunc(t.within(namespace, "OperatorGroup"), func(g *unstructured.Unstructured) bool {
 		managed, _, _ := unstructured.NestedStringSlice(g.Object, "status", "namespaces")
 		return len(managed) == 0
@@ -117,7 +117,7 @@ func (t *turn) managementReason(namespace string) string {
 // resolveNamespace writes the statuses of the Subscriptions of a namespace, and plans
 // what they install (catalog/operator.go, syncResolvingNamespace). Without exactly one
 // OperatorGroup it gets no further than the health of the catalogs.
-func (t *turn) resolveNamespace(namespace string) {
+func (t *reconciliation) resolveNamespace(namespace string) {
 	subscriptions := t.within(namespace, "Subscription")
 	groups := len(t.within(namespace, "OperatorGroup"))
 	failure := t.resolutionFailure(namespace, subscriptions)
@@ -150,7 +150,7 @@ func (t *turn) resolveNamespace(namespace string) {
 }
 
 // catalogsOf are the catalogs that a namespace sees (subscription/reconciler.go).
-func (t *turn) catalogsOf(namespace string) []*unstructured.Unstructured {
+func (t *reconciliation) catalogsOf(namespace string) []*unstructured.Unstructured {
 	catalogs := t.within(namespace, "CatalogSource")
 	if namespace != globalCatalogs {
 		catalogs = append(catalogs, t.within(globalCatalogs, "CatalogSource")...)
@@ -160,7 +160,7 @@ func (t *turn) catalogsOf(namespace string) []*unstructured.Unstructured {
 
 // catalogCondition is the health of all catalogs that a Subscription sees, not only
 // of its own (subscription/state.go, UpdateHealth).
-func (t *turn) catalogCondition(s *unstructured.Unstructured) map[string]any {
+func (t *reconciliation) catalogCondition(s *unstructured.Unstructured) map[string]any {
 	catalogs := t.catalogsOf(s.GetNamespace())
 	own := Ref{olm, "CatalogSource", text(s, "spec", "sourceNamespace"), text(s, "spec", "source")}
 	name := own.Namespace + "/" + own.Name
@@ -179,7 +179,7 @@ func (t *turn) catalogCondition(s *unstructured.Unstructured) map[string]any {
 
 // resolutionFailure is the condition of all Subscriptions of a namespace when one
 // catalog cannot be read, or one of them names what no catalog has.
-func (t *turn) resolutionFailure(namespace string, subscriptions []*unstructured.Unstructured) map[string]any {
+func (t *reconciliation) resolutionFailure(namespace string, subscriptions []*unstructured.Unstructured) map[string]any {
 	for _, c := range t.catalogsOf(namespace) {
 		if !isConnected(c) {
 			return condition("ResolutionFailed", "True", "ErrorPreventedResolution", "failed to list bundles of "+refOf(c).String(), t.stamp())
@@ -195,7 +195,7 @@ func (t *turn) resolutionFailure(namespace string, subscriptions []*unstructured
 }
 
 // packageOf is the package that a Subscription names, if its catalog has it.
-func (t *turn) packageOf(s *unstructured.Unstructured) (Package, bool) {
+func (t *reconciliation) packageOf(s *unstructured.Unstructured) (Package, bool) {
 	if t.get(olm, "CatalogSource", text(s, "spec", "sourceNamespace"), text(s, "spec", "source")) == nil {
 		return Package{}, false
 	}
@@ -209,7 +209,7 @@ func versionOf(s *unstructured.Unstructured) string {
 }
 
 // planOf is the InstallPlan that was made for a Subscription.
-func (t *turn) planOf(s *unstructured.Unstructured) *unstructured.Unstructured {
+func (t *reconciliation) planOf(s *unstructured.Unstructured) *unstructured.Unstructured {
 	for _, p := range t.within(s.GetNamespace(), "InstallPlan") {
 		names, _, _ := unstructured.NestedStringSlice(p.Object, "spec", "clusterServiceVersionNames")
 		owned := slices.ContainsFunc(p.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == s.GetUID() })
@@ -222,7 +222,7 @@ func (t *turn) planOf(s *unstructured.Unstructured) *unstructured.Unstructured {
 
 // plan makes an InstallPlan for the Subscriptions of a namespace that have none. One
 // Manual Subscription of the namespace makes it manual.
-func (t *turn) plan(namespace string, subscriptions []*unstructured.Unstructured) {
+func (t *reconciliation) plan(namespace string, subscriptions []*unstructured.Unstructured) {
 	approval := "Automatic"
 	var versions []any
 	var owners []metav1.OwnerReference
@@ -249,7 +249,7 @@ func (t *turn) plan(namespace string, subscriptions []*unstructured.Unstructured
 
 // planConditions are what a Subscription says of its InstallPlan
 // (subscription/state.go, CheckInstallPlanStatus).
-func (t *turn) planConditions(plan *unstructured.Unstructured) []any {
+func (t *reconciliation) planConditions(plan *unstructured.Unstructured) []any {
 	switch phase := text(plan, "status", "phase"); phase {
 	case "Complete":
 		return nil
@@ -262,7 +262,7 @@ func (t *turn) planConditions(plan *unstructured.Unstructured) []any {
 
 // installStatus says how far a Subscription is: at the latest version as soon as its
 // ClusterServiceVersion exists, whatever that one's phase (ensureSubscriptionCSVState).
-func (t *turn) installStatus(s, plan *unstructured.Unstructured) map[string]any {
+func (t *reconciliation) installStatus(s, plan *unstructured.Unstructured) map[string]any {
 	status := map[string]any{
 		"currentCSV": versionOf(s), "state": "UpgradePending",
 		"installPlanRef": map[string]any{"apiVersion": plan.GetAPIVersion(), "kind": "InstallPlan", "name": plan.GetName(), "namespace": plan.GetNamespace(), "uid": string(plan.GetUID())},

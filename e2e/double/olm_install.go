@@ -69,7 +69,7 @@ func (d Definition) groupKind() schema.GroupKind {
 
 // define makes the definitions that are missing, and reports whether all are
 // established.
-func (t *turn) define(on *unstructured.Unstructured, definitions []Definition) bool {
+func (t *reconciliation) define(on *unstructured.Unstructured, definitions []Definition) bool {
 	all := true
 	for _, d := range definitions {
 		wanted := d.Object()
@@ -123,7 +123,7 @@ func (p Package) Owns(o *unstructured.Unstructured) bool {
 }
 
 // operatorReason says why the operator of a package does not serve its kinds.
-func (t *turn) operatorReason(p Package) string {
+func (t *reconciliation) operatorReason(p Package) string {
 	why := "the operator of package " + p.Name + " is not installed"
 	for _, v := range t.of(olm, "ClusterServiceVersion") {
 		if !p.Owns(v) {
@@ -144,7 +144,7 @@ const nextLook = 5 * time.Second
 
 // installPlan executes an InstallPlan that is approved, in a namespace that is managed
 // (catalog/operator.go, syncInstallPlans).
-func (t *turn) installPlan(p *unstructured.Unstructured) {
+func (t *reconciliation) installPlan(p *unstructured.Unstructured) {
 	phase := text(p, "status", "phase")
 	if phase == "Complete" || phase == "Failed" || p.GetDeletionTimestamp() != nil {
 		return
@@ -181,7 +181,7 @@ func (t *turn) installPlan(p *unstructured.Unstructured) {
 
 // executed takes the steps of an InstallPlan: ClusterServiceVersions first, then their
 // definitions (OrderSteps of v1alpha1). It reports whether all are taken.
-func (t *turn) executed(p *unstructured.Unstructured) bool {
+func (t *reconciliation) executed(p *unstructured.Unstructured) bool {
 	names, _, _ := unstructured.NestedStringSlice(p.Object, "spec", "clusterServiceVersionNames")
 	made := true
 	var definitions []Definition
@@ -209,7 +209,7 @@ func (t *turn) executed(p *unstructured.Unstructured) bool {
 var phases = []string{"Pending", "InstallReady", "Installing", "Succeeded"}
 
 // serviceVersion brings an operator up, phase by phase, once its kinds are there.
-func (t *turn) serviceVersion(v *unstructured.Unstructured) {
+func (t *reconciliation) serviceVersion(v *unstructured.Unstructured) {
 	phase := text(v, "status", "phase")
 	next := slices.Index(phases, phase) + 1
 	if next == len(phases) || phase == "Failed" || v.GetDeletionTimestamp() != nil {
@@ -234,13 +234,13 @@ func (t *turn) serviceVersion(v *unstructured.Unstructured) {
 	}
 }
 
-func (t *turn) defined(definitions []Definition) bool {
+func (t *reconciliation) defined(definitions []Definition) bool {
 	return !slices.ContainsFunc(definitions, func(d Definition) bool { return !t.kinds[d.groupKind()].custom })
 }
 
 // approve lets a Job that approves InstallPlans do so. It polls until there is one, and
 // returns why it is not done yet; refused is why it may not.
-func (t *turn) approve(job *unstructured.Unstructured) (why, refused string) {
+func (t *reconciliation) approve(job *unstructured.Unstructured) (why, refused string) {
 	if !t.scenarios.approves(refOf(job)) {
 		return "", ""
 	}

@@ -30,7 +30,7 @@ func templateOf(o *unstructured.Unstructured) (template corev1.PodTemplateSpec, 
 }
 
 // podReason returns why Pods of a template cannot start, empty if they can.
-func (t *turn) podReason(namespace string, spec corev1.PodSpec) string {
+func (t *reconciliation) podReason(namespace string, spec corev1.PodSpec) string {
 	if why := t.creationReason(namespace, spec); why != "" {
 		return why
 	}
@@ -48,7 +48,7 @@ func (t *turn) podReason(namespace string, spec corev1.PodSpec) string {
 }
 
 // creationReason returns why a Pod cannot even be created.
-func (t *turn) creationReason(namespace string, spec corev1.PodSpec) string {
+func (t *reconciliation) creationReason(namespace string, spec corev1.PodSpec) string {
 	account := spec.ServiceAccountName
 	if account == "" {
 		account = "default"
@@ -62,7 +62,7 @@ func (t *turn) creationReason(namespace string, spec corev1.PodSpec) string {
 	return ""
 }
 
-func (t *turn) volumeReason(namespace string, v corev1.Volume) string {
+func (t *reconciliation) volumeReason(namespace string, v corev1.Volume) string {
 	switch {
 	case v.Secret != nil:
 		return t.keysReason("Secret", namespace, v.Secret.SecretName, itemKeys(v.Secret.Items), v.Secret.Optional)
@@ -97,7 +97,7 @@ func itemKeys(items []corev1.KeyToPath) []string {
 	return keys
 }
 
-func (t *turn) environmentReason(namespace string, c corev1.Container) string {
+func (t *reconciliation) environmentReason(namespace string, c corev1.Container) string {
 	for _, from := range c.EnvFrom {
 		var why string
 		switch {
@@ -133,7 +133,7 @@ func (t *turn) environmentReason(namespace string, c corev1.Container) string {
 const anyKey = "cluster-double/any-key"
 
 // keysReason returns why a Secret or ConfigMap cannot be read, empty if it can.
-func (t *turn) keysReason(kind, namespace, name string, keys []string, optional *bool) string {
+func (t *reconciliation) keysReason(kind, namespace, name string, keys []string, optional *bool) string {
 	ref := Ref{Kind: kind, Namespace: namespace, Name: name}
 	o := t.get("", kind, namespace, name)
 	switch {

@@ -33,7 +33,7 @@ func builtinPrograms() ([]program, error) {
 }
 
 // programProducts is what the programs of a workload or a Job are known to make.
-func (t *turn) programProducts(o *unstructured.Unstructured) []Product {
+func (t *reconciliation) programProducts(o *unstructured.Unstructured) []Product {
 	template, ok := templateOf(o)
 	if !ok {
 		return nil

@@ -93,7 +93,7 @@ func builtinRecords() ([]Record, error) { return ParseRecords(recordsYAML) }
 
 // record is what is known of a kind: what scenarios say, or else what is built
 // in, or else what most custom resources are like.
-func (t *turn) record(k kind) Record {
+func (t *reconciliation) record(k kind) Record {
 	var all []Record
 	for _, s := range t.scenarios {
 		all = append(all, s.Records...)

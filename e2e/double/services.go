@@ -14,7 +14,7 @@ const backedBy = "cluster-double/backed-by"
 
 // services gives Services endpoints while somebody serves behind them, and
 // addresses to those that ask for one.
-func (t *turn) services() {
+func (t *reconciliation) services() {
 	for _, service := range t.of("", "Service") {
 		if service.GetDeletionTimestamp() != nil {
 			continue
@@ -32,7 +32,7 @@ func (t *turn) services() {
 }
 
 // routes are where connections to Services lead.
-func (t *turn) routes() map[string]route {
+func (t *reconciliation) routes() map[string]route {
 	routes := map[string]route{}
 	for _, service := range t.of("", "Service") {
 		if ip := text(service, "spec", "clusterIP"); ip != "" && ip != "None" {
@@ -43,7 +43,7 @@ func (t *turn) routes() map[string]route {
 }
 
 // serviceReason says why nobody answers behind a Service, empty if somebody does.
-func (t *turn) serviceReason(service *unstructured.Unstructured) string {
+func (t *reconciliation) serviceReason(service *unstructured.Unstructured) string {
 	ref := refOf(service)
 	if why, known := t.serving[ref]; known {
 		return why
@@ -56,7 +56,7 @@ func (t *turn) serviceReason(service *unstructured.Unstructured) string {
 	return why
 }
 
-func (t *turn) backendReason(service *unstructured.Unstructured) string {
+func (t *reconciliation) backendReason(service *unstructured.Unstructured) string {
 	if text(service, "spec", "type") == "ExternalName" {
 		return ""
 	}
@@ -77,7 +77,7 @@ func (t *turn) backendReason(service *unstructured.Unstructured) string {
 	return why
 }
 
-func (t *turn) ownerReason(uid string) string {
+func (t *reconciliation) ownerReason(uid string) string {
 	for _, o := range t.byUID {
 		if string(o.GetUID()) == uid {
 			if t.isReady(o) {
@@ -91,7 +91,7 @@ func (t *turn) ownerReason(uid string) string {
 
 // endpoints keeps the one EndpointSlice of a Service. Its address is nobody's:
 // the API server's connections go where [stub.dial] leads them.
-func (t *turn) endpoints(service *unstructured.Unstructured) {
+func (t *reconciliation) endpoints(service *unstructured.Unstructured) {
 	if text(service, "spec", "type") == "ExternalName" || service.GetNamespace() == "default" && service.GetName() == "kubernetes" {
 		return
 	}
@@ -166,7 +166,7 @@ func podAddress(service *unstructured.Unstructured) string {
 
 // address gives an object of the outer world its address, unless the test
 // withholds it.
-func (t *turn) address(o *unstructured.Unstructured) {
+func (t *reconciliation) address(o *unstructured.Unstructured) {
 	given, _, _ := unstructured.NestedSlice(o.Object, "status", "loadBalancer", "ingress")
 	if len(given) > 0 {
 		return

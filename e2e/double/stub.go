@@ -176,7 +176,7 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // review answers what the API server asks a webhook.
 func review(body io.Reader) (map[string]any, error) {
-	var asked struct {
+	var review struct {
 		APIVersion, Kind string
 		Request          struct {
 			UID               string
@@ -184,21 +184,21 @@ func review(body io.Reader) (map[string]any, error) {
 			Objects           []map[string]any
 		}
 	}
-	if err := json.NewDecoder(body).Decode(&asked); err != nil {
+	if err := json.NewDecoder(body).Decode(&review); err != nil {
 		return nil, fmt.Errorf("reading a review: %w", err)
 	}
-	response := map[string]any{"uid": asked.Request.UID}
-	switch asked.Kind {
+	response := map[string]any{"uid": review.Request.UID}
+	switch review.Kind {
 	case "AdmissionReview":
 		response["allowed"] = true
 	case "ConversionReview":
-		for _, o := range asked.Request.Objects {
-			(&unstructured.Unstructured{Object: o}).SetAPIVersion(asked.Request.DesiredAPIVersion)
+		for _, o := range review.Request.Objects {
+			(&unstructured.Unstructured{Object: o}).SetAPIVersion(review.Request.DesiredAPIVersion)
 		}
-		response["convertedObjects"] = asked.Request.Objects
+		response["convertedObjects"] = review.Request.Objects
 		response["result"] = map[string]any{"status": "Success"}
 	default:
-		return nil, fmt.Errorf("a review of kind %q is not known", asked.Kind)
+		return nil, fmt.Errorf("a review of kind %q is not known", review.Kind)
 	}
-	return map[string]any{"apiVersion": asked.APIVersion, "kind": asked.Kind, "response": response}, nil
+	return map[string]any{"apiVersion": review.APIVersion, "kind": review.Kind, "response": response}, nil
 }

@@ -19,7 +19,7 @@ const (
 // CA the API server is to trust. One that is written in the manifest stays; one
 // that is empty is filled from what the annotation of cert-manager names, or else
 // once the server behind it serves, as programs do that make their own.
-func (t *turn) trust() {
+func (t *reconciliation) trust() {
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
 		for _, o := range t.of("admissionregistration.k8s.io", kind) {
 			if o.GetDeletionTimestamp() == nil {
@@ -46,7 +46,7 @@ func (t *turn) trust() {
 
 // aggregate explains an aggregated API that is not available; that it becomes so
 // is the API server's own doing, which asks the Service.
-func (t *turn) aggregate(o *unstructured.Unstructured, spec map[string]any) {
+func (t *reconciliation) aggregate(o *unstructured.Unstructured, spec map[string]any) {
 	ref := serviceOf(spec)
 	if conditionStatus(o, "Available") != "True" {
 		if why := t.missing(ref); why != "" {
@@ -63,7 +63,7 @@ func (t *turn) aggregate(o *unstructured.Unstructured, spec map[string]any) {
 	}
 }
 
-func (t *turn) trustWebhooks(o *unstructured.Unstructured) {
+func (t *reconciliation) trustWebhooks(o *unstructured.Unstructured) {
 	webhooks, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
 	changed := false
 	for _, item := range webhooks {
@@ -81,7 +81,7 @@ func (t *turn) trustWebhooks(o *unstructured.Unstructured) {
 
 // bundleFor is the CA to write into what has a service and a caBundle, nil if
 // nothing is to be written.
-func (t *turn) bundleFor(o *unstructured.Unstructured, client map[string]any) []byte {
+func (t *reconciliation) bundleFor(o *unstructured.Unstructured, client map[string]any) []byte {
 	if client["service"] == nil {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (t *turn) bundleFor(o *unstructured.Unstructured, client map[string]any) []
 }
 
 // injected is the CA that annotations of cert-manager name.
-func (t *turn) injected(o *unstructured.Unstructured) ([]byte, string) {
+func (t *reconciliation) injected(o *unstructured.Unstructured) ([]byte, string) {
 	secret := o.GetAnnotations()[injectFromSecret]
 	if from := o.GetAnnotations()[injectFromCertificate]; from != "" {
 		namespace, name, _ := strings.Cut(from, "/")

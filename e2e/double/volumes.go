@@ -29,7 +29,7 @@ func (d *Double) makeDefaultClass(ctx context.Context) error {
 }
 
 // volumes makes the claims of StatefulSets and binds claims.
-func (t *turn) volumes() {
+func (t *reconciliation) volumes() {
 	for _, set := range t.of("apps", "StatefulSet") {
 		if set.GetDeletionTimestamp() == nil {
 			t.makeClaims(set)
@@ -57,7 +57,7 @@ const (
 	volumeProtection = "kubernetes.io/pv-protection"
 )
 
-func (t *turn) makeClaims(set *unstructured.Unstructured) {
+func (t *reconciliation) makeClaims(set *unstructured.Unstructured) {
 	template, ok := templateOf(set)
 	if !ok || t.creationReason(set.GetNamespace(), template.Spec) != "" {
 		return
@@ -79,7 +79,7 @@ func (t *turn) makeClaims(set *unstructured.Unstructured) {
 }
 
 // claim binds a claim to a volume that is there, or else to one that its class makes.
-func (t *turn) claim(claim *unstructured.Unstructured) {
+func (t *reconciliation) claim(claim *unstructured.Unstructured) {
 	if text(claim, "status", "phase") == "" {
 		t.setStatus(claim, "be pending", map[string]any{"phase": "Pending"}).quiet = true
 	}
@@ -99,7 +99,7 @@ func (t *turn) claim(claim *unstructured.Unstructured) {
 }
 
 // volumeFor finds the volume for a claim: nil for one that is yet to be made.
-func (t *turn) volumeFor(claim *unstructured.Unstructured) (*unstructured.Unstructured, string) {
+func (t *reconciliation) volumeFor(claim *unstructured.Unstructured) (*unstructured.Unstructured, string) {
 	if volume := t.freeVolume(claim); volume != nil {
 		return volume, ""
 	}
@@ -127,7 +127,7 @@ func (t *turn) volumeFor(claim *unstructured.Unstructured) (*unstructured.Unstru
 
 // isConsumed reports whether a Pod that can be made uses the claim. It need not
 // be able to start.
-func (t *turn) isConsumed(claim *unstructured.Unstructured) bool {
+func (t *reconciliation) isConsumed(claim *unstructured.Unstructured) bool {
 	for _, kind := range append([]schema.GroupKind{{Group: "batch", Kind: "Job"}}, running...) {
 		for _, o := range t.of(kind.Group, kind.Kind) {
 			if o.GetNamespace() == claim.GetNamespace() && o.GetDeletionTimestamp() == nil && replicas(o) > 0 && t.uses(o, claim.GetName()) {
@@ -138,7 +138,7 @@ func (t *turn) isConsumed(claim *unstructured.Unstructured) bool {
 	return false
 }
 
-func (t *turn) uses(o *unstructured.Unstructured, claim string) bool {
+func (t *reconciliation) uses(o *unstructured.Unstructured, claim string) bool {
 	template, ok := templateOf(o)
 	if !ok || t.creationReason(o.GetNamespace(), template.Spec) != "" {
 		return false
@@ -159,7 +159,7 @@ func (t *turn) uses(o *unstructured.Unstructured, claim string) bool {
 }
 
 // freeVolume is a volume of the cluster that the claim may have.
-func (t *turn) freeVolume(claim *unstructured.Unstructured) *unstructured.Unstructured {
+func (t *reconciliation) freeVolume(claim *unstructured.Unstructured) *unstructured.Unstructured {
 	for _, volume := range t.of("", "PersistentVolume") {
 		holder, held, _ := unstructured.NestedMap(volume.Object, "spec", "claimRef")
 		isOurs := held && holder["name"] == claim.GetName() && holder["namespace"] == claim.GetNamespace()
@@ -189,7 +189,7 @@ func offersModes(volume, claim *unstructured.Unstructured) bool {
 
 // bind writes both sides of a binding; a volume that its class makes is nobody's
 // to look at, so it is only named.
-func (t *turn) bind(claim, volume *unstructured.Unstructured) {
+func (t *reconciliation) bind(claim, volume *unstructured.Unstructured) {
 	name := "pvc-" + string(claim.GetUID())
 	if volume != nil {
 		name = volume.GetName()
@@ -210,14 +210,14 @@ func requested(claim *unstructured.Unstructured) map[string]any {
 	return map[string]any{"storage": text(claim, "spec", "resources", "requests", "storage")}
 }
 
-func (t *turn) growClaim(claim *unstructured.Unstructured) {
+func (t *reconciliation) growClaim(claim *unstructured.Unstructured) {
 	if text(claim, "status", "capacity", "storage") != text(claim, "spec", "resources", "requests", "storage") {
 		t.setStatus(claim, "grow", map[string]any{"capacity": requested(claim)})
 	}
 }
 
 // releaseClaim lets a deleted claim go when no Pod uses it any more.
-func (t *turn) releaseClaim(claim *unstructured.Unstructured) {
+func (t *reconciliation) releaseClaim(claim *unstructured.Unstructured) {
 	if !slices.Contains(claim.GetFinalizers(), claimProtection) {
 		return
 	}
@@ -229,7 +229,7 @@ func (t *turn) releaseClaim(claim *unstructured.Unstructured) {
 }
 
 // dropFinalizer takes one finalizer away.
-func (t *turn) dropFinalizer(o *unstructured.Unstructured, finalizer string) *action {
+func (t *reconciliation) dropFinalizer(o *unstructured.Unstructured, finalizer string) *action {
 	var rest []any
 	for _, f := range o.GetFinalizers() {
 		if f != finalizer {

@@ -52,7 +52,7 @@ func replicas(o *unstructured.Unstructured) int64 {
 	return 1
 }
 
-func (t *turn) workloads() {
+func (t *reconciliation) workloads() {
 	for _, kind := range running {
 		for _, o := range t.of(kind.Group, kind.Kind) {
 			if o.GetDeletionTimestamp() == nil && metav1.GetControllerOf(o) == nil {
@@ -69,7 +69,7 @@ func (t *turn) workloads() {
 
 // workload brings a workload up: its revision is seen at once and is ready a
 // while after all that its Pods need is there.
-func (t *turn) workload(o *unstructured.Unstructured) {
+func (t *reconciliation) workload(o *unstructured.Unstructured) {
 	if isUp(o) {
 		t.makeProducts(o)
 		return
@@ -106,7 +106,7 @@ func (t *turn) workload(o *unstructured.Unstructured) {
 }
 
 // needReason says which declared need of an object is not met.
-func (t *turn) needReason(o *unstructured.Unstructured) string {
+func (t *reconciliation) needReason(o *unstructured.Unstructured) string {
 	for _, need := range t.scenarios.needsOf(refOf(o)) {
 		if why := t.unmet(need); why != "" {
 			return "it crashes: " + why
@@ -265,7 +265,7 @@ func yes(b bool) string {
 
 // job runs a Job to its end. While its Pod cannot start it waits; while what the
 // program needs is not there, its Pods fail one after the other.
-func (t *turn) job(o *unstructured.Unstructured) {
+func (t *reconciliation) job(o *unstructured.Unstructured) {
 	if conditionStatus(o, "Complete") == "True" || conditionStatus(o, "Failed") == "True" {
 		t.makeProducts(o)
 		t.expire(o)
@@ -315,7 +315,7 @@ func (t *turn) job(o *unstructured.Unstructured) {
 }
 
 // jobFails counts a Pod that has failed, and ends the Job if that was the last.
-func (t *turn) jobFails(o *unstructured.Unstructured, why string) {
+func (t *reconciliation) jobFails(o *unstructured.Unstructured, why string) {
 	limit := int64(6)
 	if n, found, _ := unstructured.NestedInt64(o.Object, "spec", "backoffLimit"); found {
 		limit = n
@@ -337,7 +337,7 @@ func (t *turn) jobFails(o *unstructured.Unstructured, why string) {
 }
 
 // expire deletes a finished Job when its time to live is over.
-func (t *turn) expire(o *unstructured.Unstructured) {
+func (t *reconciliation) expire(o *unstructured.Unstructured) {
 	seconds, found, _ := unstructured.NestedInt64(o.Object, "spec", "ttlSecondsAfterFinished")
 	if found && t.pace.passed(key(o, "expire "+string(o.GetUID())), time.Duration(seconds)*time.Second) {
 		t.remove(o, "its time to live is over")

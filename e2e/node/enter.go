@@ -49,9 +49,9 @@ func enter(bin, dir string, path ...string) (*inside, error) {
 
 // listen notes which programs end.
 func (in *inside) listen(events io.Reader) {
-	for told := json.NewDecoder(events); ; {
+	for sent := json.NewDecoder(events); ; {
 		var event protocol.Event
-		if told.Decode(&event) != nil {
+		if sent.Decode(&event) != nil {
 			return
 		}
 		if event.Ended {

@@ -61,7 +61,7 @@ func (s *images) put(ref string, image v1.Image) error {
 }
 
 func (s *images) store(ref string, image v1.Image) error {
-	asked, err := name.ParseReference(ref)
+	requests, err := name.ParseReference(ref)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *images) store(ref string, image v1.Image) error {
 	if err != nil {
 		return err
 	}
-	request := httptest.NewRequest(http.MethodPut, "/v2/"+asked.Context().RepositoryStr()+"/manifests/"+served, bytes.NewReader(manifest))
+	request := httptest.NewRequest(http.MethodPut, "/v2/"+requests.Context().RepositoryStr()+"/manifests/"+served, bytes.NewReader(manifest))
 	request.Header.Set("Content-Type", string(kind))
 	answer := httptest.NewRecorder()
 	s.handler.ServeHTTP(answer, request)

@@ -151,8 +151,8 @@ func (l *lab) apply(ctx context.Context, t *testing.T, dir string) {
 	}
 	cmd := exec.CommandContext(ctx, "sh", filepath.Join(dir, "apply.sh"), "--timeout", "180")
 	cmd.Env = append(os.Environ(), "KUBECTL="+kubectl, "KUBECONFIG="+l.node.Kubeconfig)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("apply.sh: %v\n%s", err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("apply.sh: %v\n%s", err, output)
 	}
 }
 
@@ -163,14 +163,14 @@ func (l *lab) adopt(ctx context.Context, t *testing.T, p prepared) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	since, patient := time.Now(), patience
+	since, timeout := time.Now(), hangTimeout
 	if p.name == network {
-		patient = 20 * time.Second // its second operator never finds a node
+		timeout = 20 * time.Second // its second operator never finds a node
 	}
 	if err := l.argo.Sync(ctx, app); err != nil {
 		t.Fatal(err)
 	}
-	followed, err := l.argo.Follow(ctx, app.Name, since, argocd.Watch{Patience: patient})
+	followed, err := l.argo.Follow(ctx, app.Name, since, argocd.Watch{HangTimeout: timeout})
 	if err != nil {
 		t.Fatal(err)
 	}

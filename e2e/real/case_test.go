@@ -186,15 +186,15 @@ func module(ctx context.Context, version string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", version)
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
 	cmd.Dir = os.TempDir() // the versions of this module do not matter
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	var about struct{ Dir, Error string }
 	if json.Unmarshal(out, &about) == nil && about.Error != "" {
 		err = errors.New(about.Error)
 	}
 	if err != nil {
-		return "", fmt.Errorf("downloading %s: %w: %s; fix: name a folder of modules in GOPROXY, as docs/reality.md says", version, err, said.String())
+		return "", fmt.Errorf("downloading %s: %w: %s; fix: name a folder of modules in GOPROXY, as docs/reality.md says", version, err, stderr.String())
 	}
 	return about.Dir, nil
 }

@@ -84,15 +84,15 @@ func computed(t *testing.T, members []member) (steps [][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said struct {
+	var listed struct {
 		Applications []struct{ Phase, Name string }
 	}
-	if err := json.Unmarshal(text, &said); err != nil {
+	if err := json.Unmarshal(text, &listed); err != nil {
 		t.Fatal(err)
 	}
-	slices.SortStableFunc(said.Applications, func(x, y struct{ Phase, Name string }) int { return strings.Compare(x.Phase, y.Phase) })
+	slices.SortStableFunc(listed.Applications, func(x, y struct{ Phase, Name string }) int { return strings.Compare(x.Phase, y.Phase) })
 	last := ""
-	for _, app := range said.Applications {
+	for _, app := range listed.Applications {
 		if app.Phase != last {
 			last, steps = app.Phase, append(steps, nil)
 		}
@@ -132,7 +132,7 @@ func rollOut(t *testing.T, layout string, steps [][]string) (took []time.Duratio
 		}
 		var slowest argocd.Outcome
 		for _, app := range apps {
-			out, err := l.argo.Follow(ctx, app.Name, since, argocd.Watch{Patience: patience})
+			out, err := l.argo.Follow(ctx, app.Name, since, argocd.Watch{HangTimeout: hangTimeout})
 			if err != nil || out.Result != argocd.Synced {
 				t.Fatalf("%s: %s %v\n%s", app.Name, out.Result, err, l.explain(ctx, outcome{Outcome: out}))
 			}

@@ -52,8 +52,8 @@ func (w *workshop) alone(t *testing.T) {
 
 var shop *workshop
 
-// patient turns off what makes the suite shorter.
-var patient = flag.Bool("patient", false, "give an order that does not sync all of Argo CD's retries, and three minutes until it counts as hanging")
+// allRetries turns off what makes the suite shorter.
+var allRetries = flag.Bool("patient", false, "give an order that does not sync all of Argo CD's retries, and three minutes until it counts as hanging")
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -93,12 +93,12 @@ func (c component) settings(ctx context.Context, dir string) (map[string]string,
 
 // run runs the program under test.
 func run(ctx context.Context, args ...string) ([]byte, error) {
-	var said bytes.Buffer
+	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, shop.argocd.Cmp, args...)
-	cmd.Stderr = &said
+	cmd.Stderr = &stderr
 	text, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", cmd, err, said.String())
+		return nil, fmt.Errorf("%s: %w: %s", cmd, err, stderr.String())
 	}
 	return text, nil
 }

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// patience is how long nothing may change before a sync counts as hanging.
-	patience = 3 * time.Minute
-	// shortPatience is the same for an order that is expected not to sync.
-	shortPatience = time.Minute
+	// hangTimeout is how long nothing may change before a sync counts as hanging.
+	hangTimeout = 3 * time.Minute
+	// shortHangTimeout is the same for an order that is expected not to sync.
+	shortHangTimeout = time.Minute
 	// retries is what Argo CD does by itself in automated syncs.
 	retries = 5
 	// limit is how long a case may take in all, with the start of its cluster.
@@ -46,7 +46,7 @@ func TestReality(t *testing.T) {
 						return
 					}
 					ended[w] = out
-					c.judge(t, w, out)
+					c.checkOutcome(t, w, out)
 				})
 				if !again {
 					continue
@@ -54,7 +54,7 @@ func TestReality(t *testing.T) {
 				t.Run(string(w)+"-alone", func(t *testing.T) {
 					shop.alone(t)
 					ended[w] = deploy(t, c, w)
-					c.judge(t, w, ended[w])
+					c.checkOutcome(t, w, ended[w])
 				})
 			}
 			for w, out := range ended {
@@ -91,8 +91,8 @@ type outcome struct {
 	raced    bool // it failed only because Argo CD was early
 }
 
-// judge checks whether a case ended as expected.
-func (c component) judge(t *testing.T, w way, out outcome) {
+// checkOutcome checks whether a case ended as expected.
+func (c component) checkOutcome(t *testing.T, w way, out outcome) {
 	t.Helper()
 	want := c.Expect[w]
 	if want.Result == "" {
@@ -254,13 +254,13 @@ func (l *lab) sync(ctx context.Context, t *testing.T, c prepared) outcome {
 // watch is how a sync of a case is followed: one that is expected to fail is not followed
 // longer than its result needs.
 func (l *lab) watch(ctx context.Context, c prepared) argocd.Watch {
-	w := argocd.Watch{Patience: patience, Moving: l.moving(ctx)}
-	if *patient {
+	w := argocd.Watch{HangTimeout: hangTimeout, Moving: l.moving(ctx)}
+	if *allRetries {
 		return w
 	}
 	w.Certain = true
 	if want := c.Expect[c.way].Result; want != "" && want != argocd.Synced {
-		w.Patience = shortPatience
+		w.HangTimeout = shortHangTimeout
 	}
 	return w
 }
@@ -334,7 +334,7 @@ func (l *lab) application(ctx context.Context, c prepared) (argocd.Application, 
 	}
 	return argocd.Application{
 		Name: c.name, Namespace: c.Namespace, Sources: []argocd.Source{source},
-		SyncOptions: []string{"CreateNamespace=true", "ServerSideApply=true"}, Retry: retries, Patient: true,
+		SyncOptions: []string{"CreateNamespace=true", "ServerSideApply=true"}, Retry: retries, KeepBackoff: true,
 		CompareOptions: c.CompareOptions,
 	}, nil
 }

@@ -165,8 +165,8 @@ func (w writer) childLabels(d deployment.Deployment) map[string]string {
 		all = map[string]string{}
 	}
 	maps.Copy(all, d.AllLabels())
-	if phase := w.FormatStep(d.Step); object.LabelValuePattern.MatchString(phase) {
-		all[w.Profile.Label] = phase
+	if step := w.FormatStep(d.Step); object.LabelValuePattern.MatchString(step) {
+		all[w.Profile.Label] = step
 	}
 	if d.Label != "" {
 		all["environment"] = d.Label

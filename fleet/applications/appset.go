@@ -325,7 +325,7 @@ func (w writer) steps(s deployment.Set) (steps []step, comments []string) {
 	}
 	if w.allSteps {
 		for _, p := range w.Profile.All() {
-			members[p.Phase] = append(members[p.Phase], []string{}...)
+			members[p.Step] = append(members[p.Step], []string{}...)
 		}
 		for _, app := range w.Applications {
 			if app.Step.Set && app.Step.Number >= 0 {

@@ -105,7 +105,7 @@ func TestManualStep(t *testing.T) {
 	}
 	for i, b := range f.Profile.Bands {
 		for j, place := range b.Places {
-			switch place.Phase {
+			switch place.Step {
 			case 120:
 				f.Profile.Bands[i].Places[j].Manual, f.Profile.Bands[i].Places[j].MaxUpdate = true, 0
 			case 650:

@@ -220,9 +220,9 @@ func (w writer) crdSteps() []string {
 		only[w.FormatStep(app.Step)] = app.Step.Set && (isForCRDs || app.Rung == "crds" && (before || !seen))
 	}
 	var all []string
-	for phase, is := range only {
+	for step, is := range only {
 		if is {
-			all = append(all, phase)
+			all = append(all, step)
 		}
 	}
 	slices.Sort(all)

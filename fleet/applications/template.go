@@ -108,7 +108,7 @@ func (w writer) templatePatch(s deployment.Set) string {
 		RepoURL               string
 		Revision              string // an expression
 		Options               []option
-		Definitions, Large    []string
+		CRDSteps, Large       []string
 		Vendored              []string // names of components whose remote charts are vendored
 		Addresses             []string // repositories of remote charts
 		Split                 bool
@@ -119,7 +119,7 @@ func (w writer) templatePatch(s deployment.Set) string {
 		SourceOnly            bool
 		Environments          string // values that environments set for remote charts, as JSON
 	}{SourceOnly: w.template != nil, LabelKey: strconv.Quote(object.LabelKeyPattern.String()), ReservedKey: strconv.Quote(lint.ReservedLabel(w.Fleet).String()), RepoURL: w.Settings.RepoURL,
-		Revision: strconv.Quote(s.Destinations[0].Revision), Definitions: w.crdSteps(), Large: w.largeApplications(), Split: w.split(), Retries: w.retries(), Fields: w.chosenFieldsOf()}
+		Revision: strconv.Quote(s.Destinations[0].Revision), CRDSteps: w.crdSteps(), Large: w.largeApplications(), Split: w.split(), Retries: w.retries(), Fields: w.chosenFieldsOf()}
 	common := w.SyncOptions(nil)
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		d.Options = append(d.Options, option{name, common[name]})

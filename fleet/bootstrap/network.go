@@ -5,6 +5,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/link"
 	"github.com/ladder-cmp/ladder/object"
@@ -65,7 +66,7 @@ func networkFirst(f *fleet.Fleet, all []*fleet.Application) ([]*fleet.Applicatio
 	if last < 0 {
 		return all, nil
 	}
-	needed := withDependencies(f, all, network)
+	needed := withDependencies(f, slices.DeleteFunc(slices.Clone(all), func(app *fleet.Application) bool { return !network[app] }))
 	var ahead, moved []*fleet.Application
 	for _, app := range all[:last] {
 		if !needed[app] && (uses[app] || slices.ContainsFunc(moved, func(to *fleet.Application) bool { return dependsOn(f, app, to) })) {
@@ -84,21 +85,14 @@ func networkFirst(f *fleet.Fleet, all []*fleet.Application) ([]*fleet.Applicatio
 }
 
 // withDependencies returns some Applications with all their dependencies.
-func withDependencies(f *fleet.Fleet, all []*fleet.Application, some map[*fleet.Application]bool) map[*fleet.Application]bool {
-	needed := map[*fleet.Application]bool{}
-	for _, app := range all {
-		needed[app] = some[app]
-	}
-	for more := true; more; {
-		more = false
-		for _, l := range f.Links {
-			from, to := f.Applications[l.From], f.Applications[l.To]
-			if l.Strength() >= fleet.Exists && needed[from] && !needed[to] {
-				needed[to], more = true, true
-			}
+func withDependencies(f *fleet.Fleet, some []*fleet.Application) map[*fleet.Application]bool {
+	dependencies := map[*fleet.Application][]*fleet.Application{}
+	for _, l := range f.Links {
+		if from := f.Applications[l.From]; l.Strength() >= fleet.Exists {
+			dependencies[from] = append(dependencies[from], f.Applications[l.To])
 		}
 	}
-	return needed
+	return digraph.Reachable(some, func(app *fleet.Application) []*fleet.Application { return dependencies[app] })
 }
 
 // dependsOn reports whether an Application depends on another one.

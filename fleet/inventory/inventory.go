@@ -170,7 +170,7 @@ func chartOf(c component.Chart) string {
 func rows(f *fleet.Fleet, entries []Entry) []Row {
 	numbered := map[int]bool{}
 	for _, p := range f.Profile.All() {
-		numbered[p.Phase] = true
+		numbered[p.Step] = true
 	}
 	members := map[int][]Entry{}
 	var none []Entry

@@ -79,9 +79,9 @@ func Findings(f *fleet.Fleet, environment string) []finding.Finding {
 	return all
 }
 
-// Leniently is like Findings, but reports a fleet without any steps with one note instead of an
+// ReportFindings is like Findings, but reports a fleet without any steps with one note instead of an
 // error for each component. Use it for users who only want to see a fleet.
-func Leniently(f *fleet.Fleet, environment string) []finding.Finding {
+func ReportFindings(f *fleet.Fleet, environment string) []finding.Finding {
 	all := Findings(f, environment)
 	if hasRollout(f) {
 		return all
@@ -99,7 +99,7 @@ func hasRollout(f *fleet.Fleet) bool {
 
 // newChecker prepares a fleet for its rules.
 func newChecker(f *fleet.Fleet, environment string) *checker {
-	l := &checker{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.Scope(environment), paths: map[search]map[int]int{}}
+	l := &checker{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.Scope(environment), reachable: map[search]map[int]bool{}}
 	l.dependencies = dependenciesOf(f)
 	l.correctSteps = l.computeCorrectSteps()
 	return l
@@ -125,6 +125,7 @@ func (l *checker) find(rules []Rule) []fault {
 				continue
 			}
 			found.Rule = rule.Name
+			found.About = strings.Join([]string{found.app, found.dependency, found.About}, " ")
 			found, entry := accept(l.Fleet, found)
 			if entry >= 0 {
 				l.accepted[entry] = true
@@ -181,8 +182,8 @@ type checker struct {
 	// whole is true if all environments are checked, and last if no other one is checked
 	// after these.
 	whole, last bool
-	// paths caches searches.
-	paths map[search]map[int]int
+	// reachable caches the direct and transitive dependencies.
+	reachable map[search]map[int]bool
 }
 
 // step names a step in messages.

@@ -40,14 +40,17 @@ func (l *checker) noStep() []fault {
 		if !l.isPlace(l.correctSteps[i]) {
 			remedy = "add a later place for " + cmp.Or(app.Rung, app.Name) + " to the profile, and add " + key
 		}
-		if fault, unplaced := steps.Unplaced(l.Profile, app); unplaced { // there is no place, so no number can be suggested
+		fault, unplaced := steps.Unplaced(l.Profile, app)
+		if unplaced { // there is no place, so no number can be suggested
 			remedy = fault.Remedy
 		}
 		message := subject(app) + " has no " + l.Profile.Noun() + ", so " + why
 		if !app.Described {
 			message, remedy = subject(app)+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
 		}
-		all = append(all, l.at(finding.Error, app, message, remedy))
+		found := l.at(finding.Error, app, message, remedy)
+		found.Question = fault.Question
+		all = append(all, found)
 	}
 	return all
 }
@@ -89,17 +92,24 @@ func (l *checker) noBand() []fault {
 		if _, in := l.Profile.Band(app.Step.Number); in || !app.Step.Set || len(l.Profile.Bands) == 0 {
 			continue
 		}
-		all = append(all, l.at(finding.Error, app, l.step(app.Step.Number)+" is outside all bands", l.bandRemedy(i)))
+		all = append(all, l.outsideBand(finding.Error, i, l.step(app.Step.Number)+" is outside all bands"))
 	}
 	return all
+}
+
+// outsideBand returns a finding about a component outside the bands of its domain.
+func (l *checker) outsideBand(severity finding.Severity, i int, message string) fault {
+	app := l.Applications[i]
+	f := l.at(severity, app, message, l.bandRemedy(i))
+	if question := l.similarDomain(app.Component.DomainOrTier()); question != "" {
+		f.Finding = f.Asking("correct the domain; " + question)
+	}
+	return f
 }
 
 // bandRemedy returns the remedy for a component outside the bands of its domain.
 func (l *checker) bandRemedy(i int) string {
 	app := l.Applications[i]
-	if question := l.similarDomain(app.Component.DomainOrTier()); question != "" {
-		return "correct the domain; " + question
-	}
 	if band, in := l.Profile.Band(l.correctSteps[i]); in && l.correctSteps[i] != app.Step.Number && l.isPlace(l.correctSteps[i]) && !l.foreign(app, band) {
 		return l.move(app, l.correctSteps[i], "")
 	}
@@ -129,7 +139,7 @@ func (l *checker) similarDomain(domain string) string {
 	if domain == "" || slices.Contains(known, domain) {
 		return ""
 	}
-	return nearest.Or(domain, known, "")
+	return nearest.Suggest(domain, known)
 }
 
 func (l *checker) noPlace() []fault {
@@ -141,7 +151,7 @@ func (l *checker) noPlace() []fault {
 		}
 		var places []string
 		for _, p := range band.Places {
-			places = append(places, l.Profile.Write(p.Phase))
+			places = append(places, l.Profile.Write(p.Step))
 		}
 		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no %s (only %s), so the rollout does not select %s", band.Name, l.step(app.Step.Number), few(places), subject(app)),
 			l.moveRemedy(i, "use one of "+strings.Join(places, ", "))))
@@ -168,8 +178,8 @@ func (l *checker) emptyPlaces() []fault {
 	}
 	var empty []string
 	for _, p := range l.Profile.All() {
-		if !taken[p.Phase] {
-			empty = append(empty, l.Profile.Write(p.Phase))
+		if !taken[p.Step] {
+			empty = append(empty, l.Profile.Write(p.Step))
 		}
 	}
 	if len(empty) == 0 || len(l.Applications) == 0 {
@@ -219,7 +229,7 @@ func (l *checker) placeOrder() []fault {
 	for i, b := range l.Settings.Bands {
 		field := fmt.Sprintf("fleet.bands[%d]", i)
 		numbers(field+".at", "the place at", b.At)
-		numbers(field+".places", "the place", stepsOf(b.Places, func(p profile.Place) int { return p.Phase }))
+		numbers(field+".places", "the place", stepsOf(b.Places, func(p profile.Place) int { return p.Step }))
 		for _, at := range b.At {
 			if !slices.ContainsFunc(known, func(p profile.Place) bool { return p.At == at }) {
 				fault(field+".at", fmt.Sprintf("fleet.places does not define %d, so band %s cannot use it", at, b.Name), fmt.Sprintf("define %d under fleet.places, or remove it from the band", at))
@@ -242,7 +252,7 @@ func (l *checker) wrongPlace() []fault {
 		if !isPlace || !app.Step.Set || l.acceptsRung(app, place) || !l.hasPlaceForRung(app) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", subject(app), cmp.Or(rungDescriptions[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Phase), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
+		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", subject(app), cmp.Or(rungDescriptions[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Step), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
 			l.moveRemedy(i, "move it to a place for "+app.Rung)))
 	}
 	return all
@@ -319,8 +329,8 @@ func (l *checker) crdsStep(app *fleet.Application, step int) (int, bool) {
 	at, found := 0, false
 	for _, b := range l.bandsOf(app) {
 		for _, p := range b.Places {
-			if p.Accepts("crds") && len(p.Rungs) > 0 && p.Phase < step {
-				at, found = p.Phase, true
+			if p.Accepts("crds") && len(p.Rungs) > 0 && p.Step < step {
+				at, found = p.Step, true
 			}
 		}
 	}
@@ -344,8 +354,7 @@ func (l *checker) foreignBand() []fault {
 		if !in || !app.Step.Set || !l.foreign(app, band) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is in domain %s, but %s belongs to band %s, which is only for domain %s", subject(app), domain, l.step(app.Step.Number), band.Name, strings.Join(band.Domains, " or ")),
-			l.bandRemedy(i)))
+		all = append(all, l.outsideBand(finding.Warning, i, fmt.Sprintf("%s is in domain %s, but %s belongs to band %s, which is only for domain %s", subject(app), domain, l.step(app.Step.Number), band.Name, strings.Join(band.Domains, " or "))))
 	}
 	return all
 }

@@ -43,9 +43,9 @@ func settingFaultsIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 		return nil
 	}
 	var all []finding.Finding
-	for key, phase := range map[string]component.Step{app.StepKey(): app.Component.Step(), "crdsPhase": app.CRDsPhase} {
-		if phase.Ambiguous {
-			all = append(all, app.Fault("octal-step", key, fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", phase.Text, phase.Other), fmt.Sprintf("write %q", phase.Text)))
+	for key, step := range map[string]component.Step{app.StepKey(): app.Component.Step(), "crdsPhase": app.CRDsPhase} {
+		if step.Ambiguous {
+			all = append(all, app.Fault("octal-step", key, fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", step.Text, step.Other), fmt.Sprintf("write %q", step.Text)))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.AllLabels())) {

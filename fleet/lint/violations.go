@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/steps"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/object"
@@ -32,7 +33,7 @@ func (l *checker) findViolations(isViolated func(from, to int) bool) []fault {
 				continue
 			}
 			violated := slices.DeleteFunc(slices.Clone(link.Reasons), func(r fleet.Reason) bool {
-				return isSatisfied(r, app.Step.Number, to.Step.Number) || l.isSatisfiedByAnother(from, r)
+				return isSatisfied(r, app.Step.Number, to.Step.Number) || l.isSatisfiedInTime(from, r)
 			})
 			if len(violated) == 0 {
 				continue
@@ -52,9 +53,9 @@ func isSatisfied(r fleet.Reason, from, to int) bool {
 	return r.Strength < fleet.Exists || to < from || to == from && !r.Strength.NeedsEarlierStep()
 }
 
-// isSatisfiedByAnother reports whether another Application satisfies a dependency in time,
+// isSatisfiedInTime reports whether another Application satisfies a dependency in time,
 // because it contains the same object.
-func (l *checker) isSatisfiedByAnother(from int, r fleet.Reason) bool {
+func (l *checker) isSatisfiedInTime(from int, r fleet.Reason) bool {
 	app := l.Applications[from]
 	return slices.ContainsFunc(l.dependencies[from], func(link fleet.Link) bool {
 		to := l.Applications[link.To]
@@ -283,8 +284,8 @@ func (l *checker) stepsForRung(app *fleet.Application, steps []int) []int {
 	band, _ := l.Profile.Band(app.Step.Number)
 	var all []int
 	for _, p := range band.Places {
-		if len(p.Rungs) > 0 && p.Rungs[0] == app.Rung && slices.Contains(steps, p.Phase) {
-			all = append(all, p.Phase)
+		if len(p.Rungs) > 0 && p.Rungs[0] == app.Rung && slices.Contains(steps, p.Step) {
+			all = append(all, p.Step)
 		}
 	}
 	return all
@@ -368,7 +369,7 @@ func (l *checker) stepsOf(bands []profile.Band, app *fleet.Application, wanted i
 		}
 		for _, p := range b.Places {
 			if l.acceptsRung(app, p) {
-				all = append(all, p.Phase)
+				all = append(all, p.Step)
 			}
 		}
 	}
@@ -402,51 +403,44 @@ func (l *checker) moveDependenciesEarlier(from int) {
 	}
 }
 
-// search is the start of a search for dependencies; if sure is set, it skips uncertain ones.
+// search is the start of a search for dependencies.
 type search struct {
-	from    int
+	from int
+	// certain skips uncertain dependencies.
 	certain bool
 }
 
-// reaches reports whether one Application depends on another, directly or through others.
-func (l *checker) reaches(from, to int, sure bool) bool {
-	_, found := l.dependenciesOf(search{from, sure})[to]
-	return found
-}
-
-// dependenciesOf returns the direct and transitive dependencies of an Application, each with its
-// predecessor on a shortest path.
-func (l *checker) dependenciesOf(s search) map[int]int {
-	if before, done := l.paths[s]; done {
-		return before
-	}
-	before := map[int]int{s.from: s.from}
-	for queue := []int{s.from}; len(queue) > 0; queue = queue[1:] {
-		at := queue[0]
-		for _, link := range l.dependencies[at] {
-			if _, seen := before[link.To]; !seen && l.together(l.Applications[at], l.Applications[link.To]) && orders(link, s.certain) {
-				before[link.To] = at
-				queue = append(queue, link.To)
+// reaches reports whether one Application depends on another, directly or through others. With
+// certain, it skips uncertain dependencies.
+func (l *checker) reaches(from, to int, certain bool) bool {
+	s := search{from, certain}
+	if l.reachable[s] == nil {
+		l.reachable[s] = digraph.Reachable([]int{from}, func(at int) []int {
+			var all []int
+			for _, link := range l.orderingLinks(at, certain) {
+				all = append(all, link.To)
 			}
-		}
+			return all
+		})
 	}
-	l.paths[s] = before
-	return before
+	return l.reachable[s][to]
 }
 
-// orders reports whether a link determines the order of two Applications.
-func orders(link fleet.Link, sure bool) bool {
-	return slices.ContainsFunc(link.Reasons, func(r fleet.Reason) bool { return r.Strength >= fleet.Exists && !(sure && isUncertain(r)) })
+// orderingLinks returns the links of an Application that determine its order. With certain, it
+// skips uncertain dependencies.
+func (l *checker) orderingLinks(from int, certain bool) []fleet.Link {
+	return slices.DeleteFunc(slices.Clone(l.dependencies[from]), func(link fleet.Link) bool {
+		return !l.together(l.Applications[from], l.Applications[link.To]) || !slices.ContainsFunc(link.Reasons, func(r fleet.Reason) bool {
+			return r.Strength >= fleet.Exists && !(certain && isUncertain(r))
+		})
+	})
 }
 
 // chain returns a shortest path of dependencies from one Application to another.
 func (l *checker) chain(from, to int) []fleet.Link {
-	before := l.dependenciesOf(search{from: from})
-	var chain []fleet.Link
-	for at := to; at != from; at = before[at] {
-		i := slices.IndexFunc(l.dependencies[before[at]], func(link fleet.Link) bool { return link.To == at })
-		chain = append([]fleet.Link{l.dependencies[before[at]][i]}, chain...)
-	}
+	chain, _ := digraph.Path(from, func(at int) bool { return at == to },
+		func(at int) []fleet.Link { return l.orderingLinks(at, false) },
+		func(_ int, link fleet.Link) int { return link.To })
 	return chain
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/steps"
 )
 
-// Phases computes the steps of a fleet. An Application keeps a step that is later than
+// ComputeSteps computes the steps of a fleet. An Application keeps a step that is later than
 // necessary if an earlier one would not make the rollout faster: its owners probably
 // chose it on purpose.
-func Phases(f *fleet.Fleet, opt steps.Options, times Durations) *steps.Plan {
+func ComputeSteps(f *fleet.Fleet, opt steps.Options, times Durations) *steps.Plan {
 	p := steps.Compute(f, opt)
 	intended := intendedLater(f, p, times)
 	if len(intended) == 0 {

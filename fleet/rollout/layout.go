@@ -35,9 +35,9 @@ type Set struct {
 
 // Step is a group of Applications that are synced at the same time.
 type Step struct {
-	// Phase is the step number as written in component.yaml; empty for the
+	// Number is the step number as written in component.yaml; empty for the
 	// catch-all step.
-	Phase, Title string
+	Number, Title string
 	// MaxUpdate is the number of concurrent updates; 0 means no limit.
 	MaxUpdate int
 	// Manual means that people sync the Applications of the step.
@@ -47,24 +47,24 @@ type Step struct {
 }
 
 // String returns the number and title of the step.
-func (s Step) String() string { return strings.TrimSpace(s.Phase + " " + s.Title) }
+func (s Step) String() string { return strings.TrimSpace(s.Number + " " + s.Title) }
 
 // phrase returns the step for a sentence.
 func (s Step) phrase() string {
 	switch {
-	case s.Phase == "":
+	case s.Number == "":
 		return "the last step (" + s.Title + ")"
 	case s.Title == "":
-		return "step " + s.Phase
+		return "step " + s.Number
 	}
-	return fmt.Sprintf("step %s (%s)", s.Phase, s.Title)
+	return fmt.Sprintf("step %s (%s)", s.Number, s.Title)
 }
 
 // NewLayout returns the layout of a fleet according to its profile: a step for each
 // place with Applications, and a last one for Applications without a place. If the
-// profile lists no places, or uses waves, each number is a step. phase returns the
+// profile lists no places, or uses waves, each number is a step. stepOf returns the
 // step number of an Application.
-func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Step) Layout {
+func NewLayout(f *fleet.Fleet, name string, stepOf func(i int) component.Step) Layout {
 	l := Layout{Name: name, Waves: f.Profile.Style == profile.Waves}
 	type key struct{ set, step int }
 	steps := map[key]*Step{}
@@ -73,7 +73,7 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Step) La
 		if !app.IsEnabled() {
 			continue
 		}
-		at := phase(i)
+		at := stepOf(i)
 		set := setOf(f, app, at)
 		if set < 0 {
 			l.Never = append(l.Never, i)
@@ -81,7 +81,7 @@ func NewLayout(f *fleet.Fleet, name string, phase func(i int) component.Step) La
 		}
 		band, inBand := f.Profile.Band(at.Number)
 		place, hasPlace := f.Profile.Place(at.Number)
-		k, step := key{set, at.Number}, Step{Phase: f.FormatStep(at), Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}
+		k, step := key{set, at.Number}, Step{Number: f.FormatStep(at), Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}
 		free := l.Waves || len(f.Profile.Bands) == 0 || inBand && len(band.Places) == 0
 		if l.Waves {
 			step.MaxUpdate, step.Manual = 0, false // waves have neither
@@ -140,7 +140,7 @@ func setName(f *fleet.Fleet, set int) string {
 func (l Layout) WithoutCatchAll() Layout {
 	l.Sets, l.Never = slices.Clone(l.Sets), slices.Clone(l.Never)
 	for i, set := range l.Sets {
-		if last := len(set.Steps) - 1; set.Steps[last].Phase == "" {
+		if last := len(set.Steps) - 1; set.Steps[last].Number == "" {
 			l.Never = append(l.Never, set.Steps[last].Applications...)
 			l.Sets[i].Steps = set.Steps[:last]
 		}
@@ -155,7 +155,7 @@ func CompactLayout(f *fleet.Fleet, c *steps.Compact) Layout {
 	for _, i := range Order(c, f) {
 		if f.Applications[i].IsEnabled() {
 			at := &steps[c.Steps[i]-1]
-			at.Phase = fmt.Sprint(c.Steps[i])
+			at.Number = fmt.Sprint(c.Steps[i])
 			at.Applications = append(at.Applications, i)
 		}
 	}

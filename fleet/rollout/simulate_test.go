@@ -160,7 +160,7 @@ func TestManual(t *testing.T) {
 	m.App("b", "foundation", "secrets", 130)
 	for i, b := range m.Profile.Bands {
 		for j, place := range b.Places {
-			m.Profile.Bands[i].Places[j].Manual = place.Phase == 130
+			m.Profile.Bands[i].Places[j].Manual = place.Step == 130
 		}
 	}
 	same(t, story(play(m, seconds(t, "a=1 b=1")), m), `

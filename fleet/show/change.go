@@ -151,14 +151,14 @@ func count(n int, what, verb string) compare.Count {
 func line(mark, text string) compare.Line { return compare.Line{Mark: mark, Text: text} }
 
 // stepWithTitle formats a step with its title.
-func stepWithTitle(phase, title string) string {
+func stepWithTitle(step, title string) string {
 	switch {
-	case phase == "":
+	case step == "":
 		return "without a step"
 	case title == "":
-		return "step " + phase
+		return "step " + step
 	}
-	return "step " + phase + " (" + title + ")"
+	return "step " + step + " (" + title + ")"
 }
 
 // harmless escapes control sequences of terminals.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/draw"
 )
 
@@ -79,9 +80,9 @@ func Graph(f *fleet.Fleet, opt GraphOptions) draw.Rollout {
 		number[i] = len(r.Apps)
 		r.Apps = append(r.Apps, box(f, app, len(r.Steps)-1, slices.Contains(opt.Around, i)))
 	}
-	drawn := map[[2]int]bool{}
+	shown := map[[2]int]bool{}
 	for _, l := range links {
-		drawn[[2]int{l.From, l.To}] = true
+		shown[[2]int{l.From, l.To}] = true
 	}
 	for _, l := range f.Links {
 		from, isFrom := number[l.From]
@@ -90,7 +91,7 @@ func Graph(f *fleet.Fleet, opt GraphOptions) draw.Rollout {
 			continue
 		}
 		dependency := draw.Dependency{From: from, To: to, Why: shortReason(l.Reasons[0]), IsGate: l.Strength().NeedsEarlierStep(), Inferred: !l.IsCertain(), Ignored: l.Strength() < fleet.Exists,
-			Hidden: !drawn[[2]int{l.From, l.To}]}
+			Hidden: !shown[[2]int{l.From, l.To}]}
 		for _, reason := range l.Reasons {
 			dependency.Reasons = append(dependency.Reasons, reasonWithSource(reason))
 		}
@@ -124,16 +125,16 @@ func reasonWithSource(r fleet.Reason) string {
 }
 
 // stepOf returns a step with its band and its place.
-func stepOf(f *fleet.Fleet, phase int) draw.Step {
+func stepOf(f *fleet.Fleet, step int) draw.Step {
 	var about []string
-	band, _ := f.Profile.Band(phase)
-	place, _ := f.Profile.Place(phase)
+	band, _ := f.Profile.Band(step)
+	place, _ := f.Profile.Place(step)
 	for _, text := range []string{band.Name, place.Title} {
 		if text != "" && !slices.Contains(about, text) {
 			about = append(about, text)
 		}
 	}
-	return draw.Step{Title: f.Profile.StepName(phase), About: strings.Join(about, ", ")}
+	return draw.Step{Title: f.Profile.StepName(step), About: strings.Join(about, ", ")}
 }
 
 // box draws an Application.
@@ -190,21 +191,13 @@ func affectsOrder(l fleet.Link) bool {
 // neighborhood returns the dependencies of some Applications, direct and indirect, and those on
 // them.
 func neighborhood(links []fleet.Link, chosen []int) []fleet.Link {
-	needs := map[int][]int{}
+	dependencies := map[int][]int{}
 	for _, l := range links {
 		if l.Strength() >= fleet.Exists {
-			needs[l.From] = append(needs[l.From], l.To)
+			dependencies[l.From] = append(dependencies[l.From], l.To)
 		}
 	}
-	chain := map[int]bool{}
-	for todo := slices.Clone(chosen); len(todo) > 0; {
-		i := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !chain[i] {
-			chain[i] = true
-			todo = append(todo, needs[i]...)
-		}
-	}
+	chain := digraph.Reachable(chosen, func(app int) []int { return dependencies[app] })
 	return slices.DeleteFunc(slices.Clone(links), func(l fleet.Link) bool {
 		return !slices.Contains(chosen, l.From) && !slices.Contains(chosen, l.To) && !(chain[l.From] && chain[l.To])
 	})
@@ -253,26 +246,15 @@ func reduce(f *fleet.Fleet, links []fleet.Link, chosen []int) []fleet.Link {
 // isImplied reports whether a dependency is implied by others, at least one of which requires a
 // later step if this one does.
 func isImplied(l fleet.Link, links []fleet.Link, out map[int][]int, without func(link int) bool) bool {
-	type place struct {
+	type state struct {
 		app   int
 		later bool
 	}
-	seen := map[place]bool{}
-	for todo := []place{{l.From, false}}; len(todo) > 0; {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
-		if at.app == l.To && (at.later || !l.Strength().NeedsEarlierStep()) {
-			return true
-		}
-		for _, k := range out[at.app] {
-			if next := links[k]; !without(k) {
-				todo = append(todo, place{next.To, at.later || next.Strength().NeedsEarlierStep()})
-			}
-		}
+	isEnd := func(s state) bool { return s.app == l.To && (s.later || !l.Strength().NeedsEarlierStep()) }
+	others := func(s state) []int { return slices.DeleteFunc(slices.Clone(out[s.app]), without) }
+	follow := func(s state, k int) state {
+		return state{links[k].To, s.later || links[k].Strength().NeedsEarlierStep()}
 	}
-	return false
+	_, isImplied := digraph.Path(state{app: l.From}, isEnd, others, follow)
+	return isImplied
 }

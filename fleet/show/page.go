@@ -22,7 +22,7 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 			return "", err
 		}
 		// The findings include components that could not be rendered.
-		r := report.Rollout{Environment: environment, Graph: Graph(inEnvironment, GraphOptions{}), Findings: lint.Leniently(inEnvironment, environment)}
+		r := report.Rollout{Environment: environment, Graph: Graph(inEnvironment, GraphOptions{}), Findings: lint.ReportFindings(inEnvironment, environment)}
 		// Each environment has its own rollout; a rollout of all of them together would not
 		// exist.
 		if environment != "" || len(environments) == 1 {
@@ -39,6 +39,6 @@ func Page(f *fleet.Fleet, environment string, times rollout.Durations, ladders m
 // timeline simulates a rollout.
 func timeline(f *fleet.Fleet, times rollout.Durations) *report.Timeline {
 	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Step { return f.Applications[i].Step }), times, nil)
-	played := Rollout{Fleet: f, Run: run}.Timeline()
-	return &played
+	timeline := Rollout{Fleet: f, Run: run}.Timeline()
+	return &timeline
 }

@@ -43,7 +43,7 @@ func (r Rollout) Render(format string) (string, error) {
 
 func (r Rollout) step(set, step int) string {
 	s := r.Run.Layout.Sets[set]
-	if s.Name != "" && s.Steps[step].Phase == "" {
+	if s.Name != "" && s.Steps[step].Number == "" {
 		return s.Name + ": " + s.Steps[step].String()
 	}
 	return s.Steps[step].String()

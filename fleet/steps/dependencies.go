@@ -2,11 +2,10 @@ package steps
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/internal/cycle"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
@@ -165,15 +164,8 @@ func chain(out [][]Dependency, from, to int, strictly bool) []Dependency {
 		strict bool
 	}
 	isEnd := func(s state) bool { return s.at == to && s.strict }
-	path, _ := cycle.Path(state{from, !strictly}, isEnd, func(s state) iter.Seq2[Dependency, state] {
-		return func(yield func(Dependency, state) bool) {
-			for _, n := range out[s.at] {
-				if !yield(n, state{n.To, s.strict || n.Later}) {
-					return
-				}
-			}
-		}
-	})
+	follow := func(s state, n Dependency) state { return state{n.To, s.strict || n.Later} }
+	path, _ := digraph.Path(state{from, !strictly}, isEnd, func(s state) []Dependency { return out[s.at] }, follow)
 	return path
 }
 
@@ -183,7 +175,7 @@ func groups(count int, dependencies []Dependency) []int {
 	for _, n := range dependencies {
 		out[n.From] = append(out[n.From], n.To)
 	}
-	return cycle.Components(out)
+	return digraph.Components(out)
 }
 
 // shortestCycle returns the shortest cycle in a group that cannot be satisfied.

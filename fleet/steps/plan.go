@@ -192,8 +192,8 @@ func determinesStep(n Dependency, choices []candidates, placed []position) bool 
 		_, _, fits := choices[n.From].first(b)
 		return !fits && len(choices[n.From].steps) > 0
 	}
-	phase, _, ok := choices[n.From].first(b)
-	return ok && phase == placed[n.From].step && phase > floor
+	step, _, ok := choices[n.From].first(b)
+	return ok && step == placed[n.From].step && step > floor
 }
 
 // determiningDependency returns the dependency that determines the step of an Application; of
@@ -231,8 +231,8 @@ func (p *Plan) earliestSolution(choices []candidates) []position {
 				continue
 			}
 			changed = true
-			if phase, sp, ok := s.first(bounds[i]); ok {
-				placed[i] = position{phase, sp, true}
+			if step, sp, ok := s.first(bounds[i]); ok {
+				placed[i] = position{step, sp, true}
 			} else {
 				placed[i].ok = false
 			}
@@ -274,8 +274,10 @@ func (p *Plan) earlierDependent(i int) string {
 	to := p.fleet.Applications[i]
 	for _, n := range p.dependencies {
 		from := p.fleet.Applications[n.From]
-		together := slices.ContainsFunc(p.fleet.Scope(""), func(e string) bool { return fleet.Deployed(from, e) && fleet.Deployed(to, e) })
-		if n.To != i || !n.IsCertain || !together || !from.Step.Set || !to.Step.Set || from.Step.Number >= to.Step.Number+n.gap() {
+		if n.To != i || !n.IsCertain || !from.Step.Set || !to.Step.Set || from.Step.Number >= to.Step.Number+n.gap() {
+			continue
+		}
+		if !slices.ContainsFunc(p.fleet.Scope(""), func(e string) bool { return fleet.Deployed(from, e) && fleet.Deployed(to, e) }) {
 			continue
 		}
 		return fmt.Sprintf("%s is in %s, but must come %s", from.Name, p.fleet.Profile.StepName(from.Step.Number), sentence(p.fleet, n))

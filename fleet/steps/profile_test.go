@@ -15,6 +15,7 @@ import (
 // TestPhases says of each fleet which steps its rollout has, how many
 // Applications each updates at a time, and who stands where.
 func TestPhases(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../../testdata/fleets/*/want.phases.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no fleet with phases", err)
@@ -43,9 +44,9 @@ func places(f *fleet.Fleet) string {
 	for _, band := range f.Profile.Bands {
 		fmt.Fprintf(&b, "%s %s-%s, wave %d\n", band.Name, f.Profile.Write(band.From), f.Profile.Write(band.To), band.Wave)
 		for _, place := range band.Places {
-			fmt.Fprintf(&b, "  %s maxUpdate %d\n", f.Profile.Write(place.Phase), place.MaxUpdate)
+			fmt.Fprintf(&b, "  %s maxUpdate %d\n", f.Profile.Write(place.Step), place.MaxUpdate)
 			for _, app := range f.Applications {
-				if app.Step.Number != place.Phase {
+				if app.Step.Number != place.Step {
 					continue
 				}
 				fmt.Fprintf(&b, "    %s %s %s/%s %s", app.Name, app.Dir[strings.Index(app.Dir, "components/")+len("components/"):], cmp.Or(app.Domain, app.Tier), app.Project, app.Namespace)

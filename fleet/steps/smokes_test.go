@@ -12,6 +12,7 @@ import (
 // TestSmokesStayBehind what they test, though no manifest names that, and a later place
 // that makes no rollout slower is a choice.
 func TestSmokesStayBehind(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.App("db", "data", "workloads", 250)
 	m.App("temporal", "data", "workloads", 455)
@@ -26,7 +27,7 @@ func TestSmokesStayBehind(t *testing.T) {
 499 new: not set; after temporal, because it tests the domain data (inferred)
 499 smoke: equal; after temporal, because it tests the domain data (inferred)
 `)
-	p := rollout.Phases(m.Fleet, steps.Options{}, rollout.AssumedDurations())
+	p := rollout.ComputeSteps(m.Fleet, steps.Options{}, rollout.AssumedDurations())
 	if row := p.Steps[1]; row.Verdict() != steps.Intent || row.Computed.Text != "455" || row.Earliest.Text != "450" {
 		t.Errorf("temporal is %s at %s, earliest %s; a rollout is not faster with it earlier", row.Verdict(), row.Computed.Text, row.Earliest.Text)
 	}
@@ -37,10 +38,11 @@ func TestSmokesStayBehind(t *testing.T) {
 
 // TestEarlierIsFaster: where a rollout is faster with a component earlier, that is said.
 func TestEarlierIsFaster(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.App("db", "data", "workloads", 250)
 	m.App("late", "data", "workloads", 260)
-	p := rollout.Phases(m.Fleet, steps.Options{}, rollout.AssumedDurations())
+	p := rollout.ComputeSteps(m.Fleet, steps.Options{}, rollout.AssumedDurations())
 	if row := p.Steps[1]; row.Verdict() != steps.Earlier || row.Computed.Text != "250" {
 		t.Errorf("late is %s at %s, and a rollout would be faster with it at 250", row.Verdict(), row.Computed.Text)
 	}

@@ -2,7 +2,9 @@ package argocd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -42,10 +44,11 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 	scripts := map[*yaml.Node]string{}
 	var order []*yaml.Node
 	for {
-		if err := dec.Decode(&doc); err != nil {
-			if err.Error() == "EOF" {
-				break
-			}
+		err := dec.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
 			line, message := object.SyntaxError(err)
 			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: "not valid YAML: " + message, Remedy: "pass the argocd-cm ConfigMap, or values of the Argo CD Helm chart"}
 		}
@@ -58,7 +61,7 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 	}
 	var all []finding.Finding
 	for _, n := range order {
-		for _, wrong := range judgeChildHealth(ctx, scripts[n]) {
+		for _, wrong := range checkChildHealth(ctx, scripts[n]) {
 			found := found
 			found.Line, found.Message = n.Line, wrong
 			all = append(all, found)
@@ -80,9 +83,9 @@ func ChildHealthCheck(base *knowledge.Base) (configMap, values string) {
 // childHealthTimeout limits the run time of a health check.
 const childHealthTimeout = 5 * time.Second
 
-// judgeChildHealth runs a health check for Applications, and returns a message for each
+// checkChildHealth runs a health check for Applications, and returns a message for each
 // health state that it reports wrongly.
-func judgeChildHealth(ctx context.Context, script string) []string {
+func checkChildHealth(ctx context.Context, script string) []string {
 	ctx, cancel := context.WithTimeout(ctx, childHealthTimeout)
 	defer cancel()
 	var all []string

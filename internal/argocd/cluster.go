@@ -106,7 +106,7 @@ func (c Cluster) config() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig cannot be used: %w; correct --kubeconfig, KUBECONFIG or --context", err)
 	}
-	config.Timeout = clusterPatience
+	config.Timeout = requestTimeout
 	config.UserAgent = c.UserAgent
 	config.WarningHandler = rest.NoWarnings{}
 	return config, nil
@@ -130,8 +130,8 @@ type Found struct {
 	Findings []finding.Finding
 }
 
-// clusterPatience is the timeout for a request.
-const clusterPatience = 20 * time.Second
+// requestTimeout is the timeout for a request.
+const requestTimeout = 20 * time.Second
 
 // listedKind is a kind to list: either in Argo CD's namespace only, or in all
 // permitted ones.

@@ -12,7 +12,7 @@ import (
 // Examine finds what is wrong with an Argo CD.
 func Examine(ctx context.Context, e doctor.Input) []finding.Finding {
 	e.ParseServe = server.FlagsOf
-	e.CheckHealth = func(script string) []string { return judgeChildHealth(ctx, script) }
+	e.CheckHealth = func(script string) []string { return checkChildHealth(ctx, script) }
 	for _, p := range plugin.Parameters() {
 		e.Parameters = append(e.Parameters, p.Name)
 	}

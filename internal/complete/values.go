@@ -37,7 +37,7 @@ func values(load Load) map[string]cobra.CompletionFunc {
 		flags    []string
 	}{
 		{ManifestFiles, []string{"ladder", "file", "values", "durations", "observed", "applications", "check", "argocd-cm", "generator-values", "template", "remote-verify"}},
-		{Folders, []string{"out", "dir", "plugin-dir", "compare", "path", "components", "libs", "remote-cache", "remote-credentials", "remote-projects"}},
+		{Directories, []string{"out", "dir", "plugin-dir", "compare", "path", "components", "libs", "remote-cache", "remote-credentials", "remote-projects"}},
 		{AnyFile, []string{"set-file", "kubeconfig", "seed-file", "remote-ca"}},
 	} {
 		for _, flag := range of.flags {
@@ -124,15 +124,15 @@ func (load Load) steps(cmd *cobra.Command, dirs []string, typed string) ([]strin
 	at := map[string][]string{}
 	f := load.fleet(cmd, dirs)
 	for _, app := range f.Applications {
-		if phase := f.FormatStep(app.Step); phase != "" {
-			if at[phase] == nil {
-				all = append(all, phase)
+		if step := f.FormatStep(app.Step); step != "" {
+			if at[step] == nil {
+				all = append(all, step)
 			}
-			at[phase] = append(at[phase], finding.Sanitize(app.Name))
+			at[step] = append(at[step], finding.Sanitize(app.Name))
 		}
 	}
-	for i, phase := range all {
-		all[i] = cobra.CompletionWithDesc(phase, strings.Join(at[phase], ", "))
+	for i, step := range all {
+		all[i] = cobra.CompletionWithDesc(step, strings.Join(at[step], ", "))
 	}
 	return WithPrefix(all, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

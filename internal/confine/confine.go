@@ -16,9 +16,9 @@ import (
 // times as much.
 const StackShare = 8
 
-// patience is the heap growth between collections, in percent, while memory is far
+// relaxedGCPercent is the heap growth between collections, in percent, while memory is far
 // from the limit: most processes finish before the first collection.
-const patience = 400
+const relaxedGCPercent = 400
 
 // Memory makes the garbage collector work harder near a limit, in bytes, at which
 // Watch kills the process, and less far from it. Infinite recursion ends before the
@@ -28,7 +28,7 @@ func Memory(limit int64) {
 		return
 	}
 	debug.SetMemoryLimit(limit / 5 * 4)
-	debug.SetGCPercent(patience)
+	debug.SetGCPercent(relaxedGCPercent)
 	debug.SetMaxStack(int(limit / StackShare))
 	limitLeap(limit)
 }

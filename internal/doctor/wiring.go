@@ -177,8 +177,8 @@ func (i *installation) checkVolumes() (all []finding.Finding) {
 // chartMounts are further read-only volumes of the chart.
 var chartMounts = []string{"ssh-known-hosts", "tls-certs", "gpg-keys", "argocd-repo-server-tls"}
 
-// account is the user and group of a container.
-type account struct {
+// identity is the user and group of a container.
+type identity struct {
 	user, group string
 	// at is where the user is set, or the container.
 	at node
@@ -186,15 +186,15 @@ type account struct {
 	implied bool
 }
 
-// accountOf returns the account of a container from its own context and that of the
+// identityOf returns the user and group of a container from its own context and that of the
 // Pod. Without runAsUser, the user of the image applies, which is 999 in the images of
 // Argo CD and of the plugin. The
 // kubelet passes the user of an image without its group; without runAsGroup the
 // group is that of the user in the image's /etc/passwd, or else 0. Sources:
 // Kubernetes, pkg/kubelet/kuberuntime/security_context.go, and containerd,
 // pkg/oci/spec_opts.go (WithUser).
-func accountOf(container, context, pod node, passwd map[string]string) account {
-	a := account{user: argoUser, at: container}
+func identityOf(container, context, pod node, passwd map[string]string) identity {
+	a := identity{user: argoUser, at: container}
 	for _, t := range []node{pod, context} {
 		if v := t.at("runAsUser"); v.Exists() {
 			a.user, a.at = v.Text(), v
@@ -218,19 +218,19 @@ var argoPasswd = map[string]string{argoUser: argoUser, "0": "0"}
 
 func (i *installation) checkUser() (all []finding.Finding) {
 	i.forEachSidecar(func(w *workload, s *sidecar) {
-		sidecarAccount, repoServerAccount := accountOf(s.node, s.at("securityContext"), w.security, nil), accountOf(w.program, w.containerSecurity, w.security, argoPasswd)
-		if sidecarAccount.user == repoServerAccount.user {
+		sidecarIdentity, repoServerIdentity := identityOf(s.node, s.at("securityContext"), w.security, nil), identityOf(w.program, w.containerSecurity, w.security, argoPasswd)
+		if sidecarIdentity.user == repoServerIdentity.user {
 			return
 		}
-		shared := sidecarAccount.group == repoServerAccount.group || w.security.at("fsGroup").Exists() || slices.Contains(w.security.at("supplementalGroups").texts(), sidecarAccount.group)
+		shared := sidecarIdentity.group == repoServerIdentity.group || w.security.at("fsGroup").Exists() || slices.Contains(w.security.at("supplementalGroups").texts(), sidecarIdentity.group)
 		if !s.stock && shared {
 			return // the group may connect, too
 		}
-		f := sidecarAccount.at.fault("it runs as user %s, so the repo-server (user %s) cannot connect to its socket", sidecarAccount.user, repoServerAccount.user)
-		if !s.stock && sidecarAccount.implied {
-			f.Message += "; the group of the sidecar is " + sidecarAccount.group + ", because runAsGroup is not set"
+		f := sidecarIdentity.at.fault("it runs as user %s, so the repo-server (user %s) cannot connect to its socket", sidecarIdentity.user, repoServerIdentity.user)
+		if !s.stock && sidecarIdentity.implied {
+			f.Message += "; the group of the sidecar is " + sidecarIdentity.group + ", because runAsGroup is not set"
 		}
-		all = append(all, withRemedy(f, "set runAsUser and runAsGroup to %s, as in the repo-server", repoServerAccount.user))
+		all = append(all, withRemedy(f, "set runAsUser and runAsGroup to %s, as in the repo-server", repoServerIdentity.user))
 	})
 	return all
 }

@@ -21,7 +21,7 @@ func (p *picture) mermaid() string {
 		b.WriteString("  end\n")
 	}
 	for _, e := range p.edges {
-		fmt.Fprintf(&b, "  n%d %s|\"%s\"| n%d\n", e.from, e.mermaidArrow(), mermaidText(e.why), e.to)
+		fmt.Fprintf(&b, "  n%d %s|\"%s\"| n%d\n", e.from, e.mermaidEdge(), mermaidText(e.why), e.to)
 	}
 	// Invisible links keep the sections in order.
 	for i := 1; i < len(p.sections); i++ {
@@ -51,7 +51,7 @@ func writeStyle(b *strings.Builder, statement string, isFirst bool, first string
 	fmt.Fprintf(b, "  %s %s\n", statement, first)
 }
 
-func (e edge) mermaidArrow() string {
+func (e edge) mermaidEdge() string {
 	switch {
 	case e.ignored && e.inferred:
 		return "-.-o"

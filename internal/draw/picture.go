@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
@@ -133,7 +134,7 @@ func (s *sketch) connect() {
 		for n < len(refs) && refs[n].From == refs[0].From && refs[n].To == refs[0].To {
 			n++
 		}
-		drawn := slices.DeleteFunc(slices.Clone(refs[:n]), func(r graph.Reference) bool { return !s.isDrawn(r) })
+		drawn := slices.DeleteFunc(slices.Clone(refs[:n]), func(r graph.Reference) bool { return !s.isShownEdge(r) })
 		if len(drawn) > 0 {
 			s.edges = append(s.edges, s.edge(drawn))
 		}
@@ -141,11 +142,11 @@ func (s *sketch) connect() {
 	}
 }
 
-// isDrawn reports whether a reference is drawn: all references of the objects that the
+// isShownEdge reports whether a reference is drawn: all references of the objects that the
 // drawing is about, and the others that affect the order. Implied references, which
 // every object has, are drawn only if they are gates, decide a wave or contradict the
 // order. References of external objects are never drawn.
-func (s *sketch) isDrawn(r graph.Reference) bool {
+func (s *sketch) isShownEdge(r graph.Reference) bool {
 	if s.plan.Graph.Nodes[r.From].External || s.plan.Graph.Nodes[r.To].External {
 		return false
 	}
@@ -219,15 +220,7 @@ func (s *sketch) narrow() {
 			dependencies[e.from] = append(dependencies[e.from], e.to)
 		}
 	}
-	chain := map[int]bool{}
-	for todo := slices.Clone(s.opt.Focus); len(todo) > 0; {
-		i := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !chain[i] {
-			chain[i] = true
-			todo = append(todo, dependencies[i]...)
-		}
-	}
+	chain := digraph.Reachable(s.opt.Focus, func(node int) []int { return dependencies[node] })
 	s.edges = slices.DeleteFunc(s.edges, func(e edge) bool {
 		return !s.focus[e.from] && !s.focus[e.to] && !(chain[e.from] && chain[e.to])
 	})
@@ -308,14 +301,14 @@ func (s *sketch) fold(nodes []int) [][]int {
 // its kind and its edges.
 func (s *sketch) computeGroupKeys() {
 	s.groupKeys = make([]string, len(s.rows))
-	arrows := make([][]string, len(s.rows))
+	edgeKeys := make([][]string, len(s.rows))
 	for _, e := range s.edges { // in sorted order
-		arrow := fmt.Sprint(e.gate, e.inferred, e.ignored, e.why)
-		arrows[e.from] = append(arrows[e.from], fmt.Sprint("to ", e.to, arrow))
-		arrows[e.to] = append(arrows[e.to], fmt.Sprint("from ", e.from, arrow))
+		edgeKey := fmt.Sprint(e.gate, e.inferred, e.ignored, e.why)
+		edgeKeys[e.from] = append(edgeKeys[e.from], fmt.Sprint("to ", e.to, edgeKey))
+		edgeKeys[e.to] = append(edgeKeys[e.to], fmt.Sprint("from ", e.from, edgeKey))
 	}
 	for i, row := range s.rows {
-		s.groupKeys[i] = fmt.Sprintf("%s %t %t %q", row.Object.GroupKind(), s.focus[i], len(s.opt.ApplicationNames[i]) > 0, arrows[i])
+		s.groupKeys[i] = fmt.Sprintf("%s %t %t %q", row.Object.GroupKind(), s.focus[i], len(s.opt.ApplicationNames[i]) > 0, edgeKeys[i])
 	}
 }
 

@@ -60,7 +60,7 @@ func (in *Component) sides(ch checkout.Change, i int) (before, after compare.Sid
 	if errAfter != nil && (!after.Missing || before.Missing) {
 		return before, after, errAfter
 	}
-	if before.Failed && after.Failed && after.Findings[0].Rule == locate.FolderRule {
+	if before.Failed && after.Failed && after.Findings[0].Rule == locate.ComponentsRule {
 		return before, after, after.Findings[0]
 	}
 	if before.Failed && after.Failed && slices.ContainsFunc(after.Findings, in.isCausedByFlags) {

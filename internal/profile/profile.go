@@ -191,8 +191,8 @@ type Band struct {
 type Place struct {
 	// At is the distance from the start of the band, Phase the step itself: one of
 	// the two is set.
-	At    int `yaml:"at"`
-	Phase int `yaml:"phase"`
+	At   int `yaml:"at"`
+	Step int `yaml:"phase"`
 	// Title is its name for users.
 	Title string `yaml:"title"`
 	// Rungs are the rungs of its components; the first is its purpose. None means
@@ -290,13 +290,13 @@ func (p Profile) complete() Profile {
 		for _, at := range b.At {
 			for _, place := range p.Places {
 				if place.At == at {
-					place.Phase = b.From + at
+					place.Step = b.From + at
 					b.Places = append(b.Places, place)
 				}
 			}
 		}
 		b.At = nil
-		slices.SortStableFunc(b.Places, func(x, y Place) int { return cmp.Compare(x.Phase, y.Phase) })
+		slices.SortStableFunc(b.Places, func(x, y Place) int { return cmp.Compare(x.Step, y.Step) })
 	}
 	return p
 }
@@ -320,17 +320,17 @@ func (p Profile) check() error {
 			return finding.Fault(fmt.Sprintf("band %s begins at %d, where %s has not ended", b.Name, b.From, p.Bands[i-1].Name), "let bands follow each other")
 		}
 		for j, place := range b.Places {
-			if place.Phase < b.From || place.Phase > b.To {
-				return finding.Fault(fmt.Sprintf("the place %d is not in its band %s", place.Phase, b.Name), "use a number between from and to of the band")
+			if place.Step < b.From || place.Step > b.To {
+				return finding.Fault(fmt.Sprintf("the place %d is not in its band %s", place.Step, b.Name), "use a number between from and to of the band")
 			}
 			if place.MaxUpdate < 0 {
-				return finding.Fault(fmt.Sprintf("the place %d has a maxUpdate of %d", place.Phase, place.MaxUpdate), "write a whole number, or leave it out to update all at once")
+				return finding.Fault(fmt.Sprintf("the place %d has a maxUpdate of %d", place.Step, place.MaxUpdate), "write a whole number, or leave it out to update all at once")
 			}
 			if place.Manual && place.MaxUpdate > 0 {
-				return finding.Fault(fmt.Sprintf("the place %d is manual and has a maxUpdate", place.Phase), "keep one of the two")
+				return finding.Fault(fmt.Sprintf("the place %d is manual and has a maxUpdate", place.Step), "keep one of the two")
 			}
-			if j > 0 && place.Phase == b.Places[j-1].Phase {
-				return finding.Fault(fmt.Sprintf("band %s has the place %d twice", b.Name, place.Phase), "keep one of the two")
+			if j > 0 && place.Step == b.Places[j-1].Step {
+				return finding.Fault(fmt.Sprintf("band %s has the place %d twice", b.Name, place.Step), "keep one of the two")
 			}
 		}
 	}
@@ -338,9 +338,9 @@ func (p Profile) check() error {
 }
 
 // Band returns the band of a step.
-func (p Profile) Band(phase int) (Band, bool) {
+func (p Profile) Band(step int) (Band, bool) {
 	for _, b := range p.Bands {
-		if b.From <= phase && phase <= b.To {
+		if b.From <= step && step <= b.To {
 			return b, true
 		}
 	}
@@ -348,10 +348,10 @@ func (p Profile) Band(phase int) (Band, bool) {
 }
 
 // Place returns the place of a step.
-func (p Profile) Place(phase int) (Place, bool) {
-	b, _ := p.Band(phase)
+func (p Profile) Place(step int) (Place, bool) {
+	b, _ := p.Band(step)
 	for _, place := range b.Places {
-		if place.Phase == phase {
+		if place.Step == step {
 			return place, true
 		}
 	}
@@ -386,7 +386,7 @@ func (p Profile) BandsOf(domain string) []Band {
 }
 
 // Write formats a step with the fleet's number of digits.
-func (p Profile) Write(phase int) string { return component.Padded(phase, p.Digits) }
+func (p Profile) Write(step int) string { return component.Padded(step, p.Digits) }
 
 // Noun is what texts call a step: "wave" if steps are sync waves.
 func (p Profile) Noun() string {

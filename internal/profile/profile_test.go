@@ -36,21 +36,21 @@ func TestBuiltin(t *testing.T) {
 				}
 			}
 			for _, place := range p.All() {
-				if place.Phase <= last {
-					t.Errorf("%d comes after %d", place.Phase, last)
+				if place.Step <= last {
+					t.Errorf("%d comes after %d", place.Step, last)
 				}
-				last = place.Phase
-				band, _ := p.Band(place.Phase)
+				last = place.Step
+				band, _ := p.Band(place.Step)
 				if alone := len(band.Places) == 1; place.Title == "" || place.Why == "" && !alone || place.MaxUpdate < 0 {
-					t.Errorf("%d is called %q, for %q, with %d updates at the same time", place.Phase, place.Title, place.Why, place.MaxUpdate)
+					t.Errorf("%d is called %q, for %q, with %d updates at the same time", place.Step, place.Title, place.Why, place.MaxUpdate)
 				}
 				for _, r := range place.Rungs {
 					if !slices.Contains(rungs, r) {
-						t.Errorf("%d is for %s, which is no rung", place.Phase, r)
+						t.Errorf("%d is for %s, which is no rung", place.Step, r)
 					}
 				}
-				if found, ok := p.Place(place.Phase); !ok || found.Title != place.Title {
-					t.Errorf("the place at %d is not found again", place.Phase)
+				if found, ok := p.Place(place.Step); !ok || found.Title != place.Title {
+					t.Errorf("the place at %d is not found again", place.Step)
 				}
 			}
 		})
@@ -60,7 +60,7 @@ func TestBuiltin(t *testing.T) {
 // TestOf: what a ladder.yaml says takes the place of what the profile says, and
 // what cannot be meant is refused with a remedy.
 func TestOf(t *testing.T) {
-	one := []profile.Band{{Name: "all", To: 9, Places: []profile.Place{{Phase: 3, MaxUpdate: 2}}}}
+	one := []profile.Band{{Name: "all", To: 9, Places: []profile.Place{{Step: 3, MaxUpdate: 2}}}}
 	p, err := profile.Of(profile.Fleet{Profile: "tiers", Digits: 4, Bands: one})
 	if err != nil {
 		t.Fatal(err)
@@ -74,10 +74,10 @@ func TestOf(t *testing.T) {
 		"cannot hold the step": {Key: "phase"},
 		"before it begins":     {Bands: []profile.Band{{From: 2, To: 1}}},
 		"has not ended":        {Bands: []profile.Band{{To: 9}, {From: 9, To: 10}}},
-		"not in its band":      {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 10}}}}},
-		"maxUpdate of -1":      {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1, MaxUpdate: -1}}}}},
-		"is manual and has":    {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1, MaxUpdate: 1, Manual: true}}}}},
-		"twice":                {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Phase: 1}, {Phase: 1}}}}},
+		"not in its band":      {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Step: 10}}}}},
+		"maxUpdate of -1":      {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Step: 1, MaxUpdate: -1}}}}},
+		"is manual and has":    {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Step: 1, MaxUpdate: 1, Manual: true}}}}},
+		"twice":                {Bands: []profile.Band{{To: 9, Places: []profile.Place{{Step: 1}, {Step: 1}}}}},
 	} {
 		if _, err := profile.Of(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want something with %q", f, err, want)
@@ -101,15 +101,15 @@ func TestPlacesAlone(t *testing.T) {
 	}
 	changed := 0
 	for i, place := range p.All() {
-		if was := before.All()[i]; place.Phase != was.Phase {
-			t.Errorf("the place %d is %d now", was.Phase, place.Phase)
+		if was := before.All()[i]; place.Step != was.Step {
+			t.Errorf("the place %d is %d now", was.Step, place.Step)
 		} else if place.MaxUpdate != was.MaxUpdate {
 			changed++
 		}
 	}
-	for _, phase := range []int{20, 120, 220, 320, 420, 520, 620} {
-		if place, _ := p.Place(phase); place.Title != "our operators" || place.MaxUpdate != 7 {
-			t.Errorf("%d is called %q, with %d updates", phase, place.Title, place.MaxUpdate)
+	for _, step := range []int{20, 120, 220, 320, 420, 520, 620} {
+		if place, _ := p.Place(step); place.Title != "our operators" || place.MaxUpdate != 7 {
+			t.Errorf("%d is called %q, with %d updates", step, place.Title, place.MaxUpdate)
 		}
 	}
 	if changed != 7 {

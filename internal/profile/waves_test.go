@@ -13,12 +13,12 @@ func TestWaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var phases []int
+	var steps []int
 	for _, place := range p.All() {
-		phases = append(phases, place.Phase)
+		steps = append(steps, place.Step)
 	}
-	if want := []int{-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 20}; !slices.Equal(phases, want) {
-		t.Errorf("the waves are %v, want %v", phases, want)
+	if want := []int{-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 20}; !slices.Equal(steps, want) {
+		t.Errorf("the waves are %v, want %v", steps, want)
 	}
 	if b, ok := p.Band(-3); !ok || b.Name != "storage" || p.Write(-3) != "-3" {
 		t.Errorf("wave -3 is band %q, written %s", b.Name, p.Write(-3))

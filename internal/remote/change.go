@@ -49,7 +49,7 @@ func (l Lock) replaced(e Entry, now Lock) (Entry, bool) {
 func (c Change) String() string {
 	switch {
 	case c.Old.Kind == "":
-		return "+ " + c.New.line(c.New.asked())
+		return "+ " + c.New.line(c.New.requested())
 	case c.New.Kind == "":
 		return "- " + c.Old.line("no longer needed")
 	case c.Old.Digest == c.New.Digest && c.Old.Version != c.New.Version:
@@ -75,8 +75,8 @@ func (e Entry) line(more string) string {
 	return strings.Join(words, " ") + more
 }
 
-// asked returns the requested version, if it differs from the resolved one.
-func (e Entry) asked() string {
+// requested returns the requested version, if it differs from the resolved one.
+func (e Entry) requested() string {
 	if e.Kind == File || e.Version == e.Resolved {
 		return ""
 	}
@@ -99,10 +99,10 @@ func shortVersion(version string) string {
 
 // Stale reports entries of a lock that the component does not need. name is the
 // name of the lock in messages, dir that of the component.
-func (l Lock) Stale(asked Lock, name, dir string) []finding.Finding {
+func (l Lock) Stale(requested Lock, name, dir string) []finding.Finding {
 	var all []finding.Finding
 	for _, e := range l.Entries {
-		if _, needed := asked.Has(e); !needed {
+		if _, needed := requested.Has(e); !needed {
 			all = append(all, finding.Finding{Severity: finding.Error, Rule: "stale-lock", File: name, Line: e.Line, Object: e.String(),
 				Message: fmt.Sprintf("%s no longer needs it", dir), Remedy: "run cmp vendor " + dir})
 		}

@@ -115,9 +115,9 @@ func withoutCredentials(url string) (shown, digest string) {
 
 // Find returns the entry for a Ref.
 func (l Lock) Find(ref Ref) (Entry, bool) {
-	asked := Entry{Ref: ref}
-	asked.URL, asked.urlDigest = withoutCredentials(ref.URL)
-	return l.first(asked.sameRef)
+	requested := Entry{Ref: ref}
+	requested.URL, requested.urlDigest = withoutCredentials(ref.URL)
+	return l.first(requested.sameRef)
 }
 
 // Has returns the entry for the Ref of an entry of another lock.
@@ -140,9 +140,9 @@ func (e Entry) sameThing(other Entry) bool {
 
 // near returns an entry for the same source in another version.
 func (l Lock) near(ref Ref) (Entry, bool) {
-	asked := Entry{Ref: ref}
-	asked.URL, asked.urlDigest = withoutCredentials(ref.URL)
-	return l.first(asked.sameThing)
+	requested := Entry{Ref: ref}
+	requested.URL, requested.urlDigest = withoutCredentials(ref.URL)
+	return l.first(requested.sameThing)
 }
 
 // Name returns the name of an entry for users: the chart, or the last part of the

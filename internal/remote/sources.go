@@ -190,9 +190,9 @@ func (r *Recorder) Fetched() []Fetched {
 // Exact reports whether a Ref identifies its content: its version is the resolved
 // one. A "v" prefix of a chart's version is ignored.
 func (f Fetched) Exact() bool {
-	asked, came := f.Ref.Version, f.Content.Version
+	requested, received := f.Ref.Version, f.Content.Version
 	if f.Ref.Kind == Chart {
-		asked, came = strings.TrimPrefix(asked, "v"), strings.TrimPrefix(came, "v")
+		requested, received = strings.TrimPrefix(requested, "v"), strings.TrimPrefix(received, "v")
 	}
-	return f.Ref.Kind == File || asked == came
+	return f.Ref.Kind == File || requested == received
 }

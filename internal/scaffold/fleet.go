@@ -143,7 +143,7 @@ func (f *undescribed) settle(fl *fleet.Fleet, places *steps.Plan) {
 		f.draft.StepWhy = "its place in the rollout"
 		for _, fault := range places.Findings {
 			if fault.Object == p.Name {
-				f.draft.StepWhy += "; " + finding.Finding{Message: fault.Message, Remedy: fault.Remedy}.Error()
+				f.draft.StepWhy += "; " + finding.Finding{Message: fault.Message, Remedy: fault.Remedy, Question: fault.Question}.Error()
 			}
 		}
 		return
@@ -183,8 +183,8 @@ func (f *undescribed) splitIn(fl *fleet.Fleet, app *fleet.Application) {
 	}
 	for _, band := range fl.Profile.BandsOf(f.draft.Domain) {
 		for _, place := range band.Places {
-			if f.draft.CRDsPhase == "" && place.Accepts(definitionsRung) {
-				f.draft.CRDsPhase = fl.Profile.Write(place.Phase)
+			if f.draft.CRDsPhase == "" && place.Accepts(crdsRung) {
+				f.draft.CRDsPhase = fl.Profile.Write(place.Step)
 			}
 		}
 	}

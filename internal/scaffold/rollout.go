@@ -14,5 +14,5 @@ func application(fl *fleet.Fleet, dir string) int {
 	return slices.IndexFunc(fl.Applications, func(a *fleet.Application) bool { return a.Dir == dir })
 }
 
-// definitionsRung is the rung of CRDs.
-const definitionsRung = "crds"
+// crdsRung is the rung of CRDs.
+const crdsRung = "crds"

@@ -124,10 +124,10 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 		return nil
 	}
 	f.draft.Namespace, f.draft.NamespaceWhy = namespaceOf(res.Objects)
-	definitions, rest := crds.Split(res.Objects)
-	if len(definitions) > 0 && len(rest) > 0 {
+	ofCRDs, rest := crds.Split(res.Objects)
+	if len(ofCRDs) > 0 && len(rest) > 0 {
 		f.draft.CRDs = component.Split
-		f.draft.CRDsWhy = fmt.Sprintf("The component has %s and %s. With split, the CRDs become an Application of their own, which is deployed first and kept when the other one is deleted.", finding.Counted(len(definitions), "CRD"), finding.Counted(len(rest), "other object"))
+		f.draft.CRDsWhy = fmt.Sprintf("The component has %s and %s. With split, the CRDs become an Application of their own, which is deployed first and kept when the other one is deleted.", finding.Counted(len(ofCRDs), "CRD"), finding.Counted(len(rest), "other object"))
 	}
 	return nil
 }

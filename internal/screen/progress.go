@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// patience is how long a command runs before it shows what it is doing.
-const patience = 2 * time.Second
+// quietTime is how long a command runs before it shows what it is doing.
+const quietTime = 2 * time.Second
 
 // wide is the width of a name in columns.
 const wide = 60
@@ -31,7 +31,7 @@ func progress(out io.Writer, begin time.Time) func(done, of int, name string) {
 	shown := false
 	return func(done, of int, name string) {
 		switch {
-		case done < of && time.Since(begin) >= patience:
+		case done < of && time.Since(begin) >= quietTime:
 			shown = true
 			fmt.Fprintf(out, "\r%4d of %d  %-*.*s", done, of, wide, wide, name)
 		case done == of && shown:
@@ -51,7 +51,7 @@ func Waiting(out io.Writer, what string) (done func()) {
 }
 
 func waiting(out io.Writer, what string) (done func()) {
-	show := time.AfterFunc(patience, func() { fmt.Fprintf(out, "\r%-*.*s", wide, wide, what) })
+	show := time.AfterFunc(quietTime, func() { fmt.Fprintf(out, "\r%-*.*s", wide, wide, what) })
 	return func() {
 		if !show.Stop() {
 			fmt.Fprint(out, clear)

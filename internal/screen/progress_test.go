@@ -10,7 +10,7 @@ import (
 
 // TestProgress makes sure that only what takes long is shown, and that it is removed.
 func TestProgress(t *testing.T) {
-	for name, step := range map[string]time.Duration{"short": time.Millisecond, "long": patience} {
+	for name, step := range map[string]time.Duration{"short": time.Millisecond, "long": quietTime} {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer
 			tell := progress(&out, time.Now())
@@ -24,7 +24,7 @@ func TestProgress(t *testing.T) {
 }
 
 func TestWaiting(t *testing.T) {
-	for name, takes := range map[string]time.Duration{"short": time.Millisecond, "long": 2 * patience} {
+	for name, takes := range map[string]time.Duration{"short": time.Millisecond, "long": 2 * quietTime} {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer
 			done := waiting(&out, "fetching redis")

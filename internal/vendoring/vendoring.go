@@ -185,15 +185,15 @@ func (c *vendored) look(ctx context.Context) error {
 		Read: func(file string) ([]byte, error) { return fs.ReadFile(c.checkout.Repo, c.file(file)) },
 		Show: func(file string) string { return c.checkout.Show(c.file(file)) }}
 	// Without a network, permission to fetch would not help.
-	asked := &remote.Recorder{From: remote.Sources{Vendored: openVendorDir, Dir: c.shown, Remedy: "run cmp vendor " + c.shown}}
+	recorder := &remote.Recorder{From: remote.Sources{Vendored: openVendorDir, Dir: c.shown, Remedy: "run cmp vendor " + c.shown}}
 	if c.of.Network != nil {
-		asked.From = pinned{openVendorDir, c.of.Network, c.of.updates}
+		recorder.From = pinned{openVendorDir, c.of.Network, c.of.updates}
 	}
-	req.Remote, req.IgnoreVendored = asked, true
+	req.Remote, req.IgnoreVendored = recorder, true
 	if err := fetchParts(ctx, req, c.of.Base); err != nil {
 		return err
 	}
-	c.fetched = asked.Fetched()
+	c.fetched = recorder.Fetched()
 	for _, f := range c.fetched {
 		e := remote.NewEntry(f.Ref, f.Content)
 		if was, known := c.was.Has(e); known && was.Digest == e.Digest && was.Resolved == e.Resolved {
@@ -448,15 +448,15 @@ func NewNetwork(f *fetch.Fetcher) *Network {
 		return nil
 	}
 	var mu sync.Mutex
-	asked := map[string]remote.Fetcher{} // by digest
+	byDigest := map[string]remote.Fetcher{}
 	return &Network{anew: &remote.Recorder{From: fetchers.WithNames(f.Uncached())},
 		again: func(digest string) remote.Fetcher {
 			mu.Lock()
 			defer mu.Unlock()
-			if asked[digest] == nil {
-				asked[digest] = &remote.Recorder{From: fetchers.WithNames(f.Pinned(func(remote.Ref) string { return digest }))}
+			if byDigest[digest] == nil {
+				byDigest[digest] = &remote.Recorder{From: fetchers.WithNames(f.Pinned(func(remote.Ref) string { return digest }))}
 			}
-			return asked[digest]
+			return byDigest[digest]
 		}}
 }
 

@@ -84,12 +84,12 @@ func writeTemp(file string, text []byte, mode os.FileMode) (name string, err err
 		return "", err
 	}
 	defer dir.Close()
-	fresh, err := WriteTemp(dir, filepath.Base(file), text, mode)
+	temp, err := WriteTemp(dir, filepath.Base(file), text, mode)
 	if err != nil {
 		return "", err
 	}
-	if err := dir.Chmod(fresh, mode); err != nil { // regardless of the umask
-		return "", errors.Join(err, dir.Remove(fresh))
+	if err := dir.Chmod(temp, mode); err != nil { // regardless of the umask
+		return "", errors.Join(err, dir.Remove(temp))
 	}
-	return filepath.Join(filepath.Dir(file), fresh), nil
+	return filepath.Join(filepath.Dir(file), temp), nil
 }

@@ -44,9 +44,9 @@ func ReplaceDir(dir string, force bool, files map[string]string) error {
 		return fault(Reason(err), "name another directory")
 	}
 	defer os.RemoveAll(work)
-	fresh, old := filepath.Join(work, "new"), filepath.Join(work, "old")
+	staged, old := filepath.Join(work, "new"), filepath.Join(work, "old")
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		file := filepath.Join(fresh, filepath.FromSlash(name))
+		file := filepath.Join(staged, filepath.FromSlash(name))
 		mode := os.FileMode(0o644)
 		if filepath.Ext(name) == ".sh" {
 			mode = 0o755
@@ -62,7 +62,7 @@ func ReplaceDir(dir string, force bool, files map[string]string) error {
 	if was != nil && !os.IsNotExist(was) {
 		return fault(Reason(was), "name another directory")
 	}
-	if err := os.Rename(fresh, abs); err != nil {
+	if err := os.Rename(staged, abs); err != nil {
 		if was == nil {
 			_ = os.Rename(old, abs)
 		}

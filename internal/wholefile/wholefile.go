@@ -17,27 +17,27 @@ const TempPrefix = ".new-"
 // Replace writes a file and replaces an existing one. A symlink is replaced; its
 // target is unchanged.
 func Replace(root *os.Root, name string, data []byte, mode fs.FileMode) error {
-	fresh, err := WriteTemp(root, name, data, mode)
+	temp, err := WriteTemp(root, name, data, mode)
 	if err != nil {
 		return err
 	}
-	if err := root.Rename(fresh, name); err != nil {
-		return errors.Join(err, root.Remove(fresh))
+	if err := root.Rename(temp, name); err != nil {
+		return errors.Join(err, root.Remove(temp))
 	}
 	return nil
 }
 
 // WriteTemp writes a temporary file with an unpredictable name into the directory of
 // another one, and returns the name. The caller must rename or remove it.
-func WriteTemp(root *os.Root, name string, data []byte, mode fs.FileMode) (fresh string, err error) {
-	fresh = path.Join(path.Dir(name), TempPrefix+rand.Text())
-	file, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+func WriteTemp(root *os.Root, name string, data []byte, mode fs.FileMode) (temp string, err error) {
+	temp = path.Join(path.Dir(name), TempPrefix+rand.Text())
+	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err
 	}
 	_, err = file.Write(data)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, root.Remove(fresh))
+		return "", errors.Join(err, root.Remove(temp))
 	}
-	return fresh, nil
+	return temp, nil
 }

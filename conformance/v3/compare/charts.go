@@ -20,8 +20,8 @@ type chart struct{ name, dir string }
 // warmUps is how many requests are not counted.
 const warmUps = 3
 
-// chartPatience is how long one request may take.
-const chartPatience = time.Minute
+// chartTimeout is how long one request may take.
+const chartTimeout = time.Minute
 
 // measureCharts makes requests in turn, each for a new commit that leaves the
 // component as it was.
@@ -81,7 +81,7 @@ func (c *comparison) measureChart(ctx context.Context, chart chart) error {
 	}
 	defer constant.stop(c.programs)
 
-	took, memory, err := c.turns(ctx, []*server{stock, floor, cold, warm, constant}, &repo)
+	took, memory, err := c.measureInTurn(ctx, []*server{stock, floor, cold, warm, constant}, &repo)
 	if err != nil {
 		return err
 	}
@@ -104,19 +104,19 @@ func (c *comparison) measureChart(ctx context.Context, chart chart) error {
 	return nil
 }
 
-// turns asks servers in turn, each time with a new commit, and returns how long each took
+// measureInTurn asks servers in turn, each time with a new commit, and returns how long each took
 // and the most memory that each had.
-func (c *comparison) turns(ctx context.Context, servers []*server, repo *checkout) (took [][]time.Duration, memory []int64, err error) {
+func (c *comparison) measureInTurn(ctx context.Context, servers []*server, repo *checkout) (took [][]time.Duration, memory []int64, err error) {
 	took = make([][]time.Duration, len(servers))
 	memory = make([]int64, len(servers))
 	for round := range warmUps + c.rounds {
-		for turn := range servers {
+		for position := range servers {
 			// Nobody always follows the same one.
-			i := (turn + round) % len(servers)
+			i := (position + round) % len(servers)
 			if err := repo.next(); err != nil {
 				return nil, nil, err
 			}
-			o, err := servers[i].askAll(ctx, []request{{app: appName, root: repo.root, path: "component", commit: repo.commit}}, 1, chartPatience)
+			o, err := servers[i].requestAll(ctx, []request{{app: appName, root: repo.root, path: "component", commit: repo.commit}}, 1, chartTimeout)
 			if err != nil {
 				return nil, nil, err
 			}

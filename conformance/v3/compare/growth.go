@@ -18,9 +18,9 @@ var (
 // growthLeast is how many requests are made at least.
 const growthLeast = 8
 
-// growthPatience is how long a server may take for all requests of one figure,
+// growthTimeout is how long a server may take for all requests of one figure,
 // so that the whole ends some time.
-const growthPatience = time.Minute
+const growthTimeout = time.Minute
 
 // measureGrowth asks for the same component in larger and larger repositories,
 // more and more at a time, for an Application each. The archives are packed
@@ -87,12 +87,12 @@ func (c *comparison) measureSize(ctx context.Context, dir string, files, atOnce 
 		if s.name != "warm" {
 			before = before[:1]
 		}
-		o, err := s.askAll(ctx, before, atOnce, growthPatience)
+		o, err := s.requestAll(ctx, before, atOnce, growthTimeout)
 		if err == nil {
-			o, err = s.askAll(ctx, requests(), atOnce, growthPatience)
+			o, err = s.requestAll(ctx, requests(), atOnce, growthTimeout)
 		}
 		s.stop(c.programs)
-		if err != nil && !errors.Is(err, errPatience) { // the table says so
+		if err != nil && !errors.Is(err, errTimeout) { // the table says so
 			return err
 		}
 		outcomes = append(outcomes, o)
@@ -110,7 +110,7 @@ func (c *comparison) measureSize(ctx context.Context, dir string, files, atOnce 
 // grown is the time of a request, if all of them were answered in time.
 func grown(o outcome) string {
 	if o.took == nil {
-		return fmt.Sprintf("not done after %s", growthPatience)
+		return fmt.Sprintf("not done after %s", growthTimeout)
 	}
 	return fmt.Sprintf("%.0f ms", inMS(o.median()))
 }

@@ -15,8 +15,8 @@ const (
 	// goalMonorepo is how many times the stock server's requests per second
 	// the project wants.
 	goalMonorepo = 5
-	// monorepoPatience is how long a server may take for all requests.
-	monorepoPatience = 10 * time.Minute
+	// monorepoTimeout is how long a server may take for all requests.
+	monorepoTimeout = 10 * time.Minute
 )
 
 // measureMonorepo asks for different components of one large repository at the
@@ -84,7 +84,7 @@ func (c *comparison) measureBatches(ctx context.Context, dir string, repo *check
 	var baseline float64
 	batch := func(s *server, name string) error {
 		progress("monorepo, %s: %s", how, name)
-		o, err := s.askAll(ctx, requests(repo.commit, packed.as(repo.commit)), monorepoAtOnce, monorepoPatience)
+		o, err := s.requestAll(ctx, requests(repo.commit, packed.as(repo.commit)), monorepoAtOnce, monorepoTimeout)
 		if err != nil {
 			return err
 		}

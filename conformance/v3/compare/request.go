@@ -159,16 +159,16 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// errPatience is the end of a server's time.
-var errPatience = errors.New("the server takes too long")
+// errTimeout is the end of a server's time.
+var errTimeout = errors.New("the server takes too long")
 
-// askAll makes requests, some at the same time. It gives up, with errPatience,
+// requestAll makes requests, some at the same time. It gives up, with errTimeout,
 // if they are not all answered in a time. That is no deadline of the requests,
 // which servers would hear of.
-func (s *server) askAll(ctx context.Context, requests []request, atOnce int, patience time.Duration) (outcome, error) {
+func (s *server) requestAll(ctx context.Context, requests []request, atOnce int, timeout time.Duration) (outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer time.AfterFunc(patience, func() { cancel(errPatience) }).Stop()
+	defer time.AfterFunc(timeout, func() { cancel(errTimeout) }).Stop()
 	var (
 		o    outcome
 		mu   sync.Mutex

@@ -145,7 +145,7 @@ func (p programs) start(name, dir string, cmd *exec.Cmd) (*server, error) {
 	}
 	s := &server{name: name, dir: dir, cmd: cmd, ended: make(chan struct{}), log: log}
 	go func() { s.fate = cmd.Wait(); close(s.ended) }()
-	for patience := time.After(30 * time.Second); ; {
+	for timeout := time.After(30 * time.Second); ; {
 		if conn, err := net.Dial("unix", p.socket(name)); err == nil {
 			conn.Close()
 			return s, nil
@@ -154,7 +154,7 @@ func (p programs) start(name, dir string, cmd *exec.Cmd) (*server, error) {
 		case <-s.ended:
 			defer s.stop(p)
 			return nil, s.explain(fmt.Errorf("it ended at once: %w", s.fate))
-		case <-patience:
+		case <-timeout:
 			defer s.stop(p)
 			return nil, s.explain(fmt.Errorf("it does not listen"))
 		case <-time.After(5 * time.Millisecond):

@@ -73,12 +73,12 @@ func forward(listener net.Listener, to string) {
 	}
 }
 
-// patience is how long a node and its router wait for each other.
-const patience = 20 * time.Second
+// pollTimeout is how long a node and its router wait for each other.
+const pollTimeout = 20 * time.Second
 
 // awaitLink waits until a link is in this network.
 func awaitLink(name string) error {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(pollTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if _, err := net.InterfaceByName(name); err == nil {
 			return nil
 		}
@@ -109,7 +109,7 @@ func connect(dir string, pid int, router *protocol.Router) error {
 
 // readPID waits for the number of another node's process 1.
 func readPID(dir string) (pid string, err error) {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(pollTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var text []byte
 		if text, err = os.ReadFile(filepath.Join(dir, "pid")); err == nil && len(text) > 0 {
 			return string(text), nil

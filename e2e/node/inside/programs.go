@@ -27,10 +27,10 @@ func (e *events) tell(event protocol.Event) {
 
 // programs runs what it is asked for until nothing more can be.
 func programs(in io.Reader, out io.Writer) error {
-	told := &events{enc: json.NewEncoder(out)}
-	for asked := json.NewDecoder(in); ; {
+	sent := &events{enc: json.NewEncoder(out)}
+	for requests := json.NewDecoder(in); ; {
 		var run protocol.Run
-		if err := asked.Decode(&run); errors.Is(err, io.EOF) {
+		if err := requests.Decode(&run); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
@@ -40,13 +40,13 @@ func programs(in io.Reader, out io.Writer) error {
 			event := protocol.Event{Name: run.Name, Ended: true}
 			cmd, err := start(run)
 			if err == nil {
-				told.tell(protocol.Event{Name: run.Name})
+				sent.tell(protocol.Event{Name: run.Name})
 				err = cmd.Wait()
 			}
 			if err != nil {
 				event.Error = err.Error()
 			}
-			told.tell(event)
+			sent.tell(event)
 		}()
 	}
 }

@@ -116,7 +116,7 @@ func (d *debian) layers(ctx context.Context, dir string, packages resolved) ([]v
 		return nil, err
 	}
 	base := image.NewLayer()
-	for _, merged := range mergedFolders {
+	for _, merged := range mergedDirs {
 		base.Link("/"+merged, "usr/"+merged)
 	}
 	if err := d.unpack(ctx, dir, base, packages.base); err != nil {
@@ -193,7 +193,7 @@ func (d *debian) copyEntries(from *tar.Reader, to *image.Layer) error {
 			return err
 		}
 		name := merge(header.Name)
-		if name == "." || slices.Contains(mergedFolders, name) || d.dropped(name) {
+		if name == "." || slices.Contains(mergedDirs, name) || d.dropped(name) {
 			continue
 		}
 		header.Name = name
@@ -205,19 +205,19 @@ func (d *debian) copyEntries(from *tar.Reader, to *image.Layer) error {
 	}
 }
 
-// mergedFolders are links into /usr in any Debian of today; packages still have files
+// mergedDirs are links into /usr in any Debian of today; packages still have files
 // in them.
-var mergedFolders = []string{"bin", "sbin", "lib", "lib64"}
+var mergedDirs = []string{"bin", "sbin", "lib", "lib64"}
 
 // merge is where a path of a package is found, without a slash in front.
 func merge(name string) string {
 	name = path.Clean(strings.TrimPrefix(name, "/"))
-	if first, _, below := strings.Cut(name, "/"); below && slices.Contains(mergedFolders, first) {
+	if first, _, below := strings.Cut(name, "/"); below && slices.Contains(mergedDirs, first) {
 		return "usr/" + name
 	}
 	return name
 }
 
 func (d *debian) dropped(name string) bool {
-	return slices.ContainsFunc(d.Drop, func(folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") })
+	return slices.ContainsFunc(d.Drop, func(dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") })
 }

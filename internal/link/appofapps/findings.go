@@ -17,18 +17,18 @@ func (f *follower) name(i int) string { return f.graph.Nodes[f.nodes[i]].Key.Str
 func (f *follower) reportUnordered(all []contents) []finding.Finding {
 	var found []finding.Finding
 	var unknown []string
-	told := map[*renderedSource]bool{}
+	reported := map[*renderedSource]bool{}
 	for i, c := range all {
 		node := f.graph.Nodes[f.nodes[i]]
 		for _, r := range c.failed {
-			if told[r] {
+			if reported[r] {
 				continue
 			}
-			told[r] = true
+			reported[r] = true
 			fault := finding.Of(r.err)[0]
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(),
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(), About: fault.Rule,
 				Message: r.source.place + " cannot be rendered, so Ladder cannot order it by its contents: " + withoutRemedy(fault),
-				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.place)})
+				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.place), Question: fault.Question})
 		}
 		if len(c.unknown) > 0 && len(c.parts)+len(c.charts) == 0 {
 			unknown = append(unknown, fmt.Sprintf("%s (%s)", node.Key, strings.Join(c.unknown, ", ")))
@@ -38,7 +38,7 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 		if n > maxMentioned {
 			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 		}
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: f.graph.Nodes[f.nodes[0]].Kind.Kind,
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: f.graph.Nodes[f.nodes[0]].Kind.Kind, About: strings.Join(unknown, ", "),
 			Message: "Ladder cannot render these Applications, so it does not change their waves: " + strings.Join(unknown, ", "),
 			Remedy:  "add the " + graph.After + " annotation to those that must come later"})
 	}

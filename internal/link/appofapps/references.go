@@ -71,8 +71,9 @@ func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 		if err != nil {
 			// Contradicting objects, or an invalid annotation: the child's own
 			// rendering reports it.
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "children-not-compared", Object: f.name(members[0]),
-				Message: "the dependencies between the children are unknown, so they keep their waves: " + finding.Of(err)[0].Error(),
+			fault := finding.Of(err)[0]
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "children-not-compared", Object: f.name(members[0]), About: fault.Rule + " " + fault.Object,
+				Message: "the dependencies between the children are unknown, so they keep their waves: " + fault.Error(),
 				Remedy:  "correct it in the child"})
 			continue
 		}
@@ -99,13 +100,13 @@ func (f *follower) halves(members []int, all []contents) []link.Link {
 // crossing converts links to references. For each meaning, the first reason is
 // used.
 func (f *follower) crossing(c cluster) []graph.Reference {
-	type told struct {
+	type relation struct {
 		from, to int
 		meaning  knowledge.Meaning
 		inferred bool
 	}
 	var refs []graph.Reference
-	seen := map[told]bool{}
+	seen := map[relation]bool{}
 	for _, l := range c.links {
 		for _, r := range l.Reasons {
 			from, known := f.node(c, l.From, r.From)
@@ -125,7 +126,7 @@ func (f *follower) crossing(c cluster) []graph.Reference {
 			case link.Exists:
 				ref.Meaning = knowledge.Exists
 			}
-			if key := (told{from, to, ref.Meaning, ref.Inferred}); !seen[key] {
+			if key := (relation{from, to, ref.Meaning, ref.Inferred}); !seen[key] {
 				seen[key] = true
 				refs = append(refs, ref)
 			}

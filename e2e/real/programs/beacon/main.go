@@ -80,8 +80,8 @@ func connect() (cluster, error) {
 }
 
 // operate starts the operator with its habits and reconciles until it is told to stop.
-func (o *operator) operate(asked context.Context) error {
-	ctx, stop := context.WithCancelCause(asked)
+func (o *operator) operate(parent context.Context) error {
+	ctx, stop := context.WithCancelCause(parent)
 	defer stop(nil)
 	// The probes are answered from the beginning: what waits is alive, and not ready.
 	go func() { stop(serve(ctx, &http.Server{Addr: ":8081", Handler: o.probes()})) }()
@@ -97,7 +97,7 @@ func (o *operator) operate(asked context.Context) error {
 	o.started()
 	slog.Info("started", "namespace", o.cluster.namespace)
 	o.reconcileAll(ctx)
-	if asked.Err() != nil {
+	if parent.Err() != nil {
 		return nil // told to stop
 	}
 	return context.Cause(ctx)

@@ -37,7 +37,7 @@ func main() {
 type habits struct {
 	// How long it tries what does not work at first, once a second. Zero fails at once, as
 	// most migrations do; Keycloak and Temporal's servers exit, too.
-	Patience time.Duration
+	Timeout time.Duration
 	// Brings the schema at start, as Keycloak does.
 	Migrate bool
 	// Is that slow to start, as a JVM is.
@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	h := habits{Port: 8080}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
-	flags.DurationVar(&h.Patience, "patience", 0, "how long to try what does not work at first")
+	flags.DurationVar(&h.Timeout, "patience", 0, "how long to try what does not work at first")
 	if args[0] == "serve" {
 		flags.BoolVar(&h.Migrate, "migrate", false, "create the schema at start")
 		flags.DurationVar(&h.Slow, "slow", 0, "time that starting takes")
@@ -111,7 +111,7 @@ func serve(ctx context.Context, h habits) error {
 
 // try repeats something until it works or the patience ends.
 func (h habits) try(ctx context.Context, do func(context.Context) error) error {
-	end := time.Now().Add(h.Patience)
+	end := time.Now().Add(h.Timeout)
 	for {
 		err := do(ctx)
 		if err == nil || ctx.Err() != nil || !time.Now().Add(time.Second).Before(end) {

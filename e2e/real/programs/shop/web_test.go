@@ -71,17 +71,17 @@ func TestImpatientProgramsFailAtOnce(t *testing.T) {
 }
 
 func TestPatienceTriesAgain(t *testing.T) {
-	for patience, want := range map[time.Duration]int{0: 1, 5 * time.Second: 5, time.Minute: 7} {
+	for timeout, want := range map[time.Duration]int{0: 1, 5 * time.Second: 5, time.Minute: 7} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
-			err := habits{Patience: patience}.try(t.Context(), func(context.Context) error {
+			err := habits{Timeout: timeout}.try(t.Context(), func(context.Context) error {
 				if tries++; tries < 7 {
 					return errors.New("not yet")
 				}
 				return nil
 			})
 			if tries != want || (err == nil) != (want == 7) {
-				t.Errorf("patience %s: %d tries, want %d: %v", patience, tries, want, err)
+				t.Errorf("patience %s: %d tries, want %d: %v", timeout, tries, want, err)
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	flags := pflag.NewFlagSet("startupapicheck", pflag.ContinueOnError)
-	patience := flags.Duration("wait", 0, "how long the API may take to be ready")
+	timeout := flags.Duration("wait", 0, "how long the API may take to be ready")
 	flags.StringP("v", "v", "", "verbosity, which is ignored")
 	flags.Lookup("v").NoOptDefVal = "2"
 	if err := flags.Parse(args); err != nil {
@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	var last error
-	err = wait.PollUntilContextTimeout(ctx, 5*time.Second, *patience, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 5*time.Second, *timeout, true, func(ctx context.Context) (bool, error) {
 		if last = checker.Check(ctx); last != nil {
 			logs.Log.Info("not ready", "error", last.Error())
 		}

@@ -15,10 +15,10 @@ import (
 // cannot be one. With the fourth it hangs up.
 const enoughPings = 5
 
-// beginPatientStream opens a stream, holds it open until the client has pinged
+// beginPingedStream opens a stream, holds it open until the client has pinged
 // often, and only then sends the repository. A server that thinks the pings
 // too many hangs up. The returned case waits for the answer.
-func (w world) beginPatientStream(t *testing.T) func(*testing.T) {
+func (w world) beginPingedStream(t *testing.T) func(*testing.T) {
 	t.Helper()
 	socket, pings := countPings(t, w.serve.socket())
 	plugin := w.dialSocket(t, socket)

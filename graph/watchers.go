@@ -47,8 +47,8 @@ func (b *builder) watchers() []watcher {
 			continue
 		}
 		w := watcher{node: c}
-		for _, account := range b.accounts(controller) {
-			about := byGroup(b.grants.rulesFor(account))
+		for _, serviceAccount := range b.serviceAccounts(controller) {
+			about := byGroup(b.grants.rulesFor(serviceAccount))
 			for group := range about {
 				for _, def := range b.definedIn(group) {
 					own := b.Nodes[def.node].Part == controller.Part

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// turn is one look at the world: what waits for what, and what is to be done.
-type turn struct {
+// reconciliation is one look at the world: what waits for what, and what is to be done.
+type reconciliation struct {
 	*world
 	scenarios scenarios
 	records   []Record
@@ -44,7 +44,7 @@ type action struct {
 }
 
 // decide looks at everything once.
-func (t *turn) decide() {
+func (t *reconciliation) decide() {
 	t.forgetGone()
 	t.namespaces()
 	t.garbage()
@@ -59,12 +59,12 @@ func (t *turn) decide() {
 }
 
 // wait notes why an object is not healthy yet.
-func (t *turn) wait(o *unstructured.Unstructured, why string) { t.waits[refOf(o)] = why }
+func (t *reconciliation) wait(o *unstructured.Unstructured, why string) { t.waits[refOf(o)] = why }
 
-func (t *turn) add(a action) { t.actions = append(t.actions, a) }
+func (t *reconciliation) add(a action) { t.actions = append(t.actions, a) }
 
 // patch merges a change into an object, or into its status.
-func (t *turn) patch(o *unstructured.Unstructured, what string, change map[string]any, subresources ...string) *action {
+func (t *reconciliation) patch(o *unstructured.Unstructured, what string, change map[string]any, subresources ...string) *action {
 	body, err := json.Marshal(change)
 	k := t.kinds[refOf(o).groupKind()]
 	t.add(action{
@@ -81,7 +81,7 @@ func (t *turn) patch(o *unstructured.Unstructured, what string, change map[strin
 }
 
 // setStatus merges a status.
-func (t *turn) setStatus(o *unstructured.Unstructured, what string, status map[string]any) *action {
+func (t *reconciliation) setStatus(o *unstructured.Unstructured, what string, status map[string]any) *action {
 	if k := t.kinds[refOf(o).groupKind()]; !k.status {
 		return t.patch(o, what, map[string]any{"status": status})
 	}
@@ -89,7 +89,7 @@ func (t *turn) setStatus(o *unstructured.Unstructured, what string, status map[s
 }
 
 // create creates an object; it does not change an existing one.
-func (t *turn) create(on *unstructured.Unstructured, o *unstructured.Unstructured) *action {
+func (t *reconciliation) create(on *unstructured.Unstructured, o *unstructured.Unstructured) *action {
 	k, known := t.kinds[refOf(o).groupKind()]
 	t.add(action{
 		on: refOf(on), version: on.GetResourceVersion(), what: "make " + refOf(o).String(),
@@ -107,7 +107,7 @@ func (t *turn) create(on *unstructured.Unstructured, o *unstructured.Unstructure
 	return &t.actions[len(t.actions)-1]
 }
 
-func (t *turn) remove(o *unstructured.Unstructured, why string) *action {
+func (t *reconciliation) remove(o *unstructured.Unstructured, why string) *action {
 	k := t.kinds[refOf(o).groupKind()]
 	uid, background := o.GetUID(), metav1.DeletePropagationBackground
 	t.add(action{
@@ -134,11 +134,11 @@ func key(o *unstructured.Unstructured, step string) stepKey {
 	return stepKey{fmt.Sprintf("%s/%s/%d/%s", refOf(o), o.GroupVersionKind().Group, o.GetGeneration(), step), o.GetUID()}
 }
 
-func (t *turn) stamp() string { return t.pace.now.UTC().Format(time.RFC3339) }
+func (t *reconciliation) stamp() string { return t.pace.now.UTC().Format(time.RFC3339) }
 
 // missing says why an object cannot be relied on, empty if it can: that it is
 // not there, or, if it can be ready, that it is not.
-func (t *turn) missing(r Ref) string {
+func (t *reconciliation) missing(r Ref) string {
 	o := t.find(r)
 	if o == nil {
 		return r.String() + " is missing"
@@ -150,14 +150,14 @@ func (t *turn) missing(r Ref) string {
 }
 
 // unmet says why a declared need is not met.
-func (t *turn) unmet(n Need) string {
+func (t *reconciliation) unmet(n Need) string {
 	if n.Applied && t.find(n.Needs) != nil {
 		return ""
 	}
 	return t.missing(n.Needs)
 }
 
-func (t *turn) notReady(o *unstructured.Unstructured) string {
+func (t *reconciliation) notReady(o *unstructured.Unstructured) string {
 	if o.GetKind() == "Service" {
 		return t.serviceReason(o)
 	}
@@ -165,7 +165,7 @@ func (t *turn) notReady(o *unstructured.Unstructured) string {
 }
 
 // isReady reports whether an object is what it is meant to be.
-func (t *turn) isReady(o *unstructured.Unstructured) bool {
+func (t *reconciliation) isReady(o *unstructured.Unstructured) bool {
 	switch kind := refOf(o).groupKind(); {
 	case isWorkload(o):
 		return isServing(o)

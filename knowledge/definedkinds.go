@@ -9,21 +9,21 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Definitions are the kinds that an object defines: one, or a list.
-type Definitions []Definition
+// DefinedKinds are the kinds that an object defines: one, or a list.
+type DefinedKinds []DefinedKind
 
-// UnmarshalYAML reads one definition or a list of them.
-func (d *Definitions) UnmarshalYAML(n *yaml.Node) error {
+// UnmarshalYAML reads one record or a list of them.
+func (d *DefinedKinds) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.SequenceNode {
-		return n.Decode((*[]Definition)(d))
+		return n.Decode((*[]DefinedKind)(d))
 	}
-	*d = make([]Definition, 1)
+	*d = make([]DefinedKind, 1)
 	return n.Decode(&(*d)[0])
 }
 
-// Definition contains the paths at which an object, such as a CRD, specifies a kind
+// DefinedKind contains the paths at which an object, such as a CRD, specifies a kind
 // that it defines.
-type Definition struct {
+type DefinedKind struct {
 	// GroupIs is the group of all objects if the record has no Group, and otherwise of
 	// objects without a value at Group.
 	GroupIs string `yaml:"groupIs"`
@@ -58,7 +58,7 @@ type Objects struct {
 }
 
 // AppliesTo reports whether this record applies to an object.
-func (d Definition) AppliesTo(o object.Object) bool {
+func (d DefinedKind) AppliesTo(o object.Object) bool {
 	return hold(d.When, o)
 }
 

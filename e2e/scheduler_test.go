@@ -2,8 +2,8 @@ package e2e_test
 
 import "sync"
 
-// turns lets stories onto the stage at the same time unless they would meet.
-type turns struct {
+// scheduler lets stories onto the stage at the same time unless they would meet.
+type scheduler struct {
 	mu     sync.Mutex
 	change *sync.Cond
 	held   map[string]hold
@@ -20,7 +20,7 @@ type hold struct {
 
 // take waits until it can have all claims, which are names with their meaning,
 // and returns what gives them back.
-func (t *turns) take(claims map[string]string, alone bool) (release func()) {
+func (t *scheduler) take(claims map[string]string, alone bool) (release func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.change == nil {
@@ -37,7 +37,7 @@ func (t *turns) take(claims map[string]string, alone bool) (release func()) {
 	return func() { t.giveBack(claims) }
 }
 
-func (t *turns) taken(claims map[string]string) bool {
+func (t *scheduler) taken(claims map[string]string) bool {
 	for name, meaning := range claims {
 		if h := t.held[name]; h.by > 0 && (meaning == "" || h.meaning != meaning) {
 			return true
@@ -46,7 +46,7 @@ func (t *turns) taken(claims map[string]string) bool {
 	return false
 }
 
-func (t *turns) giveBack(claims map[string]string) {
+func (t *scheduler) giveBack(claims map[string]string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for name := range claims {

@@ -1,11 +1,8 @@
-// Package cycle finds cycles in a directed graph: the nodes that can reach each
-// other, and a shortest path between nodes.
-package cycle
+// Package digraph searches directed graphs: for the nodes that others reach, for
+// shortest paths, and for cycles.
+package digraph
 
-import (
-	"iter"
-	"slices"
-)
+import "slices"
 
 // Components returns the number of the strongly connected component of each node.
 // next lists the successors of each node; a component has a higher number than all
@@ -61,11 +58,27 @@ func Components(next [][]int) []int {
 	return comp
 }
 
+// Reachable returns the nodes that paths from some nodes lead to, those themselves
+// included. next lists the successors of a node.
+func Reachable[Node comparable](from []Node, next func(Node) []Node) map[Node]bool {
+	reached := map[Node]bool{}
+	for open := slices.Clone(from); len(open) > 0; {
+		at := open[len(open)-1]
+		open = open[:len(open)-1]
+		if !reached[at] {
+			reached[at] = true
+			open = append(open, next(at)...)
+		}
+	}
+	return reached
+}
+
 // Path returns the edges of a shortest path from a state to one that isEnd accepts,
 // and false if there is none. A state determines how a path can continue, such as a
-// node with what was visited before. next returns the edges of a state, each with
-// its target; of paths of the same length, the first is returned.
-func Path[State comparable, Edge any](from State, isEnd func(State) bool, next func(State) iter.Seq2[Edge, State]) ([]Edge, bool) {
+// node with what was visited before. edges lists the edges of a state, and follow
+// returns the state that an edge leads to; of paths of the same length, the first is
+// returned.
+func Path[State comparable, Edge any](from State, isEnd func(State) bool, edges func(State) []Edge, follow func(State, Edge) State) ([]Edge, bool) {
 	type step struct {
 		before State
 		along  Edge
@@ -81,7 +94,8 @@ func Path[State comparable, Edge any](from State, isEnd func(State) bool, next f
 			slices.Reverse(path)
 			return path, true
 		}
-		for edge, to := range next(at) {
+		for _, edge := range edges(at) {
+			to := follow(at, edge)
 			if _, seen := reached[to]; !seen {
 				reached[to] = step{at, edge}
 				queue = append(queue, to)
@@ -89,4 +103,18 @@ func Path[State comparable, Edge any](from State, isEnd func(State) bool, next f
 		}
 	}
 	return nil, false
+}
+
+// Cycle returns the nodes of a shortest cycle through a node, which comes last; nil if
+// there is none. next lists the successors of a node.
+func Cycle[Node comparable](through Node, next func(Node) []Node) []Node {
+	type state struct {
+		node    Node
+		hasLeft bool
+	}
+	cycle, _ := Path(state{node: through},
+		func(s state) bool { return s == state{through, true} },
+		func(s state) []Node { return next(s.node) },
+		func(_ state, to Node) state { return state{to, true} })
+	return cycle
 }

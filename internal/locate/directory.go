@@ -15,8 +15,8 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// FolderRule is the rule for a directory of components that is not a component.
-const FolderRule = "folder-of-components"
+// ComponentsRule is the rule for a directory of components that is not a component.
+const ComponentsRule = "folder-of-components"
 
 // NotComponent is notOne for the command of a name.
 func NotComponent(command string, req plugin.Request, err error) error {
@@ -31,7 +31,7 @@ func NotComponent(command string, req plugin.Request, err error) error {
 	if len(of) == 0 { // so there is no fleet
 		return CheckFleet(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.Others[0]))
 	}
-	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: req.Show(req.Dir), Message: "not a component, but a directory of " + finding.Counted(len(of), "component"),
+	return finding.Finding{Severity: finding.Error, Rule: ComponentsRule, File: req.Show(req.Dir), Message: "not a component, but a directory of " + finding.Counted(len(of), "component"),
 		Remedy: "name one of them, such as " + req.Show(of[0]) + all}
 }
 
@@ -79,9 +79,9 @@ func Fleets(repo fs.FS, dirs []string, show func(string) string) (all []string, 
 	return all, left
 }
 
-// IsFolder reports whether a directory is not a component and has components, all of them
+// HoldsOnlyComponents reports whether a directory is not a component and has components, all of them
 // without component.yaml.
-func IsFolder(repo fs.FS, dir string) bool {
+func HoldsOnlyComponents(repo fs.FS, dir string) bool {
 	switch render.Kind(KindAt(repo, dir)) {
 	case render.Helm, render.Kustomize:
 		return false // even if it only groups others, it renders all of them
@@ -146,7 +146,7 @@ func CheckFleet(repo fs.FS, dir string, show func(string) string, also string) e
 	if !held.undescribed() {
 		return nil
 	}
-	return finding.Finding{Severity: finding.Error, Rule: FolderRule, File: show(dir), Message: "not a component, but a directory of " + finding.Counted(len(held.Others), "component") + " without component.yaml",
+	return finding.Finding{Severity: finding.Error, Rule: ComponentsRule, File: show(dir), Message: "not a component, but a directory of " + finding.Counted(len(held.Others), "component") + " without component.yaml",
 		Remedy: "run cmp init --recursive " + show(dir) + also}
 }
 

@@ -1,0 +1,178 @@
+package wave
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// sync is a sync as Argo CD performs it.
+type sync struct {
+	*Plan
+	base         *knowledge.Base
+	at           []moment
+	dependencies [][]*graph.Reference // by node: references without which it is not accepted or does not start
+	users        [][]*graph.Reference // by node: those whose target it is
+	final        moment               // the last one of the sync
+	endsWithHook bool                 // final contains a hook
+	single       bool                 // final is the only one
+}
+
+// newSync schedules the objects of a plan.
+func newSync(p *Plan, base *knowledge.Base) *sync {
+	at := p.schedule(base)
+	dependencies, users := requirements(p.Graph)
+	final, endsWithHook := moment{object.PreSync, math.MinInt}, false
+	for _, m := range at {
+		if m != never && m.compare(final) > 0 {
+			final = m
+		}
+	}
+	for i, m := range at {
+		endsWithHook = endsWithHook || m == final && p.runsAsHook(i)
+	}
+	return &sync{p, base, at, dependencies, users, final, endsWithHook, inOneWave(p.Graph, at, final)}
+}
+
+// moment is the phase and wave in which an object is applied.
+type moment struct {
+	phase object.Phase
+	wave  int
+}
+
+// never is the moment of objects that a sync does not apply.
+var never = moment{object.PostDelete, math.MaxInt}
+
+func (m moment) compare(o moment) int {
+	return cmp.Or(cmp.Compare(m.phase.Order(), o.phase.Order()), cmp.Compare(m.wave, o.wave))
+}
+
+func (m moment) String() string {
+	switch {
+	case m == never:
+		return "never in a sync"
+	case m.phase == object.Sync:
+		return fmt.Sprintf("in wave %d", m.wave)
+	}
+	return fmt.Sprintf("in phase %s, wave %d", m.phase, m.wave)
+}
+
+// schedule returns the moment of each object. Argo CD moves namespaces and CRDs to the
+// moment of their first user if that is earlier (gitops-engine
+// pkg/sync/sync_tasks.go, adjustDeps).
+func (p *Plan) schedule(base *knowledge.Base) []moment {
+	at := make([]moment, len(p.Graph.Nodes))
+	for i, n := range p.Graph.Nodes {
+		at[i] = p.own(i)
+		if n.External {
+			at[i] = moment{object.PreSync, math.MinInt} // before everything in this component
+		}
+	}
+	for i := range p.Graph.References {
+		r := &p.Graph.References[i]
+		if isAppliedFirst(p.Graph, base, r) && at[r.From].compare(at[r.To]) < 0 {
+			at[r.To] = at[r.From]
+		}
+	}
+	return at
+}
+
+// own returns the moment of an object by its own annotations.
+func (p *Plan) own(i int) moment {
+	if phases := p.Graph.Nodes[i].Phases(); len(phases) > 0 && phases[0].Order() <= object.PostSync.Order() {
+		return moment{phases[0], p.Places[i].Wave}
+	}
+	return never
+}
+
+// appliedFirst reports whether Argo CD itself applies the target of a reference
+// first.
+func (s *sync) appliedFirst(r *graph.Reference) bool { return isAppliedFirst(s.Graph, s.base, r) }
+
+func isAppliedFirst(g *graph.Graph, base *knowledge.Base, r *graph.Reference) bool {
+	to := g.Nodes[r.To]
+	return base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.IsAboutKind() || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.IsAboutNamespace()
+}
+
+// requirements returns, by node, the references that it needs to be accepted or to
+// become healthy, and those of its users. The API server accepts a webhook configuration
+// without its backend.
+func requirements(g *graph.Graph) (dependencies, users [][]*graph.Reference) {
+	dependencies, users = make([][]*graph.Reference, len(g.Nodes)), make([][]*graph.Reference, len(g.Nodes))
+	for i := range g.References {
+		if r := &g.References[i]; isNeeded(g, r) {
+			dependencies[r.From] = append(dependencies[r.From], r)
+			users[r.To] = append(users[r.To], r)
+		}
+	}
+	return dependencies, users
+}
+
+// isNeeded reports whether the object of a reference needs the target to be accepted
+// or to become healthy.
+func isNeeded(g *graph.Graph, r *graph.Reference) bool {
+	from, to := &g.Nodes[r.From], &g.Nodes[r.To]
+	switch {
+	case r.Optional, r.Explicit, runsLater(from, r):
+		return false
+	case r.Sign == graph.Registration:
+		return false // it only saves a retry
+	case !from.Kind.Admits.IsZero():
+		return r.Hard
+	case to.Kind.Permissions == "binding" && from.Role != knowledge.Controllers:
+		return false // most Pods start without these permissions
+	}
+	switch r.Meaning {
+	case knowledge.Healthy:
+		return true
+	case knowledge.Exists:
+		return !r.Inferred
+	case knowledge.With:
+		return from.HasHealth
+	}
+	return false
+}
+
+// awaited reports whether Argo CD waits for a moment: something follows it, or it contains
+// a hook (gitops-engine pkg/sync/sync_context.go).
+func (s *sync) awaited(m moment) bool {
+	return s.final.compare(m) > 0 || m == s.final && s.endsWithHook
+}
+
+// awaits reports whether Argo CD waits until an object is healthy. If the whole sync has one
+// phase and wave, Argo CD waits only for its hooks (multiStep in
+// gitops-engine pkg/sync/sync_context.go); other objects can fail the sync, but not hang it.
+func (s *sync) awaits(i int) bool {
+	return s.awaited(s.at[i]) && (!s.single || s.runsAsHook(i))
+}
+
+// runsAsHook reports whether an object is a hook, or becomes one.
+func (p *Plan) runsAsHook(i int) bool {
+	n := &p.Graph.Nodes[i]
+	return n.IsHook() || p.opt.Jobs == AsHooks && changesFail(n)
+}
+
+// inOneWave reports whether all objects of a sync, including hooks that run when it fails,
+// are in its final phase and wave.
+func inOneWave(g *graph.Graph, at []moment, final moment) bool {
+	for i, n := range g.Nodes {
+		if !n.External && at[i] != never && at[i] != final {
+			return false
+		}
+	}
+	return !hasOtherPhase(g, final.phase)
+}
+
+// hasOtherPhase reports whether a sync has a phase besides the given one.
+func hasOtherPhase(g *graph.Graph, phase object.Phase) bool {
+	return slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
+		return !n.External && slices.ContainsFunc(n.Phases(), func(p object.Phase) bool {
+			return p != phase && p.Order() <= object.SyncFail.Order()
+		})
+	})
+}
