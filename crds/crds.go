@@ -101,10 +101,7 @@ func names(objs []object.Object) map[string]bool {
 
 // hookKeys are annotations that would make a CRD a hook. Argo CD deletes a hook
 // before it creates it again, and deleting a CRD deletes all its objects.
-var hookKeys = []string{object.Hook, "argocd.argoproj.io/hook-delete-policy", object.HelmHook, object.HelmWeight, "helm.sh/hook-delete-policy"}
-
-// resourcePolicy is the annotation by which a chart keeps an object permanently.
-const resourcePolicy = "helm.sh/resource-policy"
+var hookKeys = []string{object.Hook, object.HookDelete, object.HelmHook, object.HelmWeight, object.HelmHookDelete}
 
 // Clean prepares a CRD for an Application that contains only CRDs: it is applied on
 // the server's side, since its size may exceed the client's limit; it is not
@@ -124,7 +121,7 @@ func Clean(o object.Object, prune bool) (object.Object, error) {
 		}
 	}
 	options := []string{object.ServerSideApply}
-	if policy, _ := o.Annotation(resourcePolicy); !prune || policy == "keep" {
+	if policy, _ := o.Annotation(object.ResourcePolicy); !prune || policy == "keep" {
 		options = append(options, object.NoPrune)
 	}
 	list, _ := o.Annotation(object.SyncOptions)

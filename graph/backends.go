@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ladder-cmp/ladder/internal/digraph"
@@ -21,24 +22,35 @@ func (b *builder) referToBackends() {
 				continue
 			}
 			for _, f := range rec.At.Find(n.Root()) {
-				m, ok := readMention(rec, f)
-				if !ok {
-					continue
-				}
-				for _, service := range b.resolve(b.identify(i, m), rec) {
-					for _, workload := range b.backends[service] {
-						b.refer(Reference{From: i, To: workload, Field: m.field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source})
-						if n.Kind.Defines != nil {
-							b.convertersOf[i] = append(b.convertersOf[i], workload)
-						}
-						if !rec.Address { // an object with an address is called by others and is not part of the API
-							b.giveRole(workload, knowledge.Controllers, "serves "+n.Key.String())
-						}
+				for _, workload := range b.mentionedBackends(i, rec, f) {
+					b.refer(Reference{From: i, To: workload, Field: f.Field, Meaning: rec.Meaning, Why: rec.Why, Source: rec.Source})
+					if n.Kind.Defines != nil {
+						b.convertersOf[i] = append(b.convertersOf[i], workload)
+					}
+					if !rec.Address { // an object with an address is called by others and is not part of the API
+						b.giveRole(workload, knowledge.Controllers, "serves "+n.Key.String())
 					}
 				}
 			}
 		}
 	}
+}
+
+// mentionedBackends returns the workloads behind the Service that a value mentions.
+func (b *builder) mentionedBackends(i int, rec knowledge.Reference, f knowledge.Found) []int {
+	m, ok := readMention(rec, f)
+	if !ok {
+		return nil
+	}
+	id := b.identify(i, m)
+	if id == apiServer {
+		return b.backendsOfAPI(f.Value.Get("path").Text())
+	}
+	var all []int
+	for _, service := range b.resolve(id, rec) {
+		all = append(all, b.backends[service]...)
+	}
+	return all
 }
 
 // orderOwnWebhooks makes a webhook configuration wait for its backend if one of its
@@ -256,7 +268,7 @@ func (b *builder) canRegisterAfterBackend(config int) bool {
 	if len(b.referrers(config)) > 0 {
 		return false
 	}
-	injected := slices.ContainsFunc(c.Kind.Injected, func(p knowledge.Path) bool { return len(p.Find(c.Root())) > 0 })
+	injected := isInjected(c)
 	var webhooks []hook
 	var servers []int
 	for _, hooks := range c.Kind.Admits.Find(c.Root()) {
@@ -316,11 +328,42 @@ func (b *builder) backendsOf(config int, hook object.Value) []int {
 	if id.Namespace == "" {
 		id.Namespace = b.Nodes[config].destination
 	}
+	if id == apiServer {
+		return b.backendsOfAPI(service.Get("path").Text())
+	}
 	var all []int
 	for _, s := range b.byKey[id] {
 		all = append(all, b.backends[s]...)
 	}
 	return all
+}
+
+// apiServer is the Service of the API server
+// (https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/).
+var apiServer = object.ID{Kind: "Service", Namespace: "default", Name: "kubernetes"}
+
+// backendsOfAPI returns the workloads that serve a path of the API server, such as
+// /apis/GROUP/VERSION/RESOURCE, by an APIService of the component.
+func (b *builder) backendsOfAPI(path string) []int {
+	rest, isAPI := strings.CutPrefix(path, "/apis/")
+	group, _, _ := strings.Cut(rest, "/")
+	var all []int
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		if !isAPI || n.Kind.Serves.IsZero() || n.Kind.Serves.Text(n.Root()) != group {
+			continue
+		}
+		for _, rec := range n.Kind.References {
+			if !rec.ToBackends {
+				continue
+			}
+			for _, f := range rec.At.Find(n.Root()) {
+				all = append(all, b.mentionedBackends(i, rec, f)...)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // dependenciesOf returns the direct dependencies of a node.

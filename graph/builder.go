@@ -146,13 +146,17 @@ func isIdle(n Node) bool {
 func neverReady(n Node, base *knowledge.Base) string {
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
-			if p, ok := base.Program(c.Get("image").Text(), append(texts(c.Get("command")), texts(c.Get("args"))...),
-				c.Get("readinessProbe", "httpGet", "path").Text()); ok {
+			if p, ok := base.Program(c.Get("image").Text(), commandOf(c), c.Get("readinessProbe", "httpGet", "path").Text()); ok {
 				return p.Never
 			}
 		}
 	}
 	return ""
+}
+
+// commandOf returns the command line of a container.
+func commandOf(container object.Value) []string {
+	return append(texts(container.Get("command")), texts(container.Get("args"))...)
 }
 
 // index assigns every object its identity in the cluster and finds duplicates.

@@ -240,6 +240,9 @@ func readMention(rec knowledge.Reference, f knowledge.Found) (mention, bool) {
 		if rec.Address {
 			m.name, m.namespace = serviceAt(m.name)
 		}
+		if rec.Qualified {
+			m.namespace, m.name, _ = strings.Cut(m.name, "/")
+		}
 		return m, m.name != ""
 	}
 	m.name = f.Value.Get(rec.Name).Text()

@@ -263,6 +263,7 @@ func build(b *builder) (*Graph, error) {
 		(*builder).referToNamespaceMakers, // an object depends on its namespace, which an operator creates
 		(*builder).referToBackends,        // backends of webhooks and APIs
 		(*builder).orderOwnWebhooks,       // webhooks that would refuse their own backends
+		(*builder).reportEarlyWebhooks,    // webhooks that are registered before the backends that they refuse
 		(*builder).referByCalls,           // calls of workloads, by their variables and arguments
 		(*builder).referByWaits,           // waits of init containers and Jobs
 		(*builder).referToPermissions,     // a workload depends on the permissions of its ServiceAccount
@@ -276,6 +277,7 @@ func build(b *builder) (*Graph, error) {
 		(*builder).findSmokes,             // tests of the other objects
 		(*builder).orderJobs,              // Jobs between workloads, and Jobs after them
 		(*builder).placeSecretWriters,     // Jobs that write Secrets for controllers
+		(*builder).referToLaterCAWriters,  // PostSync Jobs without which an API is not trusted
 		(*builder).referToWebhooks,        // an object depends on the webhook that must admit it
 		(*builder).findAbsent,             // objects that the component does not create
 		(*builder).reportMissing,          // objects that are named but missing, probably by mistake

@@ -29,6 +29,7 @@ func (b *builder) orderJobs() {
 			}
 		}
 		if !job.InSync() {
+			b.referToLaterInitialization(j)
 			continue // its phase decides; Check reports whether it can run there
 		}
 		b.referToWrittenSecrets(j)
@@ -257,18 +258,23 @@ func (b *builder) referToChangedWebhooks(j int) {
 // initializesCluster reports whether a command line or script of a Job initializes a
 // cluster of running servers. The servers of some databases are not ready before that.
 func (b *builder) initializesCluster(j int) bool {
-	var command []string
-	for _, w := range b.words(j) {
+	return slices.ContainsFunc(b.commandLines(j), b.base.InitializesCluster)
+}
+
+// commandLines returns the scripts of a workload, and its command line.
+func (b *builder) commandLines(i int) []string {
+	var all, command []string
+	for _, w := range b.words(i) {
 		switch {
 		case strings.HasSuffix(w.field, ".args") && strings.HasPrefix(w.name, "-"):
 			command = append(command, w.name, w.value)
 		case strings.HasSuffix(w.field, ".args"):
 			command = append(command, w.value)
-		case w.file && strings.HasPrefix(w.value, "#!") && b.base.InitializesCluster(w.value):
-			return true
+		case w.file && strings.HasPrefix(w.value, "#!"):
+			all = append(all, w.value)
 		}
 	}
-	return b.base.InitializesCluster(strings.Join(command, " "))
+	return append(all, strings.Join(command, " "))
 }
 
 // initializedBy returns the servers of the cluster that a Job initializes: they run the
@@ -290,6 +296,39 @@ func (b *builder) initializedBy(j int) []int {
 		}
 	}
 	return all
+}
+
+// referToLaterInitialization makes servers depend on a PostSync Job of their component
+// that initializes their cluster, if their readiness probe fails before: the Job
+// is never applied, because Argo CD waits for the servers first.
+func (b *builder) referToLaterInitialization(j int) {
+	job := &b.Nodes[j]
+	if !slices.Equal(job.phases, []object.Phase{object.PostSync}) {
+		return
+	}
+	for _, server := range b.initializedBy(j) {
+		by, ok := b.initialization(server)
+		if !ok || !b.Nodes[server].InSync() || b.Nodes[server].Part != job.Part || !slices.ContainsFunc(b.commandLines(j), by.IsRunIn) {
+			continue
+		}
+		r := b.inferredReference(server, j, "spec.template", knowledge.Healthy, "is ready only after")
+		r.Source = by.Source
+		b.refer(r)
+	}
+}
+
+// initialization returns the record of the command without which a container of a
+// server is not ready, if there is one.
+func (b *builder) initialization(server int) (knowledge.Initialization, bool) {
+	n := &b.Nodes[server]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			if by, ok := b.base.Initialization(c.Get("image").Text(), commandOf(c), c.Get("readinessProbe", "httpGet", "path").Text()); ok {
+				return by, true
+			}
+		}
+	}
+	return knowledge.Initialization{}, false
 }
 
 // runsProgramOf reports whether two workloads have an image in common, in any version.

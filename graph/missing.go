@@ -23,9 +23,11 @@ func (b *builder) reportMissing() {
 	b.missingKeys()
 	b.missingRoutes()
 	b.missingServers()
+	b.missingSiblings()
 	b.missingRoles()
 	b.missingNamespaces()
 	b.unknownKinds()
+	b.reportDeletedFirst()
 	b.reported = nil
 }
 
@@ -183,6 +185,61 @@ func (b *builder) missingServers() {
 			}
 		}
 	}
+}
+
+// missingSiblings reports objects that are not in the component, although others of their
+// kind and namespace are. The name is certainly wrong if it is that of an object which
+// one of these others writes, such as the Secret of a Certificate.
+func (b *builder) missingSiblings() {
+	for i := range b.Nodes {
+		n := &b.Nodes[i]
+		for _, rec := range n.Kind.References {
+			if rec.Expected == "" || !n.InSync() {
+				continue
+			}
+			for _, f := range rec.At.Find(n.Root()) {
+				m, ok := readMention(rec, f)
+				id := b.identify(i, m)
+				siblings := b.siblings(id)
+				if !ok || len(siblings) == 0 || len(b.inAnyNamespace(id)) > 0 || len(b.producers[id]) > 0 {
+					continue
+				}
+				var names []string
+				for _, s := range siblings {
+					names = append(names, b.Nodes[s].Key.Name)
+				}
+				report := finding.Finding{Severity: finding.Note, Rule: MissingObject, Field: m.field, Missing: id.String(),
+					Message: fmt.Sprintf("it %s %s, which is not in the component: %s", rec.Why, id, rec.Expected), Remedy: "correct the name, or add the " + id.Kind}
+				if writer, product := b.writerNamed(id.Name, siblings); !product.IsZero() {
+					report.Severity, report.Remedy = finding.Warning, "name "+b.Nodes[writer].Key.String()
+					report.Message += fmt.Sprintf("; the name is that of %s, which %s writes", product, b.Nodes[writer].Key)
+				} else {
+					report = report.Asking(nearest.Suggest(id.Name, names))
+				}
+				b.addOnce(i, id.String(), report)
+			}
+		}
+	}
+}
+
+// siblings returns the objects of the kind and namespace of another one.
+func (b *builder) siblings(id object.ID) []int {
+	return slices.DeleteFunc(b.nodesOf(knowledge.GroupKind{Group: id.Group, Kind: id.Kind}), func(i int) bool {
+		return b.Nodes[i].Key.Namespace != id.Namespace || b.Nodes[i].Key == id
+	})
+}
+
+// writerNamed returns one of some nodes that writes an object of the given name, and that
+// object.
+func (b *builder) writerNamed(name string, nodes []int) (writer int, product object.ID) {
+	for _, id := range slices.SortedFunc(maps.Keys(b.producers), compareIDs) {
+		for _, i := range nodes {
+			if id.Name == name && id.Namespace == b.Nodes[i].Key.Namespace && slices.Contains(b.producers[id], i) {
+				return i, id
+			}
+		}
+	}
+	return 0, object.ID{}
 }
 
 // missingRoles reports a binding that grants a Role that is neither in the component

@@ -128,9 +128,9 @@ func (b *builder) soleJob(part int, id object.ID) (int, bool) {
 }
 
 // creatorsFor returns the workloads of a component, other than the reader, that may
-// create what it reads: those that name it, or else the only one that may create
-// any Secret. before reports whether one of them terminates before the reader's
-// phase.
+// create what it reads: those that name it, or else the Jobs before the Sync phase that
+// may create any Secret, or else the only workload that may. before reports whether one
+// of them terminates before the reader's phase.
 func (b *builder) creatorsFor(r read) (all []int, before bool) {
 	reader := &b.Nodes[r.From]
 	var creators, firstJobs []int
@@ -159,7 +159,7 @@ func (b *builder) creatorsFor(r read) (all []int, before bool) {
 	if len(all) > 0 || r.id.Group != "" || r.id.Kind != "Secret" || len(b.inAnyNamespace(r.id)) > 0 {
 		return all, before
 	}
-	if len(firstJobs) == 1 {
+	if len(firstJobs) > 0 { // one of them may create it, under a name that it composes
 		return firstJobs, true
 	}
 	if job, ok := b.soleJob(reader.Part, r.id); ok && job != r.From {

@@ -80,6 +80,9 @@ type Kind struct {
 	// Injected are paths that are set if a program that is already running injects
 	// the CA of the webhooks into the object.
 	Injected []Path `yaml:"injected"`
+	// CA is the path of the CA bundle, in base64, without which the API server does not
+	// trust what the object registers.
+	CA Path `yaml:"ca"`
 	// Permissions is "role" for kinds that contain rules and "binding" for kinds that
 	// grant them.
 	Permissions string `yaml:"rights"`
@@ -235,6 +238,12 @@ type Reference struct {
 	// Address means that the value is an address, such as a URL, that contains the
 	// name of the Service.
 	Address bool `yaml:"address"`
+	// Qualified means that the value is the name with its namespace, as in
+	// "shop/web-tls".
+	Qualified bool `yaml:"qualified"`
+	// Expected says what happens without the target. It is set if the component should
+	// contain the target where it contains others of its kind in the same namespace.
+	Expected string `yaml:"expected"`
 	// Manifest means that the value is, or names, an object that is created later:
 	// the reference is to the CRD of its kind.
 	Manifest bool `yaml:"manifest"`

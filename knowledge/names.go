@@ -80,6 +80,28 @@ type Program struct {
 	Source string `yaml:"source"`
 }
 
+// Initialization is a command without which servers are not ready.
+type Initialization struct {
+	// Image is the repository of the image of the servers, without the registry.
+	Image string `yaml:"image"`
+	// Unless lists arguments with which they become ready without it.
+	Unless []string `yaml:"unless"`
+	// Probed is the part of a readiness probe that fails before it.
+	Probed string `yaml:"probed"`
+	// Command is the program without its directory, and its first argument.
+	Command string `yaml:"command"`
+	Source  string `yaml:"source"`
+}
+
+// IsRunIn reports whether a command line or script contains the command.
+func (i Initialization) IsRunIn(script string) bool {
+	var words []string
+	for _, w := range commandWords(strings.ReplaceAll(script, "\\\n", " ")) {
+		words = append(words, w.text)
+	}
+	return strings.Contains(" "+strings.Join(words, " ")+" ", " "+i.Command+" ")
+}
+
 // Installer is a program that installs kinds at run time.
 type Installer struct {
 	// Images are the repositories of its images, without the registry.
@@ -113,9 +135,10 @@ func (p Discoverer) IsEnabledBy(name, value string) bool {
 }
 
 type programFile struct {
-	Programs    []Program    `yaml:"programs"`
-	Installers  []Installer  `yaml:"installers"`
-	Discoverers []Discoverer `yaml:"probers"`
+	Programs        []Program        `yaml:"programs"`
+	Initializations []Initialization `yaml:"initialized"`
+	Installers      []Installer      `yaml:"installers"`
+	Discoverers     []Discoverer     `yaml:"probers"`
 }
 
 var programs = sync.OnceValue(func() *programFile { return decoded[programFile]("programs.yaml") })
@@ -262,15 +285,27 @@ func (b *Base) Program(image string, args []string, probe string) (Program, bool
 	image = Repository(image)
 	for _, p := range programs().Programs {
 		if isImage(image, p.Image) {
-			if slices.ContainsFunc(p.Unless, func(arg string) bool {
-				return slices.ContainsFunc(args, func(given string) bool { return slices.Contains(strings.Fields(given), arg) })
-			}) || slices.ContainsFunc(p.UnlessProbed, func(part string) bool { return strings.Contains(probe, part) }) {
+			if containsWord(args, p.Unless) || slices.ContainsFunc(p.UnlessProbed, func(part string) bool { return strings.Contains(probe, part) }) {
 				return Program{}, false
 			}
 			return p, true
 		}
 	}
 	return Program{}, false
+}
+
+// containsWord reports whether one of the words is in a command line or its scripts.
+func containsWord(args, words []string) bool {
+	return slices.ContainsFunc(args, func(given string) bool {
+		return slices.ContainsFunc(strings.Fields(given), func(word string) bool { return slices.Contains(words, word) })
+	})
+}
+
+// Initialization returns the record of the command without which the servers in an image
+// are not ready, by their arguments and the path of their readiness probe.
+func (b *Base) Initialization(image string, args []string, probe string) (Initialization, bool) {
+	i, ok := running(image, programs().Initializations, func(i Initialization) []string { return []string{i.Image} })
+	return i, ok && strings.Contains(probe, i.Probed) && !containsWord(args, i.Unless)
 }
 
 // Installer returns the record of the program in an image, if it installs kinds.

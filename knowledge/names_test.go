@@ -50,3 +50,28 @@ func TestInitializesCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestInitialization: servers need the command, not another one with its word.
+func TestInitialization(t *testing.T) {
+	base := knowledge.Default()
+	by, ok := base.Initialization("docker.io/cockroachdb/cockroach:v26.2.1", []string{"start"}, "/health?ready=1")
+	if !ok {
+		t.Fatal("the servers need no command")
+	}
+	if _, ok := base.Initialization("cockroachdb/cockroach:v26.2.1", []string{"sh", "-c", "exec cockroach start-single-node"}, "/health?ready=1"); ok {
+		t.Error("a single node needs a command")
+	}
+	if _, ok := base.Initialization("cockroachdb/cockroach:v26.2.1", []string{"start"}, "/health"); ok {
+		t.Error("servers with a probe that succeeds need a command")
+	}
+	for script, want := range map[string]bool{
+		"/cockroach/cockroach init --insecure":    true,
+		"x=$(cockroach \\\n  init)":               true,
+		"cockroach workload init movr":            false,
+		"cockroach sql --execute 'select init()'": false,
+	} {
+		if got := by.IsRunIn(script); got != want {
+			t.Errorf("%q runs the command: %v, want %v", script, got, want)
+		}
+	}
+}

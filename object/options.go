@@ -1,9 +1,15 @@
 package object
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // SyncOptions is the annotation with an object's list of sync options for Argo CD.
 const SyncOptions = "argocd.argoproj.io/sync-options"
+
+// ResourcePolicy is the annotation by which a chart keeps an object permanently.
+const ResourcePolicy = "helm.sh/resource-policy"
 
 // The options that Ladder writes (gitops-engine pkg/sync/common/types.go).
 const (
@@ -11,6 +17,12 @@ const (
 	ServerSideApply = "ServerSideApply=true"
 	NoPrune         = "Prune=false"
 )
+
+// IsKept reports whether Argo CD keeps the object when it deletes the Application
+// (shouldBeDeleted in argo-cd controller/appcontroller.go).
+func (o Object) IsKept() bool {
+	return slices.Contains(o.list(SyncOptions), "Delete=false") || slices.Contains(o.list(ResourcePolicy), "keep")
+}
 
 // WithOptions adds options to a list of sync options, and reports whether that
 // changes it. Options that the author has set, with any value, are kept.

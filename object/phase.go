@@ -12,6 +12,9 @@ const (
 	Hook       = "argocd.argoproj.io/hook"
 	HelmHook   = "helm.sh/hook"
 	HelmWeight = "helm.sh/hook-weight"
+	// HookDelete and HelmHookDelete say when Argo CD deletes a hook.
+	HookDelete     = "argocd.argoproj.io/hook-delete-policy"
+	HelmHookDelete = "helm.sh/hook-delete-policy"
 )
 
 // Phase is a phase of an Argo CD operation. Each phase has its own waves.
@@ -109,6 +112,12 @@ func pick(types map[string]Phase, names []string) []Phase {
 // IsTest reports whether the object is a test of "helm test".
 func (o Object) IsTest() bool {
 	return slices.ContainsFunc(o.list(HelmHook), func(t string) bool { return t == "test" || t == "test-success" })
+}
+
+// EndsOnSuccess reports whether Argo CD deletes the object, a hook, when it has succeeded
+// (gitops-engine pkg/sync/hook/delete_policy.go).
+func (o Object) EndsOnSuccess() bool {
+	return slices.Contains(o.list(HookDelete), "HookSucceeded") || slices.Contains(o.list(HelmHookDelete), "hook-succeeded")
 }
 
 // InSync reports whether the object has a wave in the Sync phase.

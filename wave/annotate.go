@@ -12,12 +12,6 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Argo CD's annotations that a plan may write besides the wave.
-const (
-	hookDeletePolicy = "argocd.argoproj.io/hook-delete-policy"
-	helmDeletePolicy = "helm.sh/hook-delete-policy"
-)
-
 // Annotate returns the objects in plan order, each with its wave and the sync
 // options that the order requires. Hooks of other phases keep their weights, which
 // a wave would replace.
@@ -59,8 +53,8 @@ func (p *Plan) annotationsFor(i int) []object.Annotation {
 	}
 	if p.opt.Jobs == AsHooks && changesFail(&p.Graph.Nodes[i]) {
 		all = append(all, object.Annotation{Key: object.Hook, Value: string(object.Sync)})
-		if _, set := n.Annotation(hookDeletePolicy); !set {
-			all = append(all, object.Annotation{Key: hookDeletePolicy, Value: "BeforeHookCreation"})
+		if _, set := n.Annotation(object.HookDelete); !set {
+			all = append(all, object.Annotation{Key: object.HookDelete, Value: "BeforeHookCreation"})
 		}
 	}
 	return all
@@ -189,7 +183,7 @@ func (p *Plan) jobFindings() []finding.Finding {
 				fmt.Sprintf("set jobs: hook, which makes the Job a Sync hook that is deleted before each run, or annotate the Job with %s: Sync", object.Hook))
 		case isImmutable(&n) && len(expires) == 0 && n.InSync() && !n.External:
 			report(finding.Note, "immutable-job", "the Pod template of a Job is immutable, so a sync fails when the template changes",
-				fmt.Sprintf("annotate the Job with %s: Sync and %s: BeforeHookCreation, or give it a name that changes with the template", object.Hook, hookDeletePolicy))
+				fmt.Sprintf("annotate the Job with %s: Sync and %s: BeforeHookCreation, or give it a name that changes with the template", object.Hook, object.HookDelete))
 		}
 	}
 	return found
@@ -204,10 +198,10 @@ func ConvertTests(objs []object.Object) ([]object.Object, error) {
 			continue
 		}
 		annotations := []object.Annotation{{Key: object.Hook, Value: string(object.Sync)}}
-		_, argo := o.Annotation(hookDeletePolicy)
-		_, helm := o.Annotation(helmDeletePolicy)
+		_, argo := o.Annotation(object.HookDelete)
+		_, helm := o.Annotation(object.HelmHookDelete)
 		if !argo && !helm {
-			annotations = append(annotations, object.Annotation{Key: hookDeletePolicy, Value: "BeforeHookCreation"})
+			annotations = append(annotations, object.Annotation{Key: object.HookDelete, Value: "BeforeHookCreation"})
 		}
 		var err error
 		if out[i], err = o.AnnotateAll(annotations); err != nil {

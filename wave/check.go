@@ -167,7 +167,9 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) finding
 	if to.phase != at.phase || to == never {
 		rule = "other-phase"
 		remedy = fmt.Sprintf("make this object a Sync hook (%s: Sync)", object.Hook)
-		if s.Graph.Nodes[r.To].Kind.IsAwaited() {
+		if at.phase == object.Sync && to != never {
+			remedy = fmt.Sprintf("make %s a Sync hook (%s: Sync)", s.name(r.To), object.Hook)
+		} else if s.Graph.Nodes[r.To].Kind.IsAwaited() {
 			remedy += ", or deploy the other object from an earlier Application"
 		} else {
 			remedy += ", or the other object a hook of the same phase"
