@@ -136,7 +136,7 @@ func (a ApplicationFields) Check(isSet func(key string) bool, fault func(key, me
 		}
 		for _, key := range []struct{ name, value string }{{"duration", a.Retry.Backoff.Duration}, {"maxDuration", a.Retry.Backoff.MaxDuration}} {
 			if at := "retry.backoff." + key.name; key.value != "" && !duration.MatchString(key.value) {
-				fault(at, fmt.Sprintf("%q is not a duration", key.value), "write it like 30s or 5m")
+				fault(at, fmt.Sprintf("%q is not a duration", key.value), "use a duration such as 30s or 5m")
 			}
 		}
 	}

@@ -212,7 +212,7 @@ func (d Description) contradictions(f settings.File) []error {
 	}
 	for i, o := range d.SyncOptions {
 		if name, value, ok := strings.Cut(o, "="); !ok || name == "" || value == "" {
-			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("option %q is not NAME=VALUE", o), "write it like ServerSideApply=true"))
+			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("option %q is not NAME=VALUE", o), "use an option such as ServerSideApply=true"))
 		}
 	}
 	d.Check(func(key string) bool { return d.lines[key] != 0 }, fault)

@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// The values of the parameter random.
+// The values of the random parameter.
 const (
 	randomDerived = "derived"
 	randomDrawn   = "drawn"

@@ -192,16 +192,16 @@ func (s source) jsonnetFault(name string, err error) error {
 		f.Message, f.Remedy = fmt.Sprintf("calls are nested more than %d deep", maxJsonnetFrames), "end the recursion"
 	case strings.HasSuffix(f.Message, leaves):
 		f.Remedy = "import a file inside the repository"
-	case strings.Contains(f.Message, ": not found beside this file"):
-		f.Remedy = "correct the path, or set the parameter libs"
+	case strings.Contains(f.Message, ": not found next to this file"):
+		f.Remedy = `correct the path, or set the "libs" parameter`
 	case strings.Contains(f.Message, "ndefined external variable"):
-		f.Remedy = "set it with the parameter ext-vars or ext-vars-code"
+		f.Remedy = "set it with the ext-vars or ext-vars-code parameter"
 	case strings.Contains(f.Message, "issing argument"):
-		f.Remedy = "set it with the parameter tlas or tlas-code"
+		f.Remedy = "set it with the tlas or tlas-code parameter"
 	case strings.Contains(f.Message, "function has no parameter"):
-		f.Remedy = "correct the name given with the parameter tlas or tlas-code, or add it to the function"
+		f.Remedy = "correct the name in the tlas or tlas-code parameter, or add an argument of this name to the function"
 	case strings.Contains(f.Message, "manifest function as JSON"):
-		f.Message, f.Remedy = "it evaluates to a function", "give its arguments with the parameter tlas or tlas-code, or call it"
+		f.Message, f.Remedy = "the file evaluates to a function", "set the arguments with the tlas or tlas-code parameter, or call the function in the file"
 	}
 	for _, place := range places {
 		if m := jsonnetParameter.FindStringSubmatch(place.String()); m != nil {
@@ -265,7 +265,7 @@ func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) 
 	if outside {
 		return jsonnet.Contents{}, "", fmt.Errorf("import of %q%s", name, leaves)
 	}
-	return jsonnet.Contents{}, "", fmt.Errorf("import of %q: not found beside this file, in the component or in a library (libs)", name)
+	return jsonnet.Contents{}, "", fmt.Errorf("import of %q: not found next to this file, in the component or in a library (libs)", name)
 }
 
 func (in *importer) read(p string) (jsonnet.Contents, string, error) {

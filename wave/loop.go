@@ -137,7 +137,7 @@ func (l loop) finding(g *graph.Graph, severity finding.Severity, through int, me
 	return &finding.Finding{Severity: severity, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(), Message: message + text, Remedy: remedy}
 }
 
-// path prints the cycle through a constraint, starting at its smallest node: "A ->
+// path returns the cycle through a constraint, starting at its smallest node: "A ->
 // B (mounts) -> A".
 func (l loop) path(g *graph.Graph, through int) (string, int) {
 	start := l.rules[through]

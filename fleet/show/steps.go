@@ -20,7 +20,7 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// Steps prints computed steps.
+// Steps shows computed steps.
 type Steps struct {
 	Fleet    *fleet.Fleet
 	Plan     *steps.Plan
@@ -128,7 +128,7 @@ func (r *Steps) Compact(times rollout.Durations) {
 	r.summary = append(r.summary, "maxUpdate is the profile's for the set and the computed layout; the compact layout has none.")
 }
 
-// Render prints the selected list as text or JSON.
+// Render returns the selected list as text or JSON.
 func (r *Steps) Render(format string) (string, error) {
 	if format == "json" {
 		out := struct {

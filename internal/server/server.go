@@ -40,7 +40,7 @@ type Options struct {
 	Seed         *string // the file
 	LogFormat    string
 	LogLevel     string
-	Explain      string // the default of the parameter explain
+	Explain      string // the default of the explain parameter
 	WorkerMemory int64
 	Remote       *fetchers.Options
 	Address      string // of metrics and health
@@ -148,7 +148,7 @@ func renew(ctx context.Context, workers *worker.Pool, text []byte, clearCache ch
 	return nil
 }
 
-// withDefaultExplain passes the default of the parameter explain to the tasks.
+// withDefaultExplain passes the default of the explain parameter to the tasks.
 func (opt *Options) withDefaultExplain(all task.Tasks) task.Tasks {
 	generate := all.Generate
 	all.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
