@@ -186,7 +186,7 @@ func (p *Plan) Explain(i int) string {
 	return b.String()
 }
 
-// gates returns the dependents of a node, and why they wait, as text.
+// gates writes the dependents of a node, and why they wait.
 func (p *Plan) gates(b *strings.Builder, i int) {
 	for at, c := range p.laterDependents(i) {
 		if at == 0 {
@@ -196,7 +196,7 @@ func (p *Plan) gates(b *strings.Builder, i int) {
 	}
 }
 
-// chain returns the reasons as text, each leading to the next object.
+// chain writes the reasons, each leading to the next object.
 func (p *Plan) chain(b *strings.Builder, i int) {
 	seen := map[int]bool{}
 	for depth := 1; !seen[i]; depth++ {
