@@ -189,7 +189,7 @@ func (s *Survey) IneffectiveSwitches(rendered []object.Object) []finding.Finding
 				continue
 			}
 			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile, Line: c.declared(sw.Path), Field: path.String(),
-				Message: "this value enables CRDs, but the chart " + c.Name + " renders none",
+				Message: fmt.Sprintf("this value enables CRDs, but the chart %q renders none", c.Name),
 				Remedy:  "check that the files that the templates of the chart read are in the repository; some charts contain them only when packaged"})
 		}
 	})

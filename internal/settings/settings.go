@@ -52,7 +52,7 @@ func (f File) Parse(text []byte) (*yaml.Node, error) {
 		return nil, nil
 	}
 	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, f.Fault(0, "", "the file has a second YAML document", "keep one")
+		return nil, f.Fault(0, "", "the file has a second YAML document", "keep one document")
 	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {

@@ -198,7 +198,7 @@ const ValidReleaseNames = "use at most 53 lowercase letters, digits, \"-\" and \
 func InvalidRelease(name string) (f finding.Finding, invalid bool) {
 	return finding.Finding{Severity: finding.Error, Rule: BadName, Field: "name",
 		Message: fmt.Sprintf("%q is not a valid release name", name),
-		Remedy:  ValidReleaseNames + `; set it with the "name" parameter or the --name flag`}, chartutil.ValidateReleaseName(name) != nil
+		Remedy:  ValidReleaseNames + `; set the name with the "name" parameter or the --name flag`}, chartutil.ValidateReleaseName(name) != nil
 }
 
 // ValidKubeVersion reports whether a Kubernetes version is valid.

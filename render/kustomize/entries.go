@@ -161,7 +161,7 @@ func (c *checker) checkPatch(field, text string) {
 // checkGenerator checks a generator of ConfigMaps or Secrets, and its files.
 func (c *checker) checkGenerator(field string, g *types.GeneratorArgs) {
 	if g.Name == "" {
-		c.bad(field, "", "the generator has no name", "add name")
+		c.bad(field, "", "the generator has no name", "set its \"name\"")
 	}
 	if g.Behavior != "" && types.NewGenerationBehavior(g.Behavior) == types.BehaviorUnspecified {
 		c.bad(field+".behavior", "", fmt.Sprintf("unknown behavior %q", g.Behavior), "write create, merge or replace")
