@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/table"
 )
 
@@ -27,13 +28,9 @@ func Table(all []Description) string {
 }
 
 // RemovedText lists what is removed from a number of CRDs.
-func RemovedText(lost []finding.Finding, of int) string {
-	var b strings.Builder
-	for _, f := range lost {
-		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
-	}
+func RemovedText(p paint.Paint, lost []finding.Finding, of int) string {
 	if len(lost) == 0 {
-		fmt.Fprintf(&b, "no CRD or version is removed (%s compared)\n", finding.Counted(of, "CRD"))
+		return fmt.Sprintf("no CRD or version is removed (%s compared)\n", finding.Counted(of, "CRD"))
 	}
-	return b.String()
+	return p.Findings(lost)
 }

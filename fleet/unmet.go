@@ -48,7 +48,7 @@ func (f *Fleet) Unmet(l Link, among []string) (strongest Reason, environments []
 			continue
 		}
 		for _, r := range l.Reasons {
-			if r.Strength < Exists || r.IsNamespace() || f.isSatisfiedByAnother(l.From, r, e) {
+			if r.Strength < Exists || r.IsNamespace() || f.isInAnother(l.From, r, e) {
 				continue
 			}
 			if environments == nil {
@@ -67,9 +67,9 @@ func isForLaterObjects(r Reason) bool {
 	return r.Strength == Exists && r.To.Kind == "CustomResourceDefinition"
 }
 
-// isSatisfiedByAnother reports whether another deployed Application contains the same object, or
+// isInAnother reports whether another deployed Application contains the same object, or
 // one that satisfies the field as well.
-func (f *Fleet) isSatisfiedByAnother(from int, r Reason, environment string) bool {
+func (f *Fleet) isInAnother(from int, r Reason, environment string) bool {
 	return slices.ContainsFunc(f.Links, func(l Link) bool {
 		return l.From == from && Deployed(f.Applications[l.To], environment) && slices.ContainsFunc(l.Reasons, func(o Reason) bool {
 			return o.From == r.From && o.Field == r.Field && (o.To == r.To || r.Inferred)

@@ -56,6 +56,7 @@ func (b *builder) orderOwnWebhooks() {
 					}
 					b.waitForBackend(w, server, "must admit the Pods of")
 					b.Findings = append(b.Findings, finding.Finding{Severity: finding.Warning, Rule: "own-pods", File: config.File, Line: config.Line, Object: config.Key.String(),
+						About:   b.Nodes[server].Key.String(),
 						Field:   "webhooks[" + hook.Get("name").Text() + "]",
 						Message: "it rejects the Pods of its backend " + b.Nodes[server].Key.String() + " whenever the backend is down, so it is applied after the backend",
 						Remedy:  "exclude the backend by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})

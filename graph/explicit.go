@@ -52,7 +52,7 @@ func (b *builder) referByAnnotation() {
 			name, text := currentName(f.Key), f.Value.Text()
 			if current := annotations.Get(name); name != f.Key && current.Exists() {
 				if current.Text() != text {
-					b.badAnnotation(i, f.Key, "conflicts with the value of "+name, "delete "+f.Key)
+					b.badAnnotation(i, f.Key, name, "conflicts with the value of "+name, "delete "+f.Key)
 				}
 				continue
 			}
@@ -70,7 +70,7 @@ func (b *builder) referByAnnotation() {
 			case strings.HasPrefix(name, nelmDependency):
 				b.applyNelm(i, f.Key, text)
 			case strings.HasPrefix(name, object.Prefix) && f.Key != object.Why:
-				b.badAnnotation(i, f.Key, "unknown annotation", nearest.Or(name, []string{After, NotAfter, OnRung}, "use "+After+", "+NotAfter+" or "+OnRung))
+				b.faults = append(b.faults, b.annotationFault(i, f.Key, name, "unknown annotation", "use "+After+", "+NotAfter+" or "+OnRung).Asking(nearest.Suggest(name, []string{After, NotAfter, OnRung})))
 			}
 		}
 	}
@@ -144,15 +144,15 @@ func (b *builder) eachListed(i int, key, text string, read func(i int, name stri
 		}
 		id, ok := read(i, name)
 		if !ok {
-			b.badAnnotation(i, key, object.QuoteName(name)+" is not the name of an object", "use Kind/name or Kind/namespace/name, such as Deployment/web")
+			b.badAnnotation(i, key, name, object.QuoteName(name)+" is not the name of an object", "use Kind/name or Kind/namespace/name, such as Deployment/web")
 			continue
 		}
 		nodes := b.match(id)
 		if len(nodes) == 0 {
-			b.badAnnotation(i, key, fmt.Sprintf("%s not found in the component", name), "correct or remove the name")
+			b.badAnnotation(i, key, name, fmt.Sprintf("%s not found in the component", name), "correct or remove the name")
 		}
 		if slices.Equal(nodes, []int{i}) {
-			b.badAnnotation(i, key, fmt.Sprintf("%s is the object itself", name), "name another object, or remove it")
+			b.badAnnotation(i, key, name, fmt.Sprintf("%s is the object itself", name), "name another object, or remove it")
 		}
 		for _, to := range nodes {
 			do(i, to, key)
@@ -256,16 +256,20 @@ func (b *builder) putOnRung(i int, key, rung string) {
 		for _, r := range b.base.Rungs() {
 			names = append(names, r.Name)
 		}
-		b.badAnnotation(i, key, "unknown rung "+object.QuoteName(rung), nearest.Or(rung, names, "use a rung of docs/waves.md#rungs"))
+		b.faults = append(b.faults, b.annotationFault(i, key, rung, "unknown rung "+object.QuoteName(rung), "use a rung of docs/waves.md#rungs").Asking(nearest.Suggest(rung, names)))
 		return
 	}
 	b.Nodes[i].Role, b.Nodes[i].RoleWhy = rung, "is placed on this rung by the "+key+" annotation"
 }
 
-func (b *builder) badAnnotation(i int, key, message, remedy string) {
+func (b *builder) badAnnotation(i int, key, about, message, remedy string) {
+	b.faults = append(b.faults, b.annotationFault(i, key, about, message, remedy))
+}
+
+func (b *builder) annotationFault(i int, key, about, message, remedy string) finding.Finding {
 	n := b.Nodes[i]
-	b.faults = append(b.faults, finding.Finding{Severity: finding.Error, Rule: "bad-annotation", File: n.File, Line: n.Line, Object: n.Key.String(),
-		Field: annotationField(key), Message: message, Remedy: remedy})
+	return finding.Finding{Severity: finding.Error, Rule: "bad-annotation", File: n.File, Line: n.Line, Object: n.Key.String(),
+		Field: annotationField(key), About: about, Message: message, Remedy: remedy}
 }
 
 func annotationField(key string) string { return "metadata.annotations[" + key + "]" }

@@ -307,7 +307,7 @@ func (b *builder) writesInputOf(j, workload int) bool {
 		if r.Meaning != knowledge.Exists || !isData(id) || !b.mayChange(j, id) {
 			continue
 		}
-		if slices.ContainsFunc(b.words(j), func(w word) bool { return namesWord(w.value, id.Name) }) {
+		if slices.ContainsFunc(b.words(j), func(w word) bool { return knowledge.ContainsWord(w.value, id.Name, isHostByte) }) {
 			return true
 		}
 	}
@@ -324,19 +324,4 @@ func (b *builder) mayChange(i int, id object.ID) bool {
 		}
 	}
 	return false
-}
-
-// namesWord reports whether a text contains a name as a separate word.
-func namesWord(text, name string) bool {
-	for at := 0; ; {
-		i := strings.Index(text[at:], name)
-		if i < 0 {
-			return false
-		}
-		from, to := at+i, at+i+len(name)
-		if (from == 0 || !isHostByte(text[from-1])) && (to == len(text) || !isHostByte(text[to])) {
-			return true
-		}
-		at = to
-	}
 }

@@ -44,16 +44,18 @@ type reportKey struct {
 
 // reportOnce reports a finding unless it was reported for the same object and target.
 func (b *builder) reportOnce(i int, severity finding.Severity, rule, target, field, message, remedy string) {
-	s := reportKey{i, rule, target}
+	b.addOnce(i, target, finding.Finding{Severity: severity, Rule: rule, Field: field, Message: message, Remedy: remedy, Missing: target})
+}
+
+// addOnce adds a finding about an object, once for each target.
+func (b *builder) addOnce(i int, target string, f finding.Finding) {
+	s := reportKey{i, f.Rule, target}
 	if b.reported[s] {
 		return
 	}
 	b.reported[s] = true
 	n := &b.Nodes[i]
-	f := finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Field: field, Message: message, Remedy: remedy}
-	if rule != UnknownKind { // here the kind is unknown, not the object missing
-		f.Missing = target
-	}
+	f.File, f.Line, f.Object = n.File, n.Line, n.Key.String()
 	b.Findings = append(b.Findings, f)
 }
 
@@ -240,8 +242,8 @@ func (b *builder) unknownKinds() {
 		names, wrong := b.base.CheckBuiltin(gk.Group, gk.Kind)
 		for i := kind.from; wrong && i < kind.to; i++ {
 			version := b.Nodes[i].Get("apiVersion").Text()
-			b.reportOnce(i, finding.Error, UnknownKind, gk.String(), "kind",
-				"unknown kind in "+version+": the API server rejects it", nearest.Or(gk.Kind, names, "correct apiVersion or kind"))
+			b.addOnce(i, gk.String(), finding.Finding{Severity: finding.Error, Rule: UnknownKind, Field: "kind",
+				Message: "unknown kind in " + version + ": the API server rejects it", Remedy: "correct apiVersion or kind"}.Asking(nearest.Suggest(gk.Kind, names)))
 		}
 	}
 }

@@ -150,7 +150,7 @@ func (b *builder) approvers(part, node int) []int {
 func (b *builder) mentions(i int, name string) bool {
 	return slices.ContainsFunc(b.words(i), func(w word) bool {
 		text := strings.ToLower(w.value)
-		return namesWord(text, name) || namesWord(text, strings.TrimSuffix(name, "s"))
+		return knowledge.ContainsWord(text, name, isHostByte) || knowledge.ContainsWord(text, strings.TrimSuffix(name, "s"), isHostByte)
 	})
 }
 

@@ -222,22 +222,25 @@ func (b *Base) Migration(values ...string) string {
 // servers that must already be running.
 func (b *Base) InitializesCluster(command string) bool {
 	command = strings.Join(strings.Fields(strings.ReplaceAll(command, "\\\n", " ")), " ")
-	return slices.ContainsFunc(names().Initiations, func(words string) bool { return hasWords(command, words) })
+	return slices.ContainsFunc(names().Initiations, func(words string) bool { return ContainsWord(command, words, isCommandByte) })
 }
 
-// hasWords reports whether a command line contains words that are not part of longer
-// ones, such as of a path or of the name of a file.
-func hasWords(command, words string) bool {
-	inWord := func(c byte) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_./:=", c) >= 0
-	}
+// isCommandByte reports whether a character is part of a word of a command line, such as
+// of a path or of the name of a file.
+func isCommandByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_./:=", c) >= 0
+}
+
+// ContainsWord reports whether a text contains a word, or several, that is not part of a
+// longer one; inWord reports which characters words consist of.
+func ContainsWord(text, word string, inWord func(byte) bool) bool {
 	for at := 0; ; {
-		i := strings.Index(command[at:], words)
+		i := strings.Index(text[at:], word)
 		if i < 0 {
 			return false
 		}
-		from, to := at+i, at+i+len(words)
-		if (from == 0 || !inWord(command[from-1])) && (to == len(command) || !inWord(command[to])) {
+		from, to := at+i, at+i+len(word)
+		if (from == 0 || !inWord(text[from-1])) && (to == len(text) || !inWord(text[to])) {
 			return true
 		}
 		at = to

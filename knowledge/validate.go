@@ -41,7 +41,7 @@ func (r *reader) unknownRung(n *yaml.Node, field, name string) {
 		r.fault(n, field, `missing key "name", the name of the rung`, remedy)
 		return
 	}
-	r.fault(n, field, fmt.Sprintf("unknown rung %q", name), nearest.Or(name, names, remedy))
+	r.faults = append(r.faults, r.Fault(n.Line, field, fmt.Sprintf("unknown rung %q", name), remedy).Asking(nearest.Suggest(name, names)))
 }
 
 // checkIdentity checks the kind of a record.

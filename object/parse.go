@@ -96,14 +96,16 @@ func (d sourceDocument) objects() ([]Object, error) {
 	if err != nil {
 		line, message := SyntaxError(err)
 		line = min(line, strings.Count(d.text, "\n")) // at the end, the line is one too large
-		remedy := "correct the syntax there"
+		about, remedy := message, "correct the syntax there"
 		if errors.As(err, new(trailing)) {
 			remedy = "separate the objects with a line \"---\", or remove what is not an object"
 		}
 		if d.line == 0 && line > 0 {
 			message += fmt.Sprintf(" (line %d of the rendered text%s)", max(d.start, 1)+line-1, near(d.text, line))
 		}
-		return nil, d.fault(InvalidYAML, max(line, 1), "not valid YAML: "+message, remedy)
+		f := d.fault(InvalidYAML, max(line, 1), "not valid YAML: "+message, remedy)
+		f.About = about
+		return nil, f
 	}
 	if root == nil {
 		return nil, nil
@@ -168,6 +170,7 @@ func (d sourceDocument) object(v Value) (Object, error) {
 	}
 	if missing != nil {
 		f := d.fault(Incomplete, v.Line(), "the manifest lacks "+strings.Join(missing, ", "), "add the missing fields, or move the file out of the component")
+		f.About = strings.Join(missing, ", ")
 		if kind.Text() != "" {
 			f.Object = strings.TrimSpace(displayKind(kind.Text()) + " " + name.Text())
 		}
@@ -343,18 +346,52 @@ func SyntaxError(err error) (line int, message string) {
 var (
 	wrongJSON = regexp.MustCompile(`(?s)^.*json: cannot unmarshal (\w+) into Go (?:value|struct field [^\s.]+\.(\S+)) of type (\S+).*$`)
 	wrongYAML = regexp.MustCompile("cannot unmarshal !!(\\w+)(?: `[^`]*`)? into (\\S+)(?: \\{\\})?")
-	typeWords = map[string]string{"array": "a list", "seq": "a list", "object": "a mapping", "map": "a mapping", "string": "a string", "str": "a string",
-		"bool": "true or false", "int": "a number", "number": "a number", "float": "a number", "null": "nothing"}
+	types     = map[string]Type{"array": List, "seq": List, "object": Mapping, "map": Mapping, "string": "a string", "str": "a string",
+		"bool": "true or false", "int": number, "number": number, "float": number, "null": "nothing"}
 )
+
+// Type is a type of YAML values, in the words of messages.
+type Type string
+
+// The types that affect where a value is looked for.
+const (
+	List    Type = "a list"
+	Mapping Type = "a mapping"
+	number  Type = "a number"
+)
+
+// Mistyped is a value that a library refused for its type.
+type Mistyped struct {
+	// Field is the path of the value without list indexes; empty if it is unknown.
+	Field     string
+	Want, Got Type
+}
+
+// String returns the message.
+func (m Mistyped) String() string {
+	message := "must be " + string(m.Want) + ", not " + string(m.Got)
+	if m.Field == "" {
+		return message
+	}
+	return m.Field + ": " + message
+}
+
+// AsMistyped returns the value that an error of the YAML and JSON libraries is about, if
+// its type is the cause. Some of them return only a text, so the text decides.
+func AsMistyped(err error) (Mistyped, bool) {
+	if m := wrongJSON.FindStringSubmatch(err.Error()); m != nil {
+		return Mistyped{Field: m[2], Want: typeOf(m[3]), Got: typeOf(m[1])}, true
+	}
+	if m := wrongYAML.FindStringSubmatch(err.Error()); m != nil {
+		return Mistyped{Want: typeOf(m[2]), Got: typeOf(m[1])}, true
+	}
+	return Mistyped{}, false
+}
 
 // withoutGo replaces Go types in messages of the libraries by words.
 func withoutGo(message string) string {
 	if m := wrongJSON.FindStringSubmatch(message); m != nil {
-		field := m[2]
-		if field != "" {
-			field += ": "
-		}
-		return field + "must be " + typeWord(m[3]) + ", not " + typeWord(m[1])
+		return Mistyped{Field: m[2], Want: typeOf(m[3]), Got: typeOf(m[1])}.String()
 	}
 	if strings.HasPrefix(message, "unknown anchor") {
 		return "a value starts with *, but no anchor has that name" // the name may be a secret
@@ -364,28 +401,29 @@ func withoutGo(message string) string {
 	}
 	return wrongYAML.ReplaceAllStringFunc(message, func(s string) string {
 		m := wrongYAML.FindStringSubmatch(s)
-		return "must be " + typeWord(m[2]) + ", not " + typeWord(m[1])
+		return Mistyped{Want: typeOf(m[2]), Got: typeOf(m[1])}.String()
 	})
 }
 
-func typeWord(name string) string {
+// typeOf returns the type that a library calls by a name of YAML, JSON or Go.
+func typeOf(name string) Type {
 	switch {
-	case typeWords[name] != "":
-		return typeWords[name]
+	case types[name] != "":
+		return types[name]
 	case strings.HasPrefix(name, "[]"):
-		return "a list"
+		return List
 	case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"), strings.HasPrefix(name, "float"):
-		return "a number"
+		return number
 	}
-	return "a mapping"
+	return Mapping
 }
 
 func kindName(v Value) string {
 	switch {
 	case v.IsList():
-		return "a list"
+		return string(List)
 	case v.IsMap():
-		return "a mapping"
+		return string(Mapping)
 	}
 	return "a single value"
 }

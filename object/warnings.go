@@ -60,6 +60,7 @@ func (o Object) reportDuplicates() []finding.Finding {
 			}
 		}
 		names = slices.Compact(names)
+		f.About = strings.Join(names, ", ")
 		f.Message, f.Remedy = fmt.Sprintf("duplicate key %q", names[0]), "keep one"
 		if len(names) > 1 {
 			f.Message, f.Remedy = fmt.Sprintf("duplicate keys %q", names), "keep one of each"
@@ -183,7 +184,9 @@ func (d sourceDocument) checkSeparator(v Value) error {
 		if d.line == 0 {
 			message = fmt.Sprintf("duplicate key %q on lines %d and %d of the rendered text: the first value would be lost", key, line(k.first), line(k.second))
 		}
-		return d.fault(DuplicateKey, k.second.Line, message, `if these are two objects, write a line "---" between them; otherwise, remove one of the two keys`)
+		f := d.fault(DuplicateKey, k.second.Line, message, `if these are two objects, write a line "---" between them; otherwise, remove one of the two keys`)
+		f.About = key
+		return f
 	}
 	return nil
 }

@@ -94,10 +94,9 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				faults = append(faults, f)
 			}
 		case !slices.Contains(keys, key.Value):
-			f := unknown(key.Value, key.Value, Parameter.Key)
-			f.Rule, f.File, f.Line, f.Message = "bad-component", req.show(file), key.Line, "unknown key"
-			f.Remedy = nearest.Or(key.Value, allKeys(), "remove it, or use one of the keys in docs/components.md")
-			faults = append(faults, f)
+			f := finding.Finding{Severity: finding.Error, Rule: "bad-component", File: req.show(file), Line: key.Line, Field: key.Value, Message: "unknown key",
+				Remedy: "remove it, or use one of the keys in docs/components.md"}
+			faults = append(faults, f.Asking(nearest.Suggest(key.Value, allKeys())))
 		}
 	}
 	// Decode also reports values that a parameter has already reported; keep only the

@@ -159,15 +159,11 @@ func withoutValue(message string, values []string) string {
 	for _, v := range values {
 		message = strings.ReplaceAll(message, strconv.Quote(v), "the value")
 	}
-	text, remedy, _ := strings.Cut(message, "; ")
-	shown := func(v string) bool { return v != "" && strings.Contains(text, v) }
-	if strings.ContainsAny(text, "\"`") || slices.ContainsFunc(values, shown) {
-		text = "the value is not valid"
+	shown := func(v string) bool { return v != "" && strings.Contains(message, v) }
+	if strings.ContainsAny(message, "\"`") || slices.ContainsFunc(values, shown) {
+		return "the value is not valid"
 	}
-	if remedy == "" {
-		return text
-	}
-	return text + "; " + remedy
+	return message
 }
 
 // fromVariable reads a variable: lists and maps are separated by commas, but YAML

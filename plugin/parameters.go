@@ -130,12 +130,14 @@ func (p Parameter) Set(s *Settings, values []string) error {
 	if err := p.set(s, values); err != nil {
 		var all []error
 		for _, f := range finding.Of(err) {
-			all = append(all, p.fault(f.Message, f.Remedy))
+			fault := p.fault(f.Message, f.Remedy)
+			fault.Question = f.Question
+			all = append(all, fault)
 		}
 		return errors.Join(all...)
 	}
 	if last := len(p.Choices) - 1; last > 0 && !slices.Contains(p.Choices, values[0]) {
-		return p.fault(fmt.Sprintf("unknown value %q", values[0]), nearest.Or(values[0], p.Choices, fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last])))
+		return p.fault(fmt.Sprintf("unknown value %q", values[0]), fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last])).Asking(nearest.Suggest(values[0], p.Choices))
 	}
 	return nil
 }
@@ -311,5 +313,5 @@ func unknown(field, word string, name func(Parameter) string) finding.Finding {
 		names = append(names, name(p))
 	}
 	return finding.Finding{Severity: finding.Error, Rule: "unknown-parameter", Field: field, Message: "unknown parameter",
-		Remedy: nearest.Or(word, names, "remove it; cmp render --help lists the parameters")}
+		Remedy: "remove it; cmp render --help lists the parameters"}.Asking(nearest.Suggest(word, names))
 }

@@ -282,6 +282,26 @@ func (req Request) render(ctx context.Context, opt options, base *knowledge.Base
 	return part.rendered, err
 }
 
+// renderDir renders the directory with the manifests.
+func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Result, error) {
+	if req.external != nil {
+		opt.Show = req.external.show
+		res, err := render.Dir(ctx, req.external.fsys, req.external.dir, opt)
+		for i, f := range res.Findings {
+			res.Findings[i] = req.external.inComponent(f)
+		}
+		if err == nil || ctx.Err() != nil {
+			return res, err
+		}
+		var all []error
+		for _, f := range finding.Of(err) {
+			all = append(all, req.external.inComponent(f))
+		}
+		return res, errors.Join(all...)
+	}
+	return render.Dir(ctx, req.Repo, req.Dir, opt)
+}
+
 // refer finds the references between the selected objects.
 func (opt options) refer(rendered render.Result, base *knowledge.Base) (*graph.Graph, error) {
 	objs, err := opt.crds.selectObjects(rendered.Objects)

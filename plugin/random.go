@@ -75,7 +75,7 @@ func (r Result) RenewalFindings() []finding.Finding {
 	const day = "2006-01-02"
 	var all []finding.Finding
 	for _, n := range r.Renewals {
-		all = append(all, finding.Finding{Severity: finding.Note, Rule: "renewal", File: n.Template,
+		all = append(all, finding.Finding{Severity: finding.Note, Rule: "renewal", File: n.Template, About: n.Name,
 			Message: fmt.Sprintf("the certificate %q is valid until %s, and the first rendering after %s renews it", n.Name, n.NotAfter.Format(day), n.Renews.Format(day)),
 			Remedy:  "no action needed: Argo CD renders at least once a day"})
 	}
@@ -100,7 +100,7 @@ func (r Result) LookupFindings() []finding.Finding {
 		if more := len(requested[file]) - most; more > 0 {
 			requests = fmt.Sprintf("%s and %d more", requests, more)
 		}
-		all = append(all, finding.Finding{Severity: finding.Note, Rule: "lookup", File: file,
+		all = append(all, finding.Finding{Severity: finding.Note, Rule: "lookup", File: file, About: requests,
 			Message: fmt.Sprintf("lookup returns nothing for %s, because Argo CD renders without access to the cluster; the template renders as for an empty cluster", requests),
 			Remedy:  "in your values, set what lookup would return"})
 	}

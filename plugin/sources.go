@@ -82,13 +82,13 @@ func (opt options) fetchFindings() []finding.Finding {
 	from, _ := opt.fetched.From.(remote.Sources)
 	for _, f := range opt.fetched.Fetched() {
 		if f.Content.Warning != "" {
-			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: from.Dir, Message: f.Ref.String() + ": " + f.Content.Warning,
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: from.Dir, About: f.Ref.String(), Message: f.Ref.String() + ": " + f.Content.Warning,
 				Remedy: "make the source reachable, or pin it with cmp vendor " + from.Dir})
 		}
 		if f.Exact() {
 			continue
 		}
-		note := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir, Message: fmt.Sprintf("%s resolves to %s", f.Ref, f.Content.Version)}
+		note := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir, About: fmt.Sprintf("%s %s", f.Ref, f.Content.Version), Message: fmt.Sprintf("%s resolves to %s", f.Ref, f.Content.Version)}
 		switch {
 		case from.Locked(f.Ref):
 			note.Message += ", as " + remote.LockFile + " says"
@@ -151,26 +151,6 @@ func (req Request) ignoredFiles() []finding.Finding {
 			Message: "not rendered: " + component.File + " names a remote chart", Remedy: "make it a separate component, or use the chart in helmCharts of a kustomization"})
 	}
 	return all
-}
-
-// renderDir renders the directory with the manifests.
-func (req Request) renderDir(ctx context.Context, opt render.Options) (render.Result, error) {
-	if req.external != nil {
-		opt.Show = req.external.show
-		res, err := render.Dir(ctx, req.external.fsys, req.external.dir, opt)
-		for i, f := range res.Findings {
-			res.Findings[i] = req.external.inComponent(f)
-		}
-		if err == nil || ctx.Err() != nil {
-			return res, err
-		}
-		var all []error
-		for _, f := range finding.Of(err) {
-			all = append(all, req.external.inComponent(f))
-		}
-		return res, errors.Join(all...)
-	}
-	return render.Dir(ctx, req.Repo, req.Dir, opt)
 }
 
 // fetchChart fetches the chart that component.yaml names, and locates it in the

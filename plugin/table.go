@@ -43,7 +43,7 @@ var ofRendering = []Parameter{
 		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
-				return finding.Fault(fmt.Sprintf("unknown renderer %q", values[0]), nearest.Or(values[0], words(render.Kinds()...), "use helm, kustomize, helm-kustomize, template, plain or tree"))
+				return finding.Fault(fmt.Sprintf("unknown renderer %q", values[0]), "use helm, kustomize, helm-kustomize, template, plain or tree").Asking(nearest.Suggest(values[0], words(render.Kinds()...)))
 			}
 			s.Renderer = values[0]
 			return nil

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,21 +50,18 @@ func (s source) jsonnetFile(name string) ([]object.Object, error) {
 	if _, skip, err := s.readUnlessSkipped(name); skip || err != nil {
 		return nil, err
 	}
-	vm := s.jsonnetVM()
-	var importErr error
-	vm.ErrorFormatter = errorCapture{&importErr}
+	vm, in := s.jsonnetVM()
+	var cause error
+	vm.ErrorFormatter = errorCapture{&cause}
 	text, err := vm.EvaluateFile(path.Join(s.Dir, name))
 	if err != nil {
-		if importErr == nil {
-			importErr = err
-		}
-		return nil, s.jsonnetFault(name, importErr)
+		return nil, s.jsonnetFault(name, cmp.Or(cause, err), in.failed)
 	}
 	return s.jsonnetObjects(name, text)
 }
 
-// jsonnetVM prepares the evaluation of one file.
-func (s source) jsonnetVM() *jsonnet.VM {
+// jsonnetVM prepares the evaluation of one file, with the importer that it uses.
+func (s source) jsonnetVM() (*jsonnet.VM, *importer) {
 	vm := jsonnet.MakeVM()
 	vm.MaxStack = maxJsonnetFrames
 	vm.SetTraceOut(io.Discard) // the output of std.trace may be a secret
@@ -84,7 +82,7 @@ func (s source) jsonnetVM() *jsonnet.VM {
 		in.paths = append(in.paths, at)
 	}
 	vm.Importer(in)
-	return vm
+	return vm, in
 }
 
 // libraries reports library paths that are not directories of the repository.
@@ -166,8 +164,10 @@ func (k errorCapture) SetColorFormatter(jsonnet.ColorFormatter) {}
 // jsonnetParameter matches the library's name for code that is not in a file.
 var jsonnetParameter = regexp.MustCompile(`^<(extvar|top-level-arg):([^>]*)>`)
 
-// jsonnetFault reports where an evaluation failed in the repository.
-func (s source) jsonnetFault(name string, err error) error {
+// jsonnetFault reports where an evaluation failed in the repository. imported is the error
+// of the import that failed, if one did: the library ends the evaluation with its text.
+// Its other errors have no types, so their texts decide.
+func (s source) jsonnetFault(name string, err error, imported *importError) error {
 	var f finding.Finding
 	if errors.As(err, &f) {
 		return f
@@ -188,12 +188,10 @@ func (s source) jsonnetFault(name string, err error) error {
 		}
 	}
 	switch {
+	case imported != nil:
+		f.Remedy = cmp.Or(imported.remedy, f.Remedy)
 	case strings.Contains(f.Message, "max stack frames exceeded"):
 		f.Message, f.Remedy = fmt.Sprintf("calls are nested more than %d deep", maxJsonnetFrames), "end the recursion"
-	case strings.HasSuffix(f.Message, leaves):
-		f.Remedy = "import a file inside the repository"
-	case strings.Contains(f.Message, ": not found next to this file"):
-		f.Remedy = `correct the path, or set the "libs" parameter`
 	case strings.Contains(f.Message, "ndefined external variable"):
 		f.Remedy = "set it with the ext-vars or ext-vars-code parameter"
 	case strings.Contains(f.Message, "issing argument"):
@@ -203,6 +201,7 @@ func (s source) jsonnetFault(name string, err error) error {
 	case strings.Contains(f.Message, "manifest function as JSON"):
 		f.Message, f.Remedy = "the file evaluates to a function", "set the arguments with the tlas or tlas-code parameter, or call the function in the file"
 	}
+	f.About = f.Message
 	for _, place := range places {
 		if m := jsonnetParameter.FindStringSubmatch(place.String()); m != nil {
 			f.File, f.Field, f.Remedy = "", "parameter ext-vars-code "+m[2], "correct the jsonnet code in the parameter"
@@ -220,8 +219,14 @@ func (s source) jsonnetFault(name string, err error) error {
 	return f
 }
 
-// leaves ends the message about an import outside the repository.
-const leaves = " leaves the repository"
+// importError is an import that failed.
+type importError struct {
+	name, message string
+	// remedy is empty if the code itself is to be corrected.
+	remedy string
+}
+
+func (e *importError) Error() string { return fmt.Sprintf("import of %q%s", e.name, e.message) }
 
 // importer reads jsonnet imports from the repository.
 type importer struct {
@@ -229,12 +234,28 @@ type importer struct {
 	// paths are searched in reverse order.
 	paths    []string
 	contents map[string]jsonnet.Contents
+	// failed is the first import that failed.
+	failed *importError
 }
 
-// Import finds a file next to the importing one, or in one of the paths.
+// Import finds a file next to the importing one, or in one of the paths, and reads it.
 func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) {
+	p, fault := in.find(from, name)
+	var contents jsonnet.Contents
+	if fault == nil {
+		contents, fault = in.read(p)
+	}
+	if fault != nil {
+		in.failed = cmp.Or(in.failed, fault)
+		return jsonnet.Contents{}, "", fault
+	}
+	return contents, p, nil
+}
+
+// find returns the path of an import.
+func (in *importer) find(from, name string) (string, *importError) {
 	if path.IsAbs(name) {
-		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: not a path relative to this file or to a library", name)
+		return "", &importError{name, ": not a path relative to this file or to a library", ""}
 	}
 	places := []string{path.Dir(from)}
 	if from == "" { // the file to evaluate
@@ -255,27 +276,27 @@ func (in *importer) Import(from, name string) (jsonnet.Contents, string, error) 
 			continue
 		}
 		if err != nil {
-			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", name, input.Cause(err))
+			return "", &importError{name, ": " + input.Cause(err), ""}
 		}
 		if !info.Mode().IsRegular() {
-			return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s is not a regular file", name, in.Show(p))
+			return "", &importError{name, ": " + in.Show(p) + " is not a regular file", ""}
 		}
-		return in.read(p)
+		return p, nil
 	}
 	if outside {
-		return jsonnet.Contents{}, "", fmt.Errorf("import of %q%s", name, leaves)
+		return "", &importError{name, " leaves the repository", "import a file inside the repository"}
 	}
-	return jsonnet.Contents{}, "", fmt.Errorf("import of %q: not found next to this file, in the component or in a library (libs)", name)
+	return "", &importError{name, ": not found next to this file, in the component or in a library (libs)", `correct the path, or set the "libs" parameter`}
 }
 
-func (in *importer) read(p string) (jsonnet.Contents, string, error) {
+func (in *importer) read(p string) (jsonnet.Contents, *importError) {
 	if c, known := in.contents[p]; known {
-		return c, p, nil
+		return c, nil
 	}
 	data, err := fs.ReadFile(in.FS, p)
 	if err != nil {
-		return jsonnet.Contents{}, "", fmt.Errorf("import of %q: %s", p, input.Cause(err))
+		return jsonnet.Contents{}, &importError{p, ": " + input.Cause(err), ""}
 	}
 	in.contents[p] = jsonnet.MakeContentsRaw(data)
-	return in.contents[p], p, nil
+	return in.contents[p], nil
 }

@@ -18,102 +18,14 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"text/template"
+	"strings"
 
-	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/kustomize"
 	"github.com/ladder-cmp/ladder/render/random"
 )
-
-// DefaultKubeVersion is the Kubernetes version that templates see if neither Argo
-// CD nor a flag sets one. It is set here because the default of the libraries
-// changes with their releases (Helm 3 says v1.20.0).
-const DefaultKubeVersion = "1.36.0"
-
-// Options are the inputs of a rendering, apart from the files of the component. The
-// zero value uses defaults.
-type Options struct {
-	// Kind is the kind of the component; empty means to detect it (see Detect).
-	Kind Kind
-	// Name is the Helm release name, which is the Application's name.
-	Name string
-	// Namespace is the destination namespace.
-	Namespace string
-	// Revision is the rendered commit; templated YAML may print it.
-	Revision string
-	// Values override the values of the component; later ones take precedence.
-	Values []input.Values
-	// KubeVersion is the version of the cluster, such as "1.34.2"; empty
-	// means DefaultKubeVersion.
-	KubeVersion string
-	// APIVersions are API versions of the cluster besides Helm's default ones, as
-	// "group/version" or "group/version/Kind".
-	APIVersions []string
-	// Pinned means that the component only sees APIVersions, whatever a cluster
-	// supports.
-	Pinned bool
-	// SkipTests excludes the test hooks of a chart, SkipHooks all hooks, and
-	// SkipCRDs the files of its crds/. SkipSchema disables validation of its values
-	// against its schema.
-	SkipTests, SkipHooks, SkipCRDs, SkipSchema bool
-	// IgnoreMissing ignores values files that do not exist.
-	IgnoreMissing bool
-	// Directory selects the files of plain YAML.
-	Directory Directory
-	// Edits are applied to a kustomization before it is built.
-	Edits kustomize.Edits
-	// Unrestricted allows a kustomization to read any file of the repository.
-	Unrestricted bool
-	// AllCRDs requests everything that the chart can ship (see Result.Chart), and
-	// findings about the files of crds/.
-	AllCRDs bool
-	// AllowEmpty allows an empty result.
-	AllowEmpty bool
-	// Memory caches data between renderings; it may be nil.
-	Memory *input.Memory
-	// Probe receives the templates of each chart before they run, and returns
-	// functions that replace Helm's; nil replaces none. Package vary
-	// uses it to find out what a rendering depends on.
-	Probe func([]helm.TemplateText) template.FuncMap
-	// Random provides the functions with random or time-dependent results; the zero
-	// value means Helm's own.
-	Random random.Source
-	// Remote fetches sources that are not in the repository; nil disables fetching.
-	Remote remote.Fetcher
-	// Show converts a path in the repository to the path for messages and objects;
-	// nil leaves it unchanged.
-	Show func(path string) string
-}
-
-// Result is the rendering of a component.
-type Result struct {
-	Kind    Kind
-	Objects []object.Object
-	// Findings are problems that did not stop the rendering.
-	Findings []finding.Finding
-	// Chart and Values are the chart with all subcharts and the effective values,
-	// if Options.AllCRDs is set and there is a chart.
-	Chart  *crds.Chart
-	Values crds.Values
-	// Revision reports whether Options.Revision may have affected the result.
-	Revision bool
-	// Edited reports whether a kustomization was built, to which Edits apply.
-	Edited bool
-	// Inflated reports whether charts of kustomizations were rendered; their
-	// templates see Options.KubeVersion and Options.APIVersions.
-	Inflated bool
-	// Derived reports whether Options.Random.Key affected the result. Renewals are
-	// the derived certificates, sorted by renewal.
-	Derived  bool
-	Renewals []random.Renewal
-	// Lookups are the calls of lookup in templates. Each returned nothing.
-	Lookups []random.Lookup
-}
 
 // source is a component directory with its other inputs.
 type source struct {
@@ -204,4 +116,82 @@ func (s source) checkDir() error {
 		return s.Fault("no-directory", "", "not a directory", "name the directory of the component")
 	}
 	return nil
+}
+
+// helm renders a chart.
+func (s source) helm(ctx context.Context) (Result, error) {
+	out, err := helm.Render(ctx, s.Source, s.helmOptions())
+	if err != nil {
+		return Result{}, err
+	}
+	res := Result{Findings: out.Findings, Chart: out.Chart, Values: out.Values}
+	var faults []error
+	for _, d := range out.Documents {
+		objs, err := s.parse(d)
+		for _, o := range objs {
+			res.Objects = append(res.Objects, o.WithComment("# Source: "+d.Source))
+		}
+		faults = append(faults, err)
+	}
+	return res, errors.Join(faults...)
+}
+
+// templates renders templated YAML, and reads the manifests next to it.
+func (s source) templates() (Result, error) {
+	out, err := helm.RenderTemplates(s.Source, s.helmOptions())
+	if err != nil {
+		return Result{}, err
+	}
+	res := Result{Findings: out.Findings, Chart: out.Chart, Values: out.Values, Revision: out.Revision}
+	var faults []error
+	for _, d := range out.Documents {
+		objs, err := s.parse(d)
+		res.Objects = append(res.Objects, objs...)
+		faults = append(faults, err)
+	}
+	objs, err := s.manifestFiles(func(name string) bool { return isManifest(name) && !reserved(name) && !helm.IsValues(name) })
+	res.Objects = append(res.Objects, objs...)
+	return res, errors.Join(append(faults, err)...)
+}
+
+// kustomize builds a kustomization with an additional first resource, if any.
+func (s source) kustomize(ctx context.Context, first string) (Result, error) {
+	out, err := kustomize.Render(ctx, s.Source, kustomize.Options{
+		First: first, Edits: s.opt.Edits, Unrestricted: s.opt.Unrestricted, AllowEmpty: s.opt.AllowEmpty,
+		KubeVersion: s.opt.KubeVersion, APIVersions: s.opt.APIVersions,
+		Memory: s.opt.Memory, Probe: s.opt.Probe, Random: s.random, Remote: s.opt.Remote,
+	})
+	return Result{Objects: out.Objects, Findings: out.Findings, Inflated: out.Inflated, Edited: true}, err
+}
+
+// helmKustomize renders the chart of a directory, and then its kustomization with the
+// rendered chart as the first resource. Values, name and the like apply to the chart.
+func (s source) helmKustomize(ctx context.Context) (Result, error) {
+	chart, err := helm.Render(ctx, s.Source, s.helmOptions())
+	if err != nil {
+		return Result{}, err
+	}
+	var text strings.Builder
+	for _, d := range chart.Documents {
+		d.Print(&text)
+	}
+	res, err := s.kustomize(ctx, text.String())
+	res.Chart, res.Values, res.Inflated = chart.Chart, chart.Values, true
+	res.Findings = append(chart.Findings, res.Findings...)
+	return res, err
+}
+
+func (s source) helmOptions() helm.Options {
+	return helm.Options{
+		Name: s.opt.Name, Namespace: s.opt.Namespace, Revision: s.opt.Revision,
+		Values: s.opt.Values, IgnoreMissing: s.opt.IgnoreMissing,
+		KubeVersion: s.opt.KubeVersion, APIVersions: s.opt.APIVersions,
+		SkipTests: s.opt.SkipTests, SkipHooks: s.opt.SkipHooks, SkipCRDs: s.opt.SkipCRDs, SkipSchema: s.opt.SkipSchema,
+		AllCRDs: s.opt.AllCRDs, Memory: s.opt.Memory, Probe: s.opt.Probe, Random: s.random, Remote: s.opt.Remote,
+	}
+}
+
+// parse parses the objects of a rendered document.
+func (s source) parse(d helm.Document) ([]object.Object, error) {
+	return s.opt.Memory.Parse(d.File, d.Line, d.Text)
 }

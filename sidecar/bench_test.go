@@ -26,7 +26,7 @@ func BenchmarkWarm(b *testing.B) {
 			}
 			h := start(b, func(c *sidecar.Config) {
 				c.Cache = 64 << 20
-				c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
+				c.Tasks = sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 					var out task.Output
 					err := fs.WalkDir(in.Repo, in.Dir, func(name string, d fs.DirEntry, err error) error {
 						if err != nil || d.IsDir() {
@@ -37,7 +37,7 @@ func BenchmarkWarm(b *testing.B) {
 						return err
 					})
 					return out, err
-				}
+				}}
 			})
 			ask := func(commit int) {
 				archive := sidecartest.PackEntries(append(files, file("commit", fmt.Sprint(commit)))...)

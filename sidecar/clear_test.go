@@ -9,6 +9,7 @@ import (
 // TestClearCacheConfirms: the channel is closed only after
 // the cache is empty, and so never while others still read it.
 func TestClearCacheConfirms(t *testing.T) {
+	t.Parallel()
 	c := newResults(1<<20, 0, func(cacheEvent) {})
 	ctx, cancel := context.WithCancel(t.Context())
 	clearCache, ended := make(chan chan<- struct{}), make(chan struct{})

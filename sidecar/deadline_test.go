@@ -15,6 +15,7 @@ import (
 // TestClock makes sure that what is measured is measured with the clock that
 // nobody can set: a jump of the other one makes no response old and no request late.
 func TestClock(t *testing.T) {
+	t.Parallel()
 	s := newServer(Config{Cache: 1 << 20, CacheAge: time.Hour, Timeout: time.Hour, Render: time.Hour, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	req := &request{subject: subject{dir: "app"}, input: task.Input{Repo: fstest.MapFS{}, Dir: "app", Env: map[string]string{}}}
 	_, _, flight, err := s.results.lookUp(t.Context(), req)

@@ -76,10 +76,11 @@ func (s *shelf) Name(key string) string { return "the thing " + key }
 // TestFetchingHoldsNoPlace: while one rendering waits for a slow network, another
 // one has its place, though there is but one.
 func TestFetchingHoldsNoPlace(t *testing.T) {
+	t.Parallel()
 	slow := &shelf{gates: map[string]chan struct{}{"slow": make(chan struct{}), "slower": make(chan struct{})}, asked: make(chan string, 9)}
 	h := start(t, func(c *sidecar.Config) {
 		c.Source, c.Parallel = slow, 1
-		c.Tasks = startWorkers(t, nil).Tasks()
+		c.Tasks = startWorkers(t, nil)
 	})
 	type response struct {
 		out []string
@@ -118,14 +119,15 @@ func TestFetchingHoldsNoPlace(t *testing.T) {
 // TestRememberedThings: a response is given again as long as what it was made of is
 // the same, here and elsewhere.
 func TestRememberedThings(t *testing.T) {
+	t.Parallel()
 	var works atomic.Int64
 	from := &shelf{as: "1"}
 	h := start(t, func(c *sidecar.Config) {
 		c.Source, c.Cache = from, 1<<20
-		c.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
 			works.Add(1)
 			return fetchKeys(ctx, in)
-		}
+		}}
 	})
 	ask := func(wantWorks int64, want string) {
 		t.Helper()
@@ -148,9 +150,10 @@ func TestRememberedThings(t *testing.T) {
 
 // TestSlowFetch: the time of the request counts, and that of a rendering does not.
 func TestSlowFetch(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		never := &shelf{gates: map[string]chan struct{}{"chart": make(chan struct{})}}
-		c := bubble(t, sidecar.Config{Source: never, Parallel: 1, Timeout: 2 * time.Minute, Render: time.Second, Tasks: task.Tasks{Generate: fetchKeys}})
+		c := bubble(t, sidecar.Config{Source: never, Parallel: 1, Timeout: 2 * time.Minute, Render: time.Second, Tasks: sidecartest.Tasks{Generate: fetchKeys}})
 		began := time.Now()
 		_, err := c.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"KEYS": "chart"}})
 		wants(t, err, codes.DeadlineExceeded, "a: timed out while the plugin was fetching the thing chart: the request had taken 2m0s of 2m0s; fix: vendor it, so that nothing is fetched, or raise --timeout")
@@ -163,7 +166,8 @@ func TestSlowFetch(t *testing.T) {
 
 // TestNoSource: without a source tasks know that there is none.
 func TestNoSource(t *testing.T) {
-	h := start(t, func(c *sidecar.Config) { c.Tasks = startWorkers(t, nil).Tasks() })
+	t.Parallel()
+	h := start(t, func(c *sidecar.Config) { c.Tasks = startWorkers(t, nil) })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "chart"}})
 	wants(t, err, codes.InvalidArgument, "there is no source")
 }
@@ -214,8 +218,9 @@ func (v *volume) Close() error {
 // TestThingsInFiles: a worker gets all of a thing that is in a file, in parts, and the
 // file is closed when the request is over.
 func TestThingsInFiles(t *testing.T) {
+	t.Parallel()
 	from := &library{size: 3<<20 + 17}
-	h := start(t, func(c *sidecar.Config) { c.Source, c.Tasks = from, startWorkers(t, nil).Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Source, c.Tasks = from, startWorkers(t, nil) })
 	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a",
 		Env: map[string]string{"DO": "fetch", "KEYS": "k", "ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PROJECT_NAME": "team"}})
 	if err != nil || len(out) != 1 {
@@ -243,11 +248,12 @@ func TestThingsInFiles(t *testing.T) {
 // TestManyLargeThings: twenty Applications with four files of 60 MiB each. The server
 // holds none of them, and no more of their files than it may; all are answered.
 func TestManyLargeThings(t *testing.T) {
+	t.Parallel()
 	from := &library{size: 60 << 20}
 	var held atomic.Int64
 	h := start(t, func(c *sidecar.Config) {
 		c.Source, c.Fetched = from, 512<<20
-		c.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
 			for _, key := range []string{"1", "2", "3", "4"} {
 				f, err := in.Fetch(ctx, in.Env["ARGOCD_APP_NAME"]+key)
 				held.Add(int64(len(f.Data)))
@@ -257,7 +263,7 @@ func TestManyLargeThings(t *testing.T) {
 			}
 			time.Sleep(50 * time.Millisecond) // the others come meanwhile
 			return task.Output{Manifests: []string{"kind: A"}}, nil
-		}
+		}}
 	})
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -283,8 +289,9 @@ func TestManyLargeThings(t *testing.T) {
 // TestTooLargeThings: what one request gets is bounded by what comes, and not only
 // before it is asked for.
 func TestTooLargeThings(t *testing.T) {
+	t.Parallel()
 	from := &library{size: 300 << 20}
-	h := start(t, func(c *sidecar.Config) { c.Source, c.Tasks = from, startWorkers(t, nil).Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Source, c.Tasks = from, startWorkers(t, nil) })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "k"}})
 	wants(t, err, codes.InvalidArgument, "one rendering fetches at most 1000 remote sources, and at most 256 MiB")
 }

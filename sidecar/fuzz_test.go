@@ -101,7 +101,7 @@ func FuzzReceive(f *testing.F) {
 		for range 2 {
 			known := testutil.ToFloat64(s.metrics.known)
 			from := &script{moves: moves, archive: archive}
-			got, err := s.receiver.receive(context.Background(), from)
+			got, err := s.receiver.receive(context.Background(), from, true)
 			if !from.ended {
 				t.Error("the stream was not read to its end")
 			}
@@ -125,7 +125,7 @@ func FuzzReceive(f *testing.F) {
 		// And a third time the request ends at one of the moves.
 		ctx, cancel := context.WithCancel(context.Background())
 		from := &script{moves: moves, archive: archive, leave: cancel, at: len(archive) % (len(moves) + 1)}
-		if got, _ := s.receiver.receive(ctx, from); got.repo != nil {
+		if got, _ := s.receiver.receive(ctx, from, true); got.repo != nil {
 			got.repo.release()
 		}
 		cancel()

@@ -112,7 +112,7 @@ func (s *server) handle(ctx context.Context, name task.Name, from stream, send f
 	ctx, cancel := limitTime(ctx, s.cfg.Timeout)
 	defer cancel()
 
-	got, err := s.receiver.receive(ctx, from)
+	got, err := s.receiver.receive(ctx, from, true)
 	s.identify(ctx, req, got)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (s *server) discard(ctx context.Context, name task.Name, from stream) (err 
 	defer func() { err = s.finish(ctx, req, err) }()
 	ctx, cancel := limitTime(ctx, s.cfg.Timeout)
 	defer cancel()
-	got, err := s.receiver.discard(ctx, from)
+	got, err := s.receiver.receive(ctx, from, false)
 	s.identify(ctx, req, got)
 	if err == nil {
 		req.log.Debug("request answered", "task", string(name), "duration", time.Since(req.start))

@@ -43,6 +43,7 @@ func wants(t *testing.T, err error, code codes.Code, text string) {
 // TestTwice decides what a name means that an archive holds twice: as with
 // tar, the last one counts.
 func TestTwice(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
 	archive := sidecartest.PackEntries(link("app/manifest.yaml", "other"), file("app/manifest.yaml", "kind: A\n"), file("app/manifest.yaml", "kind: B\n"))
 	got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app"})
@@ -54,11 +55,12 @@ func TestTwice(t *testing.T) {
 // TestUnnameable sends names that are no UTF-8. Who has to do with them is told,
 // and nobody else notices.
 func TestUnnameable(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 			entries, err := fs.ReadDir(in.Repo, in.Dir)
 			return task.Output{Manifests: []string{fmt.Sprint(len(entries))}}, err
-		}
+		}}
 	})
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", "kind: A\n"), file("old/caf\xe9.txt", "x"), file("old/\xff/b", "x"), link("app/l", "../old/caf\xe9.txt"))
 	for dir, want := range map[string]string{"app": "", "old": `readdir old: the name "\xff" in it is not UTF-8; rename it`} {
@@ -70,12 +72,13 @@ func TestUnnameable(t *testing.T) {
 		}
 	}
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(file("../\xff", "x")), Dir: "app"})
-	wants(t, err, codes.InvalidArgument, `the repository contains "../\xff", which is outside the repository`)
+	wants(t, err, codes.InvalidArgument, `the repository contains "../\xff", which leads outside the repository`)
 }
 
 // TestBadConversations sends messages in an order that Argo CD's client never
 // would, with much behind them.
 func TestBadConversations(t *testing.T) {
+	t.Parallel()
 	h := start(t, nil)
 	meta := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}}
 	chunk := chunk(make([]byte, 64<<10))
@@ -128,10 +131,11 @@ func TestBadConversations(t *testing.T) {
 
 // TestLongReason gives a reason that no header could carry.
 func TestLongReason(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(c *sidecar.Config) {
-		c.Generate = func(context.Context, task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
 			return task.Output{}, errors.New("wrong: " + strings.Repeat("é", 20<<20))
-		}
+		}}
 	})
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
 	wants(t, err, codes.InvalidArgument, "(and 41910280 bytes more)")
@@ -221,17 +225,18 @@ func shop() *wire.AppStreamRequest {
 
 // TestClientsThatVanish leaves in the middle of a stream, and of a rendering.
 func TestClientsThatVanish(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	running := make(chan struct{}, 1)
 	h := start(t, func(c *sidecar.Config) {
 		c.Memory, c.Metrics = 1<<20, registry
-		c.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
 			if in.Dir == "app" {
 				running <- struct{}{}
 				<-ctx.Done()
 			}
 			return task.Output{Manifests: []string{"ok"}}, ctx.Err()
-		}
+		}}
 	})
 	ctx, leave := context.WithCancel(t.Context())
 	stream, err := wire.NewConfigManagementPluginServiceClient(h.Conn()).GenerateManifest(ctx)
@@ -264,10 +269,11 @@ func TestClientsThatVanish(t *testing.T) {
 // TestWorkersKilledFromOutside kills them while they wait, which no request may
 // notice, and while they work, which one may.
 func TestWorkersKilledFromOutside(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics = registry })
 	pids := make(keysAsked, 1)
-	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Source = workers.Tasks(), pids })
+	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Source = workers, pids })
 	ask := func(do string) (string, error) {
 		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do}})
 		return strings.Join(out, ""), err
@@ -323,9 +329,10 @@ func (k keysAsked) Name(key string) string { return key }
 
 // TestSandboxOfAWorker has a rendering try to get out of its process.
 func TestSandboxOfAWorker(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	workers := startWorkers(t, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "escape", "TO": filepath.Dir(h.socket)}})
 	if got := strings.Join(out, ", "); err != nil || got != "tried" {
 		t.Errorf("a rendering could: %s; %v", got, err)
@@ -344,6 +351,7 @@ func TestSandboxOfAWorker(t *testing.T) {
 // TestNoMoreProcesses lets no worker start for a while, as when the process
 // table of a container is full.
 func TestNoMoreProcesses(t *testing.T) {
+	t.Parallel()
 	var full atomic.Bool
 	workers := startWorkers(t, func(c *worker.Config) {
 		command := c.Command
@@ -355,7 +363,7 @@ func TestNoMoreProcesses(t *testing.T) {
 			return command()
 		}
 	})
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	ask := func(do string) error {
 		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do}})
 		return err
@@ -373,16 +381,18 @@ func TestNoMoreProcesses(t *testing.T) {
 
 // TestLeaps asks for far more memory than there may be, at once.
 func TestLeaps(t *testing.T) {
+	t.Parallel()
 	workers := startWorkers(t, nil)
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "leap"}})
 	wants(t, err, codes.ResourceExhausted, "raise --worker-memory")
 }
 
 // TestLargeFile reads a file that is larger than any that is handed out.
 func TestLargeFile(t *testing.T) {
+	t.Parallel()
 	workers := startWorkers(t, nil)
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", strings.Repeat("x", 65<<20)), file("other/manifest.yaml", "kind: A\n"))
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app", Chunk: 1 << 20})
 	wants(t, err, codes.InvalidArgument, "read app/manifest.yaml: the file is 65 MiB; the limit is 64 MiB")
@@ -394,18 +404,19 @@ func TestLargeFile(t *testing.T) {
 // TestEndlessPaths asks more of a repository than can be remembered: through
 // symlinks a small one has any number of paths.
 func TestEndlessPaths(t *testing.T) {
+	t.Parallel()
 	const app = "app"
 	works := 0
 	h := start(t, func(c *sidecar.Config) {
 		c.Cache = 1 << 30
-		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 			works++
 			for i := range 20_000 {
 				fs.ReadFile(in.Repo, strings.Repeat(fmt.Sprintf("%04d/", i), 700)+"a")
 			}
 			_, err := fs.ReadFile(in.Repo, strings.Repeat("self/", 1000)+"a")
 			return task.Output{Manifests: []string{fmt.Sprint(err)}}, nil
-		}
+		}}
 	})
 	archive := sidecartest.PackEntries(file("app/manifest.yaml", "x"), link("app/self", "."))
 	for range 2 {
@@ -421,6 +432,7 @@ func TestEndlessPaths(t *testing.T) {
 
 // TestNames puts what a log or a terminal would obey into all names of a request.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	h := start(t, func(c *sidecar.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	evil := "a\nlevel=INFO msg=\"all is well\"\x1b[2J"
@@ -437,6 +449,7 @@ func TestNames(t *testing.T) {
 // TestSameStreamsTogether unpacks a repository once for streams of the same
 // checksum that wait for memory while the first arrives.
 func TestSameStreamsTogether(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	h := start(t, func(c *sidecar.Config) {
 		c.Metrics, c.Cache = registry, 1<<20

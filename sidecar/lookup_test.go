@@ -55,6 +55,7 @@ func counting(works *atomic.Int64) func(context.Context, task.Input) (task.Outpu
 // TestCache says which changes of a request are changes of its response. The
 // archive is another one each time.
 func TestCache(t *testing.T) {
+	t.Parallel()
 	base := func() map[string]string {
 		return map[string]string{"app/manifest.yaml": "kind: A\n", "app/chart/a.txt": "a", "shared/values.yaml": "a: 1\n", "other/manifest.yaml": "kind: B\n"}
 	}
@@ -85,13 +86,13 @@ func TestCache(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var works atomic.Int64
-			h := start(t, func(c *sidecar.Config) { c.Generate, c.Cache = counting(&works), 1<<20 })
+			h := start(t, func(c *sidecar.Config) { c.Cache, c.Tasks = 1<<20, sidecartest.Tasks{Generate: counting(&works)} })
 			ask := func(dir string, files, env map[string]string) {
 				t.Helper()
 				files["salt"] = t.Name() + dir
 				out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(files), Dir: dir, Env: env})
 				var nothing atomic.Int64
-				fresh := start(t, func(c *sidecar.Config) { c.Generate = counting(&nothing) })
+				fresh := start(t, func(c *sidecar.Config) { c.Tasks = sidecartest.Tasks{Generate: counting(&nothing)} })
 				want, wantErr := fresh.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(files), Dir: dir, Env: env})
 				if strings.Join(out, "") != strings.Join(want, "") || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 					t.Errorf("got %q, %v; without a cache %q, %v", out, err, want, wantErr)
@@ -145,9 +146,10 @@ func pack(files map[string]string) sidecartest.Archive {
 
 // TestUntil: a response that is another one from a time on is given again until then.
 func TestUntil(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var works atomic.Int64
-		h := bubble(t, sidecar.Config{Cache: 1 << 20, Tasks: task.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
+		h := bubble(t, sidecar.Config{Cache: 1 << 20, Tasks: sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
 			return task.Output{Manifests: []string{fmt.Sprint(works.Add(1))}, Until: time.Now().Add(time.Hour)}, nil
 		}}})
 		for i, after := range []time.Duration{0, 59 * time.Minute, time.Minute, 30 * time.Minute} {
@@ -163,12 +165,13 @@ func TestUntil(t *testing.T) {
 
 // TestCacheBounds fills a cache beyond its bytes and waits beyond its age.
 func TestCacheBounds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var works atomic.Int64
 		clearCache := make(chan chan<- struct{})
 		h := bubble(t, sidecar.Config{
 			Cache: 10 << 10, CacheAge: time.Hour, ClearCache: clearCache,
-			Tasks: task.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
+			Tasks: sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 				works.Add(1)
 				return task.Output{Manifests: []string{strings.Repeat("x", 3<<10)}}, nil
 			}},
@@ -207,16 +210,17 @@ func TestCacheBounds(t *testing.T) {
 // TestClearCacheDuringWork does not cache a response whose rendering began before the
 // cache was cleared.
 func TestClearCacheDuringWork(t *testing.T) {
+	t.Parallel()
 	var works atomic.Int64
 	clearCache, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
 		c.Cache, c.ClearCache = 1<<20, clearCache
-		c.Generate = func(context.Context, task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
 			works.Add(1)
 			begun <- struct{}{}
 			<-release
 			return task.Output{Manifests: []string{"ok"}}, nil
-		}
+		}}
 	})
 	ask := func() error {
 		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
@@ -238,17 +242,18 @@ func TestClearCacheDuringWork(t *testing.T) {
 // TestClearCacheBeforeASecond sends a request after the cache was cleared, while an
 // earlier one is under way: it does not get the response of the earlier one.
 func TestClearCacheBeforeASecond(t *testing.T) {
+	t.Parallel()
 	var setup atomic.Value
 	setup.Store("old")
 	clearCache, begun, release := make(chan chan<- struct{}), make(chan struct{}, 2), make(chan struct{})
 	h := start(t, func(c *sidecar.Config) {
 		c.Cache, c.ClearCache = 1<<20, clearCache
-		c.Generate = func(context.Context, task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
 			with := setup.Load().(string)
 			begun <- struct{}{}
 			<-release
 			return task.Output{Manifests: []string{with}}, nil
-		}
+		}}
 	})
 	responses := make(chan string, 2)
 	ask := func() {
@@ -278,8 +283,9 @@ func TestClearCacheBeforeASecond(t *testing.T) {
 // TestOneSubject remembers four responses for one Application and directory, and
 // drops the one that was not used for longest.
 func TestOneSubject(t *testing.T) {
+	t.Parallel()
 	var works atomic.Int64
-	h := start(t, func(c *sidecar.Config) { c.Cache, c.Generate = 1<<20, counting(&works) })
+	h := start(t, func(c *sidecar.Config) { c.Cache, c.Tasks = 1<<20, sidecartest.Tasks{Generate: counting(&works)} })
 	for i, step := range []struct {
 		value string
 		works bool
@@ -297,13 +303,14 @@ func TestOneSubject(t *testing.T) {
 // TestSameRequestsTogether lets requests for one thing wait for one rendering,
 // and tells an error to all of them. Who brings other files gets other responses.
 func TestSameRequestsTogether(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []error{nil, errors.New("values.yaml:3: wrong")} {
 		var works atomic.Int64
 		begun, release := make(chan struct{}, 10), make(chan struct{})
 		registry := prometheus.NewRegistry()
 		h := start(t, func(c *sidecar.Config) {
 			c.Metrics = registry
-			c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
+			c.Tasks = sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 				works.Add(1)
 				text, err := fs.ReadFile(in.Repo, "app/manifest.yaml")
 				if err != nil {
@@ -312,7 +319,7 @@ func TestSameRequestsTogether(t *testing.T) {
 				begun <- struct{}{}
 				<-release
 				return task.Output{Manifests: []string{string(text)}}, fault
-			}
+			}}
 		})
 		var all sync.WaitGroup
 		ask := func(text string) {
@@ -344,7 +351,7 @@ func TestEnvironmentOfAWorker(t *testing.T) {
 	t.Setenv("TOKEN", "hunter2")
 	workers := startWorkers(t, nil)
 	h := start(t, func(c *sidecar.Config) {
-		c.Tasks, c.Log = workers.Tasks(), slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))
+		c.Tasks, c.Log = workers, slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))
 		c.Variables = func(name string) bool { return name == "DO" }
 	})
 	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "environment", "SECRET": "hunter2"}})
@@ -356,8 +363,9 @@ func TestEnvironmentOfAWorker(t *testing.T) {
 // TestRenew gives workers another setup. One that does not hold changes
 // nothing.
 func TestRenew(t *testing.T) {
+	t.Parallel()
 	workers := startWorkers(t, func(c *worker.Config) { c.Setup = []byte("old") })
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	ask := func() string {
 		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "setup"}})
 		return fmt.Sprint(out, err)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path"
 	"slices"
 	"sync"
@@ -30,18 +31,17 @@ type stream interface {
 
 // receiver receives requests with their repositories.
 type receiver struct {
+	defaults     map[string]string      // see Config.Defaults
 	variables    func(name string) bool // which variables of the environment to keep; nil keeps all
 	limits       repository.Limits
 	stall        time.Duration // see Config.Stall
 	repositories *repositories
 	stages       stages
 	log          *slog.Logger
-	// unpack is repository.Unpack, except in tests.
-	unpack func(io.Reader, repository.Limits, func(int64) error) (*repository.Tree, error)
 }
 
 func newReceiver(cfg Config, all *repositories, stages stages) *receiver {
-	return &receiver{variables: cfg.Variables, limits: cfg.Limits, stall: cfg.Stall, repositories: all, stages: stages, log: cfg.Log, unpack: repository.Unpack}
+	return &receiver{defaults: cfg.Defaults, variables: cfg.Variables, limits: cfg.Limits, stall: cfg.Stall, repositories: all, stages: stages, log: cfg.Log}
 }
 
 // receivedRequest is a request that has been read from the stream. The caller must
@@ -53,31 +53,27 @@ type receivedRequest struct {
 	err    error
 }
 
-// receive reads a request and its repository to the end of the stream, but not
-// beyond ctx: a client may send slowly, or stop sending without closing. It must
-// read to the end even after an error: if the server answers early, Argo CD's
-// client reports the broken stream ("EOF") instead of the response
-// (util/cmp/stream.go).
+// receive reads a request, with its repository if that is needed, to the end of the
+// stream, but not beyond ctx: a client may send slowly, or stop sending without
+// closing. It must read to the end even after an error: if the server answers early,
+// Argo CD's client reports the broken stream ("EOF") instead of the response
+// (util/cmp/stream.go). Returning from the call ends the stream, and with it a pending
+// read.
 //
 // On error the input contains what is known of the request.
-func (r *receiver) receive(ctx context.Context, from stream) (receivedRequest, error) {
-	return r.receiveInTime(ctx, from, (*arrival).readAll)
-}
-
-// discard is receive for a request whose repository is not needed.
-func (r *receiver) discard(ctx context.Context, from stream) (receivedRequest, error) {
-	return r.receiveInTime(ctx, from, (*arrival).readWithoutRepository)
-}
-
-// receiveInTime reads a request until ctx ends at the latest. Returning from the call ends
-// the stream, and with it a pending read.
-func (r *receiver) receiveInTime(ctx context.Context, from stream, read func(*arrival) receivedRequest) (receivedRequest, error) {
+func (r *receiver) receive(ctx context.Context, from stream, needsRepository bool) (receivedRequest, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	a := &arrival{receiver: r, ctx: ctx, end: end, doing: receivingRepository}
 	a.from = watchStalls(from, r.stall, a.blocksOthers, a.endStalled)
 	done := make(chan receivedRequest, 1)
-	go func() { done <- read(a) }()
+	go func() {
+		if needsRepository {
+			done <- a.readAll()
+		} else {
+			done <- a.readWithoutRepository()
+		}
+	}()
 	select {
 	case got := <-done:
 		return got, got.err
@@ -195,6 +191,7 @@ func (a *arrival) readMetadata() (got receivedRequest, meta *wire.ManifestReques
 		return receivedRequest{err: drainAndReturn(a.from, status.Error(codes.InvalidArgument, "the stream does not start with metadata"))}, nil
 	}
 	env, size := map[string]string{}, 0
+	maps.Copy(env, a.defaults)
 	for _, e := range meta.GetEnv() {
 		if depth := slices.Index(tenantVariables[:], e.GetName()); depth >= 0 {
 			got.tenant[depth] = e.GetValue()
@@ -244,6 +241,59 @@ func (a *arrival) readRepository(checksum string) (*heldTree, error) {
 	a.reserved = reserved
 	t, err := a.unpackStream(checksum)
 	return a.repositories.finish(reserved, t), err
+}
+
+// unpackStream reads the chunks of the archive, and unpacks it into reserved
+// memory.
+func (a *arrival) unpackStream(checksum string) (*repository.Tree, error) {
+	sum, pipe := sha256.New(), startPipedUnpack(a.unpack)
+	err := a.eachChunk(func(chunk []byte) {
+		sum.Write(chunk)
+		pipe.Write(chunk)
+	})
+	t, fault := pipe.end()
+	if _, known := status.FromError(fault); fault != nil && known {
+		return nil, fault // it explains why the stream ended
+	}
+	if err == nil {
+		err = compare(sum, checksum)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if fault != nil {
+		return nil, a.unpackError(fault)
+	}
+	return t, nil
+}
+
+// unpack unpacks the archive, for which it reserves memory.
+func (a *arrival) unpack(r io.Reader) (t *repository.Tree, err error) {
+	defer recoverPanic(a.log, "the repository", &err)
+	return repository.Unpack(r, a.limits, a.grow)
+}
+
+// grow reserves memory for a tree of the given size.
+func (a *arrival) grow(bytes int64) error {
+	if bytes <= a.reserved.bytes {
+		return nil
+	}
+	a.setActivity(waitingForMemory)
+	if err := a.reserved.grow(a.ctx, bytes); err != nil {
+		return a.timeout()
+	}
+	a.setActivity(receivingRepository)
+	return nil
+}
+
+func (a *arrival) unpackError(err error) error {
+	switch _, known := status.FromError(err); {
+	case known:
+		return err
+	case errors.Is(err, repository.ErrLimit):
+		return status.Errorf(codes.ResourceExhausted, "%s: %v", a.known().Dir, err)
+	}
+	return status.Error(codes.InvalidArgument, err.Error())
 }
 
 // confirm checks that the stream contains a repository that is in memory.

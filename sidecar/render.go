@@ -14,17 +14,21 @@ import (
 
 // renderer runs tasks.
 type renderer struct {
-	tasks         task.Tasks
+	tasks         task.Runner
 	responseBytes int // see Config.ResponseBytes
 	log           *slog.Logger
 }
 
 // render runs the task of a request once, within the context of its slot. If it was
 // ended early, the error is a task.Ended.
-func (r *renderer) render(slot *slot, req *request) (task.Response, error) {
+func (r *renderer) render(slot *slot, req *request) (a task.Response, err error) {
+	defer recoverPanic(r.log, req.dir, &err)
 	in := req.input
 	in.Slot = slot
-	a, err := recoverPanic(r.log, req.dir, func() (task.Response, error) { return r.tasks.Run(slot.ctx, req.task, in) })
+	a, err = r.tasks.Run(slot.ctx, req.task, in)
+	if err == nil {
+		err = a.CheckSize(req.dir)
+	}
 	if err == nil {
 		err = r.checkExpanded(req.dir, a.Output)
 	}
@@ -48,14 +52,11 @@ func (r *renderer) checkExpanded(dir string, out task.Output) error {
 	return nil
 }
 
-// recoverPanic keeps a panic in one request from ending the server. about describes the
-// work, for messages.
-func recoverPanic[T any](log *slog.Logger, about string, work func() (T, error)) (out T, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			log.Error("a request panicked", "about", about, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
-			err = status.Error(codes.Internal, task.PanicMessage(about, r))
-		}
-	}()
-	return work()
+// recoverPanic is deferred to keep a panic in one request from ending the server: the
+// panic becomes the error. about describes the work, for messages.
+func recoverPanic(log *slog.Logger, about string, err *error) {
+	if r := recover(); r != nil {
+		log.Error("a request panicked", "about", about, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+		*err = status.Error(codes.Internal, task.PanicMessage(about, r))
+	}
 }

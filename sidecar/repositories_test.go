@@ -62,6 +62,7 @@ func arriveSlowly(t *testing.T, ctx context.Context, r *repositories, sizes []in
 // TestArrivals lets many repositories arrive in too little memory: all of them
 // do, small ones together, and no set of half-arrived ones blocks itself.
 func TestArrivals(t *testing.T) {
+	t.Parallel()
 	many := func(n int, size int64) []int64 {
 		all := make([]int64, n)
 		for i := range all {
@@ -101,6 +102,7 @@ func TestArrivals(t *testing.T) {
 // TestArrivalsThatGiveUp ends some while they wait, in the beginning and in the
 // middle: what they held is for the others.
 func TestArrivalsThatGiveUp(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRepositories(200_000, 100_000, 0)
 		r.step = 1000

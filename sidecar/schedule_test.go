@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
 
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
@@ -38,7 +38,7 @@ type crowd struct {
 }
 
 func newCrowd(t *testing.T, cfg sidecar.Config) *crowd {
-	cfg.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
+	cfg.Tasks = sidecartest.Tasks{Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
 		takes := 100 * time.Millisecond
 		switch name := in.Env["ARGOCD_APP_NAME"]; {
 		case len(name) > 8 && name[:8] == "endless-":
@@ -52,7 +52,7 @@ func newCrowd(t *testing.T, cfg sidecar.Config) *crowd {
 		case <-ctx.Done():
 			return task.Output{}, ctx.Err()
 		}
-	}
+	}}
 	return &crowd{Client: bubble(t, cfg), t: t, faults: map[string]error{}}
 }
 
@@ -90,6 +90,7 @@ func (c *crowd) before(name string) []string {
 // answered before any of them is, however the others call themselves, in a server
 // that has just started and in one that has been busy for long.
 func TestNobodyWaitsForTheEndless(t *testing.T) {
+	t.Parallel()
 	attacks := map[string]func(i int) application{
 		"one project":                    func(i int) application { return application{"evil", "https://git/evil", fmt.Sprint(i)} },
 		"one project, many repositories": func(i int) application { return application{"evil", fmt.Sprint("https://git/", i), fmt.Sprint(i)} },
@@ -144,6 +145,7 @@ func TestNobodyWaitsForTheEndless(t *testing.T) {
 // asks for endless ones: it is answered, and without --render-timeout being
 // raised.
 func TestSlowOnesAreAnswered(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, sidecar.Config{Parallel: 2, Render: 20 * time.Second})
 		ctx, stop := context.WithCancel(t.Context())
@@ -168,6 +170,7 @@ func TestSlowOnesAreAnswered(t *testing.T) {
 // TestProjectsTakeTurns lets one project ask for much, and then two others for
 // something: these do not wait for all of the first.
 func TestProjectsTakeTurns(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, sidecar.Config{Parallel: 1})
 		var all sync.WaitGroup
@@ -191,6 +194,7 @@ func TestProjectsTakeTurns(t *testing.T) {
 // TestNobodyStepsAsideForNobody renders slow ones for as long as nobody else has
 // to wait, and counts those that moved to the background.
 func TestNobodyStepsAsideForNobody(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		c := newCrowd(t, sidecar.Config{Parallel: 2, Render: 20 * time.Second, Metrics: registry})
@@ -216,6 +220,7 @@ func TestNobodyStepsAsideForNobody(t *testing.T) {
 // TestRenderTimeoutOfAll ends what has no end: alone after --render-timeout, and
 // beside others when the time of its request is over.
 func TestRenderTimeoutOfAll(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, sidecar.Config{Parallel: 2, Render: time.Second})
 		err := c.ask(t.Context(), application{"evil", "evil", "endless-0"})
@@ -223,5 +228,75 @@ func TestRenderTimeoutOfAll(t *testing.T) {
 		if err := c.ask(t.Context(), application{"evil", "evil", "mended"}); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// TestParallel makes sure that no more renderings run at once than allowed,
+// and that one that waits too long is told what it waited for.
+func TestParallel(t *testing.T) {
+	release := make(chan struct{})
+	var mu sync.Mutex
+	running, most := 0, 0
+	h := start(t, func(c *sidecar.Config) {
+		c.Parallel = 2
+		c.Tasks = sidecartest.Tasks{Generate: func(context.Context, task.Input) (task.Output, error) {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			<-release
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return task.Output{Manifests: []string{"ok"}}, nil
+		}}
+	})
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: fmt.Sprint("app", i)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for busy := 0; busy < 2; {
+		mu.Lock()
+		busy = running
+		mu.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app"})
+	if err == nil || !strings.Contains(err.Error(), "waiting for other renderings") {
+		t.Errorf("a request that found no place: %v", err)
+	}
+	wants(t, err, codes.DeadlineExceeded, "or raise controller.repo.server.timeout.seconds")
+	close(release)
+	wg.Wait()
+	if most > 2 {
+		t.Errorf("%d renderings at once, want at most 2", most)
+	}
+}
+
+// TestBusy has the server's own time end while a request waits for a place.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := bubble(t, sidecar.Config{Parallel: 1, Timeout: time.Minute, Tasks: sidecartest.Tasks{
+			Generate: func(context.Context, task.Input) (task.Output, error) {
+				time.Sleep(50 * time.Second)
+				return task.Output{Manifests: []string{"ok"}}, nil
+			}}})
+		var others sync.WaitGroup
+		for i := range 20 { // more than have a place or move to the background, twice
+			others.Go(func() {
+				h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: fmt.Sprint("other", i)})
+			})
+		}
+		synctest.Wait()
+		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
+		wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: timed out while the plugin was waiting for other renderings: the request had taken 1m0s of 1m0s; fix: give the sidecar more CPU and --parallel, or raise --timeout")
+		others.Wait()
 	})
 }

@@ -25,12 +25,12 @@ func TestAnswersOnTheirWay(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	h := start(t, func(c *sidecar.Config) {
 		c.Metrics, c.Cache, c.Responses = registry, 1<<30, 5*size // two, each with its message
-		c.Generate = func(_ context.Context, in task.Input) (task.Output, error) {
+		c.Tasks = sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 			if in.Dir == "small" {
 				return task.Output{Manifests: []string{"ok"}}, nil
 			}
 			return task.Output{Manifests: []string{strings.Repeat("x", size)}}, nil
-		}
+		}}
 	})
 	// The window keeps gRPC from reading for a client that does not.
 	ask := func(ctx context.Context) grpc.ClientStreamingClient[wire.AppStreamRequest, wire.ManifestResponse] {

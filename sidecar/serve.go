@@ -5,8 +5,8 @@
 // processes that are already running, and caches responses. It uses the same protocol
 // on the same socket; Argo CD cannot distinguish the two.
 //
-// The package knows nothing about charts or waves: tasks are functions in its
-// configuration.
+// The package knows nothing about charts or waves: its configuration has the Runner of
+// its tasks.
 package sidecar
 
 import (
@@ -31,7 +31,10 @@ import (
 
 // Config configures Serve.
 type Config struct {
-	task.Tasks
+	// Tasks runs the tasks of requests.
+	Tasks task.Runner
+	// Defaults are environment variables for tasks, unless a request sets them.
+	Defaults map[string]string
 	// Variables reports which environment variables of a request tasks may see; nil
 	// means all. Others are dropped on arrival.
 	Variables func(name string) bool

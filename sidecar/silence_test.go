@@ -23,9 +23,10 @@ import (
 // machine; a half of them names the component before. They hold no memory
 // meanwhile, and are answered when they have sent what they have.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
-		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: task.Tasks{
+		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: sidecartest.Tasks{
 			Generate: func(context.Context, task.Input) (task.Output, error) {
 				return task.Output{Manifests: []string{"ok"}}, nil
 			}}})
@@ -74,9 +75,10 @@ func chunk(text []byte) *wire.AppStreamRequest {
 // nobody's matter until another waits for the memory: then it has to go on within
 // --stall-timeout, or the other gets it.
 func TestClientsThatStall(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
-		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: task.Tasks{
+		h := bubble(t, sidecar.Config{Memory: 1 << 20, Stall: 15 * time.Second, Timeout: time.Hour, Metrics: registry, Tasks: sidecartest.Tasks{
 			Generate: func(context.Context, task.Input) (task.Output, error) {
 				return task.Output{Manifests: []string{"ok"}}, nil
 			}}})

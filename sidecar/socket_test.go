@@ -20,6 +20,7 @@ import (
 // directory away: as long as the server cannot be reached it says so, and then
 // no more. What stands there is left alone, also in the end.
 func TestLostSocket(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	operations, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -89,5 +90,55 @@ func TestLostSocket(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())
 		}
+	}
+}
+
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	if err := sidecar.Probe(t.Context(), h.socket); err != nil {
+		t.Errorf("a running server: %v", err)
+	}
+	h.stop()
+	<-h.served
+	if err := sidecar.Probe(t.Context(), h.socket); err == nil || !strings.Contains(err.Error(), "no plugin server is listening on "+h.socket) {
+		t.Errorf("a server that has ended: %v", err)
+	}
+}
+
+func TestListen(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	if _, err := h.CheckPluginConfiguration(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sidecar.Listen(h.socket); err == nil || !strings.Contains(err.Error(), "another plugin server is already listening") {
+		t.Errorf("a second server on the socket: %v", err)
+	}
+
+	// A socket whose server died without removing it.
+	dir, err := os.MkdirTemp("", "cmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	stale := filepath.Join(dir, "stale.sock")
+	dead, err := net.Listen("unix", stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.(*net.UnixListener).SetUnlinkOnClose(false)
+	dead.Close()
+	lis, err := sidecar.Listen(stale)
+	if err != nil {
+		t.Fatalf("a stale socket was not replaced: %v", err)
+	}
+	defer lis.Close()
+	info, err := os.Stat(stale)
+	if err != nil || info.Mode().Perm() != 0o770 {
+		t.Errorf("mode %v, %v; want 0770", info.Mode(), err)
+	}
+	if _, err := sidecar.Listen(filepath.Join(dir, "missing", "x.sock")); err == nil {
+		t.Error("no error for a directory that is not there")
 	}
 }

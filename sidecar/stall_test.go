@@ -20,6 +20,7 @@ func (q quiet) Recv() (*wire.AppStreamRequest, error) {
 // TestPaced counts the time that a message takes, and not the time in which
 // nobody reads.
 func TestPaced(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stalled := 0
 		inTheWay := true

@@ -43,11 +43,11 @@ func TestMain(m *testing.M) {
 }
 
 // prepare makes tasks that do what the environment of a request says.
-func prepare(text []byte) (task.Tasks, error) {
+func prepare(text []byte) (task.Runner, error) {
 	if string(text) == "broken" {
-		return task.Tasks{}, errors.New("ladder.yaml:1: broken")
+		return nil, errors.New("ladder.yaml:1: broken")
 	}
-	return task.Tasks{
+	return sidecartest.Tasks{
 		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
 			switch in.Env["DO"] {
 			case "fail":
@@ -161,7 +161,7 @@ func startWorkers(t *testing.T, change func(*worker.Config)) *worker.Pool {
 func TestFaultsOfAWorker(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics = registry })
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	ask := func(do string, limit time.Duration) (string, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
@@ -228,8 +228,9 @@ func TestFaultsOfAWorker(t *testing.T) {
 // TestLastWords: what a worker says when it ends is told to nobody, since it may be about
 // an Application that it rendered before; and what it said then says nothing of this one.
 func TestLastWords(t *testing.T) {
+	t.Parallel()
 	workers := startWorkers(t, func(c *worker.Config) { c.Warm = 1 })
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	for _, do := range []string{"mutter", "die"} {
 		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do}})
 		if do == "die" && (status.Code(err) != codes.Internal || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "concurrent map writes")) {
@@ -243,7 +244,7 @@ func TestLastWords(t *testing.T) {
 func TestWorkingProcessesCount(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics = registry })
-	h := start(t, func(c *sidecar.Config) { c.Tasks = workers.Tasks() })
+	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	ask := func(ctx context.Context, name, do string) error {
 		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": name}})
 		return err
@@ -276,7 +277,7 @@ func TestBackground(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics, c.Warm = registry, 1 })
 	h := start(t, func(c *sidecar.Config) {
-		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers.Tasks(), 1, registry, 512<<20
+		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers, 1, registry, 512<<20
 	})
 	ask := func(ctx context.Context, project, do string) (string, error) {
 		out, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do, "ARGOCD_APP_PROJECT_NAME": project}})
@@ -335,7 +336,7 @@ func TestMemoryBesides(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics, c.Memory = registry, limit })
 	h := start(t, func(c *sidecar.Config) {
-		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers.Tasks(), 2, registry, limit
+		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers, 2, registry, limit
 	})
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
 		t.Fatal(err)
@@ -362,7 +363,7 @@ func TestMemoryBesides(t *testing.T) {
 // TestRenderTimeout ends a rendering long before the deadline of its request.
 func TestRenderTimeout(t *testing.T) {
 	workers := startWorkers(t, nil)
-	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Render = workers.Tasks(), 300*time.Millisecond })
+	h := start(t, func(c *sidecar.Config) { c.Tasks, c.Render = workers, 300*time.Millisecond })
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "loop"}})
 	wants(t, err, codes.DeadlineExceeded, "the limit is 300ms; fix: raise --render-timeout")
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {

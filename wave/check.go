@@ -149,9 +149,10 @@ func (s *sync) reportHookTypes(i int) {
 		if strings.Contains(s.Graph.Nodes[i].Get("metadata", "annotations", object.Hook).Text(), name) {
 			field = object.Hook
 		}
-		s.report(i, finding.Warning, "unknown-hook", "unknown hook type"+object.QuoteHook(name)+effect,
-			nearest.Or(name, []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}, "use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install"))
-		s.found[len(s.found)-1].Field = "metadata.annotations[" + field + "]"
+		f := s.report(i, finding.Warning, "unknown-hook", "unknown hook type"+object.QuoteHook(name)+effect,
+			"use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install")
+		f.Field, f.About = "metadata.annotations["+field+"]", name
+		*f = f.Asking(nearest.Suggest(name, []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}))
 	}
 }
 
@@ -193,8 +194,9 @@ func (s *sync) simulate(i int) {
 		case to.compare(at) > 0:
 			s.late(i, r, nil)
 		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused) && s.yielded[*r] == "":
-			s.report(i, finding.Warning, "unawaited", fmt.Sprintf("it %s %s, but both are %s, so Argo CD does not wait in between", r.Why, s.name(r.To), at),
+			f := s.report(i, finding.Warning, "unawaited", fmt.Sprintf("it %s %s, but both are %s, so Argo CD does not wait in between", r.Why, s.name(r.To), at),
 				s.orCompute("give this object a later wave", i, r.To))
+			f.About = s.Graph.Nodes[r.To].Key.String()
 		}
 	}
 	if !n.HasHealth || !s.awaits(i) {
@@ -247,14 +249,14 @@ const Late = "late"
 // late reports that a node depends on a later object, possibly through others.
 func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 	n, at, to := s.Graph.Nodes[i], s.at[i], s.at[r.To]
-	var path []string
+	var path, through []string
 	subject := "this object"
 	for _, c := range append(chain, r) {
 		step := subject + " " + c.Why + " " + s.name(c.To)
 		if c.Because != "" {
 			step += " (" + c.Because + ")"
 		}
-		path, subject = append(path, step), s.name(c.To)
+		path, subject, through = append(path, step), s.name(c.To), append(through, s.Graph.Nodes[c.To].Key.String())
 	}
 	timing := fmt.Sprintf("which Argo CD applies only %s", to)
 	if to.phase != at.phase && to.phase == object.Sync {
@@ -290,7 +292,8 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) {
 			remedy += ", or the other object a hook of the same phase"
 		}
 	}
-	s.report(i, severity, rule, fmt.Sprintf("%s%s, %s, %s%s", verdict, at, strings.Join(path, "; "), timing, effect), remedy)
+	f := s.report(i, severity, rule, fmt.Sprintf("%s%s, %s, %s%s", verdict, at, strings.Join(path, "; "), timing, effect), remedy)
+	f.About = strings.Join(through, ", ")
 }
 
 // reportDoubt reports an awaited object that may never become healthy, or may fail the
@@ -415,7 +418,9 @@ func (s *sync) beforeSmokes() []int {
 	return all
 }
 
-func (s *sync) report(i int, severity finding.Severity, rule, message, remedy string) {
+// report adds a finding about a node, and returns it.
+func (s *sync) report(i int, severity finding.Severity, rule, message, remedy string) *finding.Finding {
 	n := s.Graph.Nodes[i]
 	s.found = append(s.found, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy})
+	return &s.found[len(s.found)-1]
 }

@@ -132,14 +132,17 @@ func (l loop) resolve(g *graph.Graph) resolution {
 }
 
 func (l loop) finding(g *graph.Graph, severity finding.Severity, through int, message, remedy string) *finding.Finding {
-	text, first := l.path(g, through)
-	n := g.Nodes[first]
-	return &finding.Finding{Severity: severity, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(), Message: message + text, Remedy: remedy}
+	path := l.path(through)
+	var members []string
+	for _, c := range path {
+		members = append(members, g.Nodes[c.dependent].Key.String())
+	}
+	n, text := g.Nodes[path[0].dependent], pathText(g, path)
+	return &finding.Finding{Severity: severity, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(), About: strings.Join(members, ", "), Message: message + text, Remedy: remedy}
 }
 
-// path returns the cycle through a constraint, starting at its smallest node: "A ->
-// B (mounts) -> A".
-func (l loop) path(g *graph.Graph, through int) (string, int) {
+// path returns the cycle through a constraint, starting at its smallest node.
+func (l loop) path(through int) []constraint {
 	start := l.rules[through]
 	isStart := func(node int) bool { return node == start.dependent }
 	back, _ := cycle.Path(start.dependency, isStart, func(node int) iter.Seq2[constraint, int] {
@@ -158,7 +161,11 @@ func (l loop) path(g *graph.Graph, through int) (string, int) {
 			least = i
 		}
 	}
-	path = append(slices.Clone(path[least:]), path[:least]...)
+	return append(slices.Clone(path[least:]), path[:least]...)
+}
+
+// pathText returns a cycle as text: "A mounts B, which uses A".
+func pathText(g *graph.Graph, path []constraint) string {
 	nodes := g.Nodes
 	var b strings.Builder
 	b.WriteString(nodes[path[0].dependent].Key.String())
@@ -171,5 +178,5 @@ func (l loop) path(g *graph.Graph, through int) (string, int) {
 			b.WriteString(", which")
 		}
 	}
-	return b.String(), path[0].dependent
+	return b.String()
 }

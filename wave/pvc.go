@@ -30,9 +30,10 @@ func (s *sync) reportPVC(i int) {
 	if class != (object.ID{}) {
 		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds volumes immediately", class)
 	}
-	s.report(i, severity, Late, fmt.Sprintf("deadlock%s: %s, this PVC stays Pending until %s uses it, but Argo CD applies that object only %s, after the PVC is healthy", unless, s.at[i], s.name(first), s.at[first]), remedy)
+	f := s.report(i, severity, Late, fmt.Sprintf("deadlock%s: %s, this PVC stays Pending until %s uses it, but Argo CD applies that object only %s, after the PVC is healthy", unless, s.at[i], s.name(first), s.at[first]), remedy)
+	f.About = s.Graph.Nodes[first].Key.String()
 	if class != (object.ID{}) {
-		s.found[len(s.found)-1].Missing = class.String()
+		f.Missing = class.String()
 	}
 }
 

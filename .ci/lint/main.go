@@ -43,12 +43,7 @@ func main() {
 // texts prints what is wrong with files as texts and returns the exit code.
 func texts(root string) int {
 	tree := os.DirFS(root)
-	long, err := readExceptions(exceptionsFile)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "lint:", err)
-		return 2
-	}
-	tooLong, err := sizes(tree, long)
+	tooLong, err := sizes(tree)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "lint:", err)
 		return 2

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
-	"os"
 	"path"
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -22,53 +17,15 @@ const (
 	// commands bind flags, call a function of a package, and print.
 	commands   = "cmd/cmp"
 	maxCommand = 120
-	// exceptionsFile lists what was longer when the limits came.
-	exceptionsFile = ".ci/lint/long.txt"
 )
 
-// exceptions are how many lines a file ("fleet/appset.go") or a function of a file
-// ("fleet/appset.go load") may have that is longer than the limit.
-type exceptions map[string]int
-
-func readExceptions(file string) (exceptions, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return parseExceptions(file, text)
-}
-
-func parseExceptions(file string, text []byte) (exceptions, error) {
-	long := exceptions{}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for n := 1; lines.Scan(); n++ {
-		line := lines.Text()
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		count, name, ok := strings.Cut(line, " ")
-		lines, err := strconv.Atoi(count)
-		if !ok || err != nil {
-			return nil, fmt.Errorf("%s:%d: not a number of lines and a file: %q", file, n, line)
-		}
-		long[name] = lines
-	}
-	return long, nil
-}
-
-// sizes finds files and functions that are longer than they may be, and exceptions that
-// are not needed any more, so that the list only shrinks. Tests and generated code may
-// be long.
-func sizes(tree fs.FS, long exceptions) ([]string, error) {
+// sizes finds files and functions that are longer than they may be. Tests and generated
+// code may be long.
+func sizes(tree fs.FS) ([]string, error) {
 	var found []string
-	left := maps.Clone(long)
 	check := func(at, name string, lines, limit int) {
-		if lines <= limit {
-			return
-		}
-		delete(left, name)
-		if allowed := max(limit, long[name]); lines > allowed {
-			found = append(found, fmt.Sprintf("%s: %s has %d lines, of %d at most; split it", at, name, lines, allowed))
+		if lines > limit {
+			found = append(found, fmt.Sprintf("%s: %s has %d lines, of %d at most; split it", at, name, lines, limit))
 		}
 	}
 	err := walk(tree, ".go", func(name string, text []byte) error {
@@ -93,9 +50,6 @@ func sizes(tree fs.FS, long exceptions) ([]string, error) {
 		}
 		return nil
 	})
-	for _, name := range slices.Sorted(maps.Keys(left)) {
-		found = append(found, fmt.Sprintf("%s: %s is not too long any more; delete its line", exceptionsFile, name))
-	}
 	return found, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/paint"
+	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
@@ -59,7 +60,7 @@ if the update breaks anything.`,
 			return err
 		}
 		removed := crds.Compare(before.Objects, now.Objects)
-		text := crds.RemovedText(removed, len(before.CRDs))
+		text := crds.RemovedText(screen.PaintFor(s.Out), removed, len(before.CRDs))
 		if *format == reportJSON {
 			if text, err = (verdict.Verdict{Findings: removed}).Render(reportJSON, paint.Paint{}); err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -86,7 +87,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 }
 
 func printSteps(s streams, r show.Steps, format string) error {
-	text, err := r.Render(format)
+	text, err := r.Render(format, screen.PaintFor(s.Out))
 	if err := s.print(text, err); err != nil {
 		return err
 	}

@@ -202,7 +202,7 @@ func startServer(t *testing.T, log io.Writer) *sidecartest.Client {
 	}
 	t.Cleanup(workers.Close)
 	config := server.CompleteConfig(sidecar.Config{}, logger)
-	config.Tasks = workers.Tasks()
+	config.Tasks = workers
 	config.Drain = 5 * time.Second
 	go func() { served <- sidecar.Serve(ctx, lis, config) }()
 	client, err := sidecartest.Dial(socket)

@@ -61,7 +61,7 @@ func warn(s streams, all []finding.Finding) {
 		if s.quiet() && f.Severity != finding.Error {
 			continue
 		}
-		s.say("%s: %s", screen.PaintFor(s.Err).Ruled(f), f.Error())
+		s.say("%s", screen.PaintFor(s.Err).Finding(f))
 	}
 }
 

@@ -48,17 +48,19 @@ func (o Outcome) Attempts() int {
 	return 1 + op.RetryCount
 }
 
-// Raced reports whether the only problem was that Argo CD continued a moment too early:
-// a webhook did not respond although its Deployment was available, because kube-proxy did
-// not route to its Pods yet, or the API server did not list a kind although its CRD was
+// Raced reports whether all errors are of [Race].
+func (o Outcome) Raced() bool {
+	return len(o.Errors) > 0 && !slices.ContainsFunc(o.Errors, func(text string) bool { return !Race(text) })
+}
+
+// Race reports whether an error only shows that Argo CD continued a moment too early: a
+// webhook did not respond although its Deployment was available, because kube-proxy did not
+// route to its Pods yet, or the API server did not list a kind although its CRD was
 // established. This can happen in any order in which a custom resource comes next, more
 // often on a busy machine, and no order prevents it.
-func (o Outcome) Raced() bool {
-	return len(o.Errors) > 0 && !slices.ContainsFunc(o.Errors, func(text string) bool {
-		webhook := strings.Contains(text, "failed calling webhook") && strings.Contains(text, "connection refused")
-		discovery := strings.Contains(text, "no matches for kind")
-		return !webhook && !discovery
-	})
+func Race(text string) bool {
+	webhook := strings.Contains(text, "failed calling webhook") && strings.Contains(text, "connection refused")
+	return webhook || strings.Contains(text, "no matches for kind")
 }
 
 // note records what has gone wrong so far.

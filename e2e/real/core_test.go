@@ -136,7 +136,11 @@ func rollOut(t *testing.T, layout string, steps [][]string) (took []time.Duratio
 			if err != nil || out.Result != argocd.Synced {
 				t.Fatalf("%s: %s %v\n%s", app.Name, out.Result, err, l.explain(ctx, outcome{Outcome: out}))
 			}
-			if out.Attempts() > 1 && !out.Raced() {
+			early, err := l.raced(ctx, out, app.Namespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out.Attempts() > 1 && !early {
 				t.Errorf("%s took %d attempts: %s", app.Name, out.Attempts(), strings.Join(out.Errors, "; "))
 			}
 			if slowest.Result == "" || out.Attempts() > slowest.Attempts() {

@@ -56,13 +56,13 @@ func (l *checker) stale() []fault {
 		if l.accepted[i] || l.failed(a.Component) || l.failed(a.Needs) {
 			continue
 		}
-		message, remedy := noFinding(a), "remove the entry"
-		if unknown, known := l.unknownNames(a); unknown != "" {
-			message, remedy = unknown, known
+		f := finding.Finding{Message: noFinding(a), Remedy: "remove the entry"}
+		if unknown := l.unknownName(a); unknown.Message != "" {
+			f = unknown
 		}
-		message += ", so this entry has no effect"
-		all = append(all, fault{messageIn: always(message), Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: a.Line, Field: fmt.Sprintf("fleet.accepted[%d]", i),
-			Message: message, Remedy: remedy}})
+		f.Severity, f.File, f.Line, f.Field = finding.Warning, l.Settings.File, a.Line, fmt.Sprintf("fleet.accepted[%d]", i)
+		f.Message += ", so this entry has no effect"
+		all = append(all, fault{messageIn: always(f.Message), Finding: f})
 	}
 	return all
 }
@@ -80,25 +80,26 @@ func noFinding(a profile.Accepted) string {
 	return fmt.Sprintf("no finding of rule %s for %s and %s", a.Rule, a.Component, a.Needs)
 }
 
-// unknownNames reports names in an entry that do not exist.
-func (l *checker) unknownNames(a profile.Accepted) (message, remedy string) {
+// unknownName reports the first name in an entry that does not exist; without a message if
+// all exist.
+func (l *checker) unknownName(a profile.Accepted) finding.Finding {
 	if !slices.ContainsFunc(l.rules, func(r Rule) bool { return r.Name == a.Rule }) {
 		var names []string
 		for _, r := range l.rules {
 			names = append(names, r.Name)
 		}
-		return fmt.Sprintf("unknown rule %q", a.Rule), nearest.Or(a.Rule, names, "use a rule of cmp fleet lint")
+		return finding.Finding{Message: fmt.Sprintf("unknown rule %q", a.Rule), Remedy: "use a rule of cmp fleet lint"}.Asking(nearest.Suggest(a.Rule, names))
 	}
 	for _, name := range []string{a.Component, a.Needs} {
 		if slices.ContainsFunc(l.Applications, func(app *fleet.Application) bool { return profile.Named(name, app.Name) }) {
 			continue
 		}
 		if strings.Contains(name, "*") {
-			return fmt.Sprintf("no Application matches %q", name), "correct the pattern, or remove the entry"
+			return finding.Finding{Message: fmt.Sprintf("no Application matches %q", name), Remedy: "correct the pattern, or remove the entry"}
 		}
-		return fmt.Sprintf("unknown Application %q", name), "correct the name, or remove the entry"
+		return finding.Finding{Message: fmt.Sprintf("unknown Application %q", name), Remedy: "correct the name, or remove the entry"}
 	}
-	return "", ""
+	return finding.Finding{}
 }
 
 // failed reports whether an Application that an entry names could not be rendered.

@@ -70,7 +70,7 @@ func (l *checker) missingKinds() []fault {
 				finding.Counted(len(of.users), "component"), few(namesOf(of.users)), fileLine(of.first.File, of.first.Line))
 		}
 		f := l.at(severity, of.users[0], message+l.unlessUnknownCharts(of.group)+unless, remedy)
-		f.Object, f.Field = of.first.Key.String(), "kind"
+		f.Object, f.Field, f.About = of.first.Key.String(), "kind", of.group
 		faults = append(faults, f)
 	}
 	return faults
@@ -248,7 +248,7 @@ func (l *checker) unknownCharts() []fault {
 			message, remedy, what = "the manifests of %s are not available here, so the dependencies of %s are not checked", "run cmp vendor, or put the manifests into this repository and name their directory as chart.path", what[1:]
 		}
 		f := l.at(finding.Note, c.users[0], fmt.Sprintf(message, what...), remedy)
-		f.Line = c.users[0].Line("chart")
+		f.Line, f.About = c.users[0].Line("chart"), c.ref.String()
 		all = append(all, f)
 	}
 	return all
@@ -276,7 +276,9 @@ func (l *checker) notFetched() []fault {
 		if len(c.users) > 1 {
 			remedy = "run cmp vendor for each of them"
 		}
-		all = append(all, l.at(finding.Warning, c.users[0], message, remedy+", or use --allow-remote if the plugin may fetch it"))
+		f := l.at(finding.Warning, c.users[0], message, remedy+", or use --allow-remote if the plugin may fetch it")
+		f.About = c.ref.String()
+		all = append(all, f)
 	}
 	return all
 }

@@ -125,6 +125,7 @@ func (l *checker) find(rules []Rule) []fault {
 				continue
 			}
 			found.Rule = rule.Name
+			found.About = strings.Join([]string{found.app, found.dependency, found.About}, " ")
 			found, entry := accept(l.Fleet, found)
 			if entry >= 0 {
 				l.accepted[entry] = true

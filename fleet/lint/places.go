@@ -40,14 +40,17 @@ func (l *checker) noStep() []fault {
 		if !l.isPlace(l.correctSteps[i]) {
 			remedy = "add a later place for " + cmp.Or(app.Rung, app.Name) + " to the profile, and add " + key
 		}
-		if fault, unplaced := steps.Unplaced(l.Profile, app); unplaced { // there is no place, so no number can be suggested
+		fault, unplaced := steps.Unplaced(l.Profile, app)
+		if unplaced { // there is no place, so no number can be suggested
 			remedy = fault.Remedy
 		}
 		message := subject(app) + " has no " + l.Profile.Noun() + ", so " + why
 		if !app.Described {
 			message, remedy = subject(app)+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
 		}
-		all = append(all, l.at(finding.Error, app, message, remedy))
+		found := l.at(finding.Error, app, message, remedy)
+		found.Question = fault.Question
+		all = append(all, found)
 	}
 	return all
 }
@@ -89,17 +92,24 @@ func (l *checker) noBand() []fault {
 		if _, in := l.Profile.Band(app.Step.Number); in || !app.Step.Set || len(l.Profile.Bands) == 0 {
 			continue
 		}
-		all = append(all, l.at(finding.Error, app, l.step(app.Step.Number)+" is outside all bands", l.bandRemedy(i)))
+		all = append(all, l.outsideBand(finding.Error, i, l.step(app.Step.Number)+" is outside all bands"))
 	}
 	return all
+}
+
+// outsideBand returns a finding about a component outside the bands of its domain.
+func (l *checker) outsideBand(severity finding.Severity, i int, message string) fault {
+	app := l.Applications[i]
+	f := l.at(severity, app, message, l.bandRemedy(i))
+	if question := l.similarDomain(app.Component.DomainOrTier()); question != "" {
+		f.Finding = f.Asking("correct the domain; " + question)
+	}
+	return f
 }
 
 // bandRemedy returns the remedy for a component outside the bands of its domain.
 func (l *checker) bandRemedy(i int) string {
 	app := l.Applications[i]
-	if question := l.similarDomain(app.Component.DomainOrTier()); question != "" {
-		return "correct the domain; " + question
-	}
 	if band, in := l.Profile.Band(l.correctSteps[i]); in && l.correctSteps[i] != app.Step.Number && l.isPlace(l.correctSteps[i]) && !l.foreign(app, band) {
 		return l.move(app, l.correctSteps[i], "")
 	}
@@ -129,7 +139,7 @@ func (l *checker) similarDomain(domain string) string {
 	if domain == "" || slices.Contains(known, domain) {
 		return ""
 	}
-	return nearest.Or(domain, known, "")
+	return nearest.Suggest(domain, known)
 }
 
 func (l *checker) noPlace() []fault {
@@ -344,8 +354,7 @@ func (l *checker) foreignBand() []fault {
 		if !in || !app.Step.Set || !l.foreign(app, band) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s is in domain %s, but %s belongs to band %s, which is only for domain %s", subject(app), domain, l.step(app.Step.Number), band.Name, strings.Join(band.Domains, " or ")),
-			l.bandRemedy(i)))
+		all = append(all, l.outsideBand(finding.Warning, i, fmt.Sprintf("%s is in domain %s, but %s belongs to band %s, which is only for domain %s", subject(app), domain, l.step(app.Step.Number), band.Name, strings.Join(band.Domains, " or "))))
 	}
 	return all
 }

@@ -32,7 +32,7 @@ func (l *checker) findViolations(isViolated func(from, to int) bool) []fault {
 				continue
 			}
 			violated := slices.DeleteFunc(slices.Clone(link.Reasons), func(r fleet.Reason) bool {
-				return isSatisfied(r, app.Step.Number, to.Step.Number) || l.isSatisfiedByAnother(from, r)
+				return isSatisfied(r, app.Step.Number, to.Step.Number) || l.isSatisfiedInTime(from, r)
 			})
 			if len(violated) == 0 {
 				continue
@@ -52,9 +52,9 @@ func isSatisfied(r fleet.Reason, from, to int) bool {
 	return r.Strength < fleet.Exists || to < from || to == from && !r.Strength.NeedsEarlierStep()
 }
 
-// isSatisfiedByAnother reports whether another Application satisfies a dependency in time,
+// isSatisfiedInTime reports whether another Application satisfies a dependency in time,
 // because it contains the same object.
-func (l *checker) isSatisfiedByAnother(from int, r fleet.Reason) bool {
+func (l *checker) isSatisfiedInTime(from int, r fleet.Reason) bool {
 	app := l.Applications[from]
 	return slices.ContainsFunc(l.dependencies[from], func(link fleet.Link) bool {
 		to := l.Applications[link.To]

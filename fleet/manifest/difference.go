@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,10 +33,10 @@ func Differences(text string, now []Manifest) ([]Difference, error) {
 	for {
 		var doc yaml.Node
 		err := dec.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			break
+		}
 		if err != nil {
-			if err.Error() == "EOF" {
-				break
-			}
 			_, message := object.SyntaxError(err)
 			return nil, errors.New(message)
 		}

@@ -26,7 +26,7 @@ func CheckDurations(d Durations, fleets ...*fleet.Fleet) error {
 			continue
 		}
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "durations", File: d.File, Line: d.Lines[name], Field: name,
-			Message: "Application not found in the fleet", Remedy: nearestApplication(fleets[0], name).Or("remove the line, or use a name from cmp fleet steps")})
+			Message: "Application not found in the fleet", Remedy: "remove the line, or use a name from cmp fleet steps"}.Asking(nearestApplication(fleets[0], name).String()))
 	}
 	return errors.Join(faults...)
 }
@@ -126,7 +126,7 @@ func FindComponent(f *fleet.Fleet, name string) ([]int, error) {
 		return found, nil
 	}
 	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name, Message: "component not found in the fleet",
-		Remedy: nearestApplication(f, name).Or("use a name that cmp fleet inventory lists")}
+		Remedy: "use a name that cmp fleet inventory lists"}.Asking(nearestApplication(f, name).String())
 }
 
 // Names of layouts.

@@ -119,7 +119,7 @@ func (d *Durations) readDefaults(f settings.File, n *yaml.Node) []error {
 			for _, a := range d.Kinds {
 				names = append(names, a.Name)
 			}
-			faults = append(faults, f.Fault(key.Line, defaults+"."+key.Value, "unknown default", nearest.Or(key.Value, names, "use a default that docs/fleet.md lists")))
+			faults = append(faults, f.Fault(key.Line, defaults+"."+key.Value, "unknown default", "use a default that docs/fleet.md lists").Asking(nearest.Suggest(key.Value, names)))
 		}
 	}
 	return faults

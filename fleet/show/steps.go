@@ -15,6 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -129,7 +130,7 @@ func (r *Steps) Compact(times rollout.Durations) {
 }
 
 // Render returns the selected list as text or JSON.
-func (r *Steps) Render(format string) (string, error) {
+func (r *Steps) Render(format string, p paint.Paint) (string, error) {
 	if format == "json" {
 		out := struct {
 			Applications []stepRow         `json:"applications"`
@@ -140,9 +141,7 @@ func (r *Steps) Render(format string) (string, error) {
 		return string(text) + "\n", err
 	}
 	var b strings.Builder
-	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "%s: %s\n", f.Severity, f.Error())
-	}
+	b.WriteString(p.Findings(r.Findings))
 	if len(r.Findings) > 0 {
 		b.WriteByte('\n')
 	}

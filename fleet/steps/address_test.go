@@ -61,6 +61,7 @@ spec: {secretStoreRef: {kind: ClusterSecretStore, name: vault}, target: {name: p
 // where that leaves no place for what reads from it; and whoever makes or plays a
 // rollout says so (the outage of a real fleet).
 func TestAddressIsSure(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"vault/component.yaml": fleettest.Described("vault", "foundation", "150"), "vault/v.yaml": vault,
 		"store/component.yaml": fleettest.Described("store", "foundation", "155"), "store/s.yaml": vaultStore,
@@ -97,6 +98,7 @@ func TestAddressIsSure(t *testing.T) {
 // TestInferredIsSaid: what only signs say is warned of by all that make a rollout, with
 // the finding of lint.
 func TestInferredIsSaid(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.Settings.Name, m.Settings.RepoURL = "f", "https://git.example.com/f.git"
 	m.App("early", "data", "workloads", 250)
@@ -114,6 +116,7 @@ func TestInferredIsSaid(t *testing.T) {
 
 // TestSettingsAreNotSure: what a program calls one day does not order components for sure.
 func TestSettingsAreNotSure(t *testing.T) {
+	t.Parallel()
 	collector := `
 apiVersion: opentelemetry.io/v1beta1
 kind: OpenTelemetryCollector
@@ -134,6 +137,7 @@ spec: {config: {exporters: {otlp: {endpoint: "vault.vault.svc:8200"}}}}
 // TestNamespaceIsNoCycle: Argo CD creates the namespace that another component holds,
 // so the two can be put in order, unless it is told not to.
 func TestNamespaceIsNoCycle(t *testing.T) {
+	t.Parallel()
 	base := "{apiVersion: v1, kind: Namespace, metadata: {name: cm, labels: {a: b}}}\n---\n{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a, namespace: default}, spec: {secretName: a, issuerRef: {name: x}}}\n"
 	files := map[string]string{
 		"base/component.yaml": "name: base\ndomain: foundation\nrolloutPhase: 130\n", "base/b.yaml": base,

@@ -54,6 +54,7 @@ func crdOf(kind string) string {
 // for an object that nothing uses, since the operator needs the network. The finding says
 // that splitting off the CRDs is enough.
 func TestNetworkDoesNotWaitForDashboards(t *testing.T) {
+	t.Parallel()
 	f := fleettest.Files(t, map[string]string{
 		"network/component.yaml": fleettest.Described("network", "foundation", "110"), "network/agent.yaml": fleettest.PodNetwork, "network/panel.yaml": panel,
 		"panels/component.yaml": fleettest.Described("panels", "foundation", "110"), "panels/operator.yaml": panelOperator,
@@ -74,6 +75,7 @@ func TestNetworkDoesNotWaitForDashboards(t *testing.T) {
 
 // TestNetworkWaitsForWhatItUses: what the network refers to comes before it.
 func TestNetworkWaitsForWhatItUses(t *testing.T) {
+	t.Parallel()
 	used := strings.Replace(fleettest.PodNetwork, "volumes: [", "volumes: [{name: key, secret: {secretName: key}}, ", 1)
 	f := fleettest.Files(t, map[string]string{
 		"network/component.yaml": fleettest.Described("network", "foundation", "110"), "network/agent.yaml": used, "network/secret.yaml": `
@@ -93,6 +95,7 @@ spec: {encryptedData: {a: b}, template: {metadata: {name: key}}}
 // TestCycleIsBrokenWhereNothingIsUsed: of a cycle, that dependency goes which is for an
 // object that nothing else uses, and not the one of the fewest objects.
 func TestCycleIsBrokenWhereNothingIsUsed(t *testing.T) {
+	t.Parallel()
 	f := fleettest.Files(t, map[string]string{
 		"a/component.yaml": fleettest.Described("a", "foundation", "110"), "a/panel.yaml": panel + "---" + strings.Replace(panel, "traffic", "errors", 1), "a/crd.yaml": crdOf("Widget"),
 		"b/component.yaml": fleettest.Described("b", "foundation", "110"), "b/operator.yaml": panelOperator, "b/widget.yaml": widget + `
@@ -112,6 +115,7 @@ metadata: {name: reader, annotations: {ladder-cmp.github.io/after: Widget/main}}
 // into custom resources of the cluster, so bases that several include differ only in it.
 // The API server ignores it there.
 func TestClusterObjectInSeveralNamespaces(t *testing.T) {
+	t.Parallel()
 	role := "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader, namespace: NS}\nrules: [{apiGroups: [''], resources: [pods], verbs: [get]}]\n"
 	f := fleettest.Files(t, map[string]string{
 		"roles/component.yaml": fleettest.Described("roles", "foundation", "110"),
@@ -127,6 +131,7 @@ func TestClusterObjectInSeveralNamespaces(t *testing.T) {
 
 // TestKindsOfWhatDoesNotRender: a component that does not render may define any kind.
 func TestKindsOfWhatDoesNotRender(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"panels/component.yaml": fleettest.Described("panels", "foundation", "150"), "panels/panel.yaml": panel,
 		"operator/component.yaml": fleettest.Described("operator", "foundation", "110"), "operator/crd.yaml": "kind: [\n",

@@ -274,8 +274,10 @@ func (p *Plan) earlierDependent(i int) string {
 	to := p.fleet.Applications[i]
 	for _, n := range p.dependencies {
 		from := p.fleet.Applications[n.From]
-		together := slices.ContainsFunc(p.fleet.Scope(""), func(e string) bool { return fleet.Deployed(from, e) && fleet.Deployed(to, e) })
-		if n.To != i || !n.IsCertain || !together || !from.Step.Set || !to.Step.Set || from.Step.Number >= to.Step.Number+n.gap() {
+		if n.To != i || !n.IsCertain || !from.Step.Set || !to.Step.Set || from.Step.Number >= to.Step.Number+n.gap() {
+			continue
+		}
+		if !slices.ContainsFunc(p.fleet.Scope(""), func(e string) bool { return fleet.Deployed(from, e) && fleet.Deployed(to, e) }) {
 			continue
 		}
 		return fmt.Sprintf("%s is in %s, but must come %s", from.Name, p.fleet.Profile.StepName(from.Step.Number), sentence(p.fleet, n))

@@ -39,6 +39,7 @@ func check(t *testing.T, p *steps.Plan, want string) {
 }
 
 func TestPhasesByNeeds(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.App("crds", "data", "crds", 210)
 	m.App("vault", "foundation", "workloads", 120)
@@ -67,6 +68,7 @@ func TestPhasesByNeeds(t *testing.T) {
 }
 
 func TestPhasesOfWhatHasNoPlace(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.App("early", "foundation", "workloads", 150)
 	m.App("late", "apps", "workloads", 650)
@@ -96,6 +98,7 @@ error no-place: stranger/component.yaml: stranger: it has no domain, and no plac
 // TestPhasesAccepted: two of which the owners accept that they stand together do,
 // and only these.
 func TestPhasesAccepted(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	for _, name := range []string{"store", "bundle", "other"} {
 		m.App(name, "data", "workloads", 250)
@@ -113,6 +116,7 @@ func TestPhasesAccepted(t *testing.T) {
 // TestCircles: the weakest signs give way, sure needs are a finding that spells the chain
 // and names what to remove. All that is in the cycle and after it has a step.
 func TestCircles(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	for _, name := range []string{"a", "b", "c", "x", "y", "after"} {
 		m.App(name, "data", "workloads", -1)
@@ -138,6 +142,7 @@ warning sign-passed-over: y/component.yaml: y: it should come not before x, beca
 // TestTangle: cycles with an Application in common are one finding. The dependency of the
 // fewest objects is removed, and of several that of the Application for which most wait.
 func TestTangle(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	for _, name := range []string{"certs", "dashboards", "gateway", "network", "app"} {
 		m.App(name, "data", "workloads", -1)
@@ -168,6 +173,7 @@ func TestTangle(t *testing.T) {
 }
 
 func TestOnlyMissing(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.App("late", "data", "workloads", 450)
 	m.App("new", "data", "workloads", -1)
@@ -185,6 +191,7 @@ error step-order: consumer/component.yaml: consumer: rolloutPhase: it keeps step
 // TestNumbersWithoutMeaning: where a profile has no places, what is set is kept
 // as long as the order is right.
 func TestNumbersWithoutMeaning(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.Profile.Bands, m.Profile.Digits = nil, 1
 	m.App("cni", "", "workloads", 3)
@@ -351,6 +358,7 @@ func laws(t *testing.T, seed uint64) {
 }
 
 func TestLawsOfPhases(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(2000) {
 		laws(t, seed)
 	}
@@ -363,6 +371,7 @@ func FuzzPhases(f *testing.F) {
 
 // TestLargeFleet orders and simulates five hundred components in a chain.
 func TestLargeFleet(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.Profile.Bands = nil
 	for i := range 500 {
@@ -382,6 +391,7 @@ func TestLargeFleet(t *testing.T) {
 
 // TestSplit: the definitions of a component have a step of their own.
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	app := m.App("op", "data", "controllers", 220)
 	app.CRDs = component.Split
@@ -397,6 +407,7 @@ func TestSplit(t *testing.T) {
 // TestMustBeEarlier: what stands behind something that needs it for sure must
 // move; where that is only a sign, it may.
 func TestMustBeEarlier(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.App("provider", "foundation", "secrets", 150)
 	m.App("hinted", "foundation", "secrets", 150)
@@ -413,6 +424,7 @@ func TestMustBeEarlier(t *testing.T) {
 // TestNoBandOfItsOwn says which component is outside of all bands, and of whose domain there is
 // none, that it keeps its step.
 func TestNoBandOfItsOwn(t *testing.T) {
+	t.Parallel()
 	m := fleettest.Empty(t, profile.Profile{Digits: 3, Bands: []profile.Band{{Name: "a", Domains: []string{"a"}, From: 0, To: 99}}})
 	m.App("moon", "moon", "workloads", 800)
 	check(t, steps.Compute(m.Fleet, steps.Options{}), `

@@ -15,6 +15,7 @@ import (
 // TestPhases says of each fleet which steps its rollout has, how many
 // Applications each updates at a time, and who stands where.
 func TestPhases(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../../testdata/fleets/*/want.phases.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no fleet with phases", err)

@@ -12,6 +12,7 @@ import (
 // TestSmokesStayBehind what they test, though no manifest names that, and a later place
 // that makes no rollout slower is a choice.
 func TestSmokesStayBehind(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.App("db", "data", "workloads", 250)
 	m.App("temporal", "data", "workloads", 455)
@@ -37,6 +38,7 @@ func TestSmokesStayBehind(t *testing.T) {
 
 // TestEarlierIsFaster: where a rollout is faster with a component earlier, that is said.
 func TestEarlierIsFaster(t *testing.T) {
+	t.Parallel()
 	m := fleettest.WithProfile(t, "bands")
 	m.App("db", "data", "workloads", 250)
 	m.App("late", "data", "workloads", 260)

@@ -2,7 +2,9 @@ package argocd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -42,10 +44,11 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 	scripts := map[*yaml.Node]string{}
 	var order []*yaml.Node
 	for {
-		if err := dec.Decode(&doc); err != nil {
-			if err.Error() == "EOF" {
-				break
-			}
+		err := dec.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
 			line, message := object.SyntaxError(err)
 			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: "not valid YAML: " + message, Remedy: "pass the argocd-cm ConfigMap, or values for the Argo CD Helm chart"}
 		}

@@ -3,6 +3,7 @@ package compare_test
 import (
 	"encoding/json"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,26 +90,43 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestFindingsOfDirectories: a path in a sentence is the same on both sides, and a
-// word that a directory is called like stays what it is.
-func TestFindingsOfDirectories(t *testing.T) {
-	of := func(dir string, messages ...string) (all []finding.Finding) {
-		for _, m := range messages {
-			all = append(all, finding.Finding{Rule: "r", File: dir + "/x.yaml", Message: strings.ReplaceAll(m, "DIR", dir)})
+// TestFindings: what makes two findings the same is their rule, their place below the
+// directory of their side, and what they are about; not the message.
+func TestFindings(t *testing.T) {
+	of := func(dir string, about ...string) (all []finding.Finding) {
+		for _, a := range about {
+			all = append(all, finding.Finding{Rule: "r", File: path.Join(dir, "x.yaml"), About: a, Message: a + " of " + dir + " in wave 1"})
 		}
 		return all
 	}
-	for _, names := range [][2]string{{"a", "e"}, {"old", "new"}, {"x/old", "new"}, {"/tmp/a", "."}} {
-		messages := []string{"a Pod of e holds it in wave 1", "it is in DIR/values.yaml, too", "DIR holds nothing"}
-		before, after := of(names[0], messages...), of(names[1], messages...)
-		if names[1] == "." {
-			after[1].Message, after[0].File, after[1].File, after[2].File = "it is in values.yaml, too", "x.yaml", "x.yaml", "x.yaml"
-		}
+	for _, names := range [][2]string{{"a", "e"}, {"old", "new"}, {"x/old", "new"}, {"/tmp/a", "."}, {"a", "a/"}, {"", "a"}} {
+		before, after := of(names[0], "one", "two", "two"), of(names[1], "two", "one", "two")
 		if appeared, fixed := compare.Findings(before, names[0], after, names[1]); len(appeared)+len(fixed) > 0 {
 			t.Errorf("%v: %v appeared, %v fixed", names, appeared, fixed)
 		}
 	}
-	if appeared, fixed := compare.Findings(of("a", "one", "two"), "a", of("e", "two", "three"), "e"); len(appeared) != 1 || appeared[0].Message != "three" || len(fixed) != 1 || fixed[0].Message != "one" {
+	appeared, fixed := compare.Findings(of("a", "one", "two", "two"), "a", of("e", "two", "three"), "e")
+	if len(appeared) != 1 || appeared[0].About != "three" || len(fixed) != 2 || fixed[0].About != "one" || fixed[1].About != "two" {
 		t.Errorf("%v appeared, %v fixed", appeared, fixed)
+	}
+	base := finding.Finding{Severity: finding.Warning, Rule: "r", File: "a/x.yaml", Object: "Job j", Field: "f", Missing: "Secret s", About: "n"}
+	for what, change := range map[string]func(f *finding.Finding){
+		"severity": func(f *finding.Finding) { f.Severity = finding.Error },
+		"rule":     func(f *finding.Finding) { f.Rule = "other" },
+		"object":   func(f *finding.Finding) { f.Object = "Job k" },
+		"field":    func(f *finding.Finding) { f.Field = "g" },
+		"missing":  func(f *finding.Finding) { f.Missing = "Secret t" },
+		"about":    func(f *finding.Finding) { f.About = "m" },
+	} {
+		changed := base
+		change(&changed)
+		if appeared, fixed := compare.Findings([]finding.Finding{base}, "a", []finding.Finding{changed}, "a"); len(appeared) != 1 || len(fixed) != 1 {
+			t.Errorf("another %s: %v appeared, %v fixed", what, appeared, fixed)
+		}
+	}
+	moved := base
+	moved.File, moved.Line, moved.Message = "a/y.yaml", 7, "in wave 3"
+	if appeared, fixed := compare.Findings([]finding.Finding{base}, "a", []finding.Finding{moved}, "a"); len(appeared)+len(fixed) > 0 {
+		t.Errorf("an object that moved: %v appeared, %v fixed", appeared, fixed)
 	}
 }

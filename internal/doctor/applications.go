@@ -56,8 +56,8 @@ func (i *installation) checkPluginName() (all []finding.Finding) {
 			p, ok := pluginOf(source)
 			name := p.name()
 			for key, v := range source.entries() {
-				if suggestion := suggest(key, []string{"plugin"}); suggestion != "" && key != "plugin" {
-					all = append(all, withRemedy(v.fault("unknown field %q of a source", key), "%s", suggestion))
+				if suggestion := nearest.Suggest(key, []string{"plugin"}); suggestion != "" && key != "plugin" {
+					all = append(all, v.fault("unknown field %q of a source", key).Asking(suggestion))
 				}
 			}
 			switch {
@@ -102,7 +102,7 @@ func (i *installation) checkPluginParameters() (all []finding.Finding) {
 				if name == "" || strings.Contains(name, "{{") || slices.Contains(i.Parameters, name) {
 					continue
 				}
-				all = append(all, withRemedy(parameter.at("name").fault("unknown parameter %q", name), "%s", nearest.Or(name, i.Parameters, "use a parameter in docs/components.md")))
+				all = append(all, withRemedy(parameter.at("name").fault("unknown parameter %q", name), "use a parameter in docs/components.md").Asking(nearest.Suggest(name, i.Parameters)))
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (i *installation) isOurs(name string) bool {
 func unknownKeys(t node, known []string) (all []finding.Finding) {
 	for key, v := range t.entries() {
 		if !slices.Contains(known, key) {
-			all = append(all, withRemedy(v.fault("unknown key %q", key), "%s", nearest.Or(key, known, "remove it, or use "+strings.Join(known, ", "))))
+			all = append(all, withRemedy(v.fault("unknown key %q", key), "remove it, or use %s", strings.Join(known, ", ")).Asking(nearest.Suggest(key, known)))
 		}
 	}
 	return all

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -153,15 +152,6 @@ func versionOf(tag string) (version, bool) {
 	var v version
 	n, err := fmt.Sscanf(strings.TrimPrefix(tag, "v"), "%d.%d", &v.major, &v.minor)
 	return v, err == nil && n == 2
-}
-
-// suggest returns a question that suggests similar names; empty if there are none.
-func suggest(word string, names []string) string {
-	n := nearest.New(word)
-	for _, name := range names {
-		n.Add(name, name)
-	}
-	return n.String()
 }
 
 // mebibytes formats a size.

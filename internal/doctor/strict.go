@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 )
 
 // decodeStrictly decodes a value like the API server with strict field validation, and
@@ -165,7 +165,7 @@ func (t node) follow(path []string) node {
 func unknownField(t node, path []string, typ reflect.Type) finding.Finding {
 	last := len(path) - 1
 	names := fields(typ, path[:last])
-	return withRemedy(t.follow(path).fault("unknown field %q", path[last]), "%s", cmp.Or(suggest(path[last], names), "correct or remove the field"))
+	return withRemedy(t.follow(path).fault("unknown field %q", path[last]), "correct or remove the field").Asking(nearest.Suggest(path[last], names))
 }
 
 // fields returns the keys of the type at a path.

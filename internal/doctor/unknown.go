@@ -1,12 +1,12 @@
 package doctor
 
 import (
-	"cmp"
 	_ "embed"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
 )
 
 // checkDuplicateKeys reports duplicate keys of values, and of workloads and ConfigMaps
@@ -72,9 +72,8 @@ func (i *installation) checkUnknownValues() (all []finding.Finding) {
 				if slices.Contains(keys, key) {
 					continue
 				}
-				remedy := suggest(key, keys)
-				if remedy != "" {
-					all = append(all, withRemedy(v.fault("unknown value %q: the argo-cd chart ignores it", key), "%s", remedy))
+				if suggestion := nearest.Suggest(key, keys); suggestion != "" {
+					all = append(all, v.fault("unknown value %q: the argo-cd chart ignores it", key).Asking(suggestion))
 				}
 			}
 		}
@@ -108,13 +107,13 @@ func (i *installation) checkUnknownSettings() (all []finding.Finding) {
 				continue
 			}
 			if read := reads(role); len(read) > 0 && !slices.Contains(read, name) {
-				all = append(all, withRemedy(v.fault("unknown key %q: the %s does not read it", name, role), "%s", cmp.Or(suggest(name, read), "correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists all keys")))
+				all = append(all, withRemedy(v.fault("unknown key %q: the %s does not read it", name, role), "correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists all keys").Asking(nearest.Suggest(name, read)))
 			}
 			return
 		}
 		part, _, _ := strings.Cut(name, ".")
-		if suggestion := suggest(part, parts); suggestion != "" && !slices.Contains(parts, part) {
-			all = append(all, withRemedy(v.fault("unknown key %q: no component of Argo CD reads it", name), "%s", suggestion))
+		if suggestion := nearest.Suggest(part, parts); suggestion != "" && !slices.Contains(parts, part) {
+			all = append(all, v.fault("unknown key %q: no component of Argo CD reads it", name).Asking(suggestion))
 		}
 	}
 	for key, m := range i.maps {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestAllowed(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		entry, address string
 		want           bool
@@ -68,6 +69,7 @@ func TestAllowed(t *testing.T) {
 
 // TestBadAllowList has all that is wrong said at once.
 func TestBadAllowList(t *testing.T) {
+	t.Parallel()
 	wrong := map[string]string{
 		"ghcr.io/org":                      "is not a URL with a scheme",
 		"git@github.com:org/repo":          "uses ssh",
@@ -105,6 +107,7 @@ func TestBadAllowList(t *testing.T) {
 }
 
 func TestGuard(t *testing.T) {
+	t.Parallel()
 	for address, want := range map[string]reach{
 		"93.184.216.34":          public,
 		"2606:2800:220:1::1":     public,
@@ -152,6 +155,7 @@ func TestGuard(t *testing.T) {
 }
 
 func TestReach(t *testing.T) {
+	t.Parallel()
 	list, wrong := parsePrivate([]string{"charts.corp.example", "*.inner.example", "localhost", "10.20.0.0/16", "192.168.7.7", "[fd12::7]"})
 	if wrong != nil {
 		t.Fatal(wrong)

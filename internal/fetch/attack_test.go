@@ -92,6 +92,7 @@ func packHost(t *testing.T, commit plumbing.Hash, pack []byte) http.HandlerFunc 
 // TestPacksThatMultiply has packs of less than a kilobyte that stand for more files or
 // directories than any memory holds.
 func TestPacksThatMultiply(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		width, levels int
 		file          bool
@@ -172,6 +173,7 @@ func TestSparseCharts(t *testing.T) {
 // TestIndexesThatMultiply has indexes that are small as they come, and large when they
 // are read.
 func TestIndexesThatMultiply(t *testing.T) {
+	t.Parallel()
 	const good = "  app:\n  - {name: app, version: 1.0.0, urls: [app.tgz]}\n"
 	for name, c := range map[string]struct{ index, rule, text string }{
 		"an anchor used many times": {"apiVersion: v1\nentries:\n  app:\n  - name: app\n    version: 1.0.0\n    description: &a " + strings.Repeat("x", 1000) +
@@ -200,6 +202,7 @@ func TestIndexesThatMultiply(t *testing.T) {
 // TestIndexesAsTheyAre has the forms that indexes come in. Of other charts nothing is
 // read: neither how many there are nor what is wrong with them matters.
 func TestIndexesAsTheyAre(t *testing.T) {
+	t.Parallel()
 	var many strings.Builder
 	for i := range 50_000 {
 		fmt.Fprintf(&many, "  other-%d:\n  - {name: x, version: 1.0.0}\n", i)
@@ -229,6 +232,7 @@ func TestIndexesAsTheyAre(t *testing.T) {
 
 // TestDisguises has paths that some servers read as another one than we do.
 func TestDisguises(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", serving(map[string]string{"/team/a": "content"}))
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com/team"}})
@@ -261,6 +265,7 @@ func TestDisguises(t *testing.T) {
 // TestSiblings has two prefixes of one host. What opens one goes to no other, wherever
 // an index or a redirect leads.
 func TestSiblings(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	chart := string(chartArchive(t, "app", "1.0.0"))
 	digest := remote.Digest([]byte(chart))
@@ -299,6 +304,7 @@ func TestSiblings(t *testing.T) {
 
 // TestForms has the forms in which IPv6 holds the address of a machine's metadata.
 func TestForms(t *testing.T) {
+	t.Parallel()
 	for _, address := range []string{
 		"::ffff:169.254.169.254", "::ffff:0:169.254.169.254", "::169.254.169.254", "64:ff9b::169.254.169.254", "64:ff9b:1::169.254.169.254",
 		"64:ff9b:1:a9fe:a9:fe00::", "2002:a9fe:a9fe::1", "fd00:ec2::254", "fd20:ce::254", "fe80::a9fe:a9fe", "fe80::5efe:169.254.169.254",
@@ -318,6 +324,7 @@ func TestForms(t *testing.T) {
 // TestEndlessTags has a registry whose list of tags goes on and on, and one that has
 // more than anybody needs.
 func TestEndlessTags(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("registry.example.com", func(w http.ResponseWriter, r *http.Request) {
 		switch {

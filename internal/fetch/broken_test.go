@@ -13,6 +13,7 @@ import (
 // was asked for. None of them may stay in the cache, since what is mended there would
 // never be asked for again.
 func TestDamagedCharts(t *testing.T) {
+	t.Parallel()
 	good := chartArchive(t, "app", "1.0.0")
 	for name, c := range map[string]struct{ sent, text string }{
 		"cut off":       {string(good[:len(good)/2]), "charts.example.com returned a damaged chart of "},
@@ -40,6 +41,7 @@ func TestDamagedCharts(t *testing.T) {
 
 // TestPages has a page that says who may log in, in place of a file.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	const page = "<!DOCTYPE html><html><form>log in"
 	n.host("files.example.com", serving(map[string]string{"/all.yaml": page, "/index.html": page, "/a.yaml": "a: <b>"}))
@@ -55,6 +57,7 @@ func TestPages(t *testing.T) {
 // TestInsecureOrNot has a Secret that says neither that a certificate is to be looked
 // at nor that it is not.
 func TestInsecureOrNot(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", serving(map[string]string{"/a": "content"}))
 	dir := t.TempDir()
@@ -67,6 +70,7 @@ func TestInsecureOrNot(t *testing.T) {
 
 // TestPorts has two services of one host, of which one is down.
 func TestPorts(t *testing.T) {
+	t.Parallel()
 	f := newInternet(t).fetcher(Config{Allow: []string{"https://files.example.com:8443"}, Limits: Limits{Retries: -1}})
 	refuse(t, f, fileRef("https://files.example.com:8443/a"), "unreachable", "files.example.com:8443 cannot be reached")
 }
@@ -74,6 +78,7 @@ func TestPorts(t *testing.T) {
 // TestAnew has a version that somebody published again, under the digest that it had.
 // The cache is not to hide that.
 func TestAnew(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	first, now := chartArchive(t, "app", "1.0.0"), chartArchive(t, "app", "1.0.0")
 	n.host("charts.example.com", func(w http.ResponseWriter, r *http.Request) {
@@ -90,6 +95,7 @@ func TestAnew(t *testing.T) {
 // TestNoDigests has an index whose digests are none: what is written there is not to
 // be passed over as if nothing was.
 func TestNoDigests(t *testing.T) {
+	t.Parallel()
 	for _, digest := range []string{"xx", "sha512:abc", "sha256:", "sha256:zz"} {
 		n := newInternet(t)
 		index := "apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: [app.tgz], digest: \"" + digest + "\"}]}"
@@ -102,6 +108,7 @@ func TestNoDigests(t *testing.T) {
 // TestDamagedInCache has a chart in the cache that was damaged before it came there,
 // under all the names that it has.
 func TestDamagedInCache(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("charts.example.com", serving(repository(t, "1.0.0")))
 	config := Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: t.TempDir()}, TTL: time.Hour}

@@ -21,6 +21,7 @@ import (
 
 // TestFresh has what is asked again, and what never is.
 func TestFresh(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	all := repository(t, "1.0.0")
 	n.host("charts.example.com", func(w http.ResponseWriter, r *http.Request) { serving(all)(w, r) })
@@ -62,6 +63,7 @@ func TestFresh(t *testing.T) {
 }
 
 func TestOffline(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", serving(map[string]string{"/a": "content"}))
 	config := Config{Allow: []string{"https://files.example.com/a", "https://files.example.com/b"}, Cache: Cache{Dir: t.TempDir()}, TTL: -1}
@@ -79,6 +81,7 @@ func TestOffline(t *testing.T) {
 
 // TestChangedContent has a version whose content changes.
 func TestChangedContent(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	first, second := chartArchive(t, "app", "1.0.0"), append(chartArchive(t, "app", "1.0.0"), 0)
 	now, digests := first, true
@@ -115,6 +118,7 @@ func TestChangedContent(t *testing.T) {
 
 // TestExpecting has digests that were recorded, as a lock file does.
 func TestExpecting(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("charts.example.com", serving(repository(t, "1.0.0")))
 	n.host("files.example.com", serving(map[string]string{"/a": "content"}))
@@ -143,6 +147,7 @@ func TestExpecting(t *testing.T) {
 
 // TestDamagedCache has files that are not what they were.
 func TestDamagedCache(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", serving(map[string]string{"/a": "content"}))
 	config := Config{Allow: []string{"https://files.example.com"}, Cache: Cache{Dir: t.TempDir()}}
@@ -179,6 +184,7 @@ func TestDamagedCache(t *testing.T) {
 
 // TestNoSecretsInCache keeps what opens an address out of the records.
 func TestNoSecretsInCache(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", serving(map[string]string{"/a": "content"}))
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}, Cache: Cache{Dir: t.TempDir()}})
@@ -191,6 +197,7 @@ func TestNoSecretsInCache(t *testing.T) {
 
 // TestEviction keeps what was used last.
 func TestEviction(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat(r.URL.Path[1:], 100))
@@ -241,6 +248,7 @@ func TestEviction(t *testing.T) {
 // TestEvictionKeepsTheNew has a cache that is full of what another machine has used
 // by a clock that is ahead: what comes now stays nevertheless.
 func TestEvictionKeepsTheNew(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat(r.URL.Path[1:], 100))
@@ -263,6 +271,7 @@ func TestEvictionKeepsTheNew(t *testing.T) {
 // TestPublishedAgain has a version that has other content than the cache: who asks
 // anew gets it, and the cache has it from then on.
 func TestPublishedAgain(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	now := chartArchive(t, "app", "1.0.0")
 	n.host("charts.example.com", func(w http.ResponseWriter, r *http.Request) {
@@ -284,6 +293,7 @@ func TestPublishedAgain(t *testing.T) {
 
 // TestUnwritableCache goes on without, and says so once.
 func TestUnwritableCache(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) })
 	var log bytes.Buffer
@@ -303,6 +313,7 @@ func TestUnwritableCache(t *testing.T) {
 // TestSharedCache has two processes and several goroutines in each that write,
 // read and evict in one directory.
 func TestSharedCache(t *testing.T) {
+	t.Parallel()
 	if dir := os.Getenv("LADDER_TEST_SHARED_CACHE"); dir != "" {
 		shareCache(t, dir)
 		return

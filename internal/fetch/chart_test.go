@@ -29,6 +29,7 @@ func repository(t *testing.T, versions ...string) map[string]string {
 }
 
 func TestVersionsOfCharts(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("charts.example.com", serving(repository(t, "0.9.0", "1.0.0", "1.2.0", "1.2.3", "1.10.0", "2.0.0-rc.1", "v3.0.0", "3.1.0+build.5", "not-semver")))
 	f := n.fetcher(Config{Allow: []string{"https://charts.example.com/stable"}})
@@ -75,6 +76,7 @@ func TestVersionsOfCharts(t *testing.T) {
 
 // TestNewerThanTheIndex asks for a version that came after the index was read.
 func TestNewerThanTheIndex(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	all := repository(t, "1.0.0")
 	n.host("charts.example.com", func(w http.ResponseWriter, r *http.Request) { serving(all)(w, r) })
@@ -91,6 +93,7 @@ func TestNewerThanTheIndex(t *testing.T) {
 
 // TestQueryOfRepository keeps a query, such as a ref, on all that is below it.
 func TestQueryOfRepository(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("charts.example.com", serving(repository(t, "1.0.0")))
 	f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}})
@@ -104,6 +107,7 @@ func TestQueryOfRepository(t *testing.T) {
 
 // TestChartOnOtherHosts has indexes whose charts are at other hosts.
 func TestChartOnOtherHosts(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	data := chartArchive(t, "app", "1.0.0")
 	entry := release{"1.0.0", "https://storage.example.net/a/app-1.0.0.tgz", remote.Digest(data)}
@@ -162,6 +166,7 @@ func TestChartOnOtherHosts(t *testing.T) {
 
 // TestWrongCharts has what a repository can send in place of a chart.
 func TestWrongCharts(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	good := chartArchive(t, "app", "1.0.0")
 	var all map[string]string
@@ -192,6 +197,7 @@ func TestWrongCharts(t *testing.T) {
 
 // TestFewIndexes remembers the last ones.
 func TestFewIndexes(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	f := &Fetcher{ttl: time.Hour, now: func() time.Time { return now }, sharedState: &sharedState{indexes: newIndexes()}}
 	for i := range 3 * maxIndexes {

@@ -15,6 +15,7 @@ import (
 // TestCredentials has each file that credentials can be in, and what a server
 // gets of it.
 func TestCredentials(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for path, text := range map[string]string{
 		"dir/files.example.com/username":  "host",
@@ -72,6 +73,7 @@ func TestCredentials(t *testing.T) {
 // TestCertificates has a server that wants a client's certificate, which no other
 // host gets to see.
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	peer := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/away" {

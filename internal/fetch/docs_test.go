@@ -11,6 +11,7 @@ import (
 
 // TestDocuments compares the tables of the page with what they are about.
 func TestDocuments(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../../docs/sources.md")
 	if err != nil {
 		t.Fatal(err)

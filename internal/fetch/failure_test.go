@@ -123,6 +123,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for header, want := range map[string]time.Duration{
 		"":                                 0,
@@ -145,6 +146,7 @@ func TestRetryAfter(t *testing.T) {
 
 // TestRetriesEnd has a failure that passes.
 func TestRetriesEnd(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	var asked atomic.Int32
 	n.host("files.example.com", func(w http.ResponseWriter, r *http.Request) {
@@ -164,6 +166,7 @@ func TestRetriesEnd(t *testing.T) {
 // TestWrongTLS has servers whose certificate is for somebody else, and such
 // without any.
 func TestWrongTLS(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", serving(nil))
 	n.hosts["other.example.com:443"] = n.hosts["files.example.com:443"]
@@ -274,6 +277,7 @@ func (w *waiting) Done() <-chan struct{} {
 
 // TestFetchedOnce has many who want the same at the same time.
 func TestFetchedOnce(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	var all sync.WaitGroup
 	n.host("files.example.com", func(w http.ResponseWriter, r *http.Request) {
@@ -319,6 +323,7 @@ ladder_fetch_cache_events_total{event="unwritten"} 0
 
 // TestNumberAtOnce has more to fetch than may be at once.
 func TestNumberAtOnce(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	var now, most atomic.Int32
 	n.host("files.example.com", func(w http.ResponseWriter, r *http.Request) {
@@ -346,6 +351,7 @@ func TestNumberAtOnce(t *testing.T) {
 // TestEveryOutcomeIsCounted fails if a Ref is counted under a name that the
 // metrics do not begin with.
 func TestEveryOutcomeIsCounted(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	f := n.fetcher(Config{})
 	_, _ = f.Fetch(t.Context(), fileRef("https://files.example.com/a"))
@@ -362,6 +368,7 @@ func TestEveryOutcomeIsCounted(t *testing.T) {
 
 // TestPanics has a library that is not ready for what comes.
 func TestPanics(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", serving(nil))
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}})

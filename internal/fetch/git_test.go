@@ -16,6 +16,7 @@ import (
 // TestArchive has the digest of an archive, which must never change: lock files
 // of people hold such digests.
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	var all files
 	for i := range 3 {
 		all.entries = append(all.entries, entry{path: fmt.Sprintf("dir/%d.yaml", 3-i), data: strings.Repeat("kind: ConfigMap\n", 10_000)})
@@ -33,6 +34,7 @@ func TestArchive(t *testing.T) {
 }
 
 func TestLinksInside(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		at, link string
 		want     bool
@@ -56,6 +58,7 @@ func TestLinksInside(t *testing.T) {
 }
 
 func TestAddressesOfModules(t *testing.T) {
+	t.Parallel()
 	above, err := url.Parse("https://git.example.com/org/repo?submodules=true")
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +107,7 @@ func pack(t *testing.T, kind byte, size int, extra, content []byte) []byte {
 
 // TestBombs has packs that are small and unpack to a lot.
 func TestBombs(t *testing.T) {
+	t.Parallel()
 	f := newInternet(t).fetcher(Config{Allow: []string{"https://git.example.com"}, Limits: Limits{Unpacked: 1 << 20}})
 	at, err := url.Parse("https://git.example.com/repo")
 	if err != nil {
@@ -137,6 +141,7 @@ func TestBombs(t *testing.T) {
 // TestWrongRepositories has servers that are none of git. A real one is asked in
 // conformance/sources.
 func TestWrongRepositories(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	answer := ""
 	n.host("git.example.com", func(w http.ResponseWriter, r *http.Request) {

@@ -136,6 +136,7 @@ func repositoryRef(url string) remote.Ref {
 
 // TestHarmfulNames has files that would lie where git keeps its own, or outside.
 func TestHarmfulNames(t *testing.T) {
+	t.Parallel()
 	n, g := newInternet(t), gitHost{}
 	n.host("git.example.com", g.ServeHTTP)
 	g.commit(t, "good", map[string]string{"a.yaml": "kind: ConfigMap", ".gitignore": ""}, nil)
@@ -153,6 +154,7 @@ func TestHarmfulNames(t *testing.T) {
 
 // TestSameFileManyTimes has a repository whose pack is small and whose files are not.
 func TestSameFileManyTimes(t *testing.T) {
+	t.Parallel()
 	n, g := newInternet(t), gitHost{}
 	n.host("git.example.com", g.ServeHTTP)
 	f := n.fetcher(Config{Allow: []string{"https://git.example.com"}, Limits: Limits{Unpacked: 100_000}})
@@ -169,6 +171,7 @@ func TestSameFileManyTimes(t *testing.T) {
 
 // TestDeepModules has submodules in submodules.
 func TestDeepModules(t *testing.T) {
+	t.Parallel()
 	n, g := newInternet(t), gitHost{}
 	n.host("git.example.com", g.ServeHTTP)
 	f := n.fetcher(Config{Allow: []string{"https://git.example.com"}, Limits: Limits{Concurrent: 1}})
@@ -191,6 +194,7 @@ func TestDeepModules(t *testing.T) {
 // TestCredentialsOfModules has submodules at home and away: each host gets its own
 // credential, whatever was fetched before.
 func TestCredentialsOfModules(t *testing.T) {
+	t.Parallel()
 	n, home, away := newInternet(t), gitHost{}, gitHost{}
 	n.host("git.example.com", home.ServeHTTP)
 	n.host("other.example.com", away.ServeHTTP)

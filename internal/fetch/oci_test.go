@@ -66,6 +66,7 @@ func (g *registryOf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // TestRegistry has what a registry can do to who asks it.
 func TestRegistry(t *testing.T) {
+	t.Parallel()
 	ref := remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/charts", Chart: "app", Version: "^1"}
 	bearer := func(realm string) func(http.ResponseWriter, *http.Request) bool {
 		return func(w http.ResponseWriter, r *http.Request) bool {
@@ -165,6 +166,7 @@ func TestRegistry(t *testing.T) {
 
 // TestChartsByDigest names the manifest.
 func TestChartsByDigest(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	g := newRegistry(t, chartLayer, chartConfig)
 	n.host("registry.example.com", g.ServeHTTP)
@@ -181,6 +183,7 @@ func TestChartsByDigest(t *testing.T) {
 
 // TestChartInRegistryOfIndex has an index whose charts are in a registry.
 func TestChartInRegistryOfIndex(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	g := newRegistry(t, chartLayer, chartConfig)
 	n.host("registry.example.com", g.ServeHTTP)
@@ -203,6 +206,7 @@ func TestChartInRegistryOfIndex(t *testing.T) {
 // TestTokensMoved has a registry whose token service redirects what it was sent,
 // body and all, to a host that is allowed for what it has.
 func TestTokensMoved(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	g := newRegistry(t, chartLayer, chartConfig)
 	g.enter = func(w http.ResponseWriter, r *http.Request) bool {
@@ -228,6 +232,7 @@ func TestTokensMoved(t *testing.T) {
 // TestTokensStay has a registry that redirects to a host below its own, which the
 // client of Go takes for the same.
 func TestTokensStay(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	g := newRegistry(t, chartLayer, chartConfig)
 	g.enter = func(w http.ResponseWriter, r *http.Request) bool {
@@ -257,6 +262,7 @@ func TestTokensStay(t *testing.T) {
 // TestCredentialOfOneRegistry: no other host gets what opens a registry, whichever
 // the registry's client asks for.
 func TestCredentialOfOneRegistry(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir+"/registry.example.com/username", "user")
 	write(t, dir+"/registry.example.com/password", "hunter2")

@@ -11,6 +11,7 @@ import (
 
 // TestNearestSigner finds the entry for an address, however that is written.
 func TestNearestSigner(t *testing.T) {
+	t.Parallel()
 	var policy Policy
 	for _, address := range []string{"https://*", "oci://*", "oci://*.example.com", "oci://ghcr.io", "oci://ghcr.io/org/*", "oci://ghcr.io/org/app", "https://charts.example.com/stable", "oci://docker.io/org"} {
 		policy = append(policy, Signer{Address: address})
@@ -43,6 +44,7 @@ func TestNearestSigner(t *testing.T) {
 
 // TestHalfASigner has an entry by which nothing could be verified.
 func TestHalfASigner(t *testing.T) {
+	t.Parallel()
 	for _, s := range []Signer{{Address: "oci://ghcr.io"}, {Address: "ghcr.io", Key: []byte("x")}, {Address: "oci://ghcr.io", Key: []byte("x"), Keyring: []byte("x")}} {
 		if err := (Config{Verify: Policy{s}}).Check(); err == nil || !strings.Contains(err.Error(), "needs a valid address and either a keyring or a key") {
 			t.Errorf("%+v: %v", s, err)
@@ -52,6 +54,7 @@ func TestHalfASigner(t *testing.T) {
 
 // TestReadPolicy has what people write wrong in a policy, each with its line.
 func TestReadPolicy(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	key := newKey(t)
 	private, err := x509.MarshalECPrivateKey(key)

@@ -21,6 +21,7 @@ import (
 
 // TestProcess fetches one of each kind in a process, and finds it in files.
 func TestProcess(t *testing.T) {
+	t.Parallel()
 	n, g := newInternet(t), gitHost{}
 	n.host("git.example.com", g.ServeHTTP)
 	g.commit(t, "repo", map[string]string{"a.yaml": "kind: ConfigMap"}, nil)
@@ -133,6 +134,7 @@ ladder_fetch_waiting 0
 
 // TestProcessesRunning counts the processes while they fetch.
 func TestProcessesRunning(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	config := Config{Allow: []string{"https://busy.example.com"}}
 	n.apart(&config)
@@ -151,6 +153,7 @@ func TestProcessesRunning(t *testing.T) {
 // TestCredentialsOfProcesses: a process is given what opens the address that it is for,
 // and of others only if they are allowed; its environment has nothing.
 func TestCredentialsOfProcesses(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	dir := t.TempDir()
 	for _, host := range []string{"a.example.com", "b.example.com", "c.example.net"} {

@@ -17,6 +17,7 @@ import (
 func fileRef(url string) remote.Ref { return remote.Ref{Kind: remote.File, URL: url} }
 
 func TestNothingIsAllowed(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", serving(map[string]string{"/a": "x"}))
 	for _, ref := range []remote.Ref{
@@ -33,6 +34,7 @@ func TestNothingIsAllowed(t *testing.T) {
 }
 
 func TestRefusedRefs(t *testing.T) {
+	t.Parallel()
 	f := newInternet(t).fetcher(Config{Allow: []string{"https://files.example.com/pub", "https://*", "oci://*"}})
 	for _, c := range []struct {
 		ref        remote.Ref
@@ -67,6 +69,7 @@ func TestRefusedRefs(t *testing.T) {
 
 // TestRedirects has where a file may lead.
 func TestRedirects(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	to := ""
 	redirecting := func(w http.ResponseWriter, r *http.Request) {
@@ -129,6 +132,7 @@ func TestRedirects(t *testing.T) {
 // TestThereAndBack has a redirect away from a host and back to it: what comes back
 // may ask for anything.
 func TestThereAndBack(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.host("files.example.com", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/a" {
@@ -148,6 +152,7 @@ func TestThereAndBack(t *testing.T) {
 
 // TestNamesThatLeadInside has names, not addresses, of what is inside.
 func TestNamesThatLeadInside(t *testing.T) {
+	t.Parallel()
 	inside := httptest.NewTLSServer(serving(map[string]string{"/": "inside"}))
 	defer inside.Close()
 	_, port, err := net.SplitHostPort(inside.Listener.Addr().String())
@@ -169,6 +174,7 @@ func TestNamesThatLeadInside(t *testing.T) {
 }
 
 func TestPlainHTTP(t *testing.T) {
+	t.Parallel()
 	n := newInternet(t)
 	n.plainHost("files.example.com", serving(map[string]string{"/a": "content"}))
 	ref := fileRef("http://files.example.com/a")

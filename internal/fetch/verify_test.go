@@ -149,6 +149,7 @@ const signedRepository = "registry.example.com/charts/app"
 // TestCosign has charts in a registry that are signed as they must be, and all that
 // people who can write to the registry and do not have the key can do.
 func TestCosign(t *testing.T) {
+	t.Parallel()
 	key, other := newKey(t), newKey(t)
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -294,6 +295,7 @@ func TestCosign(t *testing.T) {
 // TestSwappedTag has a registry whose tag leads to another chart than it did, and whose
 // signature is that of the one before.
 func TestSwappedTag(t *testing.T) {
+	t.Parallel()
 	n, s, key := newInternet(t), newShelf(t), newKey(t)
 	n.host("registry.example.com", s.ServeHTTP)
 	signed := s.push("charts/app", "1.0.0", chartConfig, layerOf{mediaType: chartLayer, data: string(chartArchive(t, "app", "1.0.0"))})
@@ -336,6 +338,7 @@ func provenanceOf(t *testing.T, by *openpgp.Entity, name string, data []byte) st
 // TestProvenance has charts of a chart repository, and of a registry, with provenance
 // files that are right and wrong.
 func TestProvenance(t *testing.T) {
+	t.Parallel()
 	team, ring := newSigner(t)
 	stranger, _ := newSigner(t)
 	archive, older := chartArchive(t, "app", "1.0.0"), chartArchive(t, "app", "0.9.0")
@@ -379,6 +382,7 @@ func TestProvenance(t *testing.T) {
 // TestVerifiedElsewhere has an index without an entry in the policy, which leads to
 // addresses that have one.
 func TestVerifiedElsewhere(t *testing.T) {
+	t.Parallel()
 	n, s, key := newInternet(t), newShelf(t), newKey(t)
 	_, ring := newSigner(t)
 	archive := chartArchive(t, "app", "1.0.0")
@@ -400,6 +404,7 @@ func TestVerifiedElsewhere(t *testing.T) {
 
 // TestVerifyByProcess has a process verify, for a project with more to fetch from.
 func TestVerifyByProcess(t *testing.T) {
+	t.Parallel()
 	n, s, key := newInternet(t), newShelf(t), newKey(t)
 	n.host("registry.example.com", s.ServeHTTP)
 	digest := s.push("charts/app", "1.0.0", chartConfig, layerOf{mediaType: chartLayer, data: string(chartArchive(t, "app", "1.0.0"))})

@@ -50,11 +50,17 @@ type Finding struct {
 	Field string `json:"field,omitempty"`
 	// Message is the problem.
 	Message string `json:"message"`
-	// Remedy is the fix: it starts with a verb, or suggests a name.
+	// Remedy is the fix: it starts with a verb, or suggests a name in a question.
 	Remedy string `json:"remedy,omitempty"`
+	// Question reports that Remedy is a question.
+	Question bool `json:"-"`
 	// Missing is an object that is not in the component but may be in another one:
 	// "Service shop/web".
 	Missing string `json:"-"`
+	// About tells the finding apart from others with the same rule at the same place:
+	// the names, or the cause that a library gives. Unlike Message it does not depend
+	// on the waves of objects, on lines and on the directory. Empty if one is possible.
+	About string `json:"-"`
 }
 
 // Error formats the finding in one line:
@@ -78,7 +84,7 @@ func (f Finding) Error() string {
 	b.WriteString(oneLine(f.Message))
 	if f.Remedy != "" {
 		b.WriteString("; ")
-		if !strings.HasSuffix(f.Remedy, "?") { // did you mean "X"?
+		if !f.Question {
 			b.WriteString("fix: ")
 		}
 		b.WriteString(oneLine(f.Remedy))
@@ -91,8 +97,17 @@ const Failed = "failed"
 
 // Fault returns an error with a problem and its fix, from a function that does not
 // know the place. The caller adds it.
-func Fault(message, remedy string) error {
+func Fault(message, remedy string) Finding {
 	return Finding{Severity: Error, Rule: Failed, Message: message, Remedy: remedy}
+}
+
+// Asking returns the finding with a question as its remedy, such as whether a similar
+// name is meant; unchanged if the question is empty.
+func (f Finding) Asking(question string) Finding {
+	if question != "" {
+		f.Remedy, f.Question = question, true
+	}
+	return f
 }
 
 // Of returns the findings in err, in order. Other errors are converted to findings

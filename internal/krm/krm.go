@@ -223,12 +223,14 @@ func (f *function) config(base *knowledge.Base, ordering []string) (plugin.Setti
 		}
 		i := slices.IndexFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == key })
 		if i < 0 || !slices.Contains(ordering, key) {
-			faults = append(faults, bad(field, "unknown parameter", nearest.Or(key, known, "use one of "+strings.Join(known, ", "))))
+			faults = append(faults, bad(field, "unknown parameter", "use one of "+strings.Join(known, ", ")).Asking(nearest.Suggest(key, known)))
 			continue
 		}
 		if err := plugin.Parameters()[i].Set(&settings, []string{value}); err != nil {
 			for _, fault := range finding.Of(err) {
-				faults = append(faults, bad(field, fault.Message, fault.Remedy))
+				f := bad(field, fault.Message, fault.Remedy)
+				f.Question = fault.Question
+				faults = append(faults, f)
 			}
 		}
 	}
@@ -307,7 +309,7 @@ func (f *function) tell(findings []finding.Finding) {
 	severities := map[finding.Severity]framework.Severity{finding.Error: framework.Error, finding.Warning: framework.Warning, finding.Note: framework.Info}
 	for _, found := range findings {
 		found = found.Redacted()
-		text := finding.Finding{Message: found.Message, Remedy: found.Remedy}.Error()
+		text := finding.Finding{Message: found.Message, Remedy: found.Remedy, Question: found.Question}.Error()
 		r := &framework.Result{Severity: severities[found.Severity], Message: text, Tags: map[string]string{"rule": found.Rule}}
 		if found.Field != "" {
 			r.Field = &framework.Field{Path: found.Field}

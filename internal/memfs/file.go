@@ -2,13 +2,11 @@ package memfs
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"io/fs"
 	"slices"
+	"syscall"
 )
-
-var errIsDir = errors.New("is a directory")
 
 type file struct {
 	info fs.FileInfo
@@ -32,7 +30,7 @@ func NewDirFile(info fs.FileInfo, entries []fs.DirEntry) fs.ReadDirFile { return
 func (d *dir) Stat() (fs.FileInfo, error) { return d.info, nil }
 func (d *dir) Close() error               { return nil }
 func (d *dir) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: d.info.Name(), Err: errIsDir}
+	return 0, &fs.PathError{Op: "read", Path: d.info.Name(), Err: syscall.EISDIR}
 }
 
 func (d *dir) ReadDir(n int) ([]fs.DirEntry, error) {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ladder-cmp/ladder/internal/symlink"
@@ -174,7 +175,7 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	if err = n.load(); n.IsDir() {
-		err = errIsDir
+		err = syscall.EISDIR
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: err}

@@ -87,13 +87,18 @@ func (n *Names) Or(otherwise string) string {
 	return cmp.Or(n.String(), otherwise)
 }
 
-// Or suggests names that are similar to a word, or else returns otherwise.
-func Or(word string, names []string, otherwise string) string {
+// Suggest suggests names that are similar to a word; empty if none is.
+func Suggest(word string, names []string) string {
 	n := New(word)
 	for _, name := range names {
 		n.Add(name, name)
 	}
-	return n.Or(otherwise)
+	return n.String()
+}
+
+// Or suggests names that are similar to a word, or else returns otherwise.
+func Or(word string, names []string, otherwise string) string {
+	return cmp.Or(Suggest(word, names), otherwise)
 }
 
 // editDistance counts insertions, deletions, substitutions and transpositions

@@ -1,7 +1,11 @@
 // Package paint colors text for terminals.
 package paint
 
-import "github.com/ladder-cmp/ladder/internal/finding"
+import (
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
 
 // Paint colors text, or leaves it unchanged.
 type Paint struct{ On bool }
@@ -17,13 +21,23 @@ func (p Paint) In(colour, text string) string {
 // Severity returns the colored name of a severity.
 func (p Paint) Severity(s finding.Severity) string { return p.In(severities[s], string(s)) }
 
-// Ruled formats the severity of a finding with its rule, by which documents explain it and
-// a fleet accepts it: warning [unawaited]. An error without a rule has only the severity.
-func (p Paint) Ruled(f finding.Finding) string {
-	if f.Rule == "" || f.Rule == finding.Failed {
-		return p.Severity(f.Severity)
+// Finding formats a finding with its severity, and its rule, by which documents explain
+// it and lists of accepted findings name it.
+func (p Paint) Finding(f finding.Finding) string {
+	rule := ""
+	if f.Rule != "" && f.Rule != finding.Failed {
+		rule = " [" + finding.Sanitize(f.Rule) + "]"
 	}
-	return p.Severity(f.Severity) + " [" + finding.Sanitize(f.Rule) + "]"
+	return p.Severity(f.Severity) + rule + ": " + f.Error()
+}
+
+// Findings formats findings, one a line.
+func (p Paint) Findings(all []finding.Finding) string {
+	var b strings.Builder
+	for _, f := range all {
+		b.WriteString(p.Finding(f) + "\n")
+	}
+	return b.String()
 }
 
 // Counted formats a number of findings; zero has no color.

@@ -81,6 +81,7 @@ func files(t *testing.T, dir, name string) fs.FS {
 }
 
 func TestCommits(t *testing.T) {
+	t.Parallel()
 	dir := repository(t)
 	write(t, dir, "a/one.yaml", "one: not committed\n")
 	added := filepath.Join(t.TempDir(), "added")
@@ -122,6 +123,7 @@ func TestCommits(t *testing.T) {
 }
 
 func TestParted(t *testing.T) {
+	t.Parallel()
 	dir := repository(t)
 	git(t, dir, "checkout", "-q", "side")
 	write(t, dir, "side", "side\n")
@@ -150,6 +152,7 @@ func TestParted(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	f := files(t, repository(t), "main")
 	sub, err := fs.Sub(f, "a")
 	if err != nil {
@@ -187,6 +190,7 @@ func TestFiles(t *testing.T) {
 
 // TestSubmodule: what is in a submodule is in another repository.
 func TestSubmodule(t *testing.T) {
+	t.Parallel()
 	inner, outer := repository(t), t.TempDir()
 	git(t, outer, "init", "-q", "-b", "main")
 	git(t, outer, "submodule", "--quiet", "add", inner, "sub")

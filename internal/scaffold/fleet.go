@@ -143,7 +143,7 @@ func (f *undescribed) settle(fl *fleet.Fleet, places *steps.Plan) {
 		f.draft.StepWhy = "its place in the rollout"
 		for _, fault := range places.Findings {
 			if fault.Object == p.Name {
-				f.draft.StepWhy += "; " + finding.Finding{Message: fault.Message, Remedy: fault.Remedy}.Error()
+				f.draft.StepWhy += "; " + finding.Finding{Message: fault.Message, Remedy: fault.Remedy, Question: fault.Question}.Error()
 			}
 		}
 		return

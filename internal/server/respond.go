@@ -28,40 +28,59 @@ const memoryBytes = 8 << 20
 // each.
 const cachedKeys = 64
 
-// tasks returns the tasks of Ladder's plugin server. With cache, they cache decoded
-// documents, schemas and private keys.
-func tasks(base *knowledge.Base, cache bool) task.Tasks {
-	var memory *input.Memory // no cache
-	var keys *random.Keys
-	if cache {
-		memory, keys = input.NewMemory(memoryBytes), random.NewKeys(cachedKeys)
-	}
-	return task.Tasks{
-		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
-			return respond(ctx, in, base, memory, keys)
-		},
-		Match: func(_ context.Context, in task.Input) (bool, error) { return plugin.Detect(in.Repo, in.Dir) },
-	}
+// tasks are the tasks of Ladder's plugin server. They implement task.Runner.
+type tasks struct {
+	base   *knowledge.Base
+	memory *input.Memory // nil without a cache
+	keys   *random.Keys
+	lines  *libraryLines
 }
 
-// respond returns the response to a request of the repo-server.
-func respond(ctx context.Context, in task.Input, base *knowledge.Base, memory *input.Memory, keys *random.Keys) (task.Output, error) {
+// newTasks returns the tasks of Ladder's plugin server. With cache, they cache decoded
+// documents, schemas and private keys. Lines that libraries log become remarks.
+func newTasks(base *knowledge.Base, cache bool, lines *libraryLines) *tasks {
+	t := &tasks{base: base, lines: lines}
+	if cache {
+		t.memory, t.keys = input.NewMemory(memoryBytes), random.NewKeys(cachedKeys)
+	}
+	return t
+}
+
+// Run runs a task, in a worker one at a time.
+func (t *tasks) Run(ctx context.Context, name task.Name, in task.Input) (task.Response, error) {
+	switch name {
+	case task.Generate:
+		t.lines.take()
+		out, err := t.generate(ctx, in)
+		for _, line := range t.lines.take() {
+			out.Remarks = append(out.Remarks, task.Remark{Level: slog.LevelWarn, Text: line})
+		}
+		return task.Response{Output: out}, err
+	case task.Match:
+		matched, err := plugin.Detect(in.Repo, in.Dir)
+		return task.Response{Matched: matched}, err
+	}
+	return task.Response{}, fmt.Errorf("unknown task %q", name)
+}
+
+// generate returns the response to a request for manifests.
+func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error) {
 	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
 	if err != nil {
 		return task.Output{}, inOneLine(err)
 	}
-	req.Memory = memory
+	req.Memory = t.memory
 	if len(in.Secret) > 0 {
 		key, err := seed.KeyFrom(in.Secret)
 		if err != nil {
 			return task.Output{}, err
 		}
-		req.Random = &plugin.Random{Key: func(seed.Application) seed.Key { return key }, Now: time.Now(), Keys: keys}
+		req.Random = &plugin.Random{Key: func(seed.Application) seed.Key { return key }, Now: time.Now(), Keys: t.keys}
 	}
 	if in.Fetch != nil {
 		req.Remote = serverFetcher(in.Fetch)
 	}
-	res, err := plugin.Generate(ctx, req, base)
+	res, err := plugin.Generate(ctx, req, t.base)
 	if err != nil {
 		return task.Output{}, inOneLine(err)
 	}

@@ -10,6 +10,7 @@ import (
 // TestSandboxFindings: each layer that is missing is a warning with a remedy of its
 // own, and a complete sandbox is none.
 func TestSandboxFindings(t *testing.T) {
+	t.Parallel()
 	if got := sandboxFindings(nil); len(got) != 0 {
 		t.Errorf("a complete sandbox: %v", got)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -29,7 +28,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
-	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
@@ -92,8 +90,8 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%w, or name another directory with --plugin-dir", err)
 	}
-	config := CompleteConfig(opt.Config, log)
-	config.WorkerMemory, config.Secret = opt.WorkerMemory, secret
+	config := opt.config(log)
+	config.Secret = secret
 	config.Metrics = registry(opt.Version)
 	from, end, err := sourceOf(opt.Remote, log, config.Metrics)
 	if err != nil {
@@ -127,10 +125,17 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	go followLadder(ctx, *opt.Ladder, text, log, counted, func(text []byte) error {
 		return renew(ctx, workers, text, clearCache)
 	})
-	config.Tasks, config.ClearCache = opt.withDefaultExplain(workers.Tasks()), clearCache
+	config.Tasks, config.ClearCache = workers, clearCache
 	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "seed", fingerprint, "version", opt.Version)
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
+}
+
+// config returns the configuration that follows from the flags alone.
+func (opt *Options) config(log *slog.Logger) sidecar.Config {
+	config := CompleteConfig(opt.Config, log)
+	config.WorkerMemory, config.Defaults = opt.WorkerMemory, map[string]string{plugin.DefaultExplain: opt.Explain}
+	return config
 }
 
 // renew gives the workers another ladder.yaml, and returns when the server no longer
@@ -146,18 +151,6 @@ func renew(ctx context.Context, workers *worker.Pool, text []byte, clearCache ch
 	case <-ctx.Done():
 	}
 	return nil
-}
-
-// withDefaultExplain passes the default of the explain parameter to the tasks.
-func (opt *Options) withDefaultExplain(all task.Tasks) task.Tasks {
-	generate := all.Generate
-	all.Generate = func(ctx context.Context, in task.Input) (task.Output, error) {
-		env := map[string]string{plugin.DefaultExplain: opt.Explain}
-		maps.Copy(env, in.Env)
-		in.Env = env
-		return generate(ctx, in)
-	}
-	return all
 }
 
 // secretOf returns the function that derives the key of a request's Application from

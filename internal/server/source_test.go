@@ -44,6 +44,7 @@ func fetchingFrom(s *source) serverFetcher {
 // without the network for an exact version, and for others as long as they are
 // fresh.
 func TestSourceKnowsDigests(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		ref     remote.Ref
 		warning string
@@ -84,6 +85,7 @@ func TestSourceKnowsDigests(t *testing.T) {
 
 // TestSourceTellsFaults: what is wrong travels to the worker, with the remedy.
 func TestSourceTellsFaults(t *testing.T) {
+	t.Parallel()
 	denied := finding.Finding{Severity: finding.Error, Rule: "remote-denied", Object: "chart redis", Message: "is refused", Remedy: "log in"}
 	s := (&countedFetcher{err: errors.Join(denied, errors.New("and more"))}).source(0)
 	_, err := fetchingFrom(s).Fetch(t.Context(), remote.Ref{Kind: remote.Chart, Chart: "redis"})

@@ -51,9 +51,7 @@ func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 	roots.Trust()
 	// An exporter that cannot deliver logs each batch.
 	few := &rate.Sometimes{Interval: time.Minute}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		few.Do(func() { log.Warn("OpenTelemetry reports a fault; traces may be lost", "error", traceFault(err)) })
-	}))
+	otel.SetErrorHandler(errorHandler{log, few})
 	otel.SetLogger(logr.FromSlogHandler(messageHandler{log.Handler(), few}))
 
 	client := otlptracehttp.NewClient()
@@ -113,6 +111,17 @@ func traceProtocol() (protocol, fault string) {
 	default:
 		return "", fmt.Sprintf("OTEL_EXPORTER_OTLP_PROTOCOL is %q; use %s or %s", protocol, ProtocolGRPC, ProtocolHTTP)
 	}
+}
+
+// errorHandler logs the errors of the SDK, but few of them.
+type errorHandler struct {
+	log *slog.Logger
+	few *rate.Sometimes
+}
+
+// Handle implements otel.ErrorHandler.
+func (h errorHandler) Handle(err error) {
+	h.few.Do(func() { h.log.Warn("OpenTelemetry reports a fault; traces may be lost", "error", traceFault(err)) })
 }
 
 // messageHandler logs only the messages of a library, without attributes: the SDK logs

@@ -77,6 +77,7 @@ func TestTraceProtocol(t *testing.T) {
 // TestWordsOnly logs a library that says the same all the time: rarely, and without
 // its attributes.
 func TestWordsOnly(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	log := slog.New(messageHandler{slog.NewTextHandler(&out, nil), &rate.Sometimes{Interval: time.Minute}})
 	for range 5 {

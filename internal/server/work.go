@@ -2,10 +2,8 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"log"
-	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -22,19 +20,9 @@ func Work(in io.Reader, out io.Writer, cache bool) error {
 	lines := &libraryLines{}
 	log.SetOutput(librarylog.New(lines))
 	os.Stdout = os.Stderr // the connection is only for messages
-	return worker.Main(in, out, func(text []byte) (task.Tasks, error) {
+	return worker.Main(in, out, func(text []byte) (task.Runner, error) {
 		base, err := ladderfile.With(text)
-		all := tasks(base, cache)
-		generate := all.Generate
-		all.Generate = func(ctx context.Context, req task.Input) (task.Output, error) {
-			lines.take()
-			out, err := generate(ctx, req)
-			for _, line := range lines.take() {
-				out.Remarks = append(out.Remarks, task.Remark{Level: slog.LevelWarn, Text: line})
-			}
-			return out, err
-		}
-		return all, err
+		return newTasks(base, cache, lines), err
 	})
 }
 

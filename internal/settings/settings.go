@@ -147,7 +147,9 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 			if !errors.As(err, &f) {
 				f.Message = err.Error()
 			}
-			c.fault(n, field, f.Message, f.Remedy)
+			found := c.Fault(n.Line, field, f.Message, f.Remedy)
+			found.Question = f.Question
+			c.faults = append(c.faults, found)
 		}
 	case n.Kind != kind || t.Kind() == reflect.Bool && n.Tag != "!!bool" || t.Kind() == reflect.Int && n.Tag != "!!int":
 		remedy := "write " + key + ": " + sample
@@ -171,7 +173,7 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		})...)
 	case c.choices[key] != nil && !slices.Contains(c.choices[key], n.Value):
 		named := slices.DeleteFunc(slices.Clone(c.choices[key]), func(s string) bool { return s == "" })
-		c.fault(n, field, fmt.Sprintf("unknown %s %q", key, n.Value), nearest.Or(n.Value, named, "use one of "+strings.Join(named, ", ")))
+		c.faults = append(c.faults, c.Fault(n.Line, field, fmt.Sprintf("unknown %s %q", key, n.Value), "use one of "+strings.Join(named, ", ")).Asking(nearest.Suggest(n.Value, named)))
 	}
 }
 
@@ -192,7 +194,7 @@ func (c *checker) mapping(n *yaml.Node, t reflect.Type, field string) {
 			for _, k := range fields {
 				names = append(names, k.Name)
 			}
-			c.fault(key, prefix+key.Value, "unknown key", nearest.Or(key.Value, names, "use one of "+strings.Join(names, ", ")))
+			c.faults = append(c.faults, c.Fault(key.Line, prefix+key.Value, "unknown key", "use one of "+strings.Join(names, ", ")).Asking(nearest.Suggest(key.Value, names)))
 			continue
 		}
 		c.value(value, fields[at].Type, prefix+key.Value, key.Value)

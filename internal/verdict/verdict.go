@@ -62,9 +62,7 @@ func (r Verdict) text(p paint.Paint) string {
 		fmt.Fprintf(&b, "%s\n\n", r.Waves)
 	}
 	b.WriteString(judgedTable(p, r.Applications))
-	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "%s: %s\n", p.Ruled(f), f.Error())
-	}
+	b.WriteString(p.Findings(r.Findings))
 	if len(r.Gates) > 0 {
 		if len(r.Findings) > 0 {
 			b.WriteByte('\n')
@@ -120,7 +118,7 @@ func (r Verdict) sarif() (string, error) {
 		if !slices.Contains(run.Tool.Driver.Rules, rule) {
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
 		}
-		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy}
+		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy, Question: f.Question}
 		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
 		if f.File != "" && f.File != finding.StandardInput { // code hosts cannot show it
 			result.Locations = []sarifLocation{location(f)}

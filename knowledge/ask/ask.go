@@ -43,7 +43,7 @@ func (a *Question) Find(arg string) error {
 	if kind, group, ok := strings.Cut(arg, "."); ok {
 		_, known := a.group(group)
 		if kind == "" || group == "" || !known && strings.ToLower(arg) == arg {
-			return notFound(arg, "unknown API group", a.nearest(arg).Or("use "+arg+"/KIND for a kind in it"))
+			return notFound(arg, "unknown API group", "use "+arg+"/KIND for a kind in it").Asking(a.nearest(arg).String())
 		}
 		a.qualified(group, kind)
 		return nil
@@ -65,7 +65,7 @@ func (a *Question) Find(arg string) error {
 		a.Kinds, a.others = a.others, nil
 	}
 	if len(a.Kinds) == 0 {
-		return notFound(arg, "unknown kind or API group", a.nearest(arg).Or("list what Ladder knows with cmp knowledge"))
+		return notFound(arg, "unknown kind or API group", "list what Ladder knows with cmp knowledge").Asking(a.nearest(arg).String())
 	}
 	return nil
 }

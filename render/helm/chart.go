@@ -133,7 +133,8 @@ func chartFiles(fsys fs.FS, dir string, in *chartSize) ([]*archive.BufferedFile,
 
 const maxChartDepth = 64
 
-// loadFault names the file that makes a chart unreadable.
+// loadFault names the file that makes a chart unreadable. Helm's errors have no types,
+// so their texts decide.
 func (s source) loadFault(dir string, err error) finding.Finding {
 	text := err.Error()
 	name := "Chart.yaml"
@@ -159,23 +160,12 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 	if m := missingMetadata.FindStringSubmatch(f.Message); m != nil {
 		f.Field, f.Message, f.Remedy = m[1], "missing value", fmt.Sprintf("add the key %q to Chart.yaml", m[1])
 	}
-	if expected, _, mistyped := strings.Cut(afterMust(f.Message), ", not "); mistyped {
-		f.Remedy = "write " + expected
-	}
-	if data, err := fs.ReadFile(s.FS, path.Join(dir, name)); err == nil {
-		input.AtMistyped(&f, data)
-	}
-	return f
+	data, _ := fs.ReadFile(s.FS, path.Join(dir, name)) // unless it is in an archive
+	return input.Mistyped(f, err, data)
 }
 
 // missingMetadata is Helm's message about a missing key of Chart.yaml.
 var missingMetadata = regexp.MustCompile(`^validation: chart\.metadata\.(\w+) is required$`)
-
-// afterMust returns what a message about a value of the wrong type says that it must be.
-func afterMust(message string) string {
-	_, expected, _ := strings.Cut(message, "must be ")
-	return expected
-}
 
 // addLocalDependencies adds file:// dependencies, which "helm dependency build"
 // copies to charts/. A copy in charts/ takes precedence.

@@ -129,7 +129,7 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 	printer := message.NewPrinter(language.English)
 	report := func(at []string, msg string) {
 		full := append(chartPath(ch), at...)
-		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: input.FieldPath(full), Message: msg,
+		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: input.FieldPath(full), About: msg, Message: msg,
 			Remedy: "set a value that " + schemaFile + " allows"}
 		var flag string
 		if flag, f.File, f.Line = s.valueOrigin(ch, full); flag != "" {

@@ -30,6 +30,7 @@ func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *com
 	m := templatePlace.FindStringSubmatchIndex(f.Message)
 	if m == nil {
 		f.Message = withoutArguments(ch, f.Message)
+		f.About = f.Message
 		return f, nil
 	}
 	name := f.Message[m[2]:m[3]]
@@ -46,6 +47,7 @@ func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *com
 	case call != "":
 		f.Message, f.Remedy = call, "read the value from .Values instead"
 	}
+	f.About = f.Message // the engine has only a text
 	var failed *common.File
 	f.File, failed = s.templateFile(ch, name)
 	return f, failed

@@ -50,7 +50,7 @@ func Unpack(tgz []byte) (Archive, error) {
 		}
 		name := path.Clean(h.Name)
 		if !fs.ValidPath(name) {
-			return Archive{}, fmt.Errorf("it contains %q, which is outside the archive", h.Name)
+			return Archive{}, fmt.Errorf("it contains %q, which leads outside the archive", h.Name)
 		}
 		n := &memfs.Node{Name: path.Base(name), Mode: fs.FileMode(h.Mode).Perm()}
 		switch h.Typeflag {

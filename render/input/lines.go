@@ -16,7 +16,7 @@ import (
 // InvalidYAML reports a values file that is not a YAML mapping.
 func InvalidYAML(name string, err error) finding.Finding {
 	line, message := object.SyntaxError(Innermost(err))
-	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: name, Line: line,
+	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: name, Line: line, About: message,
 		Message: "not valid YAML: " + message, Remedy: "correct the values file, which must be a YAML mapping"}
 }
 
@@ -106,22 +106,27 @@ func FieldPath(path []string) string {
 	return b.String()
 }
 
-// AtMistyped sets the place of a finding to the value of the wrong type that its
-// message mentions, if a file contains it.
-func AtMistyped(f *finding.Finding, data []byte) {
-	field, rest, ok := strings.Cut(f.Message, ": must be ")
+// Mistyped returns a finding about a value of the wrong type, if err is about one: with
+// its place, if the file with the given content contains it.
+func Mistyped(f finding.Finding, err error, data []byte) finding.Finding {
+	value, ok := object.AsMistyped(Innermost(err))
 	if !ok {
-		return
+		return f
 	}
-	_, got, _ := strings.Cut(rest, ", not ")
-	if steps, line := mistyped(data, strings.Split(field, "."), got); line > 0 {
-		f.Line, f.Message = line, FieldPath(steps)+": must be "+rest
+	f.Remedy = "write " + string(value.Want)
+	if value.Field == "" {
+		return f
 	}
+	if steps, line := mistyped(data, strings.Split(value.Field, "."), value.Got); line > 0 {
+		value.Field = FieldPath(steps)
+		f.Line, f.Message = line, value.String()
+	}
+	return f
 }
 
-// mistyped finds the value of the wrong type in a message of the library, which
-// gives the path without list indexes. got starts with the type.
-func mistyped(data []byte, way []string, got string) (steps []string, line int) {
+// mistyped finds the value of the wrong type got, of which a library gives the path
+// without list indexes.
+func mistyped(data []byte, way []string, got object.Type) (steps []string, line int) {
 	var doc yaml.Node
 	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
 		return nil, 0
@@ -129,7 +134,7 @@ func mistyped(data []byte, way []string, got string) (steps []string, line int) 
 	var find func(n *yaml.Node, way, steps []string, at int) ([]string, int)
 	find = func(n *yaml.Node, way, steps []string, at int) ([]string, int) {
 		if len(way) == 0 {
-			if (n.Kind == yaml.SequenceNode) == strings.HasPrefix(got, "a list") && (n.Kind == yaml.MappingNode) == strings.HasPrefix(got, "a mapping") {
+			if (n.Kind == yaml.SequenceNode) == (got == object.List) && (n.Kind == yaml.MappingNode) == (got == object.Mapping) {
 				return steps, at
 			}
 		}

@@ -2,7 +2,6 @@ package input
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	yaml "go.yaml.in/yaml/v3"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
@@ -258,7 +258,7 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	if errors.As(err, &f) {
 		return f // this finding is about a file
 	}
-	switch message := err.Error(); {
+	switch message := err.Error(); { // the library has no types for these
 	case strings.Contains(message, "interface conversion"):
 		bad.Message, bad.Remedy = "the path leads through a single value", "remove one of the two"
 	case strings.Contains(message, "parsing index"):
@@ -325,7 +325,7 @@ func (v Values) readFault(name string, err error) error {
 		}
 		return f
 	}
-	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), Message: Cause(err), Remedy: `correct the path in "values" or "set-file"`}
+	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), About: named, Message: Cause(err), Remedy: `correct the path in "values" or "set-file"`}
 	missing, pattern := errors.Is(err, fs.ErrNotExist), isPattern(name) && v.Glob != nil
 	var question string
 	if missing && !pattern && v.Similar != nil {
@@ -337,7 +337,7 @@ func (v Values) readFault(name string, err error) error {
 		if missing && place.Ignore != "" {
 			f.Remedy = "correct the path, or set " + place.Ignore
 		}
-		if f.Message == "is a directory" {
+		if errors.Is(err, syscall.EISDIR) {
 			f.Message = named + " is a directory"
 			f.Remedy = "name a file in it"
 			break
@@ -356,8 +356,7 @@ func (v Values) readFault(name string, err error) error {
 	case missing:
 		f.Message = "no such file"
 	}
-	f.Remedy = cmp.Or(question, f.Remedy)
-	return f
+	return f.Asking(question)
 }
 
 // Origin returns the file or flag that sets a value: the last one that does. It is

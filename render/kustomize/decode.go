@@ -49,7 +49,7 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 				f.Line = input.LineOf(c.written, steps)
 				f.Remedy = "remove it, or correct its name"
 				if len(steps) == 1 {
-					f.Remedy = nearest.Or(steps[0], topFields(), f.Remedy)
+					f = f.Asking(nearest.Suggest(steps[0], topFields()))
 				}
 				faults = append(faults, f)
 			}
@@ -57,13 +57,7 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 		if err == nil {
 			return k, faults
 		}
-		f := c.invalid(err)
-		input.AtMistyped(&f, c.written)
-		if _, expected, ok := strings.Cut(f.Message, "must be "); ok {
-			expected, _, _ = strings.Cut(expected, ", not ")
-			f.Remedy = "write " + expected
-		}
-		faults = append(faults, f)
+		faults = append(faults, input.Mistyped(c.invalid(err), err, c.written))
 		var mistyped *json.UnmarshalTypeError
 		if !errors.As(err, &mistyped) {
 			return k, faults

@@ -119,6 +119,7 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 			f.Message, f.Remedy = string(known.message.ExpandString(nil, known.instead, f.Message, m)), known.remedy
 		}
 	}
+	f.About = f.Message // the library has only a text
 	if c, err := a.checker(t, dir); err == nil && resource != "" {
 		k, _ := c.decode()
 		if i := slices.Index(k.Resources, resource); i >= 0 {

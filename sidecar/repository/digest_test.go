@@ -9,6 +9,7 @@ import (
 // TestDigests says which differences between repositories a remembered response
 // notices, by what was asked of the first.
 func TestDigests(t *testing.T) {
+	t.Parallel()
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s), Mode: 0o644} }
 	link := func(to string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte(to), Mode: fs.ModeSymlink | 0o777}

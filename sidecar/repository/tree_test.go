@@ -47,6 +47,7 @@ func regular(name string, size int64) tar.Header {
 
 // TestLimits unpacks what is just within its limits and what is not.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	limits := Limits{Bytes: 1 << 20, Files: 1000}
 	half := int64(1<<19 - 2*entrySize)
 	deep := func(levels int) string { return strings.Repeat("a/", levels) + "b" }
@@ -80,6 +81,7 @@ func TestLimits(t *testing.T) {
 // TestDepthAndRatio unpacks what stands in too much, and what is packed too well
 // to be honest, wherever in the stream it is.
 func TestDepthAndRatio(t *testing.T) {
+	t.Parallel()
 	deep := func(levels int) string { return strings.Repeat("a/", levels-1) + "b" }
 	many := func(name string) (all []tar.Header) {
 		for i := range 80 {
@@ -122,6 +124,7 @@ func TestDepthAndRatio(t *testing.T) {
 
 // TestGitIsLeftOut makes sure that nothing of .git is there or counted.
 func TestGitIsLeftOut(t *testing.T) {
+	t.Parallel()
 	tree, err := Unpack(archive(t, tar.Header{Name: ".git", Typeflag: tar.TypeDir}, regular(".git/objects/pack", 1<<20),
 		regular(".gitignore", 1), regular("a/.git/config", 1), regular("b/.git", 1), regular("c/.GIT/config", 1), regular("a/x.git/config", 1)), Limits{Bytes: 1 << 20}, nil)
 	if err != nil {
@@ -141,6 +144,7 @@ func TestGitIsLeftOut(t *testing.T) {
 
 // TestTree runs the standard library's checks of a file system on a tree.
 func TestTree(t *testing.T) {
+	t.Parallel()
 	tree, err := Unpack(archive(t,
 		tar.Header{Name: "./", Typeflag: tar.TypeDir},
 		tar.Header{Name: "a/b/c.txt", Typeflag: tar.TypeReg, Size: 3},

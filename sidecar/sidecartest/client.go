@@ -1,5 +1,6 @@
-// Package sidecartest is a client for tests that behaves like Argo CD's
-// repo-server: it packs a directory and streams it in chunks.
+// Package sidecartest is for tests of plugin servers: tasks as functions, and a client
+// that behaves like Argo CD's repo-server, which packs a directory and streams it in
+// chunks.
 package sidecartest
 
 import (

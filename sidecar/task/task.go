@@ -5,7 +5,6 @@ package task
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -95,23 +94,23 @@ type Remark struct {
 	Text  string
 }
 
-// Tasks are the functions of the plugin. They are safe for concurrent use, and
-// return soon after their context ends.
-type Tasks struct {
-	// Generate renders manifests.
-	Generate func(context.Context, Input) (Output, error)
-	// Match reports whether there is anything to render.
-	Match func(context.Context, Input) (bool, error)
+// Runner runs the tasks of the plugin. It is safe for concurrent use, and returns
+// soon after its context ends.
+type Runner interface {
+	// Run runs a task. Errors with a gRPC status come from the machine, others from
+	// the component.
+	Run(ctx context.Context, name Name, in Input) (Response, error)
 }
 
 // Name is the name of a task.
 type Name string
 
 const (
-	// Generate and Match are the functions of Tasks.
+	// Generate renders manifests.
 	Generate Name = "generate"
-	Match    Name = "match"
-	// Parameters runs no function.
+	// Match reports whether there is anything to render.
+	Match Name = "match"
+	// Parameters is a request that runs no task.
 	Parameters Name = "parameters"
 )
 
@@ -119,23 +118,6 @@ const (
 type Response struct {
 	Output  Output // of Generate
 	Matched bool   // of Match
-}
-
-// Run runs a task. Errors with a gRPC status come from the machine, others from the
-// component.
-func (t Tasks) Run(ctx context.Context, name Name, in Input) (Response, error) {
-	switch name {
-	case Generate:
-		out, err := t.Generate(ctx, in)
-		if err == nil {
-			err = checkSize(in.Dir, out.Manifests)
-		}
-		return Response{Output: out}, err
-	case Match:
-		matched, err := t.Match(ctx, in)
-		return Response{Matched: matched}, err
-	}
-	return Response{}, fmt.Errorf("unknown task %q", name)
 }
 
 // MaxMessage is the maximum size of a message for Argo CD's client, in bytes
@@ -146,10 +128,11 @@ const MaxMessage = 100 << 20
 // overhead.
 const maxResponse = MaxMessage / 10 * 9
 
-// checkSize refuses a response that Argo CD's client would refuse with a gRPC error.
-func checkSize(dir string, manifests []string) error {
+// CheckSize refuses a response that Argo CD's client would refuse with a gRPC error.
+// dir is the directory of the component.
+func (r Response) CheckSize(dir string) error {
 	size := 0
-	for _, m := range manifests {
+	for _, m := range r.Output.Manifests {
 		size += len(m)
 	}
 	if size > maxResponse {

@@ -8,6 +8,7 @@ import (
 
 // TestGaveUp tells what ends a process by the words of Go 1.26.
 func TestGaveUp(t *testing.T) {
+	t.Parallel()
 	for last, want := range map[string]task.Cause{
 		"fatal error: runtime: out of memory\n\nruntime stack:\nruntime.throw(...)":                                                       task.Memory,
 		"fatal error: runtime: cannot allocate memory\n\nruntime stack:":                                                                  task.Memory,

@@ -35,7 +35,8 @@ type Config struct {
 	Metrics prometheus.Registerer
 }
 
-// Pool is a set of processes that run the tasks of a server, each one at a time.
+// Pool is a set of processes that run the tasks of a server, each one at a time. It
+// implements task.Runner.
 type Pool struct {
 	cfg     Config
 	metrics *metrics
@@ -66,21 +67,6 @@ func NewPool(cfg Config) (*Pool, error) {
 	}
 	pool.keep(first)
 	return pool, nil
-}
-
-// Tasks returns tasks that run in the workers. If a worker was ended early, the
-// error is a task.Ended.
-func (pool *Pool) Tasks() task.Tasks {
-	return task.Tasks{
-		Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
-			a, err := pool.run(ctx, task.Generate, in)
-			return a.Output, err
-		},
-		Match: func(ctx context.Context, in task.Input) (bool, error) {
-			a, err := pool.run(ctx, task.Match, in)
-			return a.Matched, err
-		},
-	}
 }
 
 // Gaps returns the parts of the workers' sandbox that the kernel or the container
@@ -141,20 +127,24 @@ func (pool *Pool) Close() {
 	pool.all.Wait()
 }
 
-// run runs a task in a worker, and replaces the worker if it was ended.
-func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.Response, error) {
+// Run runs a task in a worker, and replaces the worker if it was ended. If it was ended
+// early, the error is a task.Ended.
+func (pool *Pool) Run(ctx context.Context, name task.Name, in task.Input) (task.Response, error) {
 	p, err := pool.take()
 	if err != nil {
 		pool.finishJob(nil)
 		pool.refill()
 		return task.Response{}, status.Error(codes.Unavailable, err.Error())
 	}
-	r, err := pool.runIn(p, ctx, name, in)
+	pool.assign(p, in.Slot)
+	uses := pool.countMemory(in.Slot)
+	r, err := p.do(ctx, name, in, uses)
 	if err != nil && !p.hasReplied {
 		// It may have ended while idle, which must not affect the job.
 		if replacement, fault := pool.replace(ctx, p); fault == nil {
 			p = replacement
-			r, err = pool.runIn(p, ctx, name, in)
+			pool.assign(p, in.Slot)
+			r, err = p.do(ctx, name, in, uses)
 		}
 	}
 	if err != nil {
@@ -180,21 +170,28 @@ func (pool *Pool) run(ctx context.Context, name task.Name, in task.Input) (task.
 	return r.response()
 }
 
-// runIn runs a task in a worker, which moves to the background when its slot requires it.
-func (pool *Pool) runIn(p *process, ctx context.Context, name task.Name, in task.Input) (*result, error) {
+// assign gives a worker a job, which moves to the background when its slot requires it.
+func (pool *Pool) assign(p *process, slot task.Slot) {
 	pool.mu.Lock()
 	pool.working[p] = true
 	pool.mu.Unlock()
-	if in.Slot == nil {
-		return p.do(ctx, name, in, func(int64) {})
+	if slot != nil {
+		slot.OnPreempt(func() { pool.moveToBackground(p) })
 	}
-	in.Slot.OnPreempt(func() { pool.moveToBackground(p) })
-	return p.do(ctx, name, in, func(bytes int64) {
-		in.Slot.Uses(bytes)
-		if pool.reclaimMemory() {
-			in.Slot.RelieveMemory()
+}
+
+// countMemory returns a function that records the memory used by a job, and relieves
+// the memory of all workers if it is too much.
+func (pool *Pool) countMemory(slot task.Slot) func(bytes int64) {
+	return func(bytes int64) {
+		if slot == nil {
+			return
 		}
-	})
+		slot.Uses(bytes)
+		if pool.reclaimMemory() {
+			slot.RelieveMemory()
+		}
+	}
 }
 
 // moveToBackground lowers the priority of a worker with a job, and replaces it.

@@ -22,7 +22,7 @@ import (
 
 // Main is the main function of a worker process. It runs the jobs that the server
 // sends over in and out, one at a time, and ends the process when the server
-// disconnects. prepare creates the tasks from the server's setup text.
+// disconnects. prepare creates the Runner from the server's setup text.
 //
 // Before the first job, the process enters a sandbox permanently: it keeps its
 // connection and open files, but has no access to files, network or other
@@ -30,7 +30,7 @@ import (
 //
 // Tasks see the repository only through their Input. A panic of a task ends the
 // job, not the process.
-func Main(in io.Reader, out io.Writer, prepare func(text []byte) (task.Tasks, error)) error {
+func Main(in io.Reader, out io.Writer, prepare func(text []byte) (task.Runner, error)) error {
 	w := &worker{link: newLink(in, out), replies: make(chan toWorker)}
 	var first toWorker
 	if err := w.link.receive(&first); err != nil {
@@ -82,7 +82,7 @@ func (w *worker) listen(jobs chan<- job) {
 }
 
 // do runs a job. Its context never ends: the server ends the process instead.
-func (w *worker) do(j job, tasks task.Tasks) (r *result) {
+func (w *worker) do(j job, tasks task.Runner) (r *result) {
 	defer func() {
 		if p := recover(); p != nil {
 			r = &result{Fault: task.PanicMessage(j.Dir, p), Code: codes.Internal, Panic: fmt.Sprintf("%v\n%s", p, debug.Stack())}
@@ -95,7 +95,11 @@ func (w *worker) do(j job, tasks task.Tasks) (r *result) {
 	if j.Fetches {
 		in.Fetch = w.fetch
 	}
-	return resultOf(tasks.Run(context.Background(), j.Task, in))
+	a, err := tasks.Run(context.Background(), j.Task, in)
+	if err == nil {
+		err = a.CheckSize(j.Dir) // it would not fit into a message
+	}
+	return resultOf(a, err)
 }
 
 // ask sends a message to the server and returns the reply.

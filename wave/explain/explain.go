@@ -49,10 +49,11 @@ func Find(p *wave.Plan, expr string) ([]int, error) {
 		near.Add(id.Kind+"/"+id.Name, id.Name, id.Kind, id.Kind+"/"+id.Name, id.GroupKind()+"/"+id.Name, id.Kind+"/"+id.Namespace+"/"+id.Name)
 	}
 	remedy := "use KIND/NAME, KIND/NAMESPACE/NAME or NAME from the table that cmp explain prints"
-	if same := ofKind(p, expr); len(same) > 0 && len(same) <= 3 {
-		remedy = nearest.Question(same...)
+	question := near.String()
+	if same := ofKind(p, expr); question == "" && len(same) <= 3 {
+		question = nearest.Question(same...)
 	}
-	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "object not found in the component", Remedy: near.Or(remedy)}
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "object not found in the component", Remedy: remedy}.Asking(question)
 }
 
 // ofKind names the objects whose kind is that of an expression such as "Deployment/web". The

@@ -26,9 +26,9 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 			}
 			told[r] = true
 			fault := finding.Of(r.err)[0]
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(),
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(), About: fault.Rule,
 				Message: r.source.place + " cannot be rendered, so Ladder cannot order it by its contents: " + withoutRemedy(fault),
-				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.place)})
+				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.place), Question: fault.Question})
 		}
 		if len(c.unknown) > 0 && len(c.parts)+len(c.charts) == 0 {
 			unknown = append(unknown, fmt.Sprintf("%s (%s)", node.Key, strings.Join(c.unknown, ", ")))
@@ -38,7 +38,7 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 		if n > maxMentioned {
 			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 		}
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: f.graph.Nodes[f.nodes[0]].Kind.Kind,
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: f.graph.Nodes[f.nodes[0]].Kind.Kind, About: strings.Join(unknown, ", "),
 			Message: "Ladder cannot render these Applications, so it does not change their waves: " + strings.Join(unknown, ", "),
 			Remedy:  "add the " + graph.After + " annotation to those that must come later"})
 	}

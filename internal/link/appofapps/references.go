@@ -71,8 +71,9 @@ func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 		if err != nil {
 			// Contradicting objects, or an invalid annotation: the child's own
 			// rendering reports it.
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "children-not-compared", Object: f.name(members[0]),
-				Message: "the dependencies between the children are unknown, so they keep their waves: " + finding.Of(err)[0].Error(),
+			fault := finding.Of(err)[0]
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "children-not-compared", Object: f.name(members[0]), About: fault.Rule + " " + fault.Object,
+				Message: "the dependencies between the children are unknown, so they keep their waves: " + fault.Error(),
 				Remedy:  "correct it in the child"})
 			continue
 		}

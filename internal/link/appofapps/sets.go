@@ -166,7 +166,7 @@ func (c *setChecker) name(u unit) string {
 // report returns a conflict as a finding.
 func (c *setChecker) report(x conflict) finding.Finding {
 	node := c.graph.Nodes[x.from.node]
-	f := finding.Finding{Severity: finding.Warning, File: node.File, Line: node.Line, Object: node.Key.String()}
+	f := finding.Finding{Severity: finding.Warning, File: node.File, Line: node.Line, Object: node.Key.String(), About: fmt.Sprintf("%s, %s", x.from.child, x.to.child)}
 	switch x.kind {
 	case laterStep:
 		f.Rule, f.Message = "set-step", fmt.Sprintf("%s in step %d needs %s in step %d, which starts only after all of step %d are healthy: %s", x.from.child, x.from.step, x.to.child, x.to.step, x.from.step, x.reason)
@@ -213,7 +213,7 @@ func (c *setChecker) unseen(all []contents) []finding.Finding {
 		if n > maxMentioned {
 			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 		}
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: c.graph.Nodes[c.nodes[len(c.nodes)-1]].Kind.Kind,
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: c.graph.Nodes[c.nodes[len(c.nodes)-1]].Kind.Kind, About: strings.Join(unknown, ", "),
 			Message: "Ladder cannot render these generated Applications, so it does not check their order: " + strings.Join(unknown, ", "),
 			Remedy:  "check their order by hand"})
 	}
@@ -225,9 +225,9 @@ func (c *setChecker) unseen(all []contents) []finding.Finding {
 func (c *setChecker) notRendered(node graph.Node, sources []*renderedSource) finding.Finding {
 	first := sources[0]
 	fault := finding.Of(first.err)[0]
-	f := finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(),
+	f := finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(), About: fault.Rule,
 		Message: fmt.Sprintf("%s cannot be rendered, so its dependencies are unknown: %s", first.source.place, withoutRemedy(fault)),
-		Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+first.source.place)}
+		Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+first.source.place), Question: fault.Question}
 	if len(sources) > 1 {
 		var others []string
 		for _, r := range sources[1:min(len(sources), 1+maxMentioned)] {
