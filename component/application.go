@@ -132,18 +132,18 @@ var duration = regexp.MustCompile(`^([0-9]+|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`)
 func (a ApplicationFields) Check(isSet func(key string) bool, fault func(key, message, remedy string)) {
 	if a.Retry != nil {
 		if !isSet("retry.limit") {
-			fault("retry", "missing limit", "write {limit: 10, backoff: {duration: 30s, factor: 2, maxDuration: 5m}}")
+			fault("retry", `missing key "limit"`, "write {limit: 10, backoff: {duration: 30s, factor: 2, maxDuration: 5m}}")
 		}
 		for _, key := range []struct{ name, value string }{{"duration", a.Retry.Backoff.Duration}, {"maxDuration", a.Retry.Backoff.MaxDuration}} {
 			if at := "retry.backoff." + key.name; key.value != "" && !duration.MatchString(key.value) {
-				fault(at, fmt.Sprintf("%q is not a duration", key.value), "write it like 30s or 5m")
+				fault(at, fmt.Sprintf("%q is not a duration", key.value), "use a duration such as 30s or 5m")
 			}
 		}
 	}
 	for i, ignored := range a.IgnoreDifferences {
 		at := fmt.Sprintf("ignoreDifferences[%d]", i)
 		if ignored.Kind == "" {
-			fault(at, "missing kind", `add one, or "*" for every kind`)
+			fault(at, `missing key "kind"`, `set "kind" to a kind, or to "*" for every kind`)
 		}
 		if len(ignored.JSONPointers)+len(ignored.JQPathExpressions)+len(ignored.ManagedFieldsManagers) == 0 {
 			fault(at, "has no effect: no field is selected", "add jsonPointers, jqPathExpressions or managedFieldsManagers")
@@ -151,7 +151,7 @@ func (a ApplicationFields) Check(isSet func(key string) bool, fault func(key, me
 	}
 	for i, info := range a.Info {
 		if info.Name == "" || info.Value == "" {
-			fault(fmt.Sprintf("info[%d]", i), "missing name or value", "write both")
+			fault(fmt.Sprintf("info[%d]", i), `missing key "name" or "value"`, "set both")
 		}
 	}
 	if n := a.RevisionHistoryLimit; n != nil && *n < 0 {

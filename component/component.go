@@ -193,10 +193,10 @@ func (d Description) contradictions(f settings.File) []error {
 		faults = append(faults, f.Fault(d.lines[key], key, message, remedy))
 	}
 	if d.Domain != "" && d.Tier != "" && d.Domain != d.Tier {
-		fault("tier", "tier and domain are the same setting, but have different values: "+d.Tier+" and "+d.Domain, "keep one of the two")
+		fault("tier", `"tier" and "domain" are the same setting, but have different values: `+d.Tier+" and "+d.Domain, "keep one of the two")
 	}
 	if d.RolloutPhase.Set && d.Wave.Set && d.RolloutPhase.Number != d.Wave.Number {
-		fault("wave", "wave and rolloutPhase are the same setting, but have different values: "+d.Wave.Text+" and "+d.RolloutPhase.Text, "keep one of the two")
+		fault("wave", `"wave" and "rolloutPhase" are the same setting, but have different values: `+d.Wave.Text+" and "+d.RolloutPhase.Text, "keep one of the two")
 	}
 	if d.CRDsPhase.Set && d.CRDs != Split {
 		fault("crdsPhase", "has no effect without crds: "+Split, "remove it, or write crds: "+Split)
@@ -204,15 +204,15 @@ func (d Description) contradictions(f settings.File) []error {
 	c := d.Chart
 	switch {
 	case c.Chart != "" && c.Path != "":
-		fault("chart", "chart and path are both set", "keep chart or path")
+		fault("chart", `"chart" and "path" are both set`, `keep either "chart" or "path"`)
 	case c.Chart != "" && c.RepoURL == "":
-		fault("chart", "chart is set without repoURL", "add repoURL")
+		fault("chart", `"chart" is set without "repoURL"`, `add "repoURL"`)
 	case c.RepoURL != "" && c.Chart == "" && c.Path == "":
-		fault("chart", "repoURL is set without chart or path", "add chart, or path")
+		fault("chart", `"repoURL" is set without "chart" or "path"`, `add "chart" or "path"`)
 	}
 	for i, o := range d.SyncOptions {
 		if name, value, ok := strings.Cut(o, "="); !ok || name == "" || value == "" {
-			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("option %q is not NAME=VALUE", o), "write it like ServerSideApply=true"))
+			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("option %q is not NAME=VALUE", o), "use an option such as ServerSideApply=true"))
 		}
 	}
 	d.Check(func(key string) bool { return d.lines[key] != 0 }, fault)

@@ -166,9 +166,9 @@ func (s *Survey) CRDsOfFeatures(rendered []object.Object) []finding.Finding {
 		f := &all[i]
 		slices.Sort(brings[f.Field])
 		names := strings.Join(slices.Compact(brings[f.Field]), ", ")
-		f.Message, f.Remedy = "the chart contains "+names+" only with this value", "set it in the Application of the CRDs and in that of the other objects if you use the feature"
+		f.Message, f.Remedy = "the chart renders "+names+" only if this is set", "if you use the feature, set this in the Application of the CRDs and in that of the other objects"
 		if f.Field == "" {
-			f.Message, f.Remedy = "the chart contains "+names+", but does not render it, and no value explains why", "check its template"
+			f.Message, f.Remedy = "the chart contains "+names+", but does not render it, and no value explains why", "check the template of the CRD"
 		}
 	}
 	finding.Sort(all)
@@ -189,8 +189,8 @@ func (s *Survey) IneffectiveSwitches(rendered []object.Object) []finding.Finding
 				continue
 			}
 			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile, Line: c.declared(sw.Path), Field: path.String(),
-				Message: "this value enables CRDs, but no CRD is rendered from the chart " + c.Name,
-				Remedy:  "check that the files that its templates read are in the repository; some exist only in the packaged chart"})
+				Message: fmt.Sprintf("this value enables CRDs, but the chart %q renders none", c.Name),
+				Remedy:  "check that the files that the templates of the chart read are in the repository; some charts contain them only when packaged"})
 		}
 	})
 	finding.Sort(all)

@@ -4,7 +4,7 @@ package deploy
 
 import _ "embed"
 
-// Values adds the sidecar to the values of the argo-cd chart. The container and the
+// Values adds the sidecar to the values for the argo-cd chart. The container and the
 // settings of the kustomize component are the same; a test compares them.
 //
 //go:embed argocd-values.yaml

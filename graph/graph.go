@@ -7,7 +7,7 @@
 //
 // Which fields refer to what is data (package knowledge). What is not a field
 // but a relation, such as "this workload may write the status of that kind, so
-// it reconciles it", is a rule; the rules are listed in Build.
+// it reconciles it", is a rule. The function build lists the rules.
 //
 // The package is pure: objects in, references out.
 package graph
@@ -61,9 +61,9 @@ type Node struct {
 	// HasHealth is true.
 	Health    knowledge.Health
 	HasHealth bool
-	// Doubt says why no object should wait for this one unless that object would fail
-	// otherwise, although this one becomes healthy as far as is known; empty if there is
-	// no reason.
+	// Doubt is the reason to wait for this object only where the other object would fail
+	// without the wait, although this object should become healthy. It is empty if there is
+	// no such reason.
 	Doubt string
 	// TemporarilyDegraded says why the object may be Degraded for a while because of
 	// another object of the component. Objects that would fail without this one still
@@ -75,8 +75,8 @@ type Node struct {
 	destination string // the destination namespace of its Application
 }
 
-// Uncertain says why no object should wait for this one unless that object would fail
-// otherwise; empty if there is no reason.
+// Uncertain returns the reason to wait for this object only where the other object would
+// fail without the wait; empty if there is none.
 func (n *Node) Uncertain() string {
 	if !n.HasHealth {
 		return ""
@@ -318,7 +318,7 @@ func (g *Graph) sort() {
 	finding.Sort(g.Findings)
 }
 
-// String prints the graph as text, for users and tests: each object with
+// String returns the graph as text, for users and tests: each object with
 // references, followed by its targets.
 func (g *Graph) String() string {
 	var b strings.Builder

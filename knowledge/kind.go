@@ -169,8 +169,8 @@ type Health struct {
 	Note  string `yaml:"note"`
 }
 
-// Uncertain says why no object should wait for this one; empty if there is no
-// reason.
+// Uncertain returns the reason why no object should wait for this one; empty if there
+// is none.
 func (h Health) Uncertain() string {
 	return cmp.Or(h.Never, h.TemporarilyDegraded)
 }
@@ -358,7 +358,7 @@ func (t *Targets) UnmarshalYAML(n *yaml.Node) error {
 	for _, name := range names {
 		kind, group, _ := strings.Cut(name, ".")
 		if kind == "" {
-			return fmt.Errorf("line %d: %w", n.Line, finding.Fault("a reference needs a kind to refer to", "write to: Kind, or to: Kind.group"))
+			return fmt.Errorf("line %d: %w", n.Line, finding.Fault("a reference needs a kind to refer to", `set "to" to Kind or Kind.group`))
 		}
 		*t = append(*t, GroupKind{group, kind})
 	}

@@ -210,10 +210,10 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 			r.unknownRung(n, field+".name", to.Name)
 			continue
 		case written[to.Name] != nil:
-			r.fault(n, field, fmt.Sprintf("rung %s is already in line %d", to.Name, written[to.Name].Line), "keep one of the two")
+			r.fault(n, field, fmt.Sprintf("rung %s is already set on line %d", to.Name, written[to.Name].Line), "keep one of the two")
 			continue
 		case value(n, "wave") == nil && value(n, "gates") == nil:
-			r.fault(n, field, "the rung has no wave", "write {name: "+to.Name+", wave: N}")
+			r.fault(n, field, `missing key "wave"`, "write {name: "+to.Name+", wave: N}")
 			continue
 		case value(n, "wave") == nil:
 			to.Wave = over.rungOrder[at].Wave
@@ -239,9 +239,9 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 		if n == nil {
 			continue // reported for a lower rung, whose wave is too high
 		}
-		remedy := "keep the order of the rungs, and write a wave for both"
+		remedy := "keep the order of the rungs, and set the waves of both"
 		if high.Name == Smokes {
-			remedy = Smokes + " come last; write a higher wave for them"
+			remedy = "write a higher wave for " + Smokes + ", which come last"
 		}
 		r.fault(n, "rungs", fmt.Sprintf("rung %s at wave %d is not above %s at wave %d", high.Name, high.Wave, low.Name, low.Wave), remedy)
 	}
@@ -261,7 +261,7 @@ func (r *reader) kinds(over *Base, list *yaml.Node) {
 			continue
 		}
 		if before, twice := added[k.Group][k.Kind.Kind]; twice {
-			r.fault(n, field, fmt.Sprintf("the kind is already in line %d", before.node.Line), "merge the two records")
+			r.fault(n, field, fmt.Sprintf("the kind is already described on line %d", before.node.Line), "merge the two records")
 			continue
 		}
 		if added[k.Group] == nil {
@@ -300,9 +300,9 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 		if c.Meaning != Exists && c.Meaning != NoOrder && c.Meaning != Produces {
 			message := fmt.Sprintf("meaning %q cannot be inferred from a key alone", c.Meaning)
 			if c.Meaning == "" {
-				message = "missing meaning"
+				message = `missing key "meaning"`
 			}
-			r.fault(n, field, message, "write meaning: exists, produces (the object writes the target) or known (the reference does not affect the order); or add a record for the kind")
+			r.fault(n, field, message, `set "meaning" to exists, produces (the object writes the target) or known (the reference does not affect the order), or add a record for the kind`)
 		}
 		r.checkCommon(n, field, c.Why, c.To)
 		for _, to := range c.To {
@@ -351,9 +351,9 @@ func (r *reader) packages(over *Base, root *yaml.Node) {
 		switch {
 		case !r.decode(n, field, &p):
 		case p.Name == "":
-			r.fault(n, field, "the package has no name", "write package: with the value of spec.name in its Subscription")
+			r.fault(n, field, `missing key "package"`, `set "package" to spec.name of the Subscription`)
 		case len(p.Installs) == 0:
-			r.fault(n, field, "missing what the package installs", "write brings: with groups, or Kind.group for one kind of a group")
+			r.fault(n, field, `missing key "brings", what the package installs`, `set "brings" to a list of groups, or of Kind.group for one kind of a group`)
 		case slices.ContainsFunc(more, func(other Package) bool { return other.Name == p.Name }):
 			r.fault(n, field, "duplicate package "+p.Name, "merge the two records")
 		default:

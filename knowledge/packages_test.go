@@ -117,7 +117,7 @@ packages:
 - {package: a, brings: [b.example.com]}
 - {package: a, brings: [c.example.com]}
 `)
-	for _, want := range []string{`ladder.yaml:2: platform: `, "ladder.yaml:4: packages[0]: the package has no name", "ladder.yaml:5: packages[1]: missing what the package installs", "ladder.yaml:7: packages[3]: duplicate package a"} {
+	for _, want := range []string{`ladder.yaml:2: platform: `, `ladder.yaml:4: packages[0]: missing key "package"`, `ladder.yaml:5: packages[1]: missing key "brings", what the package installs`, "ladder.yaml:7: packages[3]: duplicate package a"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in\n%v", want, err)
 		}

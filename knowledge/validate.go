@@ -16,11 +16,11 @@ import (
 // patterns.
 func (r *reader) checkAccepted(n *yaml.Node, field string, a profile.Accepted) {
 	for _, key := range []struct{ name, value, remedy string }{
-		{"rule", a.Rule, "write rule: the name of the rule that finds it"},
-		{"why", a.Why, "add why: with the reason for accepting it"},
+		{"rule", a.Rule, `set "rule" to the rule in the brackets of the finding`},
+		{"why", a.Why, `set "why" to the reason for accepting the finding`},
 	} {
 		if strings.TrimSpace(key.value) == "" {
-			r.fault(n, field, "the accepted finding has no "+key.name, key.remedy)
+			r.fault(n, field, fmt.Sprintf("missing key %q", key.name), key.remedy)
 		}
 	}
 	for _, key := range []struct{ name, pattern string }{{"component", a.Component}, {"needs", a.Needs}} {
@@ -38,7 +38,7 @@ func (r *reader) unknownRung(n *yaml.Node, field, name string) {
 	}
 	remedy := "use a rung of docs/waves.md#rungs"
 	if name == "" {
-		r.fault(n, field, "missing name of the rung", remedy)
+		r.fault(n, field, `missing key "name", the name of the rung`, remedy)
 		return
 	}
 	r.faults = append(r.faults, r.Fault(n.Line, field, fmt.Sprintf("unknown rung %q", name), remedy).Asking(nearest.Suggest(name, names)))
@@ -50,14 +50,14 @@ func (r *reader) checkIdentity(n *yaml.Node, field string, k userKind) bool {
 	group, kind := value(n, "group"), value(n, "kind")
 	switch {
 	case group == nil:
-		r.fault(n, field, "the kind has no group", `add group, the part of apiVersion before the slash, or "" for the core API group`)
+		r.fault(n, field, `missing key "group"`, `set "group" to the part of apiVersion before the slash, or to "" for the core API group`)
 	case strings.Contains(k.Group, "/"):
-		r.fault(group, field+".group", fmt.Sprintf("%q is not a group", k.Group), "leave out the version")
+		r.fault(group, field+".group", fmt.Sprintf("%q is not a group", k.Group), "write only the part of apiVersion before the slash")
 	case strings.Contains(strings.TrimPrefix(k.Group, anything+"."), anything):
-		r.fault(group, field+".group", fmt.Sprintf("%q is not a group", k.Group), `write a star only in front, as in "*.example.com"`)
+		r.fault(group, field+".group", fmt.Sprintf("%q is not a group", k.Group), `write "*" only at the beginning, as in "*.example.com"`)
 	}
 	if kind == nil || k.Kind.Kind == "" {
-		r.fault(n, field, "the record has no kind", `add kind as in manifests, or "*" for every other kind of the group`)
+		r.fault(n, field, `missing key "kind"`, `set "kind" to the kind as in manifests, or to "*" for every other kind of the group`)
 	}
 	return len(r.faults) == before
 }
@@ -70,17 +70,17 @@ func (r *reader) checkRecord(n *yaml.Node, field string, k userKind, added map[s
 	for i, n := range items(value(n, "health")) {
 		h, field := k.Health[i], fmt.Sprintf("%s.health[%d]", field, i)
 		if h.Waits == "" && !h.Healthy {
-			r.fault(n, field, "the entry does not say what Argo CD waits for", "describe the condition in waits:, or write healthy: true if Argo CD does not wait")
+			r.fault(n, field, "the entry does not say what Argo CD waits for", `describe the condition in "waits", or write healthy: true if Argo CD does not wait`)
 		}
 		if h.Never != "" && h.TemporarilyDegraded != "" {
-			r.fault(n, field, "never and passes are both set, but each of them alone means that Ladder lets no object wait for this one", "keep never if the object may never become healthy, or passes if it is only Degraded for a while")
+			r.fault(n, field, `"never" and "passes" are both set, but exclude each other`, `keep "never" if the object may never become healthy, or "passes" if it is only Degraded for a while`)
 		}
 		if (h.Early == "") != (h.EarlyFix == "") {
-			r.fault(n, field, "early and earlyFix belong together", "write both, or remove both")
+			r.fault(n, field, `only one of "early" and "earlyFix" is set`, "set both, or remove both")
 		}
 		for j, n := range items(value(n, "when")) {
 			if c := h.When[j]; c.At.IsZero() || len(c.In) == 0 {
-				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path or values", "write {at: path, in: [value, ...]}")
+				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path or values", "write {at: PATH, in: [VALUE, ...]}")
 			}
 		}
 	}
@@ -101,16 +101,16 @@ func (r *reader) checkReferences(n *yaml.Node, field string, all []Reference, gr
 	for i, n := range items(value(n, "references")) {
 		ref, field := all[i], fmt.Sprintf("%s.references[%d]", field, i)
 		if !ref.hasOneTarget() {
-			r.fault(n, field, "a reference needs exactly one of at, named and every", `write at: the path of the name, named: a template such as "{name}-app", or every: true`)
+			r.fault(n, field, `a reference needs exactly one of the keys "at", "named" and "every"`, `set "at" to the path of the name, "named" to a template such as "{name}-app", or "every" to true`)
 		}
 		if ref.Meaning == "" {
-			r.fault(n, field, "missing meaning", "write meaning: and one of "+strings.Join(choices["meaning"], ", "))
+			r.fault(n, field, "missing key \"meaning\"", "set \"meaning\" to one of "+strings.Join(choices["meaning"], ", "))
 		}
 		if d := ref.Doubt; d.At.IsZero() != (d.Why == "") {
-			r.fault(n, field+".doubt", "a doubt needs both at and why", "write at: the path in the target, and why: what it means for the health of the object")
+			r.fault(n, field+".doubt", `a doubt needs both of the keys "at" and "why"`, `set "at" to a path in the target, and "why" to the reason for the doubt if this path is set`)
 		}
 		if ref.Unless != "" && !ref.Hard {
-			r.fault(n, field+".unless", "unless has no effect without hard: true", "add hard: true, or remove unless")
+			r.fault(n, field+".unless", `"unless" has no effect without hard: true`, `add hard: true, or remove "unless"`)
 		}
 		r.checkCommon(n, field, ref.Why, ref.To)
 		for _, to := range ref.To {
@@ -124,10 +124,10 @@ func (r *reader) checkReferences(n *yaml.Node, field string, all []Reference, gr
 // checkCommon checks what references and conventions have in common.
 func (r *reader) checkCommon(n *yaml.Node, field, why string, to Targets) {
 	if why == "" {
-		r.fault(n, field, "missing why", "write why: and a verb, such as mounts, reads or is signed by")
+		r.fault(n, field, `missing key "why"`, `set "why" to a verb, such as "mounts", "reads" or "is signed by"`)
 	}
 	if len(to) == 0 {
-		r.fault(n, field, "missing kind of the target", "write to: Kind, or to: Kind.group")
+		r.fault(n, field, `missing key "to", the kind of the target`, `set "to" to Kind or Kind.group`)
 	}
 }
 
@@ -137,9 +137,9 @@ func (r *reader) checkTarget(n *yaml.Node, field string, to GroupKind) {
 	if to.Group != "" || r.base.has("", to.Kind) {
 		return
 	}
-	remedy := "write its group: " + to.Kind + ".group"
+	remedy := "write the kind with its group, as in " + to.Kind + ".example.com"
 	if known := r.base.groupsOf(to.Kind); len(known) > 0 {
-		remedy = "write its group, as in " + GroupKind{known[0], to.Kind}.String()
+		remedy = "write the kind with its group, as in " + GroupKind{known[0], to.Kind}.String()
 	}
-	r.fault(cmp.Or(value(n, "to"), n), field+".to", to.Kind+" is neither a kind of the record's group nor of core", remedy)
+	r.fault(cmp.Or(value(n, "to"), n), field+".to", to.Kind+" is a kind neither of the record's group nor of the core API group", remedy)
 }

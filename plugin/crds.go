@@ -71,20 +71,17 @@ func (s selection) errOnlyCRDs() error {
 func (s selection) missingCRDs(withheld []finding.Finding) error {
 	var hints []string
 	for _, f := range withheld {
-		hints = append(hints, f.Message+inParentheses(f.Field))
+		hint := f.Message
+		if f.Field != "" {
+			hint = f.Field + ": " + hint
+		}
+		hints = append(hints, hint)
 	}
 	message := "no CRD was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed"
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
-	return s.fault(NoCRDs, message, "set crds: include, set the values that enable CRDs, or set includeCRDs: true for the chart in the kustomization")
-}
-
-func inParentheses(text string) string {
-	if text == "" {
-		return ""
-	}
-	return " (" + text + ")"
+	return s.fault(NoCRDs, message, "set crds: include, set the values that enable CRDs, or, if a kustomization renders the chart, set includeCRDs: true there")
 }
 
 // splitComponent is a component split into CRDs and other objects.
@@ -132,7 +129,8 @@ func (req Request) split(ctx context.Context, opt options, base *knowledge.Base)
 type CRDSurvey struct {
 	// CRDs describes the CRDs, sorted by name.
 	CRDs []crds.Description
-	// Objects are the CRDs, and the other objects that its values render.
+	// Objects are the CRDs, and the other objects that the component renders with its
+	// own values.
 	Objects []object.Object
 	// EnabledValues are the values that were turned on for the CRDs.
 	EnabledValues []crds.Path
@@ -337,7 +335,7 @@ func (req Request) checkRelease(opt options, crdObjects []object.Object) error {
 		if fields := crds.NamesRelease(o, opt.render.Name); fields != nil {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-release", File: o.File, Line: o.Line, Object: o.ID.String(), Field: fields[0],
 				Message: fmt.Sprintf("the CRD contains the name of the operator's Helm release, but the release name here is that of this Application, %s", opt.render.Name),
-				Remedy:  "in both Applications, set the parameter name to the name of the Application that runs the operator"})
+				Remedy:  `in both Applications, set the "name" parameter to the name of the Application that runs the operator`})
 		}
 	}
 	return errors.Join(faults...)

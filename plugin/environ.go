@@ -68,7 +68,7 @@ const Revision = "ARGOCD_APP_REVISION"
 // RepoURL is the environment variable with the URL of the repository.
 const RepoURL = "ARGOCD_APP_SOURCE_REPO_URL"
 
-// DefaultExplain is the environment variable with the default of the parameter explain.
+// DefaultExplain is the environment variable with the default of the explain parameter.
 // The plugin server sets it, not Argo CD.
 const DefaultExplain = "LADDER_SERVE_EXPLAIN"
 

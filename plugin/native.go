@@ -244,7 +244,7 @@ func jsonnetVariables(field func(*render.Jsonnet) *[]render.Variable, code bool)
 		seen := map[string]bool{}
 		for _, v := range *field(&o.render.Directory.Jsonnet) {
 			if seen[v.Name] {
-				return finding.Fault(fmt.Sprintf("%s is given as text and as code", v.Name), "keep one of the two")
+				return finding.Fault(fmt.Sprintf("%s is set both as text and as code", v.Name), "keep one of the two")
 			}
 			seen[v.Name] = true
 		}
@@ -263,7 +263,7 @@ func eachPair(set func(s *Settings, key, value string)) func(*Settings, []string
 				return finding.Fault(fmt.Sprintf("entry %d is not key=value", i+1), "write key=value")
 			}
 			if seen[key] {
-				return finding.Fault(fmt.Sprintf("%s is given twice", key), "keep one of the two")
+				return finding.Fault(fmt.Sprintf("%s is set twice", key), "keep one of the two")
 			}
 			seen[key] = true
 			set(s, key, value)
@@ -329,7 +329,7 @@ func annotationFault(pair string) error {
 	if keyNames.MatchString(name) && len(name) <= maxKeyLength && objectNames.MatchString(domain) && len(domain) <= maxNameLength {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is not a valid key", key), "write it like team or example.com/team")
+	return finding.Fault(fmt.Sprintf("%q is not a valid key", key), "use a key such as team or example.com/team")
 }
 
 func replicasFault(pair string) error {

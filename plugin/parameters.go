@@ -104,7 +104,7 @@ func kubeVersionFault(version string) error {
 	if helm.ValidKubeVersion(version) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is not a Kubernetes version", version), "write it like 1.34.2")
+	return finding.Fault(fmt.Sprintf("%q is not a Kubernetes version", version), "use a version such as 1.34.2")
 }
 
 // apiVersions matches "v1", or a group with a version and optionally a kind.
@@ -114,7 +114,7 @@ func apiVersionFault(version string) error {
 	if apiVersions.MatchString(version) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is not an API version", version), "write it like apps/v1 or apps/v1/Deployment")
+	return finding.Fault(fmt.Sprintf("%q is not an API version", version), "use an API version such as apps/v1 or apps/v1/Deployment")
 }
 
 // WithoutValues returns the settings without values files and single values, for a component
@@ -135,7 +135,7 @@ func (p Parameter) Set(s *Settings, values []string) error {
 	}
 	s.parameterNames = append(s.parameterNames, p.Name)
 	if p.Collection == "array" && slices.Contains(values, "") {
-		return p.fault("one of the values is empty", "remove it")
+		return p.fault("one of the values is empty", "remove the empty value")
 	}
 	if err := p.set(s, values); err != nil {
 		var all []error
@@ -220,7 +220,7 @@ func settingsFromParameters(all []passedParameter) (Settings, []error) {
 		}
 		values, err := p.values(g)
 		if seen[g.Name] {
-			err = p.fault("it is given twice", "keep one of the two")
+			err = p.fault("the parameter is set twice", "keep one of the two")
 		}
 		seen[g.Name] = true
 		if err == nil {

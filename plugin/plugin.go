@@ -44,15 +44,15 @@ type Request struct {
 	// NoRepository means that Repo is a whole file system, because there is no
 	// repository.
 	NoRepository bool
-	// DirName is the name of the directory outside Repo, which may be its root;
-	// empty means the name in Dir.
+	// DirName is the name of the component's directory if Dir is the root of Repo and
+	// therefore has no name; empty means the name in Dir.
 	DirName string
 	// Show converts a path in Repo to the path for messages; nil returns it
 	// unchanged.
 	Show func(path string) string
 	// App describes the Application.
 	App App
-	// Explain is the default of the parameter explain.
+	// Explain is the default of the explain parameter.
 	Explain wave.Explain
 	// Variables are the variables that Argo CD sets for an Application and that
 	// parameters may use; nil means to derive them from App.
@@ -95,7 +95,7 @@ type Request struct {
 // App is the Application that a component is rendered for.
 type App struct {
 	// Name is the Application's name, without the namespace that Argo CD puts
-	// before it if the Application is outside its own namespace.
+	// before it if the Application is not in Argo CD's namespace.
 	Name string
 	// Namespace is the destination namespace.
 	Namespace string

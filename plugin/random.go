@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// The values of the parameter random.
+// The values of the random parameter.
 const (
 	randomDerived = "derived"
 	randomDrawn   = "drawn"
@@ -56,9 +56,9 @@ func (opt *options) derive(from *Random, reason random.NoDerivation) error {
 		return nil
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: "no-seed", Field: "parameter random",
-		Message: "random is derived, but no seed is configured", Remedy: "configure a seed with --seed-file, or set random: drawn"}
+		Message: `"random" is set to derived, but no seed is configured`, Remedy: "configure a seed with --seed-file, or set random: drawn"}
 	if reason == random.NoProject {
-		f.Message = "random is derived, but Argo CD does not pass the AppProject, which the derivation needs"
+		f.Message = `"random" is set to derived, but Argo CD does not pass the AppProject, which the derivation needs`
 		f.Remedy = reason.Remedy() + ", or set random: drawn"
 	}
 	return f

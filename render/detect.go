@@ -113,9 +113,9 @@ func (s source) kind() (Kind, error) {
 	with := func(kinds ...Kind) bool { return slices.Contains(kinds, s.opt.Kind) }
 	switch {
 	case with(Helm, HelmKustomize) && !input.FileExists(s.FS, path.Join(s.Dir, "Chart.yaml")):
-		return "", s.Fault("no-chart", "", "the renderer is "+string(s.opt.Kind)+", but the directory has no Chart.yaml", "remove the renderer, or add a Chart.yaml")
+		return "", s.Fault("no-chart", "", "the renderer is set to "+string(s.opt.Kind)+", but the directory has no Chart.yaml", "remove this setting, or add a Chart.yaml")
 	case with(Kustomize, HelmKustomize) && !input.FileExists(s.FS, path.Join(s.Dir, kustomize.File(s.FS, s.Dir))):
-		return "", s.Fault("no-kustomization", "", "the renderer is "+string(s.opt.Kind)+", but the directory has no kustomization.yaml", "remove the renderer, or add a kustomization.yaml")
+		return "", s.Fault("no-kustomization", "", "the renderer is set to "+string(s.opt.Kind)+", but the directory has no kustomization.yaml", "remove this setting, or add a kustomization.yaml")
 	case s.opt.Kind != "":
 		return s.opt.Kind, nil
 	}

@@ -193,13 +193,13 @@ func (s source) jsonnetFault(name string, err error, imported *importError) erro
 	case strings.Contains(f.Message, "max stack frames exceeded"):
 		f.Message, f.Remedy = fmt.Sprintf("calls are nested more than %d deep", maxJsonnetFrames), "end the recursion"
 	case strings.Contains(f.Message, "ndefined external variable"):
-		f.Remedy = "set it with the parameter ext-vars or ext-vars-code"
+		f.Remedy = "set it with the ext-vars or ext-vars-code parameter"
 	case strings.Contains(f.Message, "issing argument"):
-		f.Remedy = "set it with the parameter tlas or tlas-code"
+		f.Remedy = "set it with the tlas or tlas-code parameter"
 	case strings.Contains(f.Message, "function has no parameter"):
-		f.Remedy = "correct the name given with the parameter tlas or tlas-code, or add it to the function"
+		f.Remedy = "correct the name in the tlas or tlas-code parameter, or add an argument of this name to the function"
 	case strings.Contains(f.Message, "manifest function as JSON"):
-		f.Message, f.Remedy = "it evaluates to a function", "give its arguments with the parameter tlas or tlas-code, or call it"
+		f.Message, f.Remedy = "the file evaluates to a function", "set the arguments with the tlas or tlas-code parameter, or call the function in the file"
 	}
 	f.About = f.Message
 	for _, place := range places {
@@ -286,7 +286,7 @@ func (in *importer) find(from, name string) (string, *importError) {
 	if outside {
 		return "", &importError{name, " leaves the repository", "import a file inside the repository"}
 	}
-	return "", &importError{name, ": not found beside this file, in the component or in a library (libs)", "correct the path, or set the parameter libs"}
+	return "", &importError{name, ": not found next to this file, in the component or in a library (libs)", `correct the path, or set the "libs" parameter`}
 }
 
 func (in *importer) read(p string) (jsonnet.Contents, *importError) {

@@ -80,7 +80,7 @@ type Result struct {
 	// Findings are problems that did not stop the rendering.
 	Findings []finding.Finding
 	// Chart and Values are the chart with all subcharts and the effective values,
-	// if Options.Ship is set and there is a chart.
+	// if Options.AllCRDs is set and there is a chart.
 	Chart  *crds.Chart
 	Values crds.Values
 	// Revision reports whether Options.Revision may have affected the result.

@@ -89,8 +89,9 @@ func isToolDir(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.Contains([]string{"templates", "testdata", "node_modules", "vendor"}, name)
 }
 
-// Deployable reports whether a file contains manifests that are meant to be deployed.
-// Objects of Argo CD only deploy other manifests.
+// Deployable reports whether a file contains manifests that are meant to be deployed. It
+// is false for a file with only objects of Argo CD, because these only deploy other
+// manifests.
 func Deployable(fsys fs.FS, file string) bool {
 	if slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(name string) bool { return name != "." && isToolDir(name) }) {
 		return false

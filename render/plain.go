@@ -62,8 +62,8 @@ func (s source) manifestFiles(include func(name string) bool) ([]object.Object, 
 // manifestFile reads the objects in a file of the component.
 func (s source) manifestFile(name string) ([]object.Object, error) {
 	if base := path.Base(name); !hidden(name) && (base == "Chart.yaml" || kustomize.IsFile(base)) {
-		return nil, s.Fault("nested-component", name, "a chart or kustomization inside plain YAML cannot be rendered along with it",
-			"make the directory "+s.Show(path.Join(s.Dir, path.Dir(name)))+" a separate component, or render all of them with renderer: tree")
+		return nil, s.Fault("nested-component", name, "this chart or kustomization cannot be rendered together with the plain YAML around it",
+			"make the directory "+s.Show(path.Join(s.Dir, path.Dir(name)))+" a separate component, or set renderer: tree to render both")
 	}
 	text, skip, err := s.readUnlessSkipped(name)
 	if skip || err != nil {
@@ -86,9 +86,9 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, rename it to " + path.Base(name) + ".tmpl"
 		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // JSON has no comments
-			faults[i].Remedy = "add what is missing, or leave the file out (exclude: " + name + ") if it contains no manifests"
+			faults[i].Remedy = "add the missing fields, or leave the file out (exclude: " + name + ") if it contains no manifests"
 		case faults[i].Rule == object.Incomplete:
-			faults[i].Remedy = "add what is missing, or begin the file with \"# " + skipMarker + "\" if it contains no manifests"
+			faults[i].Remedy = "add the missing fields, or begin the file with \"# " + skipMarker + "\" if it contains no manifests"
 		}
 	}
 	return objs, finding.Err(faults)

@@ -22,14 +22,14 @@ import (
 // base, are not rendered separately.
 func (s source) tree(ctx context.Context) (Result, error) {
 	if detectOne(s.FS, s.Dir) != "" {
-		return Result{}, s.Fault("no-tree", "", "the renderer is tree, and the directory is itself a chart or a kustomization", "remove the renderer, or move the chart or the kustomization into a subdirectory")
+		return Result{}, s.Fault("no-tree", "", "the renderer is set to tree, but the directory is itself a chart or a kustomization", "remove this setting, or move the chart or the kustomization into a subdirectory")
 	}
 	parts, err := s.parts()
 	if err != nil {
 		return Result{}, s.Unreadable(err)
 	}
 	if len(parts) == 0 {
-		return Result{}, s.Fault("no-tree", "", "the renderer is tree, but no subdirectory contains a chart or kustomization", "remove the renderer")
+		return Result{}, s.Fault("no-tree", "", "the renderer is set to tree, but no subdirectory contains a chart or kustomization", "remove this setting")
 	}
 	within := func(name string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(path.Join(s.Dir, name), input.Prefix(p)) })
@@ -93,8 +93,9 @@ func (s source) parts() ([]string, error) {
 // in a chart belongs to it, as do charts below a kustomization. components
 // lists directories that are known to be components.
 //
-// Roots skips kustomizations that only group components (see groups), and
-// kustomizations nested in another one if neither refers to the other.
+// Roots skips kustomizations that only group components: those that list directories of
+// components without changing them, or contain the Applications that deploy them. It also
+// skips kustomizations nested in another one if neither refers to the other.
 func Roots(fsys fs.FS, dir string, components []string) ([]string, error) {
 	s := source{Source: input.Source{FS: fsys, Dir: dir}}
 	var all, below []string

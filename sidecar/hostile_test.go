@@ -72,7 +72,7 @@ func TestUnnameable(t *testing.T) {
 		}
 	}
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(file("../\xff", "x")), Dir: "app"})
-	wants(t, err, codes.InvalidArgument, `the repository contains "../\xff", which leaves it`)
+	wants(t, err, codes.InvalidArgument, `the repository contains "../\xff", which leads outside the repository`)
 }
 
 // TestBadConversations sends messages in an order that Argo CD's client never

@@ -234,8 +234,8 @@ const maxShown = 3
 // noHealthCheck marks the objects in Gate.WithoutHealthCheck.
 const noHealthCheck = "no health check"
 
-// AuditText prints a block for each gate, with a line for each object that is worth
-// mentioning.
+// AuditText returns the gates as text: a block for each gate, with a line for each object
+// that is worth mentioning.
 func AuditText(gates []Gate) string {
 	var b bytes.Buffer
 	for i, g := range gates {

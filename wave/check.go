@@ -18,9 +18,9 @@ import (
 // Check simulates the sync of a plan by phase and wave. It returns a finding for
 // each object that cannot be applied or become healthy at that point; severity
 // Error means that the first sync certainly fails. If Assign computed all waves,
-// the only findings are gates that may hang on the cluster. Other findings are
-// caused by waves that an author set, and by hooks that need an object of a later
-// phase.
+// the order itself causes no findings except for gates that may hang on the cluster.
+// Other findings are caused by waves that an author set, by hooks that need an object
+// of a later phase, and by hook types that Argo CD does not know.
 func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 	s := newSync(p, base)
 	var found []finding.Finding
@@ -191,9 +191,9 @@ func (s *sync) doubtfulGate(i int) []finding.Finding {
 	if n.Kind.Placement == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.isConsumed(i)) {
 		return nil // latePVC reports consumers that are later
 	}
-	effect, remedy := "", "set a retry in the Application's syncPolicy, or a health override for "+n.Key.GroupKind()
+	effect, remedy := "", "set a retry in the Application's syncPolicy, or a custom health check for "+n.Key.GroupKind()
 	if n.Health.Never != "" { // a retry starts only after a sync that failed, and this one does not end
-		effect, remedy = ", and then the sync hangs", "set a health override for "+n.Key.GroupKind()
+		effect, remedy = ", and then the sync hangs", "set a custom health check for "+n.Key.GroupKind()
 		if s.final.phase == object.Sync { // hooks of later phases wait for every wave
 			remedy = "give it a later wave than all other objects, so that Argo CD does not wait for it, or " + remedy
 		}

@@ -165,7 +165,7 @@ func isKind(id object.ID, kind string) bool {
 	return strings.EqualFold(id.Kind, kind) || strings.EqualFold(id.GroupKind(), kind)
 }
 
-// Explain prints the chain of reasons for an object's wave, then all references
+// Explain returns the chain of reasons for an object's wave, then all references
 // from and to the object.
 func (p *Plan) Explain(i int) string {
 	var b strings.Builder
@@ -186,7 +186,7 @@ func (p *Plan) Explain(i int) string {
 	return b.String()
 }
 
-// gates prints the dependents of a node, and what would happen to them otherwise.
+// gates writes the dependents of a node, and why they wait.
 func (p *Plan) gates(b *strings.Builder, i int) {
 	for at, c := range p.laterDependents(i) {
 		if at == 0 {
@@ -196,7 +196,7 @@ func (p *Plan) gates(b *strings.Builder, i int) {
 	}
 }
 
-// chain prints the reasons, each leading to the next object.
+// chain writes the reasons, each leading to the next object.
 func (p *Plan) chain(b *strings.Builder, i int) {
 	seen := map[int]bool{}
 	for depth := 1; !seen[i]; depth++ {
@@ -288,7 +288,7 @@ func (p *Plan) effect(r graph.Reference) string {
 	return ""
 }
 
-// references prints the references that pick selects, with the object at the other
+// references writes the references that pick selects, with the object at the other
 // end. Those that differ only in their field, such as the webhooks of one configuration,
 // are one line.
 func (p *Plan) references(b *strings.Builder, title string, pick func(graph.Reference) (int, bool)) {

@@ -160,7 +160,7 @@ func (l loop) path(through int) []constraint {
 	return append(slices.Clone(path[least:]), path[:least]...)
 }
 
-// pathText prints a cycle: "A mounts B, which uses A".
+// pathText returns a cycle as text: "A mounts B, which uses A".
 func pathText(g *graph.Graph, path []constraint) string {
 	nodes := g.Nodes
 	var b strings.Builder

@@ -26,7 +26,7 @@ const (
 	// Checks: the dependent tests the result, once.
 	Checks WaitReason = "checks"
 	// Settles: the dependent is a webhook configuration, or an object that the
-	// webhook admits. Connections reach a backend up to a second after it is
+	// webhook admits. A backend may be unreachable for up to a second after it is
 	// healthy, and Argo CD pauses two seconds between waves.
 	Settles WaitReason = "settles"
 	// Reads: the dependent reads an object that the other one creates. It waits by
@@ -38,8 +38,8 @@ const (
 	Requested WaitReason = "asked"
 )
 
-// Without says what happens to a dependent without its dependency. The text follows
-// the dependent's name in a sentence.
+// Without says why a dependent must wait. The text is a predicate that follows the
+// dependent's name in a sentence.
 func (n WaitReason) Without() string {
 	switch n {
 	case Refused:

@@ -3,7 +3,7 @@
 // Argo CD applies an Application wave by wave and waits for each wave to be healthy
 // before the next. Kubernetes converges by itself, and every wait can hang on something
 // that no manifest shows. So a new wave starts only if a later object, the dependent,
-// needs an object in an earlier wave to be healthy (see Need). Objects that nothing
+// needs an object in an earlier wave to be healthy (see [WaitReason]). Objects that nothing
 // waits for are in the last wave, for which Argo CD does not wait. Without a dependent
 // there is one wave, which is Argo CD's default. The rung of an object is its class,
 // such as workloads; rungs order the awaited objects and determine wave numbers.

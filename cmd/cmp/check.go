@@ -24,10 +24,11 @@ With --waves rungs or --waves compact, check the waves that Ladder computes inst
 those in the manifests.
 
 If DIR is a directory of components, check each of them with the waves that Ladder
-computes, and print a line for each Application. With --changed, do the same for the
-components that contain FILE..., for example the files that a commit changes. The
-first line of the output says which waves were checked. Directories of manifests that
-belong to no component get a warning.
+computes, and print a line for each Application. With --changed, check the components
+that contain FILE..., such as the files that a commit changes, with the waves that
+Ladder computes, but print only the findings and a summary. The first line of the
+output says which waves were checked. Directories that contain manifests but belong to
+no component get a warning.
 
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp check ./component
@@ -37,7 +38,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	}
 	in := inputs.AddAny(cmd, "Check only the components deployed in this environment")
 	in.ExpandSets()
-	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: off for one component or file, otherwise rungs)"
+	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: rungs for a directory of components and with --changed, otherwise off)"
 	help.Put(cmd.Flags(), help.Own, "waves") // the text above names it
 	in.ForComponent("generator-values")
 	in.Fleet.AddProjects()

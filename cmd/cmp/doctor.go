@@ -18,7 +18,7 @@ its volumes, user, probes and memory, the settings of Argo CD, and the plugin fi
 Applications. The input is any of:
 
   - manifests of Argo CD and Applications, or a directory to render first
-  - values of the argo-cd chart
+  - values for the argo-cd Helm chart
   - a cluster (read-only), with --context or --kubeconfig
 
 --sandbox checks whether the kernel of this machine or container supports the sandbox of
@@ -35,7 +35,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	in := inputs.Add(cmd, "name", "namespace", "values", "set", "set-string", "set-file", "kube-version", "api-versions")
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "Namespace of Argo CD (default: argocd)"
-	flags.Lookup("values").Usage = "Values files of the argo-cd chart; later ones override earlier ones"
+	flags.Lookup("values").Usage = "Values files for the argo-cd Helm chart; later ones override earlier ones"
 	d := check.Installation{Stdin: s.In, Worker: workerCommand}
 	var cluster clusterInput
 	cluster.addFlags(cmd, "the cluster to check")

@@ -48,7 +48,7 @@ Argo CD waits for a child only if a health check for Applications is configured.
 	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release for --sets, such as 2.14 (default: the latest)")
 	flags.StringVar(&healthCheckFormat, "health-check", "", "Print the health check for Applications: configmap, or values for the Argo CD Helm chart")
 	flags.Lookup("health-check").NoOptDefVal = "configmap"
-	flags.StringVar(&argocdCM, "argocd-cm", "", "Check that this file (argocd-cm or values of the Argo CD Helm chart) has a health check for Applications")
+	flags.StringVar(&argocdCM, "argocd-cm", "", "Check that this file (argocd-cm or values for the Argo CD Helm chart) has a health check for Applications")
 	cmd.Args = func(cmd *cobra.Command, args []string) error { return appsArgs(cmd, args, healthCheckFormat) }
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if healthCheckFormat != "" {

@@ -41,7 +41,7 @@ func printChildHealth(s streams, ladder, format string) error {
 }
 
 func checkChildHealth(ctx context.Context, file string) error {
-	text, err := wholefile.Read(file, "pass the argocd-cm ConfigMap, or values of the Argo CD Helm chart")
+	text, err := wholefile.Read(file, "pass the argocd-cm ConfigMap, or values for the Argo CD Helm chart")
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func hostileRepositories(listener string) map[string]struct {
 		"a loop of symlinks":     {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "c.yaml"), linkTo("app/c.yaml", "b.yaml")), "too many symlinks"},
 		"a symlink to its own":   {append(files("app/a.yaml", configMap), linkTo("app/up", ".")), ""},
 		"a symlink to nothing":   {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "nowhere")), ""},
-		"a symlink to /proc":     {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "/proc/self/environ")), "which leaves it"},
+		"a symlink to /proc":     {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "/proc/self/environ")), "which leads outside the repository"},
 		"a symlink through .git": {append(files("app/a.yaml", configMap, ".git/config", "secret"), linkTo("app/b.yaml", "../.git/config")), ""},
 		// Templates.
 		"until":               {templated(`{{ range until 2000000000 }}x{{ end }}`), "of memory"},

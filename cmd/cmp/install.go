@@ -14,21 +14,22 @@ func newInstall(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Print Helm values or a kustomize component that add the plugin to Argo CD",
-		Long: `Print values of the argo-cd Helm chart, or a kustomize component, that add the plugin to
+		Long: `Print values for the argo-cd Helm chart, or a kustomize component, that add the plugin to
 Argo CD: the repo-server sidecar with the image of this version, the health check
-for Applications, and the settings that they require. Nothing is written or applied.
+for Applications, and the settings that they require. No file or cluster is changed.
 
 With --file, print your own values or kustomization with these additions. Your other
-containers, your settings of the "ladder" container and your comments are kept. Only
-the image of the container changes: to --image or, by default, the image of this
-version. Merging a second time changes nothing.`,
+containers, your settings of the "ladder" container and your comments are kept, and
+settings that the container lacks are added. Only the image of the container is replaced,
+with --image or, by default, with the image of this version. Running the command again on
+its output changes nothing.`,
 		Example: `  cmp install --print values -f your-values.yaml > argocd-values.yaml
   cmp install --print kustomize --image registry.example.com/ladder:v1.2.3 > ladder/kustomization.yaml
   cmp install --print kustomize -f kustomization.yaml --image registry.example.com/ladder:v1.2.3`,
 		Args: option.Args(0, 0),
 	}
 	flags := cmd.Flags()
-	form := option.Choice(cmd, "print", "What to print: values (of the argo-cd Helm chart) or kustomize (a kustomize component)", install.FormValues, install.FormKustomize)
+	form := option.Choice(cmd, "print", "What to print: values (for the argo-cd Helm chart) or kustomize (a kustomize component)", install.FormValues, install.FormKustomize)
 	flags.StringVarP(&file, "file", "f", "", `Your values or kustomization.yaml to merge into; "-" is standard input`)
 	flags.StringVar(&o.Image, "image", "", "Image of the sidecar, preferably with a digest (default: that of this release)")
 	cmd.RunE = func(*cobra.Command, []string) error {

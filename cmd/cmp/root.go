@@ -59,8 +59,8 @@ later object depends on an earlier one or would fail without the wait.
 
 Exit codes: 0 success; 1 invalid input, or findings of severity error in a command that
 checks or plans (check, lint, diff, doctor, crds --against, fleet lint and others: see their
-help); 2 invalid command line. render, explain, graph, report and annotate print such
-findings and exit with 0, except with --strict and, for annotate, as a KRM function.`,
+help); 2 invalid command line. graph, report, render and explain (without --strict), and
+annotate (except as a KRM function) print such findings and exit with 0.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,

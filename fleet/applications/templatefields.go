@@ -30,7 +30,7 @@ func (t *OwnTemplate) incomplete(hasDestination bool) error {
 	}
 	name, server := field("destination", "server")
 	if _, cluster := field("destination", "name"); server == "" && cluster == "" && !hasDestination {
-		return t.fault(strings.TrimSuffix(name, ".server"), "neither server nor name is set, so the cluster is unknown", "add one of them")
+		return t.fault(strings.TrimSuffix(name, ".server"), `neither "server" nor "name" is set, so the cluster is unknown`, "add one of them")
 	}
 	if name, text := field("destination", "namespace"); text == "" && !hasDestination && t.ID.Kind == "ApplicationSet" {
 		return t.fault(name, "the field is missing, so objects without a namespace have no destination", "write {{ .values.namespace }}")

@@ -99,7 +99,7 @@ func notAllowed(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 	switch {
 	case app.Server == "":
 	case len(f.Settings.Environments) > 0:
-		all = append(all, app.Fault(platformSetting, "server", "the fleet has environments, which decide the cluster", "remove server"))
+		all = append(all, app.Fault(platformSetting, "server", "the fleet has environments, which decide the cluster", `remove "server"`))
 	case !slices.Contains(allow.Servers, app.Server):
 		refuse("server", app.Server, "servers", fmt.Sprintf("%s requests the cluster %q, which the platform does not allow", app.Name, app.Server))
 	}

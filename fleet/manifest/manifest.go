@@ -70,7 +70,7 @@ func (m Manifest) Comment(text string, keys ...string) {
 	n.HeadComment = text
 }
 
-// YAML writes manifests as documents of one file.
+// YAML returns manifests as documents of one file.
 func YAML(all ...Manifest) string {
 	var b bytes.Buffer
 	for i, m := range all {

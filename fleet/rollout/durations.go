@@ -126,7 +126,7 @@ func (d *Durations) readDefaults(f settings.File, n *yaml.Node) []error {
 }
 
 func duration(f settings.File, field string, n *yaml.Node) (time.Duration, error) {
-	const remedy = "write it like 90s or 2m30s"
+	const remedy = "use a duration such as 90s or 2m30s"
 	if n.Kind != yaml.ScalarNode {
 		return 0, f.Fault(n.Line, field, "must be a single value, not a list or mapping", remedy)
 	}

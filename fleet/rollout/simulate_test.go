@@ -298,12 +298,12 @@ func TestDurations(t *testing.T) {
 	}
 	_, err = rollout.ReadDurations("d.yaml", []byte("a: 90\nb: [1s]\nc: -1s\na: 1s\ndefaults:\n  crd: 1s\n  crds: soon\n"))
 	same(t, err.Error()+"\n", `
-d.yaml:4: a: duplicate key, first in line 1; fix: keep one of the two
-d.yaml:1: a: "90" is not a duration; fix: write it like 90s or 2m30s
-d.yaml:2: b: must be a single value, not a list or mapping; fix: write it like 90s or 2m30s
-d.yaml:3: c: -1s is not between 0s and 720h; fix: write it like 90s or 2m30s
+d.yaml:4: a: duplicate key, first set on line 1; fix: keep one of the two
+d.yaml:1: a: "90" is not a duration; fix: use a duration such as 90s or 2m30s
+d.yaml:2: b: must be a single value, not a list or mapping; fix: use a duration such as 90s or 2m30s
+d.yaml:3: c: -1s is not between 0s and 720h; fix: use a duration such as 90s or 2m30s
 d.yaml:6: defaults.crd: unknown default; did you mean "crds"?
-d.yaml:7: defaults.crds: "soon" is not a duration; fix: write it like 90s or 2m30s
+d.yaml:7: defaults.crds: "soon" is not a duration; fix: use a duration such as 90s or 2m30s
 `)
 }
 

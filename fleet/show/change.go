@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/paint"
 )
 
-// Change prints the effect of a change on a fleet.
+// Change shows the effect of a change on a fleet.
 type Change struct {
 	Command string
 	// Names are the names of both sides of the comparison.

@@ -12,7 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/table"
 )
 
-// Rollouts prints two rollouts side by side.
+// Rollouts shows two rollouts side by side.
 type Rollouts struct {
 	Titles [2]string
 	Fleets [2]*fleet.Fleet
@@ -28,7 +28,7 @@ func (c Rollouts) ratio() float64 {
 	return c.Runs[0].Total.Seconds() / c.Runs[1].Total.Seconds()
 }
 
-// Render prints both as text or JSON.
+// Render returns both as text or JSON.
 func (c Rollouts) Render(format string) (string, error) {
 	if format == "json" {
 		type side struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/table"
 )
 
-// Rollout prints a simulated rollout.
+// Rollout shows a simulated rollout.
 type Rollout struct {
 	Fleet *fleet.Fleet
 	Run   *rollout.Run
@@ -27,7 +27,7 @@ type Rollout struct {
 
 func (r Rollout) name(i int) string { return r.Fleet.Applications[i].Name }
 
-// Render prints the rollout as text, JSON, Mermaid or SVG.
+// Render returns the rollout as text, JSON, Mermaid or SVG.
 func (r Rollout) Render(format string) (string, error) {
 	switch format {
 	case "mermaid":

@@ -22,7 +22,7 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// Steps prints computed steps.
+// Steps shows computed steps.
 type Steps struct {
 	Fleet    *fleet.Fleet
 	Plan     *steps.Plan
@@ -142,7 +142,7 @@ func (r *Steps) Compact(times rollout.Durations) {
 	r.summary = append(r.summary, "maxUpdate is the profile's for the set and the computed layout; the compact layout has none.")
 }
 
-// Render prints the selected list as text or JSON.
+// Render returns the selected list as text or JSON.
 func (r *Steps) Render(format string, p paint.Paint) (string, error) {
 	if format == "json" {
 		out := struct {

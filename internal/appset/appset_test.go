@@ -74,7 +74,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// expanded prints the Applications of each set, and why others are missing.
+// expanded returns the Applications of each set, and why others are missing.
 func expanded(sets []object.Object, in appset.Input) string {
 	var b strings.Builder
 	for _, o := range sets {

@@ -50,7 +50,7 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 		}
 		if err != nil {
 			line, message := object.SyntaxError(err)
-			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: "not valid YAML: " + message, Remedy: "pass the argocd-cm ConfigMap, or values of the Argo CD Helm chart"}
+			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: "not valid YAML: " + message, Remedy: "pass the argocd-cm ConfigMap, or values for the Argo CD Helm chart"}
 		}
 		order = append(order, childScripts(&doc, scripts)...)
 		doc = yaml.Node{}
@@ -74,7 +74,7 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 const argoGroup = "argoproj.io"
 
 // ChildHealthCheck returns the health check with which Argo CD waits for child Applications: as a
-// patch of the argocd-cm ConfigMap, and as values of the Argo CD Helm chart.
+// patch of the argocd-cm ConfigMap, and as values for the Argo CD Helm chart.
 func ChildHealthCheck(base *knowledge.Base) (configMap, values string) {
 	check := slices.DeleteFunc(health.Checks(base.KindsWithStatus()), func(c health.Check) bool { return c.Key != health.Key(argoGroup, "Application") })
 	return health.ConfigMap(check), health.Values(check)

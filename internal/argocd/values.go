@@ -16,7 +16,7 @@ import (
 
 // Values reads a values file of the argo-cd chart.
 func Values(file string) (doctor.Values, error) {
-	text, err := wholefile.Read(file, "pass values of the argo-cd chart")
+	text, err := wholefile.Read(file, "pass values for the argo-cd chart")
 	if err != nil {
 		return doctor.Values{}, err
 	}
@@ -27,7 +27,7 @@ func Values(file string) (doctor.Values, error) {
 	}
 	v, ok := doctor.ChartValues(file, text)
 	if !ok {
-		return v, finding.Finding{Severity: finding.Error, Rule: "no-values", File: file, Message: "it has no values of the argo-cd chart", Remedy: "pass such a file, or manifests without --values"}
+		return v, finding.Finding{Severity: finding.Error, Rule: "no-values", File: file, Message: "it has no values for the argo-cd chart", Remedy: "pass such a file, or manifests without --values"}
 	}
 	return v, nil
 }

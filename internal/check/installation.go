@@ -38,7 +38,7 @@ func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdi
 	values := d.Options.Settings.Values.Files
 	if len(args) == 0 && len(values) == 0 && d.Cluster == nil {
 		if !d.Sandbox {
-			return r, usage.New("no input; pass manifests, values of the argo-cd chart, or a cluster with --context; see cmp doctor --help")
+			return r, usage.New("no input; pass manifests, values for the argo-cd chart, or a cluster with --context; see cmp doctor --help")
 		}
 		found, err := server.ExamineSandbox(d.Worker)
 		return verdict.Verdict{Findings: found, Scope: "the sandbox of a worker"}, err
@@ -72,7 +72,7 @@ func (d Installation) readStdin(args []string) ([]byte, error) {
 	}
 	text, err := io.ReadAll(d.Stdin)
 	if err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: finding.StandardInput, Message: wholefile.Reason(err), Remedy: "pipe manifests or values of the argo-cd chart into the command"}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: finding.StandardInput, Message: wholefile.Reason(err), Remedy: "pipe manifests or values for the argo-cd chart into the command"}
 	}
 	return text, nil
 }

@@ -31,7 +31,7 @@ func (i *installation) checkDuplicateKeys() (all []finding.Finding) {
 				continue
 			}
 			at.line = t.first + k.Lines[1] - 1
-			all = append(all, at.fault("duplicate key %s in lines %d and %d: the first value is lost", k.Key, t.first+k.Lines[0]-1, at.line))
+			all = append(all, at.fault("duplicate key %s on lines %d and %d: the first value is lost", k.Key, t.first+k.Lines[0]-1, at.line))
 		}
 	}
 	return all

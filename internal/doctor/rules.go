@@ -17,7 +17,7 @@ const (
 var rules = []Rule{
 	{"no-repo-server", severities(finding.Error, finding.Note), "no repo-server in the input; a note if the input contains Applications, but no manifests of Argo CD itself",
 		"the plugin runs in its Pod, so nothing else can be checked",
-		"pass all manifests of Argo CD, values of the argo-cd chart, or --context to read them from a cluster", installMD, (*installation).checkRepoServer},
+		"pass all manifests of Argo CD, values for the argo-cd chart, or --context to read them from a cluster", installMD, (*installation).checkRepoServer},
 	{"no-sidecar", severities(finding.Error), "a repo-server without a container that serves the plugin",
 		"Applications that use the plugin get `could not find cmp-server plugin with name \"ladder\"`",
 		"run cmp install --print values -f FILE or cmp install --print kustomize -f FILE, which print your file with the sidecar added", docsCMP, (*installation).checkSidecar},

@@ -104,7 +104,7 @@ func (l layers) workload(role, key string) *workload {
 	return w
 }
 
-// ChartValues returns the values of the argo-cd chart in a file, also below the key of a
+// ChartValues returns the values for the argo-cd chart in a file, also below the key of a
 // subchart; false if there are none.
 func ChartValues(file string, text []byte) (Values, bool) {
 	var doc yaml.Node

@@ -9,8 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Script writes a health check: locals for what the record looks at, and a chain of ifs
-// over them.
+// Script returns a health check in Lua: locals for the fields that the record reads, and a
+// chain of ifs over them.
 func Script(s knowledge.Status) string {
 	w := &writer{sees: s, names: map[string]string{}}
 	for _, line := range comment(s) {

@@ -46,7 +46,7 @@ type Options struct {
 	Released string
 }
 
-// Values returns values of the argo-cd chart that are merged into those of a user.
+// Values returns values for the argo-cd chart that are merged into those of a user.
 // Values of an umbrella chart are below the name of the subchart.
 func Values(text string, o Options) (string, error) {
 	add := template()
@@ -55,7 +55,7 @@ func Values(text string, o Options) (string, error) {
 		return "", err
 	}
 	if isKustomization(root) {
-		return "", finding.Fault("this is a kustomization, not values of the argo-cd chart", "use --print kustomize")
+		return "", finding.Fault("this is a kustomization, not values for the argo-cd chart", "use --print kustomize")
 	}
 	for _, key := range []string{"argo-cd", "argocd"} {
 		if lookUp(root, key) != nil && !slices.ContainsFunc(doctor.ChartKeys, func(known string) bool { return lookUp(root, known) != nil }) {
@@ -73,7 +73,7 @@ func Kustomization(text string, o Options) (string, error) {
 		return "", err
 	}
 	if !isKustomization(root) && areValues(root) {
-		return "", finding.Fault("these are values of the argo-cd chart, not a kustomization", "use --print values")
+		return "", finding.Fault("these are values for the argo-cd chart, not a kustomization", "use --print values")
 	}
 	values := template()
 	patches := &yaml.Node{Kind: yaml.SequenceNode}
@@ -101,7 +101,7 @@ func isKustomization(root *yaml.Node) bool {
 	return slices.ContainsFunc([]string{"resources", "components", "patches"}, func(key string) bool { return lookUp(root, key) != nil })
 }
 
-// areValues tells values of the argo-cd chart, or of an umbrella chart.
+// areValues tells values for the argo-cd chart, or of an umbrella chart.
 func areValues(root *yaml.Node) bool {
 	return slices.ContainsFunc(append([]string{"argo-cd", "argocd"}, doctor.ChartKeys...), func(key string) bool { return lookUp(root, key) != nil })
 }

@@ -213,7 +213,7 @@ func ParseLock(name string, text []byte) (Lock, error) {
 			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d].%s", i, wrong.key), wrong.message, regenerate))
 		}
 		if at := slices.IndexFunc(l.Entries, e.sameRef); at >= 0 {
-			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d]", i), fmt.Sprintf("%s is already in line %d", e.Ref, l.Entries[at].Line), "keep one of the two"))
+			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d]", i), fmt.Sprintf("%s is already locked on line %d", e.Ref, l.Entries[at].Line), "keep one of the two"))
 		}
 		l.Entries = append(l.Entries, e)
 	}

@@ -121,7 +121,7 @@ func (s Sources) Locked(ref Ref) bool {
 
 // Remedy returns the default fix for a missing source.
 func Remedy(dir string) string {
-	return "run cmp vendor " + dir + ", or allow it with --allow-remote"
+	return "run cmp vendor " + dir + ", or allow the source with --allow-remote"
 }
 
 // Fetched is a Ref with its content.

@@ -57,7 +57,7 @@ func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&opt.Address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty disables it")
 	f.BoolVar(&c.Profiles, "profiles", false, "Also serve Go profiles on --operations-address, at /debug/pprof/, to clients within the Pod only")
 	f.DurationVar(&c.Drain, "drain-timeout", 25*time.Second, "How long running requests may take to finish after SIGTERM")
-	f.StringVar(&opt.Explain, "explain", string(wave.ExplainOff), "Default of the parameter explain: off, or annotations, which writes the reason of each wave on its object")
+	f.StringVar(&opt.Explain, "explain", string(wave.ExplainOff), `Default of the "explain" parameter: off, or annotations, which writes the reason for each wave as an annotation on the object`)
 	f.StringVar(&opt.LogFormat, "log-format", "text", "Log format: text or json")
 	f.StringVar(&opt.LogLevel, "log-level", "info", "Minimum log level: debug, info, warn or error")
 }

@@ -38,7 +38,7 @@ type Options struct {
 	Seed         *string // the file
 	LogFormat    string
 	LogLevel     string
-	Explain      string // the default of the parameter explain
+	Explain      string // the default of the explain parameter
 	WorkerMemory int64
 	Remote       *fetchers.Options
 	Address      string // of metrics and health

@@ -52,7 +52,7 @@ func (f File) Parse(text []byte) (*yaml.Node, error) {
 		return nil, nil
 	}
 	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, f.Fault(0, "", "the file has a second YAML document", "keep one")
+		return nil, f.Fault(0, "", "the file has a second YAML document", "keep one document")
 	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {
@@ -77,7 +77,7 @@ func (f File) twice(n *yaml.Node, field string, below func(value *yaml.Node, fie
 	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
 		key := n.Content[i]
 		if line, seen := first[key.Value]; seen {
-			faults = append(faults, f.Fault(key.Line, field+key.Value, fmt.Sprintf("duplicate key, first in line %d", line), "keep one of the two"))
+			faults = append(faults, f.Fault(key.Line, field+key.Value, fmt.Sprintf("duplicate key, first set on line %d", line), "keep one of the two"))
 		}
 		first[key.Value] = key.Line
 		faults = append(faults, below(n.Content[i+1], field+key.Value+".")...)

@@ -158,7 +158,7 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 	f.Message = strings.TrimPrefix(f.Message, "not valid YAML: ")
 	f.Remedy = "correct " + path.Base(f.File)
 	if m := missingMetadata.FindStringSubmatch(f.Message); m != nil {
-		f.Field, f.Message, f.Remedy = m[1], "missing value", "add "+m[1]+" to Chart.yaml"
+		f.Field, f.Message, f.Remedy = m[1], "missing value", fmt.Sprintf("add the key %q to Chart.yaml", m[1])
 	}
 	data, _ := fs.ReadFile(s.FS, path.Join(dir, name)) // unless it is in an archive
 	return input.Mistyped(f, err, data)

@@ -195,7 +195,7 @@ func (s source) locate(d *dependency) error {
 	}
 	if s.opt.Remote == nil || d.listed.Repository == "" {
 		f := bad("missing-dependency", fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, d.listed.Repository),
-			"run helm dependency build "+s.Show(s.Dir)+" and commit charts/, or "+s.VendorCommand())
+			"run helm dependency build "+s.Show(s.Dir)+" and commit charts/, or run "+s.VendorCommand())
 		f.Field = "dependencies"
 		if d.listed.Repository == "" {
 			f.Message = fmt.Sprintf("chart %s %s is not in charts/", d.listed.Name, d.listed.Version)

@@ -198,7 +198,7 @@ const ValidReleaseNames = "use at most 53 lowercase letters, digits, \"-\" and \
 func InvalidRelease(name string) (f finding.Finding, invalid bool) {
 	return finding.Finding{Severity: finding.Error, Rule: BadName, Field: "name",
 		Message: fmt.Sprintf("%q is not a valid release name", name),
-		Remedy:  ValidReleaseNames + "; set it with the parameter name or the flag --name"}, chartutil.ValidateReleaseName(name) != nil
+		Remedy:  ValidReleaseNames + `; set the name with the "name" parameter or the --name flag`}, chartutil.ValidateReleaseName(name) != nil
 }
 
 // ValidKubeVersion reports whether a Kubernetes version is valid.
@@ -210,7 +210,7 @@ func ValidKubeVersion(version string) bool {
 // InvalidKubeVersion returns the finding for an invalid Kubernetes version.
 func InvalidKubeVersion(version string) (f finding.Finding, invalid bool) {
 	return finding.Finding{Severity: finding.Error, Rule: "bad-kube-version", Field: "kube-version",
-		Message: fmt.Sprintf("%q is not a Kubernetes version", version), Remedy: "write it like 1.34.2"}, !ValidKubeVersion(version)
+		Message: fmt.Sprintf("%q is not a Kubernetes version", version), Remedy: "use a version such as 1.34.2"}, !ValidKubeVersion(version)
 }
 
 // capabilities returns what templates see of the cluster.

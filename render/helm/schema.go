@@ -136,7 +136,7 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 			f.Field = flag + " " + f.Field
 		}
 		if flag == input.SetString && strings.HasPrefix(msg, "got string, want ") {
-			f.Remedy = "use set, because set-string always sets text"
+			f.Remedy = `use "set", because "set-string" always sets a string`
 		}
 		faults = append(faults, f)
 	}

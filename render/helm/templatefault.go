@@ -111,8 +111,8 @@ func inTemplates(ch *chart.Chart, text string) bool {
 // words.
 func (s source) withoutEngine(ch *chart.Chart, message string) string {
 	message = withoutArguments(ch, engineWords.ReplaceAllString(message, "$1"))
-	message = nilPointer.ReplaceAllString(message, "nil pointer: $1 is read from a value that is not set")
-	message = noField.ReplaceAllString(message, "$1 is read from a value that has no such key")
+	message = nilPointer.ReplaceAllString(message, "nil pointer: \"$1\" is read from a value that is not set")
+	message = noField.ReplaceAllString(message, "\"$1\" cannot be read, because the value before it has no such key (it may be a string or a number)")
 	message = templatePlace.ReplaceAllStringFunc(message, func(place string) string {
 		m := templatePlace.FindStringSubmatch(place)
 		if file, t := s.templateFile(ch, m[1]); t != nil {

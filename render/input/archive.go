@@ -50,7 +50,7 @@ func Unpack(tgz []byte) (Archive, error) {
 		}
 		name := path.Clean(h.Name)
 		if !fs.ValidPath(name) {
-			return Archive{}, fmt.Errorf("it holds %q, which leaves it", h.Name)
+			return Archive{}, fmt.Errorf("it contains %q, which leads outside the archive", h.Name)
 		}
 		n := &memfs.Node{Name: path.Base(name), Mode: fs.FileMode(h.Mode).Perm()}
 		switch h.Typeflag {
@@ -79,7 +79,7 @@ func (a Archive) put(name string, n *memfs.Node) error {
 	dir, err := a.MakeDirs(path.Dir(name), nil)
 	var notDir *memfs.NotDirError
 	if errors.As(err, &notDir) {
-		return fmt.Errorf("it holds %q as something else than a directory", notDir.Part)
+		return fmt.Errorf("it contains %q, which is not a directory", notDir.Part)
 	}
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 func InvalidYAML(name string, err error) finding.Finding {
 	line, message := object.SyntaxError(Innermost(err))
 	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: name, Line: line, About: message,
-		Message: "not valid YAML: " + message, Remedy: "correct the values file; it must be a YAML mapping"}
+		Message: "not valid YAML: " + message, Remedy: "correct the values file, which must be a YAML mapping"}
 }
 
 // Innermost returns the innermost error of a chain. The outer texts repeat the file

@@ -110,9 +110,9 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 		vals, err := loader.LoadValues(strings.NewReader(text))
 		if err != nil {
 			f := InvalidYAML("", err)
-			f.Rule, f.Field, f.Remedy = "bad-values", inlineValues, "correct it; it must be a YAML mapping"
+			f.Rule, f.Field, f.Remedy = "bad-values", inlineValues, "correct the YAML, which must be a mapping"
 			if f.Line > 0 {
-				f.Message += fmt.Sprintf(" (in line %d of it)", f.Line)
+				f.Message += fmt.Sprintf(" (line %d of the mapping)", f.Line)
 			}
 			f.Line = 0
 			faults = append(faults, f)

@@ -112,7 +112,7 @@ func (c *checker) inflate(in fieldInflation) string {
 		return bad("the chart has no name", "add name")
 	}
 	if in.ValuesMerge != "" && !slices.Contains(valuesMerges, in.ValuesMerge) {
-		bad("unknown valuesMerge "+in.ValuesMerge, "use "+strings.Join(valuesMerges[:2], ", ")+" or "+valuesMerges[2])
+		bad(fmt.Sprintf("unknown valuesMerge %q", in.ValuesMerge), "use "+strings.Join(valuesMerges[:2], ", ")+" or "+valuesMerges[2])
 	}
 	if in.ReleaseName != "" && in.NameTemplate != "" {
 		bad("releaseName and nameTemplate both name the release", "keep one of the two")

@@ -217,7 +217,7 @@ func (c *checker) recordDuplicateKeys() {
 	}
 	for _, k := range object.ValueOf(doc.Content[0]).DuplicateKeys() {
 		c.findings = append(c.findings, finding.Finding{Severity: finding.Warning, Rule: object.DuplicateKey, File: c.Show(c.file), Line: k.Lines[1], Field: strings.TrimPrefix(k.Path+"."+k.Key, "."),
-			Message: fmt.Sprintf("key %s is in lines %d and %d, and kustomize uses the last", k.Key, k.Lines[0], k.Lines[1]), Remedy: "keep one of the two"})
+			Message: fmt.Sprintf("key %s is on lines %d and %d, and kustomize uses only the last value", k.Key, k.Lines[0], k.Lines[1]), Remedy: "keep one of the two"})
 	}
 }
 

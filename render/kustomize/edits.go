@@ -154,8 +154,8 @@ var alreadySet = regexp.MustCompile(`^(label|annotation) (.+) already in kustomi
 
 // forceBy is how each may be replaced.
 var forceBy = map[string]string{
-	"label":      "set the parameter force-common-labels (forceCommonLabels: true in component.yaml) to replace it",
-	"annotation": "set the parameter force-common-annotations (forceCommonAnnotations: true in component.yaml) to replace it",
+	"label":      "set the force-common-labels parameter (forceCommonLabels: true in component.yaml) to replace the label",
+	"annotation": "set the force-common-annotations parameter (forceCommonAnnotations: true in component.yaml) to replace the annotation",
 }
 
 // command is a "kustomize edit" command with its field of Edits.

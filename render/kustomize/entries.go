@@ -161,10 +161,10 @@ func (c *checker) checkPatch(field, text string) {
 // checkGenerator checks a generator of ConfigMaps or Secrets, and its files.
 func (c *checker) checkGenerator(field string, g *types.GeneratorArgs) {
 	if g.Name == "" {
-		c.bad(field, "", "the generator has no name", "add name")
+		c.bad(field, "", "the generator has no name", "set its \"name\"")
 	}
 	if g.Behavior != "" && types.NewGenerationBehavior(g.Behavior) == types.BehaviorUnspecified {
-		c.bad(field+".behavior", "", "unknown behavior "+g.Behavior, "write create, merge or replace")
+		c.bad(field+".behavior", "", fmt.Sprintf("unknown behavior %q", g.Behavior), "write create, merge or replace")
 	}
 	for i, spec := range g.FileSources {
 		key, file, named := strings.Cut(spec, "=")
@@ -253,7 +253,7 @@ func (c *checker) reportURLs(field string, config any, file bool) {
 		}
 	case string:
 		if file && strings.Contains(v, "://") {
-			c.bad(field, v, "the remote file "+v+" is not fetched for a plugin", "copy it into the repository and name the copy")
+			c.bad(field, v, "the remote file "+v+" is not fetched: Ladder fetches no files for generators and transformers", "copy it into the repository, and refer to the copy instead")
 		}
 	}
 }

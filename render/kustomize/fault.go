@@ -134,7 +134,7 @@ var explained = []struct {
 	message         *regexp.Regexp
 	instead, remedy string
 }{
-	{regexp.MustCompile(`^id (.+) does not exist; cannot merge or replace$`), "a generator of $1 has behavior merge or replace, but no base contains $1", "remove behavior, or correct the name"},
+	{regexp.MustCompile(`^id (.+) does not exist; cannot merge or replace$`), "a generator for $1 has the behavior merge or replace, but no base contains $1", "remove \"behavior\", or correct the name"},
 	{regexp.MustCompile(`^no resource matches strategic merge patch "?([^"]+)"?$`), "a patch is for $1, which is not in the kustomization", "correct the kind, the name or the namespace in the patch"},
 }
 

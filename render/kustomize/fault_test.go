@@ -33,7 +33,7 @@ func TestKustomizeSecrets(t *testing.T) {
 		"a JSON patch for nobody": {"resources: [a.yaml]\npatches:\n- patch: '[{op: add, path: /stringData/p, value: hunter2}]'\n", secret, "unable to parse SM or JSON patch from (…)"},
 		"two patches, a target":   {patch(secret + "---\n" + secret), secret, "is not allowed to set `patches.target` field: (…)"},
 		"a literal":               {"secretGenerator: [{name: a, literals: [hunter2]}]\n", secret, "a literal is not key=value"},
-		"a generator's merge":     {"secretGenerator: [{name: a, behavior: merge, literals: [p=hunter2]}]\n", secret, "a generator of Secret a has behavior merge or replace"},
+		"a generator's merge":     {"secretGenerator: [{name: a, behavior: merge, literals: [p=hunter2]}]\n", secret, "a generator for Secret a has the behavior merge or replace"},
 		"a generator's again":     {"resources: [a.yaml]\nsecretGenerator: [{name: a, literals: [p=hunter2], options: {disableNameSuffixHash: true}}]\n", secret, "id Secret a exists; can not use behavior"},
 		"an object with no kind":  {"resources: [a.yaml]\n", strings.Replace(secret, "kind: Secret\n", "", 1), "app/kustomization.yaml:1: resources[0]: missing kind in object (…)"},
 		"an object with no name":  {"resources: [a.yaml]\n", strings.Replace(secret, "metadata: {name: a}\n", "", 1), "app/kustomization.yaml:1: resources[0]: missing metadata.name in object (…)"},

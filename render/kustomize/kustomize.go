@@ -124,8 +124,8 @@ func (s source) checkComponent() error {
 	if k, ok := read(s.FS, s.Dir); !ok || k.Kind != ComponentKind {
 		return nil
 	}
-	return s.Fault(input.Empty, File(s.FS, s.Dir), "nothing was rendered: a kustomization of kind Component changes the resources of other kustomizations, and has none of its own",
-		"list it under components: in a kustomization, and render that kustomization")
+	return s.Fault(input.Empty, File(s.FS, s.Dir), "nothing was rendered: this kustomization of kind Component has no resources of its own, and only changes those of the kustomization that includes it",
+		`list its directory under "components" in a kustomization, and render that kustomization`)
 }
 
 // names are the file names of kustomizations.

@@ -106,5 +106,5 @@ func (c *checker) unavailable(field, entry, what string, err error) {
 
 // notFetchedRemedy says what to do if fetching is not allowed.
 func notFetchedRemedy(component source) string {
-	return `vendor it with "` + component.VendorCommand() + `", or allow it with --allow-remote`
+	return `vendor it with "` + component.VendorCommand() + `", or allow the source with --allow-remote`
 }

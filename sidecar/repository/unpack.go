@@ -95,7 +95,7 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 			continue
 		}
 		if !fs.ValidPath(name) {
-			return nil, fmt.Errorf("the repository contains %q, which leaves it", h.Name)
+			return nil, fmt.Errorf("the repository contains %q, which leads outside the repository", h.Name)
 		}
 		if err := t.add(name, h, tr); err != nil {
 			return nil, err
@@ -190,7 +190,7 @@ func (t *unpacker) addUnnameable(name string) error {
 	named := slices.IndexFunc(parts, func(part string) bool { return !utf8.ValidString(part) })
 	dir := path.Join(append([]string{"."}, parts[:named]...)...)
 	if !fs.ValidPath(dir) {
-		return fmt.Errorf("the repository contains %q, which leaves it", name)
+		return fmt.Errorf("the repository contains %q, which leads outside the repository", name)
 	}
 	if err := errors.Join(t.deep(name), t.charge(name, 0, len(name))); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (t *unpacker) add(name string, h *tar.Header, content io.Reader) error {
 	case tar.TypeLink:
 		target := path.Clean(h.Linkname)
 		if !fs.ValidPath(target) {
-			return fmt.Errorf("the repository contains the hard link %q to %q, which leaves it", h.Name, h.Linkname)
+			return fmt.Errorf("the repository contains the hard link %q to %q, which leads outside the repository", h.Name, h.Linkname)
 		}
 		other := t.Lookup(target)
 		if other == nil || other.IsDir() {
@@ -302,7 +302,7 @@ func (t *unpacker) checkLink(name, destination, target string) error {
 		return nil // no question can name its target
 	}
 	if strings.HasPrefix(target, "/") || !fs.ValidPath(destination) {
-		return fmt.Errorf("the repository contains the symlink %q to %q, which leaves it", name, target)
+		return fmt.Errorf("the repository contains the symlink %q to %q, which leads outside the repository", name, target)
 	}
 	return t.deep(destination)
 }

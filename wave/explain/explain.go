@@ -14,7 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// orderTable prints the order in columns.
+// orderTable returns the order as text in columns.
 func orderTable(rows []wave.Row) string {
 	var cells [][]string
 	for _, r := range rows {
@@ -68,7 +68,7 @@ func ofKind(p *wave.Plan, expr string) (names []string) {
 	return names
 }
 
-// reasons prints the chain of reasons for the waves of nodes.
+// reasons returns the chain of reasons for the waves of nodes.
 func reasons(p *wave.Plan, nodes []int) string {
 	var texts []string
 	for _, i := range nodes {
@@ -109,7 +109,7 @@ func Order(p *wave.Plan, sets map[int]appset.Set, named ...string) (e Explanatio
 	return e, nil
 }
 
-// Text prints the order in columns, or the reasons for the waves of the named objects.
+// Text returns the order as text in columns, or the reasons for the waves of the named objects.
 func (e Explanation) Text() string {
 	text := e.text
 	for _, set := range e.Sets {

@@ -33,7 +33,7 @@ func Health(p *wave.Plan, gates []wave.Gate) ([]knowledge.Kind, []finding.Findin
 		}
 		unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,
 			Message: g.Why + ", but Argo CD has no health check for " + g.Kind + ", and Ladder does not know which status fields mean healthy",
-			Remedy:  "write " + health.Key(n.ID.Group, n.ID.Kind) + " to argocd-cm if its status shows it"})
+			Remedy:  "write " + health.Key(n.ID.Group, n.ID.Kind) + " to argocd-cm if the status of " + g.Kind + " shows whether it is healthy"})
 	}
 	return kinds, unknown
 }

@@ -37,7 +37,7 @@ func setOf(id object.ID, set appset.Set) Set {
 	return s
 }
 
-// table prints the Applications in columns.
+// table returns the Applications as text in columns.
 func (s Set) table() string {
 	name := s.Name
 	if s.Namespace != "" {
