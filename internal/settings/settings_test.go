@@ -101,11 +101,11 @@ street: Main Street
 		{"a misspelled key of an element", "shelves:\n- width: 1\n- widht: 2", `3 shelves[1].widht: unknown key; did you mean "width"?`},
 		{"any key of a map", "labels: {zzz: a}", ""},
 
-		{"a key twice", "name: a\n\nname: b", "3 name: duplicate key, first in line 1; keep one of the two"},
-		{"a key three times", "name: a\nname: b\nname: c", `2 name: duplicate key, first in line 1; keep one of the two
-3 name: duplicate key, first in line 2; keep one of the two`},
-		{"a key of a map twice", "labels:\n  a: b\n  a: c", "3 labels.a: duplicate key, first in line 2; keep one of the two"},
-		{"a key of an element twice", "shelves:\n- width: 1\n  width: 2", "3 shelves[0].width: duplicate key, first in line 2; keep one of the two"},
+		{"a key twice", "name: a\n\nname: b", "3 name: duplicate key, first set on line 1; keep one of the two"},
+		{"a key three times", "name: a\nname: b\nname: c", `2 name: duplicate key, first set on line 1; keep one of the two
+3 name: duplicate key, first set on line 2; keep one of the two`},
+		{"a key of a map twice", "labels:\n  a: b\n  a: c", "3 labels.a: duplicate key, first set on line 2; keep one of the two"},
+		{"a key of an element twice", "shelves:\n- width: 1\n  width: 2", "3 shelves[0].width: duplicate key, first set on line 2; keep one of the two"},
 
 		{"no value", "name:", "1 name: missing value; write a string, or remove the key"},
 		{"a null for an element", "tags: [~]", "1 tags[0]: missing value; write a string, or remove the key"},
@@ -138,8 +138,8 @@ street: Main Street
 		{"a null", "~", ""},
 		{"not YAML", "name: corner\nopen: [\n", "2: not valid YAML: did not find expected node content; correct the syntax there"},
 		{"binary", "\x00\x01\x02\xff", "0: binary file, not YAML; replace it with a text file"},
-		{"two documents", "name: a\n---\nname: b", "0: the file has a second YAML document; keep one"},
-		{"a broken second document", "name: a\n---\n[", "0: the file has a second YAML document; keep one"},
+		{"two documents", "name: a\n---\nname: b", "0: the file has a second YAML document; keep one document"},
+		{"a broken second document", "name: a\n---\n[", "0: the file has a second YAML document; keep one document"},
 		{"a list", "\n- name: a", "2: not a mapping; write keys and values"},
 		{"a scalar", "corner", "1: not a mapping; write keys and values"},
 		{"a manifest", "apiVersion: v1\nkind: ConfigMap", "1: the file is a Kubernetes manifest, but shop.yaml is the name of the shop's settings; rename the file"},
