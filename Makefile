@@ -32,7 +32,7 @@ e2e-node:
 	$(GO) test -C e2e -count=1 -timeout 80m ./node
 
 # Real charts with real programs on real nodes, several at once, which takes root:
-# twenty minutes, and ninety the first time. RUN=TestReality/keda/ladder is a part of it.
+# half an hour, and ninety minutes the first time. RUN=TestReality/keda/ladder is a part of it.
 e2e-real:
 	$(GO) test -C e2e -count=1 -timeout 240m -parallel $(NODES) -run '$(RUN)' -v ./real $(PATIENT)
 
