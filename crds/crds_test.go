@@ -110,8 +110,8 @@ func TestWithheld(t *testing.T) {
 		got = append(got, f.Field+": "+f.Message)
 	}
 	want := []string{
-		"gateway.enabled=true: the chart renders doors.example.com, gates.example.com only if this is set",
-		"crds.install=true and minimal=false: the chart renders walls.example.com only if this is set",
+		"gateway.enabled=true: the chart renders doors.example.com, gates.example.com only with this setting",
+		"crds.install=true and minimal=false: the chart renders walls.example.com only with this setting",
 		": the chart contains steps.example.com, but does not render it, and no value explains why",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -166,7 +166,7 @@ func (s *Survey) CRDsOfFeatures(rendered []object.Object) []finding.Finding {
 		f := &all[i]
 		slices.Sort(brings[f.Field])
 		names := strings.Join(slices.Compact(brings[f.Field]), ", ")
-		f.Message, f.Remedy = "the chart renders "+names+" only if this is set", "if you use the feature, set this in the Application of the CRDs and in that of the other objects"
+		f.Message, f.Remedy = "the chart renders "+names+" only with this setting", "if you use the feature, set this in the Application of the CRDs and in that of the other objects"
 		if f.Field == "" {
 			f.Message, f.Remedy = "the chart contains "+names+", but does not render it, and no value explains why", "check the template of the CRD"
 		}

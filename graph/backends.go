@@ -71,7 +71,7 @@ func (b *builder) orderOwnWebhooks() {
 					b.Findings = append(b.Findings, finding.Finding{Severity: finding.Warning, Rule: "own-pods", File: config.File, Line: config.Line, Object: config.Key.String(),
 						About:   b.Nodes[server].Key.String(),
 						Field:   "webhooks[" + hook.Get("name").Text() + "]",
-						Message: "it rejects the Pods of its backend " + b.Nodes[server].Key.String() + " whenever the backend is down, so it is applied after the backend",
+						Message: "it rejects the Pods of its backend " + b.Nodes[server].Key.String() + " whenever the backend is down, so it must be applied after the backend",
 						Remedy:  "exclude the backend by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
 				}
 			}

@@ -26,14 +26,14 @@ func (b *builder) reportDeletedFirst() {
 		}
 		var deleted []object.ID
 		namespace := object.ID{Kind: "Namespace", Name: n.Key.Namespace}
-		why, field, effect := "is in", namespaceField, "the API server rejects it"
+		why, field, effect := "is in", namespaceField, "the API server rejects the hook"
 		if b.isDeletedFirst(namespace) {
 			deleted = append(deleted, namespace)
 		}
 		for _, r := range needed[i] {
 			if b.isDeletedFirst(r.id) && !slices.Contains(deleted, r.id) {
 				if deleted == nil {
-					why, field, effect = r.Why, r.Field, "its Pods do not start"
+					why, field, effect = r.Why, r.Field, "the Pods of the hook do not start"
 				}
 				deleted = append(deleted, r.id)
 			}
@@ -41,9 +41,9 @@ func (b *builder) reportDeletedFirst() {
 		if deleted == nil {
 			continue
 		}
-		message := fmt.Sprintf("it %s %s, which Argo CD deletes before it runs PostDelete hooks: %s, and the deletion of the Application does not end", why, deleted[0], effect)
+		message := fmt.Sprintf("it %s %s, which Argo CD deletes before it runs PostDelete hooks: %s, and the deletion of the Application never finishes", why, deleted[0], effect)
 		if len(deleted) > 1 {
-			message = fmt.Sprintf("it %s %s, which Argo CD deletes before it runs PostDelete hooks, like %d more objects that it needs: %s, and the deletion of the Application does not end", why, deleted[0], len(deleted)-1, effect)
+			message = fmt.Sprintf("it %s %s, which Argo CD deletes before it runs PostDelete hooks (and %d more that the hook needs): %s, and the deletion of the Application never finishes", why, deleted[0], len(deleted)-1, effect)
 		}
 		b.Findings = append(b.Findings, finding.Finding{Severity: finding.Warning, Rule: "deleted-first", File: n.File, Line: n.Line, Object: n.Key.String(), Field: field, Message: message,
 			Remedy: fmt.Sprintf("let it use objects that are PostDelete hooks, too, or keep the others with %s: Delete=false", object.SyncOptions)})

@@ -29,7 +29,7 @@ func (b *builder) reportEarlyWebhooks() {
 					b.Findings = append(b.Findings, finding.Finding{Severity: finding.Error, Rule: "other-phase", File: config.File, Line: config.Line, Object: config.Key.String(),
 						About:   n.Key.String(),
 						Field:   "webhooks[" + v.Get("name").Text() + "]",
-						Message: "a PreSync hook registers it, and it must admit its backend " + n.Key.String() + ", which Argo CD applies only after all PreSync hooks, so the API server rejects the backend",
+						Message: "the configuration is a PreSync hook, and this webhook must admit its backend " + n.Key.String() + ", which Argo CD applies only after all PreSync hooks, so the API server rejects the backend",
 						Remedy:  "remove the hook annotation, exclude the backend by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
 				}
 			}

@@ -80,7 +80,7 @@ func (b *builder) orderUsersOfJob(j int, needs map[int]Reference) {
 	}
 }
 
-const sharesImage = "runs the image that is migrated by"
+const sharesImage = "runs an image whose database is migrated by"
 
 // waitForMigration makes the users of a migration's result wait for the migration.
 func (b *builder) waitForMigration(users []int, migration int, why string) {

@@ -2,7 +2,7 @@ package graph
 
 import "github.com/ladder-cmp/ladder/knowledge"
 
-// findSmokes puts Jobs, CronJobs and terminating Pods that test the rest of the
+// findSmokes puts Jobs, CronJobs and bare Pods that test the rest of the
 // component on the last rung.
 func (b *builder) findSmokes() {
 	for i, n := range b.Nodes {

@@ -71,7 +71,7 @@ func withoutGo(message string) string {
 		return Mistyped{Field: m[2], Want: typeOf(m[3]), Got: typeOf(m[1])}.String()
 	}
 	if strings.HasPrefix(message, "unknown anchor") {
-		return "a value starts with *, but no anchor has that name" // the name may be a secret
+		return "an unquoted value starts with *, so YAML reads it as an alias, but no anchor has that name" // the name may be a secret
 	}
 	if strings.HasPrefix(message, "anchor '") && strings.HasSuffix(message, "contains itself") {
 		return "a value contains itself"

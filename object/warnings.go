@@ -35,7 +35,7 @@ func (o Object) invalidWeight() []finding.Finding {
 	}
 	return []finding.Finding{{Severity: finding.Warning, Rule: "bad-weight", File: o.File, Line: o.Line, Object: o.ID.String(),
 		Field: "metadata.annotations[" + HelmWeight + "]", Message: o.QuoteNumber(text) + " is not an integer, so Helm and Argo CD use 0",
-		Remedy: `use a number such as "5", or remove the annotation`}}
+		Remedy: `use an integer such as "5", or remove the annotation`}}
 }
 
 // reportDuplicates reports duplicate keys. Argo CD and Helm silently use the last one, while

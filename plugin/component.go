@@ -54,7 +54,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	bad := own.Fault
 	data, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return s, component.Description{}, bad(0, "", input.Cause(err), "check that it is a readable file, and not a symlink out of the repository")
+		return s, component.Description{}, bad(0, "", input.Cause(err), input.UnreadableRemedy(err))
 	}
 	root, err := own.Parse(data)
 	if root == nil {

@@ -73,7 +73,7 @@ func (s selection) missingCRDs(withheld []finding.Finding) error {
 	for _, f := range withheld {
 		hint := f.Message
 		if f.Field != "" {
-			hint = f.Field + ": " + hint
+			hint += " (" + f.Field + ")"
 		}
 		hints = append(hints, hint)
 	}

@@ -51,5 +51,5 @@ func (req Request) ladder(base *knowledge.Base, dir string) (*knowledge.Base, er
 // Unreadable reports a ladder.yaml that cannot be read.
 func Unreadable(name string, err error) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: "bad-ladder", File: name, Message: input.Cause(err),
-		Remedy: "check that it is a readable file, and not a symlink out of the repository"}
+		Remedy: input.UnreadableRemedy(err)}
 }

@@ -35,7 +35,7 @@ func (req Request) Lock() (remote.Lock, bool, error) {
 	}
 	text, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: input.Cause(err), Remedy: "check that it is a readable file, and not a symlink out of the repository"}
+		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: input.Cause(err), Remedy: input.UnreadableRemedy(err)}
 	}
 	lock, err := remote.ParseLock(req.show(file), text)
 	return lock, true, err

@@ -124,9 +124,9 @@ func (p *Plan) cause(i int) string {
 			return "shares the last wave with " + p.name(because.Other)
 		}
 		if n.Uncertain() == "" {
-			return "is in the last wave, where nothing waits for it: an object that it depends on may never be healthy"
+			return "is in the last wave, because an object that it depends on may never be healthy"
 		}
-		return "is in the last wave, where nothing waits for it: " + n.Uncertain()
+		return "is in the last wave, because " + n.Uncertain()
 	case ByController:
 		return "already exists when " + p.name(because.Other) + " starts"
 	}

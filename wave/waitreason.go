@@ -53,13 +53,13 @@ func (n WaitReason) Without() string {
 	case Checks:
 		return "checks the result once"
 	case Settles:
-		return "is applied slightly later, because a webhook may not be reachable for up to a second after it is ready"
+		return "is applied slightly later, because a webhook may be unreachable for about a second after its server is ready"
 	case Reads:
-		return "reads an object that the other one creates"
+		return "reads an object that the awaited object creates"
 	case Depends:
-		return "depends on what the other object installs"
+		return "depends on what the awaited object installs"
 	case Requested:
-		return "waits for the other object because of an annotation"
+		return "has an annotation that requires the wait"
 	}
 	return ""
 }

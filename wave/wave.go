@@ -216,7 +216,7 @@ func checkAnnotations(g *graph.Graph) error {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
 					Message: n.QuoteNumber(text) + " is not an integer, so Argo CD ignores the wave",
-					Remedy:  "use a number such as \"5\", or remove the annotation"})
+					Remedy:  "use an integer such as \"5\", or remove the annotation"})
 			}
 		}
 	}

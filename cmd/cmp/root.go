@@ -58,9 +58,9 @@ YAML), finds the dependencies between its objects, and adds Argo CD sync waves w
 later object depends on an earlier one or would fail without the wait.
 
 Exit codes: 0 success; 1 invalid input, or findings of severity error in a command that
-checks or plans (check, lint, diff, doctor, crds --against, fleet lint and others: see their
-help); 2 invalid command line. graph, report, render and explain (without --strict), and
-annotate (except as a KRM function) print such findings and exit with 0.`,
+checks or plans (such as check, lint, diff, doctor and fleet lint: see their help); 2
+invalid command line. For a deadlock in existing waves or hooks, graph, report, annotate
+(except as a KRM function), and render and explain without --strict exit with 0.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,

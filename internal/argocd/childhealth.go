@@ -35,7 +35,7 @@ var childStates = []struct {
 // ChecksChildren reports whether a configuration of Argo CD, the argocd-cm ConfigMap or
 // values of its Helm chart, has a health check for Applications that tells a healthy
 // child from any other. Without one, Argo CD treats a child as healthy as soon as it
-// exists, so that the waves of an app of apps have no effect.
+// exists, and does not wait for it before the next wave of an app of apps.
 func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, error) {
 	const remedy = "merge what cmp fleet apps --health-check prints into this file"
 	found := finding.Finding{Severity: finding.Error, Rule: "no-child-health", File: file, Remedy: remedy}
@@ -56,7 +56,7 @@ func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, 
 		doc = yaml.Node{}
 	}
 	if len(order) == 0 {
-		found.Message = "no health check for argoproj.io/Application: Argo CD treats a child as healthy as soon as it exists, so waves between Applications have no effect"
+		found.Message = "no health check for argoproj.io/Application: Argo CD treats a child as healthy as soon as it exists, and starts the next wave without waiting for it"
 		return []finding.Finding{found}, nil
 	}
 	var all []finding.Finding

@@ -243,7 +243,7 @@ func (i *installation) checkApplicationHealth() (all []finding.Finding) {
 	if child, ok := i.findChild(); ok {
 		return []finding.Finding{i.withInstallRemedy(check.fault("no health check for Applications, although %s belongs to an app of apps", child))}
 	}
-	return []finding.Finding{i.withInstallRemedy(withSeverity(finding.Note, check.fault("no health check for Applications, without which waves between Applications have no effect")))}
+	return []finding.Finding{i.withInstallRemedy(withSeverity(finding.Note, check.fault("no health check for Applications, without which Argo CD does not wait for them between waves")))}
 }
 
 // normalizeKey returns a key in lower case without separators, to recognize other

@@ -115,7 +115,7 @@ var rules = []Rule{
 		"for plugins, the annotation only has an effect with a setting of the repo-server",
 		"set reposerver.plugin.use.manifest.generate.paths: \"true\" in argocd-cmd-params-cm", docsCMP, (*installation).checkGeneratePaths},
 	{"application-health", severities(finding.Error, finding.Warning, finding.Note), "a missing or wrong health check for Applications; an error if Applications contain Applications, otherwise a note",
-		"Argo CD has had no built-in check for Applications since version 1.8, and continues as soon as a child exists, so waves between Applications have no effect",
+		"Argo CD has had no built-in check for Applications since version 1.8, and starts the next wave as soon as the children in the current one exist",
 		"merge the key that cmp fleet apps --health-check prints into argocd-cm, for example with a kustomize patch; cmp install adds it, too", docsHealth, (*installation).checkApplicationHealth},
 	{"progressive-syncs", severities(finding.Error), "an ApplicationSet with steps while progressive syncs are disabled",
 		"Argo CD ignores the steps and syncs all Applications at once",

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"syscall"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
@@ -46,7 +47,7 @@ func (s Source) Fault(rule, name, message, remedy string) finding.Finding {
 
 // Unreadable reports a file system error, naming the file it is about.
 func (s Source) Unreadable(err error) finding.Finding {
-	f := s.Fault("unreadable", "", Cause(err), "check that the file exists, is readable, and is not a symlink out of the repository")
+	f := s.Fault("unreadable", "", Cause(err), UnreadableRemedy(err))
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		f.File = s.Show(pe.Path)
@@ -65,6 +66,14 @@ func Cause(err error) string {
 		return "its path contains a symlink out of the repository"
 	}
 	return err.Error()
+}
+
+// UnreadableRemedy says what to do about a file that cannot be read.
+func UnreadableRemedy(err error) string {
+	if errors.Is(err, syscall.EISDIR) {
+		return "use a file instead of the directory"
+	}
+	return "check that the file exists, is readable, and is not a symlink out of the repository"
 }
 
 // RepoPath resolves a path relative to directory base, without leaving the
