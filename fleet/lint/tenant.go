@@ -111,7 +111,7 @@ func (l *checker) foreignProjects() []fault {
 		all = append(all, found)
 	}
 	for name, n := range others {
-		all[first[name]].Message += fmt.Sprintf("; %d more components set %q", n, name)
+		all[first[name]].Message += fmt.Sprintf("; other components that set %q: %d", name, n)
 	}
 	return all
 }

@@ -129,7 +129,7 @@ func Remarks(findings []finding.Finding) []task.Remark {
 	var all []task.Remark
 	for i, f := range findings {
 		if i == maxRemarks {
-			return append(all, task.Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("and %d more findings; cmp render lists all", len(findings)-i)})
+			return append(all, task.Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("further findings: %d; cmp render lists all", len(findings)-i)})
 		}
 		all = append(all, task.Remark{Level: levels[f.Severity], Text: truncateMiddle(f.Error())})
 	}
