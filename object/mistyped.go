@@ -65,13 +65,17 @@ func AsMistyped(err error) (Mistyped, bool) {
 	return Mistyped{}, false
 }
 
+// isUnknownAnchor reports whether a message of the YAML library, whose errors have no
+// types, is about an alias without an anchor.
+func isUnknownAnchor(message string) bool { return strings.HasPrefix(message, "unknown anchor") }
+
 // withoutGo replaces Go types in messages of the libraries by words.
 func withoutGo(message string) string {
 	if m := wrongJSON.FindStringSubmatch(message); m != nil {
 		return Mistyped{Field: m[2], Want: typeOf(m[3]), Got: typeOf(m[1])}.String()
 	}
-	if strings.HasPrefix(message, "unknown anchor") {
-		return "an unquoted value starts with *, so YAML reads it as an alias, but no anchor has that name" // the name may be a secret
+	if isUnknownAnchor(message) {
+		return "an unquoted value starts with *, so YAML reads it as an alias, but the document has no such anchor" // the name may be a secret
 	}
 	if strings.HasPrefix(message, "anchor '") && strings.HasSuffix(message, "contains itself") {
 		return "a value contains itself"

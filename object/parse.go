@@ -98,6 +98,8 @@ func (d sourceDocument) objects() ([]Object, error) {
 		about, remedy := message, "correct the syntax there"
 		if errors.As(err, new(trailing)) {
 			remedy = "separate the objects with a line \"---\", or remove what is not an object"
+		} else if isUnknownAnchor(syntaxError.FindStringSubmatch(err.Error())[2]) {
+			remedy = "quote the value, or define the anchor in the same document"
 		}
 		if d.line == 0 && line > 0 {
 			message += fmt.Sprintf(" (line %d of the rendered text%s)", max(d.start, 1)+line-1, near(d.text, line))

@@ -178,7 +178,7 @@ func TestIndexesThatMultiply(t *testing.T) {
 	for name, c := range map[string]struct{ index, rule, text string }{
 		"an anchor used many times": {"apiVersion: v1\nentries:\n  app:\n  - name: app\n    version: 1.0.0\n    description: &a " + strings.Repeat("x", 1000) +
 			"\n    keywords: [" + strings.Repeat("*a, ", 1500) + "]\n    urls: [app.tgz]\n", "broken", "aliases"},
-		"an anchor elsewhere":   {"apiVersion: v1\nbig: &a [" + strings.Repeat("x, ", 1000) + "]\nentries:\n  app: *a\n", "broken", "no anchor has that name"},
+		"an anchor elsewhere":   {"apiVersion: v1\nbig: &a [" + strings.Repeat("x, ", 1000) + "]\nentries:\n  app: *a\n", "broken", "the document has no such anchor"},
 		"merged":                {"apiVersion: v1\nentries:\n  app:\n  - &a {name: app, version: 1.0.0, urls: [app.tgz]}\n  - {<<: *a, version: 1.0.1}\n", "broken", "aliases"},
 		"too many versions":     {"apiVersion: v1\nentries:\n  app:\n" + strings.Repeat("  - {version: 1.0.0}\n", 60_000), "too-large", "versions"},
 		"as JSON":               {`{"apiVersion": "v1", "entries": {"app": [` + strings.Repeat(`{"version":"1.0.0"},`, 60_000) + `{"version":"1.0.0"}]}}`, "too-large", "versions"},
