@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 	"time"
 
 	"github.com/ladder-cmp/ladder/internal/memfs"
@@ -67,10 +68,11 @@ const (
 	otherFault faultKind = iota
 	notExist
 	invalid
+	isDirectory
 )
 
-// FaultOf converts an error to a Fault. fs.ErrNotExist and fs.ErrInvalid are
-// preserved.
+// FaultOf converts an error to a Fault. fs.ErrNotExist, fs.ErrInvalid and
+// syscall.EISDIR are preserved.
 func FaultOf(err error) *Fault {
 	f := &Fault{Text: err.Error()}
 	var pe *fs.PathError
@@ -82,6 +84,8 @@ func FaultOf(err error) *Fault {
 		f.Kind = notExist
 	case errors.Is(err, fs.ErrInvalid):
 		f.Kind = invalid
+	case errors.Is(err, syscall.EISDIR):
+		f.Kind = isDirectory
 	}
 	return f
 }
@@ -94,6 +98,8 @@ func (f *Fault) Err() error {
 		err = fs.ErrNotExist
 	case invalid:
 		err = fs.ErrInvalid
+	case isDirectory:
+		err = syscall.EISDIR
 	default:
 		err = errors.New(f.Text)
 	}
