@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/paint"
 )
 
 // sectionsOf lists the differences, most severe first.
@@ -30,11 +31,11 @@ func ObjectLines(o Objects) []Line {
 func FindingLines(appeared, fixed []finding.Finding) []Line {
 	var all []Line
 	for _, f := range appeared {
-		all = append(all, Line{"+", string(f.Severity) + ": " + f.Error()})
+		all = append(all, Line{"+", paint.Paint{}.Finding(f)})
 	}
 	for _, f := range fixed {
 		f.Remedy = "" // no longer relevant
-		all = append(all, Line{"-", string(f.Severity) + ": " + f.Error()})
+		all = append(all, Line{"-", paint.Paint{}.Finding(f)})
 	}
 	return all
 }
