@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"google.golang.org/grpc/status"
 
+	"github.com/ladder-cmp/ladder/internal/lru"
 	"github.com/ladder-cmp/ladder/sidecar/repository"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
@@ -33,7 +32,6 @@ type result struct {
 	response task.Response
 	err      error
 	created  time.Time
-	size     int64
 }
 
 // isValidFor reports whether the response is valid for another request: the files it
@@ -53,38 +51,37 @@ func (r *result) used(env map[string]string) map[string]string {
 	return env
 }
 
-// weigh estimates the memory used by a result.
-func (r *result) weigh() {
+// size estimates the memory used by a result.
+func (r *result) size() int64 {
 	const perEntry = 128
-	r.size = perEntry
+	size := int64(perEntry)
 	for q := range r.read {
-		r.size += perEntry + int64(len(q.Path))
+		size += perEntry + int64(len(q.Path))
 	}
 	for key, digest := range r.fetched {
-		r.size += perEntry + int64(len(key)+len(digest))
+		size += perEntry + int64(len(key)+len(digest))
 	}
 	for name, value := range r.env {
-		r.size += perEntry + int64(len(name)+len(value))
+		size += perEntry + int64(len(name)+len(value))
 	}
 	for _, m := range r.response.Output.Manifests {
-		r.size += 16 + int64(len(m))
+		size += 16 + int64(len(m))
 	}
 	for _, remark := range r.response.Output.Remarks {
-		r.size += perEntry + int64(len(remark.Text))
+		size += perEntry + int64(len(remark.Text))
 	}
+	return size
 }
 
 // results is an LRU cache of responses with limited size and age. Of concurrent
 // requests with the same subject one renders, and the others wait for its result.
 type results struct {
-	bytes  int64         // 0 disables the cache
 	age    time.Duration // 0 means no limit
 	report func(cacheEvent)
 
 	mu        sync.Mutex
-	all       *simplelru.LRU[*result, struct{}]
+	all       *lru.Cache[*result, struct{}]
 	bySubject map[subject][]*result // the results of all, least recently used first
-	held      int64                 // bytes
 	flights   map[subject]*flight
 	epoch     int // counts how often the cache was cleared
 }
@@ -104,9 +101,9 @@ const (
 // same name, or one Application several revisions.
 const perSubject = 4
 
+// newResults returns a cache; 0 bytes disable it.
 func newResults(bytes int64, age time.Duration, report func(cacheEvent)) *results {
-	all, _ := simplelru.NewLRU[*result, struct{}](math.MaxInt, nil) // fails only for size 0
-	return &results{bytes: bytes, age: age, report: report, all: all, bySubject: map[subject][]*result{}, flights: map[subject]*flight{}}
+	return &results{age: age, report: report, all: lru.New[*result, struct{}](bytes), bySubject: map[subject][]*result{}, flights: map[subject]*flight{}}
 }
 
 // lookUp answers a request from the cache, or with the result of a concurrent
@@ -226,22 +223,19 @@ func (f *flight) land(a task.Response, err error) {
 
 // store caches a result, unless the cache was cleared since its epoch.
 func (c *results) store(r *result, epoch int) {
-	r.weigh()
+	size := r.size()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r.size > c.bytes || epoch != c.epoch {
+	if !c.all.Fits(size) || epoch != c.epoch {
 		return
 	}
 	if same := c.bySubject[r.subject]; len(same) >= perSubject {
 		c.drop(same[0], evicted)
 	}
-	for c.held+r.size > c.bytes {
-		oldest, _, _ := c.all.GetOldest()
+	for _, oldest := range c.all.Add(r, struct{}{}, size) {
 		c.drop(oldest, evicted)
 	}
-	c.all.Add(r, struct{}{})
 	c.bySubject[r.subject] = append(c.bySubject[r.subject], r)
-	c.held += r.size
 }
 
 // expireLoop removes expired results, and clears the cache on request, until ctx ends.
@@ -281,7 +275,6 @@ func (c *results) expire(now time.Time) {
 
 func (c *results) drop(r *result, why cacheEvent) {
 	c.all.Remove(r)
-	c.held -= r.size
 	if c.bySubject[r.subject] = remove(c.bySubject[r.subject], r); len(c.bySubject[r.subject]) == 0 {
 		delete(c.bySubject, r.subject)
 	}
@@ -293,13 +286,13 @@ func (c *results) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.epoch++
-	c.bySubject, c.held = map[subject][]*result{}, 0
-	c.all.Purge()
+	c.bySubject = map[subject][]*result{}
+	c.all.Clear()
 }
 
 // size returns the size of the cache.
 func (c *results) size() (bytes int64, entries int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.held, c.all.Len()
+	return c.all.Size()
 }

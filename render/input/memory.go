@@ -1,13 +1,12 @@
 package input
 
 import (
-	"math"
 	"slices"
 	"sync"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/ladder-cmp/ladder/internal/lru"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -65,23 +64,14 @@ func (m *Memory) Compile(text []byte, compile func() (Schema, error)) (Schema, e
 	})
 }
 
-// memory is a cache that evicts the least recently used entries.
+// memory is a cache for concurrent use.
 type memory[K comparable, V any] struct {
-	limit int // of size
-
-	mu   sync.Mutex
-	all  *simplelru.LRU[K, remembered[V]]
-	size int
-}
-
-type remembered[V any] struct {
-	value V
-	size  int
+	mu  sync.Mutex
+	all *lru.Cache[K, V]
 }
 
 func newMemory[K comparable, V any](limit int) *memory[K, V] {
-	all, _ := simplelru.NewLRU[K, remembered[V]](math.MaxInt, nil) // fails only for size 0
-	return &memory[K, V]{limit: limit, all: all}
+	return &memory[K, V]{all: lru.New[K, V](int64(limit))}
 }
 
 // get returns the value of a key, or makes it, and caches it if make says so.
@@ -91,21 +81,13 @@ func (m *memory[K, V]) get(key K, size int, make func() (v V, keep bool, err err
 	known, found := m.all.Get(key)
 	m.mu.Unlock()
 	if found {
-		return known.value, nil
+		return known, nil
 	}
 	v, keep, err := make()
-	if err != nil || !keep || size > m.limit {
-		return v, err
+	if err == nil && keep {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.all.Add(key, v, int64(size))
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.all.Contains(key) {
-		m.all.Add(key, remembered[V]{v, size})
-		m.size += size
-	}
-	for m.size > m.limit {
-		_, oldest, _ := m.all.RemoveOldest()
-		m.size -= oldest.size
-	}
-	return v, nil
+	return v, err
 }
