@@ -135,7 +135,7 @@ func TestHeavyLibraries(t *testing.T) {
 		"sigs.k8s.io/kustomize/":       {"render/kustomize", "internal/krm", "internal/sample"},
 		"google.golang.org/grpc":       {"sidecar", "sidecar/task", "sidecar/worker", "sidecar/wire", "sidecar/sidecartest"},
 		"github.com/spf13/cobra":       {"cmd/cmp", "internal/option", "internal/complete", "internal/deprecated", "internal/manual", "internal/help", "internal/inputs"},
-		"k8s.io/":                      {"internal/argocd", "internal/doctor"},
+		"k8s.io/":                      {"internal/argocd", "internal/doctor", "object"},
 		"github.com/Masterminds/":      {"render/helm", "render/kustomize", "render/random", "render/vary", "internal/fetch", "internal/appset"},
 		"filippo.io/":                  {"internal/seed"},
 		"github.com/go-git/":           {"internal/fetch", "internal/revision"},

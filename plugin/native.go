@@ -2,12 +2,12 @@ package plugin
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/render/kustomize"
 )
@@ -279,26 +279,13 @@ func patternFault(pattern string) error {
 	return finding.Fault(fmt.Sprintf("%q is not a valid pattern: invalid glob or unbalanced brace", pattern), "write a pattern such as {*.yaml,base/*}, and \"\\{\" for a brace in a name")
 }
 
-// The syntax of names, label keys, annotation keys and label values
-// (k8s.io/apimachinery/pkg/util/validation).
-var (
-	objectNames = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-	keyNames    = regexp.MustCompile(`^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`)
-	labelValues = regexp.MustCompile(`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`)
-)
-
-const (
-	maxNameLength = 253
-	maxKeyLength  = 63 // also the limit for label values
-)
-
 // prefixFault and suffixFault say why a prefix or suffix of object names is
 // invalid. A few kinds (RBAC) accept more, but the prefix is added to all names.
 func prefixFault(prefix string) error { return nameFault(prefix, prefix+"a", "begin") }
 func suffixFault(suffix string) error { return nameFault(suffix, "a"+suffix, "end") }
 
 func nameFault(text, name, verb string) error {
-	if objectNames.MatchString(name) && len(name) <= maxNameLength {
+	if object.IsName(name) {
 		return nil
 	}
 	return finding.Fault(fmt.Sprintf("no name can %s with %q", verb, text), "use lowercase letters, digits, \"-\" and \".\"")
@@ -310,7 +297,7 @@ func labelFault(pair string) error {
 		return fault
 	}
 	filled := expandKnown(value, func(name string) (string, bool) { return "a", slices.Contains(substitutable, name) })
-	if labelValues.MatchString(filled) && len(filled) <= maxKeyLength {
+	if object.IsLabelValue(filled) {
 		return nil
 	}
 	return finding.Fault(fmt.Sprintf("the value of %s is not a valid label value", key), "use at most 63 letters, digits, \"-\", \"_\" and \".\"")
@@ -322,11 +309,7 @@ func annotationFault(pair string) error {
 	if key == "" || !valued {
 		return nil // reported by eachPair; the value may be a secret
 	}
-	domain, name, qualified := strings.Cut(key, "/")
-	if !qualified {
-		domain, name = "example.com", key
-	}
-	if keyNames.MatchString(name) && len(name) <= maxKeyLength && objectNames.MatchString(domain) && len(domain) <= maxNameLength {
+	if object.IsLabelKey(key) {
 		return nil
 	}
 	return finding.Fault(fmt.Sprintf("%q is not a valid key", key), "use a key such as team or example.com/team")

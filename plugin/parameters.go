@@ -90,11 +90,8 @@ func Parameters() []Parameter { return parameters }
 
 var parameters = slices.Concat(ofRendering, ofHelm, ofKustomize, ofDirectory, ofOrder)
 
-// namespaceNames matches names that the API server accepts (RFC 1123).
-var namespaceNames = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-
 func namespaceFault(name string) error {
-	if namespaceNames.MatchString(name) {
+	if object.IsNamespaceName(name) {
 		return nil
 	}
 	return finding.Fault(fmt.Sprintf("%q is not a valid namespace name", name), "use at most 63 lowercase letters, digits and \"-\"")

@@ -165,7 +165,7 @@ func (w writer) childLabels(d deployment.Deployment) map[string]string {
 		all = map[string]string{}
 	}
 	maps.Copy(all, d.AllLabels())
-	if step := w.FormatStep(d.Step); object.LabelValuePattern.MatchString(step) {
+	if step := w.FormatStep(d.Step); object.IsLabelValue(step) {
 		all[w.Profile.Label] = step
 	}
 	if d.Label != "" {

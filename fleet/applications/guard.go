@@ -30,7 +30,7 @@ func (w writer) rolloutFaults(environment string, sets []deployment.Set) []findi
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "no-repository", Field: "fleet.repoURL",
 			Message: "the repository of the components is unknown", Remedy: "set fleet.repoURL in a ladder.yaml above them, or use --repo-url"})
 	}
-	if name := deployment.Name(w.Fleet); name != "." && !object.NamePattern.MatchString(name) {
+	if name := deployment.Name(w.Fleet); name != "." && !object.IsName(name) {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "fleet.name",
 			Message: fmt.Sprintf("%q is not a valid object name", name), Remedy: "use lowercase letters, digits and \"-\""})
 	}

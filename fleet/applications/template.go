@@ -118,7 +118,7 @@ func (w writer) templatePatch(s deployment.Set) string {
 		Fields                []chosenFields
 		SourceOnly            bool
 		Environments          string // values that environments set for remote charts, as JSON
-	}{SourceOnly: w.template != nil, LabelKey: strconv.Quote(object.LabelKeyPattern.String()), ReservedKey: strconv.Quote(lint.ReservedLabel(w.Fleet).String()), RepoURL: w.Settings.RepoURL,
+	}{SourceOnly: w.template != nil, LabelKey: strconv.Quote(object.LabelKeyPattern), ReservedKey: strconv.Quote(lint.ReservedLabel(w.Fleet).String()), RepoURL: w.Settings.RepoURL,
 		Revision: strconv.Quote(s.Destinations[0].Revision), CRDSteps: w.crdSteps(), Large: w.largeApplications(), Split: w.split(), Retries: w.retries(), Fields: w.chosenFieldsOf()}
 	common := w.SyncOptions(nil)
 	for _, name := range slices.Sorted(maps.Keys(common)) {

@@ -367,7 +367,7 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 	}
 	what += "/" + n.Key.Name
 	w := WaitFor{Why: cmp.Or(n.Health.Waits, "healthy")}
-	if !resource.MatchString(what) || n.Key.Namespace != "" && !object.NamePattern.MatchString(n.Key.Namespace) {
+	if !resource.MatchString(what) || n.Key.Namespace != "" && !object.IsName(n.Key.Namespace) {
 		return w, false // the name is invalid, and kubectl may parse it as a flag
 	}
 	withNamespace := func(args ...string) (WaitFor, bool) {

@@ -115,7 +115,7 @@ func (w *work) write(all []*application, steps map[*application]int) Result {
 	for _, a := range all {
 		w.reportDifferent(a, c)
 		for _, m := range a.components {
-			if !object.NamePattern.MatchString(m.name) {
+			if !object.IsName(m.name) {
 				a.report("metadata.name", "it is not a valid Application name", "correct it")
 				continue
 			}

@@ -30,7 +30,7 @@ func Settings(f *fleet.Fleet) []finding.Finding {
 
 // NameFaults reports an invalid name of an Application.
 func NameFaults(a *fleet.Application, name string) []finding.Finding {
-	if object.NamePattern.MatchString(name) {
+	if object.IsName(name) {
 		return nil
 	}
 	return []finding.Finding{a.Fault("bad-name", "name", fmt.Sprintf("%q is not a valid Application name", name), "use lowercase letters, digits and \"-\"")}
@@ -55,16 +55,16 @@ func settingFaultsIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 			all = append(all, app.Fault("step-label", "labels", "the label "+key+" contains the step, by which the rollout selects the Application", "remove it, and use "+f.Profile.Key))
 		case ReservedLabel(f).MatchString(key):
 			all = append(all, app.Fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it"))
-		case !object.LabelKeyPattern.MatchString(key):
+		case !object.IsLabelKey(key):
 			all = append(all, app.Fault("bad-label", "labels", fmt.Sprintf("%q is not a valid label name", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
-		case !object.LabelValuePattern.MatchString(value):
+		case !object.IsLabelValue(value):
 			found := app.Fault("bad-label", key, fmt.Sprintf("%q is not a valid label value", value), "use letters, digits, \"-\", \"_\" and \".\", at most 63")
 			found.Line = cmp.Or(found.Line, app.Line("labels"))
 			all = append(all, found)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.Annotations)) {
-		if !object.LabelKeyPattern.MatchString(key) {
+		if !object.IsLabelKey(key) {
 			all = append(all, app.Fault("bad-label", "annotations", fmt.Sprintf("%q is not a valid annotation name", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
 		}
 	}

@@ -5,19 +5,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // allowFile is the file in a project's directory that lists what it may fetch.
 const allowFile = "allow"
-
-// projectName matches valid names of AppProjects: a DNS subdomain, which cannot
-// escape a directory.
-var projectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
 // For returns the Fetcher of an AppProject. If dir contains a directory of that
 // name, the project may also fetch what the file allow in it lists, and its
@@ -26,7 +22,7 @@ var projectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 //
 // The files are read each time, since mounted Secrets and ConfigMaps change.
 func (f *Fetcher) For(dir, project string) (own *Fetcher, scope string, err error) {
-	if dir == "" || !projectName.MatchString(project) {
+	if dir == "" || !object.IsName(project) { // a name cannot escape the directory
 		return f, "", nil
 	}
 	dir = filepath.Join(dir, project)

@@ -88,7 +88,7 @@ func (in *Fleet) checkProjects() error {
 		return usage.New("--allow-project has no effect without --project-from-components; add it")
 	}
 	for _, name := range in.Source.Projects {
-		if !object.NamePattern.MatchString(name) {
+		if !object.IsName(name) {
 			return usage.Errorf("--allow-project: %q is not a valid AppProject name; write the whole name, patterns are not supported", name)
 		}
 	}
