@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"slices"
 	"strings"
 
@@ -57,9 +56,8 @@ ConfigMap with any of
 		if err != nil {
 			return err
 		}
-		warn(s, res.Findings)
-		_, err = io.WriteString(s.Out, res.YAML())
-		return err
+		s.warn(res.Findings...)
+		return s.emit(res.YAML(), nil)
 	}
 	return cmd
 }

@@ -85,7 +85,7 @@ func checkFleet(ctx context.Context, s streams, in *inputs.Any, dirs []string, f
 		return err
 	}
 	r, warnings, err := check.Fleet(ctx, opt, s.withoutFiles(dirs))
-	warn(s, warnings)
+	s.warn(warnings...)
 	if err != nil {
 		return err
 	}

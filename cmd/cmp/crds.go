@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/crds"
@@ -48,16 +46,15 @@ if the update breaks anything.`,
 			return err
 		}
 		if !cmd.Flags().Changed("against") {
-			warn(s, now.Findings)
+			s.warn(now.Findings...)
 			if *format == reportJSON {
 				return writeJSON(s, map[string]any{"definitions": now.CRDs})
 			}
 			if len(now.CRDs) == 0 {
-				note(s, "%s: the component has no CRDs", finding.Sanitize(args[0]))
+				s.note("%s: the component has no CRDs", finding.Sanitize(args[0]))
 				return nil
 			}
-			_, err = io.WriteString(s.Out, crds.Table(now.CRDs))
-			return err
+			return s.emit(crds.Table(now.CRDs), nil)
 		}
 		before, err := opt.FindCRDs(cmd.Context(), *against)
 		if err != nil {
@@ -70,7 +67,7 @@ if the update breaks anything.`,
 				return err
 			}
 		}
-		if _, err := io.WriteString(s.Out, text); err != nil {
+		if err := s.emit(text, nil); err != nil {
 			return err
 		}
 		if len(removed) > 0 {

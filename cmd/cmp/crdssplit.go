@@ -41,7 +41,7 @@ any tool can apply, and components for Ladder. OUT must be empty or missing.`,
 			return err
 		}
 		parts, found, err := opt.Split(cmd.Context(), args[0])
-		warn(s, found)
+		s.warn(found...)
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func diffComponents(ctx context.Context, s streams, in *inputs.Any, ch checkout.
 		return err
 	}
 	r, found, err := change.Components(ctx, opt, ch, command)
-	warn(s, found)
+	s.warn(found...)
 	if err != nil {
 		return out.exitError(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +57,7 @@ func (o diffOutput) write(s streams, comparison compare.Shown, names []string, f
 		}
 		text = s.withProgramName(formatted)
 	}
-	if _, err := io.WriteString(s.Out, text); err != nil {
+	if err := s.emit(text, nil); err != nil {
 		return o.exitError(err)
 	}
 	if *o.exitCode && len(unknown) > 0 {

@@ -43,7 +43,7 @@ prints the table and exits with 0. With --strict, it exits with 1, as cmp check 
 		}
 		exitErr := warnStrictly(s, res.AllFindings(), *strict)
 		if len(args) == 1 && res.Plan.NeedsNoWaves() {
-			note(s, "no object needs to wait for another, so Ladder adds no waves")
+			s.note("no object needs to wait for another, so Ladder adds no waves")
 		}
 		if *format == reportJSON {
 			return cmp.Or(writeJSON(s, order), exitErr)

@@ -50,7 +50,7 @@ func loadFleet(ctx context.Context, s streams, in *inputs.Fleet, dirs []string, 
 		return fleets.Loaded{}, err
 	}
 	all, err := load(ctx, opt, s.withoutFiles(dirs))
-	warn(s, all.Warnings)
+	s.warn(all.Warnings...)
 	return all, err
 }
 
@@ -59,7 +59,7 @@ func loadFleet(ctx context.Context, s streams, in *inputs.Fleet, dirs []string, 
 func (s streams) withoutFiles(args []string) []string {
 	dirs, files := checkout.WithoutFiles(args)
 	if len(files) > 0 {
-		note(s, "skipped files, because only directories can be components: %s", finding.Sanitize(strings.Join(files, ", ")))
+		s.note("skipped files, because only directories can be components: %s", finding.Sanitize(strings.Join(files, ", ")))
 	}
 	return dirs
 }

@@ -73,7 +73,7 @@ Argo CD waits for a child only if a health check for Applications is configured.
 			return err
 		}
 		if argocdCM == "" {
-			note(s, "Argo CD waits for children only with a health check for Applications; print it with cmp fleet apps --health-check, check for it with --argocd-cm FILE")
+			s.note("Argo CD waits for children only with a health check for Applications; print it with cmp fleet apps --health-check, check for it with --argocd-cm FILE")
 		}
 		return nil
 	}
@@ -84,12 +84,12 @@ Argo CD waits for a child only if a health check for Applications is configured.
 func writeApps(s streams, f *fleet.Fleet, opt applications.AppsOptions, out string, force bool) error {
 	manifests, faults, err := applications.Apps(f, opt)
 	if err != nil {
-		warn(s, lint.Failures(f, opt.Environment))
+		s.warn(lint.Failures(f, opt.Environment)...)
 		return noteUnproven(s, err)
 	}
-	warn(s, append(lint.Rendering(f, opt.Environment, nil), faults...))
+	s.warn(append(lint.Rendering(f, opt.Environment, nil), faults...)...)
 	if out == "" {
-		return emit(s, manifest.YAML(manifests...), nil)
+		return s.emit(manifest.YAML(manifests...), nil)
 	}
 	return wholefile.ReplaceDir(out, force, applications.Files(manifests))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -55,17 +54,17 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		}
 		sets, faults, err := applications.Sets(all.Fleet, opt)
 		if err != nil {
-			warn(s, lint.Failures(all.Fleet, opt.Environment))
+			s.warn(lint.Failures(all.Fleet, opt.Environment)...)
 			return noteUnproven(s, err)
 		}
-		warn(s, append(lint.Rendering(all.Fleet, opt.Environment, nil), faults...))
+		s.warn(append(lint.Rendering(all.Fleet, opt.Environment, nil), faults...)...)
 		if check != "" {
 			return show.UpToDate(check, sets)
 		}
-		if _, err := io.WriteString(s.Out, manifest.YAML(sets...)); err != nil {
+		if err := s.emit(manifest.YAML(sets...), nil); err != nil {
 			return err
 		}
-		note(s, `the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the argocd-cmd-params-cm ConfigMap`)
+		s.note(`the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the argocd-cmd-params-cm ConfigMap`)
 		return nil
 	}
 	return cmd
@@ -83,7 +82,7 @@ func addTarget(flags *pflag.FlagSet, t *applications.Options, manifests string) 
 // finish.
 func noteUnproven(s streams, err error) error {
 	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !lint.BlocksRollout(f.Rule) }) {
-		note(s, "this rollout would never end, so nothing was written; fix the errors, or use --unproven")
+		s.note("this rollout would never end, so nothing was written; fix the errors, or use --unproven")
 	}
 	return err
 }

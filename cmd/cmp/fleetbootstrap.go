@@ -74,7 +74,7 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		if err != nil {
 			return err
 		}
-		warn(s, append(all.Fleet.Findings, notes...))
+		s.warn(append(all.Fleet.Findings, notes...)...)
 		if check != "" {
 			return show.Bootstrapped(check, bundle)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -36,8 +35,7 @@ func printChildHealth(s streams, ladder, format string) error {
 	if !ok {
 		return usage.Errorf("unknown health check format %q; use --health-check=configmap or --health-check=values", format)
 	}
-	_, err = io.WriteString(s.Out, text)
-	return err
+	return s.emit(text, nil)
 }
 
 func checkChildHealth(ctx context.Context, file string) error {

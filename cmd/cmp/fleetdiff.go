@@ -16,7 +16,7 @@ func diffFleet(ctx context.Context, s streams, in *inputs.Any, ch checkout.Chang
 		return out.exitError(err)
 	}
 	r, found, err := change.Fleets(ctx, opt, ch, command)
-	warn(s, found)
+	s.warn(found...)
 	if err != nil {
 		return out.exitError(err)
 	}
@@ -37,7 +37,7 @@ func diffDeployed(ctx context.Context, s streams, in *inputs.Any, existing exist
 		return out.exitError(err)
 	}
 	r, found, err := change.Deployed(ctx, opt, s.withoutFiles(dirs), from, command)
-	warn(s, found)
+	s.warn(found...)
 	if err != nil {
 		return out.exitError(err)
 	}

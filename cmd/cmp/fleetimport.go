@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +71,7 @@ func (opt *importOptions) run(cmd *cobra.Command, s streams, paths []string) err
 	}
 	defer repo.Close()
 	in, findings, err := from.Read(cmd.Context(), repo)
-	warn(s, findings)
+	s.warn(findings...)
 	if err != nil {
 		return err
 	}
@@ -81,17 +80,15 @@ func (opt *importOptions) run(cmd *cobra.Command, s streams, paths []string) err
 	}
 	in.RepoURL = opt.repoURL
 	res, err := importer.Import(cmd.Context(), in)
-	warn(s, res.Findings)
+	s.warn(res.Findings...)
 	if err != nil {
 		return err
 	}
 	if opt.dryRun {
-		_, err = io.WriteString(s.Out, res.Text())
-		return err
+		return s.emit(res.Text(), nil)
 	}
 	if err := res.Write(repo.Base, repo.Show, opt.force); err != nil {
 		return err
 	}
-	_, err = io.WriteString(s.Out, res.Summary(repo.Show))
-	return err
+	return s.emit(res.Summary(repo.Show), nil)
 }

@@ -33,10 +33,10 @@ disabled or deployed only to some environments are included.`,
 		if err != nil {
 			return err
 		}
-		warn(s, all.Omissions)
+		s.warn(all.Omissions...)
 		for _, app := range all.Fleet.At(in.Source.Environment).Applications {
 			if app.Failed {
-				warn(s, app.Findings)
+				s.warn(app.Findings...)
 			}
 		}
 		return s.print(text, nil)

@@ -66,7 +66,7 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 			return err
 		}
 		result, found, err := sim.Simulate(cmd.Context(), opt, s.withoutFiles(args))
-		warn(s, found)
+		s.warn(found...)
 		if err != nil {
 			return err
 		}

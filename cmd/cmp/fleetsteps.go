@@ -104,7 +104,7 @@ func checkSteps(flags *pflag.FlagSet, durations string, compact bool) error {
 // repository.
 func writeSteps(s streams, r show.Steps, root string) error {
 	text, faults, err := r.Write(root)
-	warn(s, faults)
+	s.warn(faults...)
 	if err := s.print(text, err); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func runFunction(s streams, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	warn(s, findings)
+	s.warn(findings...)
 	if finding.Err(findings) != nil {
 		return errReported
 	}

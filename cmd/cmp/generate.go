@@ -24,8 +24,8 @@ ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION and KUBE_API_VERSIONS.`,
 		if err != nil {
 			return err
 		}
-		warn(s, res.Findings)
-		return emit(s, res.YAML(), nil)
+		s.warn(res.Findings...)
+		return s.emit(res.YAML(), nil)
 	}
 	return cmd
 }

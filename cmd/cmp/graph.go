@@ -67,8 +67,8 @@ with its components and their dependencies. A red arrow contradicts the order.`,
 			return err
 		}
 		drawing, found, err := view.Graph(cmd.Context(), opt, args[0], graph)
-		warn(s, found)
-		return emit(s, drawing, err)
+		s.warn(found...)
+		return s.emit(drawing, err)
 	}
 	return cmd
 }
@@ -79,8 +79,8 @@ func graphFleet(ctx context.Context, s streams, in *inputs.Any, dirs []string, g
 		return err
 	}
 	drawing, found, err := view.FleetGraph(ctx, opt, s.withoutFiles(dirs), graph)
-	warn(s, found)
-	return emit(s, drawing, err)
+	s.warn(found...)
+	return s.emit(drawing, err)
 }
 
 // htmlFormat is the format of the interactive page, the same as that of cmp report.

@@ -41,9 +41,9 @@ during a normal start.`,
 			}
 			var unknown []finding.Finding
 			kinds, unknown = explain.Health(res.Plan, res.Plan.Audit(res.Base))
-			warn(s, unknown)
+			s.warn(unknown...)
 			if len(kinds)+len(unknown) == 0 {
-				note(s, "nothing to print: Argo CD has a suitable health check for every object that a sync waits for")
+				s.note("nothing to print: Argo CD has a suitable health check for every object that a sync waits for")
 				return nil
 			}
 		}
@@ -52,9 +52,9 @@ during a normal start.`,
 			return nil
 		}
 		if *format == "values" {
-			return emit(s, health.Values(checks), nil)
+			return s.emit(health.Values(checks), nil)
 		}
-		return emit(s, health.ConfigMap(checks), nil)
+		return s.emit(health.ConfigMap(checks), nil)
 	}
 	return cmd
 }

@@ -40,7 +40,7 @@ An existing component.yaml is not changed. With --force, missing keys are added.
 			return err
 		}
 		in, found, err := scaffold.Begin(cmd.Context(), base, args, scaffold.Options{Recursive: *recursive, Force: *force})
-		warn(s, found)
+		s.warn(found...)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ An existing component.yaml is not changed. With --force, missing keys are added.
 				return err
 			}
 		}
-		return emit(s, in.Text(*stdout), nil)
+		return s.emit(in.Text(*stdout), nil)
 	}
 	return cmd
 }

@@ -35,7 +35,7 @@ its output changes nothing.`,
 	cmd.RunE = func(*cobra.Command, []string) error {
 		o.Released = install.Image(build.This(release).Version)
 		merged, err := install.Merge(s.In, file, *form, o)
-		return emit(s, merged, err)
+		return s.emit(merged, err)
 	}
 	return cmd
 }

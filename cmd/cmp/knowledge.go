@@ -41,7 +41,7 @@ is called core.`,
 		}
 		q := ask.Question{Base: base, Groups: base.Groups()}
 		if len(args) == 0 {
-			return emit(s, q.GroupTable(), nil)
+			return s.emit(q.GroupTable(), nil)
 		}
 		if err := q.Find(args[0]); err != nil {
 			return err

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/inputs"
@@ -34,8 +32,7 @@ manifests and exits with 0. With --strict, it exits with 1, as cmp check does.`,
 		if err := warnStrictly(s, res.Findings, *strict); err != nil {
 			return err
 		}
-		_, err = io.WriteString(s.Out, res.YAML())
-		return err
+		return s.emit(res.YAML(), nil)
 	}
 	return cmd
 }

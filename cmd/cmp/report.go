@@ -54,7 +54,7 @@ func pageOf(ctx context.Context, s streams, in *inputs.Any, isFleet bool, dirs [
 			return "", err
 		}
 		page, found, err := view.FleetPage(ctx, opt, s.withoutFiles(dirs), durations)
-		warn(s, found)
+		s.warn(found...)
 		return page, err
 	}
 	opt, err := in.Options()
@@ -62,6 +62,6 @@ func pageOf(ctx context.Context, s streams, in *inputs.Any, isFleet bool, dirs [
 		return "", err
 	}
 	page, found, err := view.Page(ctx, opt, dirs[0])
-	warn(s, found)
+	s.warn(found...)
 	return page, err
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/help"
@@ -28,8 +26,7 @@ derive these passwords; only the copies in the cluster remain.`,
 		Example: `  cmp seed new > seed && kubectl -n argocd create secret generic ladder-seed --from-file=seed`,
 		Args:    option.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(s.Out, seedfile.New())
-			return err
+			return s.emit(seedfile.New(), nil)
 		},
 	}, newSeedAdopt(s))
 	return cmd

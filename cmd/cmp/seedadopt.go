@@ -31,7 +31,7 @@ can read it. Only Secrets with generated fields are read, and nothing is written
 			return err
 		}
 		adoption, notes, err := opt.Adopt(cmd.Context(), args[0], *cluster.current())
-		warn(s, notes)
+		s.warn(notes...)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ can read it. Only Secrets with generated fields are read, and nothing is written
 		if err != nil {
 			return err
 		}
-		warn(s, adoption.Findings())
+		s.warn(adoption.Findings()...)
 		return output.Write(s.Out, text, 0o600)
 	}
 	return cmd

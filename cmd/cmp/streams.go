@@ -43,10 +43,10 @@ func (s streams) withProgramName(text string) string {
 }
 
 // print prints a text for people, unless there is an error.
-func (s streams) print(text string, err error) error { return emit(s, s.withProgramName(text), err) }
+func (s streams) print(text string, err error) error { return s.emit(s.withProgramName(text), err) }
 
-// emit prints a result, unless there is an error.
-func emit(s streams, text string, err error) error {
+// emit prints a result for programs, such as manifests, unless there is an error.
+func (s streams) emit(text string, err error) error {
 	if err == nil {
 		_, err = io.WriteString(s.Out, text)
 	}
@@ -54,9 +54,7 @@ func emit(s streams, text string, err error) error {
 }
 
 // warn writes findings that did not prevent the result.
-func (s streams) warn(all ...finding.Finding) { warn(s, all) }
-
-func warn(s streams, all []finding.Finding) {
+func (s streams) warn(all ...finding.Finding) {
 	for _, f := range all {
 		if s.quiet() && f.Severity != finding.Error {
 			continue
@@ -66,7 +64,7 @@ func warn(s streams, all []finding.Finding) {
 }
 
 // note writes additional information about a result.
-func note(s streams, format string, args ...any) {
+func (s streams) note(format string, args ...any) {
 	if s.quiet() {
 		return
 	}

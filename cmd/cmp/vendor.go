@@ -59,7 +59,7 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 			v.Network = vendoring.NewNetwork(f)
 		}
 		text, warnings, err := v.Run(cmd.Context(), args)
-		warn(s, warnings)
+		s.warn(warnings...)
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func strictFlag(flags *pflag.FlagSet) *bool {
 // errors or warnings. Without it, even a deadlock in existing waves does not fail a command
 // that has a result: the plugin must not block a running Application.
 func warnStrictly(s streams, found []finding.Finding, strict bool) error {
-	warn(s, found)
+	s.warn(found...)
 	if strict && slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Severity != finding.Note }) {
 		return errReported
 	}

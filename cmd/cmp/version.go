@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -30,8 +29,7 @@ Argo CD's plugin protocol that it is built with.`,
 		if *format == reportJSON {
 			return writeJSON(s, b)
 		}
-		_, err := io.WriteString(s.Out, help.WithProgramName(b.Text(), s.name()))
-		return err
+		return s.emit(help.WithProgramName(b.Text(), s.name()), nil)
 	}
 	return cmd
 }
@@ -39,9 +37,5 @@ Argo CD's plugin protocol that it is built with.`,
 // writeJSON prints a value as JSON.
 func writeJSON(s streams, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = s.Out.Write(append(text, '\n'))
-	return err
+	return s.emit(string(text)+"\n", err)
 }
