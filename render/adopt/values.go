@@ -3,7 +3,6 @@ package adopt
 import (
 	"encoding/base64"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,9 +10,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/render/helm"
 )
-
-// valueText matches a value in a template, also as ((.Values.a).b).
-var valueText = regexp.MustCompile(`\.Values((?:\)?\.[A-Za-z_]\w*)+)`)
 
 // emptyValues returns the paths of values that the charts leave empty: null or
 // empty strings in values.yaml, in file order, and values that only templates name.
@@ -50,8 +46,8 @@ func emptyValues(texts []helm.TemplateText) [][]string {
 		if _, is := valuesOf(t); is {
 			continue
 		}
-		for _, m := range valueText.FindAllStringSubmatch(t.Text, -1) {
-			add(chartOf(t), strings.Split(strings.ReplaceAll(m[1], ")", ""), ".")[1:]...)
+		for _, value := range helm.ValuesIn(t.Text) {
+			add(chartOf(t), strings.Split(value, ".")[2:]...)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b []string) int { return rank(a) - rank(b) })

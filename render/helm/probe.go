@@ -2,6 +2,8 @@ package helm
 
 import (
 	"path"
+	"regexp"
+	"strings"
 	"text/template"
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
@@ -14,6 +16,18 @@ type TemplateText struct {
 	// is its name in messages.
 	Source, File string
 	Text         string
+}
+
+var valueText = regexp.MustCompile(`\.Values(?:\)?\.[A-Za-z_]\w*)+`)
+
+// ValuesIn returns the values that a template or a part of one names, such as ".Values.a.b"
+// for ((.Values.a).b).
+func ValuesIn(template string) []string {
+	all := valueText.FindAllString(template, -1)
+	for i, value := range all {
+		all[i] = strings.ReplaceAll(value, ")", "")
+	}
+	return all
 }
 
 // probed passes the templates of a chart to Options.Probe, and returns the

@@ -29,7 +29,6 @@ var (
 	commentText    = regexp.MustCompile(`^\{\{-?\s*/\*`)
 	quotedText     = regexp.MustCompile("\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`")
 	identifierText = regexp.MustCompile(`[A-Za-z_]\w*`)
-	valueText      = regexp.MustCompile(`\.Values(?:\.[A-Za-z_]\w*)+`)
 	apiVersionText = regexp.MustCompile(`^[a-z0-9.-]+/v\d\w*(/[A-Z]\w*)?$`)
 )
 
@@ -65,7 +64,7 @@ func (t text) uses(words []string) []use {
 			word := a.code[at[0]:at[1]]
 			isField := at[0] > 0 && a.code[at[0]-1] == '.'
 			if slices.Contains(words, word) && isField == (word == "KubeVersion") {
-				all = append(all, use{word, a.line + strings.Count(a.code[:at[0]], "\n"), valueText.FindAllString(a.code, -1)})
+				all = append(all, use{word, a.line + strings.Count(a.code[:at[0]], "\n"), helm.ValuesIn(a.code)})
 			}
 		}
 	}
