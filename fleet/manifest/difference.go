@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,24 +26,18 @@ type Difference struct {
 // Differences compares manifests with the text of a file, apart from comments
 // and layout.
 func Differences(text string, now []Manifest) ([]Difference, error) {
-	dec := yaml.NewDecoder(strings.NewReader(text))
+	docs, err := object.Documents(text)
+	if err != nil {
+		_, message := object.SyntaxError(err)
+		return nil, errors.New(message)
+	}
 	byName := map[string]*yaml.Node{}
 	var names []string
-	for {
-		var doc yaml.Node
-		err := dec.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			break
+	for _, doc := range docs {
+		if doc.Kind == yaml.MappingNode {
+			name := identity(doc)
+			byName[name], names = doc, append(names, name)
 		}
-		if err != nil {
-			_, message := object.SyntaxError(err)
-			return nil, errors.New(message)
-		}
-		if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-			continue
-		}
-		name := identity(doc.Content[0])
-		byName[name], names = doc.Content[0], append(names, name)
 	}
 	var all []Difference
 	for _, m := range now {

@@ -2,9 +2,7 @@ package argocd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -39,21 +37,15 @@ var childStates = []struct {
 func ChecksChildren(ctx context.Context, file, text string) ([]finding.Finding, error) {
 	const remedy = "merge what cmp fleet apps --health-check prints into this file"
 	found := finding.Finding{Severity: finding.Error, Rule: "no-child-health", File: file, Remedy: remedy}
-	var doc yaml.Node
-	dec := yaml.NewDecoder(strings.NewReader(text))
+	docs, err := object.Documents(text)
+	if err != nil {
+		line, message := object.SyntaxError(err)
+		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: "not valid YAML: " + message, Remedy: "pass the argocd-cm ConfigMap, or values for the Argo CD Helm chart"}
+	}
 	scripts := map[*yaml.Node]string{}
 	var order []*yaml.Node
-	for {
-		err := dec.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			line, message := object.SyntaxError(err)
-			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line, Message: "not valid YAML: " + message, Remedy: "pass the argocd-cm ConfigMap, or values for the Argo CD Helm chart"}
-		}
-		order = append(order, childScripts(&doc, scripts)...)
-		doc = yaml.Node{}
+	for _, doc := range docs {
+		order = append(order, childScripts(doc, scripts)...)
 	}
 	if len(order) == 0 {
 		found.Message = "no health check for argoproj.io/Application: Argo CD treats a child as healthy as soon as it exists, and starts the next wave without waiting for it"

@@ -2,8 +2,6 @@ package kustomize
 
 import (
 	"encoding/base64"
-	"errors"
-	"io"
 	"path"
 	"slices"
 	"strconv"
@@ -11,6 +9,8 @@ import (
 	"unicode"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // valueTexts are texts of files that may be secrets: all except names.
@@ -37,13 +37,13 @@ const (
 // file reads a file of a kustomization: the kustomization itself, objects, patches,
 // or the input of a generator, which can be anything.
 func (v valueTexts) file(name string, data []byte) {
+	docs, _ := object.Documents(string(data)) // none if it is not YAML
 	if IsFile(path.Base(name)) {
-		for _, doc := range documents(data) {
+		for _, doc := range docs {
 			v.kustomization(doc, "")
 		}
 		return
 	}
-	docs := documents(data)
 	for _, doc := range docs {
 		if doc.Kind == yaml.ScalarNode {
 			docs = nil // lines of another format, not manifests
@@ -55,22 +55,6 @@ func (v valueTexts) file(name string, data []byte) {
 	}
 	if docs == nil {
 		v.add(string(data))
-	}
-}
-
-// documents returns the documents of a file; none if it is not YAML.
-func documents(data []byte) []*yaml.Node {
-	var all []*yaml.Node
-	from := yaml.NewDecoder(strings.NewReader(string(data)))
-	for {
-		var doc yaml.Node
-		if err := from.Decode(&doc); err != nil {
-			if !errors.Is(err, io.EOF) {
-				return nil
-			}
-			return all
-		}
-		all = append(all, doc.Content...)
 	}
 }
 
@@ -132,7 +116,7 @@ func (v valueTexts) node(n *yaml.Node, at []string) {
 func (v valueTexts) text(value string) {
 	var docs []*yaml.Node
 	if strings.ContainsAny(value, "\n{[") {
-		docs = documents([]byte(value))
+		docs, _ = object.Documents(value)
 	}
 	if len(docs) == 0 || slices.ContainsFunc(docs, func(doc *yaml.Node) bool { return doc.Kind == yaml.ScalarNode }) {
 		v.add(value)
