@@ -84,45 +84,46 @@ func (s selection) missingCRDs(withheld []finding.Finding) error {
 	return s.fault(NoCRDs, message, "set crds: include, set the values that enable CRDs, or, if a kustomization renders the chart, set includeCRDs: true there")
 }
 
-// splitComponent is a component split into CRDs and other objects.
-type splitComponent struct {
-	// rendered is the rendering with the component's values, and findings about its
-	// CRDs.
+// allCRDs are all CRDs that a component can install.
+type allCRDs struct {
+	objects []object.Object
+	// rendered is the rendering with the component's values, and findings about its CRDs.
 	rendered render.Result
-	// crdObjects are all CRDs that the component can install.
-	crdObjects []object.Object
 	// switches are the values that were turned on to render them.
 	switches []crds.Path
 	// survey lists the CRDs of a chart; nil for other kinds of components.
 	survey *crds.Survey
 }
 
-// split renders a component. With crds: only, it renders again with those values turned on
-// that disable some of the CRDs.
-func (req Request) split(ctx context.Context, opt options, base *knowledge.Base) (splitComponent, error) {
+// renderCRDs renders all CRDs of a component: a chart again with those values turned on that
+// disable some of the CRDs. Unknown switches are kept only if they add nothing but CRDs.
+func (req Request) renderCRDs(ctx context.Context, opt options, base *knowledge.Base) (allCRDs, error) {
 	opt.render.AllCRDs = true
 	rendered, err := req.renderDir(ctx, opt.render)
-	if opt.crds.mode == crds.Only && isOnlyEmpty(err) {
+	if isOnlyEmpty(err) {
 		// The values of a CRD chart may disable all of its CRDs.
 		opt.render.AllowEmpty = true
 		rendered, err = req.renderDir(ctx, opt.render)
 	}
 	if err != nil {
-		return splitComponent{}, err
+		return allCRDs{}, err
 	}
-	all := splitComponent{rendered: rendered}
+	objs, _ := crds.Split(rendered.Objects)
 	if rendered.Chart == nil {
-		all.crdObjects, _ = crds.Split(rendered.Objects)
-		if opt.crds.mode != crds.Only {
-			all.removeOrReportUpgraders(opt, crds.Upgraders(rendered.Objects, base))
-		}
-		return all, nil
+		return allCRDs{objects: objs, rendered: rendered}, nil
 	}
-	all.survey = crds.Examine(rendered.Chart, rendered.Values, base)
-	if opt.crds.mode == crds.Only {
-		return all, all.turnOn(ctx, req, opt)
+	survey := crds.Examine(rendered.Chart, rendered.Values, base)
+	on, switches, refused := req.turnOn(ctx, opt, rendered, survey.DisabledSwitches(rendered.Objects))
+	more, _ := crds.Split(on.Objects)
+	objs = crds.Add(objs, more)
+	withheld := survey.CRDsOfFeatures(objs)
+	silent := survey.IneffectiveSwitches(objs)
+	rendered.Findings = slices.Concat(rendered.Findings, refused, withheld, silent)
+	all := allCRDs{objs, rendered, switches, survey}
+	if len(objs) == 0 {
+		return all, errors.Join(append([]error{opt.crds.missingCRDs(withheld)}, asErrors(silent)...)...)
 	}
-	return all, all.turnOff(ctx, req, opt)
+	return all, nil
 }
 
 // CRDSurvey lists the CRDs that a component can install.
@@ -145,11 +146,11 @@ func FindCRDs(ctx context.Context, req Request, base *knowledge.Base) (CRDSurvey
 		return CRDSurvey{}, err
 	}
 	opt.crds.mode = crds.Only
-	all, err := req.split(ctx, opt, base)
+	all, err := req.renderCRDs(ctx, opt, base)
 	if err != nil && !lacksOnlyCRDs(err) {
 		return CRDSurvey{}, err
 	}
-	crdObjects, err := crds.Unique(all.crdObjects)
+	crdObjects, err := crds.Unique(all.objects)
 	if err != nil {
 		return CRDSurvey{}, err
 	}
@@ -173,44 +174,27 @@ func isOnlyEmpty(err error) bool {
 	return len(all) == 1 && all[0].Rule == render.Empty
 }
 
-// turnOn finds all CRDs of a chart. Unknown switches are kept only if they add
-// nothing but CRDs.
-func (s *splitComponent) turnOn(ctx context.Context, req Request, opt options) error {
-	on := s.try(ctx, req, opt, s.survey.DisabledSwitches(s.rendered.Objects))
-	crdObjects, _ := crds.Split(s.rendered.Objects)
-	more, _ := crds.Split(on.Objects)
-	s.crdObjects = crds.Add(crdObjects, more)
-	withheld := s.survey.CRDsOfFeatures(s.crdObjects)
-	silent := s.survey.IneffectiveSwitches(s.crdObjects)
-	s.rendered.Findings = append(append(s.rendered.Findings, withheld...), silent...)
-	if len(s.crdObjects) == 0 {
-		return errors.Join(append([]error{opt.crds.missingCRDs(withheld)}, asErrors(silent)...)...)
-	}
-	return nil
-}
-
-// try turns switches on, all at once or, if one of them adds other objects, one
-// after the other. It returns the rendering with those that are kept.
-func (s *splitComponent) try(ctx context.Context, req Request, opt options, off []crds.Switch) render.Result {
+// turnOn renders a component with switches turned on, all at once or, if one of them adds
+// other objects, one after the other. It also returns the values of those that it kept, and
+// why it refused the others.
+func (req Request) turnOn(ctx context.Context, opt options, rendered render.Result, off []crds.Switch) (on render.Result, kept []crds.Path, refused []finding.Finding) {
 	if len(off) == 0 {
-		return s.rendered
+		return rendered, nil, nil
 	}
-	if all, err := req.with(ctx, opt, "true", paths(off)); err == nil && len(s.addedObjects(off, all)) == 0 {
-		s.switches = paths(off)
-		return all
+	if all, err := req.with(ctx, opt, "true", paths(off)); err == nil && len(addedObjects(off, rendered, all)) == 0 {
+		return all, paths(off), nil
 	}
-	on := s.rendered
+	on = rendered
 	for _, sw := range off {
-		one, err := req.with(ctx, opt, "true", append(slices.Clone(s.switches), sw.Path))
-		more := s.addedObjects([]crds.Switch{sw}, one)
+		one, err := req.with(ctx, opt, "true", append(slices.Clone(kept), sw.Path))
+		more := addedObjects([]crds.Switch{sw}, rendered, one)
 		if err != nil || len(more) > 0 {
-			s.rendered.Findings = append(s.rendered.Findings, switchRefused(sw, err, more))
+			refused = append(refused, switchRefused(sw, err, more))
 			continue
 		}
-		on = one
-		s.switches = append(s.switches, sw.Path)
+		on, kept = one, append(kept, sw.Path)
 	}
-	return on
+	return on, kept, refused
 }
 
 func asErrors(all []finding.Finding) []error {
@@ -224,16 +208,16 @@ func asErrors(all []finding.Finding) []error {
 
 // addedObjects returns the objects other than CRDs that switches add. Known switches may
 // add objects.
-func (s *splitComponent) addedObjects(on []crds.Switch, rendered render.Result) []string {
+func addedObjects(on []crds.Switch, without, with render.Result) []string {
 	if !slices.ContainsFunc(on, func(s crds.Switch) bool { return !s.Known }) {
 		return nil
 	}
 	before := map[object.ID]bool{}
-	for _, o := range s.rendered.Objects {
+	for _, o := range without.Objects {
 		before[o.ID] = true
 	}
 	var more []string
-	for _, o := range rendered.Objects {
+	for _, o := range with.Objects {
 		if !before[o.ID] && !crds.Is(o) {
 			more = append(more, o.ID.String())
 		}
@@ -259,48 +243,51 @@ func switchRefused(s crds.Switch, err error, more []string) finding.Finding {
 	return f
 }
 
-// turnOff finds the Jobs that write CRDs, and turns them off if requested: by the
-// chart's values where those are known, otherwise by removing the Job.
-func (s *splitComponent) turnOff(ctx context.Context, req Request, opt options) error {
-	upgraders := s.survey.Upgraders(s.rendered.Objects)
-	if opt.crds.upgraders != upgradersOff {
-		s.removeOrReportUpgraders(opt, upgraders)
-		return nil
+// renderOthers renders a component without the Jobs that write CRDs if crds-upgraders is off:
+// the chart's values turn them off where those are known, otherwise the Job is removed.
+func (req Request) renderOthers(ctx context.Context, opt options, base *knowledge.Base) (render.Result, error) {
+	opt.render.AllCRDs = true
+	rendered, err := req.renderDir(ctx, opt.render)
+	if err != nil {
+		return render.Result{}, err
 	}
+	if rendered.Chart == nil {
+		return opt.crds.withoutUpgraders(rendered, crds.Upgraders(rendered.Objects, base)), nil
+	}
+	survey := crds.Examine(rendered.Chart, rendered.Values, base)
+	upgraders := survey.Upgraders(rendered.Objects)
 	var off []crds.Path
 	for _, u := range upgraders {
 		if u.DisabledBy != nil && !slices.ContainsFunc(off, func(p crds.Path) bool { return slices.Equal(p, u.DisabledBy) }) {
 			off = append(off, u.DisabledBy)
 		}
 	}
-	if off != nil {
+	if off != nil && opt.crds.upgraders == upgradersOff {
 		without, err := req.with(ctx, opt, "false", off)
 		if err != nil {
-			return err
+			return render.Result{}, err
 		}
-		without.Findings = s.rendered.Findings
-		before, _ := crds.Split(s.rendered.Objects)
+		without.Findings = rendered.Findings
+		before, _ := crds.Split(rendered.Objects)
 		after, _ := crds.Split(without.Objects)
 		if len(after) == len(before) {
-			s.rendered = without
-			upgraders = s.survey.Upgraders(without.Objects)
+			rendered, upgraders = without, survey.Upgraders(without.Objects)
 		}
 	}
-	s.removeOrReportUpgraders(opt, upgraders)
-	return nil
+	return opt.crds.withoutUpgraders(rendered, upgraders), nil
 }
 
-// removeOrReportUpgraders removes each Job that writes CRDs if crds-upgraders is off;
-// otherwise it reports the Job, because both the Job and the Application of the CRDs write
-// them.
-func (s *splitComponent) removeOrReportUpgraders(opt options, all []crds.Upgrader) {
+// withoutUpgraders removes each Job that writes CRDs if crds-upgraders is off; otherwise it
+// reports the Job, because both the Job and the Application of the CRDs write them.
+func (s selection) withoutUpgraders(rendered render.Result, all []crds.Upgrader) render.Result {
 	for _, u := range all {
-		if opt.crds.upgraders == upgradersOff {
-			s.rendered.Objects = slices.DeleteFunc(s.rendered.Objects, func(o object.Object) bool { return o.ID == u.ID })
-			continue
+		if s.upgraders == upgradersOff {
+			rendered.Objects = slices.DeleteFunc(rendered.Objects, func(o object.Object) bool { return o.ID == u.ID })
+		} else {
+			rendered.Findings = append(rendered.Findings, u.Conflict())
 		}
-		s.rendered.Findings = append(s.rendered.Findings, u.Conflict())
 	}
+	return rendered
 }
 
 func paths(switches []crds.Switch) []crds.Path {

@@ -182,7 +182,9 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	rendered.Findings = slices.Concat(rendered.Findings, req.unusedParameters(rendered, opt.crds.mode), opt.fetchFindings(), req.ignoredFiles(), children.Findings)
 	res, err := opt.order(rendered, children.Graph, base)
 	if err == nil && req.Generators != nil {
-		err = req.expandSets(ctx, &res, base, opt)
+		var found []finding.Finding
+		res.Sets, found, err = req.expandSets(ctx, res.Plan, base, opt)
+		res.Findings = append(res.Findings, found...)
 	}
 	res.Variables = opt.usedVariables
 	res.UsesRevision = res.UsesRevision || children.Revision || slices.Contains(opt.usedVariables, Revision)
@@ -268,18 +270,22 @@ func (req Request) render(ctx context.Context, opt options, base *knowledge.Base
 	if opt.crds.mode == crds.Include && opt.crds.upgraders == upgradersKeep {
 		return req.renderDir(ctx, opt.render)
 	}
-	part, err := req.split(ctx, opt, base)
-	if err != nil {
-		return render.Result{}, err
-	}
-	// split does not return which of its renderings may have printed the revision, so
-	// assume that templated YAML did.
-	part.rendered.Revision = part.rendered.Kind == render.Template
+	var rendered render.Result
+	var err error
 	if opt.crds.mode == crds.Only {
-		part.rendered.Objects = part.crdObjects
-		err = req.checkRelease(opt, part.crdObjects)
+		var all allCRDs
+		if all, err = req.renderCRDs(ctx, opt, base); err == nil {
+			err = req.checkRelease(opt, all.objects)
+		}
+		rendered = all.rendered
+		rendered.Objects = all.objects
+	} else {
+		rendered, err = req.renderOthers(ctx, opt, base)
 	}
-	return part.rendered, err
+	// It is unknown which of several renderings may have printed the revision, so assume that
+	// templated YAML did.
+	rendered.Revision = rendered.Kind == render.Template
+	return rendered, err
 }
 
 // renderDir renders the directory with the manifests.

@@ -11,6 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 // GeneratedSet is an ApplicationSet of a Result, with its Applications.
@@ -20,11 +21,11 @@ type GeneratedSet struct {
 	appset.Set
 }
 
-// expandSets expands the ApplicationSets of a result and checks their Applications. It
+// expandSets expands the ApplicationSets of a plan and checks their Applications. It
 // does not change the order: Argo CD calls the plugin without what generators find.
-func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.Base, opt options) error {
+func (req Request) expandSets(ctx context.Context, plan *wave.Plan, base *knowledge.Base, opt options) (sets []GeneratedSet, all []finding.Finding, err error) {
 	of := req.appOfApps(opt, base)
-	nodes := res.Plan.Graph.Nodes
+	nodes := plan.Graph.Nodes
 	if of.RepoURL = cmp.Or(of.RepoURL, base.Fleet().RepoURL); of.RepoURL == "" {
 		var objs []object.Object
 		for _, n := range nodes {
@@ -44,20 +45,20 @@ func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.
 		}
 		return appset.Expand(o, in).Objects()
 	}
-	var sets []appofapps.Set
+	var generated []appofapps.Set
 	for i, n := range nodes {
 		if !appset.Is(n.Object) || n.External {
 			continue
 		}
 		set := GeneratedSet{i, appset.Expand(n.Object, in)}
-		res.Sets = append(res.Sets, set)
+		sets = append(sets, set)
 		checked := appofapps.Set{Node: i, Applications: set.Objects()}
 		for _, app := range set.Applications {
 			if set.Steps > 0 {
 				checked.Steps = append(checked.Steps, app.Step)
 			}
 		}
-		sets = append(sets, checked)
+		generated = append(generated, checked)
 		for _, f := range set.Faults {
 			severity, rule := finding.Warning, "bad-set"
 			if f.NeedsValues {
@@ -65,15 +66,14 @@ func (req Request) expandSets(ctx context.Context, res *Result, base *knowledge.
 			}
 			found := f.Finding(n.Object, severity, rule)
 			found.Object = n.Key.String()
-			res.Findings = append(res.Findings, found)
+			all = append(all, found)
 		}
 	}
 	if sets == nil {
-		return nil
+		return nil, nil, nil
 	}
-	found, err := appofapps.CheckSets(ctx, res.Plan, sets, base, of)
-	res.Findings = append(res.Findings, found...)
-	return err
+	found, err := appofapps.CheckSets(ctx, plan, generated, base, of)
+	return sets, append(all, found...), err
 }
 
 // SetsByNode returns the ApplicationSets of the result by their node in the plan.
