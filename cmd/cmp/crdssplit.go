@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,10 +49,11 @@ any tool can apply, and components for Ladder. OUT must be empty or missing.`,
 		if err := manifests.Write(*out, parts...); err != nil {
 			return err
 		}
+		var text strings.Builder
 		for _, h := range parts {
-			fmt.Fprintf(s.Out, "%s: %s\n", filepath.ToSlash(filepath.Join(*out, h.Dir)), finding.Counted(len(h.Objects), "manifest"))
+			fmt.Fprintf(&text, "%s: %s\n", filepath.ToSlash(filepath.Join(*out, h.Dir)), finding.Counted(len(h.Objects), "manifest"))
 		}
-		return nil
+		return s.emit(text.String(), nil)
 	}
 	return cmd
 }

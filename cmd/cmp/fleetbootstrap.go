@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -81,10 +80,7 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		if err := wholefile.ReplaceDir(out, force, bundle.Files(talos)); err != nil {
 			return err
 		}
-		for _, step := range bundle.Steps {
-			fmt.Fprintf(s.Out, "%s.yaml  %s\n", step.Name, step.About)
-		}
-		return nil
+		return s.emit(bundle.List(), nil)
 	}
 	return cmd
 }

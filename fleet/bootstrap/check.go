@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"reflect"
@@ -29,6 +30,15 @@ func (b Bundle) Files(talos bool) map[string]string {
 		files[TalosFile] = b.Talos()
 	}
 	return files
+}
+
+// List lists the files of the steps with what they contain.
+func (b Bundle) List() string {
+	var text strings.Builder
+	for _, step := range b.Steps {
+		fmt.Fprintf(&text, "%s.yaml  %s\n", step.Name, step.About)
+	}
+	return text.String()
 }
 
 // Check compares an existing bootstrap, given by the names of its files, with what Argo CD
