@@ -83,7 +83,7 @@ func spliceField(text string, m, value *yaml.Node, path []string) string {
 	lines := NewLines(text)
 	for {
 		at := Index(m, path[0])
-		if at < 0 && value == nil {
+		if at < 0 && (value == nil || len(m.Content) == 0) {
 			return text
 		}
 		if at < 0 { // behind the last entry
