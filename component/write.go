@@ -42,33 +42,27 @@ func Explain(text []byte, key, why string, replaceOnly bool) []byte {
 	if err != nil || root.Style&yaml.FlowStyle != 0 {
 		return text
 	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		n := root.Content[i]
-		if n.Value != key {
-			continue
-		}
-		before, line := string(text), n.Line
-		from, ok := offset(before, line, 1)
-		column, in := offset(before, line, n.Column)
-		if !ok || !in || strings.Trim(before[from:column], " ") != "" {
-			return text
-		}
-		indent, to, eol := before[from:column], from, "\n"
-		if strings.Contains(before, "\r\n") {
-			eol = "\r\n"
-		}
-		above, has := offset(before, line-1, 1)
-		has = has && line > 1 && strings.HasPrefix(strings.TrimLeft(before[above:from], " "), explanation)
-		if has {
-			from = above
-		} else if replaceOnly {
-			return text
-		}
-		edit := splice(before, from, to, indent+explanation+why+eol)
-		if after, err := mapping([]byte(edit)); err == nil && sameNode(root, after) {
-			return []byte(edit)
-		}
+	i := textedit.Index(root, key)
+	if i < 0 {
 		return text
+	}
+	before, line := string(text), root.Content[i].Line
+	from, ok := offset(before, line, 1)
+	column, in := offset(before, line, root.Content[i].Column)
+	if !ok || !in || strings.Trim(before[from:column], " ") != "" {
+		return text
+	}
+	indent, to := before[from:column], from
+	above, has := offset(before, line-1, 1)
+	has = has && line > 1 && strings.HasPrefix(strings.TrimLeft(before[above:from], " "), explanation)
+	if has {
+		from = above
+	} else if replaceOnly {
+		return text
+	}
+	edit := splice(before, from, to, indent+explanation+why+textedit.LineBreak(before))
+	if after, err := mapping([]byte(edit)); err == nil && sameNode(root, after) {
+		return []byte(edit)
 	}
 	return text
 }
@@ -95,10 +89,8 @@ func mapping(text []byte) (*yaml.Node, error) {
 // edits returns ways to write the value, in order of preference. Reading the result
 // decides which of them work.
 func edits(text string, root *yaml.Node, key, value string) []string {
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if root.Content[i].Value == key {
-			return replaceValue(text, root.Content[i+1], value)
-		}
+	if i := textedit.Index(root, key); i >= 0 {
+		return replaceValue(text, root.Content[i+1], value)
 	}
 	entry := key + `: "` + value + `"`
 	if root.Style&yaml.FlowStyle != 0 {
@@ -146,10 +138,7 @@ func neighbours(key string) []string {
 
 // withLines adds the entry on a line of its own.
 func withLines(text string, root *yaml.Node, key, entry string) []string {
-	eol := "\n"
-	if strings.Contains(text, "\r\n") {
-		eol = "\r\n"
-	}
+	eol := textedit.LineBreak(text)
 	var all []string
 	if len(root.Content) == 0 {
 		if len(text) > 0 && !endsWithNewline(text) {

@@ -106,9 +106,9 @@ var hookKeys = []string{object.Hook, object.HookDelete, object.HelmHook, object.
 // Clean prepares a CRD for an Application that contains only CRDs: it is applied on
 // the server's side, since its size may exceed the client's limit; it is not
 // pruned, which would delete every object of the kind, unless prune is set and the
-// chart does not forbid it; it is not a hook; and it contains nothing that always
-// shows as a difference: a namespace, a status, preserveUnknownFields: false, empty
-// properties.
+// chart does not forbid it; it is not a hook; and it contains nothing without effect
+// that can keep it OutOfSync, depending on the version and settings of Argo CD: a
+// namespace, a status, preserveUnknownFields: false, empty properties.
 func Clean(o object.Object, prune bool) (object.Object, error) {
 	drop := [][]string{{"metadata", "namespace"}, {"status"}}
 	if v := o.Get("spec", "preserveUnknownFields"); v.Exists() && !v.True() {

@@ -16,6 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/internal/settings"
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // File is the name of the files with which users extend the knowledge.
@@ -371,10 +372,8 @@ func (r *reader) packages(over *Base, root *yaml.Node) {
 // there is none.
 func value(n *yaml.Node, key string) *yaml.Node {
 	n = resolved(n)
-	for i := 0; n != nil && i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
-		if n.Content[i].Value == key {
-			return resolved(n.Content[i+1])
-		}
+	if i := textedit.Index(n, key); i >= 0 {
+		return resolved(n.Content[i+1])
 	}
 	return nil
 }

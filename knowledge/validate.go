@@ -107,7 +107,7 @@ func (r *reader) checkReferences(n *yaml.Node, field string, all []Reference, gr
 			r.fault(n, field, "missing key \"meaning\"", "set \"meaning\" to one of "+strings.Join(choices["meaning"], ", "))
 		}
 		if d := ref.Doubt; d.At.IsZero() != (d.Why == "") {
-			r.fault(n, field+".doubt", `a doubt needs both of the keys "at" and "why"`, `set "at" to a path in the target, and "why" to the reason for the doubt if this path is set`)
+			r.fault(n, field+".doubt", `a doubt needs both of the keys "at" and "why"`, `set "at" to a path in the target, and "why" to the reason why a target with that path may never become healthy`)
 		}
 		if ref.Unless != "" && !ref.Hard {
 			r.fault(n, field+".unless", `"unless" has no effect without hard: true`, `add hard: true, or remove "unless"`)
@@ -141,5 +141,5 @@ func (r *reader) checkTarget(n *yaml.Node, field string, to GroupKind) {
 	if known := r.base.groupsOf(to.Kind); len(known) > 0 {
 		remedy = "write the kind with its group, as in " + GroupKind{known[0], to.Kind}.String()
 	}
-	r.fault(cmp.Or(value(n, "to"), n), field+".to", to.Kind+" is a kind neither of the record's group nor of the core API group", remedy)
+	r.fault(cmp.Or(value(n, "to"), n), field+".to", to.Kind+" is neither in the record's group nor in the core API group", remedy)
 }

@@ -47,7 +47,7 @@ func YAML(kinds []Kind) string {
 		}
 		list.Content = append(list.Content, record)
 	}
-	return encode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text("kinds"), list}})
+	return textedit.MustEncode(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text("kinds"), list}})
 }
 
 // Rest formats the content of a record except for some keys, as in a ladder.yaml.
@@ -62,13 +62,7 @@ func (k Kind) Rest(besides ...string) string {
 	if len(rest) == 0 {
 		return ""
 	}
-	return encode(&yaml.Node{Kind: yaml.MappingNode, Content: rest})
-}
-
-func encode(n *yaml.Node) string {
-	text, err := textedit.Encode(n)
-	must(err)
-	return text
+	return textedit.MustEncode(&yaml.Node{Kind: yaml.MappingNode, Content: rest})
 }
 
 // mapping encodes the fields of a struct that are set. of is the record that

@@ -96,10 +96,8 @@ func blockKey(n *yaml.Node, name string) (*yaml.Node, bool) {
 	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle != 0 || hasMerge(n) || len(n.Content) <= 2 {
 		return nil, false
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == name {
-			return n.Content[i], true
-		}
+	if i := textedit.Index(n, name); i >= 0 {
+		return n.Content[i], true
 	}
 	return nil, false
 }

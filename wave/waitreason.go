@@ -43,7 +43,7 @@ const (
 func (n WaitReason) Without() string {
 	switch n {
 	case Refused:
-		return "would be rejected by the API server without the wait"
+		return "could be rejected by the API server without the wait"
 	case RunsOnce:
 		return "runs once, and fails if it runs too early"
 	case WrongData:

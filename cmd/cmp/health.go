@@ -13,17 +13,19 @@ import (
 func newHealth(s streams) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "health DIR | --all",
-		Short: "Print the health checks that Argo CD lacks for a component",
-		Long: `Print health checks for kinds that other objects of the component wait for, but for which
+		Use:   "health DIR... | --all",
+		Short: "Print the health checks that Argo CD lacks for components",
+		Long: `Print health checks for kinds that other objects of a component wait for, but for which
 Argo CD has no health check, as a patch of the argocd-cm ConfigMap or as values of the
 Argo CD Helm chart. Without them, Argo CD continues as soon as such objects exist. Also
 print health checks for kinds that objects wait for and that Argo CD reports as Degraded
-during a normal start.`,
+during a normal start.
+
+For several components, print the checks of all of them.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml
-  cmp health ./component -o values
+  cmp health ./components/* -o values
   cmp health --all`,
-		Args: option.ArgsUnless("all", 1, 1),
+		Args: option.ArgsUnless("all", 1, option.Many),
 	}
 	in := inputs.Add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "Print the health checks of all known kinds")
@@ -35,12 +37,16 @@ during a normal start.`,
 		}
 		kinds := base.KindsWithStatus()
 		if !all {
-			res, err := in.Generate(args[0])
-			if err != nil {
-				return err
-			}
 			var unknown []finding.Finding
-			kinds, unknown = explain.Health(res.Plan, res.Plan.Audit(res.Base))
+			kinds = nil
+			for _, dir := range args {
+				res, err := in.Generate(dir)
+				if err != nil {
+					return err
+				}
+				needed, notes := explain.Health(res.Plan, res.Plan.Audit(res.Base))
+				kinds, unknown = append(kinds, needed...), append(unknown, notes...)
+			}
 			s.warn(unknown...)
 			if len(kinds)+len(unknown) == 0 {
 				s.note("nothing to print: Argo CD has a suitable health check for every object that a sync waits for")

@@ -59,8 +59,8 @@ later object depends on an earlier one or would fail without the wait.
 
 Exit codes: 0 success; 1 invalid input, or findings of severity error in a command that
 checks or plans (such as check, lint, diff, doctor and fleet lint: see their help); 2
-invalid command line. For a deadlock in existing waves or hooks, graph, report, annotate
-(except as a KRM function), and render and explain without --strict exit with 0.`,
+invalid command line. Despite a deadlock in existing waves or hooks, graph, report,
+render and explain (without --strict) and annotate (unless run by kpt) exit with 0.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,

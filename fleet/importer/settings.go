@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // common contains the settings in ladder.yaml, which apply to all Applications.
@@ -33,7 +34,7 @@ func most[T any](all []*application, of func(*application) (T, bool)) (best T, c
 	values := map[string]T{}
 	for _, app := range all {
 		if v, has := of(app); has {
-			key := asText(v)
+			key := textedit.MustEncode(v)
 			counts[key]++
 			values[key] = v
 		}
@@ -126,7 +127,7 @@ func optionList(options map[string]string) []string {
 // the fleet.
 func (c common) ownAutomated(a *application) *component.Automated {
 	own := *a.Automated
-	if asText(own) == asText(c.automated) {
+	if textedit.MustEncode(own) == textedit.MustEncode(c.automated) {
 		return nil
 	}
 	if own.Enabled == nil && c.automated.Enabled != nil {

@@ -1,19 +1,17 @@
 package importer
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
-	yaml "go.yaml.in/yaml/v3"
-
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/internal/textedit"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -78,32 +76,19 @@ func (m *importedComponent) file(w *work, c common, step int) string {
 	}
 	f.Chart = &m.chart
 	f.SyncOptions, f.Automated = c.own(a), c.ownAutomated(a)
-	if c.retry != nil && asText(a.Retry) == asText(c.retry) {
+	if c.retry != nil && textedit.MustEncode(a.Retry) == textedit.MustEncode(c.retry) {
 		f.Retry = nil
 	}
 	if c.history != nil {
 		f.RevisionHistoryLimit = nil
 	}
-	return asText(f)
+	return textedit.MustEncode(f)
 }
 
 // valuesFile returns the path of the values file for a chart that is not in this repository,
 // relative to the root of the repository.
 func (m *importedComponent) valuesFile(w *work) string {
 	return "/" + path.Join(w.Dir, m.name, "values.yaml")
-}
-
-// asText writes a value as YAML.
-func asText(v any) string {
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	enc.CompactSeqIndent()
-	if err := enc.Encode(v); err != nil {
-		panic(err) // texts, numbers, lists and mappings of them
-	}
-	_ = enc.Close()
-	return b.String()
 }
 
 // write returns the files of a fleet.
@@ -127,7 +112,7 @@ func (w *work) write(all []*application, steps map[*application]int) Result {
 			file := path.Join(w.Dir, m.name, component.File)
 			res.Files = append(res.Files, File{file, m.file(w, c, steps[a])})
 			if len(m.values) > 0 {
-				res.Files = append(res.Files, File{strings.TrimPrefix(m.valuesFile(w), "/"), asText(m.values)})
+				res.Files = append(res.Files, File{strings.TrimPrefix(m.valuesFile(w), "/"), textedit.MustEncode(m.values)})
 			}
 			for _, name := range sortedKeys(m.copies) {
 				res.Files = append(res.Files, File{path.Join(w.Dir, m.name, name), m.copies[name]})
@@ -221,14 +206,14 @@ func (w *work) ladder(all []*application, steps map[*application]int, c common, 
 	if c.server != inCluster {
 		f.Server = c.server
 	}
-	if asText(c.automated) != asText(component.Automated{Prune: truth(true), SelfHeal: truth(true)}) {
+	if textedit.MustEncode(c.automated) != textedit.MustEncode(component.Automated{Prune: truth(true), SelfHeal: truth(true)}) {
 		f.Automated = &c.automated
 	}
-	if asText(c.allow) != asText(allowList{}) {
+	if textedit.MustEncode(c.allow) != textedit.MustEncode(allowList{}) {
 		f.Allow = &c.allow
 	}
 	f.Name = w.fleetName(taken)
-	return "# Written by cmp fleet import.\n" + asText(ladderFile{f})
+	return "# Written by cmp fleet import.\n" + textedit.MustEncode(ladderFile{f})
 }
 
 // fleetName returns the name of the parent Application, if there is one: the generated parent

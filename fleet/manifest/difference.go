@@ -10,6 +10,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/internal/textedit"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -129,10 +130,8 @@ func below(n *yaml.Node, key string) *yaml.Node {
 		}
 		return nil
 	}
-	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
+	if i := textedit.Index(n, key); i >= 0 {
+		return n.Content[i+1]
 	}
 	return nil
 }

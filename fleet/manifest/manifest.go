@@ -3,10 +3,11 @@
 package manifest
 
 import (
-	"bytes"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // Manifest is an object to commit, with comments.
@@ -72,25 +73,16 @@ func (m Manifest) Comment(text string, keys ...string) {
 
 // YAML returns manifests as documents of one file.
 func YAML(all ...Manifest) string {
-	var b bytes.Buffer
+	var b strings.Builder
 	for i, m := range all {
 		if i > 0 {
 			b.WriteString("---\n")
 		}
-		if m.Text != "" {
-			b.WriteString(strings.TrimSuffix(m.Text, "\n") + "\n")
-			continue
+		text := m.Text
+		if text == "" {
+			text = textedit.MustEncode(m.node)
 		}
-		enc := yaml.NewEncoder(&b)
-		enc.SetIndent(2)
-		enc.CompactSeqIndent()
-		if err := enc.Encode(m.node); err != nil {
-			panic(err) // encode created the nodes, and writing to memory cannot fail
-		}
-		_ = enc.Close()
-		if !bytes.HasSuffix(b.Bytes(), []byte("\n")) {
-			b.WriteByte('\n') // the encoder omits it after a literal block scalar
-		}
+		b.WriteString(strings.TrimSuffix(text, "\n") + "\n") // the encoder omits it after a literal block scalar
 	}
 	return b.String()
 }

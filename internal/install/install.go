@@ -80,7 +80,7 @@ func Kustomization(text string, o Options) (string, error) {
 	add := func(name, apiVersion, kind, field string, content *yaml.Node) {
 		patch := entry("apiVersion", scalar(apiVersion))
 		patch.Content = append(patch.Content, scalar("kind"), scalar(kind), scalar("metadata"), entry("name", scalar(name)), scalar(field), content)
-		patches.Content = append(patches.Content, entry("patch", literal(encode(patch))))
+		patches.Content = append(patches.Content, entry("patch", literal(textedit.MustEncode(patch))))
 	}
 	add("argocd-repo-server", "apps/v1", "Deployment", "spec", entry("template", entry("spec", entry("containers", find(values, "repoServer", "extraContainers")))))
 	add("argocd-cm", "v1", "ConfigMap", "data", find(values, "configs", "cm"))

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -100,7 +99,7 @@ func (m *merger) mapping(old, add *yaml.Node) {
 	missing := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i+1 < len(add.Content); i += 2 {
 		key, value := add.Content[i], add.Content[i+1]
-		at := indexOf(old, key.Value)
+		at := textedit.Index(old, key.Value)
 		if at < 0 {
 			if m.lacks(old, key, value) {
 				missing.Content = append(missing.Content, key, m.withImage(value))
@@ -201,7 +200,7 @@ func (m *merger) items(old, add *yaml.Node) {
 		}
 		if m.changedSince(n, there) && there.Style&yaml.FlowStyle != 0 {
 			m.splices = m.splices[:n]
-			block := strings.TrimSuffix(indented(encode(m.withImage(inBlock(there))), there.Column-1), "\n")
+			block := strings.TrimSuffix(textedit.Indent(textedit.MustEncode(m.withImage(inBlock(there))), there.Column-1), "\n")
 			m.replace(m.offset(there), m.end(there.Line, old.Column-1, false), strings.TrimLeft(block, " ")+"\n")
 		}
 	}
@@ -249,7 +248,7 @@ func (m *merger) setImage(old *yaml.Node) {
 
 // patch merges into an inline patch of a kustomization, which is YAML in a block.
 func (m *merger) patch(old, add *yaml.Node) {
-	key, text := old.Content[indexOf(old, "patch")], lookUp(old, "patch")
+	key, text := old.Content[textedit.Index(old, "patch")], lookUp(old, "patch")
 	want, err := mapping(lookUp(add, "patch").Value)
 	if err != nil {
 		m.fail(err)
@@ -270,7 +269,7 @@ func (m *merger) patch(old, add *yaml.Node) {
 	from, _ := m.lines.Span(text.Line)
 	first := m.text[from:]
 	indent := len(first) - len(strings.TrimLeft(first, " "))
-	m.replace(from, m.end(key.Line, key.Column-1, false), indented(strings.TrimRight(merged, "\n")+"\n", indent))
+	m.replace(from, m.end(key.Line, key.Column-1, false), textedit.Indent(strings.TrimRight(merged, "\n")+"\n", indent))
 }
 
 // rewrite writes the value of a key anew, in block style.
@@ -293,17 +292,15 @@ func (m *merger) rewrite(key, old, value *yaml.Node) {
 		}
 	}
 	value.LineComment = ""
-	m.replace(from, to, remark+"\n"+indented(encode(value), indent))
+	m.replace(from, to, remark+"\n"+textedit.Indent(textedit.MustEncode(value), indent))
 }
 
 func (m *merger) insert(at, indent int, n *yaml.Node) {
-	m.replace(at, at, indented(encode(n), indent))
+	m.replace(at, at, textedit.Indent(textedit.MustEncode(n), indent))
 }
 
 func (m *merger) replace(from, to int, text string) {
-	if strings.Contains(m.text, "\r\n") {
-		text = strings.ReplaceAll(text, "\n", "\r\n")
-	}
+	text = strings.ReplaceAll(text, "\n", textedit.LineBreak(m.text))
 	m.splices = append(m.splices, textedit.Splice{From: from, To: to, Text: text})
 }
 
@@ -315,47 +312,12 @@ func (m *merger) offset(n *yaml.Node) int {
 	return at
 }
 
-// end is the offset behind the entry that begins on a line and whose key is indented by
-// a number of spaces. Blank lines and comments between it and the next are not part of
-// it; the items of a list may be indented like its key.
+// end is the offset behind an entry, see textedit.Lines.End. A closing bracket begins no
+// entry, and may be less indented.
 func (m *merger) end(line, indent int, list bool) int {
-	_, end := m.lines.Span(line - 1)
-	for n := line; n < m.lines.Count(); n++ {
-		text := strings.TrimRight(m.lines.At(n), "\r\n")
-		rest := strings.TrimLeft(text, " ")
-		deep := len(text) - len(rest)
-		inside := deep > indent || list && deep == indent && (rest == "-" || strings.HasPrefix(rest, "- ")) ||
-			strings.HasPrefix(rest, "}") || strings.HasPrefix(rest, "]") // begins no entry, and may be less indented
-		switch {
-		case rest == "" || rest[0] == '#' && !inside:
-			continue
-		case !inside:
-			return end
-		}
-		_, end = m.lines.Span(n)
+	end, next := m.lines.End(line, indent, list)
+	for strings.IndexAny(strings.TrimLeft(m.lines.At(next), " "), "}]") == 0 {
+		end, next = m.lines.End(next+1, indent, list)
 	}
 	return end
-}
-
-// encode writes a value in block style.
-func encode(n *yaml.Node) string {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	e.CompactSeqIndent()
-	if err := errors.Join(e.Encode(n), e.Close()); err != nil {
-		panic(err) // of what was parsed
-	}
-	return b.String()
-}
-
-func indented(text string, by int) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) != "" {
-			b.WriteString(strings.Repeat(" ", by))
-		}
-		b.WriteString(line)
-	}
-	return b.String()
 }

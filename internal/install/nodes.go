@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // inBlock is a value in block style, with all that it holds.
@@ -24,10 +26,10 @@ func (m *merger) withImage(n *yaml.Node) *yaml.Node {
 	for i, child := range all.Content {
 		all.Content[i] = m.withImage(child)
 	}
-	if at := indexOf(&all, "patch"); at >= 0 {
+	if at := textedit.Index(&all, "patch"); at >= 0 {
 		all.Content[at+1] = m.patchWithImage(all.Content[at+1])
 	}
-	if at := indexOf(&all, "image"); isSidecar(&all) && at >= 0 {
+	if at := textedit.Index(&all, "image"); isSidecar(&all) && at >= 0 {
 		image, err := m.image(all.Content[at+1].Value)
 		if err != nil {
 			m.fail(err)
@@ -46,7 +48,7 @@ func (m *merger) patchWithImage(text *yaml.Node) *yaml.Node {
 		m.fail(err)
 		return text
 	}
-	return literal(encode(m.withImage(patch)))
+	return literal(textedit.MustEncode(m.withImage(patch)))
 }
 
 func isSidecar(n *yaml.Node) bool {
@@ -102,18 +104,8 @@ func inherits(n *yaml.Node, key string) bool {
 		if n.Kind == yaml.AliasNode {
 			n = n.Alias
 		}
-		return indexOf(n, key) >= 0 || inherits(n, key)
+		return textedit.Index(n, key) >= 0 || inherits(n, key)
 	})
-}
-
-// indexOf is where a key is in a mapping; -1 if it has none.
-func indexOf(n *yaml.Node, key string) int {
-	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return i
-		}
-	}
-	return -1
 }
 
 // lookUp is the value of a key; nil if there is none.
@@ -121,7 +113,7 @@ func lookUp(n *yaml.Node, key string) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	if i := indexOf(n, key); i >= 0 {
+	if i := textedit.Index(n, key); i >= 0 {
 		return n.Content[i+1]
 	}
 	return nil

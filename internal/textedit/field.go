@@ -2,7 +2,6 @@ package textedit
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -53,35 +52,6 @@ func same(a, b *yaml.Node) bool {
 	return a.Decode(&x) == nil && b.Decode(&y) == nil && reflect.DeepEqual(x, y)
 }
 
-// Encode encodes a value or node in the usual layout of manifests, with an indentation
-// of two. Panics of the library become errors.
-func Encode(v any) (text string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("yaml: %v", r)
-		}
-	}()
-	var b strings.Builder
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	enc.CompactSeqIndent()
-	if err := enc.Encode(v); err != nil {
-		return "", err
-	}
-	err = enc.Close()
-	return b.String(), err
-}
-
-// entry returns the number of a key in the content of a mapping, or -1.
-func entry(m *yaml.Node, key string) int {
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == key {
-			return i
-		}
-	}
-	return -1
-}
-
 // nested wraps a value in mappings for the keys of a path.
 func nested(value *yaml.Node, path []string) *yaml.Node {
 	for i := len(path) - 1; i >= 0; i-- {
@@ -93,7 +63,7 @@ func nested(value *yaml.Node, path []string) *yaml.Node {
 // change sets a field of a parsed mapping.
 func change(m, value *yaml.Node, path []string) {
 	m.Style &^= yaml.FlowStyle
-	at := entry(m, path[0])
+	at := Index(m, path[0])
 	switch {
 	case at < 0 && value == nil:
 	case at < 0:
@@ -110,16 +80,20 @@ func change(m, value *yaml.Node, path []string) {
 
 // spliceField sets a field in the text of a mapping.
 func spliceField(text string, m, value *yaml.Node, path []string) string {
-	lines := strings.SplitAfter(text, "\n")
+	lines := NewLines(text)
 	for {
-		at := entry(m, path[0])
-		if at < 0 && value == nil {
+		at := Index(m, path[0])
+		if at < 0 && (value == nil || len(m.Content) == 0) {
 			return text
 		}
 		if at < 0 { // behind the last entry
 			last := m.Content[len(m.Content)-2]
 			_, end := extent(lines, last, m.Content[len(m.Content)-1])
-			return join(lines[:end], block(nested(value, path), last.Column-1), lines[end:])
+			added := block(nested(value, path), last.Column-1)
+			if !strings.HasSuffix(text[:end], "\n") {
+				added = "\n" + added
+			}
+			return Apply(text, Splice{end, end, added})
 		}
 		key, inner := m.Content[at], m.Content[at+1]
 		if len(path) > 1 && inner.Kind == yaml.MappingNode && inner.Style&yaml.FlowStyle == 0 && len(inner.Content) > 0 {
@@ -129,7 +103,7 @@ func spliceField(text string, m, value *yaml.Node, path []string) string {
 		start, end := extent(lines, key, inner)
 		switch {
 		case value == nil && len(path) == 1:
-			return join(lines[:start], "", lines[end:])
+			return Apply(text, Splice{start, end, ""})
 		case len(path) > 1 && inner.Kind == yaml.MappingNode:
 			change(inner, value, path[1:])
 			value = inner
@@ -138,51 +112,19 @@ func spliceField(text string, m, value *yaml.Node, path []string) string {
 		default:
 			value = nested(value, path[1:])
 		}
-		return join(lines[:start], block(nested(value, []string{key.Value}), key.Column-1), lines[end:])
+		return Apply(text, Splice{start, end, block(nested(value, []string{key.Value}), key.Column-1)})
 	}
 }
 
-func join(before []string, text string, after []string) string {
-	head := strings.Join(before, "")
-	if head != "" && !strings.HasSuffix(head, "\n") {
-		head += "\n"
-	}
-	return head + text + strings.Join(after, "")
-}
-
-// extent returns the lines of an entry of a block mapping: up to the next line that is
-// not indented more, without the comments above that one.
-func extent(lines []string, key, value *yaml.Node) (start, end int) {
-	start = key.Line - 1
-	end = start + 1
-	for i := end; i < len(lines); i++ {
-		content := strings.TrimLeft(lines[i], " ")
-		indent := len(lines[i]) - len(content)
-		content = strings.TrimRight(content, "\r\n")
-		item := indent == key.Column-1 && value.Kind == yaml.SequenceNode && (content == "-" || strings.HasPrefix(content, "- "))
-		switch {
-		case content == "" || strings.HasPrefix(content, "#") && indent < key.Column:
-		case indent >= key.Column || item:
-			end = i + 1
-		default:
-			return start, end
-		}
-	}
+// extent returns the offsets of the lines of an entry of a block mapping.
+func extent(lines *Lines, key, value *yaml.Node) (start, end int) {
+	start, _ = lines.Span(key.Line - 1)
+	end, _ = lines.End(key.Line, key.Column-1, value.Kind == yaml.SequenceNode)
 	return start, end
 }
 
-// block returns a node as lines with an indentation.
+// block encodes a node with an indentation; SetField reports the error.
 func block(n *yaml.Node, indent int) string {
-	text, err := Encode(n)
-	if err != nil {
-		return ""
-	}
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) != "" {
-			b.WriteString(strings.Repeat(" ", indent))
-		}
-		b.WriteString(line)
-	}
-	return b.String()
+	text, _ := Encode(n)
+	return Indent(text, indent)
 }

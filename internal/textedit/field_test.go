@@ -40,6 +40,7 @@ e: {f: {g: 1}, h: 2}  # flow
 		"nothing to remove":     {"a: 1 \n", nil, []string{"b", "c"}, "a: 1 \n"},
 		"a text of several":     {"a: |\n  x\n\n  y\nb: 1\n", "one", []string{"a"}, "a: one\nb: 1\n"},
 		"everything in braces":  {"{a: 1,\n b: 2}\n", 3, []string{"b"}, "a: 1\nb: 3\n"},
+		"nothing in braces":     {"# a\n{}\n", 1, []string{"a", "b"}, "# a\na:\n  b: 1\n"},
 		"braces over two lines": {"a: {\n b: 2\n}\nc: 1\n", 3, []string{"a", "b"}, "a:\n  b: 3\nc: 1\n"},
 	} {
 		got, err := textedit.SetField(c.text, c.value, c.path...)

@@ -1,6 +1,6 @@
 // Package textedit changes parts of a YAML text and keeps the rest byte for byte:
-// it converts the YAML library's lines and columns to offsets, and replaces text
-// there.
+// it converts the YAML library's lines and columns to offsets, finds where entries
+// begin and end, and replaces text there. What to write where is up to its callers.
 package textedit
 
 import (

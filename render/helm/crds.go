@@ -13,6 +13,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -33,8 +34,7 @@ func (s source) describeCRDs(ch *chart.Chart, vals map[string]any) (crdContent, 
 	visit = func(c *crds.Chart) {
 		for _, f := range c.CRDFiles {
 			if line := templateLine(f.Text); line > 0 {
-				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-template", File: f.Shown, Line: line,
-					Message: "this is a template, but Helm does not evaluate templates in crds/", Remedy: "move the file to templates/, or remove the template actions"})
+				faults = append(faults, crdTemplate(f.Shown, line))
 			}
 		}
 		for _, sub := range c.Charts {
@@ -43,6 +43,30 @@ func (s source) describeCRDs(ch *chart.Chart, vals map[string]any) (crdContent, 
 	}
 	visit(res.chart)
 	return res, errors.Join(faults...)
+}
+
+// crdTemplate reports that a file of crds/ is a template.
+func crdTemplate(file string, line int) finding.Finding {
+	return finding.Finding{Severity: finding.Error, Rule: "crd-template", File: file, Line: line,
+		Message: "this is a template, but Helm does not evaluate templates in crds/", Remedy: "move the file to templates/, or remove the template actions"}
+}
+
+// crdFiles returns the files of crds/, which Helm prints without evaluating them. It
+// reports templates among them that are not valid YAML: the YAML error alone would look
+// like a mistake in the template.
+func (s source) crdFiles(ch *chart.Chart) (docs []Document, err error) {
+	var faults []error
+	for _, crd := range ch.CRDObjects() {
+		text := string(crd.File.Data)
+		doc := Document{crd.Filename, s.crdFile(crd), 1, text}
+		if line := templateLine(text); line > 0 {
+			if _, err := object.Parse(doc.File, doc.Line, text); err != nil {
+				faults = append(faults, crdTemplate(doc.File, line))
+			}
+		}
+		docs = append(docs, doc)
+	}
+	return docs, errors.Join(faults...)
 }
 
 // describeChart converts a chart. key is the path of its values.

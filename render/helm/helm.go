@@ -293,11 +293,10 @@ func (s source) manifests(ch *chart.Chart, files map[string]string) ([]Document,
 		return nil, s.manifestFaults(ch, files, err)
 	}
 	var docs []Document
-	for _, crd := range ch.CRDObjects() {
-		if s.opt.SkipCRDs {
-			break
+	if !s.opt.SkipCRDs {
+		if docs, err = s.crdFiles(ch); err != nil {
+			return nil, err
 		}
-		docs = append(docs, Document{crd.Filename, s.crdFile(crd), 1, string(crd.File.Data)})
 	}
 	add := func(name, text string) {
 		file, _ := s.templateFile(ch, name)
