@@ -52,29 +52,6 @@ type userSmokes struct {
 	Labels []string `yaml:"labels"`
 }
 
-// Keys lists the keys of a ladder.yaml and of its nested mappings, by the key of
-// the mapping, for the documentation.
-func Keys() map[string][]string {
-	all := map[string][]string{}
-	seen := map[reflect.Type]bool{}
-	var visit func(of string, t reflect.Type)
-	visit = func(of string, t reflect.Type) {
-		for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		if t.Kind() != reflect.Struct || seen[t] {
-			return
-		}
-		seen[t] = true
-		for _, key := range settings.Keys(t) {
-			all[of] = append(all[of], key.Name)
-			visit(key.Name, key.Type)
-		}
-	}
-	visit(File, reflect.TypeFor[userFile]())
-	return all
-}
-
 // namespaced is the scope that overrides cluster scope.
 const namespaced = "namespaced"
 

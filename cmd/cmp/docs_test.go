@@ -170,37 +170,6 @@ func TestFleetsInDocuments(t *testing.T) {
 	}
 }
 
-// TestKeysOfLadder makes sure that docs/knowledge.md explains every key of a
-// ladder.yaml, each in the table of the mapping that it is a key of. Those that a
-// component.yaml has, too, are explained in docs/fleet.md.
-func TestKeysOfLadder(t *testing.T) {
-	documents(t)
-	text, err := os.ReadFile("docs/knowledge.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	components, err := os.ReadFile("docs/fleet.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for of, keys := range knowledge.Keys() {
-		_, section, found := strings.Cut(string(text), "\n### "+of+"\n")
-		section, _, _ = strings.Cut(section, "\n#")
-		row := regexp.MustCompile("(?m)^\\| `(.+\\.)?" + of + "` \\|.*").FindString(string(components))
-		if !found && row == "" {
-			t.Errorf("docs/knowledge.md has no section %q", of)
-		}
-		for _, key := range keys {
-			if found && !strings.Contains(section, "\n| `"+key+"` |") {
-				t.Errorf("docs/knowledge.md, section %q: no row for the key %s", of, key)
-			}
-			if !found && !strings.Contains(string(components), "`"+of+"."+key+"` |") && !strings.Contains(row, key) {
-				t.Errorf("docs/fleet.md: no row for the key %s of %s", key, of)
-			}
-		}
-	}
-}
-
 // descriptiveKeys are the keys of component.yaml that are not parameters.
 func descriptiveKeys() []string {
 	return slices.DeleteFunc(component.Keys(), func(key string) bool {
