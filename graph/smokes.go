@@ -2,11 +2,11 @@ package graph
 
 import "github.com/ladder-cmp/ladder/knowledge"
 
-// findSmokes puts Jobs, CronJobs and bare Pods that test the rest of the
-// component on the last rung.
+// findSmokes puts Jobs and bare Pods that test the rest of the component on the last
+// rung. A CronJob that finds an error has more runs, so it needs no wait.
 func (b *builder) findSmokes() {
 	for i, n := range b.Nodes {
-		if n.Kind.Runs == "" || !n.InSync() || b.isPrecondition[i] {
+		if n.Kind.Runs != "once" || !n.InSync() || b.isPrecondition[i] {
 			continue
 		}
 		if n.IsTest() {
