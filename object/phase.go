@@ -1,6 +1,7 @@
 package object
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,21 +80,27 @@ func (o Object) Phases() []Phase {
 	return slices.Compact(found)
 }
 
-// otherTypes are hook types of Argo CD or Helm that are not phases.
-var otherTypes = []string{"Skip", "crd-install", "test", "test-success", "test-failure", "pre-rollback", "post-rollback"}
+// hookTypes are the values of the two annotations for hooks, also those that are no
+// phases: Argo CD never applies such objects, except for Helm 2's CRDs.
+var hookTypes = map[string][]string{
+	Hook: slices.Concat(slices.Collect(maps.Keys(syncTypes)), slices.Collect(maps.Keys(deleteTypes)), []string{"Skip"}),
+	HelmHook: slices.Concat(slices.Collect(maps.Keys(helmSyncTypes)), slices.Collect(maps.Keys(helmDeleteTypes)),
+		[]string{"crd-install", "test", "test-success", "test-failure", "pre-rollback", "post-rollback"}),
+}
 
-// UnknownHooks returns the hook types of an object that neither Argo CD nor Helm
-// supports. Each is a mistake, since an object with no other type is never applied.
-func (o Object) UnknownHooks() []string {
-	var unknown []string
-	for _, name := range append(o.list(Hook), o.list(HelmHook)...) {
-		known := slices.Contains(otherTypes, name)
-		for _, types := range []map[string]Phase{syncTypes, helmSyncTypes, deleteTypes, helmDeleteTypes} {
-			_, ok := types[name]
-			known = known || ok
-		}
-		if !known {
-			unknown = append(unknown, name)
+// UnknownHook is a hook type that an annotation does not support, such as one of Helm's
+// in the annotation of Argo CD. It is a mistake, since an object with no other type is
+// never applied.
+type UnknownHook struct{ Annotation, Type string }
+
+// UnknownHooks returns the unknown hook types of an object.
+func (o Object) UnknownHooks() []UnknownHook {
+	var unknown []UnknownHook
+	for _, annotation := range []string{Hook, HelmHook} {
+		for _, name := range o.list(annotation) {
+			if !slices.Contains(hookTypes[annotation], name) {
+				unknown = append(unknown, UnknownHook{annotation, name})
+			}
 		}
 	}
 	return unknown

@@ -45,6 +45,21 @@ func TestPhases(t *testing.T) {
 	}
 }
 
+func TestUnknownHooks(t *testing.T) {
+	tests := []struct{ annotations, want string }{
+		{`argocd.argoproj.io/hook: "PreSync, Skip, PostDelete"`, "[]"},
+		{`argocd.argoproj.io/hook: "Presync,Sync"`, "[{argocd.argoproj.io/hook Presync}]"},
+		{`argocd.argoproj.io/hook: pre-install`, "[{argocd.argoproj.io/hook pre-install}]"},
+		{`helm.sh/hook: PreSync`, "[{helm.sh/hook PreSync}]"},
+		{`helm.sh/hook: "crd-install,test-success,pre-rollback,post-delete"`, "[]"},
+	}
+	for _, tt := range tests {
+		if got := fmt.Sprint(withAnnotations(t, tt.annotations).UnknownHooks()); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.annotations, got, tt.want)
+		}
+	}
+}
+
 // TestWave is the table of which waves Argo CD reads (pkg/sync/syncwaves).
 func TestWave(t *testing.T) {
 	tests := []struct {

@@ -42,19 +42,18 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 // unknownHooks reports unknown hook types.
 func (s *sync) unknownHooks(i int) []finding.Finding {
 	var found []finding.Finding
-	for _, name := range s.Graph.Nodes[i].UnknownHooks() {
+	for _, hook := range s.Graph.Nodes[i].UnknownHooks() {
 		effect := ", which Argo CD ignores"
 		if len(s.Graph.Nodes[i].Phases()) == 0 {
 			effect = ", so Argo CD never applies this object"
 		}
-		field := object.HelmHook
-		if strings.Contains(s.Graph.Nodes[i].Get("metadata", "annotations", object.Hook).Text(), name) {
-			field = object.Hook
+		remedy, types := "use PreSync, Sync, PostSync or SyncFail", []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}
+		if hook.Annotation == object.HelmHook {
+			remedy, types = "use a hook type of Helm, such as pre-install or post-install", []string{"pre-install", "pre-upgrade", "post-install", "post-upgrade", "pre-delete", "post-delete", "test"}
 		}
-		f := s.finding(i, finding.Warning, "unknown-hook", "unknown hook type"+object.QuoteHook(name)+effect,
-			"use PreSync, Sync, PostSync or SyncFail, or a hook type of Helm such as pre-install")
-		f.Field, f.About = "metadata.annotations["+field+"]", name
-		found = append(found, f.Asking(nearest.Suggest(name, []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"})))
+		f := s.finding(i, finding.Warning, "unknown-hook", "unknown hook type"+object.QuoteHook(hook.Type)+effect, remedy)
+		f.Field, f.About = "metadata.annotations["+hook.Annotation+"]", hook.Type
+		found = append(found, f.Asking(nearest.Suggest(hook.Type, types)))
 	}
 	return found
 }
