@@ -52,10 +52,15 @@ func (b *builder) referToControllers() {
 				continue
 			}
 			r := Reference{From: i, To: in.controller, Field: kindField, Meaning: knowledge.NoOrder, Inferred: true, Why: "is reconciled by"}
-			switch evidence := b.refuses(in.controller, i, in.kind, in.rules); {
-			case evidence != none && !exempt.isExempt(i, b.Nodes[in.controller].Part, []int{in.controller}):
-				r.Meaning, r.Refused, r.Inferred = knowledge.Healthy, true, evidence != byRules
-			case evidence == none && b.Nodes[i].Part != b.Nodes[in.controller].Part:
+			evidence := b.refuses(in.controller, i, in.kind, in.rules)
+			if evidence != none && exempt.isExempt(i, b.Nodes[in.controller].Part, []int{in.controller}) {
+				b.refer(r)
+				continue
+			}
+			switch {
+			case evidence == bySign:
+				r.Meaning, r.Refused = knowledge.Healthy, true
+			case b.Nodes[i].Part != b.Nodes[in.controller].Part:
 				// A component is healthy when its custom resources are, so it
 				// follows the component that reconciles them.
 				r.Meaning = knowledge.Healthy
@@ -75,7 +80,7 @@ type evidence int
 const (
 	none    evidence = iota
 	bySign           // webhooks that get their rules at run time
-	byRules          // the rules of a webhook
+	byRules          // the rules of a webhook, to which the object has its own reference
 )
 
 // refuses says whether the API server refuses a custom resource while a controller
