@@ -34,7 +34,7 @@ func (req Request) expandSets(ctx context.Context, plan *wave.Plan, base *knowle
 		of.RepoURL = appset.FindRepository(objs, req.Repo)
 	}
 	in := appset.Input{Values: *req.Generators, Open: func(url string) fs.FS {
-		if remote.SameRepository(of.RepoURL, url) {
+		if !req.NoRepository && remote.SameRepository(of.RepoURL, url) {
 			return req.Repo
 		}
 		return nil
