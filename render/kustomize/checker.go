@@ -202,6 +202,7 @@ func (c *checker) checkObjects(objs []object.Object, err error) {
 	for _, o := range objs {
 		for _, f := range o.Warnings() {
 			if f.Rule == object.DuplicateKey {
+				f.Message = "kustomize rejects a mapping with duplicate keys: " + f.About
 				c.duplicateKeys = append(c.duplicateKeys, f)
 			}
 		}
