@@ -190,7 +190,7 @@ func (s *Survey) IneffectiveSwitches(rendered []object.Object) []finding.Finding
 			}
 			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile, Line: c.declared(sw.Path), Field: path.String(),
 				Message: fmt.Sprintf("this value enables CRDs, but the chart %q renders none", c.Name),
-				Remedy:  "check that the files that the templates of the chart read are in the repository; some charts contain them only when packaged"})
+				Remedy:  "check that the repository contains the files that the chart's templates read; some charts contain them only when packaged"})
 		}
 	})
 	finding.Sort(all)

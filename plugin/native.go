@@ -276,7 +276,7 @@ func patternFault(pattern string) error {
 	if render.ValidPattern(pattern) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is not a valid pattern: invalid glob or unbalanced brace", pattern), "write a pattern such as {*.yaml,base/*}, and \"\\{\" for a brace in a name")
+	return finding.Fault(fmt.Sprintf("%q is not a valid pattern", pattern), `close every "[" and "{"; write "\[" or "\{" if the character is part of a name`)
 }
 
 // prefixFault and suffixFault say why a prefix or suffix of object names is

@@ -107,7 +107,7 @@ var ofRendering = []Parameter{
 var ofOrder = []Parameter{
 	{
 		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
-		Tooltip: "How many waves to create. rungs: one wherever Argo CD has to wait for an object; compact: only where the sync would fail otherwise; off: none.",
+		Tooltip: "How many waves to create. rungs: one wherever Argo CD has to wait for an object; compact: only where an object would otherwise fail or use the wrong data; off: none.",
 		Choices: words(wave.Rungs, wave.Compact, wave.Off),
 		set:     one(func(s *Settings) *wave.Style { return &s.Order.Waves }),
 	},

@@ -30,7 +30,7 @@ prints the table and exits with 0. With --strict, it exits with 1, as cmp check 
 	}
 	in := inputs.Add(cmd)
 	in.ExpandSets()
-	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there is an error or a warning (default: findings do not change the exit code)")
+	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there is an error or a warning (default: warnings and deadlocks do not change the exit code)")
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := in.Generate(args[0])

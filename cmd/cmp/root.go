@@ -58,9 +58,9 @@ YAML), finds the dependencies between its objects, and adds Argo CD sync waves w
 later object depends on an earlier one or would fail without the wait.
 
 Exit codes: 0 success; 1 invalid input, or findings of severity error in a command that
-checks or plans (such as check, lint, diff, doctor and fleet lint: see their help); 2
-invalid command line. Despite a deadlock in existing waves or hooks, graph, report,
-render and explain (without --strict) and annotate (unless run by kpt) exit with 0.`,
+checks or plans, such as check, lint, diff, doctor and fleet lint; 2 invalid command
+line. Other commands print findings about existing waves and hooks, and exit with 0
+unless their help says otherwise.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,

@@ -38,7 +38,7 @@ func addSeedFlags(flags *pflag.FlagSet) *seedFlags {
 
 func (in *seedFlags) define(flags *pflag.FlagSet) {
 	in.file = seedfile.Flag(flags)
-	flags.StringVar(&in.application, "application", "", "Application to derive random values for with --seed-file: PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace (default: the release name, in the AppProject default)")
+	flags.StringVar(&in.application, "application", "", "Application whose random values are derived from --seed-file: PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace (default: the release name, in the AppProject default)")
 	flags.StringVar(&in.destination, "destination-namespace", "", "Namespace of the Application's destination for --seed-file, if the component is rendered for another one (default: that of the rendering)")
 }
 

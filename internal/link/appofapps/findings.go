@@ -39,7 +39,7 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 		}
 		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: f.graph.Nodes[f.nodes[0]].Kind.Kind, About: strings.Join(unknown, ", "),
-			Message: "Ladder cannot render these Applications, so it does not change their waves: " + strings.Join(unknown, ", "),
+			Message: "Ladder cannot render these Applications, so it does not know what they depend on: " + strings.Join(unknown, ", "),
 			Remedy:  "add the " + graph.After + " annotation to those that must come later"})
 	}
 	return found
