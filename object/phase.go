@@ -90,14 +90,18 @@ var hookTypes = map[string][]string{
 
 // UnknownHook is a hook type that an annotation does not support, such as one of Helm's
 // in the annotation of Argo CD. It is a mistake, since an object with no other type is
-// never applied.
+// never applied. Type is empty if the annotation is.
 type UnknownHook struct{ Annotation, Type string }
 
 // UnknownHooks returns the unknown hook types of an object.
 func (o Object) UnknownHooks() []UnknownHook {
 	var unknown []UnknownHook
 	for _, annotation := range []string{Hook, HelmHook} {
-		for _, name := range o.list(annotation) {
+		names := o.list(annotation)
+		if _, set := o.Annotation(annotation); set && names == nil && o.Phases() == nil {
+			unknown = append(unknown, UnknownHook{annotation, ""})
+		}
+		for _, name := range names {
 			if !slices.Contains(hookTypes[annotation], name) {
 				unknown = append(unknown, UnknownHook{annotation, name})
 			}

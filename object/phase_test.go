@@ -50,6 +50,10 @@ func TestUnknownHooks(t *testing.T) {
 		{`argocd.argoproj.io/hook: "PreSync, Skip, PostDelete"`, "[]"},
 		{`argocd.argoproj.io/hook: "Presync,Sync"`, "[{argocd.argoproj.io/hook Presync}]"},
 		{`argocd.argoproj.io/hook: pre-install`, "[{argocd.argoproj.io/hook pre-install}]"},
+		{`argocd.argoproj.io/hook: ""`, "[{argocd.argoproj.io/hook }]"},
+		{`argocd.argoproj.io/hook: " , "`, "[{argocd.argoproj.io/hook }]"},
+		{`helm.sh/hook: ""`, "[{helm.sh/hook }]"},
+		{`{argocd.argoproj.io/hook: "", helm.sh/hook: pre-install}`, "[]"},
 		{`helm.sh/hook: PreSync`, "[{helm.sh/hook PreSync}]"},
 		{`helm.sh/hook: "crd-install,test-success,pre-rollback,post-delete"`, "[]"},
 	}

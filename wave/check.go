@@ -51,7 +51,11 @@ func (s *sync) unknownHooks(i int) []finding.Finding {
 		if hook.Annotation == object.HelmHook {
 			remedy, types = "use a hook type of Helm, such as pre-install or post-install", []string{"pre-install", "pre-upgrade", "post-install", "post-upgrade", "pre-delete", "post-delete", "test"}
 		}
-		f := s.finding(i, finding.Warning, "unknown-hook", "unknown hook type"+object.QuoteHook(hook.Type)+effect, remedy)
+		problem := "unknown hook type" + object.QuoteHook(hook.Type)
+		if hook.Type == "" {
+			problem = "no hook type"
+		}
+		f := s.finding(i, finding.Warning, "unknown-hook", problem+effect, remedy)
 		f.Field, f.About = "metadata.annotations["+hook.Annotation+"]", hook.Type
 		found = append(found, f.Asking(nearest.Suggest(hook.Type, types)))
 	}
