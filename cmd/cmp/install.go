@@ -1,15 +1,18 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/install"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 func newInstall(s streams) *cobra.Command {
-	var file string
+	var files []string
 	var o install.Options
 	cmd := &cobra.Command{
 		Use:   "install",
@@ -31,11 +34,14 @@ its output changes nothing.`,
 	}
 	flags := cmd.Flags()
 	form := option.Choice(cmd, "print", "What to print: values (for the argo-cd Helm chart) or kustomize (a kustomize component)", install.FormValues, install.FormKustomize)
-	flags.StringVarP(&file, "file", "f", "", `Your values or kustomization.yaml to merge into; "-" is standard input`)
+	flags.StringArrayVarP(&files, "file", "f", nil, `Your values or kustomization.yaml to merge into; "-" is standard input`)
 	flags.StringVar(&o.Image, "image", "", "Image of the sidecar, preferably with a digest (default: that of this release)")
 	cmd.RunE = func(*cobra.Command, []string) error {
+		if len(files) > 1 {
+			return usage.Errorf("--file names one file to merge into, not %d; use the one that sets repoServer, and pass the others to Helm as before", len(files))
+		}
 		o.Released = install.Image(build.This(release).Version)
-		merged, err := install.Merge(s.In, file, *form, o)
+		merged, err := install.Merge(s.In, strings.Join(files, ""), *form, o)
 		return s.emit(merged, err)
 	}
 	return cmd

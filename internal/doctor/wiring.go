@@ -6,7 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/distribution/reference"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -72,9 +73,9 @@ func (i *installation) checkSidecarImage() (all []finding.Finding) {
 		switch {
 		case s.image.repository == "":
 			all = append(all, s.fault("it has no image"))
-		case HasSpace(at.Text()) && !strings.Contains(at.Text(), "{{"):
-			all = append(all, withRemedy(at.fault("%q is not an image: it contains a space", at.Text()), "remove the space"))
 		case strings.Contains(at.Text(), "{{"): // a template of the chart
+		case CheckImage(at.Text()) != nil:
+			all = append(all, withRemedy(at.fault("%v", CheckImage(at.Text())), "write REGISTRY/NAME:TAG or REGISTRY/NAME@DIGEST"))
 		case IsPlaceholder(at.Text()):
 			all = append(all, withRemedy(withSeverity(finding.Warning, at.fault("the image %s is a placeholder", at.Text())), "name the image of a release, which cmp install prints, or the one that you push"))
 		case !s.image.digest && slices.Contains(mutableTags, s.image.tag):
@@ -90,8 +91,13 @@ func (i *installation) checkSidecarImage() (all []finding.Finding) {
 // the tag latest.
 var mutableTags = []string{"", "latest", "main", "master", "dev", "edge", "nightly", "stable"}
 
-// HasSpace reports whether the name of an image contains white space, which is not allowed.
-func HasSpace(image string) bool { return strings.ContainsFunc(image, unicode.IsSpace) }
+// CheckImage says why no container runtime can pull an image with this name.
+func CheckImage(image string) error {
+	if _, err := reference.ParseNormalizedNamed(image); err != nil {
+		return fmt.Errorf("%q is not an image: %w", image, err)
+	}
+	return nil
+}
 
 // IsPlaceholder reports whether an image is in a domain that is reserved for examples,
 // such as that of deploy/argocd-values.yaml.
