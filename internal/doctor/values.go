@@ -107,6 +107,16 @@ func (l layers) workload(role, key string) *workload {
 // ChartValues returns the values for the argo-cd chart in a file, also below the key of a
 // subchart; false if there are none.
 func ChartValues(file string, text []byte) (Values, bool) {
+	return valuesWith(ChartKeys, file, text)
+}
+
+// NamedValues is ChartValues for a file that a user names as values of the argo-cd chart. It
+// may contain only keys that other charts have, too, such as "global".
+func NamedValues(file string, text []byte) (Values, bool) {
+	return valuesWith(slices.Concat(ChartKeys, sharedKeys), file, text)
+}
+
+func valuesWith(keys []string, file string, text []byte) (Values, bool) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
 		return Values{}, false
@@ -116,7 +126,7 @@ func ChartValues(file string, text []byte) (Values, bool) {
 		return Values{}, false
 	}
 	for _, v := range []object.Value{v, v.Get("argo-cd"), v.Get("argocd")} {
-		if slices.ContainsFunc(ChartKeys, func(key string) bool { return v.Get(key).IsMap() }) {
+		if slices.ContainsFunc(keys, func(key string) bool { return v.Get(key).Exists() }) {
 			return Values{File: file, Root: v}, true
 		}
 	}
@@ -132,6 +142,11 @@ func IsOtherMapping(text []byte) bool {
 	v := object.ValueOf(doc.Content[0])
 	return v.IsMap() && !v.Get("apiVersion").Exists() && !v.Get("kind").Exists()
 }
+
+// sharedKeys are the other keys of the argo-cd chart, which do not identify it. Source: its
+// values.yaml, version 10.1.1.
+var sharedKeys = []string{"apiVersionOverrides", "commitServer", "crds", "createAggregateRoles", "createClusterRoles", "dex", "externalRedis", "extraObjects",
+	"fullnameOverride", "global", "kubeVersionOverride", "nameOverride", "namespaceOverride", "notifications", "openshift", "redis", "redis-ha", "redisSecretInit"}
 
 // ChartKeys are values that identify the argo-cd chart.
 var ChartKeys = []string{"repoServer", "configs", "applicationSet", "controller", "server"}
