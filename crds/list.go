@@ -129,7 +129,7 @@ func Compare(before, after []object.Object) []finding.Finding {
 		report := func(at object.Object, rule, message, remedy string, version string) {
 			f := finding.Finding{Severity: finding.Error, Rule: rule, File: at.File, Line: at.Line, Object: oldCRD.ID.String(), About: version, Message: message, Remedy: remedy}
 			if by := usedBy(users(old, after), version); by != "" {
-				f.Message += ", and still used by " + by
+				f.Message += "; it is still used by " + by
 			}
 			all = append(all, f)
 		}

@@ -70,7 +70,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 		case known:
 			values, ok := p.fromYAML(value)
 			if !ok {
-				remedy := "write " + p.Key() + ": " + p.sample()
+				remedy := p.typeRemedy(value)
 				if p.Item == "boolean" {
 					remedy = "write true or false"
 				}
@@ -292,6 +292,17 @@ func (p Parameter) mistyped(n *yaml.Node) string {
 		return must + ", but some elements are lists"
 	}
 	return must + ", but some elements are lists or mappings"
+}
+
+// typeRemedy says how to write the value.
+func (p Parameter) typeRemedy(n *yaml.Node) string {
+	switch {
+	case n.Kind != yaml.SequenceNode || p.Collection != "array":
+		return "write " + p.Key() + ": " + p.sample()
+	case p.YAML:
+		return "make each element a mapping"
+	}
+	return "make each element a string"
 }
 
 // expectedType describes the type of the parameter's value in component.yaml.

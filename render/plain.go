@@ -80,7 +80,7 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 	for i := range faults {
 		switch {
 		case strings.Contains(text, "{{") && s.opt.Kind == Tree:
-			faults[i].Remedy = "if this is a template, make the directory a separate component or a chart: a tree does not render templates"
+			faults[i].Remedy = "if this is a template, move it to the templates/ directory of a chart, or to a component outside this directory: a tree renders only the templates of charts"
 		case strings.Contains(text, "{{") && path.Base(s.Dir) == "templates" && input.FileExists(s.FS, path.Join(s.Dir, "../Chart.yaml")):
 			faults[i].Remedy = "if this is a template of the chart " + s.Show(path.Dir(s.Dir)) + ", name that directory instead"
 		case strings.Contains(text, "{{"):

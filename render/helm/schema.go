@@ -138,6 +138,9 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 		if flag == input.SetString && strings.HasPrefix(msg, "got string, want ") {
 			f.Remedy = `use "set", because "set-string" always sets a string`
 		}
+		if flag == input.Set && (msg == "got number, want string" || msg == "got boolean, want string") {
+			f.Remedy = `use "set-string", because "set" reads numbers and booleans`
+		}
 		faults = append(faults, f)
 	}
 	var visit func(e *jsonschema.ValidationError)

@@ -277,13 +277,16 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 	return bad
 }
 
-// SetString is the flag whose values are always text.
-const SetString = "set-string"
+// The flags for single values; those of SetString are always text.
+const (
+	Set       = "set"
+	SetString = "set-string"
+)
 
 // expressions returns all expressions in order of precedence.
 func (v Values) expressions() []expressions {
 	return []expressions{
-		{"set", v.Set, strvals.ParseInto},
+		{Set, v.Set, strvals.ParseInto},
 		{SetString, v.SetString, strvals.ParseIntoString},
 		{"set-file", v.SetFile, v.parseFile},
 	}

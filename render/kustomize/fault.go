@@ -136,6 +136,7 @@ var explained = []struct {
 }{
 	{regexp.MustCompile(`^id (.+) does not exist; cannot merge or replace$`), "a generator for $1 has the behavior merge or replace, but no base contains $1", "remove \"behavior\", or correct the name"},
 	{regexp.MustCompile(`^no resource matches strategic merge patch "?([^"]+)"?$`), "a patch is for $1, which is not in the kustomization", "correct the kind, the name or the namespace in the patch"},
+	{regexp.MustCompile(`^resource with name (\S+) does not match a config with the following GVK.*$`), "replicas are set for $1, but no workload has this name", "correct the name in replicas"},
 }
 
 // kustomizationAt finds a kustomization of the user by kustomize's name of the

@@ -42,7 +42,7 @@ func TestKustomizeSecrets(t *testing.T) {
 		"two data":                {"resources: [a.yaml]\nsecretGenerator: [{name: a, behavior: merge, literals: [p=hunter2]}]\n", strings.Replace(secret, "p: hunter2", "p: {q: hunter2}", 1), `stringData value for key "p" must be a scalar`},
 		"data of another type":    {"resources: [a.yaml]\npatches: [{patch: '{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: hunter2}'}]\n", secret, "expected MappingNode but got ScalarNode"},
 		"a label in a value":      {"resources: [a.yaml]\nlabels: [{pairs: {a: b}, fields: [{path: stringData/p/q, create: true}]}]\n", secret, "considering field 'stringData/p/q' of object Secret a"},
-		"a prefix in a value":     {"resources: [a.yaml]\nimages: [{name: x, newTag: v}]\nreplicas: [{name: a, count: 3}]\n", secret, "resource with name a does not match a config"},
+		"a prefix in a value":     {"resources: [a.yaml]\nimages: [{name: x, newTag: v}]\nreplicas: [{name: a, count: 3}]\n", secret, "replicas are set for a, but no workload has this name"},
 		"a variable":              {"resources: [a.yaml]\nvars: [{name: V, objref: {kind: Secret, name: a, apiVersion: v1}, fieldref: {fieldpath: stringData.p.q}}]\n", secret, "not found in corresponding resource"},
 		"a role":                  {"resources: [a.yaml]\nnamePrefix: x\n", secret + "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: a}\nroleRef: hunter2\nsubjects: [hunter2]\n", "interface conversion"},
 	} {
