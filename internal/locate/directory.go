@@ -25,8 +25,11 @@ func NotComponent(command string, req plugin.Request, err error) error {
 		return err
 	}
 	of, all := held.Described, ", or list all with cmp fleet inventory"
-	if command == "render" {
+	switch command {
+	case "render":
 		all = ", or check all with cmp check"
+	case "health":
+		all = ", or several"
 	}
 	if len(of) == 0 { // so there is no fleet
 		return CheckFleet(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.Others[0]))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,9 @@ func (o *File) Write(out io.Writer, content string, mode fs.FileMode) error {
 	if o.name == stdout {
 		_, err := io.WriteString(out, content)
 		return err
+	}
+	if info, err := os.Stat(o.name); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: is a directory; name a file in it", o.name)
 	}
 	if err := wholefile.WriteFile(o.name, []byte(content), mode); err != nil {
 		return fmt.Errorf("%s: %s; name a file that can be written", o.name, wholefile.Reason(err))
