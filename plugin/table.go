@@ -38,8 +38,8 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
-		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree (each subdirectory as its files require). Detected from its files if empty; tree is never detected.",
-		Flag:    "Renderer: helm, kustomize, helm-kustomize, template or plain; or tree, which is never detected and renders each subdirectory as its files require",
+		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree (the charts and kustomizations below the directory, and the other manifests as plain YAML). Detected from its files if empty; tree is never detected.",
+		Flag:    "Renderer: helm, kustomize, helm-kustomize, template or plain; or tree, which is never detected: it renders the charts and kustomizations below the directory, and the other manifests as plain YAML",
 		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {

@@ -21,8 +21,8 @@ Applications. The input is any of:
   - values for the argo-cd Helm chart
   - a cluster (read-only), with --context or --kubeconfig
 
---sandbox checks whether the kernel of this machine or container supports the sandbox of
-cmp serve. Only what is in the input is checked.
+Only what is in the input is checked. --sandbox checks whether the kernel of this machine
+or container supports the sandbox of cmp serve.
 
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp doctor argocd-values.yaml

@@ -20,8 +20,9 @@ print the whole chain of reasons for its wave, and its references.
 
 For an ApplicationSet, also list the Applications that it generates.
 
-A deadlock in existing waves or hooks is reported on standard error, but the command still
-prints the table and exits with 0. With --strict, it exits with 1, as cmp check does.`,
+Errors that do not prevent this, such as a deadlock in existing waves, are reported on
+standard error, and the command exits with 0. With --strict, it exits with 1, as cmp
+check does.`,
 		Example: `  cmp explain ./component
   cmp explain ./component Deployment/web
   cmp explain ./component Deployment/shop/web
@@ -30,7 +31,7 @@ prints the table and exits with 0. With --strict, it exits with 1, as cmp check 
 	}
 	in := inputs.Add(cmd)
 	in.ExpandSets()
-	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there is an error or a warning (default: warnings and deadlocks do not change the exit code)")
+	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there is an error or a warning (default: findings do not change the exit code if the component can be rendered and ordered)")
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := in.Generate(args[0])

@@ -14,7 +14,7 @@ func newHealth(s streams) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "health DIR... | --all",
-		Short: "Print the health checks that Argo CD lacks for components",
+		Short: "Print the health checks that components need and Argo CD lacks",
 		Long: `Print health checks for kinds that other objects of a component wait for, but for which
 Argo CD has no health check, as a patch of the argocd-cm ConfigMap or as values of the
 Argo CD Helm chart. Without them, Argo CD continues as soon as such objects exist. Also

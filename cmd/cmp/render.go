@@ -15,9 +15,10 @@ func newRender(s streams) *cobra.Command {
 them, with computed sync waves. By default, only annotations for waves and sync options
 are added.
 
-Exits with 1 and prints nothing if the component cannot be rendered or ordered. A deadlock
-in existing waves or hooks is reported on standard error, but the command still prints the
-manifests and exits with 0. With --strict, it exits with 1, as cmp check does.`,
+Exits with 1 and prints nothing if the component cannot be rendered or ordered. Other
+errors, such as a deadlock in existing waves, are reported on standard error, but the
+command still prints the manifests and exits with 0. With --strict, it exits with 1, as
+cmp check does.`,
 		Example: `  cmp render ./component
   cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2`,
 		Args: option.Args(1, 1),

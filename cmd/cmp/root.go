@@ -59,8 +59,8 @@ later object depends on an earlier one or would fail without the wait.
 
 Exit codes: 0 success; 1 invalid input, or findings of severity error in a command that
 checks or plans, such as check, lint, diff, doctor and fleet lint; 2 invalid command
-line. Other commands print findings about existing waves and hooks, and exit with 0
-unless their help says otherwise.`,
+line. Other commands print findings, and exit with 0 unless they cannot produce their
+output or their help says otherwise.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,
