@@ -255,7 +255,9 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 		if parsing {
 			fault.Rule = unparsed
 		}
-		faults = append(faults, fault)
+		if !slices.Contains(faults, fault) { // templates may share a helper that includes itself
+			faults = append(faults, fault)
+		}
 		switch {
 		case failed == nil:
 		case parsing:
