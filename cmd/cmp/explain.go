@@ -35,6 +35,7 @@ prints the table and exits with 0. With --strict, it exits with 1, as cmp check 
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := in.Generate(args[0])
 		if err != nil {
+			s.warn(res.Findings...)
 			return err
 		}
 		order, err := explain.Order(res.Plan, res.SetsByNode(), args[1:]...)
