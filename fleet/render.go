@@ -97,7 +97,7 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 	}
 	if err != nil {
 		app.Failed = true
-		app.Findings = condensed(finding.Of(err))
+		app.Findings = append(condensed(finding.Of(err)), res.Findings...)
 		return res, false
 	}
 	app.take(res)

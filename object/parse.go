@@ -193,9 +193,9 @@ func (d sourceDocument) object(v Value) (Object, error) {
 	return o, nil
 }
 
-// checkText reports fields that must be strings but that YAML reads as another
-// type. The API server refuses such an object, and Argo CD drops all of its
-// annotations, including the wave. The wave itself may be a number: Ladder
+// checkText reports labels and annotations that are not mappings, and fields that must be
+// strings but that YAML reads as another type. The API server refuses such an object, and
+// Argo CD drops all of its annotations, including the wave. The wave itself may be a number: Ladder
 // sets it to a string.
 func (d sourceDocument) checkText(meta Value, object string) error {
 	var faults []error
@@ -218,7 +218,13 @@ func (d sourceDocument) checkText(meta Value, object string) error {
 		check(field, meta.Get(field))
 	}
 	for _, field := range []string{"labels", "annotations"} {
-		for _, entry := range meta.Get(field).Fields() {
+		entries := meta.Get(field)
+		if entries.Exists() && !entries.IsMap() {
+			f := d.fault("not-a-mapping", entries.Line(), "must be a mapping, not "+kindName(entries), "write "+field+" as a mapping")
+			f.Object, f.Field = object, "metadata."+field
+			faults = append(faults, f)
+		}
+		for _, entry := range entries.Fields() {
 			if entry.Key != SyncWave {
 				check(field+"["+entry.Key+"]", entry.Value)
 			}

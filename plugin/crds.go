@@ -106,7 +106,7 @@ func (req Request) renderCRDs(ctx context.Context, opt options, base *knowledge.
 		rendered, err = req.renderDir(ctx, opt.render)
 	}
 	if err != nil {
-		return allCRDs{}, err
+		return allCRDs{rendered: rendered}, err
 	}
 	objs, _ := crds.Split(rendered.Objects)
 	if rendered.Chart == nil {
@@ -118,12 +118,12 @@ func (req Request) renderCRDs(ctx context.Context, opt options, base *knowledge.
 	objs = crds.Add(objs, more)
 	withheld := survey.CRDsOfFeatures(objs)
 	silent := survey.IneffectiveSwitches(objs)
-	rendered.Findings = slices.Concat(rendered.Findings, refused, withheld, silent)
-	all := allCRDs{objs, rendered, switches, survey}
+	rendered.Findings = slices.Concat(rendered.Findings, refused, withheld)
 	if len(objs) == 0 {
-		return all, errors.Join(append([]error{opt.crds.missingCRDs(withheld)}, asErrors(silent)...)...)
+		return allCRDs{objs, rendered, switches, survey}, errors.Join(append([]error{opt.crds.missingCRDs(withheld)}, asErrors(silent)...)...)
 	}
-	return all, nil
+	rendered.Findings = append(rendered.Findings, silent...)
+	return allCRDs{objs, rendered, switches, survey}, nil
 }
 
 // CRDSurvey lists the CRDs that a component can install.
@@ -249,7 +249,7 @@ func (req Request) renderOthers(ctx context.Context, opt options, base *knowledg
 	opt.render.AllCRDs = true
 	rendered, err := req.renderDir(ctx, opt.render)
 	if err != nil {
-		return render.Result{}, err
+		return rendered, err
 	}
 	if rendered.Chart == nil {
 		return opt.crds.withoutUpgraders(rendered, crds.Upgraders(rendered.Objects, base)), nil

@@ -161,7 +161,8 @@ func (r Result) YAML() string {
 
 // Generate renders the component of a request and returns its objects with their
 // waves. base is the knowledge about kinds, which ladder.yaml files may extend. The
-// error joins all findings that prevent a result.
+// error joins all findings that prevent a result. With an error, the result has the
+// findings up to it, which may explain it.
 func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, error) {
 	req, opt, base, err := req.prepare(ctx, base)
 	if err != nil {
@@ -169,15 +170,15 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	}
 	rendered, err := req.render(ctx, opt, base)
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: rendered.Findings}, err
 	}
 	refs, err := opt.refer(rendered, base)
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: rendered.Findings}, err
 	}
 	children, err := appofapps.Follow(ctx, refs, base, req.appOfApps(opt, base))
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: rendered.Findings}, err
 	}
 	rendered.Findings = slices.Concat(rendered.Findings, req.unusedParameters(rendered, opt.crds.mode), opt.fetchFindings(), req.ignoredFiles(), children.Findings)
 	res, err := opt.order(rendered, children.Graph, base)
@@ -326,14 +327,14 @@ func (opt options) refer(rendered render.Result, base *knowledge.Base) (*graph.G
 func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowledge.Base) (Result, error) {
 	plan, err := wave.Assign(refs, base, opt.waves)
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: rendered.Findings}, err
 	}
 	objs, err := plan.Annotate()
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: rendered.Findings}, err
 	}
 	if len(objs) == 0 {
-		return Result{}, opt.crds.errOnlyCRDs()
+		return Result{Findings: rendered.Findings}, opt.crds.errOnlyCRDs()
 	}
 	found := rendered.Findings
 	for _, o := range rendered.Objects {

@@ -47,7 +47,8 @@ const (
 // Dir renders the component in the directory dir of the repository fsys.
 //
 // The error joins all findings that prevent a result. An empty rendering is one of
-// them, because Argo CD would delete everything.
+// them, because Argo CD would delete everything. With an error, the result has only the
+// findings up to it, which may explain it.
 func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, error) {
 	if opt.KubeVersion == "" {
 		opt.KubeVersion = DefaultKubeVersion
@@ -62,14 +63,18 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 	}
 	res, err := s.render(ctx, kind)
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: res.Findings}, err
 	}
 	if len(res.Objects) == 0 && !opt.AllowEmpty {
 		out := "the values and conditions that exclude everything"
-		if left := opt.Directory.excluding(); kind == Plain && len(left) > 0 {
+		left := opt.Directory.excluding()
+		switch {
+		case kind == Plain && len(left) > 0:
 			out = joinNames(left) + ", which exclude files"
+		case kind == Kustomize:
+			out = "the resources of the kustomization, and patches that delete them"
 		}
-		return Result{}, s.Fault(Empty, "", "nothing was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
+		return Result{Findings: res.Findings}, s.Fault(Empty, "", "nothing was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
 			"check "+out+"; to remove the component, delete its Application")
 	}
 	res.Kind = kind
@@ -122,7 +127,7 @@ func (s source) checkDir() error {
 func (s source) helm(ctx context.Context) (Result, error) {
 	out, err := helm.Render(ctx, s.Source, s.helmOptions())
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: out.Findings}, err
 	}
 	res := Result{Findings: out.Findings, Chart: out.Chart, Values: out.Values}
 	var faults []error
@@ -140,7 +145,7 @@ func (s source) helm(ctx context.Context) (Result, error) {
 func (s source) templates() (Result, error) {
 	out, err := helm.RenderTemplates(s.Source, s.helmOptions())
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: out.Findings}, err
 	}
 	res := Result{Findings: out.Findings, Chart: out.Chart, Values: out.Values, Revision: out.Revision}
 	var faults []error
@@ -169,7 +174,7 @@ func (s source) kustomize(ctx context.Context, first string) (Result, error) {
 func (s source) helmKustomize(ctx context.Context) (Result, error) {
 	chart, err := helm.Render(ctx, s.Source, s.helmOptions())
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: chart.Findings}, err
 	}
 	var text strings.Builder
 	for _, d := range chart.Documents {

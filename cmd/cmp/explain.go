@@ -36,6 +36,7 @@ check does.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := in.Generate(args[0])
 		if err != nil {
+			s.warn(res.Findings...)
 			return err
 		}
 		order, err := explain.Order(res.Plan, res.SetsByNode(), args[1:]...)

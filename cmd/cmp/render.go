@@ -28,6 +28,7 @@ cmp check does.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := in.Generate(args[0])
 		if err != nil {
+			s.warn(res.Findings...)
 			return err
 		}
 		if err := warnStrictly(s, res.Findings, *strict); err != nil {

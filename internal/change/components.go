@@ -113,7 +113,7 @@ func side(ctx context.Context, opt inputs.Options, dir string, at *checkout.Comm
 		if !verdict.Reportable(err) {
 			return s, err
 		}
-		s.Failed, s.Findings = true, finding.Of(err)
+		s.Failed, s.Findings = true, append(finding.Of(err), res.Findings...)
 		return s, nil
 	}
 	s.Plan, s.Objects, s.Gates, s.Findings, s.Generated = res.Plan, res.Objects, res.Plan.Audit(res.Base), res.Findings, res.Applications()

@@ -57,7 +57,7 @@ func one(ctx context.Context, opt inputs.Options, stdin io.Reader, arg string, d
 		return verdict.Verdict{}, err
 	}
 	if err != nil { // report that the manifests cannot be ordered as a finding, not as an error of the command
-		return verdict.Verdict{Findings: finding.Of(err)}, nil
+		return verdict.Verdict{Findings: append(finding.Of(err), res.Findings...)}, nil
 	}
 	if !isDir {
 		res.Findings = append(res.Findings, notExpandedNotes(res.Objects)...)

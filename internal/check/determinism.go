@@ -49,8 +49,9 @@ func lintComponents(ctx context.Context, opt inputs.Options, dir string) (found 
 	}
 	all, skipped := locate.Components(req)
 	if opt.IsSet("renderer") || len(all) == 0 {
-		return finding.Of(err), 1, nil
+		return append(found, finding.Of(err)...), 1, nil
 	}
+	found = nil
 	for _, req.Dir = range all {
 		req.DirName = ""
 		some, err := lintComponent(ctx, req, base)
@@ -63,11 +64,11 @@ func lintComponents(ctx context.Context, opt inputs.Options, dir string) (found 
 }
 
 // lintComponent reports non-deterministic output of a component. Its error is the reason why the
-// component cannot be rendered.
+// component cannot be rendered; the findings are then those up to it.
 func lintComponent(ctx context.Context, req plugin.Request, base *knowledge.Base) ([]finding.Finding, error) {
 	res, err := plugin.Generate(ctx, req, base)
 	if err != nil {
-		return nil, err
+		return res.Findings, err
 	}
 	varying, err := req.Vary(ctx, base)
 	found := slices.DeleteFunc(res.Findings, func(f finding.Finding) bool { return f.Rule == helm.Random }) // the findings of Vary are more specific

@@ -28,7 +28,7 @@ type GraphOptions struct {
 func Graph(ctx context.Context, opt inputs.Options, dir string, graph GraphOptions) (drawing string, found []finding.Finding, err error) {
 	res, err := opt.Generate(ctx, dir)
 	if err != nil {
-		return "", nil, err
+		return "", res.Findings, err
 	}
 	of := draw.Options{All: graph.All, ApplicationNames: res.GeneratedNames()}
 	if graph.Around != nil {

@@ -153,7 +153,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	maps.Copy(funcs, probed)
 	files, err := s.execute(engine.Engine{CustomTemplateFuncs: funcs}, ch, top)
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: slices.Concat(ships.findings, replaced, findings)}, err
 	}
 	docs, err := s.manifests(ch, files)
 	findings = slices.Concat(ships.findings, replaced, findings, s.nonDeterministic(docs, called))
@@ -255,7 +255,9 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 		if parsing {
 			fault.Rule = unparsed
 		}
-		faults = append(faults, fault)
+		if !slices.Contains(faults, fault) { // templates may share a helper that includes itself
+			faults = append(faults, fault)
+		}
 		switch {
 		case failed == nil:
 		case parsing:

@@ -68,7 +68,7 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 	top["Release"] = map[string]any{"Name": s.opt.Name, "Namespace": s.opt.Namespace, "Revision": s.opt.Revision, "Service": "Ladder"}
 	files, err := s.execute(engine.Engine{Strict: true, CustomTemplateFuncs: funcs}, ch, top)
 	if err != nil {
-		return Result{}, err
+		return Result{Findings: slices.Concat(ships.findings, replaced, findings)}, err
 	}
 	res := Result{Findings: slices.Concat(ships.findings, replaced, findings), Chart: ships.chart, Values: ships.values, Revision: printsRevision(ch, vals)}
 	for _, name := range slices.Sorted(maps.Keys(files)) {

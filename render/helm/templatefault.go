@@ -23,10 +23,46 @@ var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
 // disabledCall matches the error of a disabled function, without its place.
 var disabledCall = regexp.MustCompile(`\w+ ` + disabled)
 
+// nestedReference matches the error of a template that includes itself more often than the
+// engine allows, for which the engine has no type.
+var nestedReference = regexp.MustCompile(`rendering template has a nested reference name: (.*): unable to execute template$`)
+
+// endlessInclude returns the finding for a template that includes itself, at the innermost
+// place in the chart, and the template that was executed, which is at the outermost place.
+// The message of the engine repeats the places of all nested calls.
+func (s source) endlessInclude(ch *chart.Chart, f finding.Finding) (_ finding.Finding, executed *common.File, is bool) {
+	nested := nestedReference.FindStringSubmatch(f.Message)
+	if nested == nil {
+		return f, nil, false
+	}
+	name := "a template" // defined in a value
+	if file, t := s.templateFile(ch, nested[1]); t != nil || inTemplates(ch, nested[1]) {
+		name = "template " + strconv.Quote(file)
+	}
+	for _, place := range templatePlace.FindAllStringSubmatch(f.Message, -1) {
+		file, t := s.templateFile(ch, place[1])
+		if t == nil {
+			continue // the text given to tpl, or an argument
+		}
+		if executed == nil {
+			executed = t
+		}
+		f.File = file
+		f.Line, _ = strconv.Atoi(place[2])
+	}
+	f.Message = name + " includes itself, and Helm stops after 1000 nested references"
+	f.Remedy = "end the recursion with a condition, or remove the include"
+	f.About = f.Message
+	return f, executed, true
+}
+
 // templateFault converts an error of the engine to a finding, and returns the
 // template, if known.
 func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
 	f := finding.Finding{Severity: finding.Error, Rule: FailedTemplate, File: s.Show(s.Dir), Message: withoutTplText(err.Error()), Remedy: "correct the template, or set the value that it needs"}
+	if endless, executed, is := s.endlessInclude(ch, f); is {
+		return endless, executed
+	}
 	m := templatePlace.FindStringSubmatchIndex(f.Message)
 	if m == nil {
 		f.Message = withoutArguments(ch, f.Message)

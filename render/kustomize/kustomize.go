@@ -72,7 +72,8 @@ type source struct {
 
 // Render builds a kustomization like "kustomize build --enable-helm" with otherwise
 // default options. What that would fetch or run is prepared before the library sees
-// it (see assembly). Plugins that are programs are refused.
+// it (see assembly). Plugins that are programs are refused. With an error, the result has the
+// findings up to it.
 func Render(ctx context.Context, of input.Source, opt Options) (res Result, err error) {
 	s := source{of, opt}
 	if s, err = s.withEdits(); err != nil {
@@ -85,28 +86,29 @@ func Render(ctx context.Context, of input.Source, opt Options) (res Result, err 
 		return Result{}, fmt.Errorf("render %s: %w", s.Dir, err)
 	}
 	if err != nil {
-		return Result{}, finding.Err(sortedOnce(append(finding.Of(err), a.refusedDuplicates()...)))
+		return Result{Findings: sortedOnce(a.findings)}, finding.Err(sortedOnce(append(finding.Of(err), a.refusedDuplicates()...)))
 	}
 	lock.Lock()
 	defer lock.Unlock()
 	defer openapi.ResetOpenAPI()
 	built, err := a.run(path.Join(t.at, dir))
 	if err != nil {
+		res.Findings = sortedOnce(a.findings)
 		// For duplicate keys, its error has no line.
 		if typeErr := new(yamlv3.TypeError); errors.As(err, &typeErr) && len(a.duplicateKeys) > 0 {
-			return Result{}, finding.Err(sortedOnce(a.refusedDuplicates()))
+			return res, finding.Err(sortedOnce(a.refusedDuplicates()))
 		}
-		return Result{}, a.fault(t, dir, err)
+		return res, a.fault(t, dir, err)
 	}
 	res.Findings, res.Inflated = sortedOnce(append(a.findings, a.acceptedDuplicates()...)), a.inflated
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()
 		if err != nil && len(a.duplicateKeys) > 0 {
-			return Result{}, finding.Err(sortedOnce(a.refusedDuplicates()))
+			return Result{Findings: sortedOnce(a.findings)}, finding.Err(sortedOnce(a.refusedDuplicates()))
 		}
 		if err != nil {
-			return Result{}, s.Fault("kustomize", File(s.FS, s.Dir), a.userPaths(redactValues(readable(err.Error()), a.read)), "correct the resource "+r.CurId().String())
+			return Result{Findings: res.Findings}, s.Fault("kustomize", File(s.FS, s.Dir), a.userPaths(redactValues(readable(err.Error()), a.read)), "correct the resource "+r.CurId().String())
 		}
 		objs, err := object.Parse(s.Show(path.Join(s.Dir, File(s.FS, s.Dir))), 0, string(text))
 		res.Objects = append(res.Objects, objs...)
