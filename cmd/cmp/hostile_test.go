@@ -52,7 +52,7 @@ func hostileRepositories(listener string) map[string]struct {
 		"keys without end":    {templated(`{{ range until 100000 }}{{ genPrivateKey "rsa" }}{{ end }}`), "timed out while"},
 		"hashes without end":  {templated(`{{ range until 100000 }}{{ bcrypt "a" }}{{ derivePassword 1 "long" "a" "b" "c" }}{{ end }}`), "timed out while"},
 		"output without end":  {templated(`{{ range until 100000 }}{{ range until 100000 }}xxxxxxxxxxxxxxxxxxx{{ end }}{{ end }}`), "of memory"},
-		"include itself":      {templated(`{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`), "rendering template has a nested reference name: a"},
+		"include itself":      {templated(`{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`), "template \"a\" includes itself"},
 		"template itself":     {templated(`{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`), "their stack exceeded"},
 		"repeat":              {templated(`{{ repeat 2000000000 "x" }}`), "raise --worker-memory"},
 		"repeat too often":    {templated(`{{ repeat 9000000000000000000 "xx" }}`), "Repeat output length overflow"},
