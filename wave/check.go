@@ -35,6 +35,7 @@ func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
 		found = append(found, s.earlyHealth(i)...)
 	}
 	found = append(found, s.unneededGates(found)...)
+	found = append(found, s.contradictedAnnotations()...)
 	finding.Sort(found)
 	return found
 }
@@ -58,6 +59,20 @@ func (s *sync) unknownHooks(i int) []finding.Finding {
 		f := s.finding(i, finding.Warning, "unknown-hook", problem+effect, remedy)
 		f.Field, f.About = "metadata.annotations["+hook.Annotation+"]", hook.Type
 		found = append(found, f.Asking(nearest.Suggest(hook.Type, types)))
+	}
+	return found
+}
+
+// contradictedAnnotations reports objects that a user wants after another one, but whose
+// hand-written waves say otherwise.
+func (s *sync) contradictedAnnotations() []finding.Finding {
+	var found []finding.Finding
+	for i := range s.Graph.References {
+		r := &s.Graph.References[i]
+		from, to := s.at[r.From], s.at[r.To]
+		if r.Explicit && from != never && to != never && from.phase == to.phase && to.compare(from) > 0 && s.yielded[*r] == "" {
+			found = append(found, s.late(r.From, r, nil))
+		}
 	}
 	return found
 }
@@ -154,6 +169,8 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) finding
 	switch {
 	case to == never:
 		verdict, timing, effect = "", "which Argo CD never applies in a sync", ""
+	case r.Explicit:
+		severity, verdict, effect = finding.Warning, "", ""
 	case r.Hard && r.Unless != "":
 		severity, verdict, effect = finding.Warning, "", ", so the API server rejects this object unless "+r.Unless
 	case r.Hard:
