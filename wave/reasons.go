@@ -14,7 +14,7 @@ import (
 func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 	why := make([]Reason, len(s.units))
 	last := len(waves) - 1
-	controller := s.firstProgramNode(levels)
+	controller, starts := s.firstProgramNode(levels)
 	for u := range s.units {
 		why[u] = Reason{Cause: ByRung}
 		if last == 0 || s.checksAll(u) {
@@ -44,7 +44,7 @@ func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 			if by.companion && by.ref.From != by.dependent { // next to its controller
 				why[u] = Reason{Cause: ByController, Other: by.dependent}
 			}
-		case s.traits[u].passive && levels[u] < last && s.traits[u].rung > waves[levels[u]] && controller >= 0 && why[u].Cause == ByRung:
+		case s.traits[u].passive && levels[u] < last && levels[u] <= starts && s.traits[u].rung > waves[levels[u]] && controller >= 0 && why[u].Cause == ByRung:
 			why[u] = Reason{Cause: ByController, Other: controller}
 		}
 	}
@@ -103,15 +103,15 @@ func (s *unitSet) breakCycles(g *graph.Graph, levels []int, reasons []Reason, la
 	return why
 }
 
-// firstProgramNode returns a node of the first awaited program, or -1.
-func (s *unitSet) firstProgramNode(levels []int) int {
+// firstProgramNode returns a node of the first awaited program, or -1, and its level.
+func (s *unitSet) firstProgramNode(levels []int) (node, level int) {
 	first, level := -1, math.MaxInt
 	for u := range s.units {
 		if s.awaited[u] && s.traits[u].starts && levels[u] < level {
 			first, level = s.units[u].nodes[0], levels[u]
 		}
 	}
-	return first
+	return first, level
 }
 
 // numbers assigns each level a wave: the wave of the highest rung among its awaited
