@@ -20,9 +20,9 @@ print the whole chain of reasons for its wave, and its references.
 
 For an ApplicationSet, also list the Applications that it generates.
 
-Errors that do not prevent this, such as a deadlock in existing waves, are reported on
-standard error, and the command exits with 0. With --strict, it exits with 1, as cmp
-check does.`,
+Errors that do not prevent the explanation, such as a deadlock in existing waves, are
+reported on standard error, and the command exits with 0. With --strict, it exits with 1
+if there is an error or a warning.`,
 		Example: `  cmp explain ./component
   cmp explain ./component Deployment/web
   cmp explain ./component Deployment/shop/web

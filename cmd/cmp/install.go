@@ -16,8 +16,8 @@ func newInstall(s streams) *cobra.Command {
 	var o install.Options
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Print Helm values or a kustomize component that add the plugin to Argo CD",
-		Long: `Print values for the argo-cd Helm chart, or a kustomize component, that add the plugin to
+		Short: "Print Helm values or a kustomize component that adds the plugin to Argo CD",
+		Long: `Print values for the argo-cd Helm chart, or a kustomize component, that adds the plugin to
 Argo CD: the repo-server sidecar with the image of this version, the health check
 for Applications, and a setting that keeps Argo CD from sending the git history to
 plugins. No file or cluster is changed.

@@ -17,8 +17,8 @@ are added.
 
 Exits with 1 and prints nothing if the component cannot be rendered or ordered. Other
 errors, such as a deadlock in existing waves, are reported on standard error, but the
-command still prints the manifests and exits with 0. With --strict, it exits with 1, as
-cmp check does.`,
+command still prints the manifests and exits with 0. With --strict, it prints nothing and
+exits with 1 if there is an error or a warning.`,
 		Example: `  cmp render ./component
   cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2`,
 		Args: option.Args(1, 1),

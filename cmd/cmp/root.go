@@ -54,8 +54,8 @@ func newRoot(s streams) *cobra.Command {
 		Use:   "cmp",
 		Short: "Compute the sync waves of a component for Argo CD",
 		Long: `cmp renders a component (a Helm chart, a kustomization, jsonnet, templated or plain
-YAML), finds the dependencies between its objects, and adds Argo CD sync waves where a
-later object depends on an earlier one or would fail without the wait.
+YAML), finds the dependencies between its objects, and adds Argo CD sync waves only where
+Argo CD has to wait for an object before it applies another one.
 
 Exit codes: 0 success; 1 invalid input, or findings of severity error in a command that
 checks or plans, such as check, lint, diff, doctor and fleet lint; 2 invalid command
