@@ -73,7 +73,7 @@ func (r *reader) checkRecord(n *yaml.Node, field string, k userKind, added map[s
 			r.fault(n, field, "the entry does not say what Argo CD waits for", `describe the condition in "waits", or write healthy: true if Argo CD does not wait`)
 		}
 		if h.Never != "" && h.TemporarilyDegraded != "" {
-			r.fault(n, field, `"never" and "passes" are both set, but exclude each other`, `keep "never" if the object may never become healthy, or "passes" if it is only Degraded for a while`)
+			r.fault(n, field, `"never" and "passes" are mutually exclusive, but both are set`, `keep "never" if the object may never become healthy, or "passes" if it is only Degraded for a while`)
 		}
 		if (h.Early == "") != (h.EarlyFix == "") {
 			r.fault(n, field, `only one of "early" and "earlyFix" is set`, "set both, or remove both")

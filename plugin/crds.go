@@ -77,7 +77,7 @@ func (s selection) missingCRDs(withheld []finding.Finding) error {
 		}
 		hints = append(hints, hint)
 	}
-	message := "no CRD was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed"
+	message := "no CRD was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed without Prune=false"
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}

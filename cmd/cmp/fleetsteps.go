@@ -92,7 +92,7 @@ func printSteps(s streams, r show.Steps, format string) error {
 	return nil
 }
 
-// checkSteps rejects flags that exclude each other.
+// checkSteps rejects combinations of mutually exclusive flags.
 func checkSteps(flags *pflag.FlagSet, durations string, compact bool) error {
 	if durations != "" && !compact {
 		return usage.New("--durations needs --compact; add it, or use cmp fleet simulate")

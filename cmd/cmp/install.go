@@ -17,10 +17,10 @@ func newInstall(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Print Helm values or a kustomize component that adds the plugin to Argo CD",
-		Long: `Print values for the argo-cd Helm chart, or a kustomize component, that adds the plugin to
-Argo CD: the repo-server sidecar with the image of this version, the health check
-for Applications, and a setting that keeps Argo CD from sending the git history to
-plugins. No file or cluster is changed.
+		Long: `Print values for the argo-cd Helm chart, or a kustomize component, with everything that
+adds the plugin to Argo CD: the repo-server sidecar with the image of this version, the
+health check for Applications, and a setting that keeps Argo CD from sending the git
+history to plugins. No file or cluster is changed.
 
 With --file, print your own values or kustomization with these additions. Your other
 containers, your settings of the "ladder" container and your comments are kept, and

@@ -139,7 +139,7 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 			f.Remedy = `use "set", because "set-string" always sets a string`
 		}
 		if flag == input.Set && (msg == "got number, want string" || msg == "got boolean, want string") {
-			f.Remedy = `use "set-string", because "set" reads numbers and booleans`
+			f.Remedy = `use "set-string", because "set" converts text such as 4 or true to a number or a boolean`
 		}
 		faults = append(faults, f)
 	}

@@ -148,7 +148,7 @@ func inTemplates(ch *chart.Chart, text string) bool {
 func (s source) withoutEngine(ch *chart.Chart, message string) string {
 	message = withoutArguments(ch, engineWords.ReplaceAllString(message, "$1"))
 	message = nilPointer.ReplaceAllString(message, "nil pointer: \"$1\" is read from a value that is not set")
-	message = noField.ReplaceAllString(message, "\"$1\" cannot be read, because the value before it has no such key (it may be a string or a number)")
+	message = noField.ReplaceAllString(message, "cannot read \"$1\": its parent has no such field (the parent may be a string or a number instead of a map)")
 	message = templatePlace.ReplaceAllStringFunc(message, func(place string) string {
 		m := templatePlace.FindStringSubmatch(place)
 		if file, t := s.templateFile(ch, m[1]); t != nil {

@@ -70,7 +70,7 @@ func parseHabits(args []string) (habits, error) {
 		return habits{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	if h.WebhookSecret != "" && h.WebhookCertificate != "" {
-		return habits{}, fmt.Errorf("--webhook-secret and --webhook-certificate exclude each other")
+		return habits{}, fmt.Errorf("--webhook-secret and --webhook-certificate are mutually exclusive")
 	}
 	if (h.InjectCA != "" || h.RegisterWebhook) && h.WebhookSecret == "" {
 		return habits{}, fmt.Errorf("--inject-ca and --register-webhook need --webhook-secret, since only then it has a CA")
