@@ -13,7 +13,7 @@ import (
 // TestRules looks up the rules that pages describe in tables: a code host shows the same.
 func TestRules(t *testing.T) {
 	row := regexp.MustCompile(`(?m)^\| ([a-z][a-z, -]*) \| `)
-	for _, page := range []string{"waves.md#the-check", "crds.md#findings"} {
+	for _, page := range []string{"check.md#findings", "crds.md#findings"} {
 		file, _, _ := strings.Cut(page, "#")
 		_, table, there := strings.Cut(read(t, file), "\n| finding | what it means |")
 		if !there {
