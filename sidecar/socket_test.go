@@ -30,41 +30,26 @@ func TestLostSocket(t *testing.T) {
 	h := start(t, func(c *sidecar.Config) {
 		c.Operations, c.Metrics, c.Log = operations, registry, slog.New(slog.NewTextHandler(&log, nil))
 	})
-	ready := func() string {
-		res, err := http.Get("http://" + operations.Addr().String() + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		text, _ := io.ReadAll(res.Body)
-		return res.Status + ": " + string(text)
-	}
 	lost := func() bool {
-		return metric(t, registry, "ladder_socket_lost") == 1 && strings.Contains(ready(), "503 Service Unavailable: the repo-server does not reach the server")
+		return metric(t, registry, "ladder_socket_lost") == 1 && strings.Contains(readiness(t, operations), "503 Service Unavailable: the repo-server does not reach the server")
 	}
 	found := func() bool {
 		// What does not respond yet has no metrics either.
-		return sidecar.Probe(t.Context(), h.socket) == nil && metric(t, registry, "ladder_socket_lost") == 0 && strings.HasPrefix(ready(), "200 OK")
+		return sidecar.Probe(t.Context(), h.socket) == nil && metric(t, registry, "ladder_socket_lost") == 0 && strings.HasPrefix(readiness(t, operations), "200 OK")
 	}
 	eventually(t, "it is well", found)
 
 	aside := h.socket + ".aside"
-	if err := os.Rename(h.socket, aside); err != nil {
-		t.Fatal(err)
-	}
+	rename(t, h.socket, aside)
 	if err := os.WriteFile(h.socket, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a file stands there", lost)
-	if err := os.Rename(aside, h.socket); err != nil {
-		t.Fatal(err)
-	}
+	rename(t, aside, h.socket)
 	eventually(t, "the socket is back", found)
 
 	dir := filepath.Dir(h.socket)
-	if err := os.Rename(dir, dir+".aside"); err != nil {
-		t.Fatal(err)
-	}
+	rename(t, dir, dir+".aside")
 	defer os.RemoveAll(dir + ".aside")
 	eventually(t, "the directory is gone", lost)
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -90,6 +75,25 @@ func TestLostSocket(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())
 		}
+	}
+}
+
+// readiness is the status and the text that the readiness probe gets.
+func readiness(t *testing.T, operations net.Listener) string {
+	t.Helper()
+	res, err := http.Get("http://" + operations.Addr().String() + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(res.Body)
+	return res.Status + ": " + string(text)
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
 	}
 }
 

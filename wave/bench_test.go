@@ -12,14 +12,9 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// manyObjects is a component of 5,000 objects with some 20,000 references: 500
-// applications of ten objects each, with accounts, rights, settings, volumes
-// and calls to each other.
-func manyObjects(tb testing.TB) []object.Object {
-	tb.Helper()
-	var b strings.Builder
-	for i := range 500 {
-		fmt.Fprintf(&b, `---
+// tenObjects are those of the application with the first number. It calls the
+// applications with the other three.
+const tenObjects = `---
 apiVersion: v1
 kind: ServiceAccount
 metadata:
@@ -188,7 +183,16 @@ spec:
         backend:
           service:
             name: app-%[1]d
-`, i, (i+1)%500, (i+7)%500, (i+13)%500)
+`
+
+// manyObjects is a component of 5,000 objects with some 20,000 references: 500
+// applications of ten objects each, with accounts, rights, settings, volumes
+// and calls to each other.
+func manyObjects(tb testing.TB) []object.Object {
+	tb.Helper()
+	var b strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&b, tenObjects, i, (i+1)%500, (i+7)%500, (i+13)%500)
 	}
 	b.WriteString("---\n{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: example.com/fast}\n")
 	b.WriteString("---\n{apiVersion: v1, kind: Namespace, metadata: {name: ns}}\n")

@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -26,28 +25,14 @@ import (
 //
 // TestHostileRepositories looks at each answer.
 func BenchmarkAttacks(b *testing.B) {
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer lis.Close()
 	var leaks, lost atomic.Int64
-	go func() {
-		for {
-			conn, err := lis.Accept()
-			if err != nil {
-				return
-			}
-			leaks.Add(1) // something was fetched
-			conn.Close()
-		}
-	}()
+	listener := listen(b, func() { leaks.Add(1) }) // something was fetched
 	s := serveProgram(b, "cmp", "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=10s", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
 	archive, err := sidecartest.Pack(componentsDir)
 	if err != nil {
 		b.Fatal(err)
 	}
-	all := hostileRepositories(lis.Addr().String())
+	all := hostileRepositories(listener)
 	names := make(chan string)
 	var hostile sync.WaitGroup
 	for i := range 2 {

@@ -139,6 +139,9 @@ func TestDeploy(t *testing.T) {
 	checkContainer(t, values.RepoServer.ExtraContainers[0])
 }
 
+// metricsPort is the name of the port with metrics and probes.
+const metricsPort = "ladder-metrics"
+
 // checkContainer makes sure that the container runs what is documented: with
 // metrics and probes on the port that it names, and no rights that it does not
 // need.
@@ -167,16 +170,15 @@ func checkContainer(t *testing.T, container map[string]any) {
 	}
 	flags := serveFlags(t, c.Args)
 	address, _ := flags.GetString("operations-address")
-	const port = "ladder-metrics"
-	if len(c.Ports) != 1 || c.Ports[0].Name != port || address != fmt.Sprintf(":%d", c.Ports[0].ContainerPort) {
+	if len(c.Ports) != 1 || c.Ports[0].Name != metricsPort || address != fmt.Sprintf(":%d", c.Ports[0].ContainerPort) {
 		t.Errorf("metrics are served on %s, and the ports are %v", address, c.Ports)
 	}
 	if got := c.StartupProbe.Exec.Command; !slices.Equal(got, []string{"/usr/local/bin/cmp", "serve", "--check"}) {
 		t.Errorf("the start is looked at with %q", got)
 	}
 	for probe, path := range map[overHTTP]string{c.LivenessProbe.HTTPGet: "/healthz", c.ReadinessProbe.HTTPGet: "/readyz"} {
-		if probe.Path != path || probe.Port != port {
-			t.Errorf("a probe asks %v, want %s of %s", probe, path, port)
+		if probe.Path != path || probe.Port != metricsPort {
+			t.Errorf("a probe asks %v, want %s of %s", probe, path, metricsPort)
 		}
 	}
 	if diff := gocmp.Diff(map[string]any{
@@ -185,7 +187,13 @@ func checkContainer(t *testing.T, container map[string]any) {
 	}, c.SecurityContext); diff != "" {
 		t.Errorf("the security context (-want +got):\n%s", diff)
 	}
+	checkMonitoring(t, c.Ports[0].ContainerPort)
+}
 
+// checkMonitoring makes sure that the PodMonitor asks at the port of the container, and that
+// the NetworkPolicy opens it for monitoring alone.
+func checkMonitoring(t *testing.T, port int) {
+	t.Helper()
 	var monitor struct {
 		Spec struct {
 			PodMetricsEndpoints []struct{ Port, Path string }
@@ -208,10 +216,10 @@ func checkContainer(t *testing.T, container map[string]any) {
 			t.Fatal(err)
 		}
 	}
-	if e := monitor.Spec.PodMetricsEndpoints; len(e) != 1 || e[0].Port != port || e[0].Path != "/metrics" {
+	if e := monitor.Spec.PodMetricsEndpoints; len(e) != 1 || e[0].Port != metricsPort || e[0].Path != "/metrics" {
 		t.Errorf("the PodMonitor asks %v", e)
 	}
-	if i := policy.Spec.Ingress; len(i) != 1 || len(i[0].Ports) != 1 || i[0].Ports[0].Port != c.Ports[0].ContainerPort {
+	if i := policy.Spec.Ingress; len(i) != 1 || len(i[0].Ports) != 1 || i[0].Ports[0].Port != port {
 		t.Errorf("the NetworkPolicy opens %v", i)
 	} else if diff := gocmp.Diff([]map[string]map[string]map[string]string{{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}}, i[0].From); diff != "" {
 		t.Errorf("who may ask for metrics (-want +got):\n%s", diff)

@@ -15,14 +15,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/sample"
 )
 
-// TestDoctorCluster reads a cluster that notes what it is asked: nothing is
-// changed, and of Secrets it is asked for no more than a table of their names.
-func TestDoctorCluster(t *testing.T) {
-	base, err := os.ReadFile("../../internal/doctor/testdata/cases/base.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	live := sample.Patched(t, string(base), `apiVersion: apps/v1
+// brokenLadder changes an installation: its sidecar needs a Secret that is missing, and one
+// that is there, and does not start.
+const brokenLadder = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: argocd-repo-server}
 spec: {template: {spec: {containers: [{name: ladder, env: [{name: A, valueFrom: {secretKeyRef: {name: gone, key: a}}}, {name: B, valueFrom: {secretKeyRef: {name: there, key: a}}}]}]}}}
@@ -32,9 +27,23 @@ kind: Pod
 metadata: {name: argocd-repo-server-1, labels: {app.kubernetes.io/name: argocd-repo-server}}
 spec: {containers: [{name: ladder, image: "ghcr.io/ladder-cmp/ladder:v1.2.3@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]}
 status: {containerStatuses: [{name: ladder, ready: false, restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}}}]}
-`)
+`
+
+// installation is a cluster with an Argo CD, which is only read.
+type installation struct {
+	t          *testing.T
+	byResource map[string][]any
+	forbidden  string // a resource that the user may not list
+}
+
+func newInstallation(t *testing.T) *installation {
+	t.Helper()
+	base, err := os.ReadFile("../../internal/doctor/testdata/cases/base.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	byResource := map[string][]any{}
-	for _, o := range sample.Objects(t, live) {
+	for _, o := range sample.Objects(t, sample.Patched(t, string(base), brokenLadder)) {
 		var item map[string]any
 		if err := kyaml.Unmarshal([]byte(o.Text()), &item); err != nil {
 			t.Fatal(err)
@@ -43,33 +52,41 @@ status: {containerStatuses: [{name: ladder, ready: false, restartCount: 7, state
 		resource := strings.ToLower(o.ID.Kind) + "s"
 		byResource[resource] = append(byResource[resource], item)
 	}
-	forbidden := ""
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		resource := filepath.Base(r.URL.Path)
-		var answer any
-		switch {
-		case r.Method != http.MethodGet:
-			t.Errorf("the cluster is asked to %s %s", r.Method, r.URL)
-		case resource == forbidden:
-			w.WriteHeader(http.StatusForbidden)
-			answer = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}
-		case resource == "secrets":
-			if r.URL.Query().Get("includeObject") != "None" || !strings.Contains(r.Header.Get("Accept"), "as=Table") || strings.Contains(r.Header.Get("Accept"), ",") {
-				t.Errorf("the cluster is asked for Secrets: %s, %s", r.URL, r.Header.Get("Accept"))
-			}
-			answer = map[string]any{"kind": "Table", "apiVersion": "meta.k8s.io/v1", "columnDefinitions": []any{map[string]any{"name": "Name"}}, "rows": []any{map[string]any{"cells": []any{"there"}}}}
-		case byResource[resource] == nil && resource != "pods":
-			w.WriteHeader(http.StatusNotFound)
-			answer = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}
-		default:
-			first := byResource[resource][0].(map[string]any)
-			answer = map[string]any{"kind": first["kind"].(string) + "List", "apiVersion": first["apiVersion"], "metadata": map[string]any{}, "items": byResource[resource]}
+	return &installation{t: t, byResource: byResource}
+}
+
+func (i *installation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	resource := filepath.Base(r.URL.Path)
+	var answer any
+	switch {
+	case r.Method != http.MethodGet:
+		i.t.Errorf("the cluster is asked to %s %s", r.Method, r.URL)
+	case resource == i.forbidden:
+		w.WriteHeader(http.StatusForbidden)
+		answer = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}
+	case resource == "secrets":
+		if r.URL.Query().Get("includeObject") != "None" || !strings.Contains(r.Header.Get("Accept"), "as=Table") || strings.Contains(r.Header.Get("Accept"), ",") {
+			i.t.Errorf("the cluster is asked for Secrets: %s, %s", r.URL, r.Header.Get("Accept"))
 		}
-		if err := json.NewEncoder(w).Encode(answer); err != nil {
-			t.Error(err)
-		}
-	}))
+		answer = map[string]any{"kind": "Table", "apiVersion": "meta.k8s.io/v1", "columnDefinitions": []any{map[string]any{"name": "Name"}}, "rows": []any{map[string]any{"cells": []any{"there"}}}}
+	case i.byResource[resource] == nil && resource != "pods":
+		w.WriteHeader(http.StatusNotFound)
+		answer = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}
+	default:
+		first := i.byResource[resource][0].(map[string]any)
+		answer = map[string]any{"kind": first["kind"].(string) + "List", "apiVersion": first["apiVersion"], "metadata": map[string]any{}, "items": i.byResource[resource]}
+	}
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		i.t.Error(err)
+	}
+}
+
+// TestDoctorCluster reads a cluster that notes what it is asked: nothing is
+// changed, and of Secrets it is asked for no more than a table of their names.
+func TestDoctorCluster(t *testing.T) {
+	cluster := newInstallation(t)
+	server := httptest.NewServer(cluster)
 	defer server.Close()
 	kubeconfig := kubeconfigOf(t, server.URL)
 	look := func(want int, args ...string) string {
@@ -87,7 +104,7 @@ status: {containerStatuses: [{name: ladder, ready: false, restartCount: 7, state
 			t.Errorf("%q is not in\n%s", text, got)
 		}
 	}
-	forbidden = "secrets"
+	cluster.forbidden = "secrets"
 	if got := look(exitFailed, "--context", "production"); !strings.Contains(got, "note [not-allowed]: this user may not list secrets") || strings.Contains(got, "Secret gone") {
 		t.Errorf("without rights for Secrets:\n%s", got)
 	}

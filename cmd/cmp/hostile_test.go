@@ -8,6 +8,7 @@ package main
 import (
 	"archive/tar"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"sync"
@@ -20,20 +21,27 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
-// hostileRepositories are repositories that would take a plugin server down, or
-// make it do what it must not. The want is a part of the error; "" is for one
-// that is rendered after all. Sizes are small enough for the tests and large
-// enough for the limits.
-func hostileRepositories(listener string) map[string]struct {
+// hostileRepository is a repository that would take a plugin server down, or make it do
+// what it must not. The want is a part of the error; "" is for one that is rendered after
+// all.
+type hostileRepository struct {
 	repo repo
 	want string
-} {
-	type hostile = struct {
-		repo repo
-		want string
-	}
-	all := map[string]hostile{
-		// Files.
+}
+
+// hostileRepositories returns them by name. Sizes are small enough for the tests and large
+// enough for the limits. The listener is an address from which nothing may be fetched.
+func hostileRepositories(listener string) map[string]hostileRepository {
+	all := hostileFiles()
+	maps.Copy(all, hostileTemplates())
+	maps.Copy(all, hostileCharts(listener))
+	maps.Copy(all, hostileKustomizations(listener))
+	maps.Copy(all, hostileYAML())
+	return all
+}
+
+func hostileFiles() map[string]hostileRepository {
+	return map[string]hostileRepository{
 		"many bad documents":     {files("app/a.yaml", strings.Repeat("---\na: 1\n", 20_000)), "| and 19950 more; cmp render lists all"},
 		"many equal documents":   {files("app/a.yaml", strings.Repeat("---\n"+configMap, 5_000)), ""},
 		"many of one name":       {files("app/a.yaml", manyOfOneName(5_000)), "more; cmp render lists all"},
@@ -46,7 +54,11 @@ func hostileRepositories(listener string) map[string]struct {
 		"a symlink to nothing":   {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "nowhere")), ""},
 		"a symlink to /proc":     {append(files("app/a.yaml", configMap), linkTo("app/b.yaml", "/proc/self/environ")), "which leads outside the repository"},
 		"a symlink through .git": {append(files("app/a.yaml", configMap, ".git/config", "secret"), linkTo("app/b.yaml", "../.git/config")), ""},
-		// Templates.
+	}
+}
+
+func hostileTemplates() map[string]hostileRepository {
+	return map[string]hostileRepository{
 		"until":               {templated(`{{ range until 2000000000 }}x{{ end }}`), "of memory"},
 		"endless":             {templated(`{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`), "timed out while the plugin was rendering: the request had taken "},
 		"keys without end":    {templated(`{{ range until 100000 }}{{ genPrivateKey "rsa" }}{{ end }}`), "timed out while"},
@@ -70,7 +82,11 @@ func hostileRepositories(listener string) map[string]struct {
 		"a fault of no text":  {templated(`{{ fail (b64dec "//4AAQ==") }}`), "app/templates/a.yaml:1: "},
 		"files of the server": {templated(configMap + `data: {a: {{ .Files.Get "/proc/self/environ" | quote }}, b: {{ .Files.Get "../../../../proc/self/environ" | quote }}, c: {{ .Files.Glob "/**" | toString | quote }}, d: {{ getHostByName "localhost" | quote }}}`), ""},
 		"environment":         {templated(`{{ env "PATH" }}`), `function "env" not defined`},
-		// Charts.
+	}
+}
+
+func hostileCharts(listener string) map[string]hostileRepository {
+	return map[string]hostileRepository{
 		"values of the server": {chartOf("app/component.yaml", "values: [/proc/self/environ]\n", "app/templates/a.yaml", configMap), "/proc/self/environ not found"},
 		"values outside":       {chartOf("app/component.yaml", "values: [../../../proc/self/environ]\n", "app/templates/a.yaml", configMap), "the path leaves the repository"},
 		"a bomb in charts/":    {append(chartOf("app/templates/a.yaml", configMap), sidecartest.Entry{Header: tar.Header{Name: "app/charts/b.tgz", Typeflag: tar.TypeReg}, Data: sidecartest.PackEntries(zeros("b/Chart.yaml", 4<<20), zeros("b/a", 4<<20), zeros("b/b", 100<<20)).Tgz}), "app/charts/b.tgz"},
@@ -82,7 +98,11 @@ func hostileRepositories(listener string) map[string]struct {
 		"a schema of files":    {chartOf("app/values.schema.json", `{"$ref": "file:///proc/self/environ"}`, "app/templates/a.yaml", configMap), "a schema can only refer to itself"},
 		"a schema in itself":   {chartOf("app/values.schema.json", `{"$ref": "#"}`, "app/templates/a.yaml", configMap), "causing reference cycle"},
 		"a deep schema":        {chartOf("app/values.schema.json", strings.Repeat(`{"properties":{"a":`, 20000)+"{}"+strings.Repeat("}}", 20000), "app/templates/a.yaml", configMap), "exceeded max depth"},
-		// Kustomizations.
+	}
+}
+
+func hostileKustomizations(listener string) map[string]hostileRepository {
+	return map[string]hostileRepository{
 		"resources in a circle":     {files("app/kustomization.yaml", "resources: [../b]\n", "b/kustomization.yaml", "resources: [../app]\n"), "cycle"},
 		"a remote base":             {files("app/kustomization.yaml", "resources: ['http://"+listener+"/a']\n"), "is not fetched"},
 		"a remote base in braces":   {files("app/kustomization.yaml", "resources: ['http://"+listener+"/{a}']\n"), "is not fetched"},
@@ -100,7 +120,11 @@ func hostileRepositories(listener string) map[string]struct {
 		"crds of much":              {files("app/kustomization.yaml", "crds: [o.json]\nresources: [a.yaml]\n", "app/a.yaml", configMap, "app/o.json", strings.Repeat("[", 200_000)), "max depth"},
 		"replacements by regex":     {files("app/kustomization.yaml", "resources: [a.yaml]\nreplacements: [{source: {kind: '((a+)+)+$', name: a}, targets: [{select: {kind: '(((((.*)*)*)*)*)*b'}, fieldPaths: ['data.*']}]}]\n", "app/a.yaml", configMap), "nothing selected"},
 	}
-	// What is wrong with YAML, in each of the files that hold any.
+}
+
+// hostileYAML has what is wrong with YAML, in each of the files that hold any.
+func hostileYAML() map[string]hostileRepository {
+	all := map[string]hostileRepository{}
 	for what, wrong := range map[string]struct{ text, want string }{
 		"a bomb":            {bomb(9), "alias"},
 		"deep lists":        {strings.Repeat("[", 200_000), "max depth"},
@@ -125,7 +149,7 @@ func hostileRepositories(listener string) map[string]struct {
 			if (what == "a bomb" || what == "an anchor in self") && (where == "component.yaml" || where == "ladder.yaml") {
 				want = where + ":2: " // its form is wrong, whatever it grows to
 			}
-			all[what+" in "+where] = hostile{r, want}
+			all[what+" in "+where] = hostileRepository{r, want}
 		}
 	}
 	return all
@@ -135,21 +159,7 @@ func hostileRepositories(listener string) map[string]struct {
 // in between a component that must be rendered as ever. At the end the servers
 // hold no more than at the beginning, and nobody has called.
 func TestHostileRepositories(t *testing.T) {
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lis.Close()
-	go func() {
-		for {
-			conn, err := lis.Accept()
-			if err != nil {
-				return
-			}
-			t.Error("something was fetched")
-			conn.Close()
-		}
-	}()
+	listener := listen(t, func() { t.Error("something was fetched") })
 	s := serve(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=1m", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
 	// An endless template may not take the time of others.
 	brief := serve(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=3s", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
@@ -167,7 +177,8 @@ func TestHostileRepositories(t *testing.T) {
 	want := render(s)
 	render(brief)
 	before, beforeBrief := s.holds(t), brief.holds(t)
-	all := hostileRepositories(lis.Addr().String())
+
+	all := hostileRepositories(listener)
 	names := make(chan string)
 	var askers sync.WaitGroup
 	var number atomic.Int64
@@ -180,15 +191,7 @@ func TestHostileRepositories(t *testing.T) {
 					server = brief
 				}
 				out, err := server.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(hostile.repo...), Dir: "app", Chunk: 1 << 20, Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint("app-", number.Add(1))}})
-				said := status.Convert(err).Message()
-				switch text := strings.Join(out, ""); {
-				case (err == nil) != (hostile.want == "") || !strings.Contains(said, hostile.want):
-					t.Errorf("%s: %.500v\nwant %s", name, err, hostile.want)
-				case strings.Contains(said, "bug of the plugin"), strings.ContainsAny(said, "\n\x00"), len(said) > 110_000:
-					t.Errorf("%s: no clear error: %.500s", name, said)
-				case strings.Contains(text, planted) || strings.Contains(text, "PATH="):
-					t.Errorf("%s: a file or the environment of the server is in %s", name, text)
-				}
+				hostile.check(t, name, strings.Join(out, ""), err)
 			}
 		})
 	}
@@ -205,6 +208,41 @@ func TestHostileRepositories(t *testing.T) {
 	askers.Wait()
 	s.settle(t, before)
 	brief.settle(t, beforeBrief)
+}
+
+// check looks at what a server answers to the repository.
+func (h hostileRepository) check(t *testing.T, name, text string, err error) {
+	t.Helper()
+	said := status.Convert(err).Message()
+	switch {
+	case (err == nil) != (h.want == "") || !strings.Contains(said, h.want):
+		t.Errorf("%s: %.500v\nwant %s", name, err, h.want)
+	case strings.Contains(said, "bug of the plugin"), strings.ContainsAny(said, "\n\x00"), len(said) > 110_000:
+		t.Errorf("%s: no clear error: %.500s", name, said)
+	case strings.Contains(text, planted) || strings.Contains(text, "PATH="):
+		t.Errorf("%s: a file or the environment of the server is in %s", name, text)
+	}
+}
+
+// listen returns an address, and calls a function for each connection to it.
+func listen(t testing.TB, connected func()) string {
+	t.Helper()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lis.Close() })
+	go func() {
+		for {
+			conn, err := lis.Accept()
+			if err != nil {
+				return
+			}
+			connected()
+			conn.Close()
+		}
+	}()
+	return lis.Addr().String()
 }
 
 // TestHugeAllocations asks for far more memory than a worker may take, in sizes of

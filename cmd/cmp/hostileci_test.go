@@ -120,6 +120,29 @@ func TestReportThroughLink(t *testing.T) {
 	}
 }
 
+// plantSpies writes components that would show .git/config, by its path or through
+// symlinks.
+func plantSpies(t *testing.T, dir string) {
+	t.Helper()
+	write(t, dir, map[string]string{
+		"chart/Chart.yaml":          "{apiVersion: v2, name: spy, version: 1.0.0}\n",
+		"chart/templates/a.yaml":    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: spy}\ndata: {text: {{ .Values.text | default \"\" | quote }}}\n",
+		"base/kustomization.yaml":   "configMapGenerator: [{name: spy, files: [text=../../../.git/config]}]\n",
+		"linked/kustomization.yaml": "configMapGenerator: [{name: spy, files: [text]}]\n",
+		"git/kustomization.yaml":    "resources: [../git-dir]\n",
+	})
+	for name, target := range map[string]string{
+		"linked/text": "../../../.git/config",
+		"git-dir":     "../../.git",
+		"config":      "../../.git/config",
+		"git-dir-2":   "git-dir",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestNothingOfGit: a checkout of a pipeline has its credentials in .git/config, and no
 // rendering reads it, by whatever name.
 func TestNothingOfGit(t *testing.T) {
@@ -128,30 +151,7 @@ func TestNothingOfGit(t *testing.T) {
 	c := newCICheckout(t)
 	c.git("config", "http.extraheader", secret+": basic c2VjcmV0")
 	dir := filepath.Join(c.dir, "apps", "spy")
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	link := func(target, name string) {
-		t.Helper()
-		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("chart/Chart.yaml", "{apiVersion: v2, name: spy, version: 1.0.0}\n")
-	write("chart/templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: spy}\ndata: {text: {{ .Values.text | default \"\" | quote }}}\n")
-	write("base/kustomization.yaml", "configMapGenerator: [{name: spy, files: [text=../../../.git/config]}]\n")
-	write("linked/kustomization.yaml", "configMapGenerator: [{name: spy, files: [text]}]\n")
-	write("git/kustomization.yaml", "resources: [../git-dir]\n")
-	link("../../../.git/config", "linked/text")
-	link("../../.git", "git-dir")
-	link("../../.git/config", "config")
-	link("git-dir", "git-dir-2")
+	plantSpies(t, dir)
 	other := filepath.Join(c.temp, "worktree")
 	c.git("worktree", "add", "-q", "-f", other, "HEAD")
 	for _, args := range [][]string{

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,14 +18,11 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
-// TestHostileSources: repositories that take all memory, all time or all bytes of who
-// fetches from them, asked for by several Applications of one project. The server stays
-// up and small, a good Application of another project is answered meanwhile, and each
-// bad one is told what is wrong.
-func TestHostileSources(t *testing.T) {
-	over := make(chan struct{})
+// hostileSources serves indexes of chart repositories below the names of what they do. A
+// silent one answers when it is over.
+func hostileSources(over <-chan struct{}) http.HandlerFunc {
 	huge := strings.Repeat("{a: [b], version: x},", 700_000)
-	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
 		switch dir := strings.Split(r.URL.Path, "/")[1]; dir {
 		case "memory":
 			fmt.Fprint(w, "{apiVersion: v1, entries: {app: [", huge, "]}}")
@@ -34,7 +33,35 @@ func TestHostileSources(t *testing.T) {
 				_, err = io.WriteString(w, huge)
 			}
 		}
-	}))
+	}
+}
+
+// fetchingComponents packs a good component, and four of each kind that fetch from hostile
+// sources.
+func fetchingComponents(t *testing.T, goodURL, evilURL string, kinds iter.Seq[string]) sidecartest.Archive {
+	t.Helper()
+	files := map[string]string{".git/HEAD": "", "good/kustomization.yaml": "resources: ['" + goodURL + "/a.yaml']"}
+	for kind := range kinds {
+		for i := range 4 {
+			files[fmt.Sprintf("%s-%d/component.yaml", kind, i)] = fmt.Sprintf("chart: {repoURL: '%s/%s/%d', chart: app, version: ^1}", evilURL, kind, i)
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, files)
+	archive, err := sidecartest.Pack(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive
+}
+
+// TestHostileSources: repositories that take all memory, all time or all bytes of who
+// fetches from them, asked for by several Applications of one project. The server stays
+// up and small, a good Application of another project is answered meanwhile, and each
+// bad one is told what is wrong.
+func TestHostileSources(t *testing.T) {
+	over := make(chan struct{})
+	evil := httptest.NewServer(hostileSources(over))
 	defer evil.Close()
 	defer close(over)
 	good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,29 +69,24 @@ func TestHostileSources(t *testing.T) {
 	}))
 	defer good.Close()
 	goodURL := strings.Replace(good.URL, "127.0.0.1", "localhost", 1)
-	dir := t.TempDir()
 	const memory = race.MemoryFactor * 192 // MiB
 	const seconds = race.MemoryFactor * 8  // to fetch; taking that much takes time, too
 	late := fmt.Sprintf("took longer than %ds", seconds)
-	files := map[string]string{".git/HEAD": "", "good/kustomization.yaml": "resources: ['" + goodURL + "/a.yaml']"}
 	wants := map[string]string{"memory": fmt.Sprintf("MiB of memory; the limit is %d MiB", memory), "silent": late, "endless": "sends more than 20000000 bytes"}
-	for i := range 4 {
-		for kind := range wants {
-			files[fmt.Sprintf("%s-%d/component.yaml", kind, i)] = fmt.Sprintf("chart: {repoURL: '%s/%s/%d', chart: app, version: ^1}", evil.URL, kind, i)
-		}
-	}
-	write(t, dir, files)
 	cache := t.TempDir()
 	s := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+evil.URL+","+goodURL, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1,localhost", "LADDER_SERVE_REMOTE_CACHE="+cache,
 		"LADDER_SERVE_REMOTE_PLAIN_HTTP="+strings.TrimPrefix(evil.URL, "http://")+","+strings.TrimPrefix(goodURL, "http://"),
 		fmt.Sprintf("LADDER_SERVE_REMOTE_MEMORY=%d", memory<<20), fmt.Sprintf("LADDER_SERVE_REMOTE_TIMEOUT=%ds", seconds), "LADDER_SERVE_REMOTE_MAX_BYTES=20000000")
-	archive, err := sidecartest.Pack(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := fetchingComponents(t, goodURL, evil.URL, maps.Keys(wants))
 	ask := func(app, project string) (string, error) {
 		out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: app, Env: map[string]string{"ARGOCD_APP_NAME": app, "ARGOCD_APP_PROJECT_NAME": project}})
 		return strings.Join(out, "\n"), err
+	}
+	askGood := func(what string) {
+		t.Helper()
+		if out, err := ask("good", "good"); err != nil || !strings.Contains(out, "name: good") {
+			t.Errorf("%s: %v\n%s", what, err, out)
+		}
 	}
 	var all sync.WaitGroup
 	for i := range 4 {
@@ -80,9 +102,7 @@ func TestHostileSources(t *testing.T) {
 	}
 	time.Sleep(500 * time.Millisecond) // they have the network
 	began := time.Now()
-	if out, err := ask("good", "good"); err != nil || !strings.Contains(out, "name: good") {
-		t.Errorf("the good one: %v\n%s", err, out)
-	}
+	askGood("the good one")
 	if took := time.Since(began); took > seconds*time.Second { // when the silent ones end
 		t.Errorf("the good one waits for the others: %s", took)
 	}
@@ -92,9 +112,7 @@ func TestHostileSources(t *testing.T) {
 			t.Errorf("%s, alone: %v", kind, err)
 		}
 	}
-	if out, err := ask("good", "good"); err != nil || !strings.Contains(out, "name: good") {
-		t.Errorf("the good one, later: %v\n%s", err, out)
-	}
+	askGood("the good one, later")
 	if left, _ := filepath.Glob(filepath.Join(cache, "blobs", ".new*")); len(left) > 0 {
 		t.Errorf("%s remain", left)
 	}

@@ -186,47 +186,51 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// replace changes a file as the kubelet changes that of a ConfigMap: it is never seen half
+// written.
+func replace(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file+".new", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ovenWave asks for an oven that comes after a ConfigMap, and returns its wave.
+func (s *served) ovenWave(t *testing.T) string {
+	t.Helper()
+	archive := sidecartest.PackEntries(
+		sidecartest.File("app/oven.yaml", "apiVersion: example.com/v1\nkind: Oven\nmetadata: {name: a, annotations: {ladder-cmp.github.io/after: ConfigMap/a}}\n"),
+		sidecartest.File("app/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	out, err := s.GenerateManifest(ctx, sidecartest.Request{Archive: archive, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, manifest := range out {
+		if strings.Contains(manifest, "kind: Oven") {
+			_, after, _ := strings.Cut(manifest, `sync-wave": "`)
+			text, _, _ := strings.Cut(after, `"`)
+			return text
+		}
+	}
+	t.Fatalf("no oven in %q", out)
+	return ""
+}
+
 // TestServeSurvives removes the socket of a server, kills its workers and
 // breaks its ladder.yaml.
 func TestServeSurvives(t *testing.T) {
 	ladder := filepath.Join(t.TempDir(), "ladder.yaml")
-	write := func(text string) {
-		t.Helper()
-		// As the kubelet changes a ConfigMap's file: it is never seen half written.
-		if err := os.WriteFile(ladder+".new", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(ladder+".new", ladder); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("kinds:\n- {group: example.com, kind: Oven, rung: smokes, why: it is tried out last, source: docs}\n")
+	replace(t, ladder, "kinds:\n- {group: example.com, kind: Oven, rung: smokes, why: it is tried out last, source: docs}\n")
 	s := serve(t, "LADDER_CONFIG="+ladder)
-	archive := sidecartest.PackEntries(
-		sidecartest.File("app/oven.yaml", "apiVersion: example.com/v1\nkind: Oven\nmetadata: {name: a, annotations: {ladder-cmp.github.io/after: ConfigMap/a}}\n"),
-		sidecartest.File("app/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
-	wave := func() string {
-		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		out, err := s.GenerateManifest(ctx, sidecartest.Request{Archive: archive, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, manifest := range out {
-			if strings.Contains(manifest, "kind: Oven") {
-				_, after, _ := strings.Cut(manifest, `sync-wave": "`)
-				text, _, _ := strings.Cut(after, `"`)
-				return text
-			}
-		}
-		t.Fatalf("no oven in %q", out)
-		return ""
-	}
-	if got := wave(); got != "99" {
+	if got := s.ovenWave(t); got != "99" {
 		t.Errorf("the oven is in wave %s, want 99", got)
 	}
-	write("kinds:\n- {group: example.com, kind: Oven, rung: smoke}\n")
+	replace(t, ladder, "kinds:\n- {group: example.com, kind: Oven, rung: smoke}\n")
 	line := s.await(t, "the changed file is invalid; the previous one stays in effect")
 	if text, _ := line["error"].(string); !strings.Contains(text, `ladder.yaml:2: kinds[0].rung: unknown rung "smoke"`) {
 		t.Errorf("the log says %v", line)
@@ -234,12 +238,12 @@ func TestServeSurvives(t *testing.T) {
 	if metrics := s.get(t, "/metrics"); !strings.Contains(metrics, "\nladder_config_refused 1\n") {
 		t.Error("the metrics do not say that the file is wrong")
 	}
-	if got := wave(); got != "99" {
+	if got := s.ovenWave(t); got != "99" {
 		t.Errorf("with a broken file the oven is in wave %s, want 99", got)
 	}
-	write("kinds:\n- {group: example.com, kind: Oven, rung: workloads, why: it runs, source: docs}\n")
+	replace(t, ladder, "kinds:\n- {group: example.com, kind: Oven, rung: workloads, why: it runs, source: docs}\n")
 	s.await(t, "the changed file is used from now on")
-	if got := wave(); got != "50" {
+	if got := s.ovenWave(t); got != "50" {
 		t.Errorf("with another file the oven is in wave %s, want 50", got)
 	}
 	if metrics := s.get(t, "/metrics"); !strings.Contains(metrics, `ladder_reloads_total{result="refused"} 1`) || !strings.Contains(metrics, `ladder_reloads_total{result="used"} 1`) ||

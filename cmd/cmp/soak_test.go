@@ -17,6 +17,95 @@ import (
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
+// soakRevisions are those of each Application. Some components print theirs.
+const soakRevisions = 10
+
+// soak is what the clients of TestSoak ask for, and what became of it.
+type soak struct {
+	server     *served
+	archive    sidecartest.Archive
+	hostile    []sidecartest.Archive
+	components []string          // those that can be rendered
+	want       map[string]string // their answers, by component and revision
+
+	asked, refused, gone, wrong, answered atomic.Int64
+}
+
+// newSoak asks for each component once.
+func newSoak(t *testing.T, s *served) *soak {
+	t.Helper()
+	archive, err := sidecartest.Pack(componentsDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs, err := filepath.Glob(filepath.Join(componentsDir, "*", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &soak{server: s, archive: archive, want: map[string]string{}}
+	for _, file := range dirs {
+		dir := filepath.Base(filepath.Dir(file))
+		for revision := range soakRevisions {
+			if text, err := k.ask(t.Context(), s.Client, dir, revision); err == nil {
+				k.want[dir+strconv.Itoa(revision)] = text
+				k.components = append(k.components, dir)
+			}
+		}
+	}
+	if len(k.want) < 5*soakRevisions {
+		t.Fatalf("only %d components can be rendered", len(k.want)/soakRevisions)
+	}
+	for name, h := range hostileRepositories("127.0.0.1:1") {
+		if h.want != "" && !strings.Contains(name, "include itself") {
+			k.hostile = append(k.hostile, sidecartest.PackEntries(h.repo...))
+		}
+	}
+	return k
+}
+
+func (k *soak) ask(ctx context.Context, c *sidecartest.Client, dir string, revision int) (string, error) {
+	out, err := c.GenerateManifest(ctx, sidecartest.Request{Archive: k.archive, Dir: dir, Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_REVISION": strconv.Itoa(revision)}})
+	return strings.Join(out, "---\n"), err
+}
+
+// request sends a request of any kind, and reports whether the server can be reached.
+func (k *soak) request(t *testing.T, random *rand.Rand) bool {
+	t.Helper()
+	// As Argo CD does, each request has a connection of its own.
+	c, err := sidecartest.Dial(k.server.socket)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	defer c.Close()
+	k.asked.Add(1)
+	switch dir := k.components[random.IntN(len(k.components))]; random.IntN(10) {
+	case 0:
+		limited, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		_, err := c.GenerateManifest(limited, sidecartest.Request{Archive: k.hostile[random.IntN(len(k.hostile))], Dir: "app", Chunk: 64 << 10, Env: map[string]string{"ARGOCD_APP_NAME": "h" + strconv.Itoa(random.IntN(100))}})
+		cancel()
+		if err == nil {
+			k.wrong.Add(1)
+			t.Error("a hostile repository was answered")
+		}
+		k.refused.Add(1)
+	case 1:
+		limited, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(20))*time.Millisecond)
+		k.ask(limited, c, dir, random.IntN(soakRevisions))
+		cancel()
+		k.gone.Add(1)
+	default:
+		revision := random.IntN(soakRevisions)
+		got, err := k.ask(t.Context(), c, dir, revision)
+		if err != nil || got != k.want[dir+strconv.Itoa(revision)] {
+			k.wrong.Add(1)
+			t.Errorf("%s: %v\n%s", dir, err, got)
+		}
+		k.answered.Add(1)
+	}
+	return true
+}
+
 // soakEnv is how long TestSoak takes, such as 10m.
 const soakEnv = "LADDER_SOAK"
 
@@ -34,41 +123,8 @@ func TestSoak(t *testing.T) {
 		return
 	}
 	s := serve(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=2m", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=8388608", "LADDER_SERVE_CACHE_AGE=10s")
-	archive, err := sidecartest.Pack(componentsDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dirs, err := filepath.Glob(filepath.Join(componentsDir, "*", "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const revisions = 10 // some components print theirs
-	want := map[string]string{}
-	var components []string
-	ask := func(ctx context.Context, c *sidecartest.Client, dir string, app int) (string, error) {
-		out, err := c.GenerateManifest(ctx, sidecartest.Request{Archive: archive, Dir: dir, Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_REVISION": strconv.Itoa(app)}})
-		return strings.Join(out, "---\n"), err
-	}
-	for _, file := range dirs {
-		dir := filepath.Base(filepath.Dir(file))
-		for revision := range revisions {
-			if text, err := ask(t.Context(), s.Client, dir, revision); err == nil {
-				want[dir+strconv.Itoa(revision)] = text
-				components = append(components, dir)
-			}
-		}
-	}
-	if len(want) < 5*revisions {
-		t.Fatalf("only %d components can be rendered", len(want)/revisions)
-	}
-	var hostile []sidecartest.Archive
-	for name, h := range hostileRepositories("127.0.0.1:1") {
-		if h.want != "" && !strings.Contains(name, "include itself") {
-			hostile = append(hostile, sidecartest.PackEntries(h.repo...))
-		}
-	}
+	k := newSoak(t, s)
 	before := s.holds(t)
-	var asked, refused, gone, wrong, answered atomic.Int64
 	ctx, stop := context.WithTimeout(t.Context(), long)
 	defer stop()
 	var clients sync.WaitGroup
@@ -76,38 +132,9 @@ func TestSoak(t *testing.T) {
 		clients.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(i)))
 			for ctx.Err() == nil {
-				// As Argo CD does, each request has a connection of its own.
-				c, err := sidecartest.Dial(s.socket)
-				if err != nil {
-					t.Error(err)
+				if !k.request(t, random) {
 					return
 				}
-				asked.Add(1)
-				switch dir := components[random.IntN(len(components))]; random.IntN(10) {
-				case 0:
-					limited, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-					_, err := c.GenerateManifest(limited, sidecartest.Request{Archive: hostile[random.IntN(len(hostile))], Dir: "app", Chunk: 64 << 10, Env: map[string]string{"ARGOCD_APP_NAME": "h" + strconv.Itoa(random.IntN(100))}})
-					cancel()
-					if err == nil {
-						wrong.Add(1)
-						t.Error("a hostile repository was answered")
-					}
-					refused.Add(1)
-				case 1:
-					limited, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(20))*time.Millisecond)
-					ask(limited, c, dir, random.IntN(revisions))
-					cancel()
-					gone.Add(1)
-				default:
-					revision := random.IntN(revisions)
-					got, err := ask(t.Context(), c, dir, revision)
-					if err != nil || got != want[dir+strconv.Itoa(revision)] {
-						wrong.Add(1)
-						t.Errorf("%s: %v\n%s", dir, err, got)
-					}
-					answered.Add(1)
-				}
-				c.Close()
 			}
 		})
 	}
@@ -116,7 +143,7 @@ func TestSoak(t *testing.T) {
 	for ctx.Err() == nil {
 		select {
 		case <-ticks.C:
-			t.Logf("%d requests, %d MiB resident, %+v", asked.Load(), s.resident(t)>>20, s.holds(t))
+			t.Logf("%d requests, %d MiB resident, %+v", k.asked.Load(), s.resident(t)>>20, s.holds(t))
 		case <-ctx.Done():
 		}
 		s.mu.Lock()
@@ -125,7 +152,7 @@ func TestSoak(t *testing.T) {
 	}
 	clients.Wait()
 	s.settle(t, before)
-	t.Logf("%d requests: %d answered, %d of them wrong, %d hostile, %d left; before %+v, after %+v, %d MiB resident", asked.Load(), answered.Load(), wrong.Load(), refused.Load(), gone.Load(), before, s.holds(t), s.resident(t)>>20)
+	t.Logf("%d requests: %d answered, %d of them wrong, %d hostile, %d left; before %+v, after %+v, %d MiB resident", k.asked.Load(), k.answered.Load(), k.wrong.Load(), k.refused.Load(), k.gone.Load(), before, s.holds(t), s.resident(t)>>20)
 	if stray, _ := filepath.Glob(filepath.Join(filepath.Dir(s.socket), "*")); len(stray) != 1 {
 		t.Errorf("beside the socket there are %v", stray)
 	}

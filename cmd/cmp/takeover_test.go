@@ -44,61 +44,49 @@ func standIn(t *testing.T) (kubeconfig string) {
 	return kubeconfigOf(t, server.URL)
 }
 
-// TestTakeOver runs the commands of docs/import.md in their order against an API server, and
-// those that read it later. The objects stay the same, and so do the names of the
-// Applications, so that Argo CD updates them.
-func TestTakeOver(t *testing.T) {
-	page, err := os.ReadFile("../../docs/import.md")
-	if err != nil {
-		t.Fatal(err)
+// importPage is docs/import.md, whose commands are run against an API server.
+type importPage struct {
+	text       string // from the last command on
+	kubeconfig string
+}
+
+// find goes on to a line of code.
+func (p *importPage) find(t *testing.T, line string) {
+	t.Helper()
+	at := strings.Index(p.text, "`"+line+"`")
+	if at < 0 {
+		t.Fatalf("docs/import.md does not have %q after the commands before it", line)
 	}
-	kubeconfig := standIn(t)
-	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{
-		".git/HEAD":                    "ref: refs/heads/main\n",
-		"charts/shop/Chart.yaml":       "apiVersion: v2\nname: shop\nversion: 0.1.0\n",
-		"charts/shop/values.yaml":      "replicas: 1\n",
-		"charts/shop/templates/c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata: {replicas: \"{{ .Values.replicas }}\"}\n",
-		"web/c.yaml":                   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n",
-	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	p.text = p.text[at:]
+}
+
+// follow runs a command, live ones with the API server, and returns what it prints.
+func (p *importPage) follow(t *testing.T, live bool, line string, flags ...string) string {
+	t.Helper()
+	args := append(strings.Fields(line)[1:], flags...)
+	if live {
+		args = append(args, "--kubeconfig", p.kubeconfig)
 	}
-	on := strings.Index(string(page), "## Switch over")
-	follow := func(live bool, line string, flags ...string) string {
-		t.Helper()
-		args := append(strings.Fields(line)[1:], flags...)
-		if live {
-			args = append(args, "--kubeconfig", kubeconfig)
-		}
-		var out, faults strings.Builder
-		if code := run(args, streams{In: strings.NewReader(""), Out: &out, Err: &faults}); code != exitOK {
-			t.Fatalf("%s: exit code %d: %s%s", line, code, out.String(), faults.String())
-		}
-		return out.String() + faults.String()
+	var out, faults strings.Builder
+	if code := run(args, streams{In: strings.NewReader(""), Out: &out, Err: &faults}); code != exitOK {
+		t.Fatalf("%s: exit code %d: %s%s", line, code, out.String(), faults.String())
 	}
-	next := func(live bool, line string, flags ...string) string {
-		t.Helper()
-		at := strings.Index(string(page)[on:], "`"+line+"`")
-		if at < 0 {
-			t.Fatalf("docs/import.md does not have %q after the commands before it", line)
-		}
-		on += at
-		return follow(live, line, flags...)
-	}
-	follow(true, "cmp fleet import --context production")
-	next(false, "cmp fleet lint components")
-	next(false, "cmp fleet steps components --write")
-	if got := next(true, "cmp diff components --context production", "--exit-code"); strings.Contains(got, "Application shop ->") || strings.Contains(got, "Application web ->") {
-		t.Errorf("the objects differ:\n%s", got)
-	}
-	next(false, "cmp fleet apps components --out argocd/fleet")
+	return out.String() + faults.String()
+}
+
+// next runs a command that the page has after those before.
+func (p *importPage) next(t *testing.T, live bool, line string, flags ...string) string {
+	t.Helper()
+	p.find(t, line)
+	return p.follow(t, live, line, flags...)
+}
+
+// checkTakenOver makes sure that the Applications in a directory have their names, their
+// namespaces, and components as their sources.
+func checkTakenOver(t *testing.T, dir string) {
+	t.Helper()
 	for name, path := range map[string]string{"shop": "components/shop", "web": "components/web"} {
-		text, err := os.ReadFile(filepath.Join("argocd/fleet", name+".yaml"))
+		text, err := os.ReadFile(filepath.Join(dir, name+".yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,27 +96,49 @@ func TestTakeOver(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTakeOver runs the commands of docs/import.md in their order against an API server, and
+// those that read it later. The objects stay the same, and so do the names of the
+// Applications, so that Argo CD updates them.
+func TestTakeOver(t *testing.T) {
+	page, err := os.ReadFile("../../docs/import.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(page)
+	p := &importPage{text: text[strings.Index(text, "## Switch over"):], kubeconfig: standIn(t)}
+	t.Chdir(t.TempDir())
+	write(t, ".", map[string]string{
+		".git/HEAD":                    "ref: refs/heads/main\n",
+		"charts/shop/Chart.yaml":       "apiVersion: v2\nname: shop\nversion: 0.1.0\n",
+		"charts/shop/values.yaml":      "replicas: 1\n",
+		"charts/shop/templates/c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata: {replicas: \"{{ .Values.replicas }}\"}\n",
+		"web/c.yaml":                   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n",
+	})
+	p.follow(t, true, "cmp fleet import --context production")
+	p.next(t, false, "cmp fleet lint components")
+	p.next(t, false, "cmp fleet steps components --write")
+	if got := p.next(t, true, "cmp diff components --context production", "--exit-code"); strings.Contains(got, "Application shop ->") || strings.Contains(got, "Application web ->") {
+		t.Errorf("the objects differ:\n%s", got)
+	}
+	p.next(t, false, "cmp fleet apps components --out argocd/fleet")
+	checkTakenOver(t, "argocd/fleet")
 	for _, line := range []string{"kubectl diff -k argocd/fleet", "argocd/fleet/root.yaml"} {
-		at := strings.Index(string(page)[on:], "`"+line+"`")
-		if at < 0 {
-			t.Fatalf("docs/import.md does not have %q at the end", line)
-		}
+		p.find(t, line)
 		file := strings.TrimPrefix(line, "kubectl diff -k ")
 		if _, err := os.Stat(file); err != nil {
 			t.Error(err)
 		}
-		on += at
 	}
 	// A component that lost a value is different from what the cluster runs.
-	if err := os.WriteFile("charts/shop/templates/c.yaml", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got := follow(true, "cmp diff components --context production"); !strings.Contains(got, "Application shop -> shop") || !strings.Contains(got, "- ConfigMap shop/shop") {
+	write(t, ".", map[string]string{"charts/shop/templates/c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"})
+	if got := p.follow(t, true, "cmp diff components --context production"); !strings.Contains(got, "Application shop -> shop") || !strings.Contains(got, "- ConfigMap shop/shop") {
 		t.Errorf("what the cluster has besides is missing:\n%s", got)
 	}
 	// The durations of its rollout are those of the syncs.
 	for _, flag := range []string{"--from-cluster", "--context production"} {
-		if got := follow(true, "cmp fleet simulate components "+flag); !strings.Contains(got, "Real rollout of 2026-11-01T08:00:00Z") || strings.Count(got, " of 1") < 1 && !strings.Contains(got, "2 of 2") {
+		if got := p.follow(t, true, "cmp fleet simulate components "+flag); !strings.Contains(got, "Real rollout of 2026-11-01T08:00:00Z") || strings.Count(got, " of 1") < 1 && !strings.Contains(got, "2 of 2") {
 			t.Errorf("no rollout of the cluster:\n%s", got)
 		}
 	}

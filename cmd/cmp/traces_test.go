@@ -101,6 +101,97 @@ func (s *served) stop() {
 	<-s.ended
 }
 
+// collect starts the collector, and returns its address.
+func (s *spans) collect(t *testing.T, protocol string) (endpoint string) {
+	t.Helper()
+	if protocol == server.ProtocolHTTP {
+		srv := httptest.NewServer(s)
+		t.Cleanup(srv.Close)
+		return srv.URL
+	}
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := grpc.NewServer()
+	collector.RegisterTraceServiceServer(srv, s)
+	go srv.Serve(lis)
+	t.Cleanup(srv.Stop)
+	return "http://" + lis.Addr().String()
+}
+
+// The trace of the repo-server, and a secret that must not be in it.
+const traceID, parentID, tracedSecret = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "correct-horse-battery"
+
+// askTraced asks for manifests three times, at last for those of a broken component, and
+// probes the server.
+func askTraced(t *testing.T, s *served) {
+	t.Helper()
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", "00-"+traceID+"-"+parentID+"-01")
+	archive := sidecartest.PackEntries(
+		sidecartest.File("app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
+		sidecartest.File("app/templates/secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: {{ .Values.password }}}\n"),
+		sidecartest.File("broken/Chart.yaml", "apiVersion: v2\nname: broken\nversion: 1.0.0\n"),
+		sidecartest.File("broken/templates/map.yaml", "kind: ConfigMap\nmetadata: {name: a}\n"))
+	ask := func(dir string) error {
+		out, err := s.GenerateManifest(ctx, sidecartest.Request{Archive: archive, Dir: dir, Env: map[string]string{
+			"ARGOCD_APP_NAME": "of-" + dir, "ARGOCD_ENV_LADDER_SET": "password=" + tracedSecret}})
+		if err == nil && !strings.Contains(strings.Join(out, ""), tracedSecret) {
+			t.Errorf("no secret, which is what this test is about, in %q", out)
+		}
+		return err
+	}
+	for _, dir := range []string{"app", "app", "broken"} {
+		if err := ask(dir); (err != nil) != (dir == "broken") {
+			t.Fatalf("%s: %v", dir, err)
+		}
+	}
+	if _, err := healthpb.NewHealthClient(s.Conn()).Check(ctx, &healthpb.HealthCheckRequest{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tracedCall is what the trace says about a request.
+type tracedCall struct {
+	attributes map[string]string
+	stages     []string
+	status     tracev1.Status_StatusCode
+	message    string
+}
+
+// tracedCalls are those of askTraced.
+var tracedCalls = []tracedCall{
+	{map[string]string{"application": "of-app", "component": "app", "cache": "miss", "renderer": "helm", "objects": "a number", "waves": "a number", "findings": "a number"},
+		[]string{"receive", "wait", "work"}, tracev1.Status_STATUS_CODE_UNSET, ""},
+	{map[string]string{"application": "of-app", "component": "app", "cache": "hit", "renderer": "helm", "objects": "a number", "waves": "a number", "findings": "a number"},
+		[]string{"receive"}, tracev1.Status_STATUS_CODE_UNSET, ""},
+	{map[string]string{"application": "of-broken", "component": "broken"},
+		[]string{"receive", "wait", "work"}, tracev1.Status_STATUS_CODE_ERROR, "the component is invalid; the log has the details"},
+}
+
+// check compares the span of request i, and those below it.
+func (c tracedCall) check(t *testing.T, i int, call *tracev1.Span, s *spans) {
+	t.Helper()
+	if hex.EncodeToString(call.GetTraceId()) != traceID || hex.EncodeToString(call.GetParentSpanId()) != parentID {
+		t.Errorf("request %d: trace %x below %x, want the repo-server's", i, call.GetTraceId(), call.GetParentSpanId())
+	}
+	if diff := gocmp.Diff(c.attributes, attributesOf(call.GetAttributes(), "ladder.")); diff != "" {
+		t.Errorf("request %d: attributes (-want +got):\n%s", i, diff)
+	}
+	var stages []string
+	for _, name := range []string{"receive", "wait", "work"} {
+		for range s.named(name, call.GetSpanId()) {
+			stages = append(stages, name)
+		}
+	}
+	if !slices.Equal(stages, c.stages) {
+		t.Errorf("request %d: stages %v, want %v", i, stages, c.stages)
+	}
+	if call.GetStatus().GetCode() != c.status || call.GetStatus().GetMessage() != c.message {
+		t.Errorf("request %d: status %v, want %v with %q", i, call.GetStatus(), c.status, c.message)
+	}
+}
+
 // TestTraces asks as a repo-server that traces, and looks at what arrives in a
 // collector by the end of the server.
 func TestTraces(t *testing.T) {
@@ -108,46 +199,8 @@ func TestTraces(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			var got spans
-			var endpoint string
-			if protocol == server.ProtocolGRPC {
-				lis, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				srv := grpc.NewServer()
-				collector.RegisterTraceServiceServer(srv, &got)
-				go srv.Serve(lis)
-				t.Cleanup(srv.Stop)
-				endpoint = "http://" + lis.Addr().String()
-			} else {
-				srv := httptest.NewServer(&got)
-				t.Cleanup(srv.Close)
-				endpoint = srv.URL
-			}
-			s := serve(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol)
-			const trace, parent, secret = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "correct-horse-battery"
-			ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", "00-"+trace+"-"+parent+"-01")
-			archive := sidecartest.PackEntries(
-				sidecartest.File("app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
-				sidecartest.File("app/templates/secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: {{ .Values.password }}}\n"),
-				sidecartest.File("broken/Chart.yaml", "apiVersion: v2\nname: broken\nversion: 1.0.0\n"),
-				sidecartest.File("broken/templates/map.yaml", "kind: ConfigMap\nmetadata: {name: a}\n"))
-			ask := func(dir string) error {
-				out, err := s.GenerateManifest(ctx, sidecartest.Request{Archive: archive, Dir: dir, Env: map[string]string{
-					"ARGOCD_APP_NAME": "of-" + dir, "ARGOCD_ENV_LADDER_SET": "password=" + secret}})
-				if err == nil && !strings.Contains(strings.Join(out, ""), secret) {
-					t.Errorf("no secret, which is what this test is about, in %q", out)
-				}
-				return err
-			}
-			for _, dir := range []string{"app", "app", "broken"} {
-				if err := ask(dir); (err != nil) != (dir == "broken") {
-					t.Fatalf("%s: %v", dir, err)
-				}
-			}
-			if _, err := healthpb.NewHealthClient(s.Conn()).Check(ctx, &healthpb.HealthCheckRequest{}); err != nil {
-				t.Fatal(err)
-			}
+			s := serve(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+got.collect(t, protocol), "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol)
+			askTraced(t, s)
 			s.stop()
 
 			if all := got.named("grpc.health.v1.Health/Check", nil); len(all) > 0 {
@@ -160,44 +213,14 @@ func TestTraces(t *testing.T) {
 			if len(calls) != 3 {
 				t.Fatalf("%d spans of requests in %v", len(calls), got.all)
 			}
-			for i, want := range []struct {
-				attributes map[string]string
-				stages     []string
-				status     tracev1.Status_StatusCode
-				message    string
-			}{
-				{map[string]string{"application": "of-app", "component": "app", "cache": "miss", "renderer": "helm", "objects": "a number", "waves": "a number", "findings": "a number"},
-					[]string{"receive", "wait", "work"}, tracev1.Status_STATUS_CODE_UNSET, ""},
-				{map[string]string{"application": "of-app", "component": "app", "cache": "hit", "renderer": "helm", "objects": "a number", "waves": "a number", "findings": "a number"},
-					[]string{"receive"}, tracev1.Status_STATUS_CODE_UNSET, ""},
-				{map[string]string{"application": "of-broken", "component": "broken"},
-					[]string{"receive", "wait", "work"}, tracev1.Status_STATUS_CODE_ERROR, "the component is invalid; the log has the details"},
-			} {
-				call := calls[i]
-				if hex.EncodeToString(call.GetTraceId()) != trace || hex.EncodeToString(call.GetParentSpanId()) != parent {
-					t.Errorf("request %d: trace %x below %x, want the repo-server's", i, call.GetTraceId(), call.GetParentSpanId())
-				}
-				if diff := gocmp.Diff(want.attributes, attributesOf(call.GetAttributes(), "ladder.")); diff != "" {
-					t.Errorf("request %d: attributes (-want +got):\n%s", i, diff)
-				}
-				var stages []string
-				for _, name := range []string{"receive", "wait", "work"} {
-					for range got.named(name, call.GetSpanId()) {
-						stages = append(stages, name)
-					}
-				}
-				if !slices.Equal(stages, want.stages) {
-					t.Errorf("request %d: stages %v, want %v", i, stages, want.stages)
-				}
-				if call.GetStatus().GetCode() != want.status || call.GetStatus().GetMessage() != want.message {
-					t.Errorf("request %d: status %v, want %v with %q", i, call.GetStatus(), want.status, want.message)
-				}
+			for i, want := range tracedCalls {
+				want.check(t, i, calls[i], &got)
 			}
 			for _, r := range got.all {
 				if of := attributesOf(r.GetResource().GetAttributes(), "service."); of["name"] != "ladder" || of["version"] == "" {
 					t.Errorf("the spans are of service %v", of)
 				}
-				if text := r.String(); strings.Contains(text, secret) {
+				if text := r.String(); strings.Contains(text, tracedSecret) {
 					t.Errorf("a secret is in the traces: %s", text)
 				}
 			}

@@ -149,22 +149,9 @@ func compareExisting(t *testing.T, program string, r row, sources []v1alpha1.App
 	if len(native.manifests) == 0 {
 		unrendered = "nothing was rendered"
 	}
-	const repo = "https://git.example.com/platform.git"
-	app := v1alpha1.Application{TypeMeta: metav1.TypeMeta{APIVersion: "argoproj.io/v1alpha1", Kind: "Application"}, ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "argocd"}}
-	app.Spec = v1alpha1.ApplicationSpec{Project: "retail", Destination: v1alpha1.ApplicationDestination{Server: "https://kubernetes.default.svc", Namespace: "demo"}}
-	for _, s := range sources {
-		s.RepoURL = repo
-		app.Spec.Sources = append(app.Spec.Sources, s)
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.options.Refs)) {
-		ref := v1alpha1.ApplicationSource{RepoURL: repo, Ref: name}
-		if dir := r.options.Refs[name]; dir != "" {
-			ref.RepoURL, unrendered = "https://git.example.com/"+dir+".git", "is in another repository"
-		}
-		app.Spec.Sources = append(app.Spec.Sources, ref)
-	}
-	if len(app.Spec.Sources) == 1 {
-		app.Spec.Source, app.Spec.Sources = &app.Spec.Sources[0], nil
+	app, elsewhere := existingApplication(r, sources)
+	if elsewhere != "" {
+		unrendered = elsewhere
 	}
 	text, err := yaml.Marshal(app)
 	if err != nil {
@@ -182,6 +169,54 @@ func compareExisting(t *testing.T, program string, r row, sources []v1alpha1.App
 			t.Fatal(err)
 		}
 	}
+	got, output := diffExisting(t, program, r)
+	if unrendered != "" {
+		if !strings.Contains(got.Unrendered, unrendered) {
+			t.Errorf("want an Application that is not compared, because %s:\n%s", unrendered, output)
+		}
+		return
+	}
+	if m := got.Manifests; m == nil || len(m.Added)+len(m.Removed)+len(m.Changed) > 0 || m.Unchanged == 0 {
+		t.Errorf("Argo CD renders %d objects\n%s\n%s", len(native.manifests), text, output)
+	}
+}
+
+// existingApplication is the Application that has these sources, and why it cannot be
+// compared, if it cannot.
+func existingApplication(r row, sources []v1alpha1.ApplicationSource) (app v1alpha1.Application, unrendered string) {
+	const repo = "https://git.example.com/platform.git"
+	app = v1alpha1.Application{TypeMeta: metav1.TypeMeta{APIVersion: "argoproj.io/v1alpha1", Kind: "Application"}, ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "argocd"}}
+	app.Spec = v1alpha1.ApplicationSpec{Project: "retail", Destination: v1alpha1.ApplicationDestination{Server: "https://kubernetes.default.svc", Namespace: "demo"}}
+	for _, s := range sources {
+		s.RepoURL = repo
+		app.Spec.Sources = append(app.Spec.Sources, s)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.options.Refs)) {
+		ref := v1alpha1.ApplicationSource{RepoURL: repo, Ref: name}
+		if dir := r.options.Refs[name]; dir != "" {
+			ref.RepoURL, unrendered = "https://git.example.com/"+dir+".git", "is in another repository"
+		}
+		app.Spec.Sources = append(app.Spec.Sources, ref)
+	}
+	if len(app.Spec.Sources) == 1 {
+		app.Spec.Source, app.Spec.Sources = &app.Spec.Sources[0], nil
+	}
+	return app, unrendered
+}
+
+// comparison is what cmp diff --output json says about an Application.
+type comparison struct {
+	Unrendered string
+	Manifests  *struct {
+		Added, Removed, Changed []any
+		Unchanged               int
+	}
+}
+
+// diffExisting compares the component with the Application, and returns what the program
+// printed, too.
+func diffExisting(t *testing.T, program string, r row) (got comparison, output string) {
+	t.Helper()
 	args := []string{"diff", "components", "--applications", "argocd", "--kube-version", "1.34.0", "--output", "json"}
 	for _, v := range r.options.APIVersions {
 		args = append(args, "--api-versions", v)
@@ -194,26 +229,10 @@ func compareExisting(t *testing.T, program string, r row, sources []v1alpha1.App
 	if err != nil {
 		t.Fatalf("cmp %s: %v\n%s%s", strings.Join(args, " "), err, out, stderr.String())
 	}
-	var got struct {
-		Applications []struct {
-			Unrendered string
-			Manifests  *struct {
-				Added, Removed, Changed []any
-				Unchanged               int
-			}
-		}
-	}
-	if err := json.Unmarshal(out, &got); err != nil || len(got.Applications) != 1 {
+	output = fmt.Sprintf("%s\n%s", out, stderr.String())
+	var all struct{ Applications []comparison }
+	if err := json.Unmarshal(out, &all); err != nil || len(all.Applications) != 1 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	a := got.Applications[0]
-	if unrendered != "" {
-		if !strings.Contains(a.Unrendered, unrendered) {
-			t.Errorf("want an Application that is not compared, because %s:\n%s", unrendered, out)
-		}
-		return
-	}
-	if m := a.Manifests; m == nil || len(m.Added)+len(m.Removed)+len(m.Changed) > 0 || m.Unchanged == 0 {
-		t.Errorf("Argo CD renders %d objects\n%s\n%s\n%s", len(native.manifests), text, out, stderr.String())
-	}
+	return all.Applications[0], output
 }

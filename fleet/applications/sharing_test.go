@@ -49,18 +49,7 @@ func TestSharing(t *testing.T) {
 			"note: a/component.yaml: ClusterRole reader: a contains"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git, environments: " + c.environments + "}\n")}}
-			src := fleet.Source{Repo: repo}
-			for file, text := range c.files {
-				repo[file] = &fstest.MapFile{Data: []byte(text)}
-				if dir, is := strings.CutSuffix(file, "/component.yaml"); is {
-					src.Dirs = append(src.Dirs, dir)
-				}
-			}
-			f, err := fleet.Load(t.Context(), src, knowledge.Default())
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := fleetWith(t, c.environments, c.files)
 			generated, faults, err := applications.Sets(f, applications.SetOptions{})
 			_, _, errApps := applications.Apps(f, applications.AppsOptions{Path: "apps"})
 			got := fleettest.Texts(faults)
@@ -85,6 +74,24 @@ func TestSharing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// fleetWith loads a fleet of environments with the components in files.
+func fleetWith(t *testing.T, environments string, files map[string]string) *fleet.Fleet {
+	t.Helper()
+	repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git, environments: " + environments + "}\n")}}
+	src := fleet.Source{Repo: repo}
+	for file, text := range files {
+		repo[file] = &fstest.MapFile{Data: []byte(text)}
+		if dir, is := strings.CutSuffix(file, "/component.yaml"); is {
+			src.Dirs = append(src.Dirs, dir)
+		}
+	}
+	f, err := fleet.Load(t.Context(), src, knowledge.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // TestServerSide applies by the server what no annotation can hold, and charts

@@ -284,6 +284,23 @@ func laws(t *testing.T, seed uint64) {
 	if other := steps.Compute(shuffled(t, m, r).Fleet, steps.Options{}); text(other) != text(p) {
 		t.Fatalf("seed %d: in another order it is\n%s\nand was\n%s", seed, text(other), text(p))
 	}
+	if !checkPlaces(t, seed, m, p) {
+		if p.Compact() != nil {
+			t.Fatalf("seed %d: compact without places", seed)
+		}
+		return
+	}
+	if err := keeps(m, p, func(i int) int { return p.Steps[i].Computed.Number }); err != nil {
+		t.Fatalf("seed %d: %v\n%s", seed, err, text(p))
+	}
+	checkCompact(t, seed, m, p)
+	checkWritten(t, seed, m, p)
+}
+
+// checkPlaces checks that each Application has a place that takes it, or a finding that
+// says why it has none. It reports whether all have one.
+func checkPlaces(t *testing.T, seed uint64, m fleettest.Unrendered, p *steps.Plan) bool {
+	t.Helper()
 	placed := 0
 	for i, row := range p.Steps {
 		if row.Computed.Set {
@@ -297,17 +314,13 @@ func laws(t *testing.T, seed uint64) {
 			t.Fatalf("seed %d: nothing says why %s has no place\n%s", seed, m.Applications[i].Name, text(p))
 		}
 	}
-	if placed < len(p.Steps) {
-		if p.Compact() != nil {
-			t.Fatalf("seed %d: compact without places", seed)
-		}
-		return
-	}
-	if err := keeps(m, p, func(i int) int { return p.Steps[i].Computed.Number }); err != nil {
-		t.Fatalf("seed %d: %v\n%s", seed, err, text(p))
-	}
+	return placed == len(p.Steps)
+}
 
-	// The fewest steps keep every gate, too, and are not more than the others'.
+// checkCompact checks that the fewest steps keep every gate, too, are not more than the
+// computed ones, and end.
+func checkCompact(t *testing.T, seed uint64, m fleettest.Unrendered, p *steps.Plan) {
+	t.Helper()
 	c := p.Compact()
 	if err := keeps(m, p, func(i int) int {
 		if !m.Applications[i].IsEnabled() {
@@ -331,8 +344,11 @@ func laws(t *testing.T, seed uint64) {
 	if run := rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "computed", func(i int) component.Step { return p.Steps[i].Computed }), assumed(), nil); !cyclic && !run.Done() {
 		t.Fatalf("seed %d: the computed rollout never ends: %+v", seed, run.Stuck)
 	}
+}
 
-	// What is written and read again comes out again.
+// checkWritten checks that what is written and read again comes out again.
+func checkWritten(t *testing.T, seed uint64, m fleettest.Unrendered, p *steps.Plan) {
+	t.Helper()
 	edits, _ := p.Edits()
 	for _, e := range edits {
 		for _, change := range e.Changes {

@@ -19,61 +19,66 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
+// failureTest is a way in which a source can fail.
+type failureTest struct {
+	serve       http.HandlerFunc // nil is a host that listens to nobody
+	rule, text  string
+	replaceable bool
+	requests    int // with two retries; -1 is however many come in time
+}
+
+var failureTests = map[string]failureTest{
+	"down": {nil, "unreachable", "files.example.com cannot be reached: ", true, 0},
+	"out of order": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"unreachable", "files.example.com returned status 500; fix: try again later", true, 3},
+	"overloaded": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
+		"unreachable", "received too many requests (429)", true, 3},
+	"away for an hour": {func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(503)
+	},
+		"unreachable", "returned status 503", true, 1},
+	"away until tomorrow": {func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", time.Now().Add(24*time.Hour).UTC().Format(http.TimeFormat))
+		w.WriteHeader(503)
+	},
+		"unreachable", "returned status 503", true, 1},
+	"away for centuries": {func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "9300000000")
+		w.WriteHeader(503)
+	},
+		"unreachable", "returned status 503", true, 1},
+	"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"unreachable", "files.example.com cannot be reached", true, 3},
+	"breaks off": {func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "half")
+	}, "unreachable", "the response of files.example.com was cut off", true, 3},
+	"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"timeout", "files.example.com took longer than 500ms; fix: try again later, or raise --remote-timeout", true, -1},
+	"slow in between": {func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "half")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}, "timeout", "took longer than 500ms", true, -1},
+	"forbidden": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) },
+		"denied", "refuses access (403)", false, 1},
+	"gone":      {http.NotFound, "missing", "returned status 404: not found", false, 1},
+	"strange":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(418) }, "broken", "returned status 418", true, 1},
+	"unchanged": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(304) }, "broken", "returned status 304", true, 1},
+	"endless": {func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 4096)); err != nil {
+				return
+			}
+		}
+	}, "too-large", "sends more than 65536 bytes; fix: raise --remote-max-bytes", false, 1},
+}
+
 // TestFailures has each way in which a source can fail, without a cached copy,
 // with one, and with one that may be used.
 func TestFailures(t *testing.T) {
-	for name, c := range map[string]struct {
-		serve       http.HandlerFunc // nil is a host that listens to nobody
-		rule, text  string
-		replaceable bool
-		requests    int // with two retries; -1 is however many come in time
-	}{
-		"down": {nil, "unreachable", "files.example.com cannot be reached: ", true, 0},
-		"out of order": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
-			"unreachable", "files.example.com returned status 500; fix: try again later", true, 3},
-		"overloaded": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
-			"unreachable", "received too many requests (429)", true, 3},
-		"away for an hour": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "3600")
-			w.WriteHeader(503)
-		},
-			"unreachable", "returned status 503", true, 1},
-		"away until tomorrow": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", time.Now().Add(24*time.Hour).UTC().Format(http.TimeFormat))
-			w.WriteHeader(503)
-		},
-			"unreachable", "returned status 503", true, 1},
-		"away for centuries": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "9300000000")
-			w.WriteHeader(503)
-		},
-			"unreachable", "returned status 503", true, 1},
-		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-			"unreachable", "files.example.com cannot be reached", true, 3},
-		"breaks off": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", "100")
-			_, _ = io.WriteString(w, "half")
-		}, "unreachable", "the response of files.example.com was cut off", true, 3},
-		"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			"timeout", "files.example.com took longer than 500ms; fix: try again later, or raise --remote-timeout", true, -1},
-		"slow in between": {func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.WriteString(w, "half")
-			w.(http.Flusher).Flush()
-			<-r.Context().Done()
-		}, "timeout", "took longer than 500ms", true, -1},
-		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) },
-			"denied", "refuses access (403)", false, 1},
-		"gone":      {http.NotFound, "missing", "returned status 404: not found", false, 1},
-		"strange":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(418) }, "broken", "returned status 418", true, 1},
-		"unchanged": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(304) }, "broken", "returned status 304", true, 1},
-		"endless": {func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil {
-				if _, err := w.Write(make([]byte, 4096)); err != nil {
-					return
-				}
-			}
-		}, "too-large", "sends more than 65536 bytes; fix: raise --remote-max-bytes", false, 1},
-	} {
+	for name, c := range failureTests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := newInternet(t)

@@ -64,29 +64,31 @@ func (g *registryOf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestRegistry has what a registry can do to who asks it.
-func TestRegistry(t *testing.T) {
-	t.Parallel()
-	ref := remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/charts", Chart: "app", Version: "^1"}
-	bearer := func(realm string) func(http.ResponseWriter, *http.Request) bool {
-		return func(w http.ResponseWriter, r *http.Request) bool {
-			if strings.HasPrefix(r.URL.Path, "/token") {
-				_, _ = io.WriteString(w, `{"token": "granted"}`)
-				return false
-			}
-			if r.Header.Get("Authorization") == "Bearer granted" {
-				return true
-			}
-			w.Header().Set("WWW-Authenticate", `Bearer realm="`+realm+`",service="registry"`)
-			w.WriteHeader(http.StatusUnauthorized)
+// bearer lets those in who have the token that the realm grants.
+func bearer(realm string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.HasPrefix(r.URL.Path, "/token") {
+			_, _ = io.WriteString(w, `{"token": "granted"}`)
 			return false
 		}
+		if r.Header.Get("Authorization") == "Bearer granted" {
+			return true
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer realm="`+realm+`",service="registry"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return false
 	}
-	for name, c := range map[string]struct {
-		change     func(*registryOf)
-		anonymous  bool
-		rule, text string
-	}{
+}
+
+// registryTest is a registry that was changed, and the error that it leads to.
+type registryTest struct {
+	change     func(*registryOf)
+	anonymous  bool
+	rule, text string
+}
+
+func registryTests(t *testing.T) map[string]registryTest {
+	return map[string]registryTest{
 		"plain":             {func(*registryOf) {}, false, "", ""},
 		"own tokens":        {func(g *registryOf) { g.enter = bearer("https://registry.example.com/token") }, false, "", ""},
 		"tokens elsewhere":  {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, false, "not-allowed", "requests that the credentials be sent to evil.example.net; fix: add https://evil.example.net to the allow-list if it issues"},
@@ -126,7 +128,14 @@ func TestRegistry(t *testing.T) {
 				_, _ = w.Write(g.chart[:10])
 			}
 		}, false, "unreachable", "was cut off"},
-	} {
+	}
+}
+
+// TestRegistry has what a registry can do to who asks it.
+func TestRegistry(t *testing.T) {
+	t.Parallel()
+	ref := remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/charts", Chart: "app", Version: "^1"}
+	for name, c := range registryTests(t) {
 		t.Run(name, func(t *testing.T) {
 			n := newInternet(t)
 			g := newRegistry(t, chartLayer, chartConfig)

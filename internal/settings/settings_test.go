@@ -69,11 +69,10 @@ func (*price) UnmarshalYAML(n *yaml.Node) error {
 
 var file = settings.File{Name: "shops/shop.yaml", Rule: "bad-shop", Description: "the shop's settings"}
 
-// TestFindings compares the findings about a text, one per line: line, field, message, remedy.
-func TestFindings(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ name, text, want string }{
-		{"no faults", `
+// findingsTests are texts with the findings about them, one per line: line, field, message,
+// remedy.
+var findingsTests = []struct{ name, text, want string }{
+	{"no faults", `
 name: corner
 open: false
 floors: 2
@@ -86,64 +85,69 @@ racks: [{width: 5}]
 price: dear
 street: Main Street
 `, ""},
-		{"another form", "stock: [apples]", ""},
-		{"neither form", "stock: apples", `1 stock: must be a whole number, not "apples"; write stock: 10`},
-		{"an element of a form", "stock: [[]]", "1 stock[0]: must be a string, not a list; write a string there"},
-		{"a single value for a list of one", "racks: {width: 5}", ""},
-		{"a fault in a single value for a list", "racks: {width: wide}", `1 racks.width: must be a whole number, not "wide"; write width: 10`},
-		{"a fault in a list that may be a single value", "racks: [{widht: 5}]", `1 racks[0].widht: unknown key; did you mean "width"?`},
+	{"another form", "stock: [apples]", ""},
+	{"neither form", "stock: apples", `1 stock: must be a whole number, not "apples"; write stock: 10`},
+	{"an element of a form", "stock: [[]]", "1 stock[0]: must be a string, not a list; write a string there"},
+	{"a single value for a list of one", "racks: {width: 5}", ""},
+	{"a fault in a single value for a list", "racks: {width: wide}", `1 racks.width: must be a whole number, not "wide"; write width: 10`},
+	{"a fault in a list that may be a single value", "racks: [{widht: 5}]", `1 racks[0].widht: unknown key; did you mean "width"?`},
 
-		{"a misspelled key", "\nnaem: corner", `2 naem: unknown key; did you mean "name"?`},
-		{"an unknown key", "zzzzzzzz: 1", "1 zzzzzzzz: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
-		{"a key that is not for YAML", "ignored: x", "1 ignored: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
-		{"the name of a type without a key", "address: {street: x}", "1 address: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
-		{"keys differ in case", "Name: corner", `1 Name: unknown key; did you mean "name"?`},
-		{"a misspelled key of an element", "shelves:\n- width: 1\n- widht: 2", `3 shelves[1].widht: unknown key; did you mean "width"?`},
-		{"any key of a map", "labels: {zzz: a}", ""},
+	{"a misspelled key", "\nnaem: corner", `2 naem: unknown key; did you mean "name"?`},
+	{"an unknown key", "zzzzzzzz: 1", "1 zzzzzzzz: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
+	{"a key that is not for YAML", "ignored: x", "1 ignored: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
+	{"the name of a type without a key", "address: {street: x}", "1 address: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
+	{"keys differ in case", "Name: corner", `1 Name: unknown key; did you mean "name"?`},
+	{"a misspelled key of an element", "shelves:\n- width: 1\n- widht: 2", `3 shelves[1].widht: unknown key; did you mean "width"?`},
+	{"any key of a map", "labels: {zzz: a}", ""},
 
-		{"a key twice", "name: a\n\nname: b", "3 name: duplicate key, first set on line 1; keep one of the two"},
-		{"a key three times", "name: a\nname: b\nname: c", `2 name: duplicate key, first set on line 1; keep one of the two
+	{"a key twice", "name: a\n\nname: b", "3 name: duplicate key, first set on line 1; keep one of the two"},
+	{"a key three times", "name: a\nname: b\nname: c", `2 name: duplicate key, first set on line 1; keep one of the two
 3 name: duplicate key, first set on line 2; keep one of the two`},
-		{"a key of a map twice", "labels:\n  a: b\n  a: c", "3 labels.a: duplicate key, first set on line 2; keep one of the two"},
-		{"a key of an element twice", "shelves:\n- width: 1\n  width: 2", "3 shelves[0].width: duplicate key, first set on line 2; keep one of the two"},
+	{"a key of a map twice", "labels:\n  a: b\n  a: c", "3 labels.a: duplicate key, first set on line 2; keep one of the two"},
+	{"a key of an element twice", "shelves:\n- width: 1\n  width: 2", "3 shelves[0].width: duplicate key, first set on line 2; keep one of the two"},
 
-		{"no value", "name:", "1 name: missing value; write a string, or remove the key"},
-		{"a null for an element", "tags: [~]", "1 tags[0]: missing value; write a string, or remove the key"},
-		{"a list for a string", "name: [a]", "1 name: must be a string, not a list; write name: ..."},
-		{"a mapping for a list", "tags: {a: b}", "1 tags: must be a list, not a mapping; write tags: [...]"},
-		{"a string for a list is not printed", "tags: hunter2", "1 tags: must be a list, not a single value; write tags: [...]"},
-		{"a string for a mapping is not printed", "labels: hunter2", "1 labels: must be a mapping, not a single value; write labels: {key: value}"},
-		{"a string for a boolean", "open: 'true'", `1 open: must be true or false, not "true"; write open: true`},
-		{"yes is a string", "open: yes", `1 open: must be true or false, not "yes"; write open: true`},
-		{"a quoted number", "floors: '2'", `1 floors: must be a whole number without quotes, not "2"; write floors: 2`},
-		{"half a floor", "floors: 2.5", `1 floors: must be a whole number, not "2.5"; write floors: 10`},
-		{"a number is a string", "name: 2", ""},
-		{"a value of a map", "labels:\n  a: [b]", "2 labels.a: must be a string, not a list; write labels: ..."},
+	{"no value", "name:", "1 name: missing value; write a string, or remove the key"},
+	{"a null for an element", "tags: [~]", "1 tags[0]: missing value; write a string, or remove the key"},
+	{"a list for a string", "name: [a]", "1 name: must be a string, not a list; write name: ..."},
+	{"a mapping for a list", "tags: {a: b}", "1 tags: must be a list, not a mapping; write tags: [...]"},
+	{"a string for a list is not printed", "tags: hunter2", "1 tags: must be a list, not a single value; write tags: [...]"},
+	{"a string for a mapping is not printed", "labels: hunter2", "1 labels: must be a mapping, not a single value; write labels: {key: value}"},
+	{"a string for a boolean", "open: 'true'", `1 open: must be true or false, not "true"; write open: true`},
+	{"yes is a string", "open: yes", `1 open: must be true or false, not "yes"; write open: true`},
+	{"a quoted number", "floors: '2'", `1 floors: must be a whole number without quotes, not "2"; write floors: 2`},
+	{"half a floor", "floors: 2.5", `1 floors: must be a whole number, not "2.5"; write floors: 10`},
+	{"a number is a string", "name: 2", ""},
+	{"a value of a map", "labels:\n  a: [b]", "2 labels.a: must be a string, not a list; write labels: ..."},
 
-		{"not among the choices", "mode: full-servce", `1 mode: unknown mode "full-servce"; did you mean "full-service"?`},
-		{"like none of the choices", "mode: zzzz", `1 mode: unknown mode "zzzz"; use one of full-service, self-service`},
-		{"the choice to reset", "mode: ''", ""},
+	{"not among the choices", "mode: full-servce", `1 mode: unknown mode "full-servce"; did you mean "full-service"?`},
+	{"like none of the choices", "mode: zzzz", `1 mode: unknown mode "zzzz"; use one of full-service, self-service`},
+	{"the choice to reset", "mode: ''", ""},
 
-		{"a message of the type", "price: free", "1 price: nothing is free"},
-		{"a finding of the type", "price: cheap", "1 price: not a price; write a number"},
+	{"a message of the type", "price: free", "1 price: nothing is free"},
+	{"a finding of the type", "price: cheap", "1 price: not a price; write a number"},
 
-		{"an alias is checked against its type", "tags: &t [a]\nname: *t", "1 name: must be a string, not a list; write name: ..."},
-		{"an alias with a fault is reported once", "shelves: [&s {width: x}, *s, *s]", `1 shelves[0].width: must be a whole number, not "x"; write width: 10`},
-		{"every fault", "naem: x\nfloors: x\nopen: 1", `1 naem: unknown key; did you mean "name"?
+	{"an alias is checked against its type", "tags: &t [a]\nname: *t", "1 name: must be a string, not a list; write name: ..."},
+	{"an alias with a fault is reported once", "shelves: [&s {width: x}, *s, *s]", `1 shelves[0].width: must be a whole number, not "x"; write width: 10`},
+	{"every fault", "naem: x\nfloors: x\nopen: 1", `1 naem: unknown key; did you mean "name"?
 2 floors: must be a whole number, not "x"; write floors: 10
 3 open: must be true or false, not "1"; write open: true`},
 
-		{"an empty file", "", ""},
-		{"only a comment", "# later\n", ""},
-		{"a null", "~", ""},
-		{"not YAML", "name: corner\nopen: [\n", "2: not valid YAML: did not find expected node content; correct the syntax there"},
-		{"binary", "\x00\x01\x02\xff", "0: binary file, not YAML; replace it with a text file"},
-		{"two documents", "name: a\n---\nname: b", "0: the file has a second YAML document; keep one document"},
-		{"a broken second document", "name: a\n---\n[", "0: the file has a second YAML document; keep one document"},
-		{"a list", "\n- name: a", "2: not a mapping; write keys and values"},
-		{"a scalar", "corner", "1: not a mapping; write keys and values"},
-		{"a manifest", "apiVersion: v1\nkind: ConfigMap", "1: the file is a Kubernetes manifest, but shop.yaml is the name of the shop's settings; rename the file"},
-	} {
+	{"an empty file", "", ""},
+	{"only a comment", "# later\n", ""},
+	{"a null", "~", ""},
+	{"not YAML", "name: corner\nopen: [\n", "2: not valid YAML: did not find expected node content; correct the syntax there"},
+	{"binary", "\x00\x01\x02\xff", "0: binary file, not YAML; replace it with a text file"},
+	{"two documents", "name: a\n---\nname: b", "0: the file has a second YAML document; keep one document"},
+	{"a broken second document", "name: a\n---\n[", "0: the file has a second YAML document; keep one document"},
+	{"a list", "\n- name: a", "2: not a mapping; write keys and values"},
+	{"a scalar", "corner", "1: not a mapping; write keys and values"},
+	{"a manifest", "apiVersion: v1\nkind: ConfigMap", "1: the file is a Kubernetes manifest, but shop.yaml is the name of the shop's settings; rename the file"},
+}
+
+// TestFindings compares the findings about each text.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	for _, test := range findingsTests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var found []finding.Finding

@@ -20,65 +20,15 @@ func TestMultipliedCharts(t *testing.T) {
 	// 2^18 names are more than are read. Linux follows 40 links in a path, and counts some
 	// twice when it has to begin again.
 	const levels = 18
-
-	// d0 holds the links a and b to d1, which holds such links to d2, ...
-	links := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		name = filepath.Join(links, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("c/Chart.yaml", "{apiVersion: v2, name: c, version: 1.0.0}")
-	for i := range levels {
-		dir := filepath.Join(links, "c", fmt.Sprint("d", i))
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{"a", "b"} {
-			if err := os.Symlink(fmt.Sprint("../d", i+1), filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	write(fmt.Sprintf("c/d%d/end", levels), "")
-
-	// c depends on a0 and b0, and each of them on a1 and b1, ...
-	depending := fstest.MapFS{}
-	chart := func(name string, level int) {
-		text := "{apiVersion: v2, name: " + name + ", version: 1.0.0, dependencies: ["
-		for _, next := range []string{"a", "b"} {
-			if level < levels {
-				text += fmt.Sprintf("{name: %s%d, version: 1.0.0, repository: file://../%s%d},", next, level, next, level)
-			}
-		}
-		depending[name+"/Chart.yaml"] = &fstest.MapFile{Data: []byte(text + "]}")}
-	}
-	chart("c", 0)
-	for i := range levels {
-		chart(fmt.Sprint("a", i), i+1)
-		chart(fmt.Sprint("b", i), i+1)
-	}
-
-	large := fstest.MapFS{"c/Chart.yaml": {Data: []byte("{apiVersion: v2, name: c, version: 1.0.0}")}}
-	megabytes := []byte(strings.Repeat("x", 4<<20))
-	for i := range maxChartBytes/len(megabytes) + 1 {
-		large[fmt.Sprint("c/files/", i)] = &fstest.MapFile{Data: megabytes}
-	}
-
 	files := fmt.Sprintf("the chart has more than %d files and directories", maxChartFiles)
 	for _, tt := range []struct {
 		name string
 		fsys fs.FS
 		want string
 	}{
-		{"links", os.DirFS(links), files},
-		{"dependencies", depending, files},
-		{"bytes", large, fmt.Sprintf("the files of the chart are larger than %d bytes in total", maxChartBytes)},
+		{"links", os.DirFS(chainOfLinks(t, levels)), files},
+		{"dependencies", chainOfDependencies(levels), files},
+		{"bytes", largeChart(), fmt.Sprintf("the files of the chart are larger than %d bytes in total", maxChartBytes)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Render(t.Context(), input.Source{FS: tt.fsys, Dir: "c"}, Options{Name: "c", KubeVersion: "1.34.0"})
@@ -88,4 +38,67 @@ func TestMultipliedCharts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// chainOfLinks returns a directory with the chart c, in which d0 holds the links a and b to
+// d1, which holds such links to d2, ...
+func chainOfLinks(t *testing.T, levels int) string {
+	t.Helper()
+	root := t.TempDir()
+	chart := filepath.Join(root, "c")
+	for i := range levels {
+		dir := filepath.Join(chart, fmt.Sprint("d", i))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "b"} {
+			if err := os.Symlink(fmt.Sprint("../d", i+1), filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	last := filepath.Join(chart, fmt.Sprint("d", levels))
+	if err := os.Mkdir(last, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{
+		filepath.Join(chart, "Chart.yaml"): "{apiVersion: v2, name: c, version: 1.0.0}",
+		filepath.Join(last, "end"):         "",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// chainOfDependencies returns the chart c, which depends on a0 and b0, and each of them on
+// a1 and b1, ...
+func chainOfDependencies(levels int) fs.FS {
+	fsys := fstest.MapFS{}
+	chart := func(name string, level int) {
+		text := "{apiVersion: v2, name: " + name + ", version: 1.0.0, dependencies: ["
+		for _, next := range []string{"a", "b"} {
+			if level < levels {
+				text += fmt.Sprintf("{name: %s%d, version: 1.0.0, repository: file://../%s%d},", next, level, next, level)
+			}
+		}
+		fsys[name+"/Chart.yaml"] = &fstest.MapFile{Data: []byte(text + "]}")}
+	}
+	chart("c", 0)
+	for i := range levels {
+		chart(fmt.Sprint("a", i), i+1)
+		chart(fmt.Sprint("b", i), i+1)
+	}
+	return fsys
+}
+
+// largeChart returns a chart with more bytes than are read.
+func largeChart() fs.FS {
+	fsys := fstest.MapFS{"c/Chart.yaml": {Data: []byte("{apiVersion: v2, name: c, version: 1.0.0}")}}
+	megabytes := []byte(strings.Repeat("x", 4<<20))
+	for i := range maxChartBytes/len(megabytes) + 1 {
+		fsys[fmt.Sprint("c/files/", i)] = &fstest.MapFile{Data: megabytes}
+	}
+	return fsys
 }
