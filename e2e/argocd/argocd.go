@@ -119,6 +119,7 @@ func (a *ArgoCD) environment() []string {
 		"HOME=" + a.path("home"),
 		"TMPDIR=" + a.path("tmp"),
 		"ARGOCD_PLUGINSOCKFILEPATH=" + a.path("plugins"),
+		"GOGC=400", // a quarter of Argo CD's CPU time would go to the garbage collector
 	}
 }
 
