@@ -127,20 +127,14 @@ func (l *schemaLoader) Load(ref string) (any, error) {
 func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.ValidationError) error {
 	var faults []finding.Finding
 	printer := message.NewPrinter(language.English)
-	report := func(at []string, msg string) {
+	report := func(at []string, violated jsonschema.ErrorKind, msg string) {
 		full := append(chartPath(ch), at...)
-		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: input.FieldPath(full), About: msg, Message: msg,
-			Remedy: "set a value that " + schemaFile + " allows"}
+		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: input.FieldPath(full), About: msg, Message: msg}
 		var flag string
 		if flag, f.File, f.Line = s.valueOrigin(ch, full); flag != "" {
 			f.Field = flag + " " + f.Field
 		}
-		if flag == input.SetString && strings.HasPrefix(msg, "got string, want ") {
-			f.Remedy = `use "set", because "set-string" always sets a string`
-		}
-		if flag == input.Set && (msg == "got number, want string" || msg == "got boolean, want string") {
-			f.Remedy = `use "set-string", because "set" converts text such as 4 or true to a number or a boolean`
-		}
+		f.Remedy = schemaRemedy(violated, flag, schemaFile)
 		faults = append(faults, f)
 	}
 	var visit func(e *jsonschema.ValidationError)
@@ -156,12 +150,12 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 		switch k := e.ErrorKind.(type) {
 		case *kind.AdditionalProperties:
 			for _, name := range k.Properties {
-				report(append(slices.Clone(e.InstanceLocation), name), "the schema does not allow this value")
+				report(append(slices.Clone(e.InstanceLocation), name), k, "the schema does not allow this key")
 			}
 			return
 		case *kind.Required:
 			for _, name := range k.Missing {
-				report(append(slices.Clone(e.InstanceLocation), name), "the schema requires this value, but it is not set")
+				report(append(slices.Clone(e.InstanceLocation), name), k, "the schema requires this value, but it is not set")
 			}
 			return
 		}
@@ -169,11 +163,28 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 		if alternatives := leaves(e, printer); len(alternatives) > 0 {
 			msg += " (" + strings.Join(alternatives, "; or ") + ")"
 		}
-		report(e.InstanceLocation, msg)
+		report(e.InstanceLocation, e.ErrorKind, msg)
 	}
 	visit(err)
 	finding.Sort(faults)
 	return finding.Err(faults)
+}
+
+// schemaRemedy returns what to do about a value that a flag or, if that is empty, a file
+// sets.
+func schemaRemedy(violated jsonschema.ErrorKind, flag, schemaFile string) string {
+	switch k := violated.(type) {
+	case *kind.AdditionalProperties:
+		return "remove the key, or correct its name to one that " + schemaFile + " allows"
+	case *kind.Type:
+		if flag == input.SetString && k.Got == "string" {
+			return `use "set", because "set-string" always sets a string`
+		}
+		if flag == input.Set && (k.Got == "number" || k.Got == "boolean") && slices.Equal(k.Want, []string{"string"}) {
+			return `use "set-string", because "set" converts text such as 4 or true to a number or a boolean`
+		}
+	}
+	return "set a value that " + schemaFile + " allows"
 }
 
 // describeExpected describes what a schema expects. Where the library would print the value
