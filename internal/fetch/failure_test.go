@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -199,13 +200,21 @@ func TestGivenUp(t *testing.T) {
 	left := make(chan error)
 	go func() { _, err := f.Fetch(ctx, ref); left <- err }()
 	<-arrived
+	var joined sync.WaitGroup
+	joined.Add(1)
+	stayed := make(chan string)
+	go func() {
+		content, err := f.Fetch(&waiting{Context: t.Context(), wait: &joined}, ref)
+		stayed <- fmt.Sprint(string(content.Data), err)
+	}()
+	joined.Wait()
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("who leaves is told %v", err)
 	}
 	close(answer)
-	if got := get(t, f, ref); string(got.Data) != "content" {
-		t.Errorf("%q", got.Data)
+	if got := <-stayed; got != "content<nil>" {
+		t.Errorf("who stays gets %s", got)
 	}
 }
 
