@@ -116,11 +116,15 @@ func (l loop) resolve(g *graph.Graph) resolution {
 		return resolution{weaken: weak}
 	}
 	least, all := l.weakest(strongest)
+	if strongest == explicit {
+		// Without these, the sync would wait forever for the object that a user wants first.
+		all = slices.DeleteFunc(all, func(i int) bool { return least == soft && isNeeded(g, l.rules[i].ref) })
+	}
 	switch {
-	case all == nil && strongest >= explicit:
+	case len(all) == 0 && strongest >= explicit:
 		return resolution{fault: l.finding(g, finding.Error, l.gaps[0], "these objects wait for each other: ",
 			"remove one of these references, or move one of the objects to another component")}
-	case all == nil:
+	case len(all) == 0:
 		return resolution{weaken: l.gaps, warning: l.finding(g, finding.Warning, l.gaps[0], "these objects wait for each other, so they share a wave: ",
 			"check that they can start together")}
 	case least > inferred:
