@@ -46,7 +46,7 @@ func (b *builder) reportDeletedFirst() {
 			message = fmt.Sprintf("it %s %s, which Argo CD deletes before it runs PostDelete hooks (and %d more that the hook needs): %s, and the deletion of the Application never finishes", why, deleted[0], len(deleted)-1, effect)
 		}
 		b.Findings = append(b.Findings, finding.Finding{Severity: finding.Warning, Rule: "deleted-first", File: n.File, Line: n.Line, Object: n.Key.String(), Field: field, Message: message,
-			Remedy: fmt.Sprintf("let it use objects that are PostDelete hooks, too, or keep the others with %s: Delete=false", object.SyncOptions)})
+			Remedy: fmt.Sprintf("make the objects that the hook needs PostDelete hooks, too, or keep them with %s: Delete=false", object.SyncOptions)})
 	}
 }
 
