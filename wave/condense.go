@@ -44,7 +44,7 @@ type condensation struct {
 
 // condense groups the nodes of each cycle of constraints into a unit. No constraint in
 // a cycle can demand a gap, so the weakest ones yield until none does. It fails if the
-// API server demands the gap.
+// API server demands the gap, or if the sync would hang with a gap that a user demands.
 func condense(g *graph.Graph, nodes []int, all []constraint) (condensation, error) {
 	c := condensation{rules: slices.Clone(all), yielded: map[graph.Reference]string{}}
 	for {

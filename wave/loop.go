@@ -96,7 +96,7 @@ type resolution struct {
 // resolve returns how to weaken a cycle that cannot share a wave, or a finding if none
 // of its constraints may yield. Objects in a cycle of soft demands share a wave, where
 // all of them become healthy eventually. A stronger demand for a gap is kept, and
-// the weaker ones around it are dropped.
+// the weaker ones around it are dropped, unless the sync would then hang.
 func (l loop) resolve(g *graph.Graph) resolution {
 	if _, all := l.weakest(inferred); all != nil {
 		return resolution{drop: all}
@@ -116,9 +116,8 @@ func (l loop) resolve(g *graph.Graph) resolution {
 		return resolution{weaken: weak}
 	}
 	least, all := l.weakest(strongest)
-	if strongest == explicit {
-		// Without these, the sync would wait forever for the object that a user wants first.
-		all = slices.DeleteFunc(all, func(i int) bool { return least == soft && isNeeded(g, l.rules[i].ref) })
+	if strongest == explicit && least == soft {
+		all = slices.DeleteFunc(all, func(i int) bool { return blocks(g, l.rules[i].ref) })
 	}
 	switch {
 	case len(all) == 0 && strongest >= explicit:
@@ -132,6 +131,12 @@ func (l loop) resolve(g *graph.Graph) resolution {
 			"remove one of these references")}
 	}
 	return resolution{drop: all}
+}
+
+// blocks reports whether a sync that waits for the object of a reference waits forever
+// unless the target is applied no later.
+func blocks(g *graph.Graph, r *graph.Reference) bool {
+	return isNeeded(g, r) && !isPassive(&g.Nodes[r.From])
 }
 
 func (l loop) finding(g *graph.Graph, severity finding.Severity, through int, message, remedy string) *finding.Finding {
