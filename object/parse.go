@@ -204,7 +204,9 @@ func (d sourceDocument) checkText(meta Value, object string) error {
 			return
 		}
 		f := d.fault("not-text", v.Line(), "must be a string, not "+kindName(v), "write a string")
-		if v.isScalar() && object != "Secret" && !strings.HasPrefix(object, "Secret ") {
+		if v.isScalar() && (object == "Secret" || strings.HasPrefix(object, "Secret ")) {
+			f.Message, f.Remedy = "without quotes, the value is not a string in YAML, but this field needs one", "quote it"
+		} else if v.isScalar() {
 			f.Message = "YAML reads " + v.Text() + " as " + readAs(v) + ", but this field must be a string"
 			if readAs(v) == v.Text() {
 				f.Message = v.Text() + " without quotes is not a string in YAML, but this field needs one"

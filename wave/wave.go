@@ -18,6 +18,7 @@
 package wave
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -207,7 +208,7 @@ func checkAnnotations(g *graph.Graph) error {
 	var faults []finding.Finding
 	for _, n := range g.Nodes {
 		if text, ok := n.Annotation(object.SyncWave); ok {
-			if wave, err := strconv.Atoi(text); err == nil && (wave > maxWave || wave < -maxWave) {
+			if wave, err := strconv.Atoi(text); (err == nil || errors.Is(err, strconv.ErrRange)) && (wave > maxWave || wave < -maxWave) {
 				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
 					Field:   "metadata.annotations[" + object.SyncWave + "]",
 					Message: strings.Trim(n.QuoteNumber(text), `"`) + " is out of range: Ladder cannot order objects around it",

@@ -159,6 +159,6 @@ func TestListening(t *testing.T) {
 
 func unquoted(raw []byte) string {
 	var text string
-	json.Unmarshal(raw, &text) // what is no text has no name
+	json.Unmarshal(raw, &text) // a value that is not a string has no name
 	return text
 }
