@@ -266,6 +266,7 @@ func build(b *builder) (*Graph, error) {
 		(*builder).reportEarlyWebhooks,    // webhooks that are registered before the backends that they refuse
 		(*builder).referByCalls,           // calls of workloads, by their variables and arguments
 		(*builder).referByWaits,           // waits of init containers and Jobs
+		(*builder).referByNames,           // bare names in variables and arguments
 		(*builder).referToPermissions,     // a workload depends on the permissions of its ServiceAccount
 		(*builder).referToServedAPIs,      // a workload depends on the aggregated APIs it may use
 		(*builder).findControllers,        // workloads that reconcile or serve kinds

@@ -396,6 +396,18 @@ func (b *builder) referByCalls() {
 					b.refer(b.callReference(i, server, w.field, knowledge.NoOrder))
 				}
 			}
+		}
+	}
+}
+
+// referByNames adds references for bare names, unless a call or a wait says more about the
+// same object.
+func (b *builder) referByNames() {
+	for i, n := range b.Nodes {
+		if n.Kind.Pod.IsZero() {
+			continue
+		}
+		for _, w := range b.words(i) {
 			for _, to := range b.namedBy(w, n.Key.Namespace) {
 				if !b.refersTo(i, to) {
 					b.refer(b.inferredReference(i, to, w.field, knowledge.Exists, "names"))
