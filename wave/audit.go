@@ -160,7 +160,7 @@ func (s *sync) dependentsByNode() map[int][]Waiter {
 func (s *sync) waiting() map[int]graph.Reference {
 	users := map[int]graph.Reference{}
 	for _, r := range s.Graph.References {
-		if r.Meaning != knowledge.Healthy || s.at[r.From] == never || s.at[r.To] == never || s.at[r.From].compare(s.at[r.To]) <= 0 {
+		if r.Need == graph.NeedsNot || r.Until != graph.Healthy || s.at[r.From] == never || s.at[r.To] == never || s.at[r.From].compare(s.at[r.To]) <= 0 {
 			continue
 		}
 		if _, exists := users[r.To]; !exists {

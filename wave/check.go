@@ -70,7 +70,7 @@ func (s *sync) contradictedAnnotations() []finding.Finding {
 	for i := range s.Graph.References {
 		r := &s.Graph.References[i]
 		from, to := s.at[r.From], s.at[r.To]
-		if r.Explicit && from != never && to != never && from.phase == to.phase && to.compare(from) > 0 && s.yielded[*r] == "" {
+		if r.Explicit() && from != never && to != never && from.phase == to.phase && to.compare(from) > 0 && s.yielded[*r] == "" {
 			found = append(found, s.late(r.From, r, nil))
 		}
 	}
@@ -90,7 +90,7 @@ func (s *sync) lateDependencies(i int) []finding.Finding {
 		case s.appliedFirst(r) && to != never:
 		case to.compare(at) > 0:
 			found = append(found, s.late(i, r, nil))
-		case to == at && r.Meaning == knowledge.Healthy && (r.Hard && !r.Inferred || r.Refused) && s.yielded[*r] == "":
+		case to == at && r.Until == graph.Healthy && (r.IsHard() || r.Fails == graph.Refused) && s.yielded[*r] == "":
 			f := s.finding(i, finding.Warning, "unawaited", fmt.Sprintf("it %s %s, but both are %s, so Argo CD does not wait in between", r.Why, s.name(r.To), at),
 				s.orCompute("give this object a later wave", i, r.To))
 			f.About = s.Graph.Nodes[r.To].Key.String()
@@ -105,7 +105,7 @@ func (s *sync) lateDependencies(i int) []finding.Finding {
 	var through func(j int, chain []*graph.Reference)
 	through = func(j int, chain []*graph.Reference) {
 		for _, r := range s.dependencies[j] {
-			if seen[r.To] || r.Inferred {
+			if seen[r.To] || r.Inferred() {
 				continue
 			}
 			seen[r.To] = true
@@ -115,7 +115,7 @@ func (s *sync) lateDependencies(i int) []finding.Finding {
 				}
 				continue
 			}
-			if r.Meaning == knowledge.Healthy && !s.Graph.Nodes[r.To].HasHealth {
+			if r.Until == graph.Healthy && !s.Graph.Nodes[r.To].HasHealth {
 				through(r.To, append(slices.Clone(chain), r))
 			}
 		}
@@ -163,24 +163,24 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) finding
 	}
 	severity := finding.Error
 	verdict, effect := "", ", after this object is healthy"
-	if !r.Inferred {
+	if !r.Inferred() {
 		verdict = "deadlock: "
 	}
 	switch {
 	case to == never:
 		verdict, timing, effect = "", "which Argo CD never applies in a sync", ""
-	case r.Explicit:
+	case r.Explicit():
 		severity, verdict, effect = finding.Warning, "", ""
-	case r.Hard && r.Unless != "":
+	case r.IsHard() && r.Unless != "":
 		severity, verdict, effect = finding.Warning, "", ", so the API server rejects this object unless "+r.Unless
-	case r.Hard:
+	case r.IsHard():
 		verdict, effect = "", ", so the API server rejects this object or its Pods"
-	case r.Refused && !r.Inferred && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of an object that it deploys
+	case r.Fails == graph.Refused && !r.Inferred() && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of an object that it deploys
 		verdict, effect = "", ", so the API server rejects this object"
 	case !n.HasHealth || !s.awaits(i):
 		severity, verdict, effect = finding.Warning, "", ""
 	}
-	if r.Inferred { // inferred references are not proof
+	if r.Inferred() { // inferred references are not proof
 		severity = finding.Warning
 	}
 	rule, remedy := Late, s.orCompute("correct the sync wave of one of the two objects", i, r.To)
@@ -289,7 +289,7 @@ func (s *sync) justified() map[int]bool {
 	roots := s.beforeSmokes()
 	for _, c := range s.defaultConstraints(s.base) {
 		dependencies[c.dependent] = append(dependencies[c.dependent], c.dependency)
-		if c.ref.Meaning == knowledge.With {
+		if c.together() {
 			dependencies[c.dependency] = append(dependencies[c.dependency], c.dependent) // the two share a wave
 		}
 		if c.gap > 0 && s.at[c.dependent].compare(s.at[c.dependency]) > 0 {

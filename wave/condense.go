@@ -7,7 +7,6 @@ import (
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // unit is a set of objects that share a wave: a cycle, or a single object.
@@ -27,7 +26,7 @@ type edge struct {
 
 // isBound reports whether the unit must share the wave of a dependency.
 func (u *unit) isBound() bool {
-	return slices.ContainsFunc(u.dependencies, func(e edge) bool { return e.ref.Meaning == knowledge.With })
+	return slices.ContainsFunc(u.dependencies, func(e edge) bool { return e.together() })
 }
 
 // condensation is the set of constraints without its cycles.

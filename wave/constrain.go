@@ -25,6 +25,11 @@ type constraint struct {
 	ref     *graph.Reference
 }
 
+// together reports whether the two must share a wave.
+func (c *constraint) together() bool {
+	return c.ref.Need == graph.Needs && c.ref.Until == graph.Together
+}
+
 // constraintSet is the result of the first stage.
 type constraintSet struct {
 	rules []constraint
@@ -45,7 +50,7 @@ func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) b
 		if !from.InSync() || !to.InSync() || from.External || to.External || r.From == r.To {
 			continue
 		}
-		if r.Meaning == knowledge.NoOrder {
+		if r.Need == graph.MayNeed && r.Until == graph.Together {
 			if c, ok := companionConstraint(from, to, r); ok && (r.Sign != graph.Companion || doubts[r.To].why == "") {
 				rules = append(rules, c)
 			}
@@ -105,9 +110,9 @@ func showsHealth(n *graph.Node) bool { return n.HasHealth || n.Kind.Status != ni
 func gate(from, to *graph.Node, r *graph.Reference, base *knowledge.Base) WaitReason {
 	reason := waitReasonOf(from, r)
 	switch {
-	case reason == "" && r.Hard && r.Meaning == knowledge.Exists && !appliedBefore(to, from, base) && !retriesPods(from, r):
+	case reason == "" && r.IsHard() && r.Until == graph.Exists && !appliedBefore(to, from, base) && !retriesPods(from, r):
 		return Refused
-	case to.HasHealth, r.Explicit, reason == Settles, !base.Builtin(to.Key.Group):
+	case to.HasHealth, r.Explicit(), reason == Settles, !base.Builtin(to.Key.Group):
 		// Others' kinds may get a health check that Ladder does not know.
 		return reason
 	}
@@ -147,7 +152,7 @@ func orders(g *graph.Graph, r *graph.Reference) bool {
 	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, r) {
 		return false
 	}
-	return r.Meaning == knowledge.Exists || r.Meaning == knowledge.Healthy || r.Meaning == knowledge.With
+	return r.Need == graph.Needs || r.Need == graph.MayNeed && r.Until != graph.Together
 }
 
 // runsLater reports whether a reference is about Pods that are created after this

@@ -10,6 +10,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
@@ -154,10 +155,10 @@ This page shows how Ladder orders charts of public projects. The charts are rend
 		}
 		gates, inferred := 0, 0
 		for _, r := range plan.Graph.References {
-			if r.Meaning == knowledge.Healthy && plan.Places[r.From].Computed && plan.Places[r.To].Computed {
+			if r.Need == graph.Needs && r.Until == graph.Healthy && plan.Places[r.From].Computed && plan.Places[r.To].Computed {
 				gates++
 			}
-			if r.Inferred && r.Meaning != knowledge.NoOrder {
+			if r.Inferred() && (r.Need == graph.Needs || r.Until != graph.Together) {
 				inferred++
 			}
 		}

@@ -35,14 +35,14 @@ metadata: {name: d}
 	if err != nil {
 		t.Fatal(err)
 	}
-	hard := func(from, to int, why string, meaning knowledge.Meaning) graph.Reference {
-		return graph.Reference{From: from, To: to, Why: why, Meaning: meaning, Hard: true}
+	hard := func(from, to int, why string, until graph.State) graph.Reference {
+		return graph.Reference{From: from, To: to, Why: why, Until: until, Fails: graph.Refused, Sign: graph.Record}
 	}
 	g.References = []graph.Reference{
-		hard(2, 0, "is admitted by", knowledge.Healthy),
-		hard(0, 1, "is defined by", knowledge.Healthy),
-		hard(1, 2, "needs", knowledge.Exists),
-		hard(3, 1, "stands aside and watches", knowledge.Healthy),
+		hard(2, 0, "is admitted by", graph.Healthy),
+		hard(0, 1, "is defined by", graph.Healthy),
+		hard(1, 2, "needs", graph.Exists),
+		hard(3, 1, "stands aside and watches", graph.Healthy),
 	}
 	_, err = wave.Assign(g, knowledge.Default(), wave.Options{})
 	const want = "in.yaml:1: ConfigMap ns/a: these objects wait for each other: ConfigMap ns/a is defined by ConfigMap ns/b, which needs ConfigMap ns/c, which is admitted by ConfigMap ns/a; fix: remove one of these references, or move one of the objects to another component"

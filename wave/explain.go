@@ -258,14 +258,14 @@ func (p *Plan) isLastBecauseUnneeded(i int) bool {
 
 // inferredSuffix marks a reference that is inferred from a convention.
 func inferredSuffix(r graph.Reference) string {
-	if r.Inferred {
+	if r.Inferred() {
 		return " (inferred)"
 	}
 	return ""
 }
 
 func inferredMark(r graph.Reference) string {
-	if r.Inferred {
+	if r.Inferred() {
 		return ", inferred"
 	}
 	return ""
@@ -282,7 +282,7 @@ func (p *Plan) effect(r graph.Reference) string {
 		return ""
 	}
 	decisive := place.Because.Reference
-	if r.Meaning == decisive.Meaning && p.Places[r.To].Wave == p.Places[decisive.To].Wave {
+	if r.Need == decisive.Need && r.Until == decisive.Until && p.Places[r.To].Wave == p.Places[decisive.To].Wave {
 		return ", demands the same wave"
 	}
 	return ""
@@ -300,7 +300,7 @@ func (p *Plan) references(b *strings.Builder, title string, pick func(graph.Refe
 		if !ok {
 			continue
 		}
-		l := line{fmt.Sprintf("wave %-10s %-8s %s", p.waveText(other), r.Meaning, p.name(other)), r.Why + r.Detail() + inferredMark(r) + ")" + p.effect(r)}
+		l := line{fmt.Sprintf("wave %-10s %-8s %s", p.waveText(other), r.Meaning(), p.name(other)), r.Why + r.Detail() + inferredMark(r) + ")" + p.effect(r)}
 		if fields[l] == nil {
 			lines = append(lines, l)
 		}

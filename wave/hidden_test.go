@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -49,7 +50,7 @@ func neededByDependents(plan *wave.Plan) map[object.ID]bool {
 	needs := make([][]int, len(g.Nodes))
 	for _, r := range g.References {
 		needs[r.From] = append(needs[r.From], r.To)
-		if r.Meaning == knowledge.With || r.Meaning == knowledge.NoOrder {
+		if r.Until == graph.Together {
 			needs[r.To] = append(needs[r.To], r.From)
 		}
 	}

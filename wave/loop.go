@@ -27,11 +27,11 @@ func (c constraint) strength() strength {
 	switch {
 	case c.companion:
 		return guessed
-	case c.ref.Inferred:
+	case c.ref.Inferred():
 		return inferred
-	case c.ref.Explicit:
+	case c.ref.Explicit():
 		return explicit
-	case c.ref.Hard:
+	case c.ref.IsHard():
 		return hard
 	}
 	return soft

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/digraph"
-	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // reasons returns what decided the level of each unit.
@@ -21,14 +20,14 @@ func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 			continue
 		}
 		for _, e := range s.units[u].dependencies {
-			if !e.companion && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap && (e.gap > 0 || e.ref.Meaning == knowledge.With || levels[u] > 0 && levels[u] < last) {
+			if !e.companion && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap && (e.gap > 0 || e.together() || levels[u] > 0 && levels[u] < last) {
 				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
 				if e.gap > 0 {
 					break
 				}
 			}
 		}
-		if why[u].Cause == ByReference && (s.units[u].gated || why[u].Reference.Meaning == knowledge.With) {
+		if why[u].Cause == ByReference && (s.units[u].gated || why[u].Reference.Until == graph.Together) {
 			continue
 		}
 		at, by := s.firstConsumer(u, levels, last)
@@ -56,7 +55,7 @@ func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 func (s *unitSet) firstConsumer(u int, levels []int, last int) (level int, by *edge) {
 	bound := map[int]bool{}
 	for _, e := range s.units[u].users {
-		bound[e.unit] = bound[e.unit] || e.ref.Meaning == knowledge.With
+		bound[e.unit] = bound[e.unit] || e.together()
 	}
 	return s.highestAllowed(u, levels, last, func(user int) bool { return !bound[user] })
 }

@@ -118,24 +118,22 @@ func requirements(g *graph.Graph) (dependencies, users [][]*graph.Reference) {
 func isNeeded(g *graph.Graph, r *graph.Reference) bool {
 	from, to := &g.Nodes[r.From], &g.Nodes[r.To]
 	switch {
-	case r.Optional, r.Explicit, runsLater(from, r):
+	case r.Need != graph.Needs, r.Explicit(), runsLater(from, r):
 		return false
 	case r.Sign == graph.Registration:
 		return false // it only saves a retry
 	case !from.Kind.Admits.IsZero():
-		return r.Hard
+		return r.IsHard()
 	case to.Kind.Permissions == "binding" && from.Role != knowledge.Controllers:
 		return false // most Pods start without these permissions
 	}
-	switch r.Meaning {
-	case knowledge.Healthy:
-		return true
-	case knowledge.Exists:
-		return !r.Inferred
-	case knowledge.With:
+	switch r.Until {
+	case graph.Exists:
+		return !r.Inferred()
+	case graph.Together:
 		return from.HasHealth
 	}
-	return false
+	return true
 }
 
 // awaited reports whether Argo CD waits for a moment: something follows it, or it contains

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // WaitReason is the reason why an object must not be applied before another one is
@@ -89,26 +88,26 @@ type Dependent struct {
 // target is healthy; empty if it may.
 func waitReasonOf(from *graph.Node, r *graph.Reference) WaitReason {
 	switch {
-	case r.Meaning != knowledge.Healthy:
+	case r.Until != graph.Healthy || r.Need != graph.Needs:
 		return ""
-	case r.Explicit:
+	case r.Explicit():
 		return Requested
 	case r.Sign == graph.Registration:
 		return Settles
-	case r.Refused, r.Hard && !r.Inferred:
+	case r.Fails == graph.Refused, r.Fails == graph.Stops && !r.Inferred():
 		return Refused
-	case r.Data:
+	case r.Fails == graph.WrongData:
 		return WrongData
 	case !r.Product.IsZero():
 		// This holds for Jobs, too: the kubelet starts no Pod before its Secret
 		// exists.
-		if r.Inferred {
+		if r.Inferred() {
 			return ""
 		}
 		return Reads
 	case from.Kind.Runs == "once":
 		return RunsOnce
-	case !from.Kind.Deploys.IsZero() && !r.Inferred:
+	case !from.Kind.Deploys.IsZero() && !r.Inferred():
 		return Depends
 	}
 	return ""
@@ -118,5 +117,5 @@ func waitReasonOf(from *graph.Node, r *graph.Reference) WaitReason {
 // of its reference is not healthy. Argo CD fails a sync that waits for such an
 // object.
 func isDegradedWithout(from *graph.Node, r *graph.Reference) bool {
-	return r.Meaning == knowledge.Healthy && !r.StaysProgressing && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Health.Can, "Degraded")
+	return r.Need == graph.Needs && r.Until == graph.Healthy && r.Fails != graph.Waits && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Health.Can, "Degraded")
 }

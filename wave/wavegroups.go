@@ -118,7 +118,7 @@ func (p *Plan) IsGate(r graph.Reference) bool {
 	if p.Places[r.From].Computed && p.Places[r.To].Computed {
 		return slices.ContainsFunc(p.dependents[r.To], func(c Dependent) bool { return c.Reference == r })
 	}
-	return r.Meaning == knowledge.Healthy && p.Orders(r) // between phases, and for targets in another Application
+	return r.Until == graph.Healthy && p.Orders(r) // between phases, and for targets in another Application
 }
 
 // IsImplied reports whether every object has such a reference: to its

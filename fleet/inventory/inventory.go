@@ -271,7 +271,7 @@ func addUsed(f *fleet.Fleet, add func(part int, what, name string)) {
 			add(to.Part, "Services that others use", to.Key.Namespace+"/"+to.Key.Name)
 		case to.Key.Group == "" && to.Key.Kind == "Secret":
 			add(to.Part, "Secrets for others", to.Key.Namespace+"/"+to.Key.Name)
-		case !to.Kind.Pod.IsZero() && (r.Sign == graph.Call || r.Sign == graph.Address):
+		case !to.Kind.Pod.IsZero() && (r.Sign == graph.Call || r.Sign == graph.Address || r.Sign == graph.Field):
 			add(to.Part, "workloads that others call", to.Key.Namespace+"/"+to.Key.Name)
 		case r.Product.Kind == "Secret":
 			add(to.Part, "Secrets for others", r.Product.Namespace+"/"+r.Product.Name)

@@ -166,10 +166,10 @@ func (s *sketch) decides(r graph.Reference) bool {
 // strongest.
 func (s *sketch) edge(refs []graph.Reference) edge {
 	slices.SortStableFunc(refs, func(a, b graph.Reference) int {
-		return cmp.Or(cmp.Compare(s.weight(b), s.weight(a)), compareBools(a.Inferred, b.Inferred))
+		return cmp.Or(cmp.Compare(s.weight(b), s.weight(a)), compareBools(a.Inferred(), b.Inferred()))
 	})
 	first := refs[0]
-	e := edge{from: first.From, to: first.To, why: finding.Sanitize(first.Why), inferred: first.Inferred}
+	e := edge{from: first.From, to: first.To, why: finding.Sanitize(first.Why), inferred: first.Inferred()}
 	e.ignored, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
 	e.contradicted = s.plan.Contradicts(first)
 	var tips []string
@@ -204,8 +204,8 @@ func compareBools(a, b bool) int {
 // sentence describes a reference, with its field.
 func (s *sketch) sentence(r graph.Reference) string {
 	nodes := s.plan.Graph.Nodes
-	text := fmt.Sprintf("%s %s %s (%s: %s", nodes[r.From].Key, r.Why, nodes[r.To].Key, r.Meaning, r.Field)
-	if r.Inferred {
+	text := fmt.Sprintf("%s %s %s (%s: %s", nodes[r.From].Key, r.Why, nodes[r.To].Key, r.Meaning(), r.Field)
+	if r.Inferred() {
 		text += ", inferred"
 	}
 	return finding.Sanitize(text + ")" + r.Detail())

@@ -241,7 +241,7 @@ func (f *finder) linkObjects() {
 			continue
 		}
 		if strength, counts := f.strength(r); counts {
-			f.add(from, to, Reason{Strength: strength, Inferred: r.Inferred, Address: r.Sign == graph.Address, From: node.Key, To: target.Key,
+			f.add(from, to, Reason{Strength: strength, Inferred: r.Inferred(), Address: r.Sign == graph.Address, From: node.Key, To: target.Key,
 				Field: r.Field, File: node.File, Line: node.Line, Why: r.Why, Source: r.Source})
 		}
 	}
@@ -296,7 +296,7 @@ func (f *finder) providers() map[int][]provider {
 // linkToProviders makes users of a class depend on the program behind it, since a class
 // may exist long before its program.
 func (f *finder) linkToProviders(r graph.Reference, providers []provider) {
-	if r.Inferred || r.Meaning != knowledge.Exists {
+	if r.Inferred() || !isForExistence(r) {
 		return
 	}
 	from, class := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
@@ -321,39 +321,42 @@ func isProvider(class graph.Node, r graph.Reference) bool {
 func (f *finder) strength(r graph.Reference) (Strength, bool) {
 	from, to := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 	switch {
-	case r.Explicit:
+	case r.Explicit():
 	case r.IsAboutKind() && from.Kind.AlwaysInstalled:
 		return 0, false // its kind exists wherever Argo CD runs
 	case isProvider(from, r):
 		return Healthy, from.HasHealth // most classes work alone
-	case !r.Inferred && r.Meaning == knowledge.Exists && to.Stub:
+	case !r.Inferred() && isForExistence(r) && to.Stub:
 		return Healthy, true // the chart's program creates it
-	case r.IsAboutWebhook() && (!r.Hard || f.base.Builtin(from.Key.Group)):
+	case r.IsAboutWebhook() && (!r.IsHard() || f.base.Builtin(from.Key.Group)):
 		// The object existed before the webhook, or a later object creates it.
 		// Webhooks only refuse the creation of Pods, and their owners retry
 		// indefinitely, whatever their kind
 		// (reference/access-authn-authz/extensible-admission-controllers).
 		return 0, false
-	case r.Inferred && r.Meaning == knowledge.Exists && r.Sign == graph.Installation:
+	case r.Inferred() && isForExistence(r) && r.Sign == graph.Installation:
 		return Exists, true
-	case r.Inferred && r.Meaning == knowledge.Exists && r.Sign != graph.Call && r.Sign != graph.Configuration:
+	case r.Inferred() && isForExistence(r) && r.Sign != graph.Call && r.Sign != graph.Configuration:
 		return 0, false
-	case r.Meaning == knowledge.Exists && r.IsAboutNamespace() && to.Key.Kind == "Namespace":
+	case isForExistence(r) && r.IsAboutNamespace() && to.Key.Kind == "Namespace":
 		return Exists, true // CreateNamespace creates it, without its labels
 	}
-	switch r.Meaning {
-	case knowledge.Healthy:
-		if r.Hard {
-			return Applied, true
-		}
+	switch {
+	case r.Need != graph.Needs:
+		return Calls, true
+	case r.Until == graph.Healthy && r.IsHard():
+		return Applied, true
+	case r.Until == graph.Healthy:
 		return Healthy, true
-	case knowledge.Exists, knowledge.With:
-		if r.Optional || r.Inferred {
-			return Calls, true
-		}
-		return Exists, true
+	case r.Inferred():
+		return Calls, true
 	}
-	return Calls, true
+	return Exists, true
+}
+
+// isForExistence reports whether the target of a reference need only have been applied.
+func isForExistence(r graph.Reference) bool {
+	return r.Need != graph.NeedsNot && r.Until == graph.Exists
 }
 
 // linkCharts adds the links from and to charts in registries, according to their
@@ -388,7 +391,7 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 	for _, creation := range f.graph.Creations {
 		if n := f.graph.Nodes[creation.From]; chart.InstallsGroup(creation.Kind.Group) {
 			strength := Exists
-			if creation.Meaning == knowledge.Healthy {
+			if creation.Until == graph.Healthy {
 				strength = Healthy
 			}
 			f.add(f.appOf[n.Part], to, Reason{Strength: strength, From: n.Key, Field: creation.Field, File: n.File, Line: n.Line, Source: creation.Source,

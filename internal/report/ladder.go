@@ -234,7 +234,7 @@ func (b *builder) references() {
 			continue
 		}
 		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Sanitize(r.Why + r.Detail()), Field: finding.Sanitize(r.Field),
-			IsGate: b.plan.IsGate(r), Inferred: r.Inferred, Ignored: !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: b.plan.IsImplied(r)})
+			IsGate: b.plan.IsGate(r), Inferred: r.Inferred(), Ignored: !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: b.plan.IsImplied(r)})
 	}
 }
 

@@ -140,12 +140,12 @@ type Object struct {
 
 // Reference is a reference of an Object.
 type Reference struct {
-	To       string            `json:"to"`
-	Field    string            `json:"field"`
-	Meaning  knowledge.Meaning `json:"meaning"`
-	Why      string            `json:"why"`
-	Hard     bool              `json:"hard"`
-	Inferred bool              `json:"inferred"`
+	To       string `json:"to"`
+	Field    string `json:"field"`
+	Meaning  string `json:"meaning"`
+	Why      string `json:"why"`
+	Hard     bool   `json:"hard"`
+	Inferred bool   `json:"inferred"`
 }
 
 // Objects explains the given nodes of a plan.
@@ -162,7 +162,7 @@ func Objects(p *wave.Plan, nodes []int) []Object {
 		}
 		for _, r := range p.Graph.References {
 			if r.From == i {
-				o.References = append(o.References, Reference{To: p.Graph.Nodes[r.To].Key.String(), Field: r.Field, Meaning: r.Meaning, Why: r.Why, Hard: r.Hard, Inferred: r.Inferred})
+				o.References = append(o.References, Reference{To: p.Graph.Nodes[r.To].Key.String(), Field: r.Field, Meaning: r.Meaning(), Why: r.Why, Hard: r.IsHard(), Inferred: r.Inferred()})
 			}
 		}
 		all = append(all, o)

@@ -71,7 +71,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("the graph that was given is changed:\n%s", g)
 	}
 	if !slices.ContainsFunc(res.Graph.References, func(r graph.Reference) bool {
-		return res.Graph.Nodes[r.From].ID.Name == "boats" && res.Graph.Nodes[r.To].ID.Name == "definitions" && r.Meaning == knowledge.Healthy && r.Refused
+		return res.Graph.Nodes[r.From].ID.Name == "boats" && res.Graph.Nodes[r.To].ID.Name == "definitions" && r.Until == graph.Healthy && r.Fails == graph.Refused
 	}) {
 		t.Errorf("boats does not come after the definitions of its kinds:\n%s", res.Graph)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 func (f *follower) name(i int) string { return f.graph.Nodes[f.nodes[i]].Key.String() }
@@ -55,7 +54,7 @@ func withoutRemedy(f finding.Finding) string {
 func (f *follower) withoutHealth(g *graph.Graph) []finding.Finding {
 	waits := 0
 	for _, r := range g.References {
-		if to := g.Nodes[r.To]; r.Meaning == knowledge.Healthy && slices.Contains(f.nodes, r.To) && !to.HasHealth {
+		if to := g.Nodes[r.To]; r.Until == graph.Healthy && r.Need == graph.Needs && slices.Contains(f.nodes, r.To) && !to.HasHealth {
 			waits++
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/link"
-	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -102,7 +101,8 @@ func (f *follower) halves(members []int, all []contents) []link.Link {
 func (f *follower) crossing(c cluster) []graph.Reference {
 	type relation struct {
 		from, to int
-		meaning  knowledge.Meaning
+		need     graph.Need
+		until    graph.State
 		inferred bool
 	}
 	var refs []graph.Reference
@@ -114,19 +114,22 @@ func (f *follower) crossing(c cluster) []graph.Reference {
 			if kind, _ := f.base.Kind(r.From.Group, r.From.Kind); !known || !there || kind.AlwaysInstalled {
 				continue
 			}
-			ref := graph.Reference{From: from, To: to, Field: "spec.source", Meaning: knowledge.Healthy, Inferred: r.Inferred, Why: "needs", Because: r.String(), Source: r.Source}
+			ref := graph.Reference{From: from, To: to, Field: "spec.source", Until: graph.Healthy, Fails: graph.Degrades, Sign: graph.Package, Why: "needs", Because: r.String(), Source: r.Source}
+			if r.Inferred {
+				ref.Sign = graph.Installation
+			}
 			if l.From >= len(c.members) {
 				ref.Field = r.Field
 			}
 			switch r.Strength {
 			case link.Applied:
-				ref.Refused = true
+				ref.Fails = graph.Refused
 			case link.Calls:
-				ref.Meaning, ref.Why = knowledge.NoOrder, "names"
+				ref.Need, ref.Until, ref.Why = graph.MayNeed, graph.Together, "names"
 			case link.Exists:
-				ref.Meaning = knowledge.Exists
+				ref.Until = graph.Exists
 			}
-			if key := (relation{from, to, ref.Meaning, ref.Inferred}); !seen[key] {
+			if key := (relation{from, to, ref.Need, ref.Until, ref.Inferred()}); !seen[key] {
 				seen[key] = true
 				refs = append(refs, ref)
 			}

@@ -1,19 +1,21 @@
-package graph
+package text
 
 import (
 	"regexp"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // Some texts contain host names that are never called: certificate requests, and
 // manifests and kubeconfigs for other clients.
 
-// calledText returns a text without the parts whose hosts are not called.
-func (b *builder) calledText(text string) string {
+// Called returns a text without the parts whose hosts are not called.
+func Called(base *knowledge.Base, text string) string {
 	if !strings.ContainsAny(text, "\n{") {
 		return text
 	}
-	return b.withoutSANs(withoutManifests(text))
+	return withoutSANs(base, withoutManifests(text))
 }
 
 // withoutManifests removes a manifest from a text: from the first line with its
@@ -52,15 +54,15 @@ var (
 
 // withoutSANs removes names for a certificate: lines in the configuration of
 // certificate tools, with the lists that follow them.
-func (b *builder) withoutSANs(text string) string {
-	request := b.base.IsCertificateRequest(text)
+func withoutSANs(base *knowledge.Base, text string) string {
+	request := base.IsCertificateRequest(text)
 	if request && strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return ""
 	}
 	hasSANs := false
 	for line := range strings.Lines(text) {
 		key, _, ok := cutKey(line)
-		hasSANs = hasSANs || ok && b.base.IsSANKey(key, request)
+		hasSANs = hasSANs || ok && base.IsSANKey(key, request)
 	}
 	if !hasSANs {
 		return text
@@ -79,7 +81,7 @@ func (b *builder) withoutSANs(text string) string {
 		}
 		end = ""
 		key, value, ok := cutKey(line)
-		if !ok || !b.base.IsSANKey(key, request) {
+		if !ok || !base.IsSANKey(key, request) {
 			out.WriteString(line)
 			continue
 		}
@@ -102,19 +104,4 @@ func cutKey(line string) (key, value string, ok bool) {
 	const longest = 40
 	key = strings.Trim(line[:at], " \t-\"'")
 	return key, strings.TrimSpace(line[at+1:]), key != "" && len(key) <= longest && !strings.ContainsAny(key, " \t")
-}
-
-// isNamespace reports whether a word is the name of a namespace of the component.
-// Such a word probably tells the workload where it runs.
-func (b *builder) isNamespace(word string) bool {
-	return b.namespaceNames.at(word, func(all index[string, bool]) {
-		for i := range b.Nodes {
-			n := &b.Nodes[i]
-			if n.Key.Namespace != "" {
-				all[n.Key.Namespace] = true
-			} else if n.Key.Group == "" && n.Key.Kind == "Namespace" {
-				all[n.Key.Name] = true
-			}
-		}
-	})
 }

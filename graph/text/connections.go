@@ -1,8 +1,10 @@
-package graph
+package text
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // Connection strings of keywords, such as "host=db port=5432" and
@@ -11,17 +13,17 @@ import (
 // isConnectionHost reports whether a host at text[at:end] is the value of a keyword for
 // a server in a connection string: beside another keyword in the same line, or before a
 // semicolon.
-func (b *builder) isConnectionHost(text string, at, end int) bool {
+func isConnectionHost(base *knowledge.Base, text string, at, end int) bool {
 	const longest = 64 // of a keyword with the servers before this one
 	before, after := text[max(0, at-longest):at], text[end:]
 	equals := strings.LastIndexByte(before, '=')
 	if equals < 0 || after != "" && !endsValue(after[0]) {
 		return false
 	}
-	if servers := before[equals+1:]; servers != "" && (strings.Trim(servers, "abcdefghijklmnopqrstuvwxyz0123456789-.,:'\"") != "" || isHostByte(servers[len(servers)-1])) {
+	if servers := before[equals+1:]; servers != "" && (strings.Trim(servers, "abcdefghijklmnopqrstuvwxyz0123456789-.,:'\"") != "" || IsHostByte(servers[len(servers)-1])) {
 		return false
 	}
-	if !slices.ContainsFunc(b.base.ConnectionHosts(), func(key string) bool { return endsWithKey(before[:equals], key) }) {
+	if !slices.ContainsFunc(base.ConnectionHosts(), func(key string) bool { return endsWithKey(before[:equals], key) }) {
 		return false
 	}
 	if strings.HasPrefix(after, ";") && !strings.Contains(text, "\n") { // Host=db;
@@ -31,27 +33,27 @@ func (b *builder) isConnectionHost(text string, at, end int) bool {
 	from, to := max(0, at-widest), min(len(text), end+widest)
 	line := text[from+strings.LastIndexByte(text[from:at], '\n')+1 : to]
 	line, _, _ = strings.Cut(line, "\n")
-	return b.hasConnectionKey(line)
+	return hasConnectionKey(base, line)
 }
 
-// isConnection reports whether an argument is a connection string, and not the
+// IsConnection reports whether an argument is a connection string, and not the
 // assignment of a value to a name.
-func (b *builder) isConnection(arg string) bool {
+func IsConnection(base *knowledge.Base, arg string) bool {
 	key, rest, _ := strings.Cut(arg, "=")
 	is := func(known string) bool { return strings.EqualFold(key, known) }
 	switch {
-	case slices.ContainsFunc(b.base.ConnectionHosts(), is):
-		return b.hasConnectionKey(rest)
-	case slices.ContainsFunc(b.base.ConnectionKeys(), is):
-		return slices.ContainsFunc(b.base.ConnectionHosts(), func(host string) bool { return hasKey(rest, host) })
+	case slices.ContainsFunc(base.ConnectionHosts(), is):
+		return hasConnectionKey(base, rest)
+	case slices.ContainsFunc(base.ConnectionKeys(), is):
+		return slices.ContainsFunc(base.ConnectionHosts(), func(host string) bool { return hasKey(rest, host) })
 	}
 	return false
 }
 
 // hasConnectionKey reports whether a text assigns a value to a keyword of connection
 // strings other than those for servers.
-func (b *builder) hasConnectionKey(text string) bool {
-	return slices.ContainsFunc(b.base.ConnectionKeys(), func(key string) bool { return hasKey(text, key) })
+func hasConnectionKey(base *knowledge.Base, text string) bool {
+	return slices.ContainsFunc(base.ConnectionKeys(), func(key string) bool { return hasKey(text, key) })
 }
 
 // hasKey reports whether a text assigns a value to a keyword.

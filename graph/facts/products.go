@@ -1,0 +1,237 @@
+package facts
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Objects that Pods read and no manifest contains are often created by another object
+// of the component: an operator's custom resource, a Job that creates certificates, a
+// hook, a sibling. Only records, permissions and sometimes words show which.
+
+type productFacts struct {
+	writers   map[partID][]writer
+	blockedBy index[object.ID, []int] // workloads whose Pods do not start without an object
+	ownPVCs   index[[2]string, bool]
+}
+
+// Producers returns the nodes that according to records write an object at run time.
+func (f *Facts) Producers(id object.ID) []int { return f.products()[id] }
+
+// products maps objects to the nodes that according to records write them.
+func (f *Facts) products() map[object.ID][]int { return f.fields().written }
+
+// MayBeMade reports whether an object may be written at run time: according to a record, or
+// because of its name.
+func (f *Facts) MayBeMade(id object.ID) bool {
+	return len(f.Producers(id)) > 0 || id.GroupKind() == "Service" && f.IsAssumed(id)
+}
+
+// Products returns the objects that according to records are written at run time, in
+// order.
+func (f *Facts) Products() []object.ID { return slices.SortedFunc(maps.Keys(f.products()), CompareIDs) }
+
+// ProducerAnywhere finds the writer of an object by name in any namespace, if there
+// is exactly one.
+func (f *Facts) ProducerAnywhere(id object.ID) []int {
+	var all []int
+	for other, producers := range f.products() {
+		if other.Group == id.Group && other.Kind == id.Kind && other.Name == id.Name {
+			all = append(all, producers...)
+		}
+	}
+	if len(all) == 1 {
+		return all
+	}
+	return nil
+}
+
+// writer is a workload that may write objects of a kind in a namespace.
+type writer struct {
+	node int
+	// creates means that its permissions are not limited to certain names.
+	creates bool
+	// beforeSync means that it terminates before the Sync phase.
+	beforeSync bool
+}
+
+// partID is an object of a component.
+type partID struct {
+	part int
+	id   object.ID
+}
+
+// writersOf returns the workloads of a component that may write objects of a kind
+// in a namespace, and run before or in the Sync phase.
+func (f *Facts) writersOf(part int, id object.ID) []writer {
+	id.Name = ""
+	at := partID{part, id}
+	if known, ok := f.writers[at]; ok {
+		return known
+	}
+	var all []writer
+	resource := PluralOf(id.Kind)
+	for _, i := range f.PodsOf(part) {
+		n := &f.Nodes[i]
+		beforeSync := slices.Contains(n.phases, object.PreSync)
+		if n.Kind.Runs == "later" || !beforeSync && !n.InSync() {
+			continue
+		}
+		w := writer{node: i, beforeSync: beforeSync}
+		writes := false
+		for _, r := range f.RulesOfNode(i) {
+			if r.In == "" || r.In == id.Namespace {
+				writes = writes || r.Allows(id.Group, resource, "create", "update", "patch")
+				w.creates = w.creates || len(r.Names) == 0 && r.Allows(id.Group, resource, "create")
+			}
+		}
+		if writes {
+			all = append(all, w)
+		}
+	}
+	if f.writers == nil {
+		f.writers = map[partID][]writer{}
+	}
+	f.writers[at] = all
+	return all
+}
+
+// MayWrite reports whether the ServiceAccount of a workload may write an object,
+// and its permissions or words name it.
+func (f *Facts) MayWrite(i int, id object.ID) bool {
+	if f.StartsOnlyWith(i, id) {
+		return false
+	}
+	resource := PluralOf(id.Kind)
+	return slices.ContainsFunc(f.RulesOfNode(i), func(r Rule) bool {
+		return (r.In == "" || r.In == id.Namespace) && r.Allows(id.Group, resource, "create", "update", "patch") &&
+			(slices.Contains(r.Names, id.Name) || f.Tokens(i)[id.Name])
+	})
+}
+
+// StartsOnlyWith reports whether the Pods of a node do not start without an object, so
+// they cannot create it.
+func (f *Facts) StartsOnlyWith(i int, id object.ID) bool {
+	return slices.Contains(f.blockedBy.at(id, func(all index[object.ID, []int]) {
+		for _, r := range f.Reads() {
+			if r.Record.Starts {
+				all[r.ID] = append(all[r.ID], r.From)
+			}
+		}
+	}), i)
+}
+
+// soleJob returns the only Job of the Sync phase that may create a Secret that no
+// workload names. No earlier hook and no other Job may create it.
+func (f *Facts) soleJob(part int, id object.ID) (int, bool) {
+	if id.Group != "" || id.Kind != "Secret" {
+		return 0, false
+	}
+	var jobs []int
+	for _, w := range f.writersOf(part, id) {
+		n := &f.Nodes[w.node]
+		switch {
+		case !w.creates || n.Kind.Runs != "once" || f.StartsOnlyWith(w.node, id):
+		case w.beforeSync:
+			return 0, false
+		case n.Key.Namespace == id.Namespace:
+			jobs = append(jobs, w.node)
+		}
+	}
+	if len(jobs) != 1 {
+		return 0, false
+	}
+	return jobs[0], true
+}
+
+// CreatorsFor returns the workloads of a component, other than the reader, that may
+// create what it reads: those that name it, or else the Jobs before the Sync phase that
+// may create any Secret, or else the only workload that may. before reports whether one
+// of them terminates before the reader's phase.
+func (f *Facts) CreatorsFor(r *Mention) (all []int, before bool) {
+	reader := &f.Nodes[r.From]
+	var creators, firstJobs []int
+	for _, w := range f.writersOf(reader.Part, r.ID) {
+		n := &f.Nodes[w.node]
+		if w.node == r.From || f.StartsOnlyWith(w.node, r.ID) {
+			if w.creates {
+				creators = append(creators, w.node)
+			}
+			continue
+		}
+		if !w.beforeSync && slices.Contains(reader.phases, object.PreSync) {
+			continue
+		}
+		if w.creates {
+			creators = append(creators, w.node)
+			if w.beforeSync && n.Kind.Runs == "once" {
+				firstJobs = append(firstJobs, w.node)
+			}
+		}
+		if f.MayWrite(w.node, r.ID) {
+			all = append(all, w.node)
+			before = before || w.beforeSync && n.Kind.Runs == "once"
+		}
+	}
+	if len(all) > 0 || r.ID.Group != "" || r.ID.Kind != "Secret" || len(f.InAnyNamespace(r.ID)) > 0 {
+		return all, before
+	}
+	if len(firstJobs) > 0 { // one of them may create it, under a name that it composes
+		return firstJobs, true
+	}
+	if job, ok := f.soleJob(reader.Part, r.ID); ok && job != r.From {
+		return []int{job}, false
+	}
+	if len(creators) == 1 && creators[0] != r.From && !f.StartsOnlyWith(creators[0], r.ID) {
+		return creators, false
+	}
+	return nil, false
+}
+
+// HasOwnWriter reports whether a Job of the component that reads an object may
+// write it.
+func (f *Facts) HasOwnWriter(r Mention) bool {
+	for _, j := range f.JobsOf(f.Nodes[r.From].Part) {
+		if j != r.From && f.Nodes[j].Key.Namespace == r.ID.Namespace && f.MayWrite(j, r.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasPVCTemplate reports whether a workload creates a PVC itself: the volume of a template
+// replaces one of the same name in the Pods
+// (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/stateful-set-v1/#StatefulSetSpec).
+func (n *Node) HasPVCTemplate(name string) bool {
+	return slices.ContainsFunc(n.Get("spec", "volumeClaimTemplates").Items(), func(v object.Value) bool {
+		return v.Get("metadata", "name").Text() == name
+	})
+}
+
+// IsFromTemplate reports whether a workload of the component creates a PVC from a
+// template: its name consists of the names of template and workload, and a number
+// (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-storage).
+func (f *Facts) IsFromTemplate(id object.ID) bool {
+	if k, _ := f.Base.Kind(id.Group, id.Kind); k.Placement != knowledge.WithConsumer {
+		return false
+	}
+	name, number, ok := cutLast(id.Name, "-")
+	return ok && strings.Trim(number, "0123456789") == "" && f.ownPVCs.at([2]string{id.Namespace, name}, func(all index[[2]string, bool]) {
+		for _, n := range f.Nodes {
+			for _, t := range n.Get("spec", "volumeClaimTemplates").Items() {
+				all[[2]string{n.Key.Namespace, t.Get("metadata", "name").Text() + "-" + n.ID.Name}] = true
+			}
+		}
+	})
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(text, separator); i >= 0 {
+		return text[:i], text[i+len(separator):], true
+	}
+	return text, "", false
+}

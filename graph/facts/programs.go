@@ -1,0 +1,591 @@
+package facts
+
+import (
+	"encoding/base64"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph/text"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Word is a value in the configuration of a workload: a variable, an argument, or a
+// file of a ConfigMap. It has no schema; only its form shows what it means.
+type Word struct {
+	text.Word
+	Field string
+	// IsSAN marks a name for a certificate.
+	IsSAN bool
+	// From is the node that contains the value, if not the workload.
+	From int
+}
+
+// programFacts is what the Pods of workloads run, and what their configuration says.
+type programFacts struct {
+	wordsOf  map[int][]Word
+	tokensOf map[int]map[string]bool
+	byWord   index[string, []int]
+	byImage  index[[2]string, []int]
+	services memo[map[object.ID]bool]
+	runtimes memo[map[string][]int] // by namespace, custom resources that start workloads
+	nameable memo[[]knowledge.GroupKind]
+}
+
+// Words returns the words of a workload's Pods, with $(VARIABLES) replaced as in
+// Kubernetes. Values are only used to find names and are never printed, since some
+// come from Secrets.
+func (f *Facts) Words(i int) []Word {
+	if known, ok := f.wordsOf[i]; ok {
+		return known
+	}
+	var all []Word
+	n := f.Nodes[i]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, list := range []string{"initContainers", "containers"} {
+			for at, c := range tmpl.Value.Get("spec", list).Items() {
+				all = append(all, f.containerWords(i, c, Join(tmpl.Field, "spec."+list+"["+strconv.Itoa(at)+"]"))...)
+			}
+		}
+		for at, v := range tmpl.Value.Get("spec", "volumes").Items() {
+			field := Join(tmpl.Field, "spec.volumes["+strconv.Itoa(at)+"].configMap")
+			all = append(all, f.files(i, v.Get("configMap", "name").Text(), field, true)...)
+		}
+	}
+	if f.wordsOf == nil {
+		f.wordsOf = map[int][]Word{}
+	}
+	f.wordsOf[i] = all
+	return all
+}
+
+func (f *Facts) containerWords(i int, c object.Value, field string) []Word {
+	var all []Word
+	vars := map[string]string{}
+	for at, from := range c.Get("envFrom").Items() {
+		where := field + ".envFrom[" + strconv.Itoa(at) + "]"
+		for _, ref := range []string{"configMapRef", "secretRef"} {
+			all = append(all, f.files(i, from.Get(ref, "name").Text(), where+"."+ref, false)...)
+		}
+	}
+	for _, e := range c.Get("env").Items() {
+		w := Word{Word: text.Word{Name: e.Get("name").Text(), Value: e.Get("value").Text()}, From: i}
+		w.IsSAN = f.Base.IsSANKey(w.Name, false)
+		w.Field = field + ".env." + w.Name
+		switch from := e.Get("valueFrom"); {
+		case from.Get("fieldRef", "fieldPath").Text() == "metadata.namespace":
+			w.Value = f.Nodes[i].Key.Namespace
+		case from.Get("configMapKeyRef").Exists():
+			w.Value = f.data("ConfigMap", f.Nodes[i].Key.Namespace, from.Get("configMapKeyRef"))
+		case from.Get("secretKeyRef").Exists():
+			w.Value = f.data("Secret", f.Nodes[i].Key.Namespace, from.Get("secretKeyRef"))
+		}
+		w.Value = text.Expand(w.Value, vars)
+		vars[w.Name] = w.Value
+		all = append(all, w)
+	}
+	args := append(Texts(c.Get("command")), Texts(c.Get("args"))...)
+	flag := ""
+	for _, arg := range args {
+		name, value, assigned := strings.Cut(arg, "=")
+		switch {
+		case assigned && !strings.ContainsAny(name, " \n/:") && !text.IsConnection(f.Base, arg):
+			flag = name
+		case strings.HasPrefix(arg, "-") && !strings.ContainsAny(arg, " \n"):
+			flag = arg
+			continue
+		default:
+			value = arg
+		}
+		all = append(all, Word{Word: text.Word{Name: flag, Value: text.Expand(value, vars)}, Field: field + ".args", From: i,
+			IsSAN: f.Base.IsSANFlag(flag, args) || f.Base.IsSANKey(flag, false)})
+		flag = ""
+	}
+	return all
+}
+
+// files returns the entries of a ConfigMap or Secret that is used as a whole.
+func (f *Facts) files(i int, name, field string, file bool) []Word {
+	if name == "" {
+		return nil
+	}
+	kind := "ConfigMap"
+	if strings.HasSuffix(field, ".secretRef") {
+		kind = "Secret"
+	}
+	var all []Word
+	for _, c := range f.byKey[object.ID{Kind: kind, Namespace: f.Nodes[i].Key.Namespace, Name: name}] {
+		data := entries(f.Nodes[c])
+		for _, key := range slices.Sorted(maps.Keys(data)) {
+			all = append(all, Word{Word: text.Word{Name: key, Value: data[key], IsFile: file}, Field: field, From: c})
+		}
+	}
+	return all
+}
+
+// data returns the entry of a ConfigMap or Secret of the component that sets a
+// variable.
+func (f *Facts) data(kind, namespace string, ref object.Value) string {
+	for _, c := range f.byKey[object.ID{Kind: kind, Namespace: namespace, Name: ref.Get("name").Text()}] {
+		return entries(f.Nodes[c])[ref.Get("key").Text()]
+	}
+	return ""
+}
+
+// entries returns the texts in a ConfigMap or Secret.
+func entries(n Node) map[string]string {
+	all := map[string]string{}
+	secret := n.Key.Kind == "Secret"
+	for _, entry := range n.Get("data").Fields() {
+		all[entry.Key] = entry.Value.Text()
+		if secret {
+			decoded, _ := base64.StdEncoding.DecodeString(entry.Value.Text()) // invalid base64 contains no address
+			all[entry.Key] = string(decoded)
+		}
+	}
+	for _, entry := range n.Get("stringData").Fields() {
+		all[entry.Key] = entry.Value.Text()
+	}
+	return all
+}
+
+// Tokens returns the words of a workload and its scripts that may be names of
+// objects.
+func (f *Facts) Tokens(i int) map[string]bool {
+	if known, ok := f.tokensOf[i]; ok {
+		return known
+	}
+	all := map[string]bool{}
+	for _, w := range f.Words(i) {
+		all[w.Value] = true
+		for _, token := range text.Tokens(w.Value) {
+			all[strings.Trim(token, "-.")] = true
+		}
+	}
+	maps.DeleteFunc(all, func(token string, _ bool) bool { return f.IsNamespace(token) })
+	if f.tokensOf == nil {
+		f.tokensOf = map[int]map[string]bool{}
+	}
+	f.tokensOf[i] = all
+	return all
+}
+
+// Says reports whether the words of a workload contain a name or its singular.
+func (f *Facts) Says(i int, name string) bool {
+	return slices.ContainsFunc(f.Words(i), func(w Word) bool {
+		said := strings.ToLower(w.Value)
+		return knowledge.ContainsWord(said, name, text.IsHostByte) || knowledge.ContainsWord(said, strings.TrimSuffix(name, "s"), text.IsHostByte)
+	})
+}
+
+// ConfigurationNames returns the words of a workload that may be names of objects,
+// with their fields.
+func (f *Facts) ConfigurationNames(i int) map[string]string {
+	names := map[string]string{}
+	for _, w := range f.Words(i) {
+		if !w.IsFile && w.Value != "" && !f.IsNamespace(w.Value) {
+			names[w.Value] = w.Field
+		}
+	}
+	return names
+}
+
+// WorkloadsWith returns the long-running workloads that have a word.
+func (f *Facts) WorkloadsWith(value string) []int {
+	return f.byWord.at(value, func(all index[string, []int]) {
+		for i := range f.Nodes {
+			if !f.Nodes[i].Serves() {
+				continue
+			}
+			for _, w := range f.Words(i) {
+				if known := all[w.Value]; len(known) == 0 || known[len(known)-1] != i {
+					all[w.Value] = append(known, i)
+				}
+			}
+		}
+	})
+}
+
+// Images returns the images of a workload's containers without init containers,
+// which usually run tools.
+func (f *Facts) Images(i int) []string {
+	n := f.Nodes[i]
+	var all []string
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			if image := c.Get("image").Text(); image != "" {
+				all = append(all, image)
+			}
+		}
+	}
+	return all
+}
+
+// Commands returns the images of a Job and the words of its command lines, which
+// show the tool that it runs.
+func (f *Facts) Commands(j int) []string {
+	var all []string
+	for _, image := range f.Images(j) {
+		all = append(all, knowledge.Repository(image))
+	}
+	n := f.Nodes[j]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			for _, word := range append(Texts(c.Get("command")), Texts(c.Get("args"))...) {
+				if !strings.ContainsAny(word, " =\n") && !strings.HasPrefix(word, "-") {
+					all = append(all, word)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// CommandLines returns the scripts of a workload, and its command line.
+func (f *Facts) CommandLines(i int) []string {
+	var all, command []string
+	for _, w := range f.Words(i) {
+		switch {
+		case strings.HasSuffix(w.Field, ".args") && strings.HasPrefix(w.Name, "-"):
+			command = append(command, w.Name, w.Value)
+		case strings.HasSuffix(w.Field, ".args"):
+			command = append(command, w.Value)
+		case w.IsFile && strings.HasPrefix(w.Value, "#!"):
+			all = append(all, w.Value)
+		}
+	}
+	return append(all, strings.Join(command, " "))
+}
+
+// RunsProgramOf reports whether two workloads have an image in common, in any version.
+func (f *Facts) RunsProgramOf(i, other int) bool {
+	return slices.ContainsFunc(f.Images(i), func(image string) bool {
+		return slices.ContainsFunc(f.Images(other), func(o string) bool { return knowledge.SameRepository(image, o) })
+	})
+}
+
+// Runners returns the workloads of a namespace that run an image, now or on a
+// schedule.
+func (f *Facts) Runners(namespace, image string) []int {
+	return f.byImage.at([2]string{namespace, image}, func(all index[[2]string, []int]) {
+		for w := range f.Nodes {
+			n := &f.Nodes[w]
+			if !n.InSync() || n.Kind.Runs != "later" && !n.Serves() {
+				continue
+			}
+			for _, image := range f.Images(w) {
+				at := [2]string{n.Key.Namespace, image}
+				all[at] = append(all[at], w)
+			}
+		}
+	})
+}
+
+// Sharers returns the workloads that run an image of a Job, now or on a schedule.
+func (f *Facts) Sharers(j int) []int {
+	var all []int
+	for _, image := range f.Images(j) {
+		all = append(all, f.Runners(f.Nodes[j].Key.Namespace, image)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// MigrationWord returns the word that makes a Job a migration by name; empty if there is
+// none.
+func (f *Facts) MigrationWord(j int) string {
+	n := &f.Nodes[j]
+	return f.Base.Migration(append(f.Commands(j), n.ID.Name, n.Label("app.kubernetes.io/component"))...)
+}
+
+// initializesCluster reports whether a command line or script of a Job initializes a
+// cluster of running servers. The servers of some databases are not ready before that.
+func (f *Facts) initializesCluster(j int) bool {
+	return slices.ContainsFunc(f.CommandLines(j), f.Base.InitializesCluster)
+}
+
+// InitializedBy returns the servers of the cluster that a Job initializes: they run the
+// program of the Job in any version, or the Job reaches their Pods before they are
+// ready.
+func (f *Facts) InitializedBy(j int) []int {
+	if !f.initializesCluster(j) {
+		return nil
+	}
+	var all []int
+	for _, w := range f.Words(j) {
+		for _, service := range f.Addresses(w, f.Nodes[j].Key.Namespace) {
+			reachesPods := slices.ContainsFunc(f.byKey[service], func(s int) bool { return f.Nodes[s].Get("spec", "publishNotReadyAddresses").True() })
+			for _, server := range f.Servers(service) {
+				if server != j && (reachesPods || f.RunsProgramOf(server, j)) && !slices.Contains(all, server) {
+					all = append(all, server)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Initialization returns the record of the command without which a container of a
+// server is not ready, if there is one.
+func (f *Facts) Initialization(server int) (knowledge.Initialization, bool) {
+	n := &f.Nodes[server]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			if by, ok := f.Base.Initialization(c.Get("image").Text(), commandOf(c), c.Get("readinessProbe", "httpGet", "path").Text()); ok {
+				return by, true
+			}
+		}
+	}
+	return knowledge.Initialization{}, false
+}
+
+// DescribesMany reports whether a ConfigMap or Secret leads to several Services,
+// since then it describes the component to all workloads. One that a store shares
+// with its clients leads only to the store.
+func (f *Facts) DescribesMany(config int) bool {
+	services := map[object.ID]bool{}
+	n := f.Nodes[config]
+	for key, value := range entries(n) {
+		for _, service := range f.Addresses(Word{Word: text.Word{Name: key, Value: value}, From: config}, n.Key.Namespace) {
+			services[service] = true
+		}
+	}
+	return len(services) > 1
+}
+
+// Addresses finds the Services of the component in a word: by a qualified name
+// (db.shop, db.shop.svc), in a URL or with its port (db:5432, nc db 5432), after a
+// flag for an address (pg_isready -h db), in a connection string (host=db port=5432),
+// or as the whole value of a variable for an address (DB_HOST). Elsewhere a bare word is
+// usually the name of the application itself.
+func (f *Facts) Addresses(w Word, namespace string) []object.ID {
+	if w.IsSAN || len(f.serviceNames()) == 0 {
+		return nil
+	}
+	var all []object.ID
+	w.Value = text.Called(f.Base, w.Value)
+	hasPort := func(host, port string) bool {
+		return f.hasPort(object.ID{Kind: "Service", Namespace: namespace, Name: host}, port)
+	}
+	for at, end := range text.Hosts(w.Value) {
+		host := strings.TrimRight(w.Value[at:end], ".")
+		if f.Base.IsSANPrefix(w.Value[:at]) {
+			continue
+		}
+		bare := !strings.Contains(host, ".") && text.IsAddress(f.Base, w.Word, at, end, hasPort)
+		if id, ok := f.service(host, namespace, bare); ok && !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// hasPort reports whether a Service of the component has a port.
+func (f *Facts) hasPort(service object.ID, port string) bool {
+	for _, s := range f.byKey[service] {
+		for _, p := range f.Nodes[s].Get("spec", "ports").Items() {
+			if port != "" && p.Get("port").Text() == port {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// service resolves a host to a Service that is in the component or that one of its
+// objects creates at run time.
+func (f *Facts) service(host, namespace string, bare bool) (object.ID, bool) {
+	parts := strings.Split(host, ".")
+	try := func(name, ns string) (object.ID, bool) {
+		id := object.ID{Kind: "Service", Namespace: ns, Name: name}
+		if f.serviceNames()[id] {
+			return id, true
+		}
+		_, assumed := f.assumedMaker(id)
+		return id, assumed
+	}
+	if len(parts) == 1 {
+		if !bare {
+			return object.ID{}, false
+		}
+		return try(parts[0], namespace)
+	}
+	if len(parts) == 2 || parts[2] == "svc" {
+		if id, ok := try(parts[0], parts[1]); ok {
+			return id, true
+		}
+	}
+	if len(parts) == 2 && podName.MatchString(parts[0]) {
+		return try(parts[1], namespace)
+	}
+	if len(parts) == 3 || len(parts) > 3 && parts[3] == "svc" { // a Pod of a StatefulSet
+		return try(parts[1], parts[2])
+	}
+	return object.ID{}, false
+}
+
+// assumedMaker returns the custom resource of the component that probably creates a
+// Service: operators name Services after the resource, alone or with a suffix ("db",
+// "db-rw").
+func (f *Facts) assumedMaker(id object.ID) (int, bool) {
+	runtimes := f.runtimes.get(func() map[string][]int {
+		all := map[string][]int{}
+		for i := range f.Nodes {
+			if n := &f.Nodes[i]; n.Kind.Rung == knowledge.Workloads && n.HasHealth && n.Kind.Pod.IsZero() && !f.Base.Builtin(n.ID.Group) && n.InSync() {
+				all[n.Key.Namespace] = append(all[n.Key.Namespace], i)
+			}
+		}
+		return all
+	})
+	best := -1
+	for _, i := range runtimes[id.Namespace] {
+		name := f.Nodes[i].ID.Name
+		if (id.Name == name || strings.HasPrefix(id.Name, name+"-")) && (best < 0 || len(name) > len(f.Nodes[best].ID.Name)) {
+			best = i
+		}
+	}
+	return best, best >= 0
+}
+
+// IsAssumed reports whether a Service is only assumed to exist at run time, because of
+// its name.
+func (f *Facts) IsAssumed(service object.ID) bool {
+	_, assumed := f.assumedMaker(service)
+	return assumed && !f.serviceNames()[service]
+}
+
+// podName matches the suffix of a StatefulSet's Pod names.
+var podName = regexp.MustCompile(`-[0-9]+$`)
+
+// serviceNames returns the Services that are in the component or that according to
+// records one of its objects creates.
+func (f *Facts) serviceNames() map[object.ID]bool {
+	return f.services.get(func() map[object.ID]bool {
+		all := map[object.ID]bool{}
+		for _, n := range f.Nodes {
+			if !n.Kind.Selects.IsZero() {
+				all[n.Key] = true
+			}
+		}
+		for id := range f.products() {
+			if k, _ := f.Base.Kind(id.Group, id.Kind); !k.Selects.IsZero() {
+				all[id] = true
+			}
+		}
+		return all
+	})
+}
+
+// Servers returns the nodes that answer at a Service: the workloads behind it, or
+// the object that creates it at run time.
+func (f *Facts) Servers(service object.ID) []int {
+	var all []int
+	for _, s := range f.byKey[service] {
+		all = append(all, f.Backends(s)...)
+	}
+	all = append(all, f.Producers(service)...)
+	if maker, ok := f.assumedMaker(service); ok && !f.serviceNames()[service] {
+		all = append(all, maker)
+	}
+	return all
+}
+
+// Call is a text in the spec of a custom resource that leads to Services.
+type Call struct {
+	From int
+	// Field is the field of the text, and Key its last key.
+	Field, Key string
+	Services   []object.ID
+}
+
+// CallsOf returns the calls of a custom resource. The controller calls the Services, and
+// the resource does not become healthy before.
+func (f *Facts) CallsOf(i int) (all []Call) {
+	n := &f.Nodes[i]
+	if len(f.serviceNames()) == 0 || f.Base.Builtin(n.ID.Group) || !n.Kind.Pod.IsZero() {
+		return nil
+	}
+	eachText(n.Get("spec"), "spec", "", func(field, key, value string) {
+		if f.Base.IsContent(field) {
+			return
+		}
+		w := Word{Word: text.Word{Name: key, Value: value}, Field: field, From: i, IsSAN: f.Base.IsSANField(key)}
+		if services := f.Addresses(w, n.Key.Namespace); len(services) > 0 {
+			all = append(all, Call{i, field, key, services})
+		}
+	})
+	return all
+}
+
+// eachText visits the texts below a value, with their fields and last keys.
+func eachText(v object.Value, field, key string, visit func(field, key, value string)) {
+	for _, child := range v.Fields() {
+		eachText(child.Value, knowledge.Join(field, child.Key), child.Key, visit)
+	}
+	for i, item := range v.Items() {
+		eachText(item, field+"["+strconv.Itoa(i)+"]", key, visit)
+	}
+	if v.IsText() {
+		visit(field, key, v.Text())
+	}
+}
+
+// NamedBy finds the objects that a word names, with or without namespace
+// ("shop/settings"). It considers only kinds that Pods name in fields, or that they
+// call.
+func (f *Facts) NamedBy(w Word, namespace string) []int {
+	name, qualified := strings.CutPrefix(w.Value, namespace+"/")
+	if w.IsFile || w.IsSAN || !qualified && (strings.Contains(name, "/") || f.IsNamespace(name)) || name == "" {
+		return nil
+	}
+	var all []int
+	for _, gk := range f.nameable.get(f.findNameableKinds) {
+		all = append(all, f.byKey[object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: namespace, Name: name}]...)
+	}
+	return all
+}
+
+// findNameableKinds returns the kinds without health of their own that Pods name in
+// fields, and those that they call.
+func (f *Facts) findNameableKinds() []knowledge.GroupKind {
+	var all []knowledge.GroupKind
+	seen := map[knowledge.GroupKind]bool{}
+	add := func(gk knowledge.GroupKind) {
+		if k, ok := f.Base.Kind(gk.Group, gk.Kind); ok && !seen[gk] && !k.IsAwaited() && k.Scope == "" {
+			seen[gk] = true
+			all = append(all, gk)
+		}
+	}
+	for _, rec := range f.Base.PodReferences() {
+		for _, gk := range rec.To {
+			add(gk)
+		}
+	}
+	for _, n := range f.Nodes {
+		if !n.Kind.Selects.IsZero() {
+			add(knowledge.GroupKind{Group: n.Kind.Group, Kind: n.Kind.Kind})
+		}
+	}
+	return all
+}
+
+// Provider is a workload with a word that is the provider's name in a class.
+type Provider struct{ Class, Workload int }
+
+// Providers returns the workloads behind classes.
+func (f *Facts) Providers() (all []Provider) {
+	for c := range f.Nodes {
+		class := &f.Nodes[c]
+		name := class.Kind.Provider.Text(class.Root())
+		if class.Kind.Provider.IsZero() || name == "" {
+			continue
+		}
+		for _, w := range f.WorkloadsWith(name) {
+			all = append(all, Provider{c, w})
+		}
+	}
+	return all
+}

@@ -1,0 +1,317 @@
+package graph
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph/facts"
+	"github.com/ladder-cmp/ladder/graph/text"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// jobOrder is what the step about Jobs reads.
+type jobOrder struct {
+	*facts.Facts
+	roles Roles
+	set   Set
+	// byImage are the Jobs of the Sync phase without a role, by namespace and image.
+	byImage map[[2]string]imageJobs
+}
+
+// imageJobs are Jobs that run an image: migrations by name, and others.
+type imageJobs struct{ migrations, others []int }
+
+func newJobOrder(f *facts.Facts, roles Roles, s Set) *jobOrder {
+	return &jobOrder{Facts: f, roles: roles, set: s}
+}
+
+// jobs orders Jobs relative to the workloads of the component. A Job waits for the
+// workloads that it calls. If it is a migration for others (by its name, or because they
+// run its image), they wait for it. If others call the same store, it shares a wave with
+// them. Otherwise it configures what it calls and runs last.
+func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference) {
+	o := newJobOrder(f, roles, s)
+	for j := range f.Nodes {
+		job := &f.Nodes[j]
+		if job.Kind.Runs != "once" || job.Kind.Pod.IsZero() {
+			continue
+		}
+		needs := o.needsOf(j)
+		if roles.Of(j) != "" {
+			refs = append(refs, o.checkedWorkloads(j, needs)...)
+			continue
+		}
+		for to, r := range needs {
+			if !f.WaitTargets(j)[to] || !job.InSync() {
+				refs = append(refs, r)
+			}
+		}
+		if !job.InSync() {
+			refs = append(refs, o.laterInitialization(j)...)
+			continue // its phase decides; wave.Check reports whether it can run there
+		}
+		refs = append(refs, o.writtenSecrets(j, needs)...)
+		refs = append(refs, o.changedWebhooks(j)...)
+		for _, server := range f.InitializedBy(j) { // whatever waits for the server waits for the Job
+			refs = append(refs, inferred(f, server, j, "spec", Image, Exists, "is ready only after"))
+		}
+		claim, users := o.usersOfJob(j, needs)
+		claims, refs = append(claims, claim...), append(refs, users...)
+	}
+	return claims, refs
+}
+
+// usersOfJob orders a Job relative to the workloads that use what it does. needs are the
+// Job's references by target.
+func (o *jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Reference) {
+	sharers := o.Sharers(j)
+	if slices.ContainsFunc(sharers, func(w int) bool { return o.WaitTargets(j)[w] }) {
+		sharers = nil // a client in the image of its server
+	}
+	word := o.MigrationWord(j)
+	// Other workloads that it only mentions do not affect a migration.
+	callsUsers := slices.ContainsFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && (word == "" || r.Until == Healthy) })
+	needs = maps.Clone(needs)
+	maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Need == MayNeed && !o.WaitTargets(j)[to] })
+	users, others, why := sharers, o.usersOf(needs, j), sharesImage
+	if len(users) == 0 {
+		why = "uses the store that is migrated by"
+		if word != "" {
+			users, others = others, nil
+		}
+	}
+	if word == "" && o.hasMigration(j) {
+		users = nil // another Job is the migration of its image
+	}
+	switch {
+	case !callsUsers && len(users) > 0 && word != "":
+		// Users of the same store may wait for the Job's changes.
+		others = slices.DeleteFunc(slices.Clone(others), func(u int) bool { return slices.Contains(users, u) })
+		return nil, slices.Concat(o.waitForMigration(users, j, why), o.waitForMigration(o.laterJobs(j), j, sharesImage),
+			o.shareWave(others, j, "uses a database that is migrated by"))
+	case !callsUsers && len(users) > 0 && len(needs) > 0:
+		return nil, o.shareWave(users, j, "runs the image of") // the same image alone is not proof
+	case len(others) > 0:
+		// It may prepare the store for them (buckets, topics) or use their
+		// data. In one wave it can do either.
+		return nil, o.shareWave(others, j, "uses the same service as")
+	case len(needs) > 0 && word == "":
+		return []Claim{{Node: j, By: Purpose, Rung: knowledge.Bootstraps, Why: "configures what it calls"}}, nil
+	}
+	return nil, nil
+}
+
+const sharesImage = "runs an image whose database is migrated by"
+
+// waitForMigration makes the users of a migration's result wait for the migration.
+func (o *jobOrder) waitForMigration(users []int, migration int, why string) (refs []Reference) {
+	for _, u := range users {
+		r := inferred(o.Facts, u, migration, "spec", Image, Healthy, why)
+		r.Fails = WrongData
+		refs = append(refs, r)
+	}
+	return refs
+}
+
+// shareWave puts workloads that may need a Job, or be needed by it, in its wave.
+func (o *jobOrder) shareWave(workloads []int, job int, why string) (refs []Reference) {
+	for _, w := range workloads {
+		refs = append(refs, inferred(o.Facts, w, job, "spec", Image, Exists, why))
+	}
+	return refs
+}
+
+// jobsRunning returns the Jobs of a namespace that run an image.
+func (o *jobOrder) jobsRunning(namespace, image string) imageJobs {
+	if o.byImage == nil {
+		o.byImage = map[[2]string]imageJobs{}
+		for j := range o.Nodes {
+			n := &o.Nodes[j]
+			if n.Kind.Runs != "once" || !n.InSync() || o.roles.Of(j) != "" {
+				continue
+			}
+			isMigration := o.MigrationWord(j) != ""
+			for _, image := range o.Images(j) {
+				at := [2]string{n.Key.Namespace, image}
+				jobs := o.byImage[at]
+				if isMigration {
+					jobs.migrations = append(jobs.migrations, j)
+				} else {
+					jobs.others = append(jobs.others, j)
+				}
+				o.byImage[at] = jobs
+			}
+		}
+	}
+	return o.byImage[[2]string{namespace, image}]
+}
+
+// laterJobs returns the Jobs with a migration's image that are not migrations
+// themselves: like workloads, they use its result.
+func (o *jobOrder) laterJobs(migration int) []int {
+	var all []int
+	for _, image := range o.Images(migration) {
+		all = append(all, o.jobsRunning(o.Nodes[migration].Key.Namespace, image).others...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// hasMigration reports whether another Job with the image of this one is a
+// migration by name.
+func (o *jobOrder) hasMigration(j int) bool {
+	return slices.ContainsFunc(o.Images(j), func(image string) bool {
+		return len(o.jobsRunning(o.Nodes[j].Key.Namespace, image).migrations) > 0
+	})
+}
+
+// checkedWorkloads makes a smoke need the workloads of other components that it calls. In
+// its own component it is applied last anyway.
+func (o *jobOrder) checkedWorkloads(j int, needs map[int]Reference) (refs []Reference) {
+	for to, r := range needs {
+		if o.roles.Of(j) == knowledge.Smokes && o.Nodes[to].Part != o.Nodes[j].Part {
+			refs = append(refs, r)
+		}
+	}
+	return refs
+}
+
+// needsOf returns a gate for each node that a Job calls. It leaves out nodes if
+// the Job itself waits for something, if the node waits for the Job or reads what
+// it writes, if the node is a store that the Job initializes, or if the node runs the Job's image and the Job mentions it only in a
+// variable or file that both share. What the Job reads from a shared ConfigMap
+// counts only if it leads to a workload that does not read it: such a ConfigMap
+// describes the component to all of them.
+func (o *jobOrder) needsOf(j int) map[int]Reference {
+	needs := map[int]Reference{}
+	sharers, initialized := o.Sharers(j), o.InitializedBy(j)
+	for _, w := range o.Words(j) {
+		for _, service := range o.Addresses(w, o.Nodes[j].Key.Namespace) {
+			for _, server := range o.Servers(service) {
+				if server == j || w.From != j && o.set.Refers(server, w.From) && o.DescribesMany(w.From) {
+					continue
+				}
+				onlyMentioned := o.writesInputOf(j, server) || slices.Contains(initialized, server) || len(o.WaitTargets(j)) > 0 && o.Nodes[j].InSync() ||
+					o.WaitTargets(server)[j] || !strings.HasSuffix(w.Field, ".args") && slices.Contains(sharers, server)
+				if r, ok := needs[server]; !ok || r.Need == MayNeed && !onlyMentioned {
+					until := Healthy
+					if onlyMentioned {
+						until = Together
+					}
+					needs[server] = callTo(o.Facts, j, server, w.Field, until)
+				}
+			}
+		}
+	}
+	return needs
+}
+
+// usersOf returns the workloads that call the targets of a migration.
+func (o *jobOrder) usersOf(needs map[int]Reference, job int) []int {
+	var all []int
+	for server := range needs {
+		for _, w := range o.set.Referrers(server) {
+			if _, store := needs[w]; !store && w != job && o.Nodes[w].Serves() && o.Nodes[w].InSync() {
+				all = append(all, w)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// changedWebhooks makes a Job need a webhook configuration that its arguments name: it
+// changes the configuration, usually to write a CA into it.
+func (o *jobOrder) changedWebhooks(j int) (refs []Reference) {
+	for i := range o.Nodes {
+		n := &o.Nodes[i]
+		if n.Kind.Admits.IsZero() || !n.InSync() {
+			continue
+		}
+		for _, w := range o.Words(j) {
+			if w.Value == n.ID.Name && !w.IsSAN && !w.IsFile {
+				refs = append(refs, inferred(o.Facts, j, i, w.Field, Name, Healthy, "changes"))
+				break
+			}
+		}
+	}
+	return refs
+}
+
+// laterInitialization makes servers need a PostSync Job of their component that
+// initializes their cluster, if their readiness probe fails before: the Job is never
+// applied, because Argo CD waits for the servers first.
+func (o *jobOrder) laterInitialization(j int) (refs []Reference) {
+	job := &o.Nodes[j]
+	if !slices.Equal(job.Phases(), []object.Phase{object.PostSync}) {
+		return nil
+	}
+	for _, server := range o.InitializedBy(j) {
+		by, ok := o.Initialization(server)
+		if !ok || !o.Nodes[server].InSync() || o.Nodes[server].Part != job.Part || !slices.ContainsFunc(o.CommandLines(j), by.IsRunIn) {
+			continue
+		}
+		r := inferred(o.Facts, server, j, "spec.template", Image, Healthy, "is ready only after")
+		r.Source = by.Source
+		refs = append(refs, r)
+	}
+	return refs
+}
+
+// writesInputOf reports whether a Job writes what a workload reads: a ConfigMap or Secret
+// of the component that the Job may change and names in its script.
+func (o *jobOrder) writesInputOf(j, workload int) bool {
+	for r := range o.set.Of(workload) {
+		id := o.Nodes[r.To].Key
+		if r.Need == NeedsNot || r.Until != Exists || !facts.IsData(id) || !o.MayChange(j, id) {
+			continue
+		}
+		if slices.ContainsFunc(o.Words(j), func(w facts.Word) bool { return knowledge.ContainsWord(w.Value, id.Name, text.IsHostByte) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// writtenSecrets makes readers of Secrets wait for the Job that creates them. A Job that
+// may write Secrets creates those that it names, if others read them and nothing else
+// creates them. The only Job with that permission also creates those that Pods need to
+// start. needs are the Job's references by target.
+func (o *jobOrder) writtenSecrets(j int, needs map[int]Reference) (refs []Reference) {
+	job := &o.Nodes[j]
+	reads := o.ReadIn(job.Key.Namespace)
+	for i := range reads {
+		m := &reads[i]
+		if len(o.ByKey(m.ID)) > 0 || m.From == j || o.Base.Everywhere(m.ID.Kind, m.ID.Name) ||
+			slices.ContainsFunc(o.Producers(m.ID), func(p int) bool { return o.Nodes[p].Part == job.Part }) {
+			continue
+		}
+		if !o.MayWrite(j, m.ID) {
+			if !m.Record.Starts || o.Nodes[m.From].Part != job.Part || o.needsHealthy(j, m.From, needs) {
+				continue
+			}
+			if all, _ := o.CreatorsFor(m); !slices.Equal(all, []int{j}) {
+				continue
+			}
+		}
+		r := inferred(o.Facts, m.From, j, m.Field, Permission, Healthy, m.Record.Why+" "+m.ID.String()+", which is written by")
+		r.Product = m.ID
+		refs = append(refs, r)
+	}
+	return refs
+}
+
+// needsHealthy reports whether a Job waits until a workload is healthy.
+func (o *jobOrder) needsHealthy(job, workload int, needs map[int]Reference) bool {
+	if r, ok := needs[workload]; ok && r.Until == Healthy {
+		return true
+	}
+	for r := range o.set.Between(job, workload) {
+		if r.Until == Healthy {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,202 @@
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph/facts"
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+// reconcilers makes a custom resource wait for its controller only if the API server may
+// refuse it before (see refuses). Otherwise it is reconciled whenever the controller
+// starts. If they are in different components, the custom resource always waits for the
+// controller. If the workload names the resource as its own configuration, or can only
+// read its kind, the workload needs the resource.
+func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Reference) {
+	type candidate struct {
+		controller int
+		rules      map[string][]facts.Rule
+		kind       facts.KindRange
+	}
+	var all []candidate
+	named := map[[2]int]bool{}
+	for _, c := range roles.Controllers() {
+		rules := rulesOfAccounts(f, c)
+		names := f.ConfigurationNames(c)
+		for _, kind := range f.Kinds() {
+			if f.Base.Builtin(kind.Group) || !reconciles(f, rules, kind, f.Nodes[c].Part) {
+				continue
+			}
+			all = append(all, candidate{c, rules, kind})
+			for i := kind.From; i < kind.To; i++ {
+				if field, ok := names[f.Nodes[i].ID.Name]; ok && f.Nodes[i].InSync() {
+					refs = append(refs, Reference{From: c, To: i, Field: field, Fails: Stops, Sign: Configuration, Why: "is configured by"})
+					named[[2]int{c, i}] = true
+				}
+			}
+		}
+	}
+	// The references above count for what the servers of webhooks need.
+	exempt := exemptions{Facts: f, roles: roles, set: s.With(refs)}
+	for _, in := range all {
+		for i := in.kind.From; i < in.kind.To; i++ {
+			if !f.Nodes[i].InSync() || named[[2]int{in.controller, i}] {
+				continue
+			}
+			r := Reference{From: i, To: in.controller, Field: kindField, Need: MayNeed, Until: Together, Fails: Degrades, Sign: Permission, Why: "is reconciled by"}
+			evidence := refuses(f, in.controller, i, in.kind, in.rules)
+			if evidence != none && exempt.isExempt(i, f.Nodes[in.controller].Part, []int{in.controller}) {
+				refs = append(refs, r)
+				continue
+			}
+			switch {
+			case evidence == bySign:
+				r.Need, r.Until, r.Fails = Needs, Healthy, Refused
+			case f.Nodes[i].Part != f.Nodes[in.controller].Part:
+				// A component is healthy when its custom resources are, so it
+				// follows the component that reconciles them.
+				r.Need, r.Until = Needs, Healthy
+			case evidence == none && f.Statusless(i) && !writes(in.rules, in.kind):
+				refs = append(refs, Reference{From: in.controller, To: i, Field: kindField, Fails: Degrades, Sign: Permission, Why: "reads",
+					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#status-subresource"})
+			}
+			refs = append(refs, r)
+		}
+	}
+	return nil, refs
+}
+
+// rulesOfAccounts returns the permissions of a workload by API group.
+func rulesOfAccounts(f *facts.Facts, workload int) map[string][]facts.Rule {
+	var rules []facts.Rule
+	for _, serviceAccount := range f.ServiceAccounts(workload) {
+		rules = append(rules, f.GrantedTo(serviceAccount)...)
+	}
+	return facts.ByGroup(rules)
+}
+
+// evidence is the reason to assume that the API server refuses an object while a
+// workload does not respond.
+type evidence int
+
+const (
+	none    evidence = iota
+	bySign           // webhooks that get their rules at run time
+	byRules          // the rules of a webhook, to which the object has its own reference
+)
+
+// refuses says whether the API server refuses a custom resource while a controller
+// of its kind does not respond: the controller serves a fail-closed webhook for the
+// resource, or converts it, or serves webhooks whose rules are set at run time,
+// which probably cover only kinds with a status.
+func refuses(f *facts.Facts, c, i int, kind facts.KindRange, rules map[string][]facts.Rule) evidence {
+	n := &f.Nodes[i]
+	own := f.WebhooksServedBy(c)
+	for at := range own.Static {
+		if h := &own.Static[at]; h.Covers(kind) && f.Selects(h, i) {
+			return byRules
+		}
+	}
+	_, defined := f.Defined(knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind})
+	switch {
+	case slices.Contains(f.Converters(i), c):
+		return byRules
+	case n.CRDMissing && mayDefine(rules):
+		return bySign // the kind probably comes with the controller
+	case f.Statusless(i):
+		return none
+	case own.RulesAtRunTime, defined && mayRegister(rules, own):
+		return bySign
+	}
+	return none
+}
+
+// mayDefine reports whether rules allow creating CRDs, as for operators that
+// install their own at startup.
+func mayDefine(rules map[string][]facts.Rule) bool {
+	return slices.ContainsFunc(rules[facts.Extensions], func(r facts.Rule) bool {
+		return r.Allows(facts.Extensions, "customresourcedefinitions", "create")
+	})
+}
+
+// mayRegister reports whether rules allow creating webhooks whose rules the
+// component does not show. A workload that may only update them and serves webhooks
+// with rules writes the CA.
+func mayRegister(rules map[string][]facts.Rule, own facts.OwnHooks) bool {
+	for _, reg := range facts.Registrars {
+		if reg.Group != facts.Admission {
+			continue
+		}
+		for _, r := range rules[reg.Group] {
+			switch {
+			case r.Allows(reg.Group, reg.Resource, "create"):
+				return true
+			case !r.Allows(reg.Group, reg.Resource, "update", "patch"), len(own.Static) > 0:
+			default:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// writes reports whether rules allow writing objects of a kind.
+func writes(rules map[string][]facts.Rule, kind facts.KindRange) bool {
+	allows := func(r facts.Rule) bool {
+		return slices.ContainsFunc([]string{kind.Plural, kind.Plural + "/status", kind.Plural + "/finalizers"}, func(resource string) bool {
+			return r.Allows(kind.Group, resource, "create", "update", "patch", "delete")
+		})
+	}
+	return slices.ContainsFunc(rules[kind.Group], allows) || slices.ContainsFunc(rules["*"], allows)
+}
+
+// reconciledGroups returns the groups for which a workload may watch kinds and write
+// their status.
+func reconciledGroups(f *facts.Facts, workload int) []string {
+	var rules []facts.Rule
+	for _, serviceAccount := range f.ServiceAccounts(workload) {
+		rules = append(rules, f.GrantedTo(serviceAccount)...)
+	}
+	var all []string
+	for _, r := range rules {
+		for _, group := range r.Groups {
+			if group == "*" || f.Base.Builtin(group) || slices.Contains(all, group) {
+				continue
+			}
+			if slices.ContainsFunc(r.Resources, func(resource string) bool {
+				kind, part, _ := strings.Cut(resource, "/")
+				return (resource == "*" || part == "status") && containsAny(r.Verbs, "*", "update", "patch") && watches(rules, group, kind)
+			}) {
+				all = append(all, group)
+			}
+		}
+	}
+	return all
+}
+
+// reconciles reports whether rules of a workload in a component allow watching a
+// kind and writing it or its status. Permissions for every group count for kinds
+// that the component defines itself.
+func reconciles(f *facts.Facts, rules map[string][]facts.Rule, kind facts.KindRange, part int) bool {
+	def, own := f.Defined(f.KindOf(kind))
+	own = own && f.Nodes[def.Node].Part == part
+	return mayReconcile(rules, kind.Group, kind.Plural, own)
+}
+
+// mayReconcile reports whether rules allow watching a kind and writing its status; for
+// its own kind, watching is sufficient.
+func mayReconcile(rules map[string][]facts.Rule, group, resource string, own bool) bool {
+	watch, write := false, own
+	collect := func(rules []facts.Rule) {
+		for _, r := range rules {
+			watch = watch || r.Allows(group, resource, "watch", "list")
+			write = write || r.Allows(group, resource+"/status", "update", "patch")
+		}
+	}
+	collect(rules[group])
+	if own {
+		collect(rules["*"])
+	}
+	return watch && write
+}

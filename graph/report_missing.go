@@ -1,0 +1,309 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph/facts"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// missing collects findings about what is missing, each once for an object and a target.
+type missing struct {
+	report
+	reported map[reportKey]bool
+	found    []finding.Finding
+}
+
+// missingObjects reports objects that a component names but does not contain, where a
+// mistake is more likely than that another Application contains them.
+func missingObjects(in report) []finding.Finding {
+	if in.Joined {
+		return nil // one component may contain what another names
+	}
+	r := missing{report: in, reported: map[reportKey]bool{}}
+	r.absentObjects()
+	r.missingKeys()
+	r.missingRoutes()
+	r.missingServers()
+	r.missingSiblings()
+	r.missingRoles()
+	r.missingNamespaces()
+	r.unknownKinds()
+	return r.found
+}
+
+// Rules that other packages use.
+const (
+	MissingObject = "missing-object"
+	UnknownKind   = "unknown-kind"
+	OLMRetry      = "olm-retry"
+)
+
+// reportKey identifies a finding by its object and target.
+type reportKey struct {
+	node         int
+	rule, target string
+}
+
+// reportOnce reports a finding unless it was reported for the same object and target.
+func (r *missing) reportOnce(i int, severity finding.Severity, rule, target, field, message, remedy string) {
+	r.addOnce(i, target, finding.Finding{Severity: severity, Rule: rule, Field: field, Message: message, Remedy: remedy, Missing: target})
+}
+
+// addOnce adds a finding about an object, once for each target.
+func (r *missing) addOnce(i int, target string, found finding.Finding) {
+	key := reportKey{i, found.Rule, target}
+	if r.reported[key] {
+		return
+	}
+	r.reported[key] = true
+	n := &r.Nodes[i]
+	found.File, found.Line, found.Object = n.File, n.Line, n.Key.String()
+	r.found = append(r.found, found)
+}
+
+// absentObjects reports objects that Pods need to start, or another object needs to
+// be healthy, and that the component does not create. Secrets and ConfigMaps are often
+// created by hand; ServiceAccounts and PVCs are not.
+func (r *missing) absentObjects() {
+	for _, a := range r.Absent {
+		severity, effect := finding.Warning, "the Pods of this object do not start until the "+a.ID.Kind+" exists"
+		if facts.IsData(a.ID) {
+			severity = finding.Note
+		}
+		if !a.Starts {
+			effect = "this object does not become healthy until the " + a.ID.Kind + " exists"
+		}
+		message := a.Why + " " + a.ID.String() + ", but no object in the component creates it: " + effect
+		if !a.OtherNamespace.IsZero() {
+			message += "; " + a.OtherNamespace.String() + " is in another namespace"
+		}
+		r.reportOnce(a.From, severity, MissingObject, a.ID.String(), a.Field, message, "correct the name, add the "+a.ID.Kind+" to the component, or make sure that something else creates it before the sync")
+	}
+}
+
+// missingKeys reports Pods that read a key of a Secret that its writer does not
+// include.
+func (r *missing) missingKeys() {
+	if !r.LimitsKeys() {
+		return
+	}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+			for _, list := range []string{"initContainers", "containers"} {
+				for _, c := range tmpl.Value.Get("spec", list).Items() {
+					for _, e := range c.Get("env").Items() {
+						r.missingKey(i, e.Get("valueFrom", "secretKeyRef"), facts.Join(tmpl.Field, "spec."+list+".env."+e.Get("name").Text()))
+					}
+				}
+			}
+		}
+	}
+}
+
+func (r *missing) missingKey(i int, ref object.Value, field string) {
+	id := object.ID{Kind: "Secret", Namespace: r.Nodes[i].Key.Namespace, Name: ref.Get("name").Text()}
+	key := ref.Get("key").Text()
+	if ref.Get("optional").True() || len(r.ByKey(id)) > 0 {
+		return
+	}
+	for _, p := range r.Producers(id) {
+		by := r.Nodes[p].ID
+		def, ok := r.Defined(knowledge.GroupKind{Group: by.Group, Kind: by.Kind})
+		if !ok {
+			continue
+		}
+		keys := def.By.Keys.Find(r.Nodes[def.Node].Root())
+		for _, k := range keys {
+			if k.Value.IsList() && len(k.Value.Items()) > 0 && !slices.Contains(facts.Texts(k.Value), key) {
+				r.reportOnce(i, finding.Warning, "missing-key", id.String()+" "+key, field,
+					fmt.Sprintf("it reads key %s of %s, but %s writes the Secret without that key, because %s allows only %s; its Pods do not start", key, id, r.Nodes[p].Key, r.Nodes[def.Node].Key, strings.Join(facts.Texts(k.Value), ", ")),
+					"correct the key, or add it to "+def.By.Keys.String())
+			}
+		}
+	}
+}
+
+// missingRoutes reports a route to a Service that is not in the component, although
+// other Services of its namespace are, and no custom resource there has a similar
+// name.
+func (r *missing) missingRoutes() {
+	hasServices := map[string]bool{} // namespaces with Services
+	custom := map[string][]string{}  // names of custom resources, by namespace
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if !n.Kind.Selects.IsZero() {
+			hasServices[n.Key.Namespace] = true
+		}
+		if !r.Base.Builtin(n.ID.Group) && n.Kind.Rung != exposure {
+			custom[n.Key.Namespace] = append(custom[n.Key.Namespace], n.ID.Name)
+		}
+	}
+	reads := r.Reads()
+	for at := range reads {
+		m := &reads[at]
+		n, id := &r.Nodes[m.From], m.ID
+		k, _ := r.Base.Kind(id.Group, id.Kind)
+		if n.Kind.Rung != exposure || k.Selects.IsZero() || id.Namespace != n.Key.Namespace || !hasServices[id.Namespace] || len(r.ByKey(id)) > 0 || r.MayBeMade(id) {
+			continue
+		}
+		// The AWS Load Balancer Controller uses names of actions as Service names.
+		if _, action := n.Annotation("alb.ingress.kubernetes.io/actions." + id.Name); action ||
+			slices.ContainsFunc(custom[id.Namespace], func(name string) bool { return strings.HasPrefix(id.Name, name) }) {
+			continue
+		}
+		r.reportOnce(m.From, finding.Note, "missing-service", id.String(), m.Field,
+			"it "+m.Record.Why+" "+id.String()+", which is not in the component: requests fail until it exists", "correct the name, or add the Service")
+	}
+}
+
+// exposure is the rung for incoming traffic.
+const exposure = "exposure"
+
+// missingServers reports a webhook or API whose Service is not in the component,
+// although it should be in the destination namespace.
+func (r *missing) missingServers() {
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if n.Kind.Defines != nil {
+			continue // an Application may consist of CRDs only
+		}
+		for at := range n.Kind.References {
+			rec := &n.Kind.References[at]
+			if !rec.ToBackends || rec.Address || n.Destination == "" || n.IsHook() {
+				continue
+			}
+			for _, v := range rec.At.Find(n.Root()) {
+				if id, field, ok := r.Named(i, rec, v); ok && id.Namespace == n.Destination && len(r.ByKey(id)) == 0 && !r.MayBeMade(id) {
+					r.reportOnce(i, finding.Warning, "missing-service", id.String(), field,
+						"it "+rec.Why+" "+id.String()+", which is not in the component: the API server cannot reach it until it exists", "correct the name or the namespace, or add the Service")
+				}
+			}
+		}
+	}
+}
+
+// missingSiblings reports objects that are not in the component, although others of their
+// kind and namespace are. The name is certainly wrong if it is that of an object which
+// one of these others writes, such as the Secret of a Certificate.
+func (r *missing) missingSiblings() {
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		for at := range n.Kind.References {
+			rec := &n.Kind.References[at]
+			if rec.Expected == "" || !n.InSync() {
+				continue
+			}
+			for _, v := range rec.At.Find(n.Root()) {
+				id, field, ok := r.Named(i, rec, v)
+				siblings := r.siblings(id)
+				if !ok || len(siblings) == 0 || len(r.InAnyNamespace(id)) > 0 || len(r.Producers(id)) > 0 {
+					continue
+				}
+				var names []string
+				for _, s := range siblings {
+					names = append(names, r.Nodes[s].Key.Name)
+				}
+				report := finding.Finding{Severity: finding.Note, Rule: MissingObject, Field: field, Missing: id.String(),
+					Message: fmt.Sprintf("it %s %s, which is not in the component: %s", rec.Why, id, rec.Expected), Remedy: "correct the name, or add the " + id.Kind}
+				if writer, product := r.writerNamed(id.Name, siblings); !product.IsZero() {
+					report.Severity, report.Remedy = finding.Warning, "name "+r.Nodes[writer].Key.String()
+					report.Message += fmt.Sprintf("; the name is that of %s, which %s writes", product, r.Nodes[writer].Key)
+				} else {
+					report = report.Asking(nearest.Suggest(id.Name, names))
+				}
+				r.addOnce(i, id.String(), report)
+			}
+		}
+	}
+}
+
+// siblings returns the objects of the kind and namespace of another one.
+func (r *missing) siblings(id object.ID) []int {
+	return slices.DeleteFunc(r.NodesOf(knowledge.GroupKind{Group: id.Group, Kind: id.Kind}), func(i int) bool {
+		return r.Nodes[i].Key.Namespace != id.Namespace || r.Nodes[i].Key == id
+	})
+}
+
+// writerNamed returns one of some nodes that writes an object of the given name, and that
+// object.
+func (r *missing) writerNamed(name string, nodes []int) (writer int, product object.ID) {
+	for _, id := range r.Products() {
+		for _, i := range nodes {
+			if id.Name == name && id.Namespace == r.Nodes[i].Key.Namespace && slices.Contains(r.Producers(id), i) {
+				return i, id
+			}
+		}
+	}
+	return 0, object.ID{}
+}
+
+// missingRoles reports a binding that grants a Role that is neither in the component
+// nor built-in. Another Application may contain a ClusterRole.
+func (r *missing) missingRoles() {
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		ref := n.Get("roleRef")
+		name, kind := ref.Get("name").Text(), ref.Get("kind").Text()
+		if n.Kind.Permissions != "binding" || name == "" || len(r.RolesOf(i)) > 0 || r.Base.Everywhere(kind, name) {
+			continue
+		}
+		severity, of := finding.Note, kind+" "+name
+		if !r.ClusterScoped(knowledge.GroupKind{Group: n.ID.Group, Kind: kind}) {
+			severity, of = finding.Warning, object.ID{Kind: kind, Namespace: n.Key.Namespace, Name: name}.String()
+		}
+		r.reportOnce(i, severity, "missing-role", of, "roleRef",
+			"it grants "+of+", which is not in the component: its subjects lack these permissions until it exists", "correct roleRef, or add the role")
+	}
+}
+
+// missingNamespaces reports objects in a namespace that is neither the destination nor
+// created by the component. Without a known destination it reports nothing.
+func (r *missing) missingNamespaces() {
+	knownNamespaces := map[string]bool{"": true, "default": true}
+	for i := range r.Nodes {
+		if n := &r.Nodes[i]; n.Kind.AlwaysInstalled && !r.Base.Builtin(n.ID.Group) {
+			knownNamespaces[n.Key.Namespace] = true // where Argo CD is
+		}
+		if n := &r.Nodes[i]; !n.Kind.Deploys.IsZero() {
+			knownNamespaces[n.Get("spec", "destination", "namespace").Text()] = true // where it deploys to
+		}
+	}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		namespace := n.Key.Namespace
+		if n.External || n.Destination == "" || n.Destination == "default" || namespace == n.Destination || knownNamespaces[namespace] || r.Base.Everywhere("Namespace", namespace) {
+			continue
+		}
+		knownNamespaces[namespace] = true
+		id := object.ID{Kind: "Namespace", Name: namespace}
+		if len(r.InAnyNamespace(id))+len(r.Producers(id)) > 0 || r.HasNamed("project/"+namespace) {
+			continue
+		}
+		r.reportOnce(i, finding.Note, "missing-namespace", "Namespace "+namespace, "metadata.namespace",
+			"it is in namespace "+namespace+", which is neither the destination of the Application nor in the component: the API server rejects it until the namespace exists",
+			"add the Namespace, or correct metadata.namespace")
+	}
+}
+
+// unknownKinds reports unknown kinds of built-in groups, which the API server refuses.
+func (r *missing) unknownKinds() {
+	for _, kind := range r.Kinds() {
+		gk := r.KindOf(kind)
+		if _, defined := r.Defined(gk); defined {
+			continue
+		}
+		names, wrong := r.Base.CheckBuiltin(gk.Group, gk.Kind)
+		for i := kind.From; wrong && i < kind.To; i++ {
+			version := r.Nodes[i].Get("apiVersion").Text()
+			r.addOnce(i, gk.String(), finding.Finding{Severity: finding.Error, Rule: UnknownKind, Field: "kind",
+				Message: "unknown kind in " + version + ": the API server rejects it", Remedy: "correct apiVersion or kind"}.Asking(nearest.Suggest(gk.Kind, names)))
+		}
+	}
+}

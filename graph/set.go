@@ -1,0 +1,200 @@
+package graph
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/ladder-cmp/ladder/graph/facts"
+)
+
+// Set is an immutable set of references, indexed by their nodes. What a stronger reference
+// says better is set aside: it stays visible, and has no effect.
+type Set struct {
+	all   []Reference
+	aside []SetAside
+	// byFrom and byTo chain the references of each node: the latest one, and for each
+	// reference the previous one, counted from 1.
+	byFrom, byTo     []int32
+	prevFrom, prevTo []int32
+}
+
+// SetAside is a reference without effect.
+type SetAside struct {
+	Reference
+	// By is the reference that says more about the two objects.
+	By Reference
+}
+
+// newSet returns a set without references about a number of nodes.
+func newSet(nodes int) Set { return Set{byFrom: make([]int32, nodes), byTo: make([]int32, nodes)} }
+
+// With returns a set with additional references. Changing a reference means adding a
+// stronger one for its pair. The order of the references does not matter.
+func (s Set) With(more []Reference) Set {
+	if len(more) == 0 {
+		return s
+	}
+	candidates := newSet(len(s.byFrom))
+	candidates.grow(len(s.all) + len(more))
+	for i := range s.all {
+		candidates.add(s.all[i])
+	}
+	for i := range more {
+		if r := &more[i]; r.From != r.To && !candidates.has(r) {
+			candidates.add(*r)
+		}
+	}
+	out := newSet(len(s.byFrom))
+	out.grow(len(candidates.all))
+	out.aside = slices.Clip(s.aside)
+	for i := range candidates.all {
+		r := &candidates.all[i]
+		if by := candidates.stronger(r); by != nil {
+			out.aside = append(out.aside, SetAside{*r, *by})
+		} else {
+			out.add(*r)
+		}
+	}
+	return out
+}
+
+func (s *Set) grow(n int) {
+	s.all, s.prevFrom, s.prevTo = make([]Reference, 0, n), make([]int32, 0, n), make([]int32, 0, n)
+}
+
+func (s *Set) add(r Reference) {
+	s.all = append(s.all, r)
+	s.prevFrom, s.prevTo = append(s.prevFrom, s.byFrom[r.From]), append(s.prevTo, s.byTo[r.To])
+	s.byFrom[r.From], s.byTo[r.To] = int32(len(s.all)), int32(len(s.all))
+}
+
+func (s *Set) has(r *Reference) bool {
+	for other := range s.Between(r.From, r.To) {
+		if *other == *r {
+			return true
+		}
+	}
+	return false
+}
+
+// stronger returns the strongest reference to which one yields; nil if there is none.
+func (s *Set) stronger(r *Reference) (by *Reference) {
+	if r.Sign != Convention && r.Sign != Name && r.Sign != Field && r.Sign != Address && r.Until != Together {
+		return nil
+	}
+	for _, pair := range [][2]int{{r.From, r.To}, {r.To, r.From}} {
+		for o := range s.Between(pair[0], pair[1]) {
+			if r.yieldsTo(o) && (by == nil || o.Sign > by.Sign || o.Sign == by.Sign && o.compare(by) < 0) {
+				by = o
+			}
+		}
+	}
+	return by
+}
+
+// yieldsTo reports whether another reference between the same two objects says more
+// about them, in the same direction or in the opposite one.
+func (r *Reference) yieldsTo(o *Reference) bool {
+	same := r.From == o.From
+	switch r.Sign {
+	case Convention: // of two objects that name each other, one knows the other by a record
+		return o.Sign > Convention
+	case Name: // a bare name says nothing about what it is for
+		return same && o.Sign > Name
+	case Field, Address: // so says an address of what is also known by another sign
+		return same && o.Sign != Field && o.Sign != Address
+	}
+	// A configuration that must come after its backend cannot share a wave with it.
+	return r.Need == Needs && r.Until == Together && same && o.Until == Healthy && o.Field == r.Field && o.Sign >= Registration
+}
+
+// All iterates over the references.
+func (s *Set) All() iter.Seq[*Reference] {
+	return func(yield func(*Reference) bool) {
+		for i := range s.all {
+			if !yield(&s.all[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Of iterates over the references from a node.
+func (s *Set) Of(node int) iter.Seq[*Reference] { return s.chain(s.byFrom[node], s.prevFrom) }
+
+// To iterates over the references to a node.
+func (s *Set) To(node int) iter.Seq[*Reference] { return s.chain(s.byTo[node], s.prevTo) }
+
+func (s *Set) chain(at int32, prev []int32) iter.Seq[*Reference] {
+	return func(yield func(*Reference) bool) {
+		for ; at > 0; at = prev[at-1] {
+			if !yield(&s.all[at-1]) {
+				return
+			}
+		}
+	}
+}
+
+// Between iterates over the references from one node to another.
+func (s *Set) Between(from, to int) iter.Seq[*Reference] {
+	return func(yield func(*Reference) bool) {
+		for r := range s.Of(from) {
+			if r.To == to && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// Refers reports whether one node refers to another.
+func (s *Set) Refers(from, to int) bool {
+	for range s.Between(from, to) {
+		return true
+	}
+	return false
+}
+
+// Referrers returns the nodes that refer to a node, in order.
+func (s *Set) Referrers(to int) []int {
+	var all []int
+	for r := range s.To(to) {
+		all = append(all, r.From)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// DependenciesOf returns the nodes that a node needs, without those that start together
+// with it.
+func (s *Set) DependenciesOf(node int) []int {
+	var all []int
+	for r := range s.Of(node) {
+		if r.Need != NeedsNot && r.Until != Together {
+			all = append(all, r.To)
+		}
+	}
+	return all
+}
+
+// except returns the set without the waits that a user excepted. The objects may then
+// share a wave.
+func (s Set) except(exceptions map[[2]int]string) Set {
+	if len(exceptions) == 0 {
+		return s
+	}
+	out := newSet(len(s.byFrom))
+	out.aside = slices.Clip(s.aside)
+	for i := range s.all {
+		r := s.all[i]
+		key, excepted := exceptions[[2]int{r.From, r.To}]
+		if !excepted || r.Explicit() || r.Need == NeedsNot || r.Until != Healthy {
+			out.add(r)
+			continue
+		}
+		by := Reference{From: r.From, To: r.To, Field: facts.AnnotationField(key), Need: NeedsNot, Until: Healthy, Sign: Annotation, Why: "has the " + key + " annotation, so it need not wait for"}
+		out.aside = append(out.aside, SetAside{r, by})
+		r.Until, r.Fails, r.Because = Exists, Degrades, "no wait, because of annotation "+key
+		out.add(r)
+	}
+	return out
+}
