@@ -139,7 +139,7 @@ func build(rules rules, parts []Part, base *knowledge.Base, opt facts.Options) (
 	for _, rule := range rules.roles {
 		roles = roles.With(f, rule.Find(f))
 	}
-	var found []Reference
+	found := make([]Reference, 0, 5*len(f.Nodes)) // enough for most components
 	for _, rule := range rules.references {
 		found = append(found, rule.Find(f, roles)...)
 	}

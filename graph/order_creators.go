@@ -31,49 +31,17 @@ type Absent struct {
 // creators makes objects need the long-running workloads that may create what they read.
 // The step about Jobs handles Jobs.
 func creators(f *facts.Facts, _ Roles, _ Set) (_ []Claim, refs []Reference) {
-	for _, u := range unresolvedReads(f) {
-		if !u.created {
+	for _, u := range f.Unresolved() {
+		if !u.Created {
 			continue
 		}
-		for _, m := range u.makers {
+		for _, m := range u.Makers {
 			if maker := &f.Nodes[m]; maker.Kind.Runs == "" && maker.InSync() {
-				refs = append(refs, inferred(f, u.read.From, m, u.read.Field, Permission, Exists, u.read.Record.Why+" "+u.read.ID.String()+", which may be written by"))
+				refs = append(refs, inferred(f, u.From, m, u.Field, Permission, Exists, u.Record.Why+" "+u.ID.String()+", which may be written by"))
 			}
 		}
 	}
 	return nil, refs
-}
-
-// unresolvedRead is a read of an object that the component does not contain.
-type unresolvedRead struct {
-	read *facts.Mention
-	// makers are workloads that may create the object.
-	makers []int
-	// created means that they do so in time: before the reader, or while its Pods wait.
-	created bool
-}
-
-// unresolvedReads returns the reads of objects that Pods need to start, or another object
-// needs to be healthy, and that the component neither contains nor, according to records,
-// creates.
-func unresolvedReads(f *facts.Facts) (all []unresolvedRead) {
-	reads := f.Reads()
-	for i := range reads {
-		m := &reads[i]
-		n := &f.Nodes[m.From]
-		pods := !n.Kind.Pod.IsZero()
-		needed := pods && (m.Record.Starts || m.Record.Hard) && f.Namespaced(m.ID) || !pods && n.HasHealth && facts.IsData(m.ID)
-		if !needed || len(f.ByKey(m.ID)) > 0 || len(f.Producers(m.ID)) > 0 || len(f.LikelyProducers(m.ID)) > 0 ||
-			f.Base.Everywhere(m.ID.Kind, m.ID.Name) || f.IsFromTemplate(m.ID) || n.HasPVCTemplate(m.ID.Name) {
-			continue
-		}
-		if m.Anywhere() && (len(f.InAnyNamespace(m.ID)) > 0 || len(f.ProducerAnywhere(m.ID)) > 0) {
-			continue
-		}
-		makers, before := f.CreatorsFor(m)
-		all = append(all, unresolvedRead{m, makers, before || pods && len(makers) > 0})
-	}
-	return all
 }
 
 // absentIn returns the objects that the component needs, and neither contains nor creates.
@@ -81,12 +49,12 @@ func unresolvedReads(f *facts.Facts) (all []unresolvedRead) {
 // soon as they exist. They are absent for an object that is checked only once, which may
 // be Degraded until they exist.
 func absentIn(f *facts.Facts) (all []Absent) {
-	for _, u := range unresolvedReads(f) {
-		if u.created {
+	for _, u := range f.Unresolved() {
+		if u.Created {
 			continue
 		}
-		a := Absent{From: u.read.From, ID: u.read.ID, Field: u.read.Field, Why: u.read.Record.Why, Starts: !f.Nodes[u.read.From].Kind.Pod.IsZero(), Makers: u.makers}
-		if others := f.InAnyNamespace(u.read.ID); len(others) > 0 {
+		a := Absent{From: u.From, ID: u.ID, Field: u.Field, Why: u.Record.Why, Starts: !f.Nodes[u.From].Kind.Pod.IsZero(), Makers: u.Makers}
+		if others := f.InAnyNamespace(u.ID); len(others) > 0 {
 			a.OtherNamespace = f.Nodes[others[0]].Key
 		}
 		all = append(all, a)

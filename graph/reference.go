@@ -188,8 +188,10 @@ func (r Reference) Detail() string {
 
 // compare orders references by their objects. It is a total order.
 func (r *Reference) compare(o *Reference) int {
-	return cmp.Or(cmp.Compare(r.From, o.From), cmp.Compare(r.To, o.To), strings.Compare(r.Meaning(), o.Meaning()),
-		strings.Compare(r.Field, o.Field), strings.Compare(r.Why, o.Why), strings.Compare(r.Because, o.Because),
+	if r.From != o.From || r.To != o.To { // most pairs have one reference
+		return cmp.Or(cmp.Compare(r.From, o.From), cmp.Compare(r.To, o.To))
+	}
+	return cmp.Or(strings.Compare(r.Meaning(), o.Meaning()), strings.Compare(r.Field, o.Field), strings.Compare(r.Why, o.Why), strings.Compare(r.Because, o.Because),
 		cmp.Compare(r.Sign, o.Sign), cmp.Compare(r.Need, o.Need), cmp.Compare(r.Fails, o.Fails),
 		strings.Compare(r.Unless, o.Unless), strings.Compare(r.Source, o.Source), facts.CompareIDs(r.Product, o.Product))
 }

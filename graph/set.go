@@ -34,32 +34,39 @@ func (s Set) With(more []Reference) Set {
 	if len(more) == 0 {
 		return s
 	}
-	candidates := newSet(len(s.byFrom))
-	candidates.grow(len(s.all) + len(more))
-	for i := range s.all {
-		candidates.add(s.all[i])
-	}
+	all := s.clone(len(more))
 	for i := range more {
-		if r := &more[i]; r.From != r.To && !candidates.has(r) {
-			candidates.add(*r)
+		if r := &more[i]; r.From != r.To && !all.has(r) {
+			all.add(*r)
 		}
 	}
+	weaker := map[int]bool{}
+	for i := range all.all {
+		r := &all.all[i]
+		if by := all.stronger(r); by != nil {
+			weaker[i] = true
+			all.aside = append(all.aside, SetAside{*r, *by})
+		}
+	}
+	if len(weaker) == 0 {
+		return all
+	}
 	out := newSet(len(s.byFrom))
-	out.grow(len(candidates.all))
-	out.aside = slices.Clip(s.aside)
-	for i := range candidates.all {
-		r := &candidates.all[i]
-		if by := candidates.stronger(r); by != nil {
-			out.aside = append(out.aside, SetAside{*r, *by})
-		} else {
-			out.add(*r)
+	out.aside = all.aside
+	for i := range all.all {
+		if !weaker[i] {
+			out.add(all.all[i])
 		}
 	}
 	return out
 }
 
-func (s *Set) grow(n int) {
-	s.all, s.prevFrom, s.prevTo = make([]Reference, 0, n), make([]int32, 0, n), make([]int32, 0, n)
+// clone returns a copy with room for more references.
+func (s *Set) clone(more int) Set {
+	out := *s
+	out.all, out.aside = append(make([]Reference, 0, len(s.all)+more), s.all...), slices.Clip(s.aside)
+	out.byFrom, out.byTo, out.prevFrom, out.prevTo = slices.Clone(s.byFrom), slices.Clone(s.byTo), slices.Clone(s.prevFrom), slices.Clone(s.prevTo)
+	return out
 }
 
 func (s *Set) add(r Reference) {

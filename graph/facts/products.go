@@ -14,9 +14,10 @@ import (
 // hook, a sibling. Only records, permissions and sometimes words show which.
 
 type productFacts struct {
-	writers   map[partID][]writer
-	blockedBy index[object.ID, []int] // workloads whose Pods do not start without an object
-	ownPVCs   index[[2]string, bool]
+	writers    map[partID][]writer
+	blockedBy  index[object.ID, []int] // workloads whose Pods do not start without an object
+	ownPVCs    index[[2]string, bool]
+	unresolved memo[[]Unresolved]
 }
 
 // Producers returns the nodes that according to records write an object at run time.
@@ -234,4 +235,38 @@ func cutLast(text, separator string) (before, after string, found bool) {
 		return text[:i], text[i+len(separator):], true
 	}
 	return text, "", false
+}
+
+// Unresolved is a read of an object that the component does not contain.
+type Unresolved struct {
+	*Mention
+	// Makers are workloads that may create the object.
+	Makers []int
+	// Created means that they do so in time: before the reader, or while its Pods wait.
+	Created bool
+}
+
+// Unresolved returns the reads of objects that Pods need to start, or another object
+// needs to be healthy, and that the component neither contains nor, according to records,
+// creates.
+func (f *Facts) Unresolved() []Unresolved { return f.unresolved.get(f.findUnresolved) }
+
+func (f *Facts) findUnresolved() (all []Unresolved) {
+	reads := f.Reads()
+	for i := range reads {
+		m := &reads[i]
+		n := &f.Nodes[m.From]
+		pods := !n.Kind.Pod.IsZero()
+		needed := pods && (m.Record.Starts || m.Record.Hard) && f.Namespaced(m.ID) || !pods && n.HasHealth && IsData(m.ID)
+		if !needed || len(f.ByKey(m.ID)) > 0 || len(f.Producers(m.ID)) > 0 || len(f.LikelyProducers(m.ID)) > 0 ||
+			f.Base.Everywhere(m.ID.Kind, m.ID.Name) || f.IsFromTemplate(m.ID) || n.HasPVCTemplate(m.ID.Name) {
+			continue
+		}
+		if m.Anywhere() && (len(f.InAnyNamespace(m.ID)) > 0 || len(f.ProducerAnywhere(m.ID)) > 0) {
+			continue
+		}
+		makers, before := f.CreatorsFor(m)
+		all = append(all, Unresolved{m, makers, before || pods && len(makers) > 0})
+	}
+	return all
 }
