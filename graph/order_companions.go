@@ -56,7 +56,7 @@ func companions(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Refe
 	calls := map[int][]int{}
 	extended := s.With(refs)
 	for r := range extended.All() {
-		if r.Need == MayNeed && r.Until == Together && r.Inferred() {
+		if r.Until == Together && r.Inferred() {
 			calls[r.From] = append(calls[r.From], r.To)
 		}
 	}
@@ -97,7 +97,7 @@ func addInjected(f *facts.Facts, roles Roles, to map[int]bool) {
 func usersOfResources(f *facts.Facts, roles Roles, s Set) map[int]bool {
 	var queue []int
 	for r := range s.All() {
-		if (r.Need == Needs && r.Until == Healthy || r.Need == MayNeed && r.Until == Together) && r.IsAboutKind() && roles.IsController(r.To) {
+		if (r.Need == Needs && r.Until == Healthy || r.Until == Together) && r.IsAboutKind() && roles.IsController(r.To) {
 			queue = append(queue, r.From)
 		}
 	}

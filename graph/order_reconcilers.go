@@ -45,6 +45,9 @@ func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Referenc
 				continue
 			}
 			r := Reference{From: i, To: in.controller, Field: kindField, Need: MayNeed, Until: Together, Fails: Degrades, Sign: Permission, Why: "is reconciled by"}
+			if n := &f.Nodes[i]; n.HasHealth || n.Kind.Status != nil {
+				r.Need = Needs // it does not become healthy before, and waits
+			}
 			evidence := refuses(f, in.controller, i, in.kind, in.rules)
 			if evidence != none && exempt.isExempt(i, f.Nodes[in.controller].Part, []int{in.controller}) {
 				refs = append(refs, r)

@@ -248,7 +248,7 @@ func (r *Reference) Meaning() string {
 		return "healthy"
 	case r.Until == Exists:
 		return "exists"
-	case r.Need == MayNeed:
+	case r.Need == MayNeed || r.Inferred():
 		return "known"
 	}
 	return "with"

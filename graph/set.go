@@ -112,7 +112,7 @@ func (r *Reference) yieldsTo(o *Reference) bool {
 		return same && o.Sign != Field && o.Sign != Address
 	}
 	// A configuration that must come after its backend cannot share a wave with it.
-	return r.Need == Needs && r.Until == Together && same && o.Until == Healthy && o.Field == r.Field && o.Sign >= Registration
+	return r.Need == Needs && r.Until == Together && !r.Inferred() && same && o.Until == Healthy && o.Field == r.Field && o.Sign >= Registration
 }
 
 // All iterates over the references.

@@ -27,7 +27,7 @@ type constraint struct {
 
 // together reports whether the two must share a wave.
 func (c *constraint) together() bool {
-	return c.ref.Need == graph.Needs && c.ref.Until == graph.Together
+	return c.ref.Until == graph.Together && !isPlaced(c.ref)
 }
 
 // constraintSet is the result of the first stage.
@@ -50,7 +50,7 @@ func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) b
 		if !from.InSync() || !to.InSync() || from.External || to.External || r.From == r.To {
 			continue
 		}
-		if r.Need == graph.MayNeed && r.Until == graph.Together {
+		if isPlaced(r) {
 			if c, ok := companionConstraint(from, to, r); ok && (r.Sign != graph.Companion || doubts[r.To].why == "") {
 				rules = append(rules, c)
 			}
@@ -134,7 +134,7 @@ func companionConstraint(from, to *graph.Node, r *graph.Reference) (constraint, 
 		return constraint{}, false
 	case !from.Kind.Pod.IsZero() && from.Kind.Runs != "later" && isLongRunning(to):
 		return constraint{dependent: r.From, dependency: r.To, ref: r, companion: true}, true
-	case r.IsAboutKind() && isLongRunning(to) && showsHealth(from):
+	case r.Need == graph.Needs && isLongRunning(to):
 		return constraint{dependent: r.From, dependency: r.To, ref: r}, true // from does not become healthy without to
 	case r.IsAboutKind() && isLongRunning(to):
 		// Operators may exit if the resource that configures them is missing.
@@ -152,7 +152,13 @@ func orders(g *graph.Graph, r *graph.Reference) bool {
 	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, r) {
 		return false
 	}
-	return r.Need == graph.Needs || r.Need == graph.MayNeed && r.Until != graph.Together
+	return r.Need != graph.NeedsNot && !isPlaced(r)
+}
+
+// isPlaced reports whether a reference only says where two objects stand: the target must
+// be there while the object starts, or may be needed then, and they can share a wave.
+func isPlaced(r *graph.Reference) bool {
+	return r.Until == graph.Together && (r.Need == graph.MayNeed || r.Inferred())
 }
 
 // runsLater reports whether a reference is about Pods that are created after this

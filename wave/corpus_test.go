@@ -158,7 +158,7 @@ This page shows how Ladder orders charts of public projects. The charts are rend
 			if r.Need == graph.Needs && r.Until == graph.Healthy && plan.Places[r.From].Computed && plan.Places[r.To].Computed {
 				gates++
 			}
-			if r.Inferred() && (r.Need == graph.Needs || r.Until != graph.Together) {
+			if r.Inferred() && r.Until != graph.Together {
 				inferred++
 			}
 		}

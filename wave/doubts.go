@@ -56,7 +56,7 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 	users := make([][]*graph.Reference, len(g.Nodes))
 	for i := range g.References {
 		r := &g.References[i]
-		if r.Need == graph.Needs && r.Until != graph.Exists && g.Nodes[r.From].HasHealth {
+		if r.Need == graph.Needs && r.Until != graph.Exists && !isPlaced(r) && g.Nodes[r.From].HasHealth {
 			users[r.To] = append(users[r.To], r)
 		}
 	}

@@ -118,7 +118,7 @@ func requirements(g *graph.Graph) (dependencies, users [][]*graph.Reference) {
 func isNeeded(g *graph.Graph, r *graph.Reference) bool {
 	from, to := &g.Nodes[r.From], &g.Nodes[r.To]
 	switch {
-	case r.Need != graph.Needs, r.Explicit(), runsLater(from, r):
+	case r.Need != graph.Needs, isPlaced(r), r.Explicit(), runsLater(from, r):
 		return false
 	case r.Sign == graph.Registration:
 		return false // it only saves a retry

@@ -24,6 +24,19 @@ import (
 // assign orders objects; the options are words as in the name of a story's
 // input: waves=compact author=keep jobs=hook tests=smoke.
 func assign(objs []object.Object, options ...string) (*wave.Plan, error) {
+	objs, opt, err := read(objs, options)
+	if err != nil {
+		return nil, err
+	}
+	g, err := graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "ns"})
+	if err != nil {
+		return nil, err
+	}
+	return wave.Assign(g, knowledge.Default(), opt)
+}
+
+// read returns the options, and the objects that they select.
+func read(objs []object.Object, options []string) ([]object.Object, wave.Options, error) {
 	var opt wave.Options
 	for _, o := range options {
 		name, value, _ := strings.Cut(o, "=")
@@ -37,17 +50,13 @@ func assign(objs []object.Object, options ...string) (*wave.Plan, error) {
 		case "tests":
 			var err error
 			if objs, err = wave.ConvertTests(objs); err != nil {
-				return nil, err
+				return nil, opt, err
 			}
 		default:
-			return nil, fmt.Errorf("there is no option %q", o)
+			return nil, opt, fmt.Errorf("there is no option %q", o)
 		}
 	}
-	g, err := graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "ns"})
-	if err != nil {
-		return nil, err
-	}
-	return wave.Assign(g, knowledge.Default(), opt)
+	return objs, opt, nil
 }
 
 // TestStories orders each testdata/*.txtar, named for its story, and compares
@@ -144,6 +153,7 @@ func checkProperties(t *testing.T, objs []object.Object, options ...string) {
 		t.Fatal(err)
 	}
 	checkReasons(t, plan)
+	checkGates(t, objs, options...)
 	if isOurs(objs) {
 		checkHidden(t, objs, options...)
 	}
@@ -216,4 +226,35 @@ func TestCorpus(t *testing.T) {
 		}
 		checkProperties(t, objs)
 	})
+}
+
+// checkGates holds that only what is needed makes a gate: without all references that say
+// "may need", the same objects wait for the same objects, for the same reasons.
+func checkGates(t *testing.T, objs []object.Object, options ...string) {
+	t.Helper()
+	plan, err := assign(objs, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sure := *plan.Graph
+	sure.References = slices.DeleteFunc(slices.Clone(plan.Graph.References), func(r graph.Reference) bool { return r.Need == graph.MayNeed })
+	_, opt, err := read(nil, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, err := wave.Assign(&sure, knowledge.Default(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gates := func(p *wave.Plan) (all []string) {
+		for i := range p.Graph.Nodes {
+			for _, d := range p.Dependents(i) {
+				all = append(all, fmt.Sprintf("%s waits for %s: %s", p.Graph.Nodes[d.Node].Key, p.Graph.Nodes[i].Key, d.Reason))
+			}
+		}
+		return all
+	}
+	if diff := cmp.Diff(gates(plan), gates(without)); diff != "" {
+		t.Errorf("what may be needed makes a gate (-with +without):\n%s", diff)
+	}
 }
