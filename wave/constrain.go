@@ -50,26 +50,26 @@ func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) b
 		if !from.InSync() || !to.InSync() || from.External || to.External || r.From == r.To {
 			continue
 		}
-		if isPlaced(r) {
-			if c, ok := companionConstraint(from, to, r); ok && (r.Sign != graph.Companion || doubts[r.To].why == "") {
-				rules = append(rules, c)
+		effect := effectOf(g, base, r)
+		c := constraint{dependent: r.From, dependency: r.To, ref: r, companion: effect.Yields}
+		switch effect.Does {
+		case Ignores:
+			continue
+		case Accompanies:
+			if r.Sign == graph.Companion && doubts[r.To].why != "" {
+				continue
 			}
-			continue
-		}
-		if !orders(g, r) {
-			continue
-		}
-		c := constraint{dependent: r.From, dependency: r.To, ref: r}
-		if c.reason = gate(from, to, r, base); !isGate(c.reason) {
-			c.reason = ""
-		}
-		if c.reason != "" {
-			if why := doubts[r.To].forbids(c.reason); why != "" {
+		case Follows:
+			c.dependent, c.dependency = r.To, r.From
+		case Gates:
+			if !isGate(effect.Reason) {
+				break
+			}
+			if why := doubts[r.To].forbids(effect.Reason); why != "" {
 				yielded[*r] = "no wait, since " + why
-				c.reason = ""
-			} else {
-				c.gap = 1
+				break
 			}
+			c.gap, c.reason = 1, effect.Reason
 		}
 		rules = append(rules, c)
 	}
@@ -105,42 +105,10 @@ func keepApart(g *graph.Graph, rules []constraint) {
 // one from Ladder.
 func showsHealth(n *graph.Node) bool { return n.HasHealth || n.Kind.Status != nil }
 
-// gate says why the target of a reference must be healthy in an earlier wave; empty
-// if the two may share one.
-func gate(from, to *graph.Node, r *graph.Reference, base *knowledge.Base) WaitReason {
-	reason := waitReasonOf(from, r)
-	switch {
-	case reason == "" && r.IsHard() && r.Until == graph.Exists && !appliedBefore(to, from, base) && !retriesPods(from, r):
-		return Refused
-	case to.HasHealth, r.Explicit(), reason == Settles, !base.Builtin(to.Key.Group):
-		// Others' kinds may get a health check that Ladder does not know.
-		return reason
-	}
-	return "" // built-in kinds without health are complete once they exist
-}
-
 // retriesPods reports whether a reference is about Pods that a controller recreates
 // when they are refused. Bare Pods are not recreated.
 func retriesPods(n *graph.Node, r *graph.Reference) bool {
 	return !n.Kind.Pod.IsZero() && n.Kind.Pod.String() != "." && strings.HasPrefix(r.Field, n.Kind.Pod.String())
-}
-
-// companionConstraint turns a reference that does not affect the order into a
-// constraint by which objects share a wave: a workload with what it calls or may need,
-// and a custom resource with its controller.
-func companionConstraint(from, to *graph.Node, r *graph.Reference) (constraint, bool) {
-	switch {
-	case from.Part != to.Part:
-		return constraint{}, false
-	case !from.Kind.Pod.IsZero() && from.Kind.Runs != "later" && isLongRunning(to):
-		return constraint{dependent: r.From, dependency: r.To, ref: r, companion: true}, true
-	case r.Need == graph.Needs && isLongRunning(to):
-		return constraint{dependent: r.From, dependency: r.To, ref: r}, true // from does not become healthy without to
-	case r.IsAboutKind() && isLongRunning(to):
-		// Operators may exit if the resource that configures them is missing.
-		return constraint{dependent: r.To, dependency: r.From, ref: r, companion: true}, true
-	}
-	return constraint{}, false
 }
 
 // Orders reports whether a reference demands an order between two objects that Argo

@@ -84,35 +84,6 @@ type Dependent struct {
 	Reference graph.Reference
 }
 
-// waitReasonOf returns why the object of a reference must not be applied before the
-// target is healthy; empty if it may.
-func waitReasonOf(from *graph.Node, r *graph.Reference) WaitReason {
-	switch {
-	case r.Until != graph.Healthy || r.Need != graph.Needs:
-		return ""
-	case r.Explicit():
-		return Requested
-	case r.Sign == graph.Registration:
-		return Settles
-	case r.Fails == graph.Refused, r.Fails == graph.Stops && !r.Inferred():
-		return Refused
-	case r.Fails == graph.WrongData:
-		return WrongData
-	case !r.Product.IsZero():
-		// This holds for Jobs, too: the kubelet starts no Pod before its Secret
-		// exists.
-		if r.Inferred() {
-			return ""
-		}
-		return Reads
-	case from.Kind.Runs == "once":
-		return RunsOnce
-	case !from.Kind.Deploys.IsZero() && !r.Inferred():
-		return Depends
-	}
-	return ""
-}
-
 // isDegradedWithout reports whether a custom resource is Degraded while the target
 // of its reference is not healthy. Argo CD fails a sync that waits for such an
 // object.
