@@ -217,7 +217,10 @@ func (g *Graph) String() string {
 			b.WriteByte('\n')
 			last = r.From
 		}
-		fmt.Fprintf(&b, "  %-8s %s %s%s%s\n", r.Meaning(), r.Why, g.Nodes[r.To].Key, r.Detail(), r.marks())
+		fmt.Fprintf(&b, "  %-14s %s %s%s (%s)\n", r.Answer(), r.Why, g.Nodes[r.To].Key, r.Detail(), r.evidence())
+	}
+	for _, a := range g.Aside {
+		fmt.Fprintf(&b, "set aside: %s %s %s (%s), which %s (%s)\n", g.Nodes[a.From].Key, a.Why, g.Nodes[a.To].Key, a.Sign, a.By.Why, a.By.Sign)
 	}
 	for _, a := range g.Absent {
 		noStart, otherNamespace := "", ""
@@ -235,22 +238,10 @@ func (g *Graph) String() string {
 	return b.String()
 }
 
-// marks returns the properties of a reference for a list.
-func (r *Reference) marks() string {
-	var marks []string
-	for _, m := range []struct {
-		is   bool
-		mark string
-	}{
-		{r.IsHard(), "hard"}, {r.Fails == Refused && r.Until == Healthy && (r.Sign != Schema || r.Why == "is converted by"), "refused"}, {r.Fails == WrongData, "data"},
-		{r.Inferred(), "inferred"}, {r.Explicit(), "explicit"}, {r.Need == MayNeed && r.Until != Together, "optional"},
-	} {
-		if m.is {
-			marks = append(marks, m.mark)
-		}
+// evidence says what shows a reference, and what happens without its target.
+func (r *Reference) evidence() string {
+	if r.Fails == Degrades || r.Need == NeedsNot {
+		return r.Sign.String() // what happens depends on the kind, or nothing does
 	}
-	if marks == nil {
-		return ""
-	}
-	return " (" + strings.Join(marks, ", ") + ")"
+	return r.Sign.String() + ", " + r.Fails.String()
 }

@@ -191,8 +191,8 @@ func (r *Reference) compare(o *Reference) int {
 	if r.From != o.From || r.To != o.To { // most pairs have one reference
 		return cmp.Or(cmp.Compare(r.From, o.From), cmp.Compare(r.To, o.To))
 	}
-	return cmp.Or(strings.Compare(r.Meaning(), o.Meaning()), strings.Compare(r.Field, o.Field), strings.Compare(r.Why, o.Why), strings.Compare(r.Because, o.Because),
-		cmp.Compare(r.Sign, o.Sign), cmp.Compare(r.Need, o.Need), cmp.Compare(r.Fails, o.Fails),
+	return cmp.Or(cmp.Compare(r.Need, o.Need), cmp.Compare(r.Until, o.Until), strings.Compare(r.Field, o.Field), strings.Compare(r.Why, o.Why), strings.Compare(r.Because, o.Because),
+		cmp.Compare(r.Sign, o.Sign), cmp.Compare(r.Fails, o.Fails),
 		strings.Compare(r.Unless, o.Unless), strings.Compare(r.Source, o.Source), facts.CompareIDs(r.Product, o.Product))
 }
 
@@ -239,17 +239,10 @@ func inferred(f *facts.Facts, from, to int, field string, sign Sign, until State
 	return Reference{From: from, To: to, Field: field, Until: until, Fails: Degrades, Sign: sign, Why: why, Source: f.Base.NamesSource()}
 }
 
-// Meaning is how a reference reads in a list: what it requires of To, in a word.
-func (r *Reference) Meaning() string {
-	switch {
-	case r.Need == NeedsNot:
-		return "produces"
-	case r.Until == Healthy:
-		return "healthy"
-	case r.Until == Exists:
-		return "exists"
-	case r.Need == MayNeed || r.Inferred():
-		return "known"
+// Answer is what From needs of To in a few words, such as "needs healthy".
+func (r *Reference) Answer() string {
+	if r.Need != Needs || r.Until == Exists {
+		return r.Need.String()
 	}
-	return "with"
+	return r.Need.String() + " " + r.Until.String()
 }

@@ -183,7 +183,40 @@ func (p *Plan) Explain(i int) string {
 	p.gates(&b, i)
 	p.references(&b, "refers to", func(r graph.Reference) (int, bool) { return r.To, r.From == i })
 	p.references(&b, "is referred to by", func(r graph.Reference) (int, bool) { return r.From, r.To == i })
+	p.setAside(&b, i)
+	p.otherClaims(&b, i)
 	return b.String()
+}
+
+// setAside writes the references of a node that have no effect, and why.
+func (p *Plan) setAside(b *strings.Builder, i int) {
+	heading := "does not count:\n"
+	for _, a := range p.Graph.Aside {
+		if a.From != i {
+			continue
+		}
+		why := fmt.Sprintf("%s %s, which says more (%s)", p.name(a.By.From), a.By.Why, a.By.Sign)
+		switch {
+		case a.By.Explicit() && a.By.Need == graph.NeedsNot:
+			why = "does not wait, because of annotation " + a.By.Field
+		case a.By.From == i:
+			why = fmt.Sprintf("it %s it, which says more (%s)", a.By.Why, a.By.Sign)
+		}
+		fmt.Fprintf(b, "%s  %-29s %s (%s: %s, %s): %s\n", heading, a.Answer(), p.name(a.To), a.Field, a.Why, a.Sign, why)
+		heading = ""
+	}
+}
+
+// otherClaims writes what else shows what a node is for.
+func (p *Plan) otherClaims(b *strings.Builder, i int) {
+	n := &p.Graph.Nodes[i]
+	heading := "its rung has other signs:\n"
+	for _, c := range p.Graph.Claims {
+		if c.Node == i && c.Rung != "" && c.Why != n.RoleWhy {
+			fmt.Fprintf(b, "%s  rung %s: %s\n", heading, c.Rung, c.Why)
+			heading = ""
+		}
+	}
 }
 
 // gates writes the dependents of a node, and why they wait.
@@ -300,7 +333,7 @@ func (p *Plan) references(b *strings.Builder, title string, pick func(graph.Refe
 		if !ok {
 			continue
 		}
-		l := line{fmt.Sprintf("wave %-10s %-8s %s", p.waveText(other), r.Meaning(), p.name(other)), r.Why + r.Detail() + inferredMark(r) + ")" + p.effect(r)}
+		l := line{fmt.Sprintf("wave %-10s %-14s %s", p.waveText(other), r.Answer(), p.name(other)), r.Why + r.Detail() + inferredMark(r) + ")" + p.effect(r)}
 		if fields[l] == nil {
 			lines = append(lines, l)
 		}

@@ -252,6 +252,7 @@ func checkGates(t *testing.T, objs []object.Object, options ...string) {
 				all = append(all, fmt.Sprintf("%s waits for %s: %s", p.Graph.Nodes[d.Node].Key, p.Graph.Nodes[i].Key, d.Reason))
 			}
 		}
+		slices.Sort(all)
 		return all
 	}
 	if diff := cmp.Diff(gates(plan), gates(without)); diff != "" {

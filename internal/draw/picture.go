@@ -204,7 +204,7 @@ func compareBools(a, b bool) int {
 // sentence describes a reference, with its field.
 func (s *sketch) sentence(r graph.Reference) string {
 	nodes := s.plan.Graph.Nodes
-	text := fmt.Sprintf("%s %s %s (%s: %s", nodes[r.From].Key, r.Why, nodes[r.To].Key, r.Meaning(), r.Field)
+	text := fmt.Sprintf("%s %s %s (%s: %s", nodes[r.From].Key, r.Why, nodes[r.To].Key, r.Answer(), r.Field)
 	if r.Inferred() {
 		text += ", inferred"
 	}

@@ -140,12 +140,20 @@ type Object struct {
 
 // Reference is a reference of an Object.
 type Reference struct {
-	To       string `json:"to"`
-	Field    string `json:"field"`
-	Meaning  string `json:"meaning"`
-	Why      string `json:"why"`
-	Hard     bool   `json:"hard"`
+	To    string `json:"to"`
+	Field string `json:"field"`
+	// Need is "needs", "may need" or "needs not"; Until the state of the target: "exists",
+	// "healthy" or "together".
+	Need  string `json:"need"`
+	Until string `json:"until"`
+	// Otherwise is what happens without the target: "waits", "degrades", "wrong data",
+	// "stops" or "refused".
+	Otherwise string `json:"otherwise"`
+	// Sign is what shows the reference, such as "record" or "call"; Inferred means that it
+	// is a convention or a hint.
+	Sign     string `json:"sign"`
 	Inferred bool   `json:"inferred"`
+	Why      string `json:"why"`
 }
 
 // Objects explains the given nodes of a plan.
@@ -162,7 +170,8 @@ func Objects(p *wave.Plan, nodes []int) []Object {
 		}
 		for _, r := range p.Graph.References {
 			if r.From == i {
-				o.References = append(o.References, Reference{To: p.Graph.Nodes[r.To].Key.String(), Field: r.Field, Meaning: r.Meaning(), Why: r.Why, Hard: r.IsHard(), Inferred: r.Inferred()})
+				o.References = append(o.References, Reference{To: p.Graph.Nodes[r.To].Key.String(), Field: r.Field, Need: r.Need.String(), Until: r.Until.String(),
+					Otherwise: r.Fails.String(), Sign: r.Sign.String(), Inferred: r.Inferred(), Why: r.Why})
 			}
 		}
 		all = append(all, o)
