@@ -59,7 +59,7 @@ func deployerBindings(f *facts.Facts, _ Roles) (refs []Reference) {
 						n, to := &f.Nodes[i], &f.Nodes[binding]
 						if (r.In == "" || r.In == n.Key.Namespace) && to.Part == n.Part && to.Key.Namespace == r.In {
 							ref := inferred(f, i, binding, kindField, Permission, Exists, "may be created by Argo CD with the permissions of")
-							ref.Fails = Refused
+							ref.Need, ref.Fails = Needs, Refused
 							refs = append(refs, ref)
 						}
 					}

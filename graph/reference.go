@@ -216,6 +216,9 @@ func ofRecord(m *facts.Mention) Reference {
 	if rec.Inferred {
 		r.Sign = Convention
 	}
+	if r.Inferred() && r.Need == Needs && r.Until == Exists {
+		r.Need = MayNeed
+	}
 	return r
 }
 
@@ -236,7 +239,11 @@ func meaningOf(m knowledge.Meaning) (Need, State) {
 
 // inferred returns a reference that is not based on a record.
 func inferred(f *facts.Facts, from, to int, field string, sign Sign, until State, why string) Reference {
-	return Reference{From: from, To: to, Field: field, Until: until, Fails: Degrades, Sign: sign, Why: why, Source: f.Base.NamesSource()}
+	r := Reference{From: from, To: to, Field: field, Until: until, Fails: Degrades, Sign: sign, Why: why, Source: f.Base.NamesSource()}
+	if until == Exists && sign != Wait {
+		r.Need = MayNeed
+	}
+	return r
 }
 
 // Answer is what From needs of To in a few words, such as "needs healthy".
