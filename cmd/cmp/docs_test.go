@@ -26,6 +26,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/vary"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 // documents are run from the root of the repository, as a reader would.
@@ -91,6 +92,7 @@ func TestTables(t *testing.T) {
 		"parameters":  parametersTable(),
 		"descriptive": "`" + strings.Join(descriptiveKeys(), "`, `") + "`.\n",
 		"rungs":       rungsTable(),
+		"effects":     wave.EffectsTable(),
 		"serve":       serveTable(t),
 		"drawing":     drawing(t),
 		"metrics":     metricsTable(t),
@@ -104,7 +106,7 @@ func TestTables(t *testing.T) {
 		"deprecated":  deprecatedTable(),
 		"adopt":       adopted(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|serve|drawing|metrics|alerts|keys|rules|varying|profiles|fn|doctor|deprecated|adopt) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|drawing|metrics|alerts|keys|rules|varying|profiles|fn|doctor|deprecated|adopt) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
