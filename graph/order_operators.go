@@ -46,7 +46,7 @@ func operators(f *facts.Facts, _ Roles, s Set) (claims []Claim, refs []Reference
 	for _, in := range installations(f) {
 		for _, g := range in.groups(f) {
 			for _, i := range in.nodes {
-				refs = append(refs, Reference{From: i, To: g, Field: namespaceField, Fails: Degrades, Sign: Record, Why: "is installed for the namespaces of", Source: f.Nodes[in.nodes[0]].Kind.Source})
+				refs = append(refs, Reference{From: i, To: g, Field: namespaceField, Sign: Record, Why: "is installed for the namespaces of", Source: f.Nodes[in.nodes[0]].Kind.Source})
 			}
 		}
 		approval, approved := in.approvals(f)

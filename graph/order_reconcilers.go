@@ -44,7 +44,7 @@ func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Referenc
 			if !f.Nodes[i].InSync() || named[[2]int{in.controller, i}] {
 				continue
 			}
-			r := Reference{From: i, To: in.controller, Field: kindField, Need: MayNeed, Until: Together, Fails: Degrades, Sign: Permission, Why: "is reconciled by"}
+			r := Reference{From: i, To: in.controller, Field: kindField, Need: MayNeed, Until: Together, Sign: Permission, Why: "is reconciled by"}
 			if n := &f.Nodes[i]; n.HasHealth || n.Kind.Status != nil {
 				r.Need = Needs // it does not become healthy before, and waits
 			}
@@ -61,7 +61,7 @@ func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Referenc
 				// follows the component that reconciles them.
 				r.Need, r.Until = Needs, Healthy
 			case evidence == none && f.Statusless(i) && !writes(in.rules, in.kind):
-				refs = append(refs, Reference{From: in.controller, To: i, Field: kindField, Fails: Degrades, Sign: Permission, Why: "reads",
+				refs = append(refs, Reference{From: in.controller, To: i, Field: kindField, Sign: Permission, Why: "reads",
 					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#status-subresource"})
 			}
 			refs = append(refs, r)

@@ -54,7 +54,7 @@ func manifests(f *facts.Facts, _ Roles) (refs []Reference) {
 		if m.Definition < 0 {
 			continue
 		}
-		r := Reference{From: m.From, To: m.Definition, Field: m.Field, Fails: Degrades, Sign: Record, Why: m.Record.Why + " " + m.Kind.String() + ", which is defined by", Source: m.Record.Source}
+		r := Reference{From: m.From, To: m.Definition, Field: m.Field, Sign: Record, Why: m.Record.Why + " " + m.Kind.String() + ", which is defined by", Source: m.Record.Source}
 		r.Need, r.Until = meaningOf(m.Record.Meaning)
 		refs = append(refs, r)
 		if m.Record.Completes {
@@ -64,7 +64,7 @@ func manifests(f *facts.Facts, _ Roles) (refs []Reference) {
 	for _, c := range creations(f) {
 		for _, by := range f.Installers() {
 			if by.Node != c.From && by.InstallsGroup(c.Kind.Group) && !f.Nodes[by.Node].Kind.Operator.Installs() {
-				refs = append(refs, Reference{From: c.From, To: by.Node, Field: c.Field, Until: c.Until, Fails: Degrades, Sign: Installation,
+				refs = append(refs, Reference{From: c.From, To: by.Node, Field: c.Field, Until: c.Until, Sign: Installation,
 					Why: c.Why + " " + c.Kind.String() + ", which may come with", Source: by.Source})
 			}
 		}
@@ -80,7 +80,7 @@ func completions(f *facts.Facts, m facts.Manifest) (refs []Reference) {
 			continue
 		}
 		for i := kind.From; i < kind.To; i++ {
-			refs = append(refs, Reference{From: i, To: m.From, Field: m.Field, Fails: Degrades, Sign: Convention, Why: "may be created as described by", Source: m.Record.Source})
+			refs = append(refs, Reference{From: i, To: m.From, Field: m.Field, Sign: Convention, Why: "may be created as described by", Source: m.Record.Source})
 		}
 	}
 	return refs
@@ -163,7 +163,7 @@ func backends(f *facts.Facts, _ Roles) (refs []Reference) {
 		own[[2]int{p.webhook.Config, p.server}] = true
 	}
 	for _, s := range f.Served() {
-		r := Reference{From: s.By, To: s.Workload, Field: s.Field, Fails: Degrades, Sign: Record, Why: s.Record.Why, Source: s.Record.Source}
+		r := Reference{From: s.By, To: s.Workload, Field: s.Field, Sign: Record, Why: s.Record.Why, Source: s.Record.Source}
 		r.Need, r.Until = meaningOf(s.Record.Meaning)
 		if r.Until == Together && r.Need == Needs && own[[2]int{s.By, s.Workload}] {
 			r.Until, r.Fails, r.Why = Healthy, Stops, "must admit the Pods of"

@@ -10,7 +10,7 @@ import (
 // ServiceAccount, and objects of some kinds those of a ServiceAccount that they name.
 func permissions(f *facts.Facts, _ Roles) (refs []Reference) {
 	add := func(from, binding int, field string) {
-		refs = append(refs, Reference{From: from, To: binding, Field: field, Fails: Degrades, Sign: Record, Why: "has the permissions of", Source: f.Nodes[binding].Kind.Source})
+		refs = append(refs, Reference{From: from, To: binding, Field: field, Sign: Record, Why: "has the permissions of", Source: f.Nodes[binding].Kind.Source})
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
@@ -98,7 +98,7 @@ func servedAPIs(f *facts.Facts, _ Roles) (refs []Reference) {
 				for _, group := range r.Groups {
 					for _, api := range apis[group] {
 						if !serves[[2]int{api, i}] {
-							refs = append(refs, Reference{From: i, To: api, Field: "spec.template.spec.serviceAccountName", Fails: Degrades, Sign: Permission, Why: "uses the API of",
+							refs = append(refs, Reference{From: i, To: api, Field: "spec.template.spec.serviceAccountName", Sign: Permission, Why: "uses the API of",
 								Source: f.Nodes[api].Kind.Source})
 						}
 					}
@@ -137,7 +137,7 @@ func watchedCRDs(f *facts.Facts, roles Roles) (refs []Reference) {
 			if holder == part || len(parts[def]) > 1 && (alone || slices.Contains(parts[def], holder)) {
 				continue
 			}
-			refs = append(refs, Reference{From: w.node, To: def, Field: "spec.template.spec.serviceAccountName", Until: Healthy, Fails: Degrades, Sign: Permission,
+			refs = append(refs, Reference{From: w.node, To: def, Field: "spec.template.spec.serviceAccountName", Until: Healthy, Sign: Permission,
 				Why: "watches the kind of", Source: "https://pkg.go.dev/sigs.k8s.io/controller-runtime/pkg/cache#Informers"})
 		}
 	}

@@ -15,7 +15,7 @@ func requests(f *facts.Facts, _ Roles) (refs []Reference) {
 		if o.Exists {
 			until = Exists
 		}
-		refs = append(refs, Reference{From: o.From, To: o.To, Field: facts.AnnotationField(o.Key), Until: until, Fails: Degrades, Sign: Annotation,
+		refs = append(refs, Reference{From: o.From, To: o.To, Field: facts.AnnotationField(o.Key), Until: until, Sign: Annotation,
 			Why: "has the " + o.Key + " annotation, so it must come after"})
 	}
 	return refs
@@ -118,7 +118,7 @@ func discoveredCRDs(f *facts.Facts, _ Roles) (refs []Reference) {
 			}
 			for _, group := range p.Seeks {
 				for _, def := range f.DefinedIn(group) {
-					refs = append(refs, Reference{From: i, To: def.Node, Field: f.Words(i)[flag].Field, Until: Healthy, Fails: Degrades, Sign: Record, Why: p.Why, Source: p.Source})
+					refs = append(refs, Reference{From: i, To: def.Node, Field: f.Words(i)[flag].Field, Until: Healthy, Sign: Record, Why: p.Why, Source: p.Source})
 				}
 			}
 		}

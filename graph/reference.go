@@ -16,20 +16,21 @@ import (
 type Reference struct {
 	From, To int
 	// Field is the field of From with the reference, such as
-	// "spec.volumes[0].secret".
+	// "spec.template.spec.volumes[0].secret". It begins with the path of the Pod template
+	// only if the reference is about the Pods, which may start later than From is applied.
 	Field string
 	Need  Need
 	Until State
 	Fails Fails
 	Sign  Sign
-	// Unless says when the API server accepts From although Fails is Refused or Stops;
-	// empty if it never does.
+	// Unless says when From works without To although Fails is Refused or Stops; empty if
+	// it never does.
 	Unless string
 	// Why is the verb of a sentence: From, why, To.
 	Why string
 	// Because is a sentence with more details; empty if Why is sufficient.
 	Because string
-	// Source is the source of the fact.
+	// Source is where the fact can be looked up: a URL, which the rule or its record names.
 	Source string
 	// Product is the object that To writes at run time and From reads, if any.
 	Product object.ID
@@ -69,20 +70,20 @@ func (s State) String() string { return [...]string{"exists", "healthy", "togeth
 type Fails uint8
 
 const (
-	// Waits: From waits, or repeats what it tried.
-	Waits Fails = iota
-	// Degrades: From reports a failure until To is there, if its kind can.
-	Degrades
+	// Degrades: From tries again, and reports a failure until To is there if its kind can.
+	Degrades Fails = iota
+	// Waits: From waits, and reports no failure.
+	Waits
 	// WrongData: From works with data that is not ready.
 	WrongData
-	// Stops: From, or its Pods, cannot start, and does not recover by itself.
+	// Stops: From, or its Pods, cannot start or exit, and do not recover by themselves.
 	Stops
 	// Refused: the API server refuses From.
 	Refused
 )
 
 func (f Fails) String() string {
-	return [...]string{"waits", "degrades", "wrong data", "stops", "refused"}[f]
+	return [...]string{"degrades", "waits", "wrong data", "stops", "refused"}[f]
 }
 
 // Sign says what shows a reference. Signs are sorted by authority: a later one says more
@@ -123,14 +124,14 @@ const (
 	Installation
 	// Package: To installs a package that is known for what From needs.
 	Package
-	// Record: a record says what a field of From means.
+	// Record: a record, or a rule that is as certain, says what a field of From means.
 	Record
 	// Schema: the Kubernetes API itself demands it, for namespaces, CRDs and
 	// conversions.
 	Schema
 	// Webhook: the rules of a webhook that To serves match From.
 	Webhook
-	// Annotation: a user wrote it in an annotation.
+	// Annotation: a user ordered the two objects in an annotation (facts.Requests).
 	Annotation
 )
 
@@ -199,7 +200,7 @@ func (r *Reference) compare(o *Reference) int {
 // ofRecord returns the reference that a record makes of a mention, without its target.
 func ofRecord(m *facts.Mention) Reference {
 	rec := m.Record
-	r := Reference{From: m.From, Field: m.Field, Fails: Degrades, Sign: Record, Why: rec.Why, Source: rec.Source}
+	r := Reference{From: m.From, Field: m.Field, Sign: Record, Why: rec.Why, Source: rec.Source}
 	r.Need, r.Until = meaningOf(rec.Meaning)
 	if m.Leads() {
 		r.Need, r.Until = Needs, Exists // the Service only leads to the workload
@@ -237,9 +238,10 @@ func meaningOf(m knowledge.Meaning) (Need, State) {
 	return Needs, Exists
 }
 
-// inferred returns a reference that is not based on a record.
+// inferred returns a reference that is not based on a record. From may need what only has
+// to exist, unless a container waits for it.
 func inferred(f *facts.Facts, from, to int, field string, sign Sign, until State, why string) Reference {
-	r := Reference{From: from, To: to, Field: field, Until: until, Fails: Degrades, Sign: sign, Why: why, Source: f.Base.NamesSource()}
+	r := Reference{From: from, To: to, Field: field, Until: until, Sign: sign, Why: why, Source: f.Base.NamesSource()}
 	if until == Exists && sign != Wait {
 		r.Need = MayNeed
 	}

@@ -114,7 +114,7 @@ func (f *follower) crossing(c cluster) []graph.Reference {
 			if kind, _ := f.base.Kind(r.From.Group, r.From.Kind); !known || !there || kind.AlwaysInstalled {
 				continue
 			}
-			ref := graph.Reference{From: from, To: to, Field: "spec.source", Until: graph.Healthy, Fails: graph.Degrades, Sign: graph.Package, Why: "needs", Because: r.String(), Source: r.Source}
+			ref := graph.Reference{From: from, To: to, Field: "spec.source", Until: graph.Healthy, Sign: graph.Package, Why: "needs", Because: r.String(), Source: r.Source}
 			if r.Inferred {
 				ref.Sign = graph.Installation
 			}

@@ -1,0 +1,260 @@
+package facts
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph/text"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// DescribesMany reports whether a ConfigMap or Secret leads to several Services,
+// since then it describes the component to all workloads. One that a store shares
+// with its clients leads only to the store.
+func (f *Facts) DescribesMany(config int) bool {
+	services := map[object.ID]bool{}
+	n := f.Nodes[config]
+	for key, value := range entries(n) {
+		for _, service := range f.Addresses(Word{Word: text.Word{Name: key, Value: value}, From: config}, n.Key.Namespace) {
+			services[service] = true
+		}
+	}
+	return len(services) > 1
+}
+
+// Addresses finds the Services of the component in a word: by a qualified name
+// (db.shop, db.shop.svc), in a URL or with its port (db:5432, nc db 5432), after a
+// flag for an address (pg_isready -h db), in a connection string (host=db port=5432),
+// or as the whole value of a variable for an address (DB_HOST). Elsewhere a bare word is
+// usually the name of the application itself.
+func (f *Facts) Addresses(w Word, namespace string) []object.ID {
+	if w.IsSAN || len(f.serviceNames()) == 0 {
+		return nil
+	}
+	var all []object.ID
+	w.Value = text.Called(f.Base, w.Value)
+	hasPort := func(host, port string) bool {
+		return f.hasPort(object.ID{Kind: "Service", Namespace: namespace, Name: host}, port)
+	}
+	for at, end := range text.Hosts(w.Value) {
+		host := strings.TrimRight(w.Value[at:end], ".")
+		if f.Base.IsSANPrefix(w.Value[:at]) {
+			continue
+		}
+		bare := !strings.Contains(host, ".") && text.IsAddress(f.Base, w.Word, at, end, hasPort)
+		if id, ok := f.service(host, namespace, bare); ok && !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// hasPort reports whether a Service of the component has a port.
+func (f *Facts) hasPort(service object.ID, port string) bool {
+	for _, s := range f.byKey[service] {
+		for _, p := range f.Nodes[s].Get("spec", "ports").Items() {
+			if port != "" && p.Get("port").Text() == port {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// service resolves a host to a Service that is in the component or that one of its
+// objects creates at run time.
+func (f *Facts) service(host, namespace string, bare bool) (object.ID, bool) {
+	parts := strings.Split(host, ".")
+	try := func(name, ns string) (object.ID, bool) {
+		id := object.ID{Kind: "Service", Namespace: ns, Name: name}
+		if f.serviceNames()[id] {
+			return id, true
+		}
+		_, assumed := f.assumedMaker(id)
+		return id, assumed
+	}
+	if len(parts) == 1 {
+		if !bare {
+			return object.ID{}, false
+		}
+		return try(parts[0], namespace)
+	}
+	if len(parts) == 2 || parts[2] == "svc" {
+		if id, ok := try(parts[0], parts[1]); ok {
+			return id, true
+		}
+	}
+	if len(parts) == 2 && podName.MatchString(parts[0]) {
+		return try(parts[1], namespace)
+	}
+	if len(parts) == 3 || len(parts) > 3 && parts[3] == "svc" { // a Pod of a StatefulSet
+		return try(parts[1], parts[2])
+	}
+	return object.ID{}, false
+}
+
+// assumedMaker returns the custom resource of the component that probably creates a
+// Service: operators name Services after the resource, alone or with a suffix ("db",
+// "db-rw").
+func (f *Facts) assumedMaker(id object.ID) (int, bool) {
+	runtimes := f.runtimes.get(func() map[string][]int {
+		all := map[string][]int{}
+		for i := range f.Nodes {
+			if n := &f.Nodes[i]; n.Kind.Rung == knowledge.Workloads && n.HasHealth && n.Kind.Pod.IsZero() && !f.Base.Builtin(n.ID.Group) && n.InSync() {
+				all[n.Key.Namespace] = append(all[n.Key.Namespace], i)
+			}
+		}
+		return all
+	})
+	best := -1
+	for _, i := range runtimes[id.Namespace] {
+		name := f.Nodes[i].ID.Name
+		if (id.Name == name || strings.HasPrefix(id.Name, name+"-")) && (best < 0 || len(name) > len(f.Nodes[best].ID.Name)) {
+			best = i
+		}
+	}
+	return best, best >= 0
+}
+
+// IsAssumed reports whether a Service is only assumed to exist at run time, because of
+// its name.
+func (f *Facts) IsAssumed(service object.ID) bool {
+	_, assumed := f.assumedMaker(service)
+	return assumed && !f.serviceNames()[service]
+}
+
+// podName matches the suffix of a StatefulSet's Pod names.
+var podName = regexp.MustCompile(`-[0-9]+$`)
+
+// serviceNames returns the Services that are in the component or that according to
+// records one of its objects creates.
+func (f *Facts) serviceNames() map[object.ID]bool {
+	return f.services.get(func() map[object.ID]bool {
+		all := map[object.ID]bool{}
+		for _, n := range f.Nodes {
+			if !n.Kind.Selects.IsZero() {
+				all[n.Key] = true
+			}
+		}
+		for id := range f.products() {
+			if k, _ := f.Base.Kind(id.Group, id.Kind); !k.Selects.IsZero() {
+				all[id] = true
+			}
+		}
+		return all
+	})
+}
+
+// Servers returns the nodes that answer at a Service: the workloads behind it, or
+// the object that creates it at run time.
+func (f *Facts) Servers(service object.ID) []int {
+	var all []int
+	for _, s := range f.byKey[service] {
+		all = append(all, f.Backends(s)...)
+	}
+	all = append(all, f.Producers(service)...)
+	if maker, ok := f.assumedMaker(service); ok && !f.serviceNames()[service] {
+		all = append(all, maker)
+	}
+	return all
+}
+
+// Call is a text in the spec of a custom resource that leads to Services.
+type Call struct {
+	From int
+	// Field is the field of the text, and Key its last key.
+	Field, Key string
+	Services   []object.ID
+}
+
+// CallsOf returns the calls of a custom resource. The controller calls the Services, and
+// the resource does not become healthy before.
+func (f *Facts) CallsOf(i int) (all []Call) {
+	n := &f.Nodes[i]
+	if len(f.serviceNames()) == 0 || f.Base.Builtin(n.ID.Group) || !n.Kind.Pod.IsZero() {
+		return nil
+	}
+	eachText(n.Get("spec"), "spec", "", func(field, key, value string) {
+		if f.Base.IsContent(field) {
+			return
+		}
+		w := Word{Word: text.Word{Name: key, Value: value}, Field: field, From: i, IsSAN: f.Base.IsSANField(key)}
+		if services := f.Addresses(w, n.Key.Namespace); len(services) > 0 {
+			all = append(all, Call{i, field, key, services})
+		}
+	})
+	return all
+}
+
+// eachText visits the texts below a value, with their fields and last keys.
+func eachText(v object.Value, field, key string, visit func(field, key, value string)) {
+	for _, child := range v.Fields() {
+		eachText(child.Value, knowledge.Join(field, child.Key), child.Key, visit)
+	}
+	for i, item := range v.Items() {
+		eachText(item, field+"["+strconv.Itoa(i)+"]", key, visit)
+	}
+	if v.IsText() {
+		visit(field, key, v.Text())
+	}
+}
+
+// NamedBy finds the objects that a word names, with or without namespace
+// ("shop/settings"). It considers only kinds that Pods name in fields, or that they
+// call.
+func (f *Facts) NamedBy(w Word, namespace string) []int {
+	name, qualified := strings.CutPrefix(w.Value, namespace+"/")
+	if w.IsFile || w.IsSAN || !qualified && (strings.Contains(name, "/") || f.IsNamespace(name)) || name == "" {
+		return nil
+	}
+	var all []int
+	for _, gk := range f.nameable.get(f.findNameableKinds) {
+		all = append(all, f.byKey[object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: namespace, Name: name}]...)
+	}
+	return all
+}
+
+// findNameableKinds returns the kinds without health of their own that Pods name in
+// fields, and those that they call.
+func (f *Facts) findNameableKinds() []knowledge.GroupKind {
+	var all []knowledge.GroupKind
+	seen := map[knowledge.GroupKind]bool{}
+	add := func(gk knowledge.GroupKind) {
+		if k, ok := f.Base.Kind(gk.Group, gk.Kind); ok && !seen[gk] && !k.IsAwaited() && k.Scope == "" {
+			seen[gk] = true
+			all = append(all, gk)
+		}
+	}
+	for _, rec := range f.Base.PodReferences() {
+		for _, gk := range rec.To {
+			add(gk)
+		}
+	}
+	for _, n := range f.Nodes {
+		if !n.Kind.Selects.IsZero() {
+			add(knowledge.GroupKind{Group: n.Kind.Group, Kind: n.Kind.Kind})
+		}
+	}
+	return all
+}
+
+// Provider is a workload with a word that is the provider's name in a class.
+type Provider struct{ Class, Workload int }
+
+// Providers returns the workloads behind classes.
+func (f *Facts) Providers() (all []Provider) {
+	for c := range f.Nodes {
+		class := &f.Nodes[c]
+		name := class.Kind.Provider.Text(class.Root())
+		if class.Kind.Provider.IsZero() || name == "" {
+			continue
+		}
+		for _, w := range f.WorkloadsWith(name) {
+			all = append(all, Provider{c, w})
+		}
+	}
+	return all
+}

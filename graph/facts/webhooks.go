@@ -1,0 +1,282 @@
+package facts
+
+import (
+	"slices"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Webhook is an admission webhook, parsed once.
+type Webhook struct {
+	object.Value
+	// Config is the configuration that contains it, and Name its name there.
+	Config int
+	Name   string
+	// FailsOpen means that the API server accepts objects if the webhook does not respond.
+	FailsOpen bool
+	// Servers are the workloads behind it.
+	Servers []int
+
+	rules []Rule
+	// pods means that the webhook is called when Pods are created.
+	pods bool
+}
+
+// Webhooks returns the admission webhooks of all configurations.
+func (f *Facts) Webhooks() []Webhook {
+	return f.webhooks.get(func() (all []Webhook) {
+		for w := range f.Nodes {
+			config := &f.Nodes[w]
+			for _, hooks := range config.Kind.Admits.Find(config.Root()) {
+				for _, v := range hooks.Value.Items() {
+					h := readWebhook(v)
+					h.Config, h.Servers = w, f.serversOf(w, v)
+					all = append(all, h)
+				}
+			}
+		}
+		return all
+	})
+}
+
+// WebhooksOf returns the webhooks of a configuration.
+func (f *Facts) WebhooksOf(config int) []Webhook {
+	all := f.Webhooks()
+	from := slices.IndexFunc(all, func(h Webhook) bool { return h.Config == config })
+	if from < 0 {
+		return nil
+	}
+	to := from
+	for to < len(all) && all[to].Config == config {
+		to++
+	}
+	return all[from:to]
+}
+
+func readWebhook(v object.Value) Webhook {
+	policy := v.Get("failurePolicy").Text()
+	h := Webhook{Value: v, Name: v.Get("name").Text(), FailsOpen: policy != "" && policy != "Fail"}
+	for _, r := range v.Get("rules").Items() {
+		rule := Rule{Groups: Texts(r.Get("apiGroups")), Resources: Texts(r.Get("resources")), Verbs: Texts(r.Get("operations"))}
+		h.pods = h.pods || containsAny(rule.Verbs, "*", "CREATE") && containsAny(rule.Groups, "*", "") && containsAny(rule.Resources, "*", "*/*", "pods")
+		if containsAny(rule.Verbs, "*", "CREATE", "UPDATE") {
+			h.rules = append(h.rules, rule)
+		}
+	}
+	return h
+}
+
+// HasRules reports whether the webhook has rules. Otherwise it gets them at run time.
+func (h *Webhook) HasRules() bool { return len(h.Get("rules").Items()) > 0 }
+
+// IsForPods reports whether the webhook is called when Pods are created.
+func (h *Webhook) IsForPods() bool { return h.pods }
+
+// Covers reports whether the webhook is called when objects of a kind are written.
+// The API server calls none for webhook configurations and admission policies:
+// k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules,
+// IsExemptAdmissionConfigurationResource.
+func (h *Webhook) Covers(kind KindRange) bool {
+	return kind.Group != Admission && slices.ContainsFunc(h.rules, func(r Rule) bool {
+		return containsAny(r.Groups, "*", kind.Group) && containsAny(r.Resources, "*", "*/*", kind.Plural)
+	})
+}
+
+// AdmitsPods reports whether the API server calls a webhook when the Pods of a
+// workload are created.
+func (f *Facts) AdmitsPods(h *Webhook, workload int) bool {
+	if !h.pods {
+		return false
+	}
+	n := &f.Nodes[workload]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		if SelectorAllows(h.Get("objectSelector"), tmpl.Value.Get("metadata", "labels")) {
+			return f.namespaceAllows(h.Value, *n, false)
+		}
+	}
+	return false
+}
+
+// Selects reports whether the selectors of a webhook match an object.
+func (f *Facts) Selects(h *Webhook, i int) bool {
+	n := &f.Nodes[i]
+	return SelectorAllows(h.Get("objectSelector"), n.Get("metadata", "labels")) && f.namespaceAllows(h.Value, *n, true)
+}
+
+// AdmitsCreation reports whether the API server certainly calls a webhook when it creates an
+// object.
+func (f *Facts) AdmitsCreation(h *Webhook, n *Node) bool {
+	return !h.Get("matchConditions").Exists() && SelectorAllows(h.Get("objectSelector"), n.Get("metadata", "labels")) &&
+		f.showsLabels(n.Key.Namespace, h.Get("namespaceSelector")) && f.namespaceAllows(h.Value, *n, false) &&
+		slices.ContainsFunc(h.Get("rules").Items(), func(r object.Value) bool {
+			return containsAny(Texts(r.Get("operations")), "*", "CREATE") && containsAny(Texts(r.Get("apiGroups")), "*", n.Key.Group) &&
+				containsAny(Texts(r.Get("resources")), "*", "*/*", f.Plural(*n)) && r.Get("scope").Text() != "Cluster"
+		})
+}
+
+// showsLabels reports whether the labels of a namespace that a selector reads are known.
+func (f *Facts) showsLabels(namespace string, selector object.Value) bool {
+	isOther := func(key string) bool { return key != namespaceNameLabel }
+	return len(f.byKey[object.ID{Kind: "Namespace", Name: namespace}]) > 0 ||
+		!slices.ContainsFunc(selector.Get("matchLabels").Fields(), func(f object.Field) bool { return isOther(f.Key) }) &&
+			!slices.ContainsFunc(selector.Get("matchExpressions").Items(), func(e object.Value) bool { return isOther(e.Get("key").Text()) })
+}
+
+// OwnHooks are the fail-closed webhooks that a workload serves.
+type OwnHooks struct {
+	Static []Webhook
+	// RulesAtRunTime means that one of them gets its rules at run time.
+	RulesAtRunTime bool
+}
+
+// WebhooksServedBy returns the fail-closed webhooks that a workload serves.
+func (f *Facts) WebhooksServedBy(workload int) OwnHooks {
+	return f.hooksServed.get(f.findHooksServed)[workload]
+}
+
+func (f *Facts) findHooksServed() map[int]OwnHooks {
+	all := map[int]OwnHooks{}
+	used := map[int]bool{} // configurations with webhooks
+	for _, h := range f.Webhooks() {
+		used[h.Config] = true
+		if h.FailsOpen {
+			continue
+		}
+		for _, server := range h.Servers {
+			own := all[server]
+			if h.HasRules() {
+				own.Static = append(own.Static, h)
+			} else {
+				own.RulesAtRunTime = true
+			}
+			all[server] = own
+		}
+	}
+	empty := map[string][]string{} // names of configurations without webhooks, by resource
+	for w, config := range f.Nodes {
+		if !config.Kind.Admits.IsZero() && !used[w] {
+			empty[f.Plural(config)] = append(empty[f.Plural(config)], config.ID.Name)
+		}
+	}
+	if len(empty) == 0 {
+		return all
+	}
+	// Workloads that may change configurations and name them set their rules and
+	// backends.
+	for i, n := range f.Nodes {
+		if !n.Serves() {
+			continue
+		}
+		for _, serviceAccount := range f.ServiceAccounts(i) {
+			for _, r := range f.GrantedTo(serviceAccount) {
+				for resource, names := range empty {
+					if !slices.Contains(r.Groups, "*") && r.Allows(Admission, resource, "update", "patch") &&
+						(containsAny(r.Names, names...) || slices.ContainsFunc(f.Words(i), func(w Word) bool { return slices.Contains(names, w.Value) })) {
+						own := all[i]
+						own.RulesAtRunTime = true
+						all[i] = own
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// IsInjected reports whether a program that is already running writes the CA into an
+// object.
+func (n *Node) IsInjected() bool {
+	return slices.ContainsFunc(n.Kind.Injected, func(p knowledge.Path) bool { return len(p.Find(n.Root())) > 0 })
+}
+
+// Admission is the API group of webhook configurations.
+const Admission = "admissionregistration.k8s.io"
+
+// Registrar is a resource that extends the API server.
+type Registrar struct{ Group, Resource string }
+
+// Registrars are these resources. A workload that may write them serves an API,
+// injects a CA or installs CRDs.
+var Registrars = []Registrar{
+	{Admission, "mutatingwebhookconfigurations"},
+	{Admission, "validatingwebhookconfigurations"},
+	{Extensions, "customresourcedefinitions"},
+	{"apiregistration.k8s.io", "apiservices"},
+}
+
+// namespaceAllows applies the namespaceSelector of a webhook, as far as the labels
+// of the namespace are known: those in the component, and the name label that
+// Kubernetes adds. For a namespace outside the component, unknown says whether to
+// assume that it has the required labels.
+func (f *Facts) namespaceAllows(hook object.Value, n Node, unknown bool) bool {
+	selector := hook.Get("namespaceSelector")
+	if n.Key.Namespace == "" || !selector.Exists() {
+		return true
+	}
+	for _, ns := range f.byKey[object.ID{Kind: "Namespace", Name: n.Key.Namespace}] {
+		labels := f.Nodes[ns].Get("metadata", "labels")
+		return allows(selector, func(key string) (string, bool) {
+			if key == namespaceNameLabel {
+				return n.Key.Namespace, true
+			}
+			return labels.Get(key).Text(), labels.Get(key).Exists()
+		})
+	}
+	for _, l := range selector.Get("matchLabels").Fields() {
+		if l.Key != namespaceNameLabel && !unknown || l.Key == namespaceNameLabel && l.Value.Text() != n.Key.Namespace {
+			return false
+		}
+	}
+	for _, e := range selector.Get("matchExpressions").Items() {
+		if e.Get("key").Text() == namespaceNameLabel {
+			if !holds(e, n.Key.Namespace, true) {
+				return false
+			}
+		} else if !unknown && !holds(e, "", false) {
+			return false
+		}
+	}
+	return true
+}
+
+// namespaceNameLabel is the label with the name of the namespace, which Kubernetes
+// sets.
+const namespaceNameLabel = "kubernetes.io/metadata.name"
+
+// SelectorAllows evaluates a label selector; an absent one matches everything.
+func SelectorAllows(selector, labels object.Value) bool {
+	return allows(selector, func(key string) (string, bool) { return labels.Get(key).Text(), labels.Get(key).Exists() })
+}
+
+// allows evaluates a label selector; an absent one matches everything.
+func allows(selector object.Value, label func(key string) (string, bool)) bool {
+	for _, l := range selector.Get("matchLabels").Fields() {
+		if v, ok := label(l.Key); !ok || v != l.Value.Text() {
+			return false
+		}
+	}
+	for _, e := range selector.Get("matchExpressions").Items() {
+		v, ok := label(e.Get("key").Text())
+		if !holds(e, v, ok) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds evaluates a match expression of a label selector.
+func holds(expression object.Value, value string, present bool) bool {
+	listed := present && slices.Contains(Texts(expression.Get("values")), value)
+	switch expression.Get("operator").Text() {
+	case "In":
+		return listed
+	case "NotIn":
+		return !listed
+	case "Exists":
+		return present
+	case "DoesNotExist":
+		return !present
+	}
+	return false
+}
