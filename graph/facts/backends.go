@@ -160,9 +160,7 @@ func (f *Facts) backendsOfAPI(path string) []int {
 	return slices.Compact(all)
 }
 
-// Converters returns the workloads that must convert a custom resource before it is
-// stored: the backends of its CRD's conversion webhook, if its version is not the
-// storage version, or if the CRD does not contain the version.
+// conversions maps each CRD to the workloads that convert its objects.
 func (f *Facts) conversions() map[int][]int {
 	return f.convertersOf.get(func() map[int][]int {
 		all := map[int][]int{}
@@ -178,6 +176,9 @@ func (f *Facts) conversions() map[int][]int {
 // HasConversions reports whether workloads of the components convert custom resources.
 func (f *Facts) HasConversions() bool { return len(f.conversions()) > 0 }
 
+// Converters returns the workloads that must convert a custom resource before it is
+// stored: the backends of its CRD's conversion webhook, if its version is not the
+// storage version, or if the CRD does not contain the version.
 func (f *Facts) Converters(i int) []int {
 	n := &f.Nodes[i]
 	def, ok := f.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
