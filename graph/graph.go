@@ -198,6 +198,9 @@ func (g *Graph) With(refs []Reference, roles map[int]Role) *Graph {
 func (g *Graph) sort() {
 	slices.SortFunc(g.References, func(x, y Reference) int { return x.compare(&y) })
 	slices.SortFunc(g.Aside, func(x, y SetAside) int { return cmp.Or(x.compare(&y.Reference), x.By.compare(&y.By)) })
+	slices.SortFunc(g.Claims, func(x, y Claim) int {
+		return cmp.Or(cmp.Compare(x.Node, y.Node), cmp.Compare(y.By, x.By), strings.Compare(x.Rung, y.Rung), strings.Compare(x.Why, y.Why), strings.Compare(x.Never, y.Never))
+	})
 	finding.Sort(g.Findings)
 }
 

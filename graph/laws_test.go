@@ -86,7 +86,7 @@ func describe(t *testing.T, rules rules, objs []object.Object) string {
 	for _, n := range g.Nodes {
 		fmt.Fprintln(&b, n.Key, n.Role, n.RoleWhy, n.Companion, n.Reconciles, n.Health, n.Doubt, n.TemporarilyDegraded)
 	}
-	fmt.Fprintln(&b, g.Creations, g.Findings)
+	fmt.Fprintln(&b, g.Claims, g.Creations, g.Findings)
 	return b.String()
 }
 

@@ -166,7 +166,7 @@ func isChart(n facts.Node) bool { return strings.Contains(sourceOf(n), templates
 // wait for a Secret that it reads from the API server, so no manifest names it. In a later
 // wave the Job would never run, because the sync waits for the controller.
 func secretWriters(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference) {
-	users := usersOfResources(f, roles, s)
+	users, order := usersOfResources(f, roles, s), newJobOrder(f, roles, s)
 	taken := map[int]bool{}
 	for _, c := range roles.Controllers() {
 		n := &f.Nodes[c]
@@ -176,7 +176,7 @@ func secretWriters(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []R
 		for _, j := range f.JobsOf(n.Part) {
 			job := &f.Nodes[j]
 			if job.InSync() && !users[j] && !taken[j] && roles.Of(j) == "" && job.Key.Namespace == n.Key.Namespace &&
-				origin(*job) == origin(*n) && onlyWritesSecrets(f, j) && len(newJobOrder(f, roles, s).needsOf(j)) == 0 {
+				origin(*job) == origin(*n) && onlyWritesSecrets(f, j) && len(order.needsOf(j)) == 0 {
 				taken[j] = true
 				claims = append(claims, Claim{Node: j, By: Beside, Rung: knowledge.Controllers, Companion: true,
 					Why: "writes Secrets, for which " + n.Key.String() + " may wait when it starts"})

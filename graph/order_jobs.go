@@ -23,8 +23,26 @@ type jobOrder struct {
 // imageJobs are Jobs that run an image: migrations by name, and others.
 type imageJobs struct{ migrations, others []int }
 
-func newJobOrder(f *facts.Facts, roles Roles, s Set) *jobOrder {
-	return &jobOrder{Facts: f, roles: roles, set: s}
+func newJobOrder(f *facts.Facts, roles Roles, s Set) jobOrder {
+	byImage := map[[2]string]imageJobs{}
+	for j := range f.Nodes {
+		n := &f.Nodes[j]
+		if n.Kind.Runs != "once" || !n.InSync() || roles.Of(j) != "" {
+			continue
+		}
+		isMigration := f.MigrationWord(j) != ""
+		for _, image := range f.Images(j) {
+			at := [2]string{n.Key.Namespace, image}
+			jobs := byImage[at]
+			if isMigration {
+				jobs.migrations = append(jobs.migrations, j)
+			} else {
+				jobs.others = append(jobs.others, j)
+			}
+			byImage[at] = jobs
+		}
+	}
+	return jobOrder{f, roles, s, byImage}
 }
 
 // jobs orders Jobs relative to the workloads of the component. A Job waits for the
@@ -65,7 +83,7 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 
 // usersOfJob orders a Job relative to the workloads that use what it does. needs are the
 // Job's references by target.
-func (o *jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Reference) {
+func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Reference) {
 	sharers := o.Sharers(j)
 	if slices.ContainsFunc(sharers, func(w int) bool { return o.WaitTargets(j)[w] }) {
 		sharers = nil // a client in the image of its server
@@ -106,7 +124,7 @@ func (o *jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Refere
 const sharesImage = "runs an image whose database is migrated by"
 
 // waitForMigration makes the users of a migration's result wait for the migration.
-func (o *jobOrder) waitForMigration(users []int, migration int, why string) (refs []Reference) {
+func (o jobOrder) waitForMigration(users []int, migration int, why string) (refs []Reference) {
 	for _, u := range users {
 		r := inferred(o.Facts, u, migration, "spec", Image, Healthy, why)
 		r.Fails = WrongData
@@ -116,44 +134,19 @@ func (o *jobOrder) waitForMigration(users []int, migration int, why string) (ref
 }
 
 // shareWave puts workloads that may need a Job, or be needed by it, in its wave.
-func (o *jobOrder) shareWave(workloads []int, job int, why string) (refs []Reference) {
+func (o jobOrder) shareWave(workloads []int, job int, why string) (refs []Reference) {
 	for _, w := range workloads {
 		refs = append(refs, inferred(o.Facts, w, job, "spec", Image, Exists, why))
 	}
 	return refs
 }
 
-// jobsRunning returns the Jobs of a namespace that run an image.
-func (o *jobOrder) jobsRunning(namespace, image string) imageJobs {
-	if o.byImage == nil {
-		o.byImage = map[[2]string]imageJobs{}
-		for j := range o.Nodes {
-			n := &o.Nodes[j]
-			if n.Kind.Runs != "once" || !n.InSync() || o.roles.Of(j) != "" {
-				continue
-			}
-			isMigration := o.MigrationWord(j) != ""
-			for _, image := range o.Images(j) {
-				at := [2]string{n.Key.Namespace, image}
-				jobs := o.byImage[at]
-				if isMigration {
-					jobs.migrations = append(jobs.migrations, j)
-				} else {
-					jobs.others = append(jobs.others, j)
-				}
-				o.byImage[at] = jobs
-			}
-		}
-	}
-	return o.byImage[[2]string{namespace, image}]
-}
-
 // laterJobs returns the Jobs with a migration's image that are not migrations
 // themselves: like workloads, they use its result.
-func (o *jobOrder) laterJobs(migration int) []int {
+func (o jobOrder) laterJobs(migration int) []int {
 	var all []int
 	for _, image := range o.Images(migration) {
-		all = append(all, o.jobsRunning(o.Nodes[migration].Key.Namespace, image).others...)
+		all = append(all, o.byImage[[2]string{o.Nodes[migration].Key.Namespace, image}].others...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -161,15 +154,15 @@ func (o *jobOrder) laterJobs(migration int) []int {
 
 // hasMigration reports whether another Job with the image of this one is a
 // migration by name.
-func (o *jobOrder) hasMigration(j int) bool {
+func (o jobOrder) hasMigration(j int) bool {
 	return slices.ContainsFunc(o.Images(j), func(image string) bool {
-		return len(o.jobsRunning(o.Nodes[j].Key.Namespace, image).migrations) > 0
+		return len(o.byImage[[2]string{o.Nodes[j].Key.Namespace, image}].migrations) > 0
 	})
 }
 
 // checkedWorkloads makes a smoke need the workloads of other components that it calls. In
 // its own component it is applied last anyway.
-func (o *jobOrder) checkedWorkloads(j int, needs map[int]Reference) (refs []Reference) {
+func (o jobOrder) checkedWorkloads(j int, needs map[int]Reference) (refs []Reference) {
 	for to, r := range needs {
 		if o.roles.Of(j) == knowledge.Smokes && o.Nodes[to].Part != o.Nodes[j].Part {
 			refs = append(refs, r)
@@ -184,7 +177,7 @@ func (o *jobOrder) checkedWorkloads(j int, needs map[int]Reference) (refs []Refe
 // variable or file that both share. What the Job reads from a shared ConfigMap
 // counts only if it leads to a workload that does not read it: such a ConfigMap
 // describes the component to all of them.
-func (o *jobOrder) needsOf(j int) map[int]Reference {
+func (o jobOrder) needsOf(j int) map[int]Reference {
 	needs := map[int]Reference{}
 	sharers, initialized := o.Sharers(j), o.InitializedBy(j)
 	for _, w := range o.Words(j) {
@@ -209,7 +202,7 @@ func (o *jobOrder) needsOf(j int) map[int]Reference {
 }
 
 // usersOf returns the workloads that call the targets of a migration.
-func (o *jobOrder) usersOf(needs map[int]Reference, job int) []int {
+func (o jobOrder) usersOf(needs map[int]Reference, job int) []int {
 	var all []int
 	for server := range needs {
 		for _, w := range o.set.Referrers(server) {
@@ -224,7 +217,7 @@ func (o *jobOrder) usersOf(needs map[int]Reference, job int) []int {
 
 // changedWebhooks makes a Job need a webhook configuration that its arguments name: it
 // changes the configuration, usually to write a CA into it.
-func (o *jobOrder) changedWebhooks(j int) (refs []Reference) {
+func (o jobOrder) changedWebhooks(j int) (refs []Reference) {
 	for i := range o.Nodes {
 		n := &o.Nodes[i]
 		if n.Kind.Admits.IsZero() || !n.InSync() {
@@ -232,7 +225,7 @@ func (o *jobOrder) changedWebhooks(j int) (refs []Reference) {
 		}
 		for _, w := range o.Words(j) {
 			if w.Value == n.ID.Name && !w.IsSAN && !w.IsFile {
-				refs = append(refs, inferred(o.Facts, j, i, w.Field, Name, Healthy, "changes"))
+				refs = append(refs, inferred(o.Facts, j, i, w.Field, Configuration, Healthy, "changes"))
 				break
 			}
 		}
@@ -243,7 +236,7 @@ func (o *jobOrder) changedWebhooks(j int) (refs []Reference) {
 // laterInitialization makes servers need a PostSync Job of their component that
 // initializes their cluster, if their readiness probe fails before: the Job is never
 // applied, because Argo CD waits for the servers first.
-func (o *jobOrder) laterInitialization(j int) (refs []Reference) {
+func (o jobOrder) laterInitialization(j int) (refs []Reference) {
 	job := &o.Nodes[j]
 	if !slices.Equal(job.Phases(), []object.Phase{object.PostSync}) {
 		return nil
@@ -262,7 +255,7 @@ func (o *jobOrder) laterInitialization(j int) (refs []Reference) {
 
 // writesInputOf reports whether a Job writes what a workload reads: a ConfigMap or Secret
 // of the component that the Job may change and names in its script.
-func (o *jobOrder) writesInputOf(j, workload int) bool {
+func (o jobOrder) writesInputOf(j, workload int) bool {
 	for r := range o.set.Of(workload) {
 		id := o.Nodes[r.To].Key
 		if r.Need == NeedsNot || r.Until != Exists || !facts.IsData(id) || !o.MayChange(j, id) {
@@ -279,7 +272,7 @@ func (o *jobOrder) writesInputOf(j, workload int) bool {
 // may write Secrets creates those that it names, if others read them and nothing else
 // creates them. The only Job with that permission also creates those that Pods need to
 // start. needs are the Job's references by target.
-func (o *jobOrder) writtenSecrets(j int, needs map[int]Reference) (refs []Reference) {
+func (o jobOrder) writtenSecrets(j int, needs map[int]Reference) (refs []Reference) {
 	job := &o.Nodes[j]
 	reads := o.ReadIn(job.Key.Namespace)
 	for i := range reads {
@@ -304,7 +297,7 @@ func (o *jobOrder) writtenSecrets(j int, needs map[int]Reference) (refs []Refere
 }
 
 // needsHealthy reports whether a Job waits until a workload is healthy.
-func (o *jobOrder) needsHealthy(job, workload int, needs map[int]Reference) bool {
+func (o jobOrder) needsHealthy(job, workload int, needs map[int]Reference) bool {
 	if r, ok := needs[workload]; ok && r.Until == Healthy {
 		return true
 	}

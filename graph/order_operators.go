@@ -44,9 +44,12 @@ func installations(f *facts.Facts) []installation {
 // kinds that it installs.
 func operators(f *facts.Facts, _ Roles, s Set) (claims []Claim, refs []Reference) {
 	for _, in := range installations(f) {
-		for _, g := range in.groups(f) {
-			for _, i := range in.nodes {
-				refs = append(refs, Reference{From: i, To: g, Field: namespaceField, Sign: Record, Why: "is installed for the namespaces of", Source: f.Nodes[in.nodes[0]].Kind.Source})
+		kind := f.Nodes[in.nodes[0]].Kind
+		for _, gk := range kind.Operator.Group {
+			for _, g := range in.groups(f, gk) {
+				for _, i := range in.nodes {
+					refs = append(refs, Reference{From: i, To: g, Field: namespaceField, Sign: Record, Why: "is installed for the namespaces of", Source: kind.Source})
+				}
 			}
 		}
 		approval, approved := in.approvals(f)
@@ -55,14 +58,12 @@ func operators(f *facts.Facts, _ Roles, s Set) (claims []Claim, refs []Reference
 	return claims, append(refs, progressJobs(f, s)...)
 }
 
-// groups returns the OperatorGroups in the namespace of an installation.
-func (in installation) groups(f *facts.Facts) (groups []int) {
-	first := &f.Nodes[in.nodes[0]]
-	for _, gk := range first.Kind.Operator.Group {
-		for _, g := range f.NodesOf(gk) {
-			if f.Nodes[g].Key.Namespace == first.Key.Namespace {
-				groups = append(groups, g)
-			}
+// groups returns the OperatorGroups, of the given kind, in the namespace of an
+// installation.
+func (in installation) groups(f *facts.Facts, gk knowledge.GroupKind) (groups []int) {
+	for _, g := range f.NodesOf(gk) {
+		if f.Nodes[g].Key.Namespace == f.Nodes[in.nodes[0]].Key.Namespace {
+			groups = append(groups, g)
 		}
 	}
 	return groups
@@ -139,7 +140,7 @@ func progressJobs(f *facts.Facts, s Set) (refs []Reference) {
 				!slices.ContainsFunc(n.Kind.Operator.Progress, func(word string) bool { return f.Says(j, word) }) {
 				continue
 			}
-			refs = append(refs, inferred(f, j, by.Node, "spec.template", Name, Exists, "checks the progress of"))
+			refs = append(refs, inferred(f, j, by.Node, "spec.template", Wait, Exists, "checks the progress of"))
 			pollers = append(pollers, j)
 		}
 	}
@@ -148,7 +149,7 @@ func progressJobs(f *facts.Facts, s Set) (refs []Reference) {
 		for i := range f.Nodes {
 			n := &f.Nodes[i]
 			if n.CRDMissing && n.InSync() && n.Part == f.Nodes[j].Part && isInstalled(f, s, i) && !s.Refers(j, i) {
-				refs = append(refs, inferred(f, i, j, kindField, Name, Exists, "has a kind that is checked by"))
+				refs = append(refs, inferred(f, i, j, kindField, Wait, Exists, "has a kind that is checked by"))
 			}
 		}
 	}
@@ -190,7 +191,7 @@ func smokes(f *facts.Facts, _ Roles, s Set) (claims []Claim, _ []Reference) {
 // kinds are installed.
 func checksKinds(s Set, job int) bool {
 	for r := range s.To(job) {
-		if r.IsAboutKind() {
+		if r.IsAboutKind() && r.Sign == Wait {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package graph
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -22,7 +23,7 @@ func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Referenc
 	var all []candidate
 	named := map[[2]int]bool{}
 	for _, c := range roles.Controllers() {
-		rules := rulesOfAccounts(f, c)
+		rules := facts.ByGroup(rulesOfAccounts(f, c))
 		names := f.ConfigurationNames(c)
 		for _, kind := range f.Kinds() {
 			if f.Base.Builtin(kind.Group) || !reconciles(f, rules, kind, f.Nodes[c].Part) {
@@ -38,7 +39,8 @@ func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Referenc
 		}
 	}
 	// The references above count for what the servers of webhooks need.
-	exempt := exemptions{Facts: f, roles: roles, set: s.With(refs)}
+	configured := s.With(refs)
+	exempt := sync.OnceValue(func() exemptions { return newExemptions(f, roles, configured) })
 	for _, in := range all {
 		for i := in.kind.From; i < in.kind.To; i++ {
 			if !f.Nodes[i].InSync() || named[[2]int{in.controller, i}] {
@@ -49,7 +51,7 @@ func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Referenc
 				r.Need = Needs // it does not become healthy before, and waits
 			}
 			evidence := refuses(f, in.controller, i, in.kind, in.rules)
-			if evidence != none && exempt.isExempt(i, f.Nodes[in.controller].Part, []int{in.controller}) {
+			if evidence != none && exempt().isExempt(i, f.Nodes[in.controller].Part, []int{in.controller}) {
 				refs = append(refs, r)
 				continue
 			}
@@ -70,13 +72,12 @@ func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Referenc
 	return nil, refs
 }
 
-// rulesOfAccounts returns the permissions of a workload by API group.
-func rulesOfAccounts(f *facts.Facts, workload int) map[string][]facts.Rule {
-	var rules []facts.Rule
+// rulesOfAccounts returns the permissions of a workload, without those of hooks.
+func rulesOfAccounts(f *facts.Facts, workload int) (rules []facts.Rule) {
 	for _, serviceAccount := range f.ServiceAccounts(workload) {
 		rules = append(rules, f.GrantedTo(serviceAccount)...)
 	}
-	return facts.ByGroup(rules)
+	return rules
 }
 
 // evidence is the reason to assume that the API server refuses an object while a
@@ -157,10 +158,7 @@ func writes(rules map[string][]facts.Rule, kind facts.KindRange) bool {
 // reconciledGroups returns the groups for which a workload may watch kinds and write
 // their status.
 func reconciledGroups(f *facts.Facts, workload int) []string {
-	var rules []facts.Rule
-	for _, serviceAccount := range f.ServiceAccounts(workload) {
-		rules = append(rules, f.GrantedTo(serviceAccount)...)
-	}
+	rules := rulesOfAccounts(f, workload)
 	var all []string
 	for _, r := range rules {
 		for _, group := range r.Groups {
@@ -169,7 +167,7 @@ func reconciledGroups(f *facts.Facts, workload int) []string {
 			}
 			if slices.ContainsFunc(r.Resources, func(resource string) bool {
 				kind, part, _ := strings.Cut(resource, "/")
-				return (resource == "*" || part == "status") && containsAny(r.Verbs, "*", "update", "patch") && watches(rules, group, kind)
+				return (resource == "*" || part == "status") && facts.HasAny(r.Verbs, "*", "update", "patch") && watches(rules, group, kind)
 			}) {
 				all = append(all, group)
 			}

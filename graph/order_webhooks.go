@@ -16,13 +16,13 @@ type webhookOrder struct {
 	*facts.Facts
 	roles  Roles
 	set    Set
-	exempt exemptions
+	exempt func() exemptions // built on demand, since it looks at all objects
 }
 
 // webhooks makes an object that a fail-closed webhook of the component must admit wait for
 // the workload behind the webhook, unless it is exempt.
 func webhooks(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Reference) {
-	o := webhookOrder{f, roles, s, exemptions{Facts: f, roles: roles, set: s}}
+	o := webhookOrder{f, roles, s, sync.OnceValue(func() exemptions { return newExemptions(f, roles, s) })}
 	refs = o.converters()
 	for w := range f.Nodes {
 		hooks := f.WebhooksOf(w)
@@ -49,7 +49,7 @@ func (o *webhookOrder) admitted(h *facts.Webhook, writers []int, dependencies ma
 		covers := h.Covers(kind)
 		for i := kind.From; i < kind.To && (covers || h.IsForPods()); i++ {
 			n := &o.Nodes[i]
-			if i == h.Config || !n.InSync() || o.exempt.isExempt(i, config.Part, h.Servers) {
+			if i == h.Config || !n.InSync() || o.exempt().isExempt(i, config.Part, h.Servers) {
 				continue
 			}
 			if !covers || !o.Selects(h, i) {
@@ -116,7 +116,7 @@ func (o *webhookOrder) converters() (refs []Reference) {
 			continue
 		}
 		for _, converter := range o.Converters(i) {
-			if !o.exempt.isExempt(i, o.Nodes[converter].Part, []int{converter}) {
+			if !o.exempt().isExempt(i, o.Nodes[converter].Part, []int{converter}) {
 				refs = append(refs, Reference{From: i, To: converter, Field: kindField, Until: Healthy, Fails: Refused, Sign: Schema, Why: "is converted by",
 					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion"})
 			}
@@ -196,7 +196,7 @@ func (o *webhookOrder) caWriters(config int) []int {
 	return jobs
 }
 
-// exemptions finds the objects that do not wait for a webhook although it must admit
+// exemptions are the objects that do not wait for a webhook although it must admit
 // them.
 type exemptions struct {
 	*facts.Facts
@@ -210,6 +210,21 @@ type exemptions struct {
 	byServer map[int]map[int]bool
 }
 
+func newExemptions(f *facts.Facts, roles Roles, s Set) exemptions {
+	e := exemptions{Facts: f, roles: roles, set: s, byPart: map[int]map[int]bool{}}
+	relevant := roles.Controllers() // of a fleet, few components have webhooks
+	for _, served := range f.Served() {
+		relevant = append(relevant, served.By, served.Workload)
+	}
+	for _, i := range relevant {
+		if part := f.Nodes[i].Part; e.byPart[part] == nil {
+			e.byPart[part] = e.appliedBefore(part)
+		}
+	}
+	e.byServer = e.dependenciesOfServers()
+	return e
+}
+
 // isExempt reports whether an object is exempt from the webhooks that a component
 // registers for some servers:
 //   - The lowest rung: objects that must exist before Pods start, such as a quota,
@@ -218,13 +233,10 @@ type exemptions struct {
 //     webhook configuration in the same wave.
 //   - Dependencies of the servers, also through another webhook: two webhooks whose
 //     servers need objects that the other one admits would wait for each other.
-func (e *exemptions) isExempt(i, part int, servers []int) bool {
+func (e exemptions) isExempt(i, part int, servers []int) bool {
 	n := &e.Nodes[i]
 	if n.Kind.Rung == e.Base.Rungs()[0].Name || n.Part == part && e.roles.IsController(i) || e.isAppliedBefore(i, part) {
 		return true
-	}
-	if e.byServer == nil {
-		e.findDependencies()
 	}
 	return slices.ContainsFunc(servers, func(s int) bool { return e.byServer[s][i] })
 }
@@ -233,16 +245,14 @@ func (e *exemptions) isExempt(i, part int, servers []int) bool {
 // configurations of a component, which its controllers may need: it is of a built-in
 // kind, and a dependency of a controller, its Service, or a CRD. The backend of a
 // webhook for all kinds may not start without the CRDs of its own kinds.
-func (e *exemptions) isAppliedBefore(i, part int) bool {
-	if e.Base.KindOrder(e.Nodes[i].Key.Kind) == 0 { // mixed with webhook configurations, by name
-		return false
-	}
-	exempt, known := e.byPart[part]
-	if known {
-		return exempt[i]
-	}
+func (e exemptions) isAppliedBefore(i, part int) bool {
+	// Kinds without an order are mixed with webhook configurations, by name.
+	return e.Base.KindOrder(e.Nodes[i].Key.Kind) != 0 && e.byPart[part][i]
+}
+
+func (e exemptions) appliedBefore(part int) map[int]bool {
 	isController := func(i int) bool { return e.Nodes[i].Part == part && e.roles.IsController(i) }
-	exempt = digraph.Reachable(slices.DeleteFunc(e.roles.Controllers(), func(i int) bool { return !isController(i) }), e.set.DependenciesOf)
+	exempt := digraph.Reachable(slices.DeleteFunc(e.roles.Controllers(), func(i int) bool { return !isController(i) }), e.set.DependenciesOf)
 	for s := range e.Nodes {
 		if slices.ContainsFunc(e.Backends(s), isController) {
 			exempt[s] = true
@@ -253,21 +263,17 @@ func (e *exemptions) isAppliedBefore(i, part int) bool {
 			exempt[def] = true
 		}
 	}
-	if e.byPart == nil {
-		e.byPart = map[int]map[int]bool{}
-	}
-	e.byPart[part] = exempt
-	return exempt[i]
+	return exempt
 }
 
-// findDependencies finds the dependencies of all controllers and of all servers of
+// dependenciesOfServers returns the dependencies of all controllers and of all servers of
 // webhooks.
-func (e *exemptions) findDependencies() {
+func (e exemptions) dependenciesOfServers() map[int]map[int]bool {
 	admitted := e.findAdmitted()
-	e.byServer = map[int]map[int]bool{}
+	all := map[int]map[int]bool{}
 	add := func(server int) {
-		if e.byServer[server] == nil {
-			e.byServer[server] = digraph.Reachable([]int{server}, func(n int) []int { return append(e.set.DependenciesOf(n), admitted[n]...) })
+		if all[server] == nil {
+			all[server] = digraph.Reachable([]int{server}, func(n int) []int { return append(e.set.DependenciesOf(n), admitted[n]...) })
 		}
 	}
 	for i := range e.Nodes {
@@ -278,11 +284,12 @@ func (e *exemptions) findDependencies() {
 			add(server)
 		}
 	}
+	return all
 }
 
 // findAdmitted returns, by node, the workloads without which the API server refuses it:
 // those that convert it, and the servers of fail-closed webhooks that must admit it.
-func (e *exemptions) findAdmitted() [][]int {
+func (e exemptions) findAdmitted() [][]int {
 	admitted := make([][]int, len(e.Nodes))
 	add := func(i, part int, servers []int) {
 		if n := &e.Nodes[i]; n.InSync() && (n.Part != part || !e.roles.IsController(i)) && !e.isAppliedBefore(i, part) {

@@ -80,7 +80,7 @@ func completions(f *facts.Facts, m facts.Manifest) (refs []Reference) {
 			continue
 		}
 		for i := kind.From; i < kind.To; i++ {
-			refs = append(refs, Reference{From: i, To: m.From, Field: m.Field, Sign: Convention, Why: "may be created as described by", Source: m.Record.Source})
+			refs = append(refs, Reference{From: i, To: m.From, Field: m.Field, Need: MayNeed, Sign: Convention, Why: "may be created as described by", Source: m.Record.Source})
 		}
 	}
 	return refs
@@ -93,7 +93,7 @@ func conventions(f *facts.Facts, _ Roles) (refs []Reference) {
 		m := &mentions[i]
 		for _, to := range m.Targets {
 			r := ofRecord(m)
-			r.To, r.Sign = to, Convention
+			r.To = to
 			refs = append(refs, r)
 		}
 	}
@@ -115,9 +115,9 @@ func products(f *facts.Facts, _ Roles) (refs []Reference) {
 				continue
 			}
 			r := ofRecord(m)
-			r.To, r.Until, r.Product = p, Healthy, m.ID
-			if r.Fails == Stops {
-				r.Fails, r.Unless = Degrades, ""
+			r.To, r.Need, r.Until, r.Product = p, Needs, Healthy, m.ID
+			if r.Fails, r.Unless = Degrades, ""; m.Record.StaysProgressing {
+				r.Fails = Waits
 			}
 			r.Why += " " + m.ID.String() + ", which is written by"
 			refs = append(refs, r)

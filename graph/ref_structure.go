@@ -126,8 +126,8 @@ func discoveredCRDs(f *facts.Facts, _ Roles) (refs []Reference) {
 	return refs
 }
 
-// providers makes a class need the workload that provides it, if only that makes the class
-// healthy.
+// providers relates a class to the workload that provides it. The class may need it, if
+// only that makes it healthy.
 func providers(f *facts.Facts, _ Roles) (refs []Reference) {
 	for _, p := range f.Providers() {
 		class := &f.Nodes[p.Class]
@@ -140,7 +140,8 @@ func providers(f *facts.Facts, _ Roles) (refs []Reference) {
 	return refs
 }
 
-// classUsers makes the users of a class need its provider: a volume is not bound before.
+// classUsers relates the users of a class to its provider, which they may need: a volume is
+// not bound before.
 func classUsers(f *facts.Facts, _ Roles, s Set) (_ []Claim, refs []Reference) {
 	for _, p := range f.Providers() {
 		class := &f.Nodes[p.Class]

@@ -45,7 +45,7 @@ const (
 	// MayNeed: the manifests point to To, and From may work without it.
 	MayNeed
 	// NeedsNot: From names To and certainly does not need it, such as a Certificate the
-	// Secret that it writes, or a user excepted the pair.
+	// Secret that it writes.
 	NeedsNot
 )
 
@@ -95,17 +95,19 @@ const (
 	Companion Sign = iota + 1
 	// Name: a variable, argument or script of From contains the name of To.
 	Name
-	// Configuration: a variable or argument of From is the name of To, and From
-	// reconciles the kind of To.
+	// Configuration: a variable or argument of From is the name of To, which From
+	// reconciles or changes.
 	Configuration
 	// Image: From runs the image of To, or uses what To prepares.
 	Image
+	// Field: a text in the spec of From, a custom resource, leads to To.
+	Field
+	// Address: likewise, in a field that holds addresses.
+	Address
 	// Class: a class names To, or a program like it, as its provider.
 	Class
 	// Permission: RBAC allows From to write, read or reconcile what leads to To.
 	Permission
-	// Field: a text in the spec of From, a custom resource, leads to To.
-	Field
 	// Call: variables, arguments or files of From lead to To.
 	Call
 	// Wait: a container of From waits for To by itself.
@@ -114,9 +116,6 @@ const (
 	// the first object that it admits, so that connections reach the backend by
 	// then.
 	Registration
-	// Address: a field of From, which holds addresses, names a Service whose backend is
-	// To.
-	Address
 	// Convention: a field of From has a conventional key or structure, or a description,
 	// that says what it names.
 	Convention
@@ -135,8 +134,8 @@ const (
 	Annotation
 )
 
-var signs = [...]string{"none", "companion", "name", "configuration", "image", "class", "permission", "field", "call", "wait", "registration",
-	"address", "convention", "installation", "package", "record", "schema", "webhook", "annotation"}
+var signs = [...]string{"none", "companion", "name", "configuration", "image", "field", "address", "class", "permission", "call", "wait",
+	"registration", "convention", "installation", "package", "record", "schema", "webhook", "annotation"}
 
 func (s Sign) String() string { return signs[s] }
 

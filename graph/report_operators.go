@@ -29,7 +29,7 @@ func operatorGroups(r report) (found []finding.Finding) {
 				"set syncPolicy.retry of the Application to "+op.Retry))
 		}
 		for _, gk := range first.Kind.Operator.Group {
-			groups := slices.DeleteFunc(in.groups(r.Facts), func(g int) bool { return r.Nodes[g].ID.Kind != gk.Kind })
+			groups := in.groups(r.Facts, gk)
 			isCreated := len(r.ByKey(object.ID{Kind: "Namespace", Name: first.Key.Namespace})) > 0
 			switch {
 			case len(groups) == 0 && isCreated:

@@ -37,7 +37,8 @@ const (
 	Permitted
 	// Serves: it serves a webhook or an API.
 	Serves
-	// KindSetting: a ladder.yaml assigns a rung to its kind.
+	// KindSetting: a ladder.yaml assigns a rung to its kind. There are no such claims, but
+	// weaker ones do not count then.
 	KindSetting
 	// Asked: a user assigned a rung to the object.
 	Asked
@@ -160,7 +161,7 @@ func controllerEvidence(f *facts.Facts, rules []facts.Rule, part int) string {
 				// Controllers also set finalizers on the owners of the objects they
 				// create.
 				kind, part, _ := strings.Cut(resource, "/")
-				if (part == "status" || part == "finalizers") && containsAny(r.Verbs, "*", "update", "patch") && watches(rules, group, kind) {
+				if (part == "status" || part == "finalizers") && facts.HasAny(r.Verbs, "*", "update", "patch") && watches(rules, group, kind) {
 					return "has RBAC permissions to watch " + kind + "." + group + " and to update their " + part
 				}
 			}
@@ -180,10 +181,6 @@ func controllerEvidence(f *facts.Facts, rules []facts.Rule, part int) string {
 
 func watches(rules []facts.Rule, group, resource string) bool {
 	return slices.ContainsFunc(rules, func(r facts.Rule) bool { return r.Allows(group, resource, "watch", "list") })
-}
-
-func containsAny(list []string, words ...string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
 }
 
 // rolesByClass makes the workload a controller whose name a class has as its provider.

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -40,25 +41,43 @@ func (s Set) With(more []Reference) Set {
 			all.add(*r)
 		}
 	}
-	weaker := map[int]bool{}
-	for i := range all.all {
-		r := &all.all[i]
-		if by := all.stronger(r); by != nil {
-			weaker[i] = true
-			all.aside = append(all.aside, SetAside{*r, *by})
-		}
-	}
+	weaker := all.weaker()
 	if len(weaker) == 0 {
 		return all
 	}
 	out := newSet(len(s.byFrom))
 	out.aside = all.aside
 	for i := range all.all {
-		if !weaker[i] {
+		by := weaker[i]
+		if by == nil {
 			out.add(all.all[i])
+		} else if aside := (SetAside{all.all[i], *by}); !slices.Contains(out.aside, aside) {
+			out.aside = append(out.aside, aside)
 		}
 	}
 	return out
+}
+
+// weaker returns the references that yield, by their index, with what they yield to: a
+// reference that does not yield itself.
+func (s *Set) weaker() map[int]*Reference {
+	var candidates []int
+	for i := range s.all {
+		if s.all[i].mayYield() {
+			candidates = append(candidates, i)
+		}
+	}
+	slices.SortFunc(candidates, func(x, y int) int { // what yields to nothing that yields comes first
+		return cmp.Or(cmp.Compare(s.all[y].Sign, s.all[x].Sign), s.all[x].compare(&s.all[y]))
+	})
+	all := map[int]*Reference{}
+	yields := map[*Reference]bool{}
+	for _, i := range candidates {
+		if by := s.stronger(&s.all[i], yields); by != nil {
+			all[i], yields[&s.all[i]] = by, true
+		}
+	}
+	return all
 }
 
 // clone returns a copy with room for more references.
@@ -84,14 +103,12 @@ func (s *Set) has(r *Reference) bool {
 	return false
 }
 
-// stronger returns the strongest reference to which one yields; nil if there is none.
-func (s *Set) stronger(r *Reference) (by *Reference) {
-	if r.Sign != Convention && r.Sign != Name && r.Sign != Field && r.Sign != Address && r.Until != Together {
-		return nil
-	}
+// stronger returns the strongest reference to which one yields and that does not yield
+// itself; nil if there is none.
+func (s *Set) stronger(r *Reference, yields map[*Reference]bool) (by *Reference) {
 	for _, pair := range [][2]int{{r.From, r.To}, {r.To, r.From}} {
 		for o := range s.Between(pair[0], pair[1]) {
-			if r.yieldsTo(o) && (by == nil || o.Sign > by.Sign || o.Sign == by.Sign && o.compare(by) < 0) {
+			if r.yieldsTo(o) && !yields[o] && (by == nil || o.Sign > by.Sign || o.Sign == by.Sign && o.compare(by) < 0) {
 				by = o
 			}
 		}
@@ -99,20 +116,29 @@ func (s *Set) stronger(r *Reference) (by *Reference) {
 	return by
 }
 
+// mayYield reports whether a reference gives way to others that say more about its two
+// objects. Others have a subject of their own, such as permissions or webhooks.
+func (r *Reference) mayYield() bool {
+	return slices.Contains([]Sign{Name, Field, Address, Permission, Convention}, r.Sign) || r.sharesWave()
+}
+
+// sharesWave reports whether the two objects must share a wave.
+func (r *Reference) sharesWave() bool { return r.Need == Needs && r.Until == Together && !r.Inferred() }
+
 // yieldsTo reports whether another reference between the same two objects says more
 // about them, in the same direction or in the opposite one.
 func (r *Reference) yieldsTo(o *Reference) bool {
 	same := r.From == o.From
 	switch r.Sign {
+	case Name, Field, Address: // a name or an address in passing says little
+		return same && o.Sign > r.Sign && o.Sign != Address
 	case Convention: // of two objects that name each other, one knows the other by a record
-		return o.Sign > Convention
-	case Name: // a bare name says nothing about what it is for
-		return same && o.Sign > Name
-	case Field, Address: // so says an address of what is also known by another sign
-		return same && o.Sign != Field && o.Sign != Address
+		return o.Sign > Convention || o.Sign == Convention && o.From < r.From
+	case Permission: // what may be is no reason against what a user asked for
+		return !same && o.Explicit()
 	}
 	// A configuration that must come after its backend cannot share a wave with it.
-	return r.Need == Needs && r.Until == Together && !r.Inferred() && same && o.Until == Healthy && o.Field == r.Field && o.Sign >= Registration
+	return r.sharesWave() && same && o.Until == Healthy && o.Field == r.Field && o.Sign >= Registration
 }
 
 // All iterates over the references.

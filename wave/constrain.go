@@ -27,8 +27,11 @@ type constraint struct {
 
 // together reports whether the two must share a wave.
 func (c *constraint) together() bool {
-	return c.ref.Until == graph.Together && !isPlaced(c.ref)
+	return sharesWave(c.ref)
 }
+
+// sharesWave reports whether the objects of a reference must share a wave.
+func sharesWave(r *graph.Reference) bool { return r.Until == graph.Together && !isPlaced(r) }
 
 // constraintSet is the result of the first stage.
 type constraintSet struct {
@@ -126,7 +129,7 @@ func orders(g *graph.Graph, r *graph.Reference) bool {
 // isPlaced reports whether a reference only says where two objects stand: the target must
 // be there while the object starts, or may be needed then, and they can share a wave.
 func isPlaced(r *graph.Reference) bool {
-	return r.Until == graph.Together && (r.Need == graph.MayNeed || r.Inferred())
+	return r.Until == graph.Together && (r.Need == graph.MayNeed || r.Inferred() && r.IsAboutKind())
 }
 
 // runsLater reports whether a reference is about Pods that are created after this

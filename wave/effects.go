@@ -9,8 +9,9 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Effect is a row of the table that says what references do to waves. It is the only place
-// where package wave reads what a reference says: the first row that fits counts.
+// Effect is a row of the table that says what references do to waves: the first row that
+// fits counts. Gates and places come from this table alone; whether a sync works with
+// given waves is for the simulation to say (sync.go).
 type Effect struct {
 	// When describes the references of the row, after "object" and "target" for the two.
 	When string
@@ -111,7 +112,7 @@ var effects = []Effect{
 		}},
 	{When: "needs, until it exists: the API server refuses the object, and Argo CD would apply the target after it in one wave", Does: Gates, Reason: Refused,
 		fits: func(r related) bool {
-			return r.Until == graph.Exists && r.IsHard() && !appliedBefore(r.to, r.from, r.base) && !retriesPods(r.from, r.Reference)
+			return r.needs(graph.Exists) && r.IsHard() && !appliedBefore(r.to, r.from, r.base) && !retriesPods(r.from, r.Reference)
 		}},
 	{When: "needs, or may need, until it exists or is healthy: all others", Does: Places,
 		fits: func(related) bool { return true }},

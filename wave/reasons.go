@@ -27,7 +27,7 @@ func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 				}
 			}
 		}
-		if why[u].Cause == ByReference && (s.units[u].gated || why[u].Reference.Until == graph.Together && !isPlaced(&why[u].Reference)) {
+		if why[u].Cause == ByReference && (s.units[u].gated || sharesWave(&why[u].Reference)) {
 			continue
 		}
 		at, by := s.firstConsumer(u, levels, last)

@@ -185,7 +185,7 @@ func (f *Facts) Converters(i int) []int {
 	if !ok || len(f.conversions()[def.Node]) == 0 {
 		return nil
 	}
-	if v, ok := f.VersionOf(i); ok && v.Get("storage").True() {
+	if v, ok := f.versionOf(i); ok && v.Get("storage").True() {
 		return nil
 	}
 	return f.conversions()[def.Node]
@@ -195,12 +195,12 @@ func (f *Facts) Converters(i int) []int {
 // component, defines no status subresource for its version. Workloads read such a
 // resource and write nothing back.
 func (f *Facts) Statusless(i int) bool {
-	version, ok := f.VersionOf(i)
+	version, ok := f.versionOf(i)
 	return ok && !version.Get("subresources", "status").Exists()
 }
 
-// VersionOf returns the version of a custom resource in its CRD.
-func (f *Facts) VersionOf(i int) (object.Value, bool) {
+// versionOf returns the version of a custom resource in its CRD.
+func (f *Facts) versionOf(i int) (object.Value, bool) {
 	n := &f.Nodes[i]
 	def, ok := f.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]
 	if !ok || !f.Base.Builtin(f.Nodes[def.Node].ID.Group) {
@@ -234,6 +234,7 @@ func Texts(v object.Value) []string {
 	return all
 }
 
-func containsAny(list []string, words ...string) bool {
+// HasAny reports whether a list contains one of some words.
+func HasAny(list []string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, w) })
 }

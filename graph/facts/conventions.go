@@ -63,15 +63,17 @@ func (r *conventionReader) readAll() {
 		}
 	}
 	for _, m := range r.found {
-		if m.Record.Meaning == knowledge.Exists {
-			m.Targets = slices.Concat(m.Targets, r.Producers(m.ID), r.likely[m.ID])
+		targets := slices.Clone(m.Targets) // they may be a part of the index
+		if m.Record.To != nil {
+			targets = slices.Concat(targets, r.Producers(m.ID), r.likely[m.ID])
 		}
-		m.Targets = slices.DeleteFunc(m.Targets, func(to int) bool {
-			pair := [2]int{m.From, to}
-			known := to == m.From || r.seen[pair]
-			r.seen[pair] = true
-			return known
-		})
+		m.Targets = nil
+		for _, to := range targets {
+			if pair := [2]int{m.From, to}; to != m.From && !r.seen[pair] {
+				r.seen[pair] = true
+				m.Targets = append(m.Targets, to)
+			}
+		}
 		if len(m.Targets) > 0 {
 			r.mentions = append(r.mentions, m)
 		}
@@ -119,7 +121,7 @@ func (r *conventionReader) readKeyOrWords(i int, v object.Value, at position) {
 
 // follow reads the names in a value according to a convention.
 func (r *conventionReader) follow(i int, c knowledge.Convention, v object.Value, at position) {
-	rec := &knowledge.Reference{To: c.To, Name: c.Name, Meaning: c.Meaning, Why: c.Why, Source: c.Source}
+	rec := &knowledge.Reference{To: c.To, Name: c.Name, Meaning: c.Meaning, Inferred: true, Why: c.Why, Source: c.Source}
 	for _, item := range itemsOf(v) {
 		if item.IsMap() == (c.Name == "") {
 			continue
@@ -149,7 +151,7 @@ func itemsOf(v object.Value) []object.Value {
 
 // refer adds a mention of nodes that no convention describes further.
 func (r *conventionReader) refer(i int, field string, to ...int) {
-	rec := &knowledge.Reference{Why: "refers to", Source: r.Base.NamesSource()}
+	rec := &knowledge.Reference{Inferred: true, Why: "refers to", Source: r.Base.NamesSource()}
 	r.found = append(r.found, Mention{From: i, Field: field, Record: rec, Targets: to})
 }
 

@@ -12,8 +12,8 @@ func TestPlural(t *testing.T) {
 		"Certificate": "certificates", "Ingress": "ingresses", "NetworkPolicy": "networkpolicies", "Gateway": "gateways",
 		"StorageClass": "storageclasses", "Prometheus": "prometheuses", "Mesh": "meshes", "Box": "boxes", "Proxy": "proxies", "Relay": "relays",
 	} {
-		if got := PluralOf(kind); got != want {
-			t.Errorf("PluralOf(%s) = %s, want %s", kind, got, want)
+		if got := pluralOf(kind); got != want {
+			t.Errorf("pluralOf(%s) = %s, want %s", kind, got, want)
 		}
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// grantFacts are the permissions of each ServiceAccount and group of ServiceAccounts,
-// read from the roles and bindings of the component. Roles outside the component
-// are unknown.
+// grantFacts is what RBAC shows.
 type grantFacts struct{ granted memo[grants] }
 
 // Grants returns the permissions of ServiceAccounts by bindings that are not hooks.
@@ -76,7 +74,7 @@ type Rule struct {
 
 // Allows reports whether the rule allows one of the verbs on a resource.
 func (r Rule) Allows(group, resource string, verbs ...string) bool {
-	return containsAny(r.Groups, "*", group) && containsAny(r.Resources, "*", resource) && (slices.Contains(r.Verbs, "*") || containsAny(r.Verbs, verbs...))
+	return HasAny(r.Groups, "*", group) && HasAny(r.Resources, "*", resource) && (slices.Contains(r.Verbs, "*") || HasAny(r.Verbs, verbs...))
 }
 
 // RulesOfNode returns the permissions of a node's ServiceAccount; for a hook,
@@ -208,12 +206,12 @@ func (f *Facts) RolesOf(binding int) []int {
 }
 
 // rulesOf returns the rules of a role. An aggregated role contains the rules of
-// Roles with certain labels; Kubernetes fills it at run time.
+// roles with certain labels; Kubernetes fills it at run time.
 func (f *Facts) rulesOf(role Node, roleNodes []int) []Rule {
 	rules := readRules(role)
 	for _, selector := range role.Get("aggregationRule", "clusterRoleSelectors").Items() {
 		for _, i := range roleNodes {
-			if other := &f.Nodes[i]; other.Key.Kind == role.Key.Kind && other.Key != role.Key && SelectorAllows(selector, other.Get("metadata", "labels")) {
+			if other := &f.Nodes[i]; other.Key.Kind == role.Key.Kind && other.Key != role.Key && selectorAllows(selector, other.Get("metadata", "labels")) {
 				rules = append(rules, readRules(*other)...)
 			}
 		}
@@ -248,7 +246,7 @@ func ByGroup(rules []Rule) map[string][]Rule {
 func (f *Facts) MayChange(i int, id object.ID) bool {
 	for _, serviceAccount := range f.ServiceAccounts(i) {
 		for _, r := range f.GrantedTo(serviceAccount) {
-			if r.Allows(id.Group, PluralOf(id.Kind), "create", "update", "patch") && (len(r.Names) == 0 || slices.Contains(r.Names, id.Name)) {
+			if r.Allows(id.Group, pluralOf(id.Kind), "create", "update", "patch") && (len(r.Names) == 0 || slices.Contains(r.Names, id.Name)) {
 				return true
 			}
 		}

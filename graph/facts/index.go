@@ -328,6 +328,7 @@ func (f *Facts) Match(id object.ID) []int {
 
 func kindName(id object.ID) string { return strings.ToLower(id.Kind) + "/" + id.Name }
 
+// Namespaced reports whether objects of the kind of an identity are in namespaces.
 func (f *Facts) Namespaced(id object.ID) bool {
 	return !f.ClusterScoped(knowledge.GroupKind{Group: id.Group, Kind: id.Kind})
 }

@@ -148,11 +148,11 @@ func (f *Facts) Plural(n Node) string {
 	if def, ok := f.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]; ok && def.Plural != "" {
 		return def.Plural
 	}
-	return PluralOf(n.ID.Kind)
+	return pluralOf(n.ID.Kind)
 }
 
-// PluralOf returns the regular English plural of a kind, in lower case.
-func PluralOf(kind string) string {
+// pluralOf returns the regular English plural of a kind, in lower case.
+func pluralOf(kind string) string {
 	word := strings.ToLower(kind)
 	switch {
 	case strings.HasSuffix(word, "s"), strings.HasSuffix(word, "x"), strings.HasSuffix(word, "ch"), strings.HasSuffix(word, "sh"):

@@ -75,7 +75,7 @@ func (f *Facts) writersOf(part int, id object.ID) []writer {
 		return known
 	}
 	var all []writer
-	resource := PluralOf(id.Kind)
+	resource := pluralOf(id.Kind)
 	for _, i := range f.PodsOf(part) {
 		n := &f.Nodes[i]
 		beforeSync := slices.Contains(n.phases, object.PreSync)
@@ -104,19 +104,19 @@ func (f *Facts) writersOf(part int, id object.ID) []writer {
 // MayWrite reports whether the ServiceAccount of a workload may write an object,
 // and its permissions or words name it.
 func (f *Facts) MayWrite(i int, id object.ID) bool {
-	if f.StartsOnlyWith(i, id) {
+	if f.startsOnlyWith(i, id) {
 		return false
 	}
-	resource := PluralOf(id.Kind)
+	resource := pluralOf(id.Kind)
 	return slices.ContainsFunc(f.RulesOfNode(i), func(r Rule) bool {
 		return (r.In == "" || r.In == id.Namespace) && r.Allows(id.Group, resource, "create", "update", "patch") &&
 			(slices.Contains(r.Names, id.Name) || f.Tokens(i)[id.Name])
 	})
 }
 
-// StartsOnlyWith reports whether the Pods of a node do not start without an object, so
+// startsOnlyWith reports whether the Pods of a node do not start without an object, so
 // they cannot create it.
-func (f *Facts) StartsOnlyWith(i int, id object.ID) bool {
+func (f *Facts) startsOnlyWith(i int, id object.ID) bool {
 	return slices.Contains(f.blockedBy.at(id, func(all index[object.ID, []int]) {
 		for _, r := range f.Reads() {
 			if r.Record.Starts {
@@ -136,7 +136,7 @@ func (f *Facts) soleJob(part int, id object.ID) (int, bool) {
 	for _, w := range f.writersOf(part, id) {
 		n := &f.Nodes[w.node]
 		switch {
-		case !w.creates || n.Kind.Runs != "once" || f.StartsOnlyWith(w.node, id):
+		case !w.creates || n.Kind.Runs != "once" || f.startsOnlyWith(w.node, id):
 		case w.beforeSync:
 			return 0, false
 		case n.Key.Namespace == id.Namespace:
@@ -158,7 +158,7 @@ func (f *Facts) CreatorsFor(r *Mention) (all []int, before bool) {
 	var creators, firstJobs []int
 	for _, w := range f.writersOf(reader.Part, r.ID) {
 		n := &f.Nodes[w.node]
-		if w.node == r.From || f.StartsOnlyWith(w.node, r.ID) {
+		if w.node == r.From || f.startsOnlyWith(w.node, r.ID) {
 			if w.creates {
 				creators = append(creators, w.node)
 			}
@@ -187,7 +187,7 @@ func (f *Facts) CreatorsFor(r *Mention) (all []int, before bool) {
 	if job, ok := f.soleJob(reader.Part, r.ID); ok && job != r.From {
 		return []int{job}, false
 	}
-	if len(creators) == 1 && creators[0] != r.From && !f.StartsOnlyWith(creators[0], r.ID) {
+	if len(creators) == 1 && creators[0] != r.From && !f.startsOnlyWith(creators[0], r.ID) {
 		return creators, false
 	}
 	return nil, false
@@ -204,19 +204,19 @@ func (f *Facts) HasOwnWriter(r Mention) bool {
 	return false
 }
 
-// HasPVCTemplate reports whether a workload creates a PVC itself: the volume of a template
+// hasPVCTemplate reports whether a workload creates a PVC itself: the volume of a template
 // replaces one of the same name in the Pods
 // (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/stateful-set-v1/#StatefulSetSpec).
-func (n *Node) HasPVCTemplate(name string) bool {
+func (n *Node) hasPVCTemplate(name string) bool {
 	return slices.ContainsFunc(n.Get("spec", "volumeClaimTemplates").Items(), func(v object.Value) bool {
 		return v.Get("metadata", "name").Text() == name
 	})
 }
 
-// IsFromTemplate reports whether a workload of the component creates a PVC from a
+// isFromTemplate reports whether a workload of the component creates a PVC from a
 // template: its name consists of the names of template and workload, and a number
 // (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-storage).
-func (f *Facts) IsFromTemplate(id object.ID) bool {
+func (f *Facts) isFromTemplate(id object.ID) bool {
 	if k, _ := f.Base.Kind(id.Group, id.Kind); k.Placement != knowledge.WithConsumer {
 		return false
 	}
@@ -259,7 +259,7 @@ func (f *Facts) findUnresolved() (all []Unresolved) {
 		pods := !n.Kind.Pod.IsZero()
 		needed := pods && (m.Record.Starts || m.Record.Hard) && f.Namespaced(m.ID) || !pods && n.HasHealth && IsData(m.ID)
 		if !needed || len(f.ByKey(m.ID)) > 0 || len(f.Producers(m.ID)) > 0 || len(f.LikelyProducers(m.ID)) > 0 ||
-			f.Base.Everywhere(m.ID.Kind, m.ID.Name) || f.IsFromTemplate(m.ID) || n.HasPVCTemplate(m.ID.Name) {
+			f.Base.Everywhere(m.ID.Kind, m.ID.Name) || f.isFromTemplate(m.ID) || n.hasPVCTemplate(m.ID.Name) {
 			continue
 		}
 		if m.Anywhere() && (len(f.InAnyNamespace(m.ID)) > 0 || len(f.ProducerAnywhere(m.ID)) > 0) {

@@ -192,8 +192,8 @@ func (f *Facts) ConfigurationNames(i int) map[string]string {
 	return names
 }
 
-// WorkloadsWith returns the long-running workloads that have a word.
-func (f *Facts) WorkloadsWith(value string) []int {
+// workloadsWith returns the long-running workloads that have a word.
+func (f *Facts) workloadsWith(value string) []int {
 	return f.byWord.at(value, func(all index[string, []int]) {
 		for i := range f.Nodes {
 			if !f.Nodes[i].Serves() {
@@ -259,16 +259,16 @@ func (f *Facts) CommandLines(i int) []string {
 	return append(all, strings.Join(command, " "))
 }
 
-// RunsProgramOf reports whether two workloads have an image in common, in any version.
-func (f *Facts) RunsProgramOf(i, other int) bool {
+// runsProgramOf reports whether two workloads have an image in common, in any version.
+func (f *Facts) runsProgramOf(i, other int) bool {
 	return slices.ContainsFunc(f.Images(i), func(image string) bool {
 		return slices.ContainsFunc(f.Images(other), func(o string) bool { return knowledge.SameRepository(image, o) })
 	})
 }
 
-// Runners returns the workloads of a namespace that run an image, now or on a
+// runners returns the workloads of a namespace that run an image, now or on a
 // schedule.
-func (f *Facts) Runners(namespace, image string) []int {
+func (f *Facts) runners(namespace, image string) []int {
 	return f.byImage.at([2]string{namespace, image}, func(all index[[2]string, []int]) {
 		for w := range f.Nodes {
 			n := &f.Nodes[w]
@@ -287,7 +287,7 @@ func (f *Facts) Runners(namespace, image string) []int {
 func (f *Facts) Sharers(j int) []int {
 	var all []int
 	for _, image := range f.Images(j) {
-		all = append(all, f.Runners(f.Nodes[j].Key.Namespace, image)...)
+		all = append(all, f.runners(f.Nodes[j].Key.Namespace, image)...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -318,7 +318,7 @@ func (f *Facts) InitializedBy(j int) []int {
 		for _, service := range f.Addresses(w, f.Nodes[j].Key.Namespace) {
 			reachesPods := slices.ContainsFunc(f.byKey[service], func(s int) bool { return f.Nodes[s].Get("spec", "publishNotReadyAddresses").True() })
 			for _, server := range f.Servers(service) {
-				if server != j && (reachesPods || f.RunsProgramOf(server, j)) && !slices.Contains(all, server) {
+				if server != j && (reachesPods || f.runsProgramOf(server, j)) && !slices.Contains(all, server) {
 					all = append(all, server)
 				}
 			}

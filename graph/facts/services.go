@@ -252,7 +252,7 @@ func (f *Facts) Providers() (all []Provider) {
 		if class.Kind.Provider.IsZero() || name == "" {
 			continue
 		}
-		for _, w := range f.WorkloadsWith(name) {
+		for _, w := range f.workloadsWith(name) {
 			all = append(all, Provider{c, w})
 		}
 	}

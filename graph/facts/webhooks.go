@@ -59,16 +59,16 @@ func readWebhook(v object.Value) Webhook {
 	h := Webhook{Value: v, Name: v.Get("name").Text(), FailsOpen: policy != "" && policy != "Fail"}
 	for _, r := range v.Get("rules").Items() {
 		rule := Rule{Groups: Texts(r.Get("apiGroups")), Resources: Texts(r.Get("resources")), Verbs: Texts(r.Get("operations"))}
-		h.pods = h.pods || containsAny(rule.Verbs, "*", "CREATE") && containsAny(rule.Groups, "*", "") && containsAny(rule.Resources, "*", "*/*", "pods")
-		if containsAny(rule.Verbs, "*", "CREATE", "UPDATE") {
+		h.pods = h.pods || HasAny(rule.Verbs, "*", "CREATE") && HasAny(rule.Groups, "*", "") && HasAny(rule.Resources, "*", "*/*", "pods")
+		if HasAny(rule.Verbs, "*", "CREATE", "UPDATE") {
 			h.rules = append(h.rules, rule)
 		}
 	}
 	return h
 }
 
-// HasRules reports whether the webhook has rules. Otherwise it gets them at run time.
-func (h *Webhook) HasRules() bool { return len(h.Get("rules").Items()) > 0 }
+// hasRules reports whether the webhook has rules. Otherwise it gets them at run time.
+func (h *Webhook) hasRules() bool { return len(h.Get("rules").Items()) > 0 }
 
 // IsForPods reports whether the webhook is called when Pods are created.
 func (h *Webhook) IsForPods() bool { return h.pods }
@@ -79,7 +79,7 @@ func (h *Webhook) IsForPods() bool { return h.pods }
 // IsExemptAdmissionConfigurationResource.
 func (h *Webhook) Covers(kind KindRange) bool {
 	return kind.Group != Admission && slices.ContainsFunc(h.rules, func(r Rule) bool {
-		return containsAny(r.Groups, "*", kind.Group) && containsAny(r.Resources, "*", "*/*", kind.Plural)
+		return HasAny(r.Groups, "*", kind.Group) && HasAny(r.Resources, "*", "*/*", kind.Plural)
 	})
 }
 
@@ -91,7 +91,7 @@ func (f *Facts) AdmitsPods(h *Webhook, workload int) bool {
 	}
 	n := &f.Nodes[workload]
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
-		if SelectorAllows(h.Get("objectSelector"), tmpl.Value.Get("metadata", "labels")) {
+		if selectorAllows(h.Get("objectSelector"), tmpl.Value.Get("metadata", "labels")) {
 			return f.namespaceAllows(h.Value, *n, false)
 		}
 	}
@@ -101,17 +101,17 @@ func (f *Facts) AdmitsPods(h *Webhook, workload int) bool {
 // Selects reports whether the selectors of a webhook match an object.
 func (f *Facts) Selects(h *Webhook, i int) bool {
 	n := &f.Nodes[i]
-	return SelectorAllows(h.Get("objectSelector"), n.Get("metadata", "labels")) && f.namespaceAllows(h.Value, *n, true)
+	return selectorAllows(h.Get("objectSelector"), n.Get("metadata", "labels")) && f.namespaceAllows(h.Value, *n, true)
 }
 
 // AdmitsCreation reports whether the API server certainly calls a webhook when it creates an
 // object.
 func (f *Facts) AdmitsCreation(h *Webhook, n *Node) bool {
-	return !h.Get("matchConditions").Exists() && SelectorAllows(h.Get("objectSelector"), n.Get("metadata", "labels")) &&
+	return !h.Get("matchConditions").Exists() && selectorAllows(h.Get("objectSelector"), n.Get("metadata", "labels")) &&
 		f.showsLabels(n.Key.Namespace, h.Get("namespaceSelector")) && f.namespaceAllows(h.Value, *n, false) &&
 		slices.ContainsFunc(h.Get("rules").Items(), func(r object.Value) bool {
-			return containsAny(Texts(r.Get("operations")), "*", "CREATE") && containsAny(Texts(r.Get("apiGroups")), "*", n.Key.Group) &&
-				containsAny(Texts(r.Get("resources")), "*", "*/*", f.Plural(*n)) && r.Get("scope").Text() != "Cluster"
+			return HasAny(Texts(r.Get("operations")), "*", "CREATE") && HasAny(Texts(r.Get("apiGroups")), "*", n.Key.Group) &&
+				HasAny(Texts(r.Get("resources")), "*", "*/*", f.Plural(*n)) && r.Get("scope").Text() != "Cluster"
 		})
 }
 
@@ -145,7 +145,7 @@ func (f *Facts) findHooksServed() map[int]OwnHooks {
 		}
 		for _, server := range h.Servers {
 			own := all[server]
-			if h.HasRules() {
+			if h.hasRules() {
 				own.Static = append(own.Static, h)
 			} else {
 				own.RulesAtRunTime = true
@@ -172,7 +172,7 @@ func (f *Facts) findHooksServed() map[int]OwnHooks {
 			for _, r := range f.GrantedTo(serviceAccount) {
 				for resource, names := range empty {
 					if !slices.Contains(r.Groups, "*") && r.Allows(Admission, resource, "update", "patch") &&
-						(containsAny(r.Names, names...) || slices.ContainsFunc(f.Words(i), func(w Word) bool { return slices.Contains(names, w.Value) })) {
+						(HasAny(r.Names, names...) || slices.ContainsFunc(f.Words(i), func(w Word) bool { return slices.Contains(names, w.Value) })) {
 						own := all[i]
 						own.RulesAtRunTime = true
 						all[i] = own
@@ -244,8 +244,8 @@ func (f *Facts) namespaceAllows(hook object.Value, n Node, unknown bool) bool {
 // sets.
 const namespaceNameLabel = "kubernetes.io/metadata.name"
 
-// SelectorAllows evaluates a label selector; an absent one matches everything.
-func SelectorAllows(selector, labels object.Value) bool {
+// selectorAllows evaluates a label selector; an absent one matches everything.
+func selectorAllows(selector, labels object.Value) bool {
 	return allows(selector, func(key string) (string, bool) { return labels.Get(key).Text(), labels.Get(key).Exists() })
 }
 
