@@ -43,6 +43,9 @@ type Node struct {
 	// Companion means that the object is a companion of a controller: no manifest shows
 	// that it reconciles or serves a kind, but a controller may need it at startup.
 	Companion bool
+	// Store means that the object keeps data or messages for others, and starts without
+	// them.
+	Store bool
 	// Reconciles lists the API groups, other than built-in ones, for which a
 	// controller may watch kinds and update their status.
 	Reconciles []string
@@ -164,7 +167,7 @@ func nodesOf(f *facts.Facts, roles Roles) []Node {
 	nodes := make([]Node, len(f.Nodes))
 	for i := range f.Nodes {
 		counting, doubts := roles.counting(i), f.DoubtsOf(i)
-		nodes[i] = Node{Node: f.Nodes[i], Role: counting.Rung, RoleWhy: counting.Why, Companion: counting.Companion, Doubt: doubts.Uncertain, TemporarilyDegraded: doubts.TemporarilyDegraded}
+		nodes[i] = Node{Node: f.Nodes[i], Role: counting.Rung, RoleWhy: counting.Why, Companion: counting.Companion, Store: f.IsStore(i), Doubt: doubts.Uncertain, TemporarilyDegraded: doubts.TemporarilyDegraded}
 		nodes[i].Health.Never = cmp.Or(nodes[i].Health.Never, doubts.Never)
 		if counting.Rung == knowledge.Controllers && !counting.Companion {
 			nodes[i].Reconciles = reconciledGroups(f, i)

@@ -31,7 +31,7 @@ func companions(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Refe
 		// DaemonSets do more harm than good: one node that is not ready would block
 		// everything after the controllers.
 		if n := &f.Nodes[i]; n.Serves() && roles.Of(i) == "" && !isController[i] && !n.Kind.EveryNode && !n.Kind.RungChanged {
-			claims = append(claims, Claim{Node: i, By: Beside, Rung: knowledge.Controllers, Why: why, Companion: true})
+			claims = append(claims, Claim{Node: i, By: Nearby, Rung: knowledge.Controllers, Why: why, Companion: true})
 			isController[i] = true
 			queue = append(queue, i)
 		}
@@ -178,7 +178,7 @@ func secretWriters(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []R
 			if job.InSync() && !users[j] && !taken[j] && roles.Of(j) == "" && job.Key.Namespace == n.Key.Namespace &&
 				origin(*job) == origin(*n) && onlyWritesSecrets(f, j) && len(order.needsOf(j)) == 0 {
 				taken[j] = true
-				claims = append(claims, Claim{Node: j, By: Beside, Rung: knowledge.Controllers, Companion: true,
+				claims = append(claims, Claim{Node: j, By: Nearby, Rung: knowledge.Controllers, Companion: true,
 					Why: "writes Secrets, for which " + n.Key.String() + " may wait when it starts"})
 				refs = append(refs, inferred(f, c, j, "spec.template", Companion, Exists, "may wait for what is written by"))
 			}

@@ -4,9 +4,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/graph/text"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -18,6 +20,10 @@ type jobOrder struct {
 	set   Set
 	// byImage are the Jobs of the Sync phase without a role, by namespace and image.
 	byImage map[[2]string]imageJobs
+	// reached returns the nodes to which a node leads.
+	reached func(int) map[int]bool
+	// named returns what names stand for.
+	named func() map[nameIn][]int
 }
 
 // imageJobs are Jobs that run an image: migrations by name, and others.
@@ -42,7 +48,19 @@ func newJobOrder(f *facts.Facts, roles Roles, s Set) jobOrder {
 			byImage[at] = jobs
 		}
 	}
-	return jobOrder{f, roles, s, byImage}
+	known := map[int]map[int]bool{}
+	reached := func(i int) map[int]bool {
+		if known[i] == nil {
+			known[i] = digraph.Reachable([]int{i}, func(i int) (all []int) {
+				for r := range s.Of(i) {
+					all = append(all, r.To)
+				}
+				return all
+			})
+		}
+		return known[i]
+	}
+	return jobOrder{f, roles, s, byImage, reached, sync.OnceValue(func() map[nameIn][]int { return targetsByName(f) })}
 }
 
 // jobs orders Jobs relative to the workloads of the component. A Job waits for the
@@ -63,7 +81,7 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 		}
 		for to, r := range needs {
 			if !f.WaitTargets(j)[to] || !job.InSync() {
-				refs = append(refs, r)
+				refs = append(refs, o.withStrangers(r))
 			}
 		}
 		if !job.InSync() {
@@ -81,6 +99,33 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 	return claims, refs
 }
 
+// withStrangers returns the need of a Job for a program that it calls. It is no need if
+// another application of their component is a stranger to both, which nothing in the
+// manifests connects with them. It may need what the Job prepares, or the program may need
+// it: in a wave of its own the program would be awaited with it, or without it, in vain.
+func (o jobOrder) withStrangers(r Reference) Reference {
+	if r.Until != Healthy || o.Nodes[r.From].Part != o.Nodes[r.To].Part || o.Nodes[r.From].Get("spec", "backoffLimit").Text() == "0" || o.IsStore(r.To) || !o.Nodes[r.To].Serves() || !o.Nodes[r.From].InSync() {
+		return r
+	}
+	for _, i := range o.PodsOf(o.Nodes[r.To].Part) {
+		n := &o.Nodes[i]
+		if i == r.To || !n.Serves() || !n.InSync() || n.Idle || n.Kind.EveryNode || n.Key.Namespace != o.Nodes[r.To].Key.Namespace || o.IsStore(i) || o.roles.Of(i) != "" {
+			continue
+		}
+		mutual := o.reached(i)[r.To] && o.reached(r.To)[i] // it may use what the Job prepares, and be needed before
+		if mutual || !o.related(i, r.To) && !o.related(i, r.From) {
+			r.Need, r.Because = MayNeed, "no wait, since nothing shows whether "+n.Key.String()+" needs one of the two"
+			return r
+		}
+	}
+	return r
+}
+
+// related reports whether one of two nodes leads to the other.
+func (o jobOrder) related(x, y int) bool {
+	return o.reached(x)[y] || o.reached(y)[x]
+}
+
 // usersOfJob orders a Job relative to the workloads that use what it does. needs are the
 // Job's references by target.
 func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Reference) {
@@ -89,6 +134,8 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 		sharers = nil // a client in the image of its server
 	}
 	word := o.MigrationWord(j)
+	// What the Job addresses does not wait for it.
+	sharers = slices.DeleteFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && r.Until == Healthy && word != "" })
 	// Other workloads that it only mentions do not affect a migration.
 	callsUsers := slices.ContainsFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && (word == "" || r.Until == Healthy) })
 	needs = maps.Clone(needs)
@@ -99,6 +146,9 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 		if word != "" {
 			users, others = others, nil
 		}
+	}
+	if word != "" {
+		users = o.withSharers(users, j, needs)
 	}
 	if word == "" && o.hasMigration(j) {
 		users = nil // another Job is the migration of its image
@@ -122,6 +172,40 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 }
 
 const sharesImage = "runs an image whose database is migrated by"
+
+// withSharers adds to the users of a migration the workloads that read the same key of the
+// same Secret, which may contain the address of the store. Without any, these are those that
+// name the store, if the migration names only one.
+func (o jobOrder) withSharers(users []int, j int, needs map[int]Reference) []int {
+	keys, stores := o.SecretKeys(j), o.namedStores(j)
+	named := len(users) == 0 && len(stores) == 1
+	for _, i := range o.PodsOf(o.Nodes[j].Part) {
+		n := &o.Nodes[i]
+		_, called := needs[i]
+		if called || !n.Serves() || !n.InSync() || n.Key.Namespace != o.Nodes[j].Key.Namespace || o.IsStore(i) || slices.Contains(users, i) {
+			continue
+		}
+		if slices.ContainsFunc(o.SecretKeys(i), func(key facts.SecretKey) bool { return slices.ContainsFunc(keys, key.Overlaps) }) ||
+			named && slices.Contains(o.namedStores(i), stores[0]) {
+			users = append(slices.Clip(users), i)
+		}
+	}
+	return users
+}
+
+// namedStores returns the stores that words of a workload name.
+func (o jobOrder) namedStores(i int) (all []int) {
+	for _, w := range o.Words(i) {
+		for _, token := range text.Tokens(w.Value) {
+			for _, to := range o.named()[nameIn{o.Nodes[i].Part, o.Nodes[i].Key.Namespace, strings.Trim(token, "-.")}] {
+				if o.IsStore(to) && !slices.Contains(all, to) {
+					all = append(all, to)
+				}
+			}
+		}
+	}
+	return all
+}
 
 // waitForMigration makes the users of a migration's result wait for the migration.
 func (o jobOrder) waitForMigration(users []int, migration int, why string) (refs []Reference) {
@@ -173,10 +257,10 @@ func (o jobOrder) checkedWorkloads(j int, needs map[int]Reference) (refs []Refer
 
 // needsOf returns a gate for each node that a Job calls. It leaves out nodes if
 // the Job itself waits for something, if the node waits for the Job or reads what
-// it writes, if the node is a store that the Job initializes, or if the node runs the Job's image and the Job mentions it only in a
-// variable or file that both share. What the Job reads from a shared ConfigMap
-// counts only if it leads to a workload that does not read it: such a ConfigMap
-// describes the component to all of them.
+// it writes, if the node is a store that the Job initializes, or if the node runs the
+// Job's image and the Job mentions it only in a variable or file that both share. What
+// the Job reads from a shared ConfigMap counts only if it leads to a workload that does
+// not read it: such a ConfigMap describes the component to all of them.
 func (o jobOrder) needsOf(j int) map[int]Reference {
 	needs := map[int]Reference{}
 	sharers, initialized := o.Sharers(j), o.InitializedBy(j)
@@ -187,7 +271,7 @@ func (o jobOrder) needsOf(j int) map[int]Reference {
 					continue
 				}
 				onlyMentioned := o.writesInputOf(j, server) || slices.Contains(initialized, server) || len(o.WaitTargets(j)) > 0 && o.Nodes[j].InSync() ||
-					o.WaitTargets(server)[j] || !strings.HasSuffix(w.Field, ".args") && slices.Contains(sharers, server)
+					o.WaitTargets(server)[j] || slices.Contains(sharers, server) && o.sharesWord(server, w, j)
 				if r, ok := needs[server]; !ok || r.Need == MayNeed && !onlyMentioned {
 					until := Healthy
 					if onlyMentioned {
@@ -199,6 +283,14 @@ func (o jobOrder) needsOf(j int) map[int]Reference {
 		}
 	}
 	return needs
+}
+
+// sharesWord reports whether a workload has a word of a Job, too: the same variable, or the
+// same file. Such a word describes the application to both.
+func (o jobOrder) sharesWord(workload int, word facts.Word, j int) bool {
+	return !strings.HasSuffix(word.Field, ".args") && slices.ContainsFunc(o.Words(workload), func(w facts.Word) bool {
+		return w.Name == word.Name && w.Value == word.Value && (word.From == j || w.From == word.From)
+	})
 }
 
 // usersOf returns the workloads that call the targets of a migration.

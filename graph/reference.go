@@ -91,8 +91,13 @@ func (f Fails) String() string {
 type Sign uint8
 
 const (
+	// Beside: To keeps data in the namespace of From, a program that may use it, although
+	// nothing points to it.
+	Beside Sign = iota + 1
+	// Word: a text that From reads contains the name of To.
+	Word
 	// Companion: To belongs to From, a controller, which may need it.
-	Companion Sign = iota + 1
+	Companion
 	// Name: a variable, argument or script of From contains the name of To.
 	Name
 	// Configuration: a variable or argument of From is the name of To, which From
@@ -134,7 +139,7 @@ const (
 	Annotation
 )
 
-var signs = [...]string{"none", "companion", "name", "configuration", "image", "field", "address", "class", "permission", "call", "wait",
+var signs = [...]string{"none", "beside", "word", "companion", "name", "configuration", "image", "field", "address", "class", "permission", "call", "wait",
 	"registration", "convention", "installation", "package", "record", "schema", "webhook", "annotation"}
 
 func (s Sign) String() string { return signs[s] }

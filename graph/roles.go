@@ -27,8 +27,8 @@ type Claim struct {
 type Authority uint8
 
 const (
-	// Beside: a controller runs beside it.
-	Beside Authority = iota
+	// Nearby: a controller runs beside it.
+	Nearby Authority = iota
 	// Purpose: its name or what it calls says what it is for.
 	Purpose
 	// Provides: a class names it as its provider.

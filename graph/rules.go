@@ -69,6 +69,7 @@ var steps = []Step{
 	{"later-cas", laterCAs},           // PostSync Jobs without which an API is not trusted
 	{"webhooks", webhooks},            // objects and the webhooks that must admit them
 	{"creators", creators},            // workloads that may create what others read
+	{"possible", possibilities},       // what no step may conclude from
 }
 
 // reports read everything and return findings.

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,16 @@ type nameFile struct {
 	Addresses []string `yaml:"addresses"`
 	// HostFlags are flags of one letter that contain an address.
 	HostFlags []string `yaml:"hostFlags"`
+	// Registered are words in the names of variables, flags and keys whose value is an
+	// address that the program does not call.
+	Registered []string `yaml:"registered"`
+	// SchemesWithoutServer are schemes of URLs whose first part is no server.
+	SchemesWithoutServer []string `yaml:"schemesWithoutServer"`
+	// Images are endings of the last word in the name of a variable or flag whose value is
+	// an image.
+	Images []string `yaml:"images"`
+	// Owners are commands and flags before the owner of a file.
+	Owners []string `yaml:"owners"`
 	// ConnectionHosts are keywords of connection strings whose value is a server, and
 	// ConnectionKeys are others.
 	ConnectionHosts []string `yaml:"connectionHosts"`
@@ -47,6 +58,8 @@ type nameFile struct {
 		Ends  []string `yaml:"ends"`
 		// Tools are programs, with required words, and images that wait.
 		Tools []string `yaml:"tools"`
+		// Variables are variables of such images that name what they wait for.
+		Variables []string `yaml:"variables"`
 		// Tests are programs, with required words, that fail at once if the other
 		// object does not respond.
 		Tests  []string `yaml:"tests"`
@@ -60,6 +73,8 @@ type nameFile struct {
 	Certifiers []string `yaml:"certifiers"`
 	// Migrations are words that mark an object as a migration.
 	Migrations []string `yaml:"migrations"`
+	// MigrationCommands are words of scripts and command lines of migrations.
+	MigrationCommands []string `yaml:"migrationCommands"`
 	// Initiations are words of command lines that initialize a cluster of running
 	// servers.
 	Initiations []string `yaml:"initiations"`
@@ -139,6 +154,17 @@ type programFile struct {
 	Initializations []Initialization `yaml:"initialized"`
 	Installers      []Installer      `yaml:"installers"`
 	Discoverers     []Discoverer     `yaml:"probers"`
+	// Stores recognizes programs that keep data or messages for others, by their images.
+	Stores struct {
+		// Words are words of their images, and Tools those of images of tools for them.
+		Words []string `yaml:"words"`
+		Tools []string `yaml:"tools"`
+		// Names are other words for them in the names of settings.
+		Names []string `yaml:"names"`
+		// Ports are ports at which they usually listen.
+		Ports  []string `yaml:"ports"`
+		Source string   `yaml:"source"`
+	} `yaml:"stores"`
 }
 
 var programs = sync.OnceValue(func() *programFile { return decoded[programFile]("programs.yaml") })
@@ -156,6 +182,38 @@ func (b *Base) IsAddress(name string) bool {
 // IsAddressFlag is IsAddress for a word of a command line.
 func (b *Base) IsAddressFlag(word string) bool {
 	return strings.HasPrefix(word, "-") && b.IsAddress(word)
+}
+
+// NamesServers reports whether the first part of a URL with a scheme is a server. It takes
+// the last part of a compound scheme, in lower case.
+func (b *Base) NamesServers(scheme string) bool {
+	return !slices.Contains(names().SchemesWithoutServer, scheme)
+}
+
+// IsRegistered reports whether a variable, flag or key of that name contains an address
+// that the program hands on to others, and does not call. SITE_URL does, and
+// SITE_DATABASE_URL does not.
+func (b *Base) IsRegistered(name string) bool {
+	isRegistered := func(word string) bool { return slices.Contains(names().Registered, word) }
+	words := nameWords(humps.ReplaceAllString(name, "$1-$2"))
+	for len(words) > 0 && !isRegistered(words[len(words)-1]) && slices.Contains(names().Addresses, words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	return len(words) > 0 && isRegistered(words[len(words)-1])
+}
+
+// humps are the places between the words of a name in camel case.
+var humps = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+// NamesImage reports whether a variable or flag of that name contains an image.
+func (b *Base) NamesImage(name string) bool {
+	words := nameWords(name)
+	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(names().Images, word) })
+}
+
+// SetsOwner reports whether a word of a command line precedes the owner of a file.
+func (b *Base) SetsOwner(word string) bool {
+	return slices.Contains(names().Owners, word[strings.LastIndexByte(word, '/')+1:])
 }
 
 // ConnectionHosts returns the keywords of connection strings whose value is a server.
@@ -241,6 +299,20 @@ func (b *Base) Migration(values ...string) string {
 	return ""
 }
 
+// MigrationIn returns the words that mark one of some scripts as a migration; empty if
+// there are none. The scripts are words separated by blanks.
+func (b *Base) MigrationIn(scripts ...string) string {
+	isLetter := func(c byte) bool { return c >= 'a' && c <= 'z' || c == '-' }
+	for _, script := range scripts {
+		for _, words := range names().MigrationCommands {
+			if ContainsWord(script, words, isLetter) {
+				return words
+			}
+		}
+	}
+	return ""
+}
+
 // InitializesCluster reports whether a command line or script initializes a cluster of
 // servers that must already be running.
 func (b *Base) InitializesCluster(command string) bool {
@@ -306,6 +378,53 @@ func containsWord(args, words []string) bool {
 func (b *Base) Initialization(image string, args []string, probe string) (Initialization, bool) {
 	i, ok := running(image, programs().Initializations, func(i Initialization) []string { return []string{i.Image} })
 	return i, ok && strings.Contains(probe, i.Probed) && !containsWord(args, i.Unless)
+}
+
+// IsStore reports whether an image is that of a program that keeps data or messages for
+// others, such as a database, and starts without them. It is certainly one if it is called
+// after a known one in the end, as in bitnami/mysql.
+func (b *Base) IsStore(image string) (is, certainly bool) {
+	words := imageWords(image)
+	if len(words) == 0 || b.IsStoreTool(image) {
+		return false, false
+	}
+	return slices.ContainsFunc(words, isStoreWord), isStoreWord(words[len(words)-1])
+}
+
+func isStoreWord(word string) bool { return slices.Contains(programs().Stores.Words, word) }
+
+// NamesStore reports whether a name contains the word of a store, such as POSTGRES_PASSWORD.
+func (b *Base) NamesStore(name string) bool {
+	return slices.ContainsFunc(nameWords(name), func(word string) bool {
+		return isStoreWord(word) || slices.Contains(programs().Stores.Names, word)
+	})
+}
+
+// IsStorePort reports whether programs that keep data usually listen at a port.
+func (b *Base) IsStorePort(port string) bool { return slices.Contains(programs().Stores.Ports, port) }
+
+// IsStoreTool reports whether an image is that of a tool for such a program.
+func (b *Base) IsStoreTool(image string) bool {
+	return slices.ContainsFunc(imageWords(image), func(word string) bool { return slices.Contains(programs().Stores.Tools, word) })
+}
+
+// imageWords returns the words of an image's name, without its registry and directories.
+func imageWords(image string) []string {
+	repository := Repository(image)
+	return nameWords(repository[strings.LastIndexByte(repository, '/')+1:])
+}
+
+// IsStoreKind reports whether a custom kind, by its name and group, is that of a store
+// which an operator runs.
+func (b *Base) IsStoreKind(group, kind string) bool {
+	const shortest = 5 // of a word that can be a part of another one
+	stores := programs().Stores
+	words := strings.Split(strings.ToLower(humps.ReplaceAllString(kind, "$1-$2")), "-")
+	if slices.ContainsFunc(words, func(word string) bool { return slices.Contains(stores.Tools, word) }) {
+		return false
+	}
+	name := strings.ToLower(kind + "." + group)
+	return !b.Builtin(group) && slices.ContainsFunc(stores.Words, func(word string) bool { return len(word) >= shortest && strings.Contains(name, word) })
 }
 
 // Installer returns the record of the program in an image, if it installs kinds.

@@ -33,6 +33,11 @@ func (b *Base) Waits(image string, scripts []string, restarted bool) (parts []st
 	return parts, byVariables
 }
 
+// NamesWait reports whether a variable of a waiting tool names what it waits for.
+func (b *Base) NamesWait(variable string) bool {
+	return b.IsAddress(variable) || slices.Contains(names().Waits.Variables, variable)
+}
+
 // loops returns the loops of a script that retry until something responds.
 func loops(script string, words []commandWord) []string {
 	w := names().Waits

@@ -43,6 +43,9 @@ type trait struct {
 	// runs marks units with Pods, whose programs may have dependencies that no
 	// manifest shows.
 	runs bool
+	// store marks units that keep data for others, and app those with other programs that
+	// run permanently and are no controllers.
+	store, app bool
 	// starts marks units that start a program, also indirectly, such as an
 	// operator's installation.
 	starts bool
@@ -82,7 +85,7 @@ func arrange(in input, c condensation, fewest bool) arrangement {
 // gate.
 func traitsOf(in input, units []unit, fewest bool) []trait {
 	g, base := in.graph, in.base
-	doubts := doubtsOf(g, base)
+	doubts := doubtsOf(g)
 	traits := make([]trait, len(units))
 	for u := range units {
 		t := trait{passive: true, builtin: true, group: g.Nodes[units[u].nodes[0]].ID.Group, defines: true, early: true, doubtful: -1}
@@ -92,6 +95,8 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 			t.defines = t.defines && isCRD(n, base)
 			t.builtin = t.builtin && base.Builtin(n.ID.Group)
 			t.runs = t.runs || !n.Kind.Pod.IsZero()
+			t.store = t.store || n.Store
+			t.app = t.app || isLongRunning(n) && !n.Store && n.Role != knowledge.Controllers
 			t.starts = t.starts || !n.Kind.Pod.IsZero() || n.Kind.Operator.Installs()
 			t.early = t.early && n.Kind.Placement == knowledge.First
 			t.smoke = t.smoke || n.Role == knowledge.Smokes
@@ -100,7 +105,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 			t.consumed = t.consumed || n.Kind.Placement == knowledge.WithConsumer
 			t.rung = max(t.rung, in.rungs[i].Wave)
 			t.gates = t.gates || !fewest && in.rungs[i].Gates && n.HasHealth
-			if t.doubtful < 0 && (n.Uncertain() != "" || doubts[i].why != "" && !doubts[i].missingOnly && !doubts[i].pods) {
+			if t.doubtful < 0 && (n.Uncertain() != "" || doubts[i].last) {
 				t.doubtful = i
 			}
 		}

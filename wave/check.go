@@ -251,7 +251,7 @@ func (s *sync) unneededGates(specific []finding.Finding) []finding.Finding {
 		reported[f.Object] = reported[f.Object] || f.Severity == finding.Error || f.Missing != ""
 	}
 	unneeded := map[moment][]int{}
-	hooks := map[moment]bool{}
+	hooks, needed := map[moment]bool{}, map[moment]bool{}
 	last := never
 	for i := range s.at {
 		if s.at[i].phase == object.Sync && (last == never || s.at[i].compare(last) > 0) {
@@ -260,14 +260,15 @@ func (s *sync) unneededGates(specific []finding.Finding) []finding.Finding {
 	}
 	for i, n := range s.Graph.Nodes {
 		hooks[s.at[i]] = hooks[s.at[i]] || s.runsAsHook(i)
+		needed[s.at[i]] = needed[s.at[i]] || n.HasHealth && justified[i]
 		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isCRD(&n, s.base) && !reported[n.Key.String()] {
 			unneeded[m] = append(unneeded[m], i)
 		}
 	}
 	var found []finding.Finding
 	for m, nodes := range unneeded {
-		if hooks[m] {
-			continue // Argo CD waits for the hook in any order
+		if hooks[m] || needed[m] {
+			continue // Argo CD waits for the hook in any order, or for another object's sake
 		}
 		remedy := "move the object to the last wave"
 		if _, set := s.Graph.Nodes[nodes[0]].Wave(); set {

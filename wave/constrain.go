@@ -44,7 +44,7 @@ type constraintSet struct {
 // constraints on their waves. Objects that another Application applies exist
 // already. isGate decides which reasons to wait are gates.
 func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) bool) constraintSet {
-	doubts := doubtsOf(g, base)
+	doubts := doubtsOf(g)
 	yielded := map[graph.Reference]string{}
 	var rules []constraint
 	for i := range g.References {

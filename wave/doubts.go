@@ -10,12 +10,11 @@ import (
 // doubt says why an object may not become healthy during a sync.
 type doubt struct {
 	why string
-	// missingOnly means that the only reason is a dependency of Pods that is not in the
-	// component, and that usually exists in time, or that the object is Degraded only
-	// for a while.
+	// missingOnly means that the only reason is a dependency that is not in the component,
+	// and that usually exists in time, or that the object is Degraded only for a while.
 	missingOnly bool
-	// pods means that Pods wait for the missing object and do not fail.
-	pods bool
+	// last means that the object goes to the last wave if nothing needs it.
+	last bool
 }
 
 // forbids says why an object must not be awaited by a dependent; empty if it may.
@@ -30,7 +29,7 @@ func (d doubt) forbids(reason WaitReason) string {
 
 // doubtsOf finds the objects that may not become healthy during a sync, and those
 // that depend on them.
-func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
+func doubtsOf(g *graph.Graph) []doubt {
 	doubts := make([]doubt, len(g.Nodes))
 	var work []int
 	mark := func(i int, d doubt) {
@@ -43,15 +42,14 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		mark(i, doubt{why: n.Uncertain()})
+		mark(i, doubt{why: n.Uncertain(), last: true})
 		mark(i, doubt{why: n.TemporarilyDegraded, missingOnly: true})
 	}
-	maker := mayCreateObjects(g, base)
 	for _, a := range g.Absent {
-		mark(a.From, doubt{why: g.Nodes[a.From].Key.String() + " " + a.Why + " " + a.ID.String() + ", which nothing in the component creates", missingOnly: a.Starts && !maker, pods: a.Starts})
+		mark(a.From, doubt{why: g.Nodes[a.From].Key.String() + " " + a.Why + " " + a.ID.String() + ", which nothing in the component creates", missingOnly: true, last: !a.Starts})
 	}
 	for _, i := range withoutController(g) {
-		mark(i, doubt{why: "no controller in the component is known to reconcile " + g.Nodes[i].Key.String()})
+		mark(i, doubt{why: "no controller in the component is known to reconcile " + g.Nodes[i].Key.String(), last: true})
 	}
 	users := make([][]*graph.Reference, len(g.Nodes))
 	for i := range g.References {
@@ -68,16 +66,6 @@ func doubtsOf(g *graph.Graph, base *knowledge.Base) []doubt {
 		}
 	}
 	return doubts
-}
-
-// mayCreateObjects reports whether the component contains a custom resource or a controller,
-// which may create objects that no manifest shows. A missing object then probably
-// comes from within the component, and nothing may wait for it.
-func mayCreateObjects(g *graph.Graph, base *knowledge.Base) bool {
-	return slices.ContainsFunc(g.Nodes, func(n graph.Node) bool {
-		custom := !base.Builtin(n.ID.Group) && n.Kind.Pod.IsZero() && (n.Kind.Rung == knowledge.Workloads || n.Kind.Rung == knowledge.Secrets)
-		return n.InSync() && !n.External && (custom || n.Role == knowledge.Controllers)
-	})
 }
 
 // withoutController returns custom resources with health whose CRD is in the

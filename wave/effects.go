@@ -67,9 +67,9 @@ var effects = []Effect{
 	{When: "needs not: the object names the target and certainly works without it", Does: Ignores,
 		fits: func(r related) bool { return r.Need == graph.NeedsNot }},
 
-	{When: "may need, together: the object runs Pods of the same component, and the target does so permanently", Does: Accompanies, Yields: true,
+	{When: "may need, together: the object runs Pods, and the target does, too, or is a custom resource of the same component", Does: Accompanies, Yields: true,
 		fits: func(r related) bool {
-			return r.isMerelyTogether() && r.from.Part == r.to.Part && !r.from.Kind.Pod.IsZero() && r.from.Kind.Runs != "later" && isLongRunning(r.to)
+			return r.isMerelyTogether() && r.from.Part == r.to.Part && !r.from.Kind.Pod.IsZero() && r.from.Kind.Runs != "later" && r.mayServe()
 		}},
 	{When: "needs, together: a custom resource that shows whether its controller, of the same component, runs", Does: Accompanies,
 		fits: func(r related) bool {
@@ -116,6 +116,11 @@ var effects = []Effect{
 		}},
 	{When: "needs, or may need, until it exists or is healthy: all others", Does: Places,
 		fits: func(related) bool { return true }},
+}
+
+// mayServe reports whether Pods run for the target of a reference, now or by an operator.
+func (r related) mayServe() bool {
+	return !r.to.Kind.Pod.IsZero() && r.to.Kind.Runs != "later" || !r.base.Builtin(r.to.Key.Group)
 }
 
 // isMerelyTogether reports whether the target must or may be there while the object

@@ -116,6 +116,9 @@ func (p *Plan) cause(i int) string {
 	case ByReference:
 		return because.Reference.Why + " " + p.name(because.Other) + because.Reference.Detail() + inferredSuffix(because.Reference)
 	case ByConsumer:
+		if because.Reference.Need == graph.MayNeed {
+			return "may be needed by " + p.name(because.Other) + because.Reference.Detail()
+		}
 		return "is needed by " + p.name(because.Other) + because.Reference.Detail() + inferredSuffix(because.Reference)
 	case ByCompanion:
 		return "shares a wave with " + p.name(because.Other) + ", since they refer to each other"

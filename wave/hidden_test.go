@@ -13,8 +13,9 @@ import (
 
 // checkHidden invents dependencies that no manifest shows, and holds that what
 // Argo CD's own order brings to health, ours does, too, unless it waits for the
-// sake of a dependent: then the object in vain is one that the dependent needs. A wave
-// with a hook is awaited in any order; what may never be healthy comes behind it.
+// sake of a dependent: then the object in vain is one that the dependent needs, or stands
+// beside it. A wave with a hook is awaited in any order; what may never be healthy comes
+// behind it.
 func checkHidden(t *testing.T, objs []object.Object, options ...string) (tried, excused int) {
 	t.Helper()
 	plan, err := assign(objs, options...)
@@ -26,17 +27,17 @@ func checkHidden(t *testing.T, objs []object.Object, options ...string) (tried, 
 		t.Fatal(err)
 	}
 	sync := newSimulation(annotated, knowledge.Default())
-	needed, hooked := neededByDependents(plan), map[int]bool{}
+	needed, awaited := neededByDependents(plan), map[int]bool{}
 	for _, o := range sync.Objects() {
-		if wave, _ := o.Wave(); o.IsHook() {
-			hooked[wave] = true
+		if wave, _ := o.Wave(); o.IsHook() || needed[o.ID] {
+			awaited[wave] = true
 		}
 	}
 	pairs, harm := sync.Pairs()
 	sets, more := sync.Sets(rand.New(rand.NewPCG(5, 6)), 200, 5)
 	for _, h := range append(harm, more...) {
 		stuck := sync.Objects()[h.Stuck]
-		if wave, _ := stuck.Wave(); !needed[stuck.ID] && !hooked[wave] {
+		if wave, _ := stuck.Wave(); !awaited[wave] {
 			t.Errorf("it waits in vain, and for nobody's sake, for %s", stuck.ID)
 		}
 	}

@@ -86,10 +86,9 @@ func (s *unitSet) latest(g *graph.Graph, lowest []int) []int {
 		case s.awaited[u]:
 			at, _ := s.highestAllowed(u, levels, top, func(user int) bool { return s.awaited[user] })
 			levels[u] = max(levels[u], at)
-		default:
-			levels[u] = top
 		}
 	}
+	s.placeUnneeded(levels, top)
 	if slices.ContainsFunc(s.traits, func(t trait) bool { return !t.passive && !t.smoke }) {
 		for u := range levels {
 			if s.checksAll(u) {
@@ -97,7 +96,7 @@ func (s *unitSet) latest(g *graph.Graph, lowest []int) []int {
 			}
 		}
 	}
-	first, groups, gates := s.firstProgram(levels, top), s.awaitedGroups(levels), s.gateClasses(levels)
+	first, groups, gates := s.first(levels, top, func(t trait) bool { return t.starts }), s.awaitedGroups(levels), s.gateClasses(levels)
 	for u := len(levels) - 1; u >= 0; u-- {
 		t := s.traits[u]
 		if !t.passive || s.checksAll(u) || s.units[u].gated {
@@ -119,12 +118,34 @@ func (s *unitSet) latest(g *graph.Graph, lowest []int) []int {
 	return levels
 }
 
-// firstProgram returns the first level with an awaited program; top if there is
-// none.
-func (s *unitSet) firstProgram(levels []int, top int) int {
+// placeUnneeded assigns levels to units with health that nothing waits for. What is
+// compiled into a program, or hidden in a Secret, shows nowhere, so "nothing points to it" is
+// no proof that an awaited program works without the unit:
+//   - A store is no later than the first awaited program, which may need it.
+//   - Any other program shares the level of the first awaited application.
+//   - All others, such as an Ingress, are last, where Argo CD does not wait for them.
+func (s *unitSet) placeUnneeded(levels []int, top int) {
+	program := s.first(levels, top, func(t trait) bool { return t.starts })
+	application := s.first(levels, top, func(t trait) bool { return t.app })
+	for u := len(levels) - 1; u >= 0; u-- {
+		t := s.traits[u]
+		switch {
+		case s.checksAll(u), gatesLater(s.units[u], t), t.defines, s.awaited[u]:
+		case t.doubtful >= 0 || t.smoke || !t.runs && !t.store:
+			levels[u] = top
+		case t.store:
+			levels[u] = max(levels[u], program)
+		default:
+			levels[u] = max(levels[u], application)
+		}
+	}
+}
+
+// first returns the first level with an awaited unit of some kind; top if there is none.
+func (s *unitSet) first(levels []int, top int, is func(trait) bool) int {
 	first := top
 	for u, level := range levels {
-		if s.awaited[u] && s.traits[u].starts {
+		if s.awaited[u] && is(s.traits[u]) {
 			first = min(first, level)
 		}
 	}

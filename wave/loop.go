@@ -16,7 +16,8 @@ import (
 type strength int
 
 const (
-	guessed strength = iota // no manifest shows it
+	possible strength = iota // nothing points to it, or a word
+	guessed                  // no manifest shows it
 	inferred
 	soft
 	explicit
@@ -25,6 +26,8 @@ const (
 
 func (c constraint) strength() strength {
 	switch {
+	case c.companion && c.ref.Sign <= graph.Word:
+		return possible
 	case c.companion:
 		return guessed
 	case c.ref.Inferred():
@@ -86,6 +89,58 @@ func (l loop) weakest(limit strength) (least strength, all []int) {
 	return least, all
 }
 
+// surplus returns those of some constraints without a gap that cannot hold: with them, a
+// cycle would demand a gap. They are tried one after the other, in order.
+func (l loop) surplus(weak []int) (drop []int) {
+	next := map[int][]constraint{} // by dependent
+	isWeak := map[int]bool{}
+	for _, i := range weak {
+		isWeak[i] = true
+	}
+	for _, i := range l.within {
+		if c := l.rules[i]; !isWeak[i] {
+			next[c.dependent] = append(next[c.dependent], c)
+		}
+	}
+	for _, i := range weak {
+		c := l.rules[i]
+		if reachesOverGap(next, c.dependency, c.dependent) {
+			drop = append(drop, i)
+		} else {
+			next[c.dependent] = append(next[c.dependent], c)
+		}
+	}
+	if len(drop) == 0 { // the others form a cycle by themselves
+		return weak
+	}
+	return drop
+}
+
+// reachesOverGap reports whether one node needs another over constraints of which at least
+// one demands a gap.
+func reachesOverGap(next map[int][]constraint, from, to int) bool {
+	type place struct {
+		node int
+		gap  bool
+	}
+	seen := map[place]bool{{from, false}: true}
+	for work := []place{{from, false}}; len(work) > 0; {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		if at.gap && at.node == to {
+			return true
+		}
+		for _, c := range next[at.node] {
+			then := place{c.dependency, at.gap || c.gap > 0}
+			if !seen[then] {
+				seen[then] = true
+				work = append(work, then)
+			}
+		}
+	}
+	return false
+}
+
 // resolution describes how a cycle is resolved: the constraints to drop, the gaps to
 // give up, and what to tell the user.
 type resolution struct {
@@ -99,9 +154,9 @@ type resolution struct {
 // the weaker ones around it are dropped, unless the sync would then hang.
 func (l loop) resolve(g *graph.Graph) resolution {
 	if _, all := l.weakest(inferred); all != nil {
-		return resolution{drop: all}
+		return resolution{drop: l.surplus(all)}
 	}
-	weakest, strongest := hard, guessed
+	weakest, strongest := hard, possible
 	for _, i := range l.gaps {
 		weakest = min(weakest, l.rules[i].strength())
 		strongest = max(strongest, l.rules[i].strength())

@@ -113,6 +113,7 @@ type Facts struct {
 	backendFacts   // backends.go
 	productFacts   // products.go
 	requestFacts   // requests.go
+	storeFacts     // stores.go
 	schemasByKind  map[kindVersion]*fieldSchema
 	originsByKind  map[knowledge.GroupKind]origins
 	namespaceNames index[string, bool]

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"encoding/base64"
 	"maps"
 	"slices"
@@ -50,8 +51,7 @@ func (f *Facts) Words(i int) []Word {
 			}
 		}
 		for at, v := range tmpl.Value.Get("spec", "volumes").Items() {
-			field := Join(tmpl.Field, "spec.volumes["+strconv.Itoa(at)+"].configMap")
-			all = append(all, f.files(i, v.Get("configMap", "name").Text(), field, true)...)
+			all = append(all, f.mountedFiles(i, tmpl.Value, v, Join(tmpl.Field, "spec.volumes["+strconv.Itoa(at)+"].configMap"))...)
 		}
 	}
 	if f.wordsOf == nil {
@@ -104,6 +104,35 @@ func (f *Facts) containerWords(i int, c object.Value, field string) []Word {
 		flag = ""
 	}
 	return all
+}
+
+// mountedFiles returns the files of a volume with a ConfigMap that a container sees: the
+// keys that the volume selects and that a container mounts. The kubelet ignores volumes
+// that no container mounts
+// (pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go).
+func (f *Facts) mountedFiles(i int, pod, volume object.Value, field string) []Word {
+	configMap := volume.Get("configMap")
+	paths := map[string]string{} // of selected keys
+	for _, item := range configMap.Get("items").Items() {
+		paths[item.Get("key").Text()] = item.Get("path").Text()
+	}
+	var subPaths []string
+	for _, list := range []string{"initContainers", "containers"} {
+		for _, c := range pod.Get("spec", list).Items() {
+			for _, mount := range c.Get("volumeMounts").Items() {
+				if mount.Get("name").Text() == volume.Get("name").Text() {
+					subPaths = append(subPaths, mount.Get("subPath").Text())
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(f.files(i, configMap.Get("name").Text(), field, true), func(w Word) bool {
+		path, selected := paths[w.Name]
+		if path = cmp.Or(path, w.Name); len(paths) > 0 && !selected {
+			return true
+		}
+		return !slices.ContainsFunc(subPaths, func(at string) bool { return at == "" || path == at || strings.HasPrefix(path, at+"/") })
+	})
 }
 
 // files returns the entries of a ConfigMap or Secret that is used as a whole.
@@ -208,6 +237,42 @@ func (f *Facts) workloadsWith(value string) []int {
 	})
 }
 
+// SecretKey is a key of a Secret; Key is empty for all keys.
+type SecretKey struct{ Name, Key string }
+
+// Overlaps reports whether two keys are the same, or one is the whole Secret of the other.
+func (k SecretKey) Overlaps(other SecretKey) bool {
+	return k.Name == other.Name && (k.Key == other.Key || k.Key == "" || other.Key == "")
+}
+
+// SecretKeys returns the keys of Secrets that the containers of a workload read as
+// variables or files, without those that tell nothing of a store, such as SMTP_PASSWORD.
+func (f *Facts) SecretKeys(i int) (all []SecretKey) {
+	n := &f.Nodes[i]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			for _, from := range c.Get("envFrom").Items() {
+				if name := from.Get("secretRef", "name").Text(); name != "" {
+					all = append(all, SecretKey{name, ""})
+				}
+			}
+			for _, e := range c.Get("env").Items() {
+				ref := e.Get("valueFrom", "secretKeyRef")
+				if names := []string{e.Get("name").Text(), ref.Get("key").Text(), ref.Get("name").Text()}; ref.Exists() &&
+					(f.Base.IsAddress(names[0]) || f.Base.IsAddress(names[1]) || slices.ContainsFunc(names, f.Base.NamesStore)) {
+					all = append(all, SecretKey{ref.Get("name").Text(), ref.Get("key").Text()})
+				}
+			}
+		}
+		for _, v := range tmpl.Value.Get("spec", "volumes").Items() {
+			if name := v.Get("secret", "secretName").Text(); name != "" {
+				all = append(all, SecretKey{name, ""})
+			}
+		}
+	}
+	return all
+}
+
 // Images returns the images of a workload's containers without init containers,
 // which usually run tools.
 func (f *Facts) Images(i int) []string {
@@ -237,6 +302,20 @@ func (f *Facts) Commands(j int) []string {
 				if !strings.ContainsAny(word, " =\n") && !strings.HasPrefix(word, "-") {
 					all = append(all, word)
 				}
+			}
+		}
+	}
+	return all
+}
+
+// scriptsOf returns the command line of each container of a Job, and the scripts that it
+// runs, without flags and paths of files.
+func (f *Facts) scriptsOf(j int) (all []string) {
+	n := &f.Nodes[j]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			for _, script := range f.scripts(j, tmpl.Value, c) {
+				all = append(all, text.Commands(script))
 			}
 		}
 	}
@@ -297,7 +376,8 @@ func (f *Facts) Sharers(j int) []int {
 // none.
 func (f *Facts) MigrationWord(j int) string {
 	n := &f.Nodes[j]
-	return f.Base.Migration(append(f.Commands(j), n.ID.Name, n.Label("app.kubernetes.io/component"))...)
+	names := append(f.Commands(j), n.ID.Name, n.Label("app.kubernetes.io/component"))
+	return cmp.Or(f.Base.Migration(names...), f.Base.MigrationIn(f.scriptsOf(j)...))
 }
 
 // initializesCluster reports whether a command line or script of a Job initializes a

@@ -44,8 +44,9 @@ func (f *Facts) Addresses(w Word, namespace string) []object.ID {
 		if f.Base.IsSANPrefix(w.Value[:at]) {
 			continue
 		}
-		bare := !strings.Contains(host, ".") && text.IsAddress(f.Base, w.Word, at, end, hasPort)
-		if id, ok := f.service(host, namespace, bare); ok && !slices.Contains(all, id) {
+		bare := !strings.Contains(host, ".")
+		id, ok := f.service(host, namespace, bare)
+		if ok && !slices.Contains(all, id) && (!bare || text.IsAddress(f.Base, w.Word, at, end, hasPort)) {
 			all = append(all, id)
 		}
 	}

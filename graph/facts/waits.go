@@ -76,7 +76,7 @@ func (f *Facts) waitsIn(i int, pod, c object.Value, field string) (found []Wait)
 	}
 	for _, w := range f.containerWords(i, c, field) {
 		env := strings.Contains(w.Field, ".env")
-		if env && w.Name != "" && (byVariables && f.Base.IsAddress(w.Name) || slices.ContainsFunc(waits, func(line string) bool { return strings.Contains(line, w.Name) })) {
+		if env && w.Name != "" && (byVariables && f.Base.NamesWait(w.Name) || slices.ContainsFunc(waits, func(line string) bool { return strings.Contains(line, w.Name) })) {
 			called = append(called, w.Value)
 		}
 	}
@@ -103,7 +103,7 @@ func (f *Facts) scripts(i int, pod, c object.Value) []string {
 			if name == "" || v.Get("name").Text() != m.Get("name").Text() {
 				continue
 			}
-			for _, file := range f.files(i, name, "", true) {
+			for _, file := range f.mountedFiles(i, pod, v, "") {
 				if strings.Contains(line, "/"+file.Name) || strings.HasSuffix(m.Get("mountPath").Text(), "/"+file.Name) {
 					all = append(all, file.Value)
 				}

@@ -8,6 +8,7 @@ package text
 import (
 	"iter"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -43,6 +44,26 @@ func Tokens(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r > 127 || !IsHostByte(byte(r)) })
 }
 
+// Commands returns the words of a script, in lower case and separated by blanks, without
+// flags, comments and paths of files. Words are split at all but letters and hyphens, so
+// that "npm run db:migrate" says "npm run db migrate", and "kubectl delete job shop-migrate"
+// names a Job.
+func Commands(script string) string {
+	var words []string
+	for line := range strings.Lines(script) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for _, token := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()\"'`", r) }) {
+			if strings.HasPrefix(token, "-") || strings.Contains(token, "/") && strings.Contains(token[strings.LastIndexByte(token, '/'):], ".") {
+				continue
+			}
+			words = append(words, strings.FieldsFunc(strings.ToLower(token), func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' })...)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // KindBefore returns the word before a slash at the end of a text, such as the kind in
 // "kubectl wait deployment/"; false if the text does not end with a single slash.
 func KindBefore(text string) (kind string, ok bool) {
@@ -67,12 +88,29 @@ type Word struct {
 // host, as a Service, has a port. Elsewhere a bare word is usually the name of the
 // application itself.
 func IsAddress(base *knowledge.Base, w Word, at, end int, hasPort func(host, port string) bool) bool {
-	before, after := w.Value[:at], w.Value[end:]
-	if strings.HasSuffix(before, "://") || strings.HasSuffix(before, "@") {
-		return true
+	return isHost(base, w, at, end, hasPort) && !isRegistered(base, w, w.Value[:at])
+}
+
+// isRegistered reports whether the key of the value in which a text ends, or else the word's
+// name, says that the program hands the address on.
+func isRegistered(base *knowledge.Base, w Word, before string) bool {
+	key := keyBefore(before)
+	if key == "" && !w.IsFile {
+		key = w.Name
 	}
-	if len(after) > 1 && after[0] == ':' && after[1] >= '0' && after[1] <= '9' {
-		return before == "" || strings.ContainsAny(before[len(before)-1:], " ,;=\"'\n@/(")
+	return base.IsRegistered(key)
+}
+
+func isHost(base *knowledge.Base, w Word, at, end int, hasPort func(host, port string) bool) bool {
+	before, after := w.Value[:at], w.Value[end:]
+	switch {
+	case strings.HasSuffix(before, "://"):
+		return !isUser(after) && (base.NamesServers(schemeBefore(before)) || endsWithPort(after))
+	case strings.HasSuffix(before, "@"):
+		return isAfterUser(base, before, after)
+	case endsWithPort(after):
+		return !isOwner(base, before) && !base.NamesImage(w.Name) &&
+			(before == "" || strings.HasSuffix(before, "//") || strings.ContainsAny(before[len(before)-1:], " ,;=\"'\n@("))
 	}
 	if isConnectionHost(base, w.Value, at, end) {
 		return true
@@ -86,6 +124,83 @@ func IsAddress(base *knowledge.Base, w Word, at, end int, hasPort func(host, por
 	}
 	alone := (before == "" || before[len(before)-1] == ',') && (after == "" || after[0] == ',')
 	return alone && !w.IsFile && base.IsAddress(w.Name)
+}
+
+// keyBefore returns the key in whose value a text ends, such as "redirectUris" in
+// {"redirectUris": ["http://; empty if the text shows none. In a list, the items before it
+// belong to the same key.
+func keyBefore(before string) string {
+	const longest = 1000
+	before = before[max(0, len(before)-longest):]
+	if m := keyAtEnd.FindStringSubmatch(before); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+var keyAtEnd = regexp.MustCompile(`([A-Za-z][\w.-]*)["']?\s*[:=]\s*[\[{]?\s*(?:["'][^"'\n]*["']\s*,\s*|-\s+[^\n]*\n\s*)*(?:-\s+)?[\["'\s]*(?:[a-z][a-z0-9+.-]*:/*)?$`)
+
+// isUser reports whether the text after a host in a URL shows that it is the user:
+// everything between "//" and the last "@" before the path is user information
+// (RFC 3986, section 3.2).
+func isUser(after string) bool {
+	authority := after
+	if end := strings.IndexAny(after, "/?# \t\n\"'"); end >= 0 {
+		authority = after[:end]
+	}
+	return strings.Contains(authority, "@")
+}
+
+// schemeBefore returns the scheme of a URL, without the parts of a compound one such as
+// "jdbc:postgresql" or "mysql+pymysql".
+func schemeBefore(before string) string {
+	scheme := strings.TrimSuffix(before, "://")
+	start := strings.LastIndexFunc(scheme, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
+	})
+	return strings.ToLower(scheme[start+1:])
+}
+
+// isAfterUser reports whether an "@" separates a user from a host, as in a URL or in
+// "user:password@host", and not the two parts of an e-mail address.
+func isAfterUser(base *knowledge.Base, before, after string) bool {
+	text := before[strings.LastIndexAny(before, " \t\n\"'")+1:]
+	if scheme := strings.LastIndex(text, "://"); scheme >= 0 && !strings.ContainsAny(text[scheme+3:], "/,;") {
+		return !isUser(after) && base.NamesServers(schemeBefore(text[:scheme+3]))
+	}
+	user := strings.TrimSuffix(text[strings.LastIndexAny(text, "=,;(")+1:], "@")
+	return strings.Contains(user, ":") || endsWithPort(after) || strings.HasPrefix(after, "/")
+}
+
+// endsWithPort reports whether a text begins with a port, and not with the tag of an image
+// such as ":1.0" or ":8-alpine".
+func endsWithPort(after string) bool {
+	digits, ok := strings.CutPrefix(after, ":")
+	if !ok {
+		return false
+	}
+	rest := strings.TrimLeft(digits, "0123456789")
+	const longest = 5
+	if n := len(digits) - len(rest); n == 0 || n > longest {
+		return false
+	}
+	return rest == "" || !IsHostByte(rest[0]) && rest[0] != '_' || rest[0] == '.' && (len(rest) == 1 || blank(rest[1]))
+}
+
+// isOwner reports whether "name:number" after a text is the owner of a file, such as that
+// of "chown web:1000 /data".
+func isOwner(base *knowledge.Base, before string) bool {
+	for {
+		word := lastWord(before)
+		if word == "" {
+			return false
+		}
+		if !strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+			return base.SetsOwner(strings.TrimSuffix(word, "="))
+		}
+		before = strings.TrimRight(before, " \t")
+		before = before[:len(before)-len(word)]
+	}
 }
 
 // lastWord returns the last word of a line, if it is short enough for a flag.

@@ -3,7 +3,87 @@ package text
 import (
 	"strings"
 	"testing"
+
+	"github.com/ladder-cmp/ladder/knowledge"
 )
+
+// addresses are variables with texts, and whether "shop" in them is an address.
+var addresses = []struct {
+	name, text string
+	want       bool
+}{
+	{"", "http://shop:8080/", true},
+	{"", "http://shop", true},
+	{"", "jdbc:postgresql://shop:5432/db", true},
+	{"", "mysql+pymysql://user:secret@shop/db", true},
+	{"", "redis://:secret@shop:6379/0", true},
+	{"", "amqp://shop-user:x@shop", true},
+	{"", "postgres://shop:secret@db.other.svc:5432/db", false},
+	{"", "postgres://shop@db/", false},
+	{"", "mysql+pymysql://shop:1234@mariadb/db", false},
+	{"", "user:secret@tcp(shop:3306)/db", true},
+	{"", "shop:secret@tcp(db:3306)/db", false},
+	{"", "s3://shop/backups", false},
+	{"", "gs://shop", false},
+	{"", "oci://shop/chart", false},
+	{"", "oci://shop:5000/chart", true},
+	{"", "git://shop/repo.git", true},
+	{"", "amqp://user:c2VjcmV0MQ==@shop", true},
+	{"", "vault://shop/db", false},
+	{"", "spiffe://shop/ns/default", false},
+	{"", "persistent://shop/orders/events", false},
+	{"", "nc -z shop 5432", false}, // no port of a Service here
+	{"", "shop:5432", true},
+	{"", "nc shop:5432; exit", true},
+	{"", "a:1,shop:9092", true},
+	{"", "shop:1.0", false},
+	{"", "shop:8-alpine", false},
+	{"", "registry.example.com/acme/shop:1", false},
+	{"", "https://example.com/shop:8", false},
+	{"RELATED_IMAGE_SHOP", "shop:80", false},
+	{"--image", "shop:80", false},
+	{"", "chown shop:1000 /data", false},
+	{"", "chown -R shop:1000 /data", false},
+	{"", "install --owner=shop:1000 a b", false},
+	{"ADMIN_EMAIL", "admin@shop", false},
+	{"", "admin@shop:2525", true},
+	{"", "pg_isready -h shop", true},
+	{"", "host=shop port=5432", true},
+	{"DB_HOST", "shop", true},
+	{"BROKERS", "a,shop", true},
+	{"APP_NAME", "shop", false},
+	{"", "shop:123456", false},
+	{"OAUTH_REDIRECT_URI", "http://shop:8080/callback", false},
+	{"", `{"redirectUris": ["http://shop:4180/*"], "x": 1}`, false},
+	{"", "{\"redirectUris\": [\n  \"http://localhost:3000/*\",\n  \"http://shop:8080/*\"]}", false},
+	{"", "redirectUris:\n- http://localhost:3000/*\n- http://shop:8080/*\n", false},
+	{"", "redirectUris: [\"http://x/*\"]\nurl: http://shop:8080", true},
+	{"SITE_DATABASE_URL", "postgres://u:p@shop:5432/x", true},
+	{"EXTERNAL_DB_HOST", "shop", true},
+	{"SITE_URL", "http://shop:8080", false},
+	{"", "webhook = http://shop:8080/events", false},
+	{"--cors-origin", "http://shop:8080", false},
+	{"", `{"issuer": "http://shop:8080", "redirectUris": []}`, true},
+	{"", "see http://x, then shop:80.", true},
+}
+
+// TestIsAddress is the table of where the word "shop" in a text is an address, and where
+// it is something else that looks like one.
+func TestIsAddress(t *testing.T) {
+	base := knowledge.Default()
+	for _, tt := range addresses {
+		w := Word{Name: tt.name, Value: tt.text}
+		got := false
+		for at, end := range Hosts(tt.text) {
+			if strings.TrimRight(tt.text[at:end], ".") == "shop" {
+				got = got || IsAddress(base, w, at, end, func(string, string) bool { return false })
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s %q: %v, want %v", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
 
 // TestExpand is the table of what Kubernetes makes of variables
 // (k8s.io/kubernetes third_party/forked/golang/expansion).

@@ -1,0 +1,81 @@
+package facts
+
+import (
+	"slices"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+type storeFacts struct{ stores memo[[]bool] }
+
+// IsStore reports whether a node keeps data or messages for others, and starts without
+// them: it runs the image of a known store, its kind is called after one and its operator
+// runs it, it listens at the port of one, or it is a StatefulSet with volumes of its own
+// that leads to no workload.
+func (f *Facts) IsStore(i int) bool { return f.stores.get(f.findStores)[i] }
+
+func (f *Facts) findStores() []bool {
+	all := make([]bool, len(f.Nodes))
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		switch {
+		case n.Kind.Pod.IsZero():
+			all[i] = n.Kind.Rung == knowledge.Workloads && n.HasHealth && f.Base.IsStoreKind(n.ID.Group, n.ID.Kind)
+		case n.Serves():
+			all[i] = f.runsStore(i)
+		}
+	}
+	return all
+}
+
+func (f *Facts) runsStore(i int) bool {
+	images := f.Images(i)
+	likely := f.listensAsStore(i) || len(f.Nodes[i].Get("spec", "volumeClaimTemplates").Items()) > 0
+	for _, image := range images {
+		is, certainly := f.Base.IsStore(image)
+		if certainly {
+			return true
+		}
+		likely = likely || is
+	}
+	return likely && !slices.ContainsFunc(images, f.Base.IsStoreTool) && !f.callsWorkload(i)
+}
+
+// listensAsStore reports whether a container of a workload, or a Service in front of it, has
+// the port of a store.
+func (f *Facts) listensAsStore(i int) bool {
+	n := &f.Nodes[i]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
+			for _, p := range c.Get("ports").Items() {
+				if f.Base.IsStorePort(p.Get("containerPort").Text()) {
+					return true
+				}
+			}
+		}
+	}
+	for s, workloads := range f.selected() {
+		if slices.Contains(workloads, i) {
+			for _, p := range f.Nodes[s].Get("spec", "ports").Items() {
+				if f.Base.IsStorePort(p.Get("port").Text()) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// callsWorkload reports whether the configuration of a workload leads to another one.
+func (f *Facts) callsWorkload(i int) bool {
+	for _, w := range f.Words(i) {
+		for _, service := range f.Addresses(w, f.Nodes[i].Key.Namespace) {
+			for _, server := range f.Servers(service) {
+				if server != i {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
