@@ -22,8 +22,8 @@ type jobOrder struct {
 	byImage map[[2]string]imageJobs
 	// reached returns the nodes to which a node leads.
 	reached func(int) map[int]bool
-	// named returns what names stand for.
-	named func() map[nameIn][]int
+	// namedStores returns the stores that words of a workload name.
+	namedStores func(int) []int
 }
 
 // imageJobs are Jobs that run an image: migrations by name, and others.
@@ -60,7 +60,30 @@ func newJobOrder(f *facts.Facts, roles Roles, s Set) jobOrder {
 		}
 		return known[i]
 	}
-	return jobOrder{f, roles, s, byImage, reached, sync.OnceValue(func() map[nameIn][]int { return targetsByName(f) })}
+	return jobOrder{f, roles, s, byImage, reached, storesByWords(f)}
+}
+
+// storesByWords returns a function for the stores that words of a workload name.
+func storesByWords(f *facts.Facts) func(int) []int {
+	named := sync.OnceValue(func() map[nameIn][]int { return targetsByName(f) })
+	known := map[int][]int{}
+	return func(i int) []int {
+		all, ok := known[i]
+		if ok {
+			return all
+		}
+		for _, w := range f.Words(i) {
+			for _, token := range text.Tokens(w.Value) {
+				for _, to := range named()[nameIn{f.Nodes[i].Part, f.Nodes[i].Key.Namespace, strings.Trim(token, "-.")}] {
+					if f.IsStore(to) && !slices.Contains(all, to) {
+						all = append(all, to)
+					}
+				}
+			}
+		}
+		known[i] = all
+		return all
+	}
 }
 
 // jobs orders Jobs relative to the workloads of the component. A Job waits for the
@@ -147,17 +170,23 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 			users, others = others, nil
 		}
 	}
+	var sharing []Reference
 	if word != "" {
-		users = o.withSharers(users, j, needs)
+		if len(users) == 0 {
+			users = o.namingItsStore(j, needs)
+		}
+		sharing = o.waitForMigration(o.sharingSecrets(users, j, needs), j, "shares a Secret with the migration")
 	}
 	if word == "" && o.hasMigration(j) {
 		users = nil // another Job is the migration of its image
 	}
 	switch {
+	case len(sharing) > 0 && len(users) == 0:
+		return nil, sharing
 	case !callsUsers && len(users) > 0 && word != "":
 		// Users of the same store may wait for the Job's changes.
 		others = slices.DeleteFunc(slices.Clone(others), func(u int) bool { return slices.Contains(users, u) })
-		return nil, slices.Concat(o.waitForMigration(users, j, why), o.waitForMigration(o.laterJobs(j), j, sharesImage),
+		return nil, slices.Concat(sharing, o.waitForMigration(users, j, why), o.waitForMigration(o.laterJobs(j), j, sharesImage),
 			o.shareWave(others, j, "uses a database that is migrated by"))
 	case !callsUsers && len(users) > 0 && len(needs) > 0:
 		return nil, o.shareWave(users, j, "runs the image of") // the same image alone is not proof
@@ -173,35 +202,50 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 
 const sharesImage = "runs an image whose database is migrated by"
 
-// withSharers adds to the users of a migration the workloads that read the same key of the
-// same Secret, which may contain the address of the store. Without any, these are those that
-// name the store, if the migration names only one.
-func (o jobOrder) withSharers(users []int, j int, needs map[int]Reference) []int {
-	keys, stores := o.SecretKeys(j), o.namedStores(j)
-	named := len(users) == 0 && len(stores) == 1
-	for _, i := range o.PodsOf(o.Nodes[j].Part) {
-		n := &o.Nodes[i]
-		_, called := needs[i]
-		if called || !n.Serves() || !n.InSync() || n.Key.Namespace != o.Nodes[j].Key.Namespace || o.IsStore(i) || slices.Contains(users, i) {
-			continue
-		}
-		if slices.ContainsFunc(o.SecretKeys(i), func(key facts.SecretKey) bool { return slices.ContainsFunc(keys, key.Overlaps) }) ||
-			named && slices.Contains(o.namedStores(i), stores[0]) {
-			users = append(slices.Clip(users), i)
+// namingItsStore returns the workloads that name the store of a migration, if it names only
+// one.
+func (o jobOrder) namingItsStore(j int, needs map[int]Reference) (users []int) {
+	stores := o.namedStores(j)
+	for _, i := range o.candidates(j, needs) {
+		if len(stores) == 1 && slices.Contains(o.namedStores(i), stores[0]) {
+			users = append(users, i)
 		}
 	}
 	return users
 }
 
-// namedStores returns the stores that words of a workload name.
-func (o jobOrder) namedStores(i int) (all []int) {
-	for _, w := range o.Words(i) {
-		for _, token := range text.Tokens(w.Value) {
-			for _, to := range o.named()[nameIn{o.Nodes[i].Part, o.Nodes[i].Key.Namespace, strings.Trim(token, "-.")}] {
-				if o.IsStore(to) && !slices.Contains(all, to) {
-					all = append(all, to)
+// sharingSecrets returns the workloads, besides its users, that read the same key of the same
+// Secret as a migration, which may contain the address of the store. A whole Secret that
+// several of them read says nothing.
+func (o jobOrder) sharingSecrets(users []int, j int, needs map[int]Reference) (all []int) {
+	readers := map[facts.SecretKey][]int{}
+	for _, i := range o.candidates(j, needs) {
+		for _, key := range o.SecretKeys(i) {
+			for _, own := range o.SecretKeys(j) {
+				if at := own.Common(key); at != (facts.SecretKey{}) && !slices.Contains(readers[at], i) {
+					readers[at] = append(readers[at], i)
 				}
 			}
+		}
+	}
+	for key, by := range readers {
+		if key.Key == "" && len(by) > 1 {
+			continue
+		}
+		all = append(all, slices.DeleteFunc(by, func(i int) bool { return slices.Contains(users, i) })...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// candidates returns the applications that may use what a migration does: neither it, nor
+// what it calls, leads to them.
+func (o jobOrder) candidates(j int, needs map[int]Reference) (all []int) {
+	for _, i := range o.PodsOf(o.Nodes[j].Part) {
+		n := &o.Nodes[i]
+		_, called := needs[i]
+		if !called && n.Serves() && n.InSync() && n.Key.Namespace == o.Nodes[j].Key.Namespace && !o.IsStore(i) && !o.reached(j)[i] {
+			all = append(all, i)
 		}
 	}
 	return all

@@ -34,11 +34,13 @@ func storesNearby(f *facts.Facts, roles Roles) (refs []Reference) {
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		at := place{n.Part, n.Key.Namespace}
-		switch {
-		case !n.InSync():
-		case f.IsStore(i):
+		if !n.InSync() {
+			continue
+		}
+		if f.MayBeStore(i) {
 			stores[at] = append(stores[at], i)
-		case !n.Kind.Pod.IsZero() && n.Kind.Runs != "later" && roles.Of(i) == "":
+		}
+		if !f.IsStore(i) && !n.Kind.Pod.IsZero() && n.Kind.Runs != "later" && roles.Of(i) == "" {
 			programs[at] = append(programs[at], i)
 		}
 	}
@@ -48,6 +50,9 @@ func storesNearby(f *facts.Facts, roles Roles) (refs []Reference) {
 		}
 		for _, program := range programs[at] {
 			for _, store := range all {
+				if store == program {
+					continue
+				}
 				refs = append(refs, possible(f, program, store, "spec.template", Beside, "may use"))
 			}
 		}

@@ -46,6 +46,9 @@ type trait struct {
 	// store marks units that keep data for others, and app those with other programs that
 	// run permanently and are no controllers.
 	store, app bool
+	// everyNode marks units that run a Pod on every node, on which nothing relies.
+	everyNode bool
+	namespace string
 	// starts marks units that start a program, also indirectly, such as an
 	// operator's installation.
 	starts bool
@@ -88,7 +91,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 	doubts := doubtsOf(g)
 	traits := make([]trait, len(units))
 	for u := range units {
-		t := trait{passive: true, builtin: true, group: g.Nodes[units[u].nodes[0]].ID.Group, defines: true, early: true, doubtful: -1}
+		t := trait{passive: true, builtin: true, group: g.Nodes[units[u].nodes[0]].ID.Group, namespace: g.Nodes[units[u].nodes[0]].Key.Namespace, defines: true, early: true, doubtful: -1}
 		for _, i := range units[u].nodes {
 			n := &g.Nodes[i]
 			t.passive = t.passive && isPassive(n)
@@ -96,6 +99,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 			t.builtin = t.builtin && base.Builtin(n.ID.Group)
 			t.runs = t.runs || !n.Kind.Pod.IsZero()
 			t.store = t.store || n.Store
+			t.everyNode = t.everyNode || n.Kind.EveryNode
 			t.app = t.app || isLongRunning(n) && !n.Store && n.Role != knowledge.Controllers
 			t.starts = t.starts || !n.Kind.Pod.IsZero() || n.Kind.Operator.Installs()
 			t.early = t.early && n.Kind.Placement == knowledge.First

@@ -122,21 +122,20 @@ func (s *unitSet) latest(g *graph.Graph, lowest []int) []int {
 // compiled into a program, or hidden in a Secret, shows nowhere, so "nothing points to it" is
 // no proof that an awaited program works without the unit:
 //   - A store is no later than the first awaited program, which may need it.
-//   - Any other program shares the level of the first awaited application.
+//   - Any other program shares the level of the first awaited application of its namespace.
 //   - All others, such as an Ingress, are last, where Argo CD does not wait for them.
 func (s *unitSet) placeUnneeded(levels []int, top int) {
 	program := s.first(levels, top, func(t trait) bool { return t.starts })
-	application := s.first(levels, top, func(t trait) bool { return t.app })
 	for u := len(levels) - 1; u >= 0; u-- {
 		t := s.traits[u]
 		switch {
 		case s.checksAll(u), gatesLater(s.units[u], t), t.defines, s.awaited[u]:
-		case t.doubtful >= 0 || t.smoke || !t.runs && !t.store:
+		case t.doubtful >= 0 || t.smoke || t.everyNode || !t.runs && !t.store:
 			levels[u] = top
 		case t.store:
 			levels[u] = max(levels[u], program)
 		default:
-			levels[u] = max(levels[u], application)
+			levels[u] = max(levels[u], s.first(levels, top, func(other trait) bool { return other.app && other.namespace == t.namespace }))
 		}
 	}
 }

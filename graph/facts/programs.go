@@ -240,9 +240,16 @@ func (f *Facts) workloadsWith(value string) []int {
 // SecretKey is a key of a Secret; Key is empty for all keys.
 type SecretKey struct{ Name, Key string }
 
-// Overlaps reports whether two keys are the same, or one is the whole Secret of the other.
-func (k SecretKey) Overlaps(other SecretKey) bool {
-	return k.Name == other.Name && (k.Key == other.Key || k.Key == "" || other.Key == "")
+// Common returns what two readers have in common: a key, or the whole Secret; nothing if
+// they read different ones.
+func (k SecretKey) Common(other SecretKey) SecretKey {
+	switch {
+	case k.Name != other.Name || k.Key != other.Key && k.Key != "" && other.Key != "":
+		return SecretKey{}
+	case k.Key == "":
+		return other
+	}
+	return k
 }
 
 // SecretKeys returns the keys of Secrets that the containers of a workload read as

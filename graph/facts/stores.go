@@ -8,6 +8,14 @@ import (
 
 type storeFacts struct{ stores memo[[]bool] }
 
+// MayBeStore reports whether a node is a store, or a StatefulSet with volumes of its own
+// that leads to no workload: it may also be an application that keeps files.
+func (f *Facts) MayBeStore(i int) bool {
+	n := &f.Nodes[i]
+	return f.IsStore(i) || n.Serves() && len(n.Get("spec", "volumeClaimTemplates").Items()) > 0 &&
+		!slices.ContainsFunc(f.Images(i), f.Base.IsStoreTool) && !f.callsWorkload(i)
+}
+
 // IsStore reports whether a node keeps data or messages for others, and starts without
 // them: it runs the image of a known store, its kind is called after one and its operator
 // runs it, it listens at the port of one, or it is a StatefulSet with volumes of its own
@@ -30,7 +38,7 @@ func (f *Facts) findStores() []bool {
 
 func (f *Facts) runsStore(i int) bool {
 	images := f.Images(i)
-	likely := f.listensAsStore(i) || len(f.Nodes[i].Get("spec", "volumeClaimTemplates").Items()) > 0
+	likely := f.listensAsStore(i)
 	for _, image := range images {
 		is, certainly := f.Base.IsStore(image)
 		if certainly {
