@@ -122,7 +122,7 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 	return claims, refs
 }
 
-// withStrangers returns the need of a Job for a program that it calls. It is no need if
+// withStrangers returns the need of a Job for a program that it calls. It only may need it if
 // another application of their component is a stranger to both, which nothing in the
 // manifests connects with them. It may need what the Job prepares, or the program may need
 // it: in a wave of its own the program would be awaited with it, or without it, in vain.
@@ -241,10 +241,14 @@ func (o jobOrder) sharingSecrets(users []int, j int, needs map[int]Reference) (a
 // candidates returns the applications that may use what a migration does: neither it, nor
 // what it calls, leads to them.
 func (o jobOrder) candidates(j int, needs map[int]Reference) (all []int) {
+	leads := maps.Clone(o.reached(j))
+	for called := range needs {
+		maps.Copy(leads, o.reached(called))
+	}
 	for _, i := range o.PodsOf(o.Nodes[j].Part) {
 		n := &o.Nodes[i]
 		_, called := needs[i]
-		if !called && n.Serves() && n.InSync() && n.Key.Namespace == o.Nodes[j].Key.Namespace && !o.IsStore(i) && !o.reached(j)[i] {
+		if !called && n.Serves() && n.InSync() && n.Key.Namespace == o.Nodes[j].Key.Namespace && !o.IsStore(i) && !leads[i] {
 			all = append(all, i)
 		}
 	}
