@@ -86,7 +86,7 @@ func makersNearby(f *facts.Facts, roles Roles) (refs []Reference) {
 	return refs
 }
 
-// jobsNearby makes every program of a namespace that is no store may need the Jobs that
+// jobsNearby makes each program of a namespace, except stores, may need the Jobs that
 // wait for a store there: what such a Job prepares in the store, such as a schema, a bucket
 // or a topic, is for whoever uses the store.
 func jobsNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
@@ -118,8 +118,8 @@ func preparesStore(f *facts.Facts, s Set, job int) (found bool) {
 	return found
 }
 
-// possible returns a reference to what an object may need, by a sign that is no more than
-// a possibility.
+// possible returns a reference to what an object may need, if the sign only shows that it
+// is possible.
 func possible(f *facts.Facts, from, to int, field string, sign Sign, why string) Reference {
 	r := inferred(f, from, to, field, sign, Together, why)
 	r.Need = MayNeed

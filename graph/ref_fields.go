@@ -10,12 +10,14 @@ import (
 
 // fields returns what the fields of kinds and of Pods refer to, according to records.
 func fields(f *facts.Facts, _ Roles) []Reference {
-	var refs []Reference
-	mentions := f.Mentions()
+	return toTargets(f.Mentions())
+}
+
+// toTargets returns a reference to each target of mentions.
+func toTargets(mentions []facts.Mention) (refs []Reference) {
 	for i := range mentions {
-		m := &mentions[i]
-		for _, to := range m.Targets {
-			r := ofRecord(m)
+		for _, to := range mentions[i].Targets {
+			r := ofRecord(&mentions[i])
 			r.To = to
 			refs = append(refs, r)
 		}
@@ -87,17 +89,8 @@ func completions(f *facts.Facts, m facts.Manifest) (refs []Reference) {
 }
 
 // conventions returns what the fields of custom resources refer to by convention.
-func conventions(f *facts.Facts, _ Roles) (refs []Reference) {
-	mentions := f.Conventions()
-	for i := range mentions {
-		m := &mentions[i]
-		for _, to := range m.Targets {
-			r := ofRecord(m)
-			r.To = to
-			refs = append(refs, r)
-		}
-	}
-	return refs
+func conventions(f *facts.Facts, _ Roles) []Reference {
+	return toTargets(f.Conventions())
 }
 
 // products makes an object that reads what another one writes at run time wait for the

@@ -18,7 +18,7 @@ type nameFile struct {
 	// Registered are words in the names of variables, flags and keys whose value is an
 	// address that the program does not call.
 	Registered []string `yaml:"registered"`
-	// SchemesWithoutServer are schemes of URLs whose first part is no server.
+	// SchemesWithoutServer are schemes of URLs whose first part is not a server.
 	SchemesWithoutServer []string `yaml:"schemesWithoutServer"`
 	// Images are endings of the last word in the name of a variable or flag whose value is
 	// an image.
