@@ -137,7 +137,7 @@ func (o jobOrder) withStrangers(r Reference) Reference {
 		}
 		mutual := o.reached(i)[r.To] && o.reached(r.To)[i] // it may use what the Job prepares, and be needed before
 		if mutual || !o.related(i, r.To) && !o.related(i, r.From) {
-			r.Need, r.Because = MayNeed, "no wait, since nothing shows whether "+n.Key.String()+" needs one of the two"
+			r.Need, r.Until, r.Because = MayNeed, Together, "no wait, since nothing shows whether "+n.Key.String()+" needs one of the two"
 			return r
 		}
 	}
@@ -165,7 +165,7 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 	maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Need == MayNeed && !o.WaitTargets(j)[to] })
 	users, others, why := sharers, o.usersOf(needs, j), sharesImage
 	if len(users) == 0 {
-		why = "uses the store that is migrated by"
+		why = usesStoreOf
 		if word != "" {
 			users, others = others, nil
 		}
@@ -175,7 +175,8 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 		if len(users) == 0 {
 			users = o.namingItsStore(j, needs)
 		}
-		sharing = o.waitForMigration(o.sharingSecrets(users, j, needs), j, "shares a Secret with the migration")
+		sharing = slices.Concat(o.waitForMigration(o.sharingSecrets(users, j, needs), j, "shares a Secret with the migration"),
+			o.waitForMigration(o.sharingDatabases(users, j, needs), j, usesStoreOf))
 	}
 	if word == "" && o.hasMigration(j) {
 		users = nil // another Job is the migration of its image
@@ -200,14 +201,17 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 	return nil, nil
 }
 
-const sharesImage = "runs an image whose database is migrated by"
+const (
+	sharesImage = "runs an image whose database is migrated by"
+	usesStoreOf = "uses the store that is migrated by"
+)
 
 // namingItsStore returns the workloads that name the store of a migration, if it names only
 // one.
 func (o jobOrder) namingItsStore(j int, needs map[int]Reference) (users []int) {
 	stores := o.namedStores(j)
 	for _, i := range o.candidates(j, needs) {
-		if len(stores) == 1 && slices.Contains(o.namedStores(i), stores[0]) {
+		if len(stores) == 1 && slices.Contains(o.namedStores(i), stores[0]) && !o.DifferentDatabases(j, i, stores[0]) {
 			users = append(users, i)
 		}
 	}
@@ -236,6 +240,21 @@ func (o jobOrder) sharingSecrets(users []int, j int, needs map[int]Reference) (a
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// sharingDatabases returns the workloads, besides its users, that use the same database
+// outside the component as a migration.
+func (o jobOrder) sharingDatabases(users []int, j int, needs map[int]Reference) (all []int) {
+	own := o.DatabasesElsewhere(j)
+	if len(own) == 0 {
+		return nil
+	}
+	for _, i := range o.candidates(j, needs) {
+		if !slices.Contains(users, i) && slices.ContainsFunc(o.DatabasesElsewhere(i), func(d string) bool { return slices.Contains(own, d) }) {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // candidates returns the applications that may use what a migration does: neither it, nor
@@ -306,12 +325,13 @@ func (o jobOrder) checkedWorkloads(j int, needs map[int]Reference) (refs []Refer
 // needsOf returns a gate for each node that a Job calls. It leaves out nodes if
 // the Job itself waits for something, if the node waits for the Job or reads what
 // it writes, if the node is a store that the Job initializes, or if the node runs the
-// Job's image and the Job mentions it only in a variable or file that both share. What
+// Job's image and the Job mentions it only in a variable or file that both share. A migration
+// waits for stores only, unless an address is its own. What
 // the Job reads from a shared ConfigMap counts only if it leads to a workload that does
 // not read it: such a ConfigMap describes the component to all of them.
 func (o jobOrder) needsOf(j int) map[int]Reference {
 	needs := map[int]Reference{}
-	sharers, initialized := o.Sharers(j), o.InitializedBy(j)
+	sharers, initialized, isMigration := o.Sharers(j), o.InitializedBy(j), o.MigrationWord(j) != ""
 	for _, w := range o.Words(j) {
 		for _, service := range o.Addresses(w, o.Nodes[j].Key.Namespace) {
 			for _, server := range o.Servers(service) {
@@ -319,7 +339,8 @@ func (o jobOrder) needsOf(j int) map[int]Reference {
 					continue
 				}
 				onlyMentioned := o.writesInputOf(j, server) || slices.Contains(initialized, server) || len(o.WaitTargets(j)) > 0 && o.Nodes[j].InSync() ||
-					o.WaitTargets(server)[j] || slices.Contains(sharers, server) && o.sharesWord(server, w, j)
+					o.WaitTargets(server)[j] || slices.Contains(sharers, server) && o.sharesWord(server, w, j) ||
+					isMigration && !o.IsStore(server) && o.isShared(w, j)
 				if r, ok := needs[server]; !ok || r.Need == MayNeed && !onlyMentioned {
 					until := Healthy
 					if onlyMentioned {
@@ -341,12 +362,19 @@ func (o jobOrder) sharesWord(workload int, word facts.Word, j int) bool {
 	})
 }
 
+// isShared reports whether a program has a word of a Job, too.
+func (o jobOrder) isShared(word facts.Word, j int) bool {
+	return slices.ContainsFunc(o.PodsOf(o.Nodes[j].Part), func(i int) bool {
+		return o.Nodes[i].Serves() && o.Nodes[i].Key.Namespace == o.Nodes[j].Key.Namespace && o.sharesWord(i, word, j)
+	})
+}
+
 // usersOf returns the workloads that call the targets of a migration.
 func (o jobOrder) usersOf(needs map[int]Reference, job int) []int {
 	var all []int
 	for server := range needs {
 		for _, w := range o.set.Referrers(server) {
-			if _, store := needs[w]; !store && w != job && o.Nodes[w].Serves() && o.Nodes[w].InSync() {
+			if _, store := needs[w]; !store && w != job && o.Nodes[w].Serves() && o.Nodes[w].InSync() && !o.DifferentDatabases(job, w, server) {
 				all = append(all, w)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // says what it is for, points to it. A smoke is applied last anyway. This is the last step,
 // so that no other concludes anything from it.
 func possibilities(f *facts.Facts, roles Roles, s Set) ([]Claim, []Reference) {
-	return nil, slices.Concat(storesNearby(f, roles), jobsNearby(f, roles, s), makersNearby(f, roles), wordsOfNames(f, roles))
+	return nil, slices.Concat(storesNearby(f, roles), jobsNearby(f, roles, s), makersNearby(f, roles), namersOfAbsent(f, roles), wordsOfNames(f, roles))
 }
 
 // place is a namespace of a component.
@@ -81,6 +81,23 @@ func makersNearby(f *facts.Facts, roles Roles) (refs []Reference) {
 		}
 		for _, i := range all {
 			refs = append(refs, possible(f, u.From, i, u.Field, Beside, u.Record.Why+" "+u.ID.String()+", which may be made for"))
+		}
+	}
+	return refs
+}
+
+// namersOfAbsent makes an object that reads what nothing in the component makes may need the
+// Jobs that name it: one of them may make it, with a program that no manifest shows.
+func namersOfAbsent(f *facts.Facts, roles Roles) (refs []Reference) {
+	for _, u := range f.Unresolved() {
+		if u.Created {
+			continue
+		}
+		for _, j := range f.JobsOf(f.Nodes[u.From].Part) {
+			job := &f.Nodes[j]
+			if j != u.From && job.InSync() && job.Key.Namespace == u.ID.Namespace && roles.Of(j) != knowledge.Smokes && f.NamesUnread(j, u.ID) {
+				refs = append(refs, possible(f, u.From, j, u.Field, Word, u.Record.Why+" "+u.ID.String()+", which may be made by"))
+			}
 		}
 	}
 	return refs

@@ -20,6 +20,15 @@ type nameFile struct {
 	Registered []string `yaml:"registered"`
 	// SchemesWithoutServer are schemes of URLs whose first part is not a server.
 	SchemesWithoutServer []string `yaml:"schemesWithoutServer"`
+	// Databases says how texts name databases on a server.
+	Databases struct {
+		// Schemes are those of their URLs.
+		Schemes []string `yaml:"schemes"`
+		// Names are ends of variables whose value is the name of a database.
+		Names []string `yaml:"names"`
+		// Administrative are databases in which the others are created.
+		Administrative []string `yaml:"administrative"`
+	} `yaml:"databases"`
 	// Images are endings of the last word in the name of a variable or flag whose value is
 	// an image.
 	Images []string `yaml:"images"`
@@ -188,6 +197,26 @@ func (b *Base) IsAddressFlag(word string) bool {
 // the last part of a compound scheme, in lower case.
 func (b *Base) NamesServers(scheme string) bool {
 	return !slices.Contains(names().SchemesWithoutServer, scheme)
+}
+
+// IsDatabaseScheme reports whether URLs with a scheme lead to databases.
+func (b *Base) IsDatabaseScheme(scheme string) bool {
+	return slices.Contains(names().Databases.Schemes, scheme)
+}
+
+// NamesDatabase reports whether a variable or flag of that name contains the name of a
+// database, such as DB_NAME or MYSQL_DATABASE.
+func (b *Base) NamesDatabase(name string) bool {
+	words := nameWords(name)
+	if len(words) > 1 && words[len(words)-1] == "name" {
+		words = words[:len(words)-1]
+	}
+	return len(words) > 0 && slices.Contains(names().Databases.Names, words[len(words)-1])
+}
+
+// IsAdministrative reports whether a database is one in which others are created.
+func (b *Base) IsAdministrative(database string) bool {
+	return slices.Contains(names().Databases.Administrative, database)
 }
 
 // IsRegistered reports whether a variable, flag or key of that name contains an address

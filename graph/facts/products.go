@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/graph/text"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -90,7 +91,7 @@ func (f *Facts) writersOf(part int, id object.ID) []writer {
 				w.creates = w.creates || len(r.Names) == 0 && r.Allows(id.Group, resource, "create")
 			}
 		}
-		if writes {
+		if writes || n.Kind.Runs == "once" && f.scriptCreates(i, id.Kind) {
 			all = append(all, w)
 		}
 	}
@@ -101,11 +102,20 @@ func (f *Facts) writersOf(part int, id object.ID) []writer {
 	return all
 }
 
+// scriptCreates reports whether a script of a workload, or a manifest that it mounts,
+// creates objects of a kind. Who grants the permission may lie outside the component.
+func (f *Facts) scriptCreates(i int, kind string) bool {
+	return slices.ContainsFunc(f.Words(i), func(w Word) bool { return text.Creates(w.Value, kind) })
+}
+
 // MayWrite reports whether the ServiceAccount of a workload may write an object,
-// and its permissions or words name it.
+// and its permissions or words name it, or whether a Job's script creates it.
 func (f *Facts) MayWrite(i int, id object.ID) bool {
 	if f.startsOnlyWith(i, id) {
 		return false
+	}
+	if f.Nodes[i].Kind.Runs == "once" && id.Group == "" && f.Tokens(i)[id.Name] && f.scriptCreates(i, id.Kind) {
+		return true
 	}
 	resource := pluralOf(id.Kind)
 	return slices.ContainsFunc(f.RulesOfNode(i), func(r Rule) bool {
@@ -124,6 +134,12 @@ func (f *Facts) startsOnlyWith(i int, id object.ID) bool {
 			}
 		}
 	}), i)
+}
+
+// NamesUnread reports whether the words of a workload contain the name of an object that its
+// Pods do not wait for.
+func (f *Facts) NamesUnread(i int, id object.ID) bool {
+	return f.Tokens(i)[id.Name] && !f.startsOnlyWith(i, id)
 }
 
 // soleJob returns the only Job of the Sync phase that may create a Secret that no

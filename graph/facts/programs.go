@@ -28,11 +28,13 @@ type Word struct {
 type programFacts struct {
 	wordsOf  map[int][]Word
 	tokensOf map[int]map[string]bool
-	byWord   index[string, []int]
-	byImage  index[[2]string, []int]
-	services memo[map[object.ID]bool]
-	runtimes memo[map[string][]int] // by namespace, custom resources that start workloads
-	nameable memo[[]knowledge.GroupKind]
+	// databases are what databasesOf returned.
+	databases map[int][]text.Database
+	byWord    index[string, []int]
+	byImage   index[[2]string, []int]
+	services  memo[map[object.ID]bool]
+	runtimes  memo[map[string][]int] // by namespace, custom resources that start workloads
+	nameable  memo[[]knowledge.GroupKind]
 }
 
 // Words returns the words of a workload's Pods, with $(VARIABLES) replaced as in

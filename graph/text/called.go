@@ -2,6 +2,7 @@ package text
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -104,4 +105,20 @@ func cutKey(line string) (key, value string, ok bool) {
 	const longest = 40
 	key = strings.Trim(line[:at], " \t-\"'")
 	return key, strings.TrimSpace(line[at+1:]), key != "" && len(key) <= longest && !strings.ContainsAny(key, " \t")
+}
+
+// Creates reports whether a script creates an object of a kind, or contains a manifest of
+// one, as a here-document or a mounted file does.
+func Creates(script, kind string) bool {
+	lower := strings.ToLower(kind)
+	for line := range strings.Lines(strings.ReplaceAll(script, "\\\n", " ")) {
+		_, what, creates := strings.Cut(line, "create ")
+		if creates && slices.Contains(Tokens(what), lower) {
+			return true
+		}
+		if _, written, ok := strings.Cut(line, "kind:"); ok && strings.Trim(written, " \t\r\n\"'") == kind {
+			return true
+		}
+	}
+	return strings.Contains(strings.ReplaceAll(script, " ", ""), `"kind":"`+kind+`"`)
 }
