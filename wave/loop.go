@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
@@ -162,13 +163,19 @@ func (l loop) resolve(g *graph.Graph) resolution {
 		strongest = max(strongest, l.rules[i].strength())
 	}
 	if weakest < strongest || strongest == inferred {
-		var weak []int
+		var y resolution
 		for _, i := range l.gaps {
-			if l.rules[i].strength() == weakest {
-				weak = append(weak, i)
+			if l.rules[i].strength() != weakest {
+				continue
+			}
+			if y.weaken = append(y.weaken, i); l.rules[i].reason == WrongData && y.warning == nil {
+				user, migration := &g.Nodes[l.rules[i].dependent], g.Nodes[l.rules[i].dependency].Key
+				y.warning = l.finding(g, finding.Warning, i, "it may start before "+migration.String()+", since these objects refer to each other: ",
+					"annotate it with "+facts.After+": "+migration.Kind+"/"+migration.Name+" if it must come later")
+				y.warning.File, y.warning.Line, y.warning.Object = user.File, user.Line, user.Key.String()
 			}
 		}
-		return resolution{weaken: weak}
+		return y
 	}
 	least, all := l.weakest(strongest)
 	if strongest == explicit && least == soft {
