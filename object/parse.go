@@ -195,8 +195,7 @@ func (d sourceDocument) object(v Value) (Object, error) {
 
 // checkText reports labels and annotations that are not mappings, and fields that must be
 // strings but that YAML reads as another type. The API server refuses such an object, and
-// Argo CD drops all of its annotations, including the wave. The wave itself may be a number: Ladder
-// sets it to a string.
+// Argo CD drops all of its annotations if one is a number, such as a wave without quotes.
 func (d sourceDocument) checkText(meta Value, object string) error {
 	var faults []error
 	check := func(field string, v Value) {
@@ -227,9 +226,7 @@ func (d sourceDocument) checkText(meta Value, object string) error {
 			faults = append(faults, f)
 		}
 		for _, entry := range entries.Fields() {
-			if entry.Key != SyncWave {
-				check(field+"["+entry.Key+"]", entry.Value)
-			}
+			check(field+"["+entry.Key+"]", entry.Value)
 		}
 	}
 	return errors.Join(faults...)
