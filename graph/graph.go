@@ -246,7 +246,7 @@ func (g *Graph) String() string {
 
 // evidence says what shows a reference, and what happens without its target.
 func (r *Reference) evidence() string {
-	if r.Fails == Degrades || r.Need == NeedsNot {
+	if r.Fails == Degrades || r.Fails == Lacks || r.Need == NeedsNot {
 		return r.Sign.String() // what happens depends on the kind, or nothing does
 	}
 	return r.Sign.String() + ", " + r.Fails.String()

@@ -109,8 +109,13 @@ func products(f *facts.Facts, _ Roles) (refs []Reference) {
 			}
 			r := ofRecord(m)
 			r.To, r.Need, r.Until, r.Product = p, Needs, Healthy, m.ID
-			if r.Fails, r.Unless = Degrades, ""; m.Record.StaysProgressing {
+			switch r.Unless = ""; {
+			case m.Record.Soft:
+				r.Fails = Lacks
+			case m.Record.StaysProgressing:
 				r.Fails = Waits
+			default:
+				r.Fails = Degrades
 			}
 			r.Why += " " + m.ID.String() + ", which is written by"
 			refs = append(refs, r)

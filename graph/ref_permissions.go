@@ -4,21 +4,28 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/graph/facts"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // permissions makes a workload need the bindings that grant permissions to its
-// ServiceAccount, and objects of some kinds those of a ServiceAccount that they name.
+// ServiceAccount, and objects of some kinds those of a ServiceAccount that they name. What a
+// group of ServiceAccounts is allowed says nothing about what one of them needs.
 func permissions(f *facts.Facts, _ Roles) (refs []Reference) {
-	add := func(from, binding int, field string) {
-		refs = append(refs, Reference{From: from, To: binding, Field: field, Sign: Record, Why: "has the permissions of", Source: f.Nodes[binding].Kind.Source})
+	add := func(from int, serviceAccount object.ID, field string) {
+		own := f.BindingsOf(serviceAccount)
+		for _, binding := range f.BindingsFor(serviceAccount) {
+			r := Reference{From: from, To: binding, Field: field, Fails: Lacks, Sign: Record, Why: "has the permissions of", Source: f.Nodes[binding].Kind.Source}
+			if !slices.Contains(own, binding) {
+				r.Need = MayNeed
+			}
+			refs = append(refs, r)
+		}
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 			if serviceAccount, ok := facts.ServiceAccountOf(n, tmpl.Value); ok {
-				for _, binding := range f.BindingsFor(serviceAccount) {
-					add(i, binding, facts.Join(tmpl.Field, "spec.serviceAccountName"))
-				}
+				add(i, serviceAccount, facts.Join(tmpl.Field, "spec.serviceAccountName"))
 			}
 		}
 		for at := range n.Kind.References {
@@ -28,9 +35,7 @@ func permissions(f *facts.Facts, _ Roles) (refs []Reference) {
 			}
 			for _, v := range rec.At.Find(n.Root()) {
 				if id, field, ok := f.Named(i, rec, v); ok {
-					for _, binding := range f.BindingsFor(id) {
-						add(i, binding, field)
-					}
+					add(i, id, field)
 				}
 			}
 		}

@@ -74,6 +74,8 @@ const (
 	Degrades Fails = iota
 	// Waits: From waits, and reports no failure.
 	Waits
+	// Lacks: From works and can be healthy, and only lacks what To gives it.
+	Lacks
 	// WrongData: From works with data that is not ready.
 	WrongData
 	// Stops: From, or its Pods, cannot start or exit, and do not recover by themselves.
@@ -83,7 +85,7 @@ const (
 )
 
 func (f Fails) String() string {
-	return [...]string{"degrades", "waits", "wrong data", "stops", "refused"}[f]
+	return [...]string{"degrades", "waits", "lacks", "wrong data", "stops", "refused"}[f]
 }
 
 // Sign says what shows a reference. Signs are sorted by authority: a later one says more
@@ -166,6 +168,13 @@ func (r *Reference) IsHard() bool {
 	return !r.Inferred() && r.Sign != Package && r.Product.IsZero()
 }
 
+// IsCertain reports whether From is certainly refused, or certainly does not become healthy,
+// before To is in the state of Until. Only what is certain makes an error: hints, what From
+// can be healthy without, and what depends on the cluster do not.
+func (r *Reference) IsCertain() bool {
+	return r.Need == Needs && !r.Inferred() && r.Fails != Lacks && r.Unless == ""
+}
+
 // Fields of references to namespaces, kinds and webhooks, which all objects have.
 const (
 	kindField      = "kind"
@@ -212,6 +221,8 @@ func ofRecord(m *facts.Mention) Reference {
 	switch {
 	case rec.Hard && !m.Optional:
 		r.Fails, r.Unless = Stops, rec.Unless
+	case rec.Soft:
+		r.Fails = Lacks
 	case rec.StaysProgressing:
 		r.Fails = Waits
 	}

@@ -225,6 +225,8 @@ type Reference struct {
 	// StaysProgressing means that the object is Progressing, not Degraded, while the
 	// target is not healthy.
 	StaysProgressing bool `yaml:"patient"`
+	// Soft means that the object can be healthy without the target.
+	Soft bool `yaml:"soft"`
 	// Hard means that without the target the API server refuses the object, or that
 	// the object fails to start and does not recover.
 	Hard bool `yaml:"hard"`

@@ -87,7 +87,7 @@ func (s *sync) lateDependencies(i int) []finding.Finding {
 	for _, r := range s.dependencies[i] {
 		to := s.at[r.To]
 		switch {
-		case s.appliedFirst(r) && to != never:
+		case s.appliedFirst(r) && to != never, r.IsAboutWebhook() && !s.isRegistered(r.To, i):
 		case to.compare(at) > 0:
 			found = append(found, s.late(i, r, nil))
 		case to == at && r.Until == graph.Healthy && (r.IsHard() || r.Fails == graph.Refused) && s.yielded[*r] == "":
@@ -105,7 +105,7 @@ func (s *sync) lateDependencies(i int) []finding.Finding {
 	var through func(j int, chain []*graph.Reference)
 	through = func(j int, chain []*graph.Reference) {
 		for _, r := range s.dependencies[j] {
-			if seen[r.To] || r.Inferred() {
+			if seen[r.To] || !r.IsCertain() {
 				continue
 			}
 			seen[r.To] = true
@@ -163,7 +163,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) finding
 	}
 	severity := finding.Error
 	verdict, effect := "", ", after this object is healthy"
-	if !r.Inferred() {
+	if r.IsCertain() {
 		verdict = "deadlock: "
 	}
 	switch {
@@ -180,7 +180,7 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) finding
 	case !n.HasHealth || !s.awaits(i):
 		severity, verdict, effect = finding.Warning, "", ""
 	}
-	if r.Inferred() { // inferred references are not proof
+	if !r.IsCertain() { // the references before it in the chain are certain
 		severity = finding.Warning
 	}
 	rule, remedy := Late, s.orCompute("correct the sync wave of one of the two objects", i, r.To)
@@ -248,7 +248,7 @@ func (s *sync) unneededGates(specific []finding.Finding) []finding.Finding {
 	justified := s.justified()
 	reported := map[string]bool{} // objects with more specific findings
 	for _, f := range specific {
-		reported[f.Object] = reported[f.Object] || f.Severity == finding.Error || f.Missing != ""
+		reported[f.Object] = reported[f.Object] || f.Severity == finding.Error || f.Rule == Late || f.Missing != ""
 	}
 	unneeded := map[moment][]int{}
 	hooks, needed := map[moment]bool{}, map[moment]bool{}

@@ -195,10 +195,10 @@ func (l loop) resolve(g *graph.Graph) resolution {
 	return resolution{drop: all}
 }
 
-// blocks reports whether a sync that waits for the object of a reference waits forever
-// unless the target is applied no later.
+// blocks reports whether a sync that waits for the object of a reference certainly waits
+// forever unless the target is applied no later.
 func blocks(g *graph.Graph, r *graph.Reference) bool {
-	return isNeeded(g, r) && !isPassive(&g.Nodes[r.From])
+	return r.IsCertain() && isNeeded(g, r) && !isPassive(&g.Nodes[r.From])
 }
 
 func (l loop) finding(g *graph.Graph, severity finding.Severity, through int, message, remedy string) *finding.Finding {

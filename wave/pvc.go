@@ -27,8 +27,11 @@ func (s *sync) latePVC(i int) []finding.Finding {
 	}
 	severity, unless, remedy := finding.Error, "", s.orCompute("put this PVC into the wave of "+s.name(first), i, first)
 	class := s.foreignClass(i)
-	if class != (object.ID{}) {
+	switch {
+	case class != (object.ID{}):
 		severity, unless = finding.Warning, fmt.Sprintf(", unless %s binds volumes immediately", class)
+	case len(s.classes(i)) == 0:
+		severity, unless = finding.Warning, ", unless the default StorageClass of the cluster binds volumes immediately"
 	}
 	f := s.finding(i, severity, Late, fmt.Sprintf("deadlock%s: %s, this PVC stays Pending until %s uses it, but Argo CD applies that object only %s, after the PVC is healthy", unless, s.at[i], s.name(first), s.at[first]), remedy)
 	f.About = s.Graph.Nodes[first].Key.String()

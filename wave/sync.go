@@ -18,6 +18,7 @@ type sync struct {
 	at           []moment
 	dependencies [][]*graph.Reference // by node: references without which it is not accepted or does not start
 	users        [][]*graph.Reference // by node: those whose target it is
+	registrars   map[int][]int        // the webhook configurations of each backend
 	final        moment               // the last one of the sync
 	endsWithHook bool                 // final contains a hook
 	single       bool                 // final is the only one
@@ -36,7 +37,27 @@ func newSync(p *Plan, base *knowledge.Base) *sync {
 	for i, m := range at {
 		endsWithHook = endsWithHook || m == final && p.runsAsHook(i)
 	}
-	return &sync{p, base, at, dependencies, users, final, endsWithHook, inOneWave(p.Graph, at, final)}
+	return &sync{p, base, at, dependencies, users, registrarsOf(p.Graph), final, endsWithHook, inOneWave(p.Graph, at, final)}
+}
+
+// registrarsOf returns the webhook configurations of each backend.
+func registrarsOf(g *graph.Graph) map[int][]int {
+	all := map[int][]int{}
+	for i := range g.References {
+		if r := &g.References[i]; !g.Nodes[r.From].Kind.Admits.IsZero() {
+			all[r.To] = append(all[r.To], r.From)
+		}
+	}
+	return all
+}
+
+// isRegistered reports whether the API server calls a webhook of a backend when Argo CD
+// applies an object.
+func (s *sync) isRegistered(backend, i int) bool {
+	return slices.ContainsFunc(s.registrars[backend], func(config int) bool {
+		order := s.at[config].compare(s.at[i])
+		return order < 0 || order == 0 && appliedBefore(&s.Graph.Nodes[config], &s.Graph.Nodes[i], s.base)
+	})
 }
 
 // moment is the phase and wave in which an object is applied.

@@ -88,5 +88,5 @@ type Dependent struct {
 // of its reference is not healthy. Argo CD fails a sync that waits for such an
 // object.
 func isDegradedWithout(from *graph.Node, r *graph.Reference) bool {
-	return r.Need == graph.Needs && r.Until == graph.Healthy && r.Fails != graph.Waits && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Health.Can, "Degraded")
+	return r.Need == graph.Needs && r.Until == graph.Healthy && r.Fails != graph.Waits && r.Fails != graph.Lacks && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Health.Can, "Degraded")
 }

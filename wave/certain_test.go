@@ -1,0 +1,105 @@
+package wave_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// TestErrorsAreCertain holds on the stories in arbitrary waves and phases that an error about
+// the order rests on certain references only: if one link between the object and what it
+// names is inferred, or the object can be healthy without it, the same fault is no error.
+func TestErrorsAreCertain(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(9, 10))
+	tried, byRule := 0, map[string]int{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			plan, err := assign(inArbitraryOrder(t, string(txtar.Parse(data).Files[0].Data), random), "waves=off")
+			if err != nil {
+				continue
+			}
+			for _, f := range orderErrors(plan) {
+				names := append([]string{f.Object}, strings.Split(f.About, ", ")...)
+				for at := range names[1:] {
+					tried++
+					byRule[f.Rule]++
+					for _, how := range []graph.Reference{{Sign: graph.Convention}, {Fails: graph.Lacks}} {
+						weak := *plan
+						weak.Graph = weaken(plan.Graph, names[at], names[at+1], how)
+						if slices.ContainsFunc(orderErrors(&weak), func(still finding.Finding) bool { return still.Object == f.Object && still.Message == f.Message }) {
+							t.Errorf("%s: an error that does not rest on the link between %s and %s (%s, %s): %s", file, names[at], names[at+1], how.Sign, how.Fails, f)
+						}
+					}
+				}
+			}
+		}
+	}
+	if byRule["late"] < 100 || byRule["other-phase"] < 100 {
+		t.Errorf("only %d links of errors were tried: %v", tried, byRule)
+	}
+}
+
+// inArbitraryWaves returns the objects of a text, each in one of three waves.
+func inArbitraryOrder(t *testing.T, text string, random *rand.Rand) []object.Object {
+	t.Helper()
+	objs, err := object.Parse("in.yaml", 1, text)
+	if err != nil {
+		return nil
+	}
+	for i := range objs {
+		moved := []object.Annotation{{Key: object.SyncWave, Value: strconv.Itoa(random.IntN(3))}}
+		if phase := random.IntN(8); phase < 2 {
+			moved = append(moved, object.Annotation{Key: object.Hook, Value: []string{"PreSync", "PostSync"}[phase]})
+		}
+		if objs[i], err = objs[i].AnnotateAll(moved); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return objs
+}
+
+// orderErrors returns the errors of a plan that are about two objects or more.
+func orderErrors(plan *wave.Plan) []finding.Finding {
+	return slices.DeleteFunc(plan.Check(knowledge.Default()), func(f finding.Finding) bool {
+		return f.Severity != finding.Error || f.About == ""
+	})
+}
+
+// weaken returns the graph with weaker references between two objects: with the sign, or the
+// effect, of another one.
+func weaken(g *graph.Graph, a, b string, how graph.Reference) *graph.Graph {
+	weak := *g
+	weak.References = slices.Clone(g.References)
+	for i := range weak.References {
+		r := &weak.References[i]
+		from, to := g.Nodes[r.From].Key.String(), g.Nodes[r.To].Key.String()
+		if (from == a && to == b || from == b && to == a) && !r.Explicit() {
+			if how.Sign != 0 {
+				r.Sign = how.Sign
+			} else {
+				r.Fails = how.Fails
+			}
+		}
+	}
+	return &weak
+}
