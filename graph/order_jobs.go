@@ -65,19 +65,17 @@ func newJobOrder(f *facts.Facts, roles Roles, s Set) jobOrder {
 
 // storesByWords returns a function for the stores that words of a workload name.
 func storesByWords(f *facts.Facts) func(int) []int {
-	named := sync.OnceValue(func() map[nameIn][]int { return targetsByName(f) })
+	named := sync.OnceValue(func() targets { return targetsByName(f) })
 	known := map[int][]int{}
 	return func(i int) []int {
 		all, ok := known[i]
 		if ok {
 			return all
 		}
-		for _, w := range f.Words(i) {
-			for _, token := range text.Tokens(w.Value) {
-				for _, to := range named()[nameIn{f.Nodes[i].Part, f.Nodes[i].Key.Namespace, strings.Trim(token, "-.")}] {
-					if f.IsStore(to) && !slices.Contains(all, to) {
-						all = append(all, to)
-					}
+		for _, w := range slices.Concat(f.Words(i), f.Hints(i)) {
+			for _, to := range named().in(f, w.Value, &f.Nodes[i]) {
+				if f.IsStore(to) && !slices.Contains(all, to) {
+					all = append(all, to)
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 // says what it is for, points to it. A smoke is applied last anyway. This is the last step,
 // so that no other concludes anything from it.
 func possibilities(f *facts.Facts, roles Roles, s Set) ([]Claim, []Reference) {
-	return nil, slices.Concat(storesNearby(f, roles), jobsNearby(f, roles, s), makersNearby(f, roles), namersOfAbsent(f, roles), wordsOfNames(f, roles))
+	return nil, slices.Concat(storesNearby(f, roles), jobsNearby(f, roles, s), makersNearby(f, roles), namersOfAbsent(f, roles), wordsOfNames(f, roles, s))
 }
 
 // place is a namespace of a component.
@@ -143,23 +144,27 @@ func possible(f *facts.Facts, from, to int, field string, sign Sign, why string)
 	return r
 }
 
-// wordsOfNames makes a program may need what a text that it reads names: a workload, a Job
-// or a custom resource, directly or by its Service.
-func wordsOfNames(f *facts.Facts, roles Roles) (refs []Reference) {
+// wordsOfNames makes a program, or a custom resource for which an operator runs one, may need
+// what a text that it reads names: a workload, a Job or a custom resource, directly or by its
+// Service, one of its Pods, or the Secret that it writes. About a custom resource, any other
+// reference says more.
+func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	named := targetsByName(f)
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		if n.Kind.Pod.IsZero() || n.Kind.Runs == "later" || !n.InSync() || roles.Of(i) == knowledge.Smokes {
+		if n.Kind.Runs == "later" || !n.InSync() || roles.Of(i) == knowledge.Smokes {
 			continue
 		}
 		seen := map[int]bool{i: true}
-		for _, w := range f.Words(i) {
-			for _, token := range text.Tokens(w.Value) {
-				for _, to := range named[nameIn{n.Part, n.Key.Namespace, strings.Trim(token, "-.")}] {
-					if !seen[to] {
-						seen[to] = true
-						refs = append(refs, possible(f, i, to, w.Field, Word, "mentions"))
-					}
+		for _, w := range slices.Concat(f.Words(i), f.Hints(i)) {
+			for _, to := range named.in(f, w.Value, n) {
+				if seen[to] {
+					continue
+				}
+				seen[to] = true
+				isCustom := n.Kind.Pod.IsZero() || f.Nodes[to].Kind.Pod.IsZero()
+				if !isCustom || !roles.IsController(i) && !roles.IsController(to) && !s.Refers(i, to) && !s.Refers(to, i) {
+					refs = append(refs, possible(f, i, to, w.Field, Word, "mentions"))
 				}
 			}
 		}
@@ -167,25 +172,54 @@ func wordsOfNames(f *facts.Facts, roles Roles) (refs []Reference) {
 	return refs
 }
 
-// nameIn is a name in a namespace of a component.
+// nameIn is a name in a namespace of a component, or one that is qualified with a
+// namespace.
 type nameIn struct {
 	part            int
 	namespace, name string
 }
 
+// targets are the nodes that names may stand for.
+type targets map[nameIn][]int
+
+// in returns the nodes that the words of a text may stand for in the namespace of a node.
+// The names of a Pod of a StatefulSet lead to the StatefulSet.
+func (t targets) in(f *facts.Facts, value string, n *facts.Node) (all []int) {
+	for _, token := range text.Tokens(value) {
+		token = strings.Trim(token, "-.")
+		found := t.at(token, n)
+		if pod, service, qualified := strings.Cut(token, "."); len(found) == 0 && facts.IsPodName(pod) {
+			if !qualified {
+				service = pod[:strings.LastIndexByte(pod, '-')]
+			}
+			found = slices.DeleteFunc(slices.Clone(t.at(service, n)), func(to int) bool {
+				return !qualified && !f.Nodes[to].Get("spec", "serviceName").Exists()
+			})
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+func (t targets) at(name string, n *facts.Node) []int {
+	if strings.Contains(name, ".") {
+		return t[nameIn{n.Part, "", name}]
+	}
+	return t[nameIn{n.Part, n.Key.Namespace, name}]
+}
+
 // targetsByName maps names to the nodes that they may stand for: those that run Pods, now or
 // by an operator, under their own name and those of their Services, in every form that
-// resolves in the cluster.
-func targetsByName(f *facts.Facts) map[nameIn][]int {
-	all := map[nameIn][]int{}
-	add := func(service *facts.Node, to int) {
-		n := &f.Nodes[to]
-		if !n.InSync() || n.Kind.Runs == "later" {
+// resolves in the cluster; and other custom resources, under their own name and those of the
+// Secrets and ConfigMaps that they write, if nothing that runs has the name.
+func targetsByName(f *facts.Facts) targets {
+	all := targets{}
+	add := func(part int, id object.ID, to int) {
+		if n := &f.Nodes[to]; !n.InSync() || n.Kind.Runs == "later" {
 			return
 		}
-		name, namespace := service.ID.Name, service.Key.Namespace
-		for _, form := range []string{name, name + "." + namespace, name + "." + namespace + ".svc", name + "." + namespace + ".svc.cluster.local"} {
-			at := nameIn{service.Part, namespace, form}
+		qualified := id.Name + "." + id.Namespace
+		for _, at := range []nameIn{{part, id.Namespace, id.Name}, {part, "", qualified}, {part, "", qualified + ".svc"}, {part, "", qualified + ".svc.cluster.local"}} {
 			if !slices.Contains(all[at], to) {
 				all[at] = append(all[at], to)
 			}
@@ -196,10 +230,28 @@ func targetsByName(f *facts.Facts) map[nameIn][]int {
 		switch {
 		case !n.Kind.Selects.IsZero():
 			for _, server := range f.Servers(object.ID{Kind: n.Key.Kind, Namespace: n.Key.Namespace, Name: n.Key.Name}) {
-				add(n, server)
+				add(n.Part, n.Key, server)
 			}
 		case !n.Kind.Pod.IsZero(), n.Kind.Rung == knowledge.Workloads && n.HasHealth && !f.Base.Builtin(n.ID.Group):
-			add(n, i)
+			add(n.Part, n.Key, i)
+		}
+	}
+	running := maps.Clone(all)
+	addMaker := func(i int, id object.ID) {
+		n := &f.Nodes[i]
+		if f.Base.Builtin(n.ID.Group) || n.Kind.Rung != knowledge.Workloads && n.Kind.Rung != knowledge.Secrets {
+			return
+		}
+		if len(running[nameIn{n.Part, id.Namespace, id.Name}]) == 0 && !f.IsNamespace(id.Name) {
+			add(n.Part, id, i)
+		}
+	}
+	for i := range f.Nodes {
+		addMaker(i, f.Nodes[i].Key)
+	}
+	for _, id := range f.Products() {
+		for _, i := range f.Producers(id) {
+			addMaker(i, id)
 		}
 	}
 	return all

@@ -67,9 +67,9 @@ var effects = []Effect{
 	{When: "needs not: the object names the target and certainly works without it", Does: Ignores,
 		fits: func(r related) bool { return r.Need == graph.NeedsNot }},
 
-	{When: "may need, together: the object runs Pods, and the target does, too, or is a custom resource of the same component", Does: Accompanies, Yields: true,
+	{When: "may need, together: the object runs Pods, or an operator does for it and its spec names the target; and the target runs Pods, too, or is a custom resource of the same component", Does: Accompanies, Yields: true,
 		fits: func(r related) bool {
-			return r.isMerelyTogether() && r.from.Part == r.to.Part && !r.from.Kind.Pod.IsZero() && r.from.Kind.Runs != "later" && r.mayServe()
+			return r.isMerelyTogether() && r.from.Part == r.to.Part && r.mayRun() && r.mayServe()
 		}},
 	{When: "needs, together: a custom resource that shows whether its controller, of the same component, runs", Does: Accompanies,
 		fits: func(r related) bool {
@@ -116,6 +116,15 @@ var effects = []Effect{
 		}},
 	{When: "needs, or may need, until it exists or is healthy: all others", Does: Places,
 		fits: func(related) bool { return true }},
+}
+
+// mayRun reports whether Pods run for the object of a reference, now or by an operator that
+// reads the name of the target.
+func (r related) mayRun() bool {
+	if r.from.Kind.Pod.IsZero() {
+		return r.Sign == graph.Word && r.from.Kind.Rung == knowledge.Workloads
+	}
+	return r.from.Kind.Runs != "later"
 }
 
 // mayServe reports whether Pods run for the target of a reference, now or by an operator.

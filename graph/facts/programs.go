@@ -3,7 +3,9 @@ package facts
 import (
 	"cmp"
 	"encoding/base64"
+	"iter"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +55,8 @@ func (f *Facts) Words(i int) []Word {
 			}
 		}
 		for at, v := range tmpl.Value.Get("spec", "volumes").Items() {
-			all = append(all, f.mountedFiles(i, tmpl.Value, v, Join(tmpl.Field, "spec.volumes["+strconv.Itoa(at)+"].configMap"))...)
+			run, _ := f.runFiles(i, tmpl.Value, v, Join(tmpl.Field, "spec.volumes["+strconv.Itoa(at)+"]"))
+			all = append(all, run...)
 		}
 	}
 	if f.wordsOf == nil {
@@ -68,9 +71,8 @@ func (f *Facts) containerWords(i int, c object.Value, field string) []Word {
 	vars := map[string]string{}
 	for at, from := range c.Get("envFrom").Items() {
 		where := field + ".envFrom[" + strconv.Itoa(at) + "]"
-		for _, ref := range []string{"configMapRef", "secretRef"} {
-			all = append(all, f.files(i, from.Get(ref, "name").Text(), where+"."+ref, false)...)
-		}
+		all = append(all, f.files(i, "ConfigMap", from.Get("configMapRef", "name").Text(), where+".configMapRef", false)...)
+		all = append(all, f.files(i, "Secret", from.Get("secretRef", "name").Text(), where+".secretRef", false)...)
 	}
 	for _, e := range c.Get("env").Items() {
 		w := Word{Word: text.Word{Name: e.Get("name").Text(), Value: e.Get("value").Text()}, From: i}
@@ -108,45 +110,159 @@ func (f *Facts) containerWords(i int, c object.Value, field string) []Word {
 	return all
 }
 
-// mountedFiles returns the files of a volume with a ConfigMap that a container sees: the
-// keys that the volume selects and that a container mounts. The kubelet ignores volumes
-// that no container mounts
+// mounted is a file of a volume, with its path in it.
+type mounted struct {
+	Word
+	path string
+}
+
+// mountedFiles returns the files of a volume with ConfigMaps or Secrets that a container
+// sees: the keys that the volume selects and that a container mounts. The kubelet ignores
+// volumes that no container mounts
 // (pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go).
-func (f *Facts) mountedFiles(i int, pod, volume object.Value, field string) []Word {
-	configMap := volume.Get("configMap")
-	paths := map[string]string{} // of selected keys
-	for _, item := range configMap.Get("items").Items() {
-		paths[item.Get("key").Text()] = item.Get("path").Text()
-	}
+func (f *Facts) mountedFiles(i int, pod, volume object.Value, field string) (all []mounted) {
 	var subPaths []string
-	for _, list := range []string{"initContainers", "containers"} {
-		for _, c := range pod.Get("spec", list).Items() {
-			for _, mount := range c.Get("volumeMounts").Items() {
-				if mount.Get("name").Text() == volume.Get("name").Text() {
-					subPaths = append(subPaths, mount.Get("subPath").Text())
+	for mount := range mountsOf(pod, volume) {
+		subPaths = append(subPaths, mount.Get("subPath").Text())
+	}
+	if len(subPaths) == 0 {
+		return nil
+	}
+	add := func(source object.Value, field string) {
+		for kind, key := range map[string]string{"configMap": "name", "secret": "secretName"} {
+			from := source.Get(kind)
+			name := cmp.Or(from.Get(key).Text(), from.Get("name").Text()) // of a Secret in a projected volume
+			paths := map[string]string{}                                  // of selected keys
+			for _, item := range from.Get("items").Items() {
+				paths[item.Get("key").Text()] = item.Get("path").Text()
+			}
+			for _, w := range f.files(i, strings.ToUpper(kind[:1])+kind[1:], name, Join(field, kind), true) {
+				at, selected := paths[w.Name]
+				if at = cmp.Or(at, w.Name); len(paths) > 0 && !selected {
+					continue
+				}
+				if slices.ContainsFunc(subPaths, func(sub string) bool { return sub == "" || at == sub || strings.HasPrefix(at, sub+"/") }) {
+					all = append(all, mounted{w, at})
 				}
 			}
 		}
 	}
-	return slices.DeleteFunc(f.files(i, configMap.Get("name").Text(), field, true), func(w Word) bool {
-		path, selected := paths[w.Name]
-		if path = cmp.Or(path, w.Name); len(paths) > 0 && !selected {
-			return true
+	add(volume, field)
+	for at, source := range volume.Get("projected", "sources").Items() {
+		add(source, Join(field, "projected.sources["+strconv.Itoa(at)+"]"))
+	}
+	slices.SortStableFunc(all, func(x, y mounted) int { return cmp.Compare(x.Field, y.Field) })
+	return all
+}
+
+// mountsOf iterates over the mounts of a volume, with the containers.
+func mountsOf(pod, volume object.Value) iter.Seq2[object.Value, object.Value] {
+	return func(yield func(mount, container object.Value) bool) {
+		for _, list := range []string{"initContainers", "containers"} {
+			for _, c := range pod.Get("spec", list).Items() {
+				for _, mount := range c.Get("volumeMounts").Items() {
+					if mount.Get("name").Text() == volume.Get("name").Text() && !yield(mount, c) {
+						return
+					}
+				}
+			}
 		}
-		return !slices.ContainsFunc(subPaths, func(at string) bool { return at == "" || path == at || strings.HasPrefix(path, at+"/") })
-	})
+	}
+}
+
+// runFiles returns the mounted files of a volume, and apart those that nothing certainly
+// reads: files of Secrets, and scripts that no command runs. Where containers name some
+// scripts of the volume, those run others only if these name them.
+func (f *Facts) runFiles(i int, pod, volume object.Value, field string) (run, idle []Word) {
+	var said []string
+	for _, c := range mountsOf(pod, volume) {
+		eachText(c, "", "", func(field, _, text string) {
+			if !strings.HasPrefix(field, "volumeMounts") {
+				said = append(said, text)
+			}
+		})
+	}
+	files := f.mountedFiles(i, pod, volume, field)
+	rest := files
+	isNamed := func(file mounted) bool {
+		name := path.Base(file.path)
+		return slices.ContainsFunc(said, func(text string) bool {
+			return strings.Contains(text, name) || knowledge.ContainsWord(text, strings.TrimSuffix(name, path.Ext(name)), isNameByte)
+		})
+	}
+	namesScript := false
+	for {
+		var named, other []mounted
+		for _, file := range rest {
+			if isNamed(file) {
+				named, namesScript = append(named, file), namesScript || isScript(file)
+			} else {
+				other = append(other, file)
+			}
+		}
+		if rest = other; len(named) == 0 {
+			break
+		}
+		for _, file := range named {
+			said = append(said, file.Value)
+		}
+	}
+	all := !namesScript || slices.ContainsFunc(said, func(text string) bool { return strings.Contains(text, "/*") })
+	for _, file := range files {
+		if f.Nodes[file.From].Key.Kind == "Secret" || !all && isScript(file) && slices.Contains(rest, file) {
+			idle = append(idle, file.Word)
+		} else {
+			run = append(run, file.Word)
+		}
+	}
+	return run, idle
+}
+
+// isScript reports whether a file is a program.
+func isScript(file mounted) bool {
+	return strings.HasPrefix(file.Value, "#!") || slices.Contains([]string{".sh", ".bash", ".py", ".rb", ".js", ".pl", ".php"}, path.Ext(file.path))
+}
+
+// isNameByte reports whether a byte may be part of the name of a file without extension.
+func isNameByte(c byte) bool {
+	return c != '.' && text.IsHostByte(c) || c >= 'A' && c <= 'Z' || c == '_'
+}
+
+// Hints returns texts that show at most what an object may need: annotations of its Pods,
+// their probes and lifecycle hooks, mounted Secrets, mounted scripts that no command runs, and
+// the spec of a custom resource for which an operator starts Pods.
+func (f *Facts) Hints(i int) (all []Word) {
+	n := &f.Nodes[i]
+	add := func(v object.Value, field string) {
+		eachText(v, field, "", func(field, key, value string) {
+			all = append(all, Word{Word: text.Word{Name: key, Value: value, IsFile: true}, Field: field, From: i})
+		})
+	}
+	if n.Kind.Pod.IsZero() && n.Kind.Rung == knowledge.Workloads && !f.Base.Builtin(n.ID.Group) {
+		add(n.Get("spec"), "spec")
+	}
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		add(tmpl.Value.Get("metadata", "annotations"), Join(tmpl.Field, "metadata.annotations"))
+		for _, list := range []string{"initContainers", "containers"} {
+			for at, c := range tmpl.Value.Get("spec", list).Items() {
+				for _, key := range []string{"startupProbe", "readinessProbe", "livenessProbe", "lifecycle"} {
+					add(c.Get(key), Join(tmpl.Field, "spec."+list+"["+strconv.Itoa(at)+"]."+key))
+				}
+			}
+		}
+		for at, v := range tmpl.Value.Get("spec", "volumes").Items() {
+			_, idle := f.runFiles(i, tmpl.Value, v, Join(tmpl.Field, "spec.volumes["+strconv.Itoa(at)+"]"))
+			all = append(all, idle...)
+		}
+	}
+	return all
 }
 
 // files returns the entries of a ConfigMap or Secret that is used as a whole.
-func (f *Facts) files(i int, name, field string, file bool) []Word {
+func (f *Facts) files(i int, kind, name, field string, file bool) (all []Word) {
 	if name == "" {
 		return nil
 	}
-	kind := "ConfigMap"
-	if strings.HasSuffix(field, ".secretRef") {
-		kind = "Secret"
-	}
-	var all []Word
 	for _, c := range f.byKey[object.ID{Kind: kind, Namespace: f.Nodes[i].Key.Namespace, Name: name}] {
 		data := entries(f.Nodes[c])
 		for _, key := range slices.Sorted(maps.Keys(data)) {

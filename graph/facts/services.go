@@ -88,7 +88,7 @@ func (f *Facts) service(host, namespace string, bare bool) (object.ID, bool) {
 			return id, true
 		}
 	}
-	if len(parts) == 2 && podName.MatchString(parts[0]) {
+	if len(parts) == 2 && IsPodName(parts[0]) {
 		return try(parts[1], namespace)
 	}
 	if len(parts) == 3 || len(parts) > 3 && parts[3] == "svc" { // a Pod of a StatefulSet
@@ -126,6 +126,9 @@ func (f *Facts) IsAssumed(service object.ID) bool {
 	_, assumed := f.assumedMaker(service)
 	return assumed && !f.serviceNames()[service]
 }
+
+// IsPodName reports whether a name may be that of a Pod of a StatefulSet.
+func IsPodName(name string) bool { return podName.MatchString(name) }
 
 // podName matches the suffix of a StatefulSet's Pod names.
 var podName = regexp.MustCompile(`-[0-9]+$`)

@@ -92,19 +92,17 @@ func (f *Facts) waitsIn(i int, pod, c object.Value, field string) (found []Wait)
 	return found
 }
 
-// scripts returns the command line of a container and the files of mounted
-// ConfigMaps that it names.
+// scripts returns the command line of a container and the mounted files that it names.
 func (f *Facts) scripts(i int, pod, c object.Value) []string {
 	line := strings.Join(append(Texts(c.Get("command")), Texts(c.Get("args"))...), " ")
 	all := []string{line}
 	for _, m := range c.Get("volumeMounts").Items() {
 		for _, v := range pod.Get("spec", "volumes").Items() {
-			name := v.Get("configMap", "name").Text()
-			if name == "" || v.Get("name").Text() != m.Get("name").Text() {
+			if v.Get("name").Text() != m.Get("name").Text() {
 				continue
 			}
 			for _, file := range f.mountedFiles(i, pod, v, "") {
-				if strings.Contains(line, "/"+file.Name) || strings.HasSuffix(m.Get("mountPath").Text(), "/"+file.Name) {
+				if strings.Contains(line, "/"+file.path) || strings.HasSuffix(m.Get("mountPath").Text(), "/"+file.path) {
 					all = append(all, file.Value)
 				}
 			}
