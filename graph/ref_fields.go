@@ -56,7 +56,7 @@ func manifests(f *facts.Facts, _ Roles) (refs []Reference) {
 		if m.Definition < 0 {
 			continue
 		}
-		r := Reference{From: m.From, To: m.Definition, Field: m.Field, Sign: Record, Why: m.Record.Why + " " + m.Kind.String() + ", which is defined by", Source: m.Record.Source}
+		r := Reference{From: m.From, To: m.Definition, Field: m.Field, Fails: failsSoftly(m.Record), Sign: Record, Why: m.Record.Why + " " + m.Kind.String() + ", which is defined by", Source: m.Record.Source}
 		r.Need, r.Until = meaningOf(m.Record.Meaning)
 		refs = append(refs, r)
 		if m.Record.Completes {
@@ -109,14 +109,7 @@ func products(f *facts.Facts, _ Roles) (refs []Reference) {
 			}
 			r := ofRecord(m)
 			r.To, r.Need, r.Until, r.Product = p, Needs, Healthy, m.ID
-			switch r.Unless = ""; {
-			case m.Record.Soft:
-				r.Fails = Lacks
-			case m.Record.StaysProgressing:
-				r.Fails = Waits
-			default:
-				r.Fails = Degrades
-			}
+			r.Fails, r.Unless = failsSoftly(m.Record), ""
 			r.Why += " " + m.ID.String() + ", which is written by"
 			refs = append(refs, r)
 		}

@@ -76,6 +76,8 @@ const (
 	Waits
 	// Lacks: From works and can be healthy, and only lacks what To gives it.
 	Lacks
+	// ReportsFailure: From tries again after a while, and certainly reports a failure until then.
+	ReportsFailure
 	// WrongData: From works with data that is not ready.
 	WrongData
 	// Stops: From, or its Pods, cannot start or exit, and do not recover by themselves.
@@ -85,7 +87,7 @@ const (
 )
 
 func (f Fails) String() string {
-	return [...]string{"degrades", "waits", "lacks", "wrong data", "stops", "refused"}[f]
+	return [...]string{"degrades", "waits", "lacks", "reports a failure", "wrong data", "stops", "refused"}[f]
 }
 
 // Sign says what shows a reference. Signs are sorted by authority: a later one says more
@@ -221,10 +223,8 @@ func ofRecord(m *facts.Mention) Reference {
 	switch {
 	case rec.Hard && !m.Optional:
 		r.Fails, r.Unless = Stops, rec.Unless
-	case rec.Soft:
-		r.Fails = Lacks
-	case rec.StaysProgressing:
-		r.Fails = Waits
+	default:
+		r.Fails = failsSoftly(rec)
 	}
 	if m.Optional && r.Need == Needs {
 		r.Need = MayNeed
@@ -236,6 +236,19 @@ func ofRecord(m *facts.Mention) Reference {
 		r.Need = MayNeed
 	}
 	return r
+}
+
+// failsSoftly says what happens to an object that tries again.
+func failsSoftly(rec *knowledge.Reference) Fails {
+	switch {
+	case rec.Soft:
+		return Lacks
+	case rec.StaysProgressing:
+		return Waits
+	case rec.Degrades:
+		return ReportsFailure
+	}
+	return Degrades
 }
 
 // meaningOf translates the meaning of a record.

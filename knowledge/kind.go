@@ -227,6 +227,9 @@ type Reference struct {
 	StaysProgressing bool `yaml:"patient"`
 	// Soft means that the object can be healthy without the target.
 	Soft bool `yaml:"soft"`
+	// Degrades means that the object reports Degraded as long as the target does not exist
+	// or, with meaning healthy, is not healthy.
+	Degrades bool `yaml:"degrades"`
 	// Hard means that without the target the API server refuses the object, or that
 	// the object fails to start and does not recover.
 	Hard bool `yaml:"hard"`

@@ -21,7 +21,8 @@ func (in input) refine() (ordering, error) {
 	if in.opt.Waves == Compact {
 		isGate = WaitReason.fails
 	}
-	d := constraints(in.graph, in.base, isGate)
+	last := slices.Max(slices.Collect(maps.Keys(waves)))
+	d := constraints(in.graph, in.base, isGate, func(i int) bool { wave, _ := in.graph.Nodes[i].Wave(); return wave < last })
 	inner := map[int][]constraint{}
 	for _, c := range d.rules {
 		from, _ := in.graph.Nodes[c.dependent].Wave()

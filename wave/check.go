@@ -95,6 +95,11 @@ func (s *sync) lateDependencies(i int) []finding.Finding {
 				s.orCompute("give this object a later wave", i, r.To))
 			f.About = s.Graph.Nodes[r.To].Key.String()
 			found = append(found, f)
+		case to == at && n.HasHealth && s.awaits(i) && r.Fails == graph.ReportsFailure && degradesInWaveOf(s.Graph, s.base, r):
+			f := s.finding(i, finding.Warning, Late, fmt.Sprintf("%s, this object %s %s, which Argo CD applies after it: this object is Degraded at first, which fails the sync", at, r.Why, s.name(r.To)),
+				s.orCompute("give the other object an earlier wave", i, r.To))
+			f.About = s.Graph.Nodes[r.To].Key.String()
+			found = append(found, f)
 		}
 	}
 	if !n.HasHealth || !s.awaits(i) {

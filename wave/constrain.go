@@ -42,8 +42,9 @@ type constraintSet struct {
 
 // constraints turns the references between objects of the Sync phase into
 // constraints on their waves. Objects that another Application applies exist
-// already. isGate decides which reasons to wait are gates.
-func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) bool) constraintSet {
+// already. isGate decides which reasons to wait are gates, and isFollowed says which objects
+// have an author's wave that is not the last.
+func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) bool, isFollowed func(int) bool) constraintSet {
 	doubts := doubtsOf(g)
 	yielded := map[graph.Reference]string{}
 	var rules []constraint
@@ -80,12 +81,16 @@ func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) b
 	all, awaited := awaitsAll(g), awaitedNodes(rules)
 	for i := range rules {
 		c := &rules[i]
-		if c.gap == 0 && (all || awaited[c.dependent]) && !c.companion && showsHealth(&g.Nodes[c.dependency]) && isDegradedWithout(&g.Nodes[c.dependent], c.ref) && doubts[c.dependency].forbids(Degrades) == "" {
+		isAwaited := all || awaited[c.dependent] || c.ref.Fails == graph.ReportsFailure && isFollowed(c.dependent)
+		if c.gap == 0 && isAwaited && !c.companion && degradesInWaveOf(g, base, c.ref) && doubts[c.dependency].forbids(Degrades) == "" {
 			c.gap, c.reason = 1, Degrades
 		}
 	}
 	return constraintSet{rules, yielded}
 }
+
+// isLast is for orders in which no object has an author's wave.
+func isLast(int) bool { return false }
 
 // keepApart separates a webhook configuration from the objects it admits only if it
 // comes after its backend. Otherwise both would wait for a backend that may never

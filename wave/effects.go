@@ -162,6 +162,6 @@ func EffectsTable() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", e.When, does)
 	}
-	fmt.Fprintf(&b, "| %s | gate: the object %s |\n", "in addition, where an awaited custom resource is in the same wave as what it needs healthy, and reports Degraded meanwhile", Degrades.Without())
+	fmt.Fprintf(&b, "| %s | gate: the object %s |\n", "in addition, where an awaited custom resource is in the same wave as what it needs healthy, or is applied before what it needs, such as a Rollout, and reports Degraded meanwhile", Degrades.Without())
 	return b.String()
 }

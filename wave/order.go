@@ -99,7 +99,7 @@ func (in input) arrangeAll() (constraintSet, arrangement, error) {
 	if fewest {
 		isGate = WaitReason.fails
 	}
-	d := constraints(in.graph, in.base, isGate)
+	d := constraints(in.graph, in.base, isGate, isLast)
 	c, err := condense(in.graph, in.syncNodes(), d.rules)
 	if err != nil {
 		return constraintSet{}, arrangement{}, err
@@ -116,7 +116,7 @@ func (p *Plan) defaultConstraints(base *knowledge.Base) []constraint {
 	if p.rules != nil {
 		return p.rules
 	}
-	return constraints(p.Graph, base, holdsByDefault).rules
+	return constraints(p.Graph, base, holdsByDefault, isLast).rules
 }
 
 // numberedArrangement is an arrangement with the waves of its levels.

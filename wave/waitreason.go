@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // WaitReason is the reason why an object must not be applied before another one is
@@ -84,9 +85,18 @@ type Dependent struct {
 	Reference graph.Reference
 }
 
-// isDegradedWithout reports whether a custom resource is Degraded while the target
-// of its reference is not healthy. Argo CD fails a sync that waits for such an
-// object.
+// degradesInWaveOf reports whether the object of a reference is Degraded for a while if it
+// shares the wave of its target. Argo CD fails a sync that waits for such an object.
+func degradesInWaveOf(g *graph.Graph, base *knowledge.Base, r *graph.Reference) bool {
+	from, to := &g.Nodes[r.From], &g.Nodes[r.To]
+	if r.Fails == graph.ReportsFailure {
+		return r.Need == graph.Needs && (r.Until == graph.Healthy || !appliedBefore(to, from, base))
+	}
+	return showsHealth(to) && isDegradedWithout(from, r)
+}
+
+// isDegradedWithout reports whether a custom resource is probably Degraded while the target
+// of its reference is not healthy.
 func isDegradedWithout(from *graph.Node, r *graph.Reference) bool {
 	return r.Need == graph.Needs && r.Until == graph.Healthy && r.Fails != graph.Waits && r.Fails != graph.Lacks && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Health.Can, "Degraded")
 }
