@@ -3,7 +3,6 @@ package graph
 import (
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ladder-cmp/ladder/graph/facts"
@@ -185,8 +184,7 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 	case !callsUsers && len(users) > 0 && word != "":
 		// Users of the same store may wait for the Job's changes.
 		others = slices.DeleteFunc(slices.Clone(others), func(u int) bool { return slices.Contains(users, u) })
-		return nil, slices.Concat(sharing, o.waitForMigration(users, j, why), o.waitForMigration(o.laterJobs(j), j, sharesImage),
-			o.shareWave(others, j, "uses a database that is migrated by"))
+		return nil, slices.Concat(sharing, o.waitForMigration(users, j, why), o.jobsBeside(j, needs), o.shareWave(others, j, "uses a database that is migrated by"))
 	case !callsUsers && len(users) > 0 && len(needs) > 0:
 		return nil, o.shareWave(users, j, "runs the image of") // the same image alone is not proof
 	case len(others) > 0:
@@ -265,7 +263,7 @@ func (o jobOrder) candidates(j int, needs map[int]Reference) (all []int) {
 	for _, i := range o.PodsOf(o.Nodes[j].Part) {
 		n := &o.Nodes[i]
 		_, called := needs[i]
-		if !called && n.Serves() && n.InSync() && n.Key.Namespace == o.Nodes[j].Key.Namespace && !o.IsStore(i) && !leads[i] {
+		if !called && n.Serves() && n.InSync() && n.Key.Namespace == o.Nodes[j].Key.Namespace && !o.MayBeStore(i) && !leads[i] {
 			all = append(all, i)
 		}
 	}
@@ -290,15 +288,25 @@ func (o jobOrder) shareWave(workloads []int, job int, why string) (refs []Refere
 	return refs
 }
 
-// laterJobs returns the Jobs with a migration's image that are not migrations
-// themselves: like workloads, they use its result.
-func (o jobOrder) laterJobs(migration int) []int {
-	var all []int
+// jobsBeside orders the Jobs with a migration's image that are not migrations themselves.
+// Like workloads, they use its result, unless they create what it migrates: where that is in
+// no store of the component, a word that says so is enough.
+func (o jobOrder) jobsBeside(migration int, needs map[int]Reference) (refs []Reference) {
+	knowsStore := slices.ContainsFunc(slices.Collect(maps.Keys(needs)), o.IsStore)
+	seen := map[int]bool{}
 	for _, image := range o.Images(migration) {
-		all = append(all, o.byImage[[2]string{o.Nodes[migration].Key.Namespace, image}].others...)
+		for _, j := range o.byImage[[2]string{o.Nodes[migration].Key.Namespace, image}].others {
+			switch {
+			case seen[j]:
+			case !knowsStore && o.CreatesData(j):
+				refs = append(refs, possible(o.Facts, migration, j, "spec", Image, "may migrate what is created by"))
+			default:
+				refs = append(refs, o.waitForMigration([]int{j}, migration, sharesImage)...)
+			}
+			seen[j] = true
+		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return refs
 }
 
 // hasMigration reports whether another Job with the image of this one is a
@@ -323,22 +331,22 @@ func (o jobOrder) checkedWorkloads(j int, needs map[int]Reference) (refs []Refer
 // needsOf returns a gate for each node that a Job calls. It leaves out nodes if
 // the Job itself waits for something, if the node waits for the Job or reads what
 // it writes, if the node is a store that the Job initializes, or if the node runs the
-// Job's image and the Job mentions it only in a variable or file that both share. A migration
-// waits for stores only, unless an address is its own. What
+// Job's image and the Job mentions it only in a variable or file that both share. A
+// migration waits for stores only, unless no other program shares the address. What
 // the Job reads from a shared ConfigMap counts only if it leads to a workload that does
 // not read it: such a ConfigMap describes the component to all of them.
 func (o jobOrder) needsOf(j int) map[int]Reference {
 	needs := map[int]Reference{}
-	sharers, initialized, isMigration := o.Sharers(j), o.InitializedBy(j), o.MigrationWord(j) != ""
+	sharers, initialized := o.Sharers(j), o.InitializedBy(j)
+	isMigration := o.MayMigrate(j)
 	for _, w := range o.Words(j) {
 		for _, service := range o.Addresses(w, o.Nodes[j].Key.Namespace) {
 			for _, server := range o.Servers(service) {
-				if server == j || w.From != j && o.set.Refers(server, w.From) && o.DescribesMany(w.From) {
+				if server == j || w.From != j && o.set.Refers(server, w.From) && o.DescribesMany(w.From) || isMigration && !o.IsStore(server) && o.IsShared(w, j) {
 					continue
 				}
 				onlyMentioned := o.writesInputOf(j, server) || slices.Contains(initialized, server) || len(o.WaitTargets(j)) > 0 && o.Nodes[j].InSync() ||
-					o.WaitTargets(server)[j] || slices.Contains(sharers, server) && o.sharesWord(server, w, j) ||
-					isMigration && !o.IsStore(server) && o.isShared(w, j)
+					o.WaitTargets(server)[j] || slices.Contains(sharers, server) && o.HasWord(server, w, j)
 				if r, ok := needs[server]; !ok || r.Need == MayNeed && !onlyMentioned {
 					until := Healthy
 					if onlyMentioned {
@@ -350,21 +358,6 @@ func (o jobOrder) needsOf(j int) map[int]Reference {
 		}
 	}
 	return needs
-}
-
-// sharesWord reports whether a workload has a word of a Job, too: the same variable, or the
-// same file. Such a word describes the application to both.
-func (o jobOrder) sharesWord(workload int, word facts.Word, j int) bool {
-	return !strings.HasSuffix(word.Field, ".args") && slices.ContainsFunc(o.Words(workload), func(w facts.Word) bool {
-		return w.Name == word.Name && w.Value == word.Value && (word.From == j || w.From == word.From)
-	})
-}
-
-// isShared reports whether a program has a word of a Job, too.
-func (o jobOrder) isShared(word facts.Word, j int) bool {
-	return slices.ContainsFunc(o.PodsOf(o.Nodes[j].Part), func(i int) bool {
-		return o.Nodes[i].Serves() && o.Nodes[i].Key.Namespace == o.Nodes[j].Key.Namespace && o.sharesWord(i, word, j)
-	})
 }
 
 // usersOf returns the workloads that call the targets of a migration.

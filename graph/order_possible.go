@@ -147,7 +147,8 @@ func possible(f *facts.Facts, from, to int, field string, sign Sign, why string)
 // wordsOfNames makes a program, or a custom resource for which an operator runs one, may need
 // what a text that it reads names: a workload, a Job or a custom resource, directly or by its
 // Service, one of its Pods, or the Secret that it writes. About a custom resource, any other
-// reference says more.
+// reference says more. A store calls no application, whose name is often that of a database
+// or a user, and what a migration shares with an application describes the application.
 func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	named := targetsByName(f)
 	for i := range f.Nodes {
@@ -156,9 +157,18 @@ func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 			continue
 		}
 		seen := map[int]bool{i: true}
+		calls := func(to int, w facts.Word) bool {
+			switch {
+			case f.IsStore(to):
+				return true
+			case n.Kind.Runs == "once": // a migration waits for stores only
+				return !f.MayMigrate(i) || !f.IsShared(w, i)
+			}
+			return !f.IsStore(i)
+		}
 		for _, w := range slices.Concat(f.Words(i), f.Hints(i)) {
 			for _, to := range named.in(f, w.Value, n) {
-				if seen[to] {
+				if seen[to] || !calls(to, w) {
 					continue
 				}
 				seen[to] = true

@@ -26,6 +26,8 @@ type nameFile struct {
 		Schemes []string `yaml:"schemes"`
 		// Names are ends of variables whose value is the name of a database.
 		Names []string `yaml:"names"`
+		// Users are ends of variables whose value is a user of a database.
+		Users []string `yaml:"users"`
 		// Administrative are databases in which the others are created.
 		Administrative []string `yaml:"administrative"`
 	} `yaml:"databases"`
@@ -84,6 +86,12 @@ type nameFile struct {
 	Migrations []string `yaml:"migrations"`
 	// MigrationCommands are words of scripts and command lines of migrations.
 	MigrationCommands []string `yaml:"migrationCommands"`
+	// Upgrades are words of Jobs that may be migrations.
+	Upgrades []string `yaml:"upgrades"`
+	// Waiting are words of containers that only wait for something, or check it.
+	Waiting []string `yaml:"waiting"`
+	// Creations are words of Jobs that create what others then use.
+	Creations []string `yaml:"creations"`
 	// Initiations are words of command lines that initialize a cluster of running
 	// servers.
 	Initiations []string `yaml:"initiations"`
@@ -214,6 +222,13 @@ func (b *Base) NamesDatabase(name string) bool {
 	return len(words) > 0 && slices.Contains(names().Databases.Names, words[len(words)-1])
 }
 
+// NamesNoObject reports whether the value of a variable or flag of that name is called like
+// an object at most by chance: a database, or its user.
+func (b *Base) NamesNoObject(name string) bool {
+	words := nameWords(name)
+	return b.NamesDatabase(name) || len(words) > 0 && slices.Contains(names().Databases.Users, words[len(words)-1])
+}
+
 // IsAdministrative reports whether a database is one in which others are created.
 func (b *Base) IsAdministrative(database string) bool {
 	return slices.Contains(names().Databases.Administrative, database)
@@ -328,6 +343,17 @@ func (b *Base) Migration(values ...string) string {
 	return ""
 }
 
+// MayMigrate reports whether a Job of that name may be a migration.
+func (b *Base) MayMigrate(name string) bool {
+	return slices.ContainsFunc(nameWords(name), func(word string) bool { return slices.Contains(names().Upgrades, word) })
+}
+
+// SaysWait reports whether the name of a container says that it waits for something or
+// checks it, such as wait-for-migrations.
+func (b *Base) SaysWait(name string) bool {
+	return slices.ContainsFunc(nameWords(name), func(word string) bool { return slices.Contains(names().Waiting, word) })
+}
+
 // MigrationIn returns the words that mark one of some scripts as a migration; empty if
 // there are none. The scripts are words separated by blanks.
 func (b *Base) MigrationIn(scripts ...string) string {
@@ -340,6 +366,15 @@ func (b *Base) MigrationIn(scripts ...string) string {
 		}
 	}
 	return ""
+}
+
+// CreatesData reports whether a name, or a script as words separated by blanks, says that a
+// Job creates what others then use.
+func (b *Base) CreatesData(texts ...string) bool {
+	isLetter := func(c byte) bool { return c >= 'a' && c <= 'z' }
+	return slices.ContainsFunc(texts, func(text string) bool {
+		return slices.ContainsFunc(names().Creations, func(words string) bool { return ContainsWord(text, words, isLetter) })
+	})
 }
 
 // InitializesCluster reports whether a command line or script initializes a cluster of

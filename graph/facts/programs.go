@@ -502,7 +502,52 @@ func (f *Facts) Sharers(j int) []int {
 func (f *Facts) MigrationWord(j int) string {
 	n := &f.Nodes[j]
 	names := append(f.Commands(j), n.ID.Name, n.Label("app.kubernetes.io/component"))
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		names = append(names, tmpl.Value.Get("metadata", "name").Text())
+		for _, c := range tmpl.Value.Get("spec", "initContainers").Items() {
+			if name := c.Get("name").Text(); !f.Base.SaysWait(name) {
+				names = append(names, name, c.Get("image").Text())
+			}
+		}
+	}
 	return cmp.Or(f.Base.Migration(names...), f.Base.MigrationIn(f.scriptsOf(j)...))
+}
+
+// MayMigrate reports whether the name or the command line of a Job says that it is a
+// migration, or may be one.
+func (f *Facts) MayMigrate(j int) bool {
+	return f.MigrationWord(j) != "" || f.Base.MayMigrate(f.Nodes[j].ID.Name)
+}
+
+// HasWord reports whether a workload has a word of a Job, too: the same variable, or the
+// same file. Such a word describes the application to both.
+func (f *Facts) HasWord(workload int, word Word, j int) bool {
+	return !strings.HasSuffix(word.Field, ".args") && slices.ContainsFunc(f.Words(workload), func(w Word) bool {
+		return w.Name == word.Name && w.Value == word.Value && (word.From == j || w.From == word.From)
+	})
+}
+
+// IsShared reports whether a program beside a Job has a word of it, too.
+func (f *Facts) IsShared(word Word, j int) bool {
+	return slices.ContainsFunc(f.PodsOf(f.Nodes[j].Part), func(i int) bool {
+		return f.Nodes[i].Serves() && f.Nodes[i].Key.Namespace == f.Nodes[j].Key.Namespace && f.HasWord(i, word, j)
+	})
+}
+
+// CreatesData reports whether the name or the command line of a Job says that it creates
+// what others then use, and the Job calls no program but stores.
+func (f *Facts) CreatesData(j int) bool {
+	if !f.Base.CreatesData(append(f.scriptsOf(j), f.Nodes[j].ID.Name)...) {
+		return false
+	}
+	for _, w := range f.Words(j) {
+		for _, service := range f.Addresses(w, f.Nodes[j].Key.Namespace) {
+			if slices.ContainsFunc(f.Servers(service), func(server int) bool { return !f.IsStore(server) }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // initializesCluster reports whether a command line or script of a Job initializes a

@@ -37,16 +37,16 @@ func (f *Facts) findStores() []bool {
 }
 
 func (f *Facts) runsStore(i int) bool {
-	images := f.Images(i)
-	likely := f.listensAsStore(i)
-	for _, image := range images {
+	likely := false
+	programs := slices.DeleteFunc(f.Images(i), f.Base.IsStoreTool) // such as an exporter beside the store
+	for _, image := range f.Images(i) {
 		is, certainly := f.Base.IsStore(image)
 		if certainly {
 			return true
 		}
-		likely = likely || is
+		likely = likely || is && slices.Contains(programs, image)
 	}
-	return likely && !slices.ContainsFunc(images, f.Base.IsStoreTool) && !f.callsWorkload(i)
+	return (likely || len(programs) > 0 && f.listensAsStore(i)) && !f.callsWorkload(i)
 }
 
 // listensAsStore reports whether a container of a workload, or a Service in front of it, has
