@@ -46,6 +46,8 @@ type trait struct {
 	// store marks units that keep data for others, and app those with other programs that
 	// run permanently and are no controllers.
 	store, app bool
+	// operated marks units with a custom resource for which an operator runs Pods.
+	operated bool
 	// everyNode marks units that run a Pod on every node, on which nothing relies.
 	everyNode bool
 	namespace string
@@ -99,6 +101,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 			t.builtin = t.builtin && base.Builtin(n.ID.Group)
 			t.runs = t.runs || !n.Kind.Pod.IsZero()
 			t.store = t.store || n.Store
+			t.operated = t.operated || n.Kind.Rung == knowledge.Workloads && n.Kind.Pod.IsZero() && n.HasHealth && !base.Builtin(n.ID.Group)
 			t.everyNode = t.everyNode || n.Kind.EveryNode
 			t.app = t.app || isLongRunning(n) && !n.Store && n.Role != knowledge.Controllers
 			t.starts = t.starts || !n.Kind.Pod.IsZero() || n.Kind.Operator.Installs()

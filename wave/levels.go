@@ -222,16 +222,14 @@ func (s *unitSet) gateClasses(levels []int) []gateClass {
 func (s *unitSet) moveDoubtfulLast(in input, latest []int) []int {
 	levels := slices.Clone(latest)
 	last, endsWithHook := 0, false
-	moves := s.movable()
+	moves := s.movable(in)
 	for u := range levels {
 		if !moves[u] {
 			last = max(last, levels[u])
 		}
 	}
 	for u := range levels {
-		endsWithHook = endsWithHook || levels[u] == last && !moves[u] && slices.ContainsFunc(s.units[u].nodes, func(i int) bool {
-			return in.graph.Nodes[i].IsHook() || changesFail(&in.graph.Nodes[i]) && in.opt.Jobs == AsHooks
-		})
+		endsWithHook = endsWithHook || levels[u] == last && !moves[u] && slices.ContainsFunc(s.units[u].nodes, in.runsAsHook)
 	}
 	// In a sync of one phase and wave, Argo CD waits only for the hook itself.
 	if endsWithHook && (last > 0 || hasOtherPhase(in.graph, object.Sync)) {
@@ -252,12 +250,19 @@ func (s *unitSet) moveDoubtfulLast(in input, latest []int) []int {
 }
 
 // movable marks the units that may never become healthy and that no workload needs,
-// together with their users, such as the route of a gateway.
-func (s *unitSet) movable() []bool {
+// together with their users, such as the route of a gateway. A hook may need each custom
+// resource of its namespace for which an operator runs Pods.
+func (s *unitSet) movable(in input) []bool {
+	hooks := map[string]bool{} // namespaces with hooks that run Pods
+	for _, i := range in.syncNodes() {
+		if n := &in.graph.Nodes[i]; in.runsAsHook(i) && !n.Kind.Pod.IsZero() {
+			hooks[n.Key.Namespace] = true
+		}
+	}
 	free := make([]bool, len(s.units)) // units without a dependent of their own
 	for u := len(free) - 1; u >= 0; u-- {
 		t := s.traits[u]
-		free[u] = (t.doubtful >= 0 || !t.runs) && !s.awaited[u] && !s.checksAll(u) &&
+		free[u] = (t.doubtful >= 0 || !t.runs) && !s.awaited[u] && !s.checksAll(u) && !(t.operated && hooks[t.namespace]) &&
 			!slices.ContainsFunc(s.units[u].users, func(e edge) bool { return !free[e.unit] && !s.checksAll(e.unit) })
 	}
 	moves := make([]bool, len(s.units))

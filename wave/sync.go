@@ -171,9 +171,10 @@ func (s *sync) awaits(i int) bool {
 }
 
 // runsAsHook reports whether an object is a hook, or becomes one.
-func (p *Plan) runsAsHook(i int) bool {
-	n := &p.Graph.Nodes[i]
-	return n.IsHook() || p.opt.Jobs == AsHooks && changesFail(n)
+func (p *Plan) runsAsHook(i int) bool { return runsAsHook(&p.Graph.Nodes[i], p.opt) }
+
+func runsAsHook(n *graph.Node, opt Options) bool {
+	return n.IsHook() || opt.Jobs == AsHooks && changesFail(n)
 }
 
 // inOneWave reports whether all objects of a sync, including hooks that run when it fails,

@@ -100,7 +100,11 @@ func (f *Facts) service(host, namespace string, bare bool) (object.ID, bool) {
 // assumedMaker returns the custom resource of the component that probably creates a
 // Service: operators name Services after the resource, alone or with a suffix ("db",
 // "db-rw").
-func (f *Facts) assumedMaker(id object.ID) (int, bool) {
+func (f *Facts) assumedMaker(id object.ID) (int, bool) { return f.namedAfter(id.Name, id.Namespace) }
+
+// namedAfter returns the custom resource for which an operator runs Pods and after which
+// something in its namespace is named.
+func (f *Facts) namedAfter(name, namespace string) (int, bool) {
 	runtimes := f.runtimes.get(func() map[string][]int {
 		all := map[string][]int{}
 		for i := range f.Nodes {
@@ -111,9 +115,9 @@ func (f *Facts) assumedMaker(id object.ID) (int, bool) {
 		return all
 	})
 	best := -1
-	for _, i := range runtimes[id.Namespace] {
-		name := f.Nodes[i].ID.Name
-		if (id.Name == name || strings.HasPrefix(id.Name, name+"-")) && (best < 0 || len(name) > len(f.Nodes[best].ID.Name)) {
+	for _, i := range runtimes[namespace] {
+		own := f.Nodes[i].ID.Name
+		if (name == own || strings.HasPrefix(name, own+"-")) && (best < 0 || len(own) > len(f.Nodes[best].ID.Name)) {
 			best = i
 		}
 	}
@@ -152,18 +156,43 @@ func (f *Facts) serviceNames() map[object.ID]bool {
 	})
 }
 
-// Servers returns the nodes that answer at a Service: the workloads behind it, or
-// the object that creates it at run time.
+// Servers returns the nodes that answer at a Service: the workloads behind it, the custom
+// resource whose Pods it selects, or the object that creates it at run time.
 func (f *Facts) Servers(service object.ID) []int {
 	var all []int
 	for _, s := range f.byKey[service] {
-		all = append(all, f.Backends(s)...)
+		if all = append(all, f.Backends(s)...); len(f.Backends(s)) == 0 {
+			all = append(all, f.selectedResources(s)...)
+		}
 	}
 	all = append(all, f.Producers(service)...)
 	if maker, ok := f.assumedMaker(service); ok && !f.serviceNames()[service] {
 		all = append(all, maker)
 	}
 	return all
+}
+
+// selectedResources returns the custom resource whose Pods a Service selects: operators label
+// Pods with the name of the resource, often under a key of their own, such as
+// cnpg.io/cluster for a Cluster of postgresql.cnpg.io.
+func (f *Facts) selectedResources(service int) []int {
+	n := &f.Nodes[service]
+	var named []int
+	for _, selector := range n.Kind.Selects.Find(n.Root()) {
+		for _, label := range selector.Value.Fields() {
+			i, ok := f.namedAfter(label.Value.Text(), n.Key.Namespace)
+			if !ok {
+				continue
+			}
+			if domain, _, own := strings.Cut(label.Key, "/"); own && strings.HasSuffix("."+f.Nodes[i].ID.Group, "."+domain) {
+				return []int{i}
+			}
+			if !slices.Contains(named, i) {
+				named = append(named, i)
+			}
+		}
+	}
+	return named
 }
 
 // Call is a text in the spec of a custom resource that leads to Services.
