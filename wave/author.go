@@ -22,7 +22,7 @@ func (in input) refine() (ordering, error) {
 		isGate = WaitReason.fails
 	}
 	last := slices.Max(slices.Collect(maps.Keys(waves)))
-	d := constraints(in.graph, in.base, isGate, func(i int) bool { wave, _ := in.graph.Nodes[i].Wave(); return wave < last })
+	d := in.constraints(isGate, func(i int) bool { wave, _ := in.graph.Nodes[i].Wave(); return wave < last })
 	inner := map[int][]constraint{}
 	for _, c := range d.rules {
 		from, _ := in.graph.Nodes[c.dependent].Wave()
@@ -95,7 +95,7 @@ func (in input) keep() (ordering, error) {
 	for u := range a.units {
 		least := math.MinInt
 		for _, e := range a.units[u].dependencies {
-			if !e.companion {
+			if !e.companion && !slices.Contains(in.leftOut, *e.ref) {
 				least = max(least, o.Places[e.dependency].Wave+e.gap)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/corpus"
@@ -239,6 +240,26 @@ func BenchmarkCorpus(b *testing.B) {
 		}
 		analyse(b, objs)
 	}
+}
+
+// BenchmarkCheck is the share of the analysis that it takes to play the sync and to compare
+// it with Argo CD's own order. It may be a tenth.
+func BenchmarkCheck(b *testing.B) {
+	objs := manyObjects(b)
+	plan, err := assign(objs)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var all, check time.Duration
+	for b.Loop() {
+		start := time.Now()
+		analyse(b, objs)
+		all += time.Since(start)
+		start = time.Now()
+		plan.Check(knowledge.Default())
+		check += time.Since(start)
+	}
+	b.ReportMetric(100*float64(check)/float64(all), "%-of-analysis")
 }
 
 func analyse(b *testing.B, objs []object.Object) {

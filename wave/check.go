@@ -21,21 +21,26 @@ import (
 // the order itself causes no findings except for gates that may hang on the cluster.
 // Other findings are caused by waves that an author set, by hooks that need an object
 // of a later phase, and by hook types that Argo CD does not know.
-func (p *Plan) Check(base *knowledge.Base) []finding.Finding {
-	s := newSync(p, base)
+func (p *Plan) Check(base *knowledge.Base) []finding.Finding { return newSync(p, base).check() }
+
+func (s *sync) check() []finding.Finding {
 	var found []finding.Finding
-	for i, n := range p.Graph.Nodes {
+	for i, n := range s.Graph.Nodes {
 		if n.External {
 			continue
 		}
 		found = append(found, s.unknownHooks(i)...)
-		found = append(found, s.lateDependencies(i)...)
+		found = append(found, s.sharedWave(i)...)
 		found = append(found, s.latePVC(i)...)
 		found = append(found, s.doubtfulGate(i)...)
 		found = append(found, s.earlyHealth(i)...)
 	}
+	for _, l := range s.late {
+		found = append(found, s.isLate(l))
+	}
 	found = append(found, s.unneededGates(found)...)
 	found = append(found, s.contradictedAnnotations()...)
+	found = append(found, s.neverWorse()...)
 	finding.Sort(found)
 	return found
 }
@@ -71,62 +76,124 @@ func (s *sync) contradictedAnnotations() []finding.Finding {
 		r := &s.Graph.References[i]
 		from, to := s.at[r.From], s.at[r.To]
 		if r.Explicit() && from != never && to != never && from.phase == to.phase && to.compare(from) > 0 && s.yielded[*r] == "" {
-			found = append(found, s.late(r.From, r, nil))
+			found = append(found, s.isLate(latePath{r.From, []*graph.Reference{r}}))
 		}
 	}
 	return found
 }
 
-// lateDependencies reports dependencies that stop an object at the moment it is applied.
-func (s *sync) lateDependencies(i int) []finding.Finding {
-	n, at := s.Graph.Nodes[i], s.at[i]
+// sharedWave reports dependencies that should be there, or healthy, when an object is applied, and
+// are applied together with it.
+func (s *sync) sharedWave(i int) []finding.Finding {
+	at := s.at[i]
 	if at == never {
 		return nil
 	}
 	var found []finding.Finding
 	for _, r := range s.dependencies[i] {
-		to := s.at[r.To]
+		if s.at[r.To] != at || s.isIdle(i, r) {
+			continue
+		}
+		var f finding.Finding
 		switch {
-		case s.appliedFirst(r) && to != never, r.IsAboutWebhook() && !s.isRegistered(r.To, i):
-		case to.compare(at) > 0:
-			found = append(found, s.late(i, r, nil))
-		case to == at && r.Until == graph.Healthy && (r.IsHard() || r.Fails == graph.Refused) && s.yielded[*r] == "":
-			f := s.finding(i, finding.Warning, "unawaited", fmt.Sprintf("it %s %s, but both are %s, so Argo CD does not wait in between", r.Why, s.name(r.To), at),
+		case r.Until == graph.Healthy && (r.IsHard() || r.Fails == graph.Refused) && s.yielded[*r] == "":
+			f = s.finding(i, finding.Warning, "unawaited", fmt.Sprintf("it %s %s, but both are %s, so Argo CD does not wait in between", r.Why, s.name(r.To), at),
 				s.orCompute("give this object a later wave", i, r.To))
-			f.About = s.Graph.Nodes[r.To].Key.String()
-			found = append(found, f)
-		case to == at && n.HasHealth && s.awaits(i) && r.Fails == graph.ReportsFailure && degradesInWaveOf(s.Graph, s.base, r):
-			f := s.finding(i, finding.Warning, Late, fmt.Sprintf("%s, this object %s %s, which Argo CD applies after it: this object is Degraded at first, which fails the sync", at, r.Why, s.name(r.To)),
+		case s.isAwaited(i) && r.Fails == graph.ReportsFailure && degradesInWaveOf(s.Graph, s.base, r):
+			f = s.finding(i, finding.Warning, Late, fmt.Sprintf("%s, this object %s %s, which Argo CD applies after it: this object is Degraded at first, which fails the sync", at, r.Why, s.name(r.To)),
 				s.orCompute("give the other object an earlier wave", i, r.To))
-			f.About = s.Graph.Nodes[r.To].Key.String()
-			found = append(found, f)
+		default:
+			continue
+		}
+		f.About = s.Graph.Nodes[r.To].Key.String()
+		found = append(found, f)
+	}
+	return found
+}
+
+// isIdle reports whether a dependency demands nothing where its object is applied: Argo CD
+// applies the target first, or the webhook is not registered yet.
+func (s *sync) isIdle(i int, r *graph.Reference) bool {
+	return s.appliedFirst(r) && s.at[r.To] != never || r.IsAboutWebhook() && !s.isRegistered(r.To, i)
+}
+
+// latePath is how an object depends on one that is applied later: directly or, if Argo CD waits
+// for the object, through others.
+type latePath struct {
+	node int
+	path []*graph.Reference
+}
+
+// last returns the reference to the later object.
+func (l latePath) last() *graph.Reference { return l.path[len(l.path)-1] }
+
+// latePaths returns how objects depend on later ones, in the order of the objects.
+func (s *sync) latePaths() (all []latePath) {
+	for i := range s.Graph.Nodes {
+		at := s.at[i]
+		if at == never || s.Graph.Nodes[i].External {
+			continue
+		}
+		for _, r := range s.dependencies[i] {
+			if s.at[r.To].compare(at) > 0 && !s.isIdle(i, r) {
+				all = append(all, latePath{i, []*graph.Reference{r}})
+			}
+		}
+		if s.isAwaited(i) {
+			all = append(all, s.throughOthers(i)...)
 		}
 	}
-	if !n.HasHealth || !s.awaits(i) {
-		return found
-	}
-	// A dependency may be without health itself and still wait for a later object.
+	return all
+}
+
+// throughOthers returns how an object depends on later ones through others without health
+// of their own.
+func (s *sync) throughOthers(i int) (all []latePath) {
 	seen := map[int]bool{i: true}
-	var through func(j int, chain []*graph.Reference)
-	through = func(j int, chain []*graph.Reference) {
+	var through func(j int, path []*graph.Reference)
+	through = func(j int, path []*graph.Reference) {
 		for _, r := range s.dependencies[j] {
 			if seen[r.To] || !r.IsCertain() {
 				continue
 			}
 			seen[r.To] = true
-			if s.at[r.To].compare(at) > 0 {
+			if s.at[r.To].compare(s.at[i]) > 0 {
 				if j != i && !s.appliedFirst(r) {
-					found = append(found, s.late(i, r, chain))
+					all = append(all, latePath{i, append(slices.Clone(path), r)})
 				}
 				continue
 			}
 			if r.Until == graph.Healthy && !s.Graph.Nodes[r.To].HasHealth {
-				through(r.To, append(slices.Clone(chain), r))
+				through(r.To, append(slices.Clone(path), r))
 			}
 		}
 	}
 	through(i, nil)
-	return found
+	return all
+}
+
+// isAwaited reports whether Argo CD waits until an object is healthy, and can see it.
+func (s *sync) isAwaited(i int) bool { return s.Graph.Nodes[i].HasHealth && s.awaits(i) }
+
+// isCertain reports whether an object certainly fails because the target of its last
+// reference on the way there is applied later: the object is refused, never gets what it
+// needs, or is awaited in vain. Other references on the way are certain (throughOthers).
+func (s *sync) isCertain(i int, r *graph.Reference) bool {
+	refused := r.IsHard() || r.Fails == graph.Refused && (r.IsAboutKind() || r.IsAboutNamespace()) // of the object itself, not of one that it deploys
+	return r.IsCertain() && !r.Explicit() && (refused || s.at[r.To] == never || s.isAwaited(i))
+}
+
+// sentences returns what references say, each as a sentence, and their targets.
+func (s *sync) sentences(path []*graph.Reference) (sentences, targets []string) {
+	subject := "this object"
+	for _, r := range path {
+		sentence := subject + " " + r.Why + " " + s.name(r.To)
+		if r.Because != "" {
+			sentence += " (" + r.Because + ")"
+		}
+		sentences, subject, targets = append(sentences, sentence), s.name(r.To), append(targets, s.Graph.Nodes[r.To].Key.String())
+	}
+	return sentences, targets
 }
 
 // orCompute returns a remedy by hand, with what lets Ladder compute the waves of two nodes
@@ -150,43 +217,35 @@ func (s *sync) orCompute(byHand string, a, b int) string {
 // Late is the rule for objects that depend on a later one.
 const Late = "late"
 
-// late reports that a node depends on a later object, possibly through others.
-func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) finding.Finding {
-	n, at, to := s.Graph.Nodes[i], s.at[i], s.at[r.To]
-	var path, through []string
-	subject := "this object"
-	for _, c := range append(chain, r) {
-		step := subject + " " + c.Why + " " + s.name(c.To)
-		if c.Because != "" {
-			step += " (" + c.Because + ")"
-		}
-		path, subject, through = append(path, step), s.name(c.To), append(through, s.Graph.Nodes[c.To].Key.String())
-	}
+// isLate reports that a node depends on a later object, possibly through others.
+func (s *sync) isLate(l latePath) finding.Finding {
+	i, r := l.node, l.last()
+	at, to := s.at[i], s.at[r.To]
+	sentences, targets := s.sentences(l.path)
 	timing := fmt.Sprintf("which Argo CD applies only %s", to)
 	if to.phase != at.phase && to.phase == object.Sync {
 		timing += " of phase " + string(to.phase)
 	}
-	severity := finding.Error
 	verdict, effect := "", ", after this object is healthy"
-	if r.IsCertain() {
-		verdict = "deadlock: "
-	}
 	switch {
 	case to == never:
-		verdict, timing, effect = "", "which Argo CD never applies in a sync", ""
+		timing, effect = "which Argo CD never applies in a sync", ""
 	case r.Explicit():
-		severity, verdict, effect = finding.Warning, "", ""
+		effect = ""
 	case r.IsHard() && r.Unless != "":
-		severity, verdict, effect = finding.Warning, "", ", so the API server rejects this object unless "+r.Unless
+		effect = ", so the API server rejects this object unless " + r.Unless
 	case r.IsHard():
-		verdict, effect = "", ", so the API server rejects this object or its Pods"
-	case r.Fails == graph.Refused && !r.Inferred() && (r.IsAboutKind() || r.IsAboutNamespace()): // of this object itself, not of an object that it deploys
-		verdict, effect = "", ", so the API server rejects this object"
-	case !n.HasHealth || !s.awaits(i):
-		severity, verdict, effect = finding.Warning, "", ""
+		effect = ", so the API server rejects this object or its Pods"
+	case r.Fails == graph.Refused && !r.Inferred() && (r.IsAboutKind() || r.IsAboutNamespace()):
+		effect = ", so the API server rejects this object"
+	case !s.isAwaited(i):
+		effect = ""
+	case r.IsCertain():
+		verdict = "deadlock: "
 	}
-	if !r.IsCertain() { // the references before it in the chain are certain
-		severity = finding.Warning
+	severity := finding.Warning
+	if s.isCertain(i, r) {
+		severity = finding.Error
 	}
 	rule, remedy := Late, s.orCompute("correct the sync wave of one of the two objects", i, r.To)
 	if to.phase != at.phase || to == never {
@@ -200,8 +259,8 @@ func (s *sync) late(i int, r *graph.Reference, chain []*graph.Reference) finding
 			remedy += ", or the other object a hook of the same phase"
 		}
 	}
-	f := s.finding(i, severity, rule, fmt.Sprintf("%s%s, %s, %s%s", verdict, at, strings.Join(path, "; "), timing, effect), remedy)
-	f.About = strings.Join(through, ", ")
+	f := s.finding(i, severity, rule, fmt.Sprintf("%s%s, %s, %s%s", verdict, at, strings.Join(sentences, "; "), timing, effect), remedy)
+	f.About = strings.Join(targets, ", ")
 	return f
 }
 

@@ -92,6 +92,18 @@ func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) b
 // isLast is for orders in which no object has an author's wave.
 func isLast(int) bool { return false }
 
+// constraints returns the constraints without the waits that are left out.
+func (in input) constraints(isGate func(WaitReason) bool, isAwaited func(int) bool) constraintSet {
+	d := constraints(in.graph, in.base, isGate, isAwaited)
+	for i := range d.rules {
+		if c := &d.rules[i]; c.gap > 0 && slices.Contains(in.leftOut, *c.ref) {
+			c.gap, c.reason = 0, ""
+			d.yielded[*c.ref] = "no wait, since the sync would hang"
+		}
+	}
+	return d
+}
+
 // keepApart separates a webhook configuration from the objects it admits only if it
 // comes after its backend. Otherwise both would wait for a backend that may never
 // become healthy.

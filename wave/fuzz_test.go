@@ -66,6 +66,8 @@ var menu = []string{
 	"{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: %[1]s%[4]s}, spec: {secretName: %[2]s, issuerRef: {name: %[3]s}}}",
 	"{apiVersion: external-secrets.io/v1, kind: SecretStore, metadata: {name: %[1]s%[4]s}, spec: {provider: {vault: {server: 'http://%[2]s:8200', auth: {tokenSecretRef: {name: %[3]s}}}}}}",
 	"{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: %[1]s%[4]s}, spec: {secretStoreRef: {name: %[2]s}, target: {name: %[3]s}}}",
+	"{apiVersion: secrets.hashicorp.com/v1beta1, kind: VaultStaticSecret, metadata: {name: %[1]s%[4]s}, spec: {vaultAuthRef: %[2]s, destination: {name: %[3]s, create: true}}}",
+	"{apiVersion: secrets.hashicorp.com/v1beta1, kind: VaultAuth, metadata: {name: %[1]s%[4]s}, spec: {method: kubernetes}}",
 	"{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: %[1]s%[4]s}, spec: {tls: [{secretName: %[3]s}], rules: [{http: {paths: [{backend: {service: {name: %[2]s}}}]}}]}}",
 	"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %[1]s%[4]s}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: %[2]s}}}",
 }

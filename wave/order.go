@@ -27,6 +27,8 @@ type input struct {
 	opt   Options
 	// rungs holds the rung of each node.
 	rungs []knowledge.Rung
+	// leftOut are references that make no wait, because the sync would hang.
+	leftOut []graph.Reference
 }
 
 // ordering is the result of the stages.
@@ -101,7 +103,7 @@ func (in input) arrangeAll() (constraintSet, arrangement, error) {
 	if fewest {
 		isGate = WaitReason.fails
 	}
-	d := constraints(in.graph, in.base, isGate, isLast)
+	d := in.constraints(isGate, isLast)
 	c, err := condense(in.graph, in.syncNodes(), d.rules)
 	if err != nil {
 		return constraintSet{}, arrangement{}, err

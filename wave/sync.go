@@ -22,6 +22,7 @@ type sync struct {
 	final        moment               // the last one of the sync
 	endsWithHook bool                 // final contains a hook
 	single       bool                 // final is the only one
+	late         []latePath           // dependencies on what is applied later
 }
 
 // newSync schedules the objects of a plan.
@@ -37,7 +38,9 @@ func newSync(p *Plan, base *knowledge.Base) *sync {
 	for i, m := range at {
 		endsWithHook = endsWithHook || m == final && p.runsAsHook(i)
 	}
-	return &sync{p, base, at, dependencies, users, registrarsOf(p.Graph), final, endsWithHook, inOneWave(p.Graph, at, final)}
+	s := &sync{p, base, at, dependencies, users, registrarsOf(p.Graph), final, endsWithHook, inOneWave(p.Graph, at, final), nil}
+	s.late = s.latePaths()
+	return s
 }
 
 // registrarsOf returns the webhook configurations of each backend.

@@ -187,13 +187,13 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 		return nil, err
 	}
 	in := input{graph: g, base: base, opt: opt, rungs: rungsOf(g, base)}
-	o, err := in.order()
+	s, err := in.plan()
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Graph: g, opt: opt, ordering: o}
+	p := s.Plan
 	p.Order = slices.DeleteFunc(applyOrder(p, base), func(i int) bool { return g.Nodes[i].External })
-	p.Findings = slices.Concat(g.Findings, o.warnings, p.Check(base), p.jobFindings())
+	p.Findings = slices.Concat(g.Findings, p.warnings, s.check(), p.jobFindings())
 	finding.Sort(p.Findings)
 	return p, nil
 }

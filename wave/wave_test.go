@@ -199,6 +199,9 @@ func output(t *testing.T, objs []object.Object, options ...string) []string {
 		}
 	}
 	for _, f := range plan.Check(knowledge.Default()) {
+		if f.Rule == wave.NeverWorse {
+			t.Errorf("the order is worse than Argo CD's own: %s", f)
+		}
 		// The other rules are about the input: what the phases of hooks forbid,
 		// or what may never be healthy although something comes after it.
 		fault := f.Rule == "late" || f.Rule == "unawaited" || f.Rule == "gate-without-dependent"
