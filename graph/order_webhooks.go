@@ -59,7 +59,7 @@ func (o *webhookOrder) admitted(h *facts.Webhook, writers []int, dependencies ma
 				continue
 			}
 			for _, server := range h.Servers {
-				refs = append(refs, Reference{From: i, To: server, Field: webhooksField, Until: Healthy, Fails: Refused, Sign: Webhook,
+				refs = append(refs, Reference{From: i, To: server, Field: webhooksField, Until: Healthy, Fails: Refused, Unless: o.MayPass(h, i), Sign: Webhook,
 					Why: "must be admitted by webhook " + h.Name + " of", Source: config.Kind.Source})
 				if n.Part == config.Part && canRegisterAfterBackend() {
 					refs = append(refs, o.registeredAfter(h.Config, server)...)
@@ -82,7 +82,7 @@ func (o *webhookOrder) admitted(h *facts.Webhook, writers []int, dependencies ma
 // API server refuses a bare Pod; others are created again.
 func (o *webhookOrder) podsAdmitted(h *facts.Webhook, i int) (refs []Reference) {
 	for _, server := range h.Servers {
-		r := Reference{From: i, To: server, Field: webhooksField, Until: Healthy, Sign: Webhook,
+		r := Reference{From: i, To: server, Field: webhooksField, Until: Healthy, Unless: o.MayPass(h, i), Sign: Webhook,
 			Why: "has Pods that must be admitted by webhook " + h.Name + " of", Source: o.Nodes[h.Config].Kind.Source}
 		if o.Nodes[i].Kind.Pod.String() == "." {
 			r.Fails = Refused

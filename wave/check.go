@@ -112,9 +112,10 @@ func (s *sync) sharedWave(i int) []finding.Finding {
 }
 
 // isIdle reports whether a dependency demands nothing where its object is applied: Argo CD
-// applies the target first, or the webhook is not registered yet.
+// applies the target first, or no webhook of the target is registered yet.
 func (s *sync) isIdle(i int, r *graph.Reference) bool {
-	return s.appliedFirst(r) && s.at[r.To] != never || r.IsAboutWebhook() && !s.isRegistered(r.To, i)
+	some, _ := s.registered(r.To, i)
+	return s.appliedFirst(r) && s.at[r.To] != never || r.IsAboutWebhook() && !some
 }
 
 // latePath is how an object depends on one that is applied later: directly or, if Argo CD waits
@@ -180,6 +181,9 @@ func (s *sync) isAwaited(i int) bool { return s.Graph.Nodes[i].HasHealth && s.aw
 // needs, or is awaited in vain. Other references on the way are certain (throughOthers).
 func (s *sync) isCertain(i int, r *graph.Reference) bool {
 	refused := r.IsHard() || r.Fails == graph.Refused && (r.IsAboutKind() || r.IsAboutNamespace()) // of the object itself, not of one that it deploys
+	if _, all := s.registered(r.To, i); r.IsAboutWebhook() && !all {
+		return false // the webhook may be in the other configuration
+	}
 	return r.IsCertain() && !r.Explicit() && (refused || s.at[r.To] == never || s.isAwaited(i))
 }
 

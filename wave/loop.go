@@ -35,7 +35,7 @@ func (c constraint) strength() strength {
 		return inferred
 	case c.ref.Explicit():
 		return explicit
-	case c.ref.IsHard():
+	case c.ref.IsHard() && c.ref.IsCertain():
 		return hard
 	}
 	return soft

@@ -54,13 +54,16 @@ func registrarsOf(g *graph.Graph) map[int][]int {
 	return all
 }
 
-// isRegistered reports whether the API server calls a webhook of a backend when Argo CD
-// applies an object.
-func (s *sync) isRegistered(backend, i int) bool {
-	return slices.ContainsFunc(s.registrars[backend], func(config int) bool {
+// registered reports whether some, and whether all, webhook configurations of a backend are
+// registered when Argo CD applies an object.
+func (s *sync) registered(backend, i int) (some, all bool) {
+	all = true
+	for _, config := range s.registrars[backend] {
 		order := s.at[config].compare(s.at[i])
-		return order < 0 || order == 0 && appliedBefore(&s.Graph.Nodes[config], &s.Graph.Nodes[i], s.base)
-	})
+		is := order < 0 || order == 0 && appliedBefore(&s.Graph.Nodes[config], &s.Graph.Nodes[i], s.base)
+		some, all = some || is, all && is
+	}
+	return some, some && all
 }
 
 // moment is the phase and wave in which an object is applied.

@@ -104,6 +104,20 @@ func (f *Facts) Selects(h *Webhook, i int) bool {
 	return selectorAllows(h.Get("objectSelector"), n.Get("metadata", "labels")) && f.namespaceAllows(h.Value, *n, true)
 }
 
+// MayPass says when the API server creates an object without calling a webhook that matches it
+// as far as the manifests show; empty if it certainly calls the webhook.
+func (f *Facts) MayPass(h *Webhook, i int) string {
+	switch namespace := f.Nodes[i].Key.Namespace; {
+	case !slices.ContainsFunc(h.rules, func(r Rule) bool { return HasAny(r.Verbs, "*", "CREATE") }):
+		return "it does not exist yet"
+	case h.Get("matchConditions").Exists():
+		return "a matchCondition of the webhook excludes it"
+	case namespace != "" && !f.showsLabels(namespace, h.Get("namespaceSelector")):
+		return "the labels of its namespace exclude it"
+	}
+	return ""
+}
+
 // AdmitsCreation reports whether the API server certainly calls a webhook when it creates an
 // object.
 func (f *Facts) AdmitsCreation(h *Webhook, n *Node) bool {
