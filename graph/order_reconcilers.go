@@ -6,14 +6,14 @@ import (
 	"sync"
 
 	"github.com/ladder-cmp/ladder/graph/facts"
-	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// reconcilers makes a custom resource wait for its controller only if the API server may
-// refuse it before (see refuses). Otherwise it is reconciled whenever the controller
-// starts. If they are in different components, the custom resource always waits for the
-// controller. If the workload names the resource as its own configuration, or can only
-// read its kind, the workload needs the resource.
+// reconcilers makes a custom resource wait for its controller only if the API server refuses
+// it before (see mustAdmit), or if the kind comes with the controller. Otherwise it is
+// reconciled whenever the controller starts. If they are in different components, the custom
+// resource always waits for the controller. If the workload names the resource as its own
+// configuration, can only read its kind, or creates a default unless it finds the resource,
+// the workload needs the resource.
 func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Reference) {
 	type candidate struct {
 		controller int
@@ -50,21 +50,21 @@ func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Referenc
 			if n := &f.Nodes[i]; n.HasHealth || n.Kind.Status != nil {
 				r.Need = Needs // it does not become healthy before, and waits
 			}
-			evidence := refuses(f, in.controller, i, in.kind, in.rules)
-			if evidence != none && exempt().isExempt(i, f.Nodes[in.controller].Part, []int{in.controller}) {
-				refs = append(refs, r)
-				continue
-			}
+			admitted, comesWith := mustAdmit(f, in.controller, i, in.kind), f.Nodes[i].CRDMissing && mayDefine(in.rules)
 			switch {
-			case evidence == bySign:
+			case (admitted || comesWith) && exempt().isExempt(i, f.Nodes[in.controller].Part, []int{in.controller}):
+			case comesWith && !admitted: // with what admits it, the object has a reference of its own
 				r.Need, r.Until, r.Fails = Needs, Healthy, Refused
 			case f.Nodes[i].Part != f.Nodes[in.controller].Part:
 				// A component is healthy when its custom resources are, so it
 				// follows the component that reconciles them.
 				r.Need, r.Until = Needs, Healthy
-			case evidence == none && f.Statusless(i) && !writes(in.rules, in.kind):
+			case !admitted && f.Statusless(i) && !writes(in.rules, in.kind):
 				refs = append(refs, Reference{From: in.controller, To: i, Field: kindField, Sign: Permission, Why: "reads",
 					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#status-subresource"})
+			case !admitted && f.Nodes[i].Kind.IsDefault(f.Nodes[i].ID.Name):
+				refs = append(refs, Reference{From: in.controller, To: i, Field: kindField, Need: MayNeed, Sign: Record, Why: "creates a default unless it finds",
+					Source: f.Nodes[i].Kind.Source})
 			}
 			refs = append(refs, r)
 		}
@@ -80,40 +80,17 @@ func rulesOfAccounts(f *facts.Facts, workload int) (rules []facts.Rule) {
 	return rules
 }
 
-// evidence is the reason to assume that the API server refuses an object while a
-// workload does not respond.
-type evidence int
-
-const (
-	none    evidence = iota
-	bySign           // webhooks that get their rules at run time
-	byRules          // the rules of a webhook, to which the object has its own reference
-)
-
-// refuses says whether the API server refuses a custom resource while a controller
-// of its kind does not respond: the controller serves a fail-closed webhook for the
-// resource, or converts it, or serves webhooks whose rules are set at run time,
-// which probably cover only kinds with a status.
-func refuses(f *facts.Facts, c, i int, kind facts.KindRange, rules map[string][]facts.Rule) evidence {
-	n := &f.Nodes[i]
-	own := f.WebhooksServedBy(c)
-	for at := range own.Static {
-		if h := &own.Static[at]; h.Covers(kind) && f.Selects(h, i) {
-			return byRules
+// mustAdmit reports whether the API server refuses a custom resource while a controller of
+// its kind does not respond: the controller serves a fail-closed webhook with rules for it, or
+// converts it. Rules that a controller writes at run time refuse nothing before it runs.
+func mustAdmit(f *facts.Facts, controller, i int, kind facts.KindRange) bool {
+	hooks := f.WebhooksServedBy(controller)
+	for at := range hooks {
+		if h := &hooks[at]; h.Covers(kind) && f.Selects(h, i) {
+			return true
 		}
 	}
-	_, defined := f.Defined(knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind})
-	switch {
-	case slices.Contains(f.Converters(i), c):
-		return byRules
-	case n.CRDMissing && mayDefine(rules):
-		return bySign // the kind probably comes with the controller
-	case f.Statusless(i):
-		return none
-	case own.RulesAtRunTime, defined && mayRegister(rules, own):
-		return bySign
-	}
-	return none
+	return slices.Contains(f.Converters(i), controller)
 }
 
 // mayDefine reports whether rules allow creating CRDs, as for operators that
@@ -122,27 +99,6 @@ func mayDefine(rules map[string][]facts.Rule) bool {
 	return slices.ContainsFunc(rules[facts.Extensions], func(r facts.Rule) bool {
 		return r.Allows(facts.Extensions, "customresourcedefinitions", "create")
 	})
-}
-
-// mayRegister reports whether rules allow creating webhooks whose rules the
-// component does not show. A workload that may only update them and serves webhooks
-// with rules writes the CA.
-func mayRegister(rules map[string][]facts.Rule, own facts.OwnHooks) bool {
-	for _, reg := range facts.Registrars {
-		if reg.Group != facts.Admission {
-			continue
-		}
-		for _, r := range rules[reg.Group] {
-			switch {
-			case r.Allows(reg.Group, reg.Resource, "create"):
-				return true
-			case !r.Allows(reg.Group, reg.Resource, "update", "patch"), len(own.Static) > 0:
-			default:
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // writes reports whether rules allow writing objects of a kind.

@@ -94,6 +94,9 @@ type Kind struct {
 	Installs []string `yaml:"installs"`
 	// Platform is the platform that includes the kind, such as "openshift".
 	Platform string `yaml:"platform"`
+	// Default is the name of the object that the operator of the kind creates if it finds none
+	// of that name when it starts, or of any if Default is "*".
+	Default string `yaml:"default"`
 	// Placement overrides the wave that follows from the rung: "with-consumer" means the wave of the first
 	// consumer, and "first" the first wave.
 	Placement string `yaml:"place"`
@@ -111,6 +114,12 @@ type Kind struct {
 	// RungChanged means that one of them set the rung, which takes precedence over the
 	// role of an object in its component.
 	RungChanged bool `yaml:"-"`
+}
+
+// IsDefault reports whether the operator of the kind creates a default unless it finds an
+// object of that name.
+func (k *Kind) IsDefault(name string) bool {
+	return k.Default == "*" || k.Default == name && name != ""
 }
 
 // Operator says how objects of a kind install operators from packages.

@@ -13,7 +13,7 @@ type backendFacts struct {
 	served       memo[[]Served]
 	webhooks     memo[[]Webhook]
 	convertersOf memo[map[int][]int]
-	hooksServed  memo[map[int]OwnHooks]
+	hooksServed  memo[map[int][]Webhook]
 }
 
 // Served is a workload behind a Service that an object registers: a webhook

@@ -67,9 +67,6 @@ func readWebhook(v object.Value) Webhook {
 	return h
 }
 
-// hasRules reports whether the webhook has rules. Otherwise it gets them at run time.
-func (h *Webhook) hasRules() bool { return len(h.Get("rules").Items()) > 0 }
-
 // IsForPods reports whether the webhook is called when Pods are created.
 func (h *Webhook) IsForPods() bool { return h.pods }
 
@@ -137,65 +134,19 @@ func (f *Facts) showsLabels(namespace string, selector object.Value) bool {
 			!slices.ContainsFunc(selector.Get("matchExpressions").Items(), func(e object.Value) bool { return isOther(e.Get("key").Text()) })
 }
 
-// OwnHooks are the fail-closed webhooks that a workload serves.
-type OwnHooks struct {
-	Static []Webhook
-	// RulesAtRunTime means that one of them gets its rules at run time.
-	RulesAtRunTime bool
-}
-
 // WebhooksServedBy returns the fail-closed webhooks that a workload serves.
-func (f *Facts) WebhooksServedBy(workload int) OwnHooks {
-	return f.hooksServed.get(f.findHooksServed)[workload]
-}
-
-func (f *Facts) findHooksServed() map[int]OwnHooks {
-	all := map[int]OwnHooks{}
-	used := map[int]bool{} // configurations with webhooks
-	for _, h := range f.Webhooks() {
-		used[h.Config] = true
-		if h.FailsOpen {
-			continue
-		}
-		for _, server := range h.Servers {
-			own := all[server]
-			if h.hasRules() {
-				own.Static = append(own.Static, h)
-			} else {
-				own.RulesAtRunTime = true
-			}
-			all[server] = own
-		}
-	}
-	empty := map[string][]string{} // names of configurations without webhooks, by resource
-	for w, config := range f.Nodes {
-		if !config.Kind.Admits.IsZero() && !used[w] {
-			empty[f.Plural(config)] = append(empty[f.Plural(config)], config.ID.Name)
-		}
-	}
-	if len(empty) == 0 {
-		return all
-	}
-	// Workloads that may change configurations and name them set their rules and
-	// backends.
-	for i, n := range f.Nodes {
-		if !n.Serves() {
-			continue
-		}
-		for _, serviceAccount := range f.ServiceAccounts(i) {
-			for _, r := range f.GrantedTo(serviceAccount) {
-				for resource, names := range empty {
-					if !slices.Contains(r.Groups, "*") && r.Allows(Admission, resource, "update", "patch") &&
-						(HasAny(r.Names, names...) || slices.ContainsFunc(f.Words(i), func(w Word) bool { return slices.Contains(names, w.Value) })) {
-						own := all[i]
-						own.RulesAtRunTime = true
-						all[i] = own
-					}
+func (f *Facts) WebhooksServedBy(workload int) []Webhook {
+	return f.hooksServed.get(func() map[int][]Webhook {
+		all := map[int][]Webhook{}
+		for _, h := range f.Webhooks() {
+			for _, server := range h.Servers {
+				if !h.FailsOpen {
+					all[server] = append(all[server], h)
 				}
 			}
 		}
-	}
-	return all
+		return all
+	})[workload]
 }
 
 // IsInjected reports whether a program that is already running writes the CA into an
