@@ -19,8 +19,8 @@ type webhookOrder struct {
 	exempt func() exemptions // built on demand, since it looks at all objects
 }
 
-// webhooks makes an object that a fail-closed webhook of the component must admit wait for
-// the workload behind the webhook, unless it is exempt.
+// webhooks makes an object that a fail-closed webhook of the component must admit, or whose
+// Pods a webhook must change, wait for the workload behind the webhook, unless it is exempt.
 func webhooks(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Reference) {
 	o := webhookOrder{f, roles, s, sync.OnceValue(func() exemptions { return newExemptions(f, roles, s) })}
 	refs = o.converters()
@@ -33,7 +33,12 @@ func webhooks(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Reference) 
 		writers := o.caWriters(w)
 		dependencies := digraph.Reachable(writers, s.DependenciesOf)
 		for at := range hooks {
-			if h := &hooks[at]; !h.FailsOpen && len(h.Servers) > 0 {
+			h := &hooks[at]
+			if len(h.Servers) == 0 {
+				continue
+			}
+			refs = append(refs, o.changed(h, writers)...)
+			if !h.FailsOpen {
 				refs = append(refs, o.admitted(h, writers, dependencies, canRegisterAfterBackend)...)
 			}
 		}
@@ -53,7 +58,7 @@ func (o *webhookOrder) admitted(h *facts.Webhook, writers []int, dependencies ma
 				continue
 			}
 			if !covers || !o.Selects(h, i) {
-				if n.Serves() && o.AdmitsPods(h, i) {
+				if _, changed := o.mustChange(h, i); !changed && n.Serves() && o.AdmitsPods(h, i) {
 					refs = append(refs, o.podsAdmitted(h, i)...)
 				}
 				continue

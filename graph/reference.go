@@ -80,6 +80,9 @@ const (
 	ReportsFailure
 	// WrongData: From works with data that is not ready.
 	WrongData
+	// Unchanged: the Pods of From start without the change that To makes to them, and nothing
+	// replaces them.
+	Unchanged
 	// Stops: From, or its Pods, cannot start or exit, and do not recover by themselves.
 	Stops
 	// Refused: the API server refuses From.
@@ -87,7 +90,7 @@ const (
 )
 
 func (f Fails) String() string {
-	return [...]string{"degrades", "waits", "lacks", "reports a failure", "wrong data", "stops", "refused"}[f]
+	return [...]string{"degrades", "waits", "lacks", "reports a failure", "wrong data", "unchanged", "stops", "refused"}[f]
 }
 
 // Sign says what shows a reference. Signs are sorted by authority: a later one says more

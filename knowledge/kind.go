@@ -77,6 +77,8 @@ type Kind struct {
 	Provider Path `yaml:"provider"`
 	// Admits is the path of the list of admission webhooks.
 	Admits Path `yaml:"admits"`
+	// Mutates means that these webhooks may change objects.
+	Mutates bool `yaml:"mutates"`
 	// Injected are paths that are set if a program that is already running injects
 	// the CA of the webhooks into the object.
 	Injected []Path `yaml:"injected"`

@@ -171,6 +171,17 @@ type programFile struct {
 	Initializations []Initialization `yaml:"initialized"`
 	Installers      []Installer      `yaml:"installers"`
 	Discoverers     []Discoverer     `yaml:"probers"`
+	// Injections say how Pods ask a mutating webhook for a change.
+	Injections struct {
+		// Word is a word of keys that ask unless their value is one of Off; other keys ask with a
+		// value of On.
+		Word string   `yaml:"word"`
+		On   []string `yaml:"on"`
+		Off  []string `yaml:"off"`
+		// Placeholders are images that only the webhook makes an image of.
+		Placeholders []string `yaml:"placeholders"`
+		Source       string   `yaml:"source"`
+	} `yaml:"injections"`
 	// Stores recognizes programs that keep data or messages for others, by their images.
 	Stores struct {
 		// Words are words of their images, and Tools those of images of tools for them.
@@ -185,6 +196,20 @@ type programFile struct {
 }
 
 var programs = sync.OnceValue(func() *programFile { return decoded[programFile]("programs.yaml") })
+
+// AsksForInjection reports whether a label or annotation asks a mutating webhook to change a Pod,
+// or not to.
+func (b *Base) AsksForInjection(name, value string) (asks, refuses bool) {
+	in := programs().Injections
+	isOff := slices.Contains(in.Off, value)
+	hasWord := slices.Contains(nameWords(name), in.Word)
+	return !isOff && hasWord || slices.Contains(in.On, value), isOff && hasWord
+}
+
+// IsPlaceholder reports whether an image runs only after a mutating webhook has replaced it.
+func (b *Base) IsPlaceholder(image string) bool {
+	return slices.Contains(programs().Injections.Placeholders, image)
+}
 
 // IsAddress reports whether a variable or flag of that name contains an address, so
 // that a bare word in it may be the name of a Service.

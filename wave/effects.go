@@ -96,6 +96,10 @@ var effects = []Effect{
 		fits: func(r related) bool {
 			return r.needs(graph.Healthy) && r.hasHealthToAwait() && r.Fails == graph.WrongData
 		}},
+	{When: "needs, until it exists or is healthy: the target changes the object's Pods when they are created", Does: Gates, Reason: Unchanged,
+		fits: func(r related) bool {
+			return r.Need == graph.Needs && r.Fails == graph.Unchanged && (r.Until == graph.Exists || r.hasHealthToAwait())
+		}},
 	{When: "needs, until healthy: the object certainly reads what the target writes", Does: Gates, Reason: Reads,
 		fits: func(r related) bool {
 			return r.needs(graph.Healthy) && r.hasHealthToAwait() && !r.Product.IsZero() && !r.Inferred()

@@ -20,6 +20,8 @@ const (
 	RunsOnce WaitReason = "runs-once"
 	// WrongData: the dependent would process data that is not ready.
 	WrongData WaitReason = "wrong-data"
+	// Unchanged: a webhook would not change the Pods of the dependent.
+	Unchanged WaitReason = "unchanged"
 	// Degrades: the dependent is itself awaited and is Degraded meanwhile, which
 	// fails the sync (gitops-engine pkg/sync/sync_context.go).
 	Degrades WaitReason = "degrades"
@@ -48,6 +50,8 @@ func (n WaitReason) Without() string {
 		return "runs once, and fails if it runs too early"
 	case WrongData:
 		return "would use the wrong data if it started earlier"
+	case Unchanged:
+		return "has Pods that would start without the change of a webhook, and keep running so"
 	case Degrades:
 		return "would be Degraded without the wait, which fails the sync"
 	case Checks:
@@ -67,7 +71,7 @@ func (n WaitReason) Without() string {
 // fails reports whether the dependent or its sync fails permanently. Other dependents
 // wait by themselves.
 func (n WaitReason) fails() bool {
-	return slices.Contains([]WaitReason{Refused, RunsOnce, WrongData, Degrades, Checks}, n)
+	return slices.Contains([]WaitReason{Refused, RunsOnce, WrongData, Unchanged, Degrades, Checks}, n)
 }
 
 // holdsByDefault and holdsWithinWave report whether a reason makes a gate. By default

@@ -19,6 +19,8 @@ type Webhook struct {
 	Servers []int
 
 	rules []Rule
+	// Mutates means that the webhook may change objects.
+	Mutates bool
 	// pods means that the webhook is called when Pods are created.
 	pods bool
 }
@@ -31,7 +33,7 @@ func (f *Facts) Webhooks() []Webhook {
 			for _, hooks := range config.Kind.Admits.Find(config.Root()) {
 				for _, v := range hooks.Value.Items() {
 					h := readWebhook(v)
-					h.Config, h.Servers = w, f.serversOf(w, v)
+					h.Config, h.Servers, h.Mutates = w, f.serversOf(w, v), config.Kind.Mutates
 					all = append(all, h)
 				}
 			}
@@ -78,6 +80,39 @@ func (h *Webhook) Covers(kind KindRange) bool {
 	return kind.Group != Admission && slices.ContainsFunc(h.rules, func(r Rule) bool {
 		return HasAny(r.Groups, "*", kind.Group) && HasAny(r.Resources, "*", "*/*", kind.Plural)
 	})
+}
+
+// IsAsked reports whether the selectors of the webhook demand a label: what has it asks for the
+// webhook. Every namespace has the label with its name.
+func (h *Webhook) IsAsked() bool {
+	return slices.ContainsFunc([]string{"objectSelector", "namespaceSelector"}, func(key string) bool {
+		selector := h.Get(key)
+		return slices.ContainsFunc(selector.Get("matchLabels").Fields(), func(l object.Field) bool { return l.Key != namespaceNameLabel }) ||
+			slices.ContainsFunc(selector.Get("matchExpressions").Items(), func(e object.Value) bool {
+				return e.Get("key").Text() != namespaceNameLabel && slices.Contains([]string{"In", "Exists"}, e.Get("operator").Text())
+			})
+	})
+}
+
+// MarksOfPods returns the labels and annotations of a workload's Pods and, where they do not say
+// otherwise, those of their namespace.
+func (f *Facts) MarksOfPods(workload int) map[string]string {
+	n := &f.Nodes[workload]
+	marks := map[string]string{}
+	add := func(metadata object.Value) {
+		for _, list := range []string{"labels", "annotations"} {
+			for _, m := range metadata.Get(list).Fields() {
+				marks[m.Key] = m.Value.Text()
+			}
+		}
+	}
+	for _, ns := range f.byKey[object.ID{Kind: "Namespace", Name: n.Key.Namespace}] {
+		add(f.Nodes[ns].Get("metadata"))
+	}
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		add(tmpl.Value.Get("metadata"))
+	}
+	return marks
 }
 
 // AdmitsPods reports whether the API server calls a webhook when the Pods of a

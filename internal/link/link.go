@@ -328,7 +328,7 @@ func (f *finder) strength(r graph.Reference) (Strength, bool) {
 		return Healthy, from.HasHealth // most classes work alone
 	case !r.Inferred() && isForExistence(r) && to.Stub:
 		return Healthy, true // the chart's program creates it
-	case r.IsAboutWebhook() && (!r.IsHard() || f.base.Builtin(from.Key.Group)):
+	case r.IsAboutWebhook() && r.Fails != graph.Unchanged && (!r.IsHard() || f.base.Builtin(from.Key.Group)):
 		// The object existed before the webhook, or a later object creates it.
 		// Webhooks only refuse the creation of Pods, and their owners retry
 		// indefinitely, whatever their kind

@@ -147,7 +147,7 @@ type Reference struct {
 	Need  string `json:"need"`
 	Until string `json:"until"`
 	// Otherwise is what happens without the target: "waits", "degrades", "wrong data",
-	// "stops" or "refused".
+	// "unchanged", "stops" or "refused".
 	Otherwise string `json:"otherwise"`
 	// Sign is what shows the reference, such as "record" or "call"; Inferred means that it
 	// is a convention or a hint.
