@@ -239,18 +239,28 @@ func (o jobOrder) sharingSecrets(users []int, j int, needs map[int]Reference) (a
 }
 
 // sharingDatabases returns the workloads, besides its users, that use the same database
-// outside the component as a migration.
+// outside the component as a migration, or else the only one that uses its server.
 func (o jobOrder) sharingDatabases(users []int, j int, needs map[int]Reference) (all []int) {
-	own := o.DatabasesElsewhere(j)
-	if len(own) == 0 {
+	databases, servers := o.DatabasesElsewhere(j)
+	if len(servers) == 0 {
 		return nil
 	}
+	var beside []int
+	haveCommon := func(x, y []string) bool {
+		return slices.ContainsFunc(x, func(name string) bool { return slices.Contains(y, name) })
+	}
 	for _, i := range o.candidates(j, needs) {
-		if !slices.Contains(users, i) && slices.ContainsFunc(o.DatabasesElsewhere(i), func(d string) bool { return slices.Contains(own, d) }) {
+		switch of, at := o.DatabasesElsewhere(i); {
+		case haveCommon(of, databases):
 			all = append(all, i)
+		case haveCommon(at, servers):
+			beside = append(beside, i)
 		}
 	}
-	return all
+	if len(all) == 0 && len(users) == 0 && len(beside) == 1 {
+		return beside
+	}
+	return slices.DeleteFunc(all, func(i int) bool { return slices.Contains(users, i) })
 }
 
 // candidates returns the applications that may use what a migration does: neither it, nor

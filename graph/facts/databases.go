@@ -61,19 +61,20 @@ func (f *Facts) serversAt(host string, caller int) []int {
 }
 
 // DatabasesElsewhere returns the databases outside the components that a workload names, each
-// as its servers and its name. Many databases lie on one server, so a server alone counts
-// only in a URL, which is the same for those who share it.
-func (f *Facts) DatabasesElsewhere(i int) (all []string) {
+// as its servers and its name, and the servers alone, on which others may lie.
+func (f *Facts) DatabasesElsewhere(i int) (all, servers []string) {
 	for _, d := range f.databasesOf(i) {
 		isHere := func(host string) bool { return len(f.serversAt(host, i)) > 0 }
 		if len(d.Hosts) == 0 || slices.ContainsFunc(d.Hosts, isHere) {
 			continue
 		}
+		hosts := strings.Join(d.Hosts, ",")
+		servers = append(servers, hosts)
 		for _, name := range f.namesFor(i, d) {
-			all = append(all, strings.Join(d.Hosts, ",")+"/"+name)
+			all = append(all, hosts+"/"+name)
 		}
 	}
-	return all
+	return all, servers
 }
 
 // namesFor returns the name of a database, or else those that the workload names alone.

@@ -34,6 +34,9 @@ func Databases(base *knowledge.Base, w Word) (all []Database) {
 	case isPlain && base.IsAddress(w.Name) && base.NamesStore(w.Name):
 		all = append(all, database(w.Value, "", false))
 	}
+	for _, m := range hostKey.FindAllStringSubmatch(w.Value, -1) {
+		all = append(all, database(m[1], "", false))
+	}
 	for _, m := range databaseKey.FindAllStringSubmatch(w.Value, -1) {
 		all = append(all, database("", m[1], false))
 	}
@@ -58,5 +61,7 @@ var (
 	// (https://pkg.go.dev/github.com/go-sql-driver/mysql#readme-dsn-data-source-name).
 	driverAddress = regexp.MustCompile(`@tcp\(([^()\s]*)\)(?:/([\w-]+))?`)
 	plainName     = regexp.MustCompile(`^[\w.-]+$`)
-	databaseKey   = regexp.MustCompile(`(?i)(?:^|[\s;,{"'?&.])(?:db_?name|database(?:_?name)?|initial catalog)["']?\s*[:=]\s*["']?([\w-]+)`)
+	// hostKey matches settings of files whose value is a full name of a host.
+	hostKey     = regexp.MustCompile(`(?im)^[\s{"'\w.-]*(?:host|hostname|server|address)["']?\s*[:=]\s*["']?((?:[a-z0-9-]+\.){2,}[a-z]+)\b`)
+	databaseKey = regexp.MustCompile(`(?i)(?:^|[\s;,{"'?&.])(?:db_?name|database(?:_?name)?|initial catalog)["']?\s*[:=]\s*["']?([\w-]+)`)
 )

@@ -29,6 +29,8 @@ func TestDatabases(t *testing.T) {
 		{"PGDATABASE", "shop", "/shop"},
 		{"DB_HOST", "db.example.com", "db.example.com/"},
 		{"POSTGRES_DB", "postgres://db/shop", "db/shop"},
+		{"", "[db]\napp.mongo.host = db.data.example.com\nport = 1", "db.data.example.com/"},
+		{"", "host: db\n", ""},
 		{"APP_NAME", "shop", ""},
 		{"API_HOST", "api", ""},
 		{"", "http://api:8080/shop", ""},
