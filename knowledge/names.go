@@ -126,12 +126,25 @@ type Initialization struct {
 }
 
 // IsRunIn reports whether a command line or script contains the command.
-func (i Initialization) IsRunIn(script string) bool {
+func (i Initialization) IsRunIn(script string) bool { return runs(script, i.Command) }
+
+// runs reports whether a command line or script contains a command: a program without its
+// directory, and its first arguments.
+func runs(script, command string) bool {
 	var words []string
 	for _, w := range commandWords(strings.ReplaceAll(script, "\\\n", " ")) {
 		words = append(words, w.text)
 	}
-	return strings.Contains(" "+strings.Join(words, " ")+" ", " "+i.Command+" ")
+	return strings.Contains(" "+strings.Join(words, " ")+" ", " "+command+" ")
+}
+
+// Writer is a command that creates a Secret.
+type Writer struct {
+	// Command is the program without its directory, and its first arguments.
+	Command string `yaml:"command"`
+	// Secret is the name of the Secret, in the namespace of the Pod.
+	Secret string `yaml:"secret"`
+	Source string `yaml:"source"`
 }
 
 // Installer is a program that installs kinds at run time.
@@ -182,6 +195,7 @@ type programFile struct {
 		Placeholders []string `yaml:"placeholders"`
 		Source       string   `yaml:"source"`
 	} `yaml:"injections"`
+	Writers []Writer `yaml:"writers"`
 	// Stores recognizes programs that keep data or messages for others, by their images.
 	Stores struct {
 		// Words are words of their images, and Tools those of images of tools for them.
@@ -467,6 +481,16 @@ func containsWord(args, words []string) bool {
 func (b *Base) Initialization(image string, args []string, probe string) (Initialization, bool) {
 	i, ok := running(image, programs().Initializations, func(i Initialization) []string { return []string{i.Image} })
 	return i, ok && strings.Contains(probe, i.Probed) && !containsWord(args, i.Unless)
+}
+
+// SecretsOf returns the names of the Secrets that known commands in scripts create.
+func (b *Base) SecretsOf(scripts []string) (names []string) {
+	for _, w := range programs().Writers {
+		if slices.ContainsFunc(scripts, func(script string) bool { return runs(script, w.Command) }) {
+			names = append(names, w.Secret)
+		}
+	}
+	return names
 }
 
 // IsStore reports whether an image is that of a program that keeps data or messages for

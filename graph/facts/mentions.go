@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph/text"
@@ -145,6 +146,9 @@ func (r *fieldReader) apply(from int, rec *knowledge.Reference, at object.Value,
 	}
 	found := rec.At.Find(at)
 	for _, v := range found {
+		if prefix != "" && r.isUnmounted(from, at, v.Field) {
+			continue
+		}
 		r.cover(from, Join(prefix, v.Field))
 		if rec.Manifest {
 			r.addManifest(from, rec, v.Value, Join(prefix, v.Field))
@@ -161,6 +165,27 @@ func (r *fieldReader) apply(from int, rec *knowledge.Reference, at object.Value,
 	if len(found) == 0 && rec.Default != "" {
 		r.add(from, rec, name{gk: rec.To[0], name: r.expand(rec.Default, from), field: Join(prefix, rec.At.String())})
 	}
+}
+
+// isUnmounted reports whether a field of a Pod is that of a volume which the kubelet ignores,
+// because no container mounts it
+// (pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go). The scheduler
+// needs the PVCs of every volume, and whoever completes a template may add mounts.
+func (r *fieldReader) isUnmounted(from int, pod object.Value, field string) bool {
+	rest, isVolume := strings.CutPrefix(field, "spec.volumes[")
+	number, source, _ := strings.Cut(rest, "].")
+	if !isVolume || strings.HasPrefix(source, "persistentVolumeClaim") || strings.HasPrefix(source, "ephemeral") || !r.Base.Builtin(r.Nodes[from].ID.Group) {
+		return false
+	}
+	at, err := strconv.Atoi(number)
+	volumes := pod.Get("spec", "volumes").Items()
+	if err != nil || at >= len(volumes) || !pod.Get("spec", "containers").Exists() {
+		return false
+	}
+	for range mountsOf(pod, volumes[at]) {
+		return false
+	}
+	return true
 }
 
 // applyToEvery applies a record by which an object refers to all objects of some

@@ -68,7 +68,8 @@ type partID struct {
 }
 
 // writersOf returns the workloads of a component that may write objects of a kind
-// in a namespace, and run before or in the Sync phase.
+// in a namespace, by their permissions or the known commands that they run, and run before
+// or in the Sync phase.
 func (f *Facts) writersOf(part int, id object.ID) []writer {
 	id.Name = ""
 	at := partID{part, id}
@@ -84,7 +85,7 @@ func (f *Facts) writersOf(part int, id object.ID) []writer {
 			continue
 		}
 		w := writer{node: i, beforeSync: beforeSync}
-		writes := false
+		writes := id.GroupKind() == "Secret" && n.Key.Namespace == id.Namespace && len(f.Base.SecretsOf(f.commands(i))) > 0
 		for _, r := range f.RulesOfNode(i) {
 			if r.In == "" || r.In == id.Namespace {
 				writes = writes || r.Allows(id.Group, resource, "create", "update", "patch")
@@ -108,28 +109,34 @@ func (f *Facts) scriptCreates(i int, kind string) bool {
 	return slices.ContainsFunc(f.Words(i), func(w Word) bool { return text.Creates(w.Value, kind) })
 }
 
-// MayWrite reports whether the ServiceAccount of a workload may write an object,
-// and its permissions or words name it, or whether a Job's script creates it.
+// MayWrite reports whether a workload runs a command that is known to write an object,
+// whether its ServiceAccount may write it, and its permissions, also to read, or its words
+// name it, or whether a Job's script creates it.
 func (f *Facts) MayWrite(i int, id object.ID) bool {
+	n := &f.Nodes[i]
 	if f.startsOnlyWith(i, id) {
 		return false
 	}
-	if f.Nodes[i].Kind.Runs == "once" && id.Group == "" && f.Tokens(i)[id.Name] && f.scriptCreates(i, id.Kind) {
+	if id.GroupKind() == "Secret" && n.Key.Namespace == id.Namespace && slices.Contains(f.Base.SecretsOf(f.commands(i)), id.Name) {
 		return true
 	}
-	resource := pluralOf(id.Kind)
-	return slices.ContainsFunc(f.RulesOfNode(i), func(r Rule) bool {
-		return (r.In == "" || r.In == id.Namespace) && r.Allows(id.Group, resource, "create", "update", "patch") &&
-			(slices.Contains(r.Names, id.Name) || f.Tokens(i)[id.Name])
+	if n.Kind.Runs == "once" && id.Group == "" && f.Tokens(i)[id.Name] && f.scriptCreates(i, id.Kind) {
+		return true
+	}
+	about := slices.DeleteFunc(f.RulesOfNode(i), func(r Rule) bool {
+		return r.In != "" && r.In != id.Namespace || len(r.Names) > 0 && !slices.Contains(r.Names, id.Name) || !r.Allows(id.Group, pluralOf(id.Kind), r.Verbs...)
 	})
+	return slices.ContainsFunc(about, func(r Rule) bool { return r.Allows(id.Group, pluralOf(id.Kind), "create", "update", "patch") }) &&
+		(f.Tokens(i)[id.Name] || slices.ContainsFunc(about, func(r Rule) bool { return len(r.Names) > 0 }))
 }
 
-// startsOnlyWith reports whether the Pods of a node do not start without an object, so
-// they cannot create it.
+// startsOnlyWith reports whether a node cannot create an object because its Pods start no
+// program without it. A container whose variables come from the object starts after the
+// init containers, which may create it.
 func (f *Facts) startsOnlyWith(i int, id object.ID) bool {
 	return slices.Contains(f.blockedBy.at(id, func(all index[object.ID, []int]) {
 		for _, r := range f.Reads() {
-			if r.Record.Starts {
+			if n := &f.Nodes[r.From]; r.Record.Starts && !(strings.HasPrefix(r.Record.At.String(), "spec.containers[]") && hasInitContainers(n)) {
 				all[r.ID] = append(all[r.ID], r.From)
 			}
 		}
@@ -140,6 +147,27 @@ func (f *Facts) startsOnlyWith(i int, id object.ID) bool {
 // Pods do not wait for.
 func (f *Facts) NamesUnread(i int, id object.ID) bool {
 	return f.Tokens(i)[id.Name] && !f.startsOnlyWith(i, id)
+}
+
+// hasInitContainers reports whether a program runs in the Pods of a node before the
+// containers.
+func hasInitContainers(n *Node) bool {
+	return slices.ContainsFunc(n.Kind.Pod.Find(n.Root()), func(tmpl knowledge.Found) bool {
+		return len(tmpl.Value.Get("spec", "initContainers").Items()) > 0
+	})
+}
+
+// commands returns the command lines of a node's containers.
+func (f *Facts) commands(i int) (all []string) {
+	n := &f.Nodes[i]
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, list := range []string{"initContainers", "containers"} {
+			for _, c := range tmpl.Value.Get("spec", list).Items() {
+				all = append(all, f.scripts(i, tmpl.Value, c)...)
+			}
+		}
+	}
+	return all
 }
 
 // soleJob returns the only Job of the Sync phase that may create a Secret that no
@@ -165,8 +193,8 @@ func (f *Facts) soleJob(part int, id object.ID) (int, bool) {
 	return jobs[0], true
 }
 
-// CreatorsFor returns the workloads of a component, other than the reader, that may
-// create what it reads: those that name it, or else the Jobs before the Sync phase that
+// CreatorsFor returns the workloads of a component that may create what one of them reads:
+// those that name it, or else the other Jobs before the Sync phase that
 // may create any Secret, or else the only workload that may. before reports whether one
 // of them terminates before the reader's phase.
 func (f *Facts) CreatorsFor(r *Mention) (all []int, before bool) {
@@ -174,7 +202,7 @@ func (f *Facts) CreatorsFor(r *Mention) (all []int, before bool) {
 	var creators, firstJobs []int
 	for _, w := range f.writersOf(reader.Part, r.ID) {
 		n := &f.Nodes[w.node]
-		if w.node == r.From || f.startsOnlyWith(w.node, r.ID) {
+		if f.startsOnlyWith(w.node, r.ID) || w.node == r.From && !f.MayWrite(w.node, r.ID) {
 			if w.creates {
 				creators = append(creators, w.node)
 			}
