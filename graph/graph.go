@@ -53,6 +53,11 @@ type Node struct {
 	// without the wait, although this object should become healthy. It is empty if there is
 	// no such reason.
 	Doubt string
+	// DoubtEntry is the entry of expects that ends Doubt.
+	DoubtEntry string
+	// Expected means that a user says that the CRD and the controller of the object exist
+	// outside of the component.
+	Expected bool
 	// TemporarilyDegraded says why the object may be Degraded for a while because of
 	// another object of the component. Objects that would fail without this one still
 	// wait for it.
@@ -73,7 +78,16 @@ const (
 	After    = facts.After
 	NotAfter = facts.NotAfter
 	OnRung   = facts.OnRung
+	Expects  = facts.Expects
 )
+
+// ExpectedFault returns an error for an entry of Options.Expects that cannot be read.
+func ExpectedFault(entry string) error {
+	if _, ok := facts.ReadExpected(entry); ok {
+		return nil
+	}
+	return finding.Fault(fmt.Sprintf("%q is neither an object nor an API group", entry), facts.HowToExpect)
+}
 
 // Graph is a component: its objects and their references. Both are sorted, so the
 // graph does not depend on the order of the input.
@@ -100,6 +114,8 @@ type Options struct {
 	// Namespace is the destination of the Application, for objects without a
 	// namespace.
 	Namespace string
+	// Expects lists what exists outside of the component.
+	Expects []string
 	// IsExternal, if not nil, reports whether another Application applies an object.
 	IsExternal func(object.Object) bool
 }
@@ -110,7 +126,7 @@ type Part = facts.Part
 // Build finds the references between objects. Its error joins a finding for each
 // pair of objects with the same identity, and for each invalid annotation.
 func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, error) {
-	return build(rulesOfAll, []Part{{Objects: objs, Namespace: opt.Namespace}}, base, facts.Options{IsExternal: opt.IsExternal})
+	return build(rulesOfAll, []Part{{Objects: objs, Namespace: opt.Namespace, Expects: opt.Expects}}, base, facts.Options{IsExternal: opt.IsExternal})
 }
 
 // Join finds the references between and within several components. Objects that are
@@ -167,7 +183,7 @@ func nodesOf(f *facts.Facts, roles Roles) []Node {
 	nodes := make([]Node, len(f.Nodes))
 	for i := range f.Nodes {
 		counting, doubts := roles.counting(i), f.DoubtsOf(i)
-		nodes[i] = Node{Node: f.Nodes[i], Role: counting.Rung, RoleWhy: counting.Why, Companion: counting.Companion, Store: f.IsStore(i), Doubt: doubts.Uncertain, TemporarilyDegraded: doubts.TemporarilyDegraded}
+		nodes[i] = Node{Node: f.Nodes[i], Role: counting.Rung, RoleWhy: counting.Why, Companion: counting.Companion, Store: f.IsStore(i), Doubt: doubts.Uncertain, DoubtEntry: doubts.Entry, Expected: f.ExpectsKind(i), TemporarilyDegraded: doubts.TemporarilyDegraded}
 		nodes[i].Health.Never = cmp.Or(nodes[i].Health.Never, doubts.Never)
 		if counting.Rung == knowledge.Controllers && !counting.Companion {
 			nodes[i].Reconciles = reconciledGroups(f, i)

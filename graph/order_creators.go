@@ -20,6 +20,8 @@ type Absent struct {
 	// Starts means that Pods of From do not start without the object. Otherwise
 	// From has no Pods, and is Degraded or not ready until it exists.
 	Starts bool
+	// Entry is ID as an entry of expects.
+	Entry string
 	// OtherNamespace is an object of the same kind and name in another namespace of the
 	// component, if there is one.
 	OtherNamespace object.ID
@@ -53,7 +55,7 @@ func absentIn(f *facts.Facts) (all []Absent) {
 		if u.Created {
 			continue
 		}
-		a := Absent{From: u.From, ID: u.ID, Field: u.Field, Why: u.Record.Why, Starts: !f.Nodes[u.From].Kind.Pod.IsZero(), Makers: u.Makers}
+		a := Absent{From: u.From, ID: u.ID, Entry: f.ExpectedEntry(u.From, u.ID), Field: u.Field, Why: u.Record.Why, Starts: !f.Nodes[u.From].Kind.Pod.IsZero(), Makers: u.Makers}
 		if others := f.InAnyNamespace(u.ID); len(others) > 0 {
 			a.OtherNamespace = f.Nodes[others[0]].Key
 		}

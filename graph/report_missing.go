@@ -83,8 +83,13 @@ func (r *missing) absentObjects() {
 		if !a.OtherNamespace.IsZero() {
 			message += "; " + a.OtherNamespace.String() + " is in another namespace"
 		}
-		r.reportOnce(a.From, severity, MissingObject, a.ID.String(), a.Field, message, "correct the name, add the "+a.ID.Kind+" to the component, or make sure that something else creates it before the sync")
+		r.reportOnce(a.From, severity, MissingObject, a.ID.String(), a.Field, message, expecting("correct the name, add the "+a.ID.Kind+" to the component", a.Entry))
 	}
+}
+
+// expecting adds to the remedy for a missing object what to do if it exists.
+func expecting(remedy, entry string) string {
+	return remedy + " or, if it exists outside, write expects: [" + entry + "] into component.yaml"
 }
 
 // missingKeys reports Pods that read a key of a Secret that its writer does not
@@ -150,7 +155,7 @@ func (r *missing) missingRoutes() {
 		m := &reads[at]
 		n, id := &r.Nodes[m.From], m.ID
 		k, _ := r.Base.Kind(id.Group, id.Kind)
-		if n.Kind.Rung != exposure || k.Selects.IsZero() || id.Namespace != n.Key.Namespace || !hasServices[id.Namespace] || len(r.ByKey(id)) > 0 || r.MayBeMade(id) {
+		if n.Kind.Rung != exposure || k.Selects.IsZero() || id.Namespace != n.Key.Namespace || !hasServices[id.Namespace] || len(r.ByKey(id)) > 0 || r.MayBeMade(id) || r.Expects(m.From, id) {
 			continue
 		}
 		// The AWS Load Balancer Controller uses names of actions as Service names.
@@ -180,7 +185,7 @@ func (r *missing) missingServers() {
 				continue
 			}
 			for _, v := range rec.At.Find(n.Root()) {
-				if id, field, ok := r.Named(i, rec, v); ok && id.Namespace == n.Destination && len(r.ByKey(id)) == 0 && !r.MayBeMade(id) {
+				if id, field, ok := r.Named(i, rec, v); ok && id.Namespace == n.Destination && len(r.ByKey(id)) == 0 && !r.MayBeMade(id) && !r.Expects(i, id) {
 					r.reportOnce(i, finding.Warning, "missing-service", id.String(), field,
 						"it "+rec.Why+" "+id.String()+", which is not in the component: the API server cannot reach it until it exists", "correct the name or the namespace, or add the Service")
 				}
@@ -203,7 +208,7 @@ func (r *missing) missingSiblings() {
 			for _, v := range rec.At.Find(n.Root()) {
 				id, field, ok := r.Named(i, rec, v)
 				siblings := r.siblings(id)
-				if !ok || len(siblings) == 0 || len(r.InAnyNamespace(id)) > 0 || len(r.Producers(id)) > 0 {
+				if !ok || len(siblings) == 0 || len(r.InAnyNamespace(id)) > 0 || len(r.Producers(id)) > 0 || r.Expects(i, id) {
 					continue
 				}
 				var names []string
@@ -254,10 +259,14 @@ func (r *missing) missingRoles() {
 		if n.Kind.Permissions != "binding" || name == "" || len(r.RolesOf(i)) > 0 || r.Base.Everywhere(kind, name) {
 			continue
 		}
-		severity, of := finding.Note, kind+" "+name
+		severity, id := finding.Note, object.ID{Group: n.ID.Group, Kind: kind, Name: name}
 		if !r.ClusterScoped(knowledge.GroupKind{Group: n.ID.Group, Kind: kind}) {
-			severity, of = finding.Warning, object.ID{Kind: kind, Namespace: n.Key.Namespace, Name: name}.String()
+			severity, id.Namespace = finding.Warning, n.Key.Namespace
 		}
+		if r.Expects(i, id) {
+			continue
+		}
+		of := id.String()
 		r.reportOnce(i, severity, "missing-role", of, "roleRef",
 			"it grants "+of+", which is not in the component: its subjects lack these permissions until it exists", "correct roleRef, or add the role")
 	}
@@ -283,7 +292,7 @@ func (r *missing) missingNamespaces() {
 		}
 		knownNamespaces[namespace] = true
 		id := object.ID{Kind: "Namespace", Name: namespace}
-		if len(r.InAnyNamespace(id))+len(r.Producers(id)) > 0 || r.HasNamed("project/"+namespace) {
+		if len(r.InAnyNamespace(id))+len(r.Producers(id)) > 0 || r.HasNamed("project/"+namespace) || r.Expects(i, id) {
 			continue
 		}
 		r.reportOnce(i, finding.Note, "missing-namespace", "Namespace "+namespace, "metadata.namespace",

@@ -78,6 +78,7 @@ var reports = []func(report) []finding.Finding{
 	earlyWebhooks,     // webhooks that are registered before the backends that they refuse
 	operatorGroups,    // operators that OLM does not install
 	operatorApprovals, // operators that wait for an approval
+	unusedExpects,     // what is expected outside of the component, and is inside or not named
 	missingObjects,    // objects that are named but missing, probably by mistake
 	deletedFirst,      // PostDelete hooks whose objects are gone
 }

@@ -24,7 +24,9 @@ type options struct {
 	render render.Options
 	waves  wave.Options
 	tests  string
-	crds   selection
+	// expects lists what exists outside of the component.
+	expects []string
+	crds    selection
 	// fetched records remote sources; nil if nothing can be fetched.
 	fetched *remote.Recorder
 	// fillAnnotations enables variables in common annotations.
@@ -113,6 +115,7 @@ func (opt *options) add(s Settings) {
 		opt.crds.prune = *s.PruneCRDs
 	}
 	opt.render.APIVersions = append(opt.render.APIVersions, s.APIVersions...)
+	opt.expects = append(opt.expects, s.Expects...)
 	if s.SkipTests != nil {
 		opt.render.SkipTests = *s.SkipTests
 	}

@@ -35,6 +35,8 @@ type Settings struct {
 	SkipTests   *bool
 	// Order configures how waves are computed.
 	Order wave.Options
+	// Expects lists what exists outside of the component.
+	Expects []string
 	// CRDs selects a part of the component, PruneCRDs says whether to delete CRDs
 	// that no longer exist, and Upgraders how to treat Jobs that write CRDs.
 	CRDs      crds.Mode

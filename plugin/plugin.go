@@ -320,7 +320,7 @@ func (opt options) refer(rendered render.Result, base *knowledge.Base) (*graph.G
 			return nil, err
 		}
 	}
-	return graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, IsExternal: opt.crds.isExternal()})
+	return graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, Expects: opt.expects, IsExternal: opt.crds.isExternal()})
 }
 
 // order computes the waves of objects from their references, and annotates them.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/render"
@@ -122,6 +123,11 @@ var ofOrder = []Parameter{
 		Tooltip: "Whether to write the reason for each wave. annotations: as an annotation on the object, which Argo CD's UI shows; off: only in reports.",
 		Choices: words(wave.ExplainOff, wave.InAnnotations),
 		set:     one(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
+	},
+	{
+		Name: "expects", Title: "Expected objects", Item: "string", Collection: "array",
+		Tooltip: "What exists outside of the component before the sync: objects such as Secret/backup or ClusterIssuer/corp, and API groups such as cert-manager.io, with their CRDs and controllers. It is not reported as missing.",
+		set:     checked(graph.ExpectedFault, list(func(s *Settings) *[]string { return &s.Expects })),
 	},
 	{
 		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.KeepJobs),

@@ -90,7 +90,6 @@ func arrange(in input, c condensation, fewest bool) arrangement {
 // gate.
 func traitsOf(in input, units []unit, fewest bool) []trait {
 	g, base := in.graph, in.base
-	doubts := doubtsOf(g)
 	traits := make([]trait, len(units))
 	for u := range units {
 		t := trait{passive: true, builtin: true, group: g.Nodes[units[u].nodes[0]].ID.Group, namespace: g.Nodes[units[u].nodes[0]].Key.Namespace, defines: true, early: true, doubtful: -1}
@@ -112,7 +111,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 			t.consumed = t.consumed || n.Kind.Placement == knowledge.WithConsumer
 			t.rung = max(t.rung, in.rungs[i].Wave)
 			t.gates = t.gates || !fewest && in.rungs[i].Gates && n.HasHealth
-			if t.doubtful < 0 && (n.Uncertain() != "" || doubts[i].last) {
+			if t.doubtful < 0 && (n.Uncertain() != "" || in.doubts[i].last) {
 				t.doubtful = i
 			}
 		}

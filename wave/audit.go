@@ -110,8 +110,10 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		case n.Health.Never != "" && !(n.Kind.Placement == knowledge.WithConsumer && s.isConsumed(i)):
 			g.Hangs = append(g.Hangs, s.gated(i, n.Health.Never))
 		case len(absent[i]) > 0:
-			for _, a := range absent[i] {
-				g.Hangs = append(g.Hangs, s.gated(i, fmt.Sprintf("%s %s, which nothing in the component creates", a.Why, a.ID)))
+			for at, a := range absent[i] {
+				if at == 0 || a.ID != absent[i][at-1].ID || a.Why != absent[i][at-1].Why { // several fields may name it
+					g.Hangs = append(g.Hangs, s.gated(i, fmt.Sprintf("%s %s, which nothing in the component creates", a.Why, a.ID)))
+				}
 			}
 			g.GatedBy = append(g.GatedBy, s.gated(i, n.Health.Waits))
 			g.GatedBy[len(g.GatedBy)-1].Waiters = dependents[i]

@@ -38,16 +38,23 @@ type constraintSet struct {
 	rules []constraint
 	// yielded maps each reference that was not made a gate to a phrase that says why.
 	yielded map[graph.Reference]string
+	// omitted are the gates that were left out because of doubts.
+	omitted []omission
+}
+
+// omission is a reference that is no gate because its target may never be healthy.
+type omission struct {
+	*graph.Reference
+	doubt doubt
 }
 
 // constraints turns the references between objects of the Sync phase into
 // constraints on their waves. Objects that another Application applies exist
 // already. isGate decides which reasons to wait are gates, and isFollowed says which objects
 // have an author's wave that is not the last.
-func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) bool, isFollowed func(int) bool) constraintSet {
-	doubts := doubtsOf(g)
-	yielded := map[graph.Reference]string{}
+func constraints(g *graph.Graph, base *knowledge.Base, doubts []doubt, isGate func(WaitReason) bool, isFollowed func(int) bool) constraintSet {
 	var rules []constraint
+	var omitted []omission
 	for i := range g.References {
 		r := &g.References[i]
 		from, to := &g.Nodes[r.From], &g.Nodes[r.To]
@@ -60,7 +67,7 @@ func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) b
 		case Ignores:
 			continue
 		case Accompanies:
-			if r.Sign == graph.Companion && doubts[r.To].why != "" {
+			if r.Sign == graph.Companion && doubts[r.To].degree != noDoubt {
 				continue
 			}
 		case Follows:
@@ -69,8 +76,8 @@ func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) b
 			if !isGate(effect.Reason) {
 				break
 			}
-			if why := doubts[r.To].forbids(effect.Reason); why != "" {
-				yielded[*r] = "no wait, since " + why
+			if doubts[r.To].forbids(effect.Reason, from) {
+				omitted = append(omitted, omission{r, doubts[r.To]})
 				break
 			}
 			c.gap, c.reason = 1, effect.Reason
@@ -82,11 +89,16 @@ func constraints(g *graph.Graph, base *knowledge.Base, isGate func(WaitReason) b
 	for i := range rules {
 		c := &rules[i]
 		isAwaited := all || awaited[c.dependent] || c.ref.Fails == graph.ReportsFailure && isFollowed(c.dependent)
-		if c.gap == 0 && isAwaited && !c.companion && degradesInWaveOf(g, base, c.ref) && doubts[c.dependency].forbids(Degrades) == "" {
-			c.gap, c.reason = 1, Degrades
+		if c.gap > 0 || !isAwaited || c.companion || !degradesInWaveOf(g, base, c.ref) {
+			continue
 		}
+		if doubts[c.dependency].forbids(Degrades, &g.Nodes[c.dependent]) {
+			omitted = append(omitted, omission{c.ref, doubts[c.dependency]})
+			continue
+		}
+		c.gap, c.reason = 1, Degrades
 	}
-	return constraintSet{rules, yielded}
+	return constraintSet{rules, map[graph.Reference]string{}, omitted}
 }
 
 // isLast is for orders in which no object has an author's wave.
@@ -94,7 +106,7 @@ func isLast(int) bool { return false }
 
 // constraints returns the constraints without the waits that are left out.
 func (in input) constraints(isGate func(WaitReason) bool, isAwaited func(int) bool) constraintSet {
-	d := constraints(in.graph, in.base, isGate, isAwaited)
+	d := constraints(in.graph, in.base, in.doubts, isGate, isAwaited)
 	for i := range d.rules {
 		if c := &d.rules[i]; c.gap > 0 && slices.Contains(in.leftOut, *c.ref) {
 			c.gap, c.reason = 0, ""

@@ -1,30 +1,69 @@
 package wave
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // doubt says why an object may not become healthy during a sync.
 type doubt struct {
+	degree degree
+	// root is the object that the reason is about: the object itself, or one that it needs
+	// healthy.
+	root int
+	// why is a sentence about the root.
 	why string
-	// missingOnly means that the only reason is a dependency that is not in the component,
-	// and that usually exists in time, or that the object is Degraded only for a while.
-	missingOnly bool
+	// entry is what the root needs from outside of the component, as a user writes it in
+	// expects; empty if no entry ends the doubt.
+	entry string
 	// last means that the object goes to the last wave if nothing needs it.
 	last bool
 }
 
-// forbids says why an object must not be awaited by a dependent; empty if it may.
-// What the user asked for is done. A dependent that fails without the object
-// justifies waiting, even if the object depends on others.
-func (d doubt) forbids(reason WaitReason) string {
-	if d.why == "" || reason == Requested || d.missingOnly && (reason.fails() || reason == Settles) {
-		return ""
+// degree says how likely it is that the object does not become healthy.
+type degree int
+
+const (
+	noDoubt degree = iota
+	// passing: it needs something outside of the component, which usually exists in time, or
+	// is Degraded only for a while.
+	passing
+	// open: nothing shows whether it becomes healthy.
+	open
+	// lasting: it does not become healthy by itself on some clusters, or ever.
+	lasting
+)
+
+// forbids reports whether an object must not be awaited by a dependent. What the user
+// asked for is done. A dependent that fails for good, or uses wrong data, justifies
+// waiting for everything that can become healthy; one that reads what the object writes
+// only does if it runs once, since others start by themselves.
+func (d doubt) forbids(reason WaitReason, dependent *graph.Node) bool {
+	switch {
+	case d.degree == noDoubt || reason == Requested:
+		return false
+	case d.degree < lasting && (reason == RunsOnce || reason == WrongData):
+		return false
+	case d.degree == passing && (reason.fails() || reason == Settles || dependent.Kind.Runs == "once"):
+		return false
 	}
-	return d.why
+	return true
+}
+
+// describe says why a node may not become healthy.
+func (d doubt) describe(g *graph.Graph, node int) string {
+	may := " may never be healthy: "
+	if d.degree == passing && d.entry == "" {
+		may = " may not be healthy in time: "
+	}
+	if d.root != node {
+		return g.Nodes[node].Key.String() + " needs " + g.Nodes[d.root].Key.String() + ", which" + may + d.why
+	}
+	return g.Nodes[node].Key.String() + may + d.why
 }
 
 // doubtsOf finds the objects that may not become healthy during a sync, and those
@@ -33,8 +72,7 @@ func doubtsOf(g *graph.Graph) []doubt {
 	doubts := make([]doubt, len(g.Nodes))
 	var work []int
 	mark := func(i int, d doubt) {
-		old := doubts[i]
-		if n := &g.Nodes[i]; d.why == "" || !n.HasHealth || n.Kind.Placement == knowledge.WithConsumer || old.why != "" && (!old.missingOnly || d.missingOnly) {
+		if n := &g.Nodes[i]; d.why == "" || !n.HasHealth || n.Kind.Placement == knowledge.WithConsumer || doubts[i].degree >= d.degree {
 			return
 		}
 		doubts[i] = d
@@ -42,14 +80,16 @@ func doubtsOf(g *graph.Graph) []doubt {
 	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		mark(i, doubt{why: n.Uncertain(), last: true})
-		mark(i, doubt{why: n.TemporarilyDegraded, missingOnly: true})
+		mark(i, doubt{degree: lasting, root: i, why: n.Health.Uncertain(), last: true})
+		mark(i, doubt{degree: passing, root: i, why: n.Doubt, entry: n.DoubtEntry, last: true})
+		mark(i, doubt{degree: passing, root: i, why: n.TemporarilyDegraded})
 	}
 	for _, a := range g.Absent {
-		mark(a.From, doubt{why: g.Nodes[a.From].Key.String() + " " + a.Why + " " + a.ID.String() + ", which nothing in the component creates", missingOnly: true, last: !a.Starts})
+		mark(a.From, doubt{degree: passing, root: a.From, why: "it " + a.Why + " " + a.ID.String() + ", which nothing in the component creates",
+			entry: a.Entry, last: !a.Starts && !g.Nodes[a.From].Store})
 	}
 	for _, i := range withoutController(g) {
-		mark(i, doubt{why: "no controller in the component is known to reconcile " + g.Nodes[i].Key.String(), last: true})
+		mark(i, doubt{degree: open, root: i, why: "no controller in the component is known to reconcile it", entry: g.Nodes[i].Key.Group, last: !g.Nodes[i].Store})
 	}
 	users := make([][]*graph.Reference, len(g.Nodes))
 	for i := range g.References {
@@ -62,10 +102,36 @@ func doubtsOf(g *graph.Graph) []doubt {
 		at := work[len(work)-1]
 		work = work[:len(work)-1]
 		for _, r := range users[at] {
-			mark(r.From, doubts[at])
+			inherited := doubts[at]
+			inherited.degree = min(inherited.degree, open)
+			inherited.last = inherited.last && g.Nodes[r.From].Kind.Pod.IsZero() && !g.Nodes[r.From].Store
+			mark(r.From, inherited)
 		}
 	}
 	return doubts
+}
+
+// OmittedGate is the rule for gates that are left out because of a doubt.
+const OmittedGate = "omitted-gate"
+
+// omittedGates reports the gates that are left out because of doubts, each pair of objects
+// once.
+func (p *Plan) omittedGates() (found []finding.Finding) {
+	reported := map[[2]int]bool{}
+	for _, o := range p.omitted {
+		if reported[[2]int{o.From, o.To}] {
+			continue
+		}
+		reported[[2]int{o.From, o.To}] = true
+		n := &p.Graph.Nodes[o.From]
+		remedy := fmt.Sprintf("if it becomes healthy on your cluster, annotate this object with %s: %s/%s", graph.After, p.Graph.Nodes[o.To].Key.Kind, p.Graph.Nodes[o.To].Key.Name)
+		if o.doubt.entry != "" {
+			remedy = fmt.Sprintf("add what is missing to the component or, if it exists outside, write expects: [%s] into component.yaml", o.doubt.entry)
+		}
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: OmittedGate, File: n.File, Line: n.Line, Object: n.Key.String(), Field: o.Field, About: p.name(o.To),
+			Message: fmt.Sprintf("%s %s, but Ladder adds no wait for it: %s", o.Why, p.name(o.To), o.doubt.describe(p.Graph, o.To)), Remedy: remedy})
+	}
+	return found
 }
 
 // withoutController returns custom resources with health whose CRD is in the
@@ -86,7 +152,7 @@ func withoutController(g *graph.Graph) []int {
 	var all []int
 	programs := slices.ContainsFunc(g.Nodes, func(n graph.Node) bool { return isLongRunning(&n) && n.InSync() && !n.External })
 	for i, how := range seen {
-		if programs && how == isDefined && g.Nodes[i].HasHealth {
+		if programs && how == isDefined && !g.Nodes[i].Expected && g.Nodes[i].HasHealth {
 			all = append(all, i)
 		}
 	}

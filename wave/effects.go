@@ -100,6 +100,10 @@ var effects = []Effect{
 		fits: func(r related) bool {
 			return r.Need == graph.Needs && r.Fails == graph.Unchanged && (r.Until == graph.Exists || r.hasHealthToAwait())
 		}},
+	{When: "needs, until healthy: the object runs once, and certainly reads what the target, a store, writes", Does: Gates, Reason: RunsOnce, // the Secret of a store exists before it responds
+		fits: func(r related) bool {
+			return r.needs(graph.Healthy) && r.hasHealthToAwait() && !r.Product.IsZero() && !r.Inferred() && r.from.Kind.Runs == "once" && r.to.Store
+		}},
 	{When: "needs, until healthy: the object certainly reads what the target writes", Does: Gates, Reason: Reads,
 		fits: func(r related) bool {
 			return r.needs(graph.Healthy) && r.hasHealthToAwait() && !r.Product.IsZero() && !r.Inferred()

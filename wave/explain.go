@@ -126,8 +126,10 @@ func (p *Plan) cause(i int) string {
 		if because.Other != i {
 			return "shares the last wave with " + p.name(because.Other)
 		}
-		if n.Uncertain() == "" {
-			return "is in the last wave, because an object that it depends on may never be healthy"
+		if d := p.doubts[i]; d.root != i {
+			return "is in the last wave, because it needs " + p.name(d.root) + ", which may never be healthy"
+		} else if d.why != "" {
+			return "is in the last wave, because " + d.why
 		}
 		return "is in the last wave, because " + n.Uncertain()
 	case ByController:

@@ -59,7 +59,7 @@ func (in input) plan() (*sync, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := newSync(&Plan{Graph: in.graph, opt: in.opt, ordering: o}, in.base)
+		s := newSync(&Plan{Graph: in.graph, opt: in.opt, doubts: in.doubts, ordering: o}, in.base)
 		var of latePath
 		var fewest []graph.Reference
 		for _, h := range s.worse() {
@@ -80,7 +80,7 @@ func (in input) plan() (*sync, error) {
 // those between the two objects or, if hand-written waves are kept, what Ladder raised the
 // wave for.
 func (s *sync) waitsBefore(h latePath) (waits []graph.Reference) {
-	rules := constraints(s.Graph, s.base, holdsByDefault, isLast).rules
+	rules := constraints(s.Graph, s.base, s.doubts, holdsByDefault, isLast).rules
 	next := map[int][]constraint{}
 	for _, c := range rules {
 		next[c.dependent] = append(next[c.dependent], c)

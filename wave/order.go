@@ -29,6 +29,8 @@ type input struct {
 	rungs []knowledge.Rung
 	// leftOut are references that make no wait, because the sync would hang.
 	leftOut []graph.Reference
+	// doubts say which nodes may not become healthy.
+	doubts []doubt
 }
 
 // ordering is the result of the stages.
@@ -38,6 +40,9 @@ type ordering struct {
 	// yielded maps each reference that Ladder does not enforce to a phrase that says
 	// why.
 	yielded map[graph.Reference]string
+	// omitted are the gates that were left out because of doubts, of those objects that come
+	// no later than what they do not wait for.
+	omitted []omission
 	// dependents maps each node to its dependents.
 	dependents map[int][]Dependent
 	// rules are the constraints that hold by default; nil if the stages used others.
@@ -120,7 +125,7 @@ func (p *Plan) defaultConstraints(base *knowledge.Base) []constraint {
 	if p.rules != nil {
 		return p.rules
 	}
-	return constraints(p.Graph, base, holdsByDefault, isLast).rules
+	return constraints(p.Graph, base, p.doubts, holdsByDefault, isLast).rules
 }
 
 // numberedArrangement is an arrangement with the waves of its levels.
@@ -143,6 +148,12 @@ func settle(in input, d constraintSet, all ...numberedArrangement) ordering {
 			}
 		}
 		maps.Copy(o.dependents, a.dependents())
+	}
+	for _, left := range d.omitted {
+		if from, to := o.Places[left.From], o.Places[left.To]; in.opt.Waves != Off && from.Wave <= to.Wave {
+			o.omitted = append(o.omitted, left)
+			o.yielded[*left.Reference] = "no wait, since " + left.doubt.describe(in.graph, left.To)
+		}
 	}
 	return o
 }

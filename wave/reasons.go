@@ -16,13 +16,14 @@ func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 	controller, starts := s.firstProgramNode(levels)
 	for u := range s.units {
 		why[u] = Reason{Cause: ByRung}
+		waits := false
 		if last == 0 || s.checksAll(u) {
 			continue
 		}
 		for _, e := range s.units[u].dependencies {
 			if !e.companion && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap && (e.gap > 0 || e.together() || levels[u] > 0 && levels[u] < last) {
 				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
-				if e.gap > 0 {
+				if waits = e.gap > 0; waits {
 					break
 				}
 			}
@@ -35,7 +36,7 @@ func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 			by = nil
 		}
 		switch {
-		case s.traits[u].doubtful >= 0 && levels[u] == last && !s.awaited[u] && (by == nil || !s.traits[u].consumed):
+		case s.traits[u].doubtful >= 0 && !waits && levels[u] == last && !s.awaited[u] && (by == nil || !s.traits[u].consumed):
 			why[u] = Reason{Cause: ByDoubt, Other: s.traits[u].doubtful}
 		case s.units[u].gated || why[u].Cause == ByReference && levels[u] == last:
 		case by != nil && at == levels[u] && (s.awaited[u] || s.traits[u].passive) && (at < last || s.traits[u].consumed):

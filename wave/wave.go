@@ -85,7 +85,8 @@ type Plan struct {
 	// Findings are problems of the input that do not prevent an order.
 	Findings []finding.Finding
 
-	opt Options
+	opt    Options
+	doubts []doubt
 	ordering
 }
 
@@ -120,6 +121,9 @@ func (p *Plan) NeedsNoWaves() bool {
 	}
 	return computed && p.opt.Waves != Off
 }
+
+// OmitsGates reports whether gates were left out, because the objects may never be healthy.
+func (p *Plan) OmitsGates() bool { return len(p.omitted) > 0 }
 
 // AuthorPolicy says how existing sync waves are treated.
 type AuthorPolicy string
@@ -186,14 +190,14 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 	if err := checkAnnotations(g); err != nil {
 		return nil, err
 	}
-	in := input{graph: g, base: base, opt: opt, rungs: rungsOf(g, base)}
+	in := input{graph: g, base: base, opt: opt, rungs: rungsOf(g, base), doubts: doubtsOf(g)}
 	s, err := in.plan()
 	if err != nil {
 		return nil, err
 	}
 	p := s.Plan
 	p.Order = slices.DeleteFunc(applyOrder(p, base), func(i int) bool { return g.Nodes[i].External })
-	p.Findings = slices.Concat(g.Findings, p.warnings, s.check(), p.jobFindings())
+	p.Findings = slices.Concat(g.Findings, p.warnings, s.check(), p.omittedGates(), p.jobFindings())
 	finding.Sort(p.Findings)
 	return p, nil
 }

@@ -45,7 +45,11 @@ if there is an error or a warning.`,
 		}
 		exitErr := warnStrictly(s, res.AllFindings(), *strict)
 		if len(args) == 1 && res.Plan.NeedsNoWaves() {
-			s.note("no object needs to wait for another, so Ladder adds no waves")
+			if res.Plan.OmitsGates() {
+				s.note("Ladder adds no waves: each wait would be for an object that may never be healthy")
+			} else {
+				s.note("no object needs to wait for another, so Ladder adds no waves")
+			}
 		}
 		if *format == reportJSON {
 			return cmp.Or(writeJSON(s, order), exitErr)

@@ -73,6 +73,8 @@ type Part struct {
 	Objects []object.Object
 	// Namespace is the destination of its Application.
 	Namespace string
+	// Expects lists what exists outside of the component; see ReadExpected.
+	Expects []string
 	// Stubs means that Objects only stand for those of a chart that is not available.
 	Stubs bool
 }
@@ -94,6 +96,8 @@ type Facts struct {
 	// Joined means that there may be several components.
 	Joined bool
 
+	// expected is what exists outside, by part.
+	expected [][]Expected
 	// byKey maps keys to nodes. A hook may share the key of a plain object.
 	byKey map[object.ID][]int
 	// byName finds nodes if the namespace is unknown.
@@ -157,6 +161,7 @@ func New(parts []Part, base *knowledge.Base, opt Options) (*Facts, []finding.Fin
 		schemasByKind: map[kindVersion]*fieldSchema{}, originsByKind: map[knowledge.GroupKind]origins{},
 	}
 	for part, p := range parts {
+		f.expected = append(f.expected, expectedIn(p))
 		for _, o := range p.Objects {
 			kind := base.Of(o)
 			n := Node{Object: o, Kind: &kind, Part: part, Stub: p.Stubs, hook: o.IsHook(), phases: o.Phases(), Destination: p.Namespace}

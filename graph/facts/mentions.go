@@ -30,6 +30,15 @@ type Mention struct {
 // Anywhere reports whether the namespace of the target is unknown.
 func (m *Mention) Anywhere() bool { return m.Record.Namespace == anyNamespace }
 
+// target is the identity of the target, without a namespace if that is unknown.
+func (m *Mention) target() object.ID {
+	id := m.ID
+	if m.Anywhere() {
+		id.Namespace = ""
+	}
+	return id
+}
+
 // Leads reports whether the named Service only leads to the workloads behind it.
 func (m *Mention) Leads() bool {
 	return m.Record.ToBackends && (m.Record.Meaning == knowledge.With || m.Record.Address)
@@ -53,6 +62,8 @@ type Doubts struct {
 	// Uncertain is the reason to wait for the object only where the other object would
 	// fail without the wait.
 	Uncertain string
+	// Entry is the entry of expects that ends Uncertain.
+	Entry string
 	// TemporarilyDegraded says why the object may be Degraded for a while.
 	TemporarilyDegraded string
 }
@@ -202,7 +213,7 @@ func (r *fieldReader) applyToEvery(from int, rec *knowledge.Reference) {
 		}
 	}
 	r.mentions = append(r.mentions, m)
-	r.addDoubt(from, rec.Doubt, m.Targets)
+	r.addDoubt(from, rec.Doubt, m)
 }
 
 // applyVia applies a record that holds only if the object refers to a third one with
@@ -242,7 +253,7 @@ func (r *fieldReader) add(from int, rec *knowledge.Reference, named name) {
 		r.reads = append(r.reads, m)
 	}
 	r.mentions = append(r.mentions, m)
-	r.addDoubt(from, rec.Doubt, m.Targets)
+	r.addDoubt(from, rec.Doubt, m)
 }
 
 // addManifest adds an object that is created later.
@@ -261,18 +272,18 @@ func (r *fieldReader) addManifest(from int, rec *knowledge.Reference, manifest o
 
 // addDoubt records what the targets of a reference imply about the health of the
 // referring object. The first reason counts.
-func (r *fieldReader) addDoubt(from int, doubt knowledge.Doubt, targets []int) {
+func (r *fieldReader) addDoubt(from int, doubt knowledge.Doubt, m Mention) {
 	if doubt.Absent == "" && doubt.TemporarilyDegraded == "" && doubt.Why == "" {
 		return
 	}
 	d := r.doubts[from]
-	if len(targets) == 0 {
-		d.Uncertain = cmp.Or(d.Uncertain, doubt.Absent)
+	if doubt.Absent != "" && len(m.Targets) == 0 && d.Uncertain == "" && !r.Expects(from, m.target()) {
+		d.Uncertain, d.Entry = doubt.Absent, r.ExpectedEntry(from, m.ID)
 	}
-	if len(targets) > 0 {
+	if len(m.Targets) > 0 {
 		d.TemporarilyDegraded = cmp.Or(d.TemporarilyDegraded, doubt.TemporarilyDegraded)
 	}
-	for _, to := range targets {
+	for _, to := range m.Targets {
 		if len(doubt.At.Find(r.Nodes[to].Root())) > 0 {
 			d.Never = cmp.Or(d.Never, doubt.Why)
 		}

@@ -303,7 +303,7 @@ func (f *Facts) findUnresolved() (all []Unresolved) {
 		pods := !n.Kind.Pod.IsZero()
 		needed := pods && (m.Record.Starts || m.Record.Hard) && f.Namespaced(m.ID) || !pods && n.HasHealth && IsData(m.ID)
 		if !needed || len(f.ByKey(m.ID)) > 0 || len(f.Producers(m.ID)) > 0 || len(f.LikelyProducers(m.ID)) > 0 ||
-			f.Base.Everywhere(m.ID.Kind, m.ID.Name) || f.isFromTemplate(m.ID) || n.hasPVCTemplate(m.ID.Name) {
+			f.Base.Everywhere(m.ID.Kind, m.ID.Name) || f.isFromTemplate(m.ID) || n.hasPVCTemplate(m.ID.Name) || f.Expects(m.From, m.target()) {
 			continue
 		}
 		if m.Anywhere() && (len(f.InAnyNamespace(m.ID)) > 0 || len(f.ProducerAnywhere(m.ID)) > 0) {

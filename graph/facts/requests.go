@@ -22,6 +22,8 @@ const (
 	NotAfter = object.Prefix + "not-after"
 	// OnRung assigns an object to a rung.
 	OnRung = object.Prefix + "rung"
+	// Expects lists what the object finds outside of the component; see ReadExpected.
+	Expects = object.Prefix + "expects"
 	// deprecatedPrefix is the prefix that these annotations had first. It still works.
 	deprecatedPrefix = "ladder/"
 	// dependsOn is an annotation of kustomize and cli-utils (sigs.k8s.io/cli-utils
@@ -44,6 +46,8 @@ type Requests struct {
 	Exceptions map[[2]int]string
 	// Rungs are the rungs that users assigned.
 	Rungs []RequestedRung
+	// Expected are the entries of Expects, by node.
+	Expected map[int][]Expected
 	// Faults are invalid annotations.
 	Faults []finding.Finding
 	// Warnings are about annotations with an old name.
@@ -70,7 +74,7 @@ type requestFacts struct{ requested memo[Requests] }
 // Requests returns what users ask for in annotations.
 func (f *Facts) Requests() *Requests {
 	if !f.requested.known {
-		r := requestReader{Facts: f, Requests: Requests{Exceptions: map[[2]int]string{}}}
+		r := requestReader{Facts: f, Requests: Requests{Exceptions: map[[2]int]string{}, Expected: map[int][]Expected{}}}
 		r.readAll()
 		f.requested.get(func() Requests { return r.Requests })
 	}
@@ -107,6 +111,8 @@ func (r *requestReader) readAll() {
 				r.eachListed(i, field.Key, text, r.readAfter, r.addOrder)
 			case name == NotAfter:
 				r.eachListed(i, field.Key, text, r.readAfter, r.addException)
+			case name == Expects:
+				r.addExpected(i, field.Key, text)
 			case name == OnRung:
 				r.addRung(i, field.Key, text)
 			case name == dependsOn:
@@ -116,7 +122,7 @@ func (r *requestReader) readAll() {
 			case strings.HasPrefix(name, nelmDependency):
 				r.addNelm(i, field.Key, text)
 			case strings.HasPrefix(name, object.Prefix) && field.Key != object.Why:
-				r.Faults = append(r.Faults, r.fault(i, field.Key, name, "unknown annotation", "use "+After+", "+NotAfter+" or "+OnRung).Asking(nearest.Suggest(name, []string{After, NotAfter, OnRung})))
+				r.Faults = append(r.Faults, r.fault(i, field.Key, name, "unknown annotation", "use "+After+", "+NotAfter+", "+Expects+" or "+OnRung).Asking(nearest.Suggest(name, []string{After, NotAfter, Expects, OnRung})))
 			}
 		}
 	}
@@ -260,6 +266,20 @@ func (r *requestReader) addNelm(i int, key, text string) {
 	}
 	for _, to := range r.Match(id) {
 		r.Orders = append(r.Orders, Order{From: i, To: to, Key: key, Exists: exists})
+	}
+}
+
+func (r *requestReader) addExpected(i int, key, text string) {
+	for _, entry := range strings.Split(text, ",") {
+		if entry = strings.TrimSpace(entry); entry == "" {
+			continue
+		}
+		e, ok := ReadExpected(entry)
+		if !ok {
+			r.reject(i, key, entry, object.QuoteName(entry)+" is neither an object nor an API group", HowToExpect)
+			continue
+		}
+		r.Requests.Expected[i] = append(r.Requests.Expected[i], e)
 	}
 }
 

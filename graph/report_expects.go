@@ -1,0 +1,53 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph/facts"
+	"github.com/ladder-cmp/ladder/graph/text"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+)
+
+// UnusedExpects is the rule for entries of expects without an effect.
+const UnusedExpects = "unused-expects"
+
+// unusedExpects reports what is expected outside of the component although the component
+// contains or creates it, or does not mention it.
+func unusedExpects(in report) (found []finding.Finding) {
+	if in.Joined {
+		return nil
+	}
+	for _, e := range in.Expected() {
+		mentioned := slices.ContainsFunc(in.Nodes, func(n facts.Node) bool { return knowledge.ContainsWord(n.Text(), e.Name(), text.IsHostByte) })
+		if f, unused := unusedEntry(in, e, mentioned); unused {
+			f.Field = "expects"
+			found = append(found, f)
+		}
+	}
+	for i := range in.Nodes {
+		n := &in.Nodes[i]
+		for _, e := range in.ExpectedBy(i) {
+			written, _ := n.Annotation(Expects)
+			if f, unused := unusedEntry(in, e, knowledge.ContainsWord(strings.ReplaceAll(n.Text(), written, ""), e.Name(), text.IsHostByte)); unused {
+				f.File, f.Line, f.Object, f.Field = n.File, n.Line, n.Key.String(), facts.AnnotationField(Expects)
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+func unusedEntry(in report, e facts.Expected, mentioned bool) (f finding.Finding, unused bool) {
+	f = finding.Finding{Severity: finding.Note, Rule: UnusedExpects, About: e.Entry, Message: "nothing refers to " + e.Entry, Remedy: "correct or remove the entry"}
+	node, created, found := in.WhoHas(e)
+	switch by := in.Nodes[node].Key.String(); {
+	case created:
+		f.Message, f.Remedy = fmt.Sprintf("%s is not outside of the component: %s creates it", e.Entry, by), "remove the entry"
+	case found:
+		f.Message, f.Remedy = fmt.Sprintf("%s is not outside of the component, which contains %s", e.Entry, by), "remove the entry"
+	}
+	return f, found || !mentioned
+}
