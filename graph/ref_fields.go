@@ -109,7 +109,13 @@ func products(f *facts.Facts, _ Roles) (refs []Reference) {
 			}
 			r := ofRecord(m)
 			r.To, r.Need, r.Until, r.Product = p, Needs, Healthy, m.ID
+			if f.WritesUnready(p, m.ID) {
+				r.Until = Exists
+			}
 			r.Fails, r.Unless = failsSoftly(m.Record), ""
+			if f.Nodes[m.From].Kind.Rung == exposure && f.IsService(m.ID) {
+				r.Need, r.Until = MayNeed, Exists // a route is there before what it leads to
+			}
 			r.Why += " " + m.ID.String() + ", which is written by"
 			refs = append(refs, r)
 		}

@@ -16,8 +16,8 @@ import (
 // consumer, such as PersistentVolumeClaim.
 const WithConsumer = "with-consumer"
 
-// First is the placement of configuration without a health check that any program
-// may use, such as a cluster's registry mirrors: in the first possible wave.
+// First is the placement of what may affect any later object, such as a cluster's
+// registry mirrors or an admission policy: in the first possible wave.
 const First = "first"
 
 // Meaning says how a reference affects the order.
@@ -192,9 +192,9 @@ type Condition struct {
 	In []string `yaml:"in"`
 }
 
-// Holds reports whether one of the values at the path is allowed.
+// Holds reports whether one of the values at the path is allowed: any, if there is no list.
 func (c Condition) Holds(o object.Object) bool {
-	return slices.ContainsFunc(c.At.Find(o.Root()), func(v Found) bool { return slices.Contains(c.In, v.Value.Text()) })
+	return slices.ContainsFunc(c.At.Find(o.Root()), func(v Found) bool { return len(c.In) == 0 || slices.Contains(c.In, v.Value.Text()) })
 }
 
 // hold reports whether all conditions hold.
@@ -217,9 +217,21 @@ type Reference struct {
 	// To lists the possible kinds. If the reference contains a kind, it must be one
 	// of them; otherwise the first applies.
 	To Targets `yaml:"to"`
-	// Namespace is "any" if the object does not determine the target's namespace;
-	// otherwise it is the one in the reference, or the object's own.
+	// Namespace is "any" if the object does not determine the target's namespace, and
+	// "every" if it writes the target in every namespace; otherwise it is the one in the
+	// reference, or the object's own.
 	Namespace string `yaml:"namespace"`
+	// Namespaces is the path of the namespaces in which the object writes the target: names
+	// or regular expressions, also in one text with commas.
+	Namespaces Path `yaml:"namespaces"`
+	// Clones is the key, in the value of At, of a selection of objects that are copied
+	// under their own names: kinds, namespace and selector.
+	Clones string `yaml:"clones"`
+	// Early means that the object causes the target to be written whether it is healthy or
+	// not.
+	Early bool `yaml:"early"`
+	// When restricts the reference to objects with certain content.
+	When []Condition `yaml:"when"`
 
 	Meaning Meaning `yaml:"meaning"`
 	// Every means all objects of the kinds in To, in the namespace of the object
@@ -288,6 +300,9 @@ func (r Reference) hasOneTarget() bool {
 	}
 	return ways == 1
 }
+
+// AppliesTo reports whether the record applies to an object.
+func (r *Reference) AppliesTo(o object.Object) bool { return hold(r.When, o) }
 
 // Doubt is about an object whose health depends on the content of another one, such
 // as a certificate on its issuer's challenge.

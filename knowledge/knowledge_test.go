@@ -156,7 +156,7 @@ func checkReference(t *testing.T, kind string, r Reference) {
 	if !slices.Contains([]Meaning{Exists, Healthy, Produces, With, NoOrder}, r.Meaning) {
 		t.Errorf("%s: meaning %q means nothing", where, r.Meaning)
 	}
-	if r.Namespace != "" && r.Namespace != "any" {
+	if r.Namespace != "" && r.Namespace != "any" && (r.Namespace != "every" || r.Meaning != Produces) {
 		t.Errorf("%s: namespace %q means nothing", where, r.Namespace)
 	}
 	checkTargets(t, where, r.To)

@@ -62,7 +62,7 @@ var choices = map[string][]string{
 	"runs":      {"once", "later", ""},
 	"rights":    {"role", "binding", ""},
 	"place":     {WithConsumer, First, ""},
-	"namespace": {"any", ""},
+	"namespace": {"any", "every", ""},
 	"meaning":   {string(Exists), string(Healthy), string(Produces), string(With), string(NoOrder)},
 	"platform":  {"openshift", ""},
 	"can":       {"Degraded", "Suspended", "Unknown", "Missing"},

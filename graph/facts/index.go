@@ -121,6 +121,7 @@ type Facts struct {
 	schemasByKind  map[kindVersion]*fieldSchema
 	originsByKind  map[knowledge.GroupKind]origins
 	namespaceNames index[string, bool]
+	allNamespaces  memo[[]string]
 }
 
 // memo is a value that is computed when it is first needed.
@@ -348,13 +349,24 @@ func IsData(id object.ID) bool {
 // Such a word probably tells the workload where it runs.
 func (f *Facts) IsNamespace(word string) bool {
 	return f.namespaceNames.at(word, func(all index[string, bool]) {
+		for _, name := range f.namespaces() {
+			all[name] = true
+		}
+	})
+}
+
+// namespaces returns the namespaces of the components.
+func (f *Facts) namespaces() []string {
+	return f.allNamespaces.get(func() (all []string) {
 		for i := range f.Nodes {
 			n := &f.Nodes[i]
 			if n.Key.Namespace != "" {
-				all[n.Key.Namespace] = true
+				all = append(all, n.Key.Namespace)
 			} else if n.Key.Group == "" && n.Key.Kind == "Namespace" {
-				all[n.Key.Name] = true
+				all = append(all, n.Key.Name)
 			}
 		}
+		slices.Sort(all)
+		return slices.Compact(all)
 	})
 }

@@ -82,6 +82,7 @@ type fieldFacts struct {
 	reads     []Mention
 	manifests []Manifest
 	written   map[object.ID][]int
+	early     map[product]bool
 	doubts    map[int]Doubts
 	// covered marks the fields of custom resources in which a record found a
 	// reference.
@@ -113,7 +114,7 @@ func (f *Facts) ReadIn(namespace string) []Mention {
 
 func (f *Facts) fields() *fieldFacts {
 	if !f.read.known {
-		r := fieldReader{f, fieldFacts{written: map[object.ID][]int{}, doubts: map[int]Doubts{}, covered: map[nodeField]bool{}}}
+		r := fieldReader{f, fieldFacts{written: map[object.ID][]int{}, early: map[product]bool{}, doubts: map[int]Doubts{}, covered: map[nodeField]bool{}}}
 		r.readAll()
 		f.read.get(func() fieldFacts { return r.fieldFacts })
 	}
@@ -143,6 +144,9 @@ func (r *fieldReader) readAll() {
 
 // apply applies a record to an object, below the given value.
 func (r *fieldReader) apply(from int, rec *knowledge.Reference, at object.Value, prefix string) {
+	if !rec.AppliesTo(r.Nodes[from].Object) {
+		return
+	}
 	if !rec.Via.At.IsZero() {
 		r.applyVia(from, rec, at, prefix)
 		return
@@ -167,6 +171,7 @@ func (r *fieldReader) apply(from int, rec *knowledge.Reference, at object.Value,
 		}
 		if v.Value.IsMap() {
 			r.cover(from, Join(prefix, v.Field)+"."+rec.Name)
+			r.addClones(from, rec, v.Value)
 		}
 		if m, ok := readName(rec, v); ok {
 			m.field = Join(prefix, m.field)
@@ -247,7 +252,7 @@ func (r *fieldReader) add(from int, rec *knowledge.Reference, named name) {
 	m := Mention{From: from, Field: named.field, Record: rec, ID: id, Targets: r.resolve(id, rec), Optional: named.optional}
 	switch {
 	case rec.Meaning == knowledge.Produces:
-		r.written[id] = append(r.written[id], from)
+		r.write(from, rec, id)
 	case m.Leads():
 	case !m.Optional && (rec.Meaning == knowledge.Exists || rec.Meaning == knowledge.Healthy):
 		r.reads = append(r.reads, m)

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,6 +51,79 @@ func (f *Facts) ProducerAnywhere(id object.ID) []int {
 		return all
 	}
 	return nil
+}
+
+// write records that a node writes an object, or copies of it in several namespaces.
+func (r *fieldReader) write(from int, rec *knowledge.Reference, id object.ID) {
+	if isVariable(id.Name) {
+		return
+	}
+	var patterns []string
+	for _, v := range rec.Namespaces.Find(r.Nodes[from].Root()) {
+		patterns = append(patterns, strings.Split(v.Value.Text(), ",")...)
+	}
+	add := func(id object.ID) {
+		if id != r.Nodes[from].Key && !slices.Contains(r.written[id], from) {
+			r.written[id] = append(r.written[id], from)
+		}
+		if rec.Early {
+			r.early[product{from, id}] = true
+		}
+	}
+	switch {
+	case isVariable(id.Namespace), len(patterns) == 0 && rec.Namespace == everyNamespace:
+		patterns = []string{".*"}
+	case len(patterns) == 0:
+		add(id)
+	}
+	for _, pattern := range patterns {
+		matches := namespacePattern(strings.TrimSpace(pattern))
+		for _, id.Namespace = range r.namespaces() {
+			if matches(id.Namespace) {
+				add(id)
+			}
+		}
+	}
+}
+
+// product is an object that a node writes.
+type product struct {
+	by int
+	id object.ID
+}
+
+// WritesUnready reports whether a producer writes an object before it is healthy.
+func (f *Facts) WritesUnready(by int, id object.ID) bool { return f.fields().early[product{by, id}] }
+
+// isVariable reports whether a policy computes a text from the object that triggers it.
+func isVariable(text string) bool { return strings.Contains(text, "{{") }
+
+const everyNamespace = "every"
+
+// namespacePattern reads a name, or a regular expression for names.
+func namespacePattern(text string) func(string) bool {
+	if pattern, err := regexp.Compile("^(?:" + text + ")$"); err == nil {
+		return pattern.MatchString
+	}
+	return func(name string) bool { return text == "*" || name == text }
+}
+
+// addClones records the copies that a node makes of objects with a label, under their own
+// names.
+func (r *fieldReader) addClones(from int, rec *knowledge.Reference, v object.Value) {
+	clones := v.Get(rec.Clones)
+	for _, versionedKind := range Texts(clones.Get("kinds")) {
+		apiVersion, kind, _ := cutLast(versionedKind, "/")
+		group, _ := cutVersion(apiVersion)
+		for _, i := range r.NodesOf(knowledge.GroupKind{Group: group, Kind: kind}) {
+			source := &r.Nodes[i]
+			if source.Key.Namespace == clones.Get("namespace").Text() && selectorAllows(clones.Get("selector"), source.Get("metadata", "labels")) {
+				id := source.Key
+				id.Namespace = v.Get("namespace").Text()
+				r.write(from, rec, id)
+			}
+		}
+	}
 }
 
 // writer is a workload that may write objects of a kind in a namespace.
