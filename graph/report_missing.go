@@ -154,8 +154,8 @@ func (r *missing) missingRoutes() {
 	for at := range reads {
 		m := &reads[at]
 		n, id := &r.Nodes[m.From], m.ID
-		k, _ := r.Base.Kind(id.Group, id.Kind)
-		if n.Kind.Rung != exposure || k.Selects.IsZero() || id.Namespace != n.Key.Namespace || !hasServices[id.Namespace] || len(r.ByKey(id)) > 0 || r.MayBeMade(id) || r.Expects(m.From, id) {
+		if n.Kind.Rung != exposure || !r.IsService(id) || id.Namespace != n.Key.Namespace || !hasServices[id.Namespace] || len(r.ByKey(id)) > 0 ||
+			r.MayBeMade(id) || r.Expects(m.From, id) {
 			continue
 		}
 		// The AWS Load Balancer Controller uses names of actions as Service names.

@@ -148,12 +148,18 @@ func (f *Facts) serviceNames() map[object.ID]bool {
 			}
 		}
 		for id := range f.products() {
-			if k, _ := f.Base.Kind(id.Group, id.Kind); !k.Selects.IsZero() {
+			if f.IsService(id) {
 				all[id] = true
 			}
 		}
 		return all
 	})
+}
+
+// IsService reports whether an object is of a kind that leads to Pods.
+func (f *Facts) IsService(id object.ID) bool {
+	k, _ := f.Base.Kind(id.Group, id.Kind)
+	return !k.Selects.IsZero()
 }
 
 // Servers returns the nodes that answer at a Service: the workloads behind it, the custom
