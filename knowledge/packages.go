@@ -67,6 +67,11 @@ func (p packages) with(more []Package) packages {
 	return p
 }
 
+// HasPackage reports whether it is known what a package installs.
+func (b *Base) HasPackage(name string) bool {
+	return slices.ContainsFunc(b.packages().all, func(p Package) bool { return p.Name == name })
+}
+
 // Packages lists the known packages by name.
 func (b *Base) Packages() []Package { return b.packages().all }
 

@@ -82,7 +82,7 @@ func (s *unitSet) latest(g *graph.Graph, lowest []int) []int {
 	}
 	for u := len(levels) - 1; u >= 0; u-- {
 		switch {
-		case s.checksAll(u), gatesLater(s.units[u], s.traits[u]), s.traits[u].defines:
+		case s.checksAll(u), gatesLater(s.units[u], s.traits[u]), s.traits[u].defines, s.traits[u].early:
 		case s.awaited[u]:
 			at, _ := s.highestAllowed(u, levels, top, func(user int) bool { return s.awaited[user] })
 			levels[u] = max(levels[u], at)
@@ -129,7 +129,7 @@ func (s *unitSet) placeUnneeded(levels []int, top int) {
 	for u := len(levels) - 1; u >= 0; u-- {
 		t := s.traits[u]
 		switch {
-		case s.checksAll(u), gatesLater(s.units[u], t), t.defines, s.awaited[u]:
+		case s.checksAll(u), gatesLater(s.units[u], t), t.defines, t.early, s.awaited[u]:
 		case t.doubtful >= 0 || t.smoke || t.everyNode || !t.runs && !t.store:
 			levels[u] = top
 		case t.store:

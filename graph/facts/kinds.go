@@ -202,10 +202,10 @@ func (f *Facts) installedGroups(n Node) (installsGroup func(group string) bool, 
 	return nil, ""
 }
 
-// InstallsKind reports whether an installer installs a kind for a component. A package
-// installs the kinds known for it. A kind without a known package comes from any
-// installer of its component, unless the platform or another object there provides
-// it.
+// InstallsKind reports whether an installer installs a kind for a component. A known
+// package installs the kinds that are known for it, and nothing else. A kind
+// that Ladder does not know may come with any unknown package of its component, unless
+// another object there provides it.
 func (f *Facts) InstallsKind(by Installer, kind KindRange, part int) bool {
 	n := &f.Nodes[by.Node]
 	if !by.InstallsGroup(kind.Group) {
@@ -217,9 +217,14 @@ func (f *Facts) InstallsKind(by Installer, kind KindRange, part int) bool {
 	if f.isPackaged(by, kind) {
 		return true
 	}
+	if f.Base.HasPackage(n.Kind.Operator.Package.Text(n.Root())) {
+		return false
+	}
 	gk := f.KindOf(kind)
 	from := f.origin(gk)
-	if _, defined := f.defined[gk]; defined || len(from.packages) > 0 || from.platform != "" || n.Part != part {
+	_, defined := f.defined[gk]
+	_, known := f.Base.Kind(gk.Group, gk.Kind)
+	if defined || known || len(from.packages) > 0 || from.platform != "" || n.Part != part {
 		return false
 	}
 	return !slices.ContainsFunc(f.otherInstallers(part), func(other Installer) bool {
