@@ -211,10 +211,7 @@ func (f *Facts) InstallsKind(by Installer, kind KindRange, part int) bool {
 	if !by.InstallsGroup(kind.Group) {
 		return false
 	}
-	if !n.Kind.Operator.Installs() {
-		return true
-	}
-	if f.isPackaged(by, kind) {
+	if f.isPackaged(by, kind) || !n.Kind.Operator.Installs() && !installsAnything(n) {
 		return true
 	}
 	if f.Base.HasPackage(n.Kind.Operator.Package.Text(n.Root())) {
@@ -229,9 +226,12 @@ func (f *Facts) InstallsKind(by Installer, kind KindRange, part int) bool {
 	}
 	return !slices.ContainsFunc(f.otherInstallers(part), func(other Installer) bool {
 		o := &f.Nodes[other.Node]
-		return (o.ID.Group != gk.Group || o.ID.Kind != gk.Kind) && other.InstallsGroup(gk.Group)
+		return (o.ID.Group != gk.Group || o.ID.Kind != gk.Kind) && !installsAnything(o) && other.InstallsGroup(gk.Group)
 	})
 }
+
+// installsAnything reports whether nothing tells which kinds an installer brings.
+func installsAnything(n *Node) bool { return slices.Contains(n.Kind.Installs, "*") }
 
 // isPackaged reports whether an installer installs a package that is known for a kind.
 func (f *Facts) isPackaged(by Installer, kind KindRange) bool {
