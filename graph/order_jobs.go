@@ -36,6 +36,9 @@ func newJobOrder(f *facts.Facts, roles Roles, s Set) jobOrder {
 			continue
 		}
 		isMigration := f.MigrationWord(j) != ""
+		if len(f.GuardedBy(j)) > 0 {
+			continue // it is for a time before the migration
+		}
 		for _, image := range f.Images(j) {
 			at := [2]string{n.Key.Namespace, image}
 			jobs := byImage[at]
@@ -72,7 +75,7 @@ func storesByWords(f *facts.Facts) func(int) []int {
 			return all
 		}
 		for _, w := range slices.Concat(f.Words(i), f.Hints(i)) {
-			for _, to := range named().in(f, w.Value, &f.Nodes[i]) {
+			for _, to := range named().in(f, w.Word, &f.Nodes[i]) {
 				if f.IsStore(to) && !slices.Contains(all, to) {
 					all = append(all, to)
 				}
@@ -112,6 +115,9 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 		refs = append(refs, o.changedWebhooks(j)...)
 		for _, server := range f.InitializedBy(j) { // whatever waits for the server waits for the Job
 			refs = append(refs, inferred(f, server, j, "spec", Image, Exists, "is ready only after"))
+		}
+		if f.IsGuard(j) {
+			continue // it changes nothing for others
 		}
 		claim, users := o.usersOfJob(j, needs)
 		claims, refs = append(claims, claim...), append(refs, users...)

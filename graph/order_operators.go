@@ -176,7 +176,10 @@ func smokes(f *facts.Facts, _ Roles, s Set) (claims []Claim, _ []Reference) {
 		if n.Kind.Runs != "once" || !n.InSync() || checksKinds(s, i) {
 			continue
 		}
-		why := f.Base.Smoke(n.Object)
+		why := f.Base.Smoke(n.Object, f.CallsProgram(i) && len(f.GuardedBy(i)) == 0)
+		if f.IsGuard(i) {
+			why = ""
+		}
 		if n.IsTest() {
 			why = "is a test of the chart"
 		}

@@ -110,7 +110,7 @@ func namersOfAbsent(f *facts.Facts, roles Roles) (refs []Reference) {
 func jobsNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	for j := range f.Nodes {
 		job := &f.Nodes[j]
-		if job.Kind.Runs != "once" || !job.InSync() || roles.Of(j) == knowledge.Smokes || !preparesStore(f, s, j) {
+		if job.Kind.Runs != "once" || !job.InSync() || roles.Of(j) == knowledge.Smokes || f.IsGuard(j) || !preparesStore(f, s, j) {
 			continue
 		}
 		for _, i := range f.PodsOf(job.Part) {
@@ -167,7 +167,7 @@ func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 			return !f.IsStore(i)
 		}
 		for _, w := range slices.Concat(f.Words(i), f.Hints(i)) {
-			for _, to := range named.in(f, w.Value, n) {
+			for _, to := range named.in(f, w.Word, n) {
 				if seen[to] || !calls(to, w) {
 					continue
 				}
@@ -194,9 +194,8 @@ type targets map[nameIn][]int
 
 // in returns the nodes that the words of a text may stand for in the namespace of a node.
 // The names of a Pod of a StatefulSet lead to the StatefulSet.
-func (t targets) in(f *facts.Facts, value string, n *facts.Node) (all []int) {
-	for _, token := range text.Tokens(value) {
-		token = strings.Trim(token, "-.")
+func (t targets) in(f *facts.Facts, w text.Word, n *facts.Node) (all []int) {
+	for _, token := range text.Names(f.Base, w) {
 		found := t.at(token, n)
 		if pod, service, qualified := strings.Cut(token, "."); len(found) == 0 && facts.IsPodName(pod) {
 			if !qualified {

@@ -76,7 +76,9 @@ type shapeFile struct {
 
 // smokeFile is smokes.yaml: the names of objects that test the others.
 type smokeFile struct {
-	Words  []string `yaml:"words"`
+	Words []string `yaml:"words"`
+	// Checks are words of objects that are tests only if they call a program.
+	Checks []string `yaml:"checks"`
 	Labels []string `yaml:"labels"`
 	Why    string   `yaml:"why"`
 	Source string   `yaml:"source"`

@@ -193,12 +193,13 @@ func (b *Base) Everywhere(kind, name string) bool {
 func (b *Base) Conventions() []Convention { return b.conventions() }
 
 // Smoke returns a phrase that says why an object counts as a test, such as "has smoke
-// in its name"; empty if it does not.
-func (b *Base) Smoke(o object.Object) string {
+// in its name"; empty if it does not. calls says that the object calls a program of the
+// component: otherwise a check may come before something, too.
+func (b *Base) Smoke(o object.Object, calls bool) string {
 	f := b.smokes()
 	isSeparator := func(r rune) bool { return r == '-' || r == '.' || r == '_' }
 	for _, word := range strings.FieldsFunc(o.ID.Name, isSeparator) {
-		if slices.Contains(f.Words, word) {
+		if slices.Contains(f.Words, word) || calls && slices.Contains(f.Checks, word) {
 			return "has " + word + " in its name"
 		}
 	}

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,14 +85,31 @@ type nameFile struct {
 	Certifiers []string `yaml:"certifiers"`
 	// Migrations are words that mark an object as a migration.
 	Migrations []string `yaml:"migrations"`
-	// MigrationCommands are words of scripts and command lines of migrations.
-	MigrationCommands []string `yaml:"migrationCommands"`
 	// Upgrades are words of Jobs that may be migrations.
 	Upgrades []string `yaml:"upgrades"`
 	// Waiting are words of containers that only wait for something, or check it.
 	Waiting []string `yaml:"waiting"`
 	// Creations are words of Jobs that create what others then use.
 	Creations []string `yaml:"creations"`
+	// MigrationCommands recognizes the commands of migrations.
+	MigrationCommands struct {
+		// Words are words of such a command, in their order.
+		Words []string `yaml:"words"`
+		// Looks are words of commands that only look, or are about something else.
+		Looks []string `yaml:"looks"`
+		// Others are beginnings of commands whose words name files, objects or queues.
+		Others []string `yaml:"others"`
+		// Runners are words before the program.
+		Runners []string `yaml:"runners"`
+		// Files are the extensions of programs.
+		Files []string `yaml:"files"`
+	} `yaml:"migrationCommands"`
+	// Guards are words in names of objects that come before a migration, or may with those
+	// of Weak.
+	Guards struct {
+		Words []string `yaml:"words"`
+		Weak  []string `yaml:"weak"`
+	} `yaml:"guards"`
 	// Initiations are words of command lines that initialize a cluster of running
 	// servers.
 	Initiations []string `yaml:"initiations"`
@@ -263,9 +281,13 @@ func (b *Base) NamesDatabase(name string) bool {
 
 // NamesNoObject reports whether the value of a variable or flag of that name is called like
 // an object at most by chance: a database, or its user.
-func (b *Base) NamesNoObject(name string) bool {
+func (b *Base) NamesNoObject(name string) bool { return b.NamesDatabase(name) || b.NamesUser(name) }
+
+// NamesUser reports whether the value of a variable or flag of that name is the user of a
+// database.
+func (b *Base) NamesUser(name string) bool {
 	words := nameWords(name)
-	return b.NamesDatabase(name) || len(words) > 0 && slices.Contains(names().Databases.Users, words[len(words)-1])
+	return len(words) > 0 && slices.Contains(names().Databases.Users, words[len(words)-1])
 }
 
 // IsAdministrative reports whether a database is one in which others are created.
@@ -393,13 +415,21 @@ func (b *Base) SaysWait(name string) bool {
 	return slices.ContainsFunc(nameWords(name), func(word string) bool { return slices.Contains(names().Waiting, word) })
 }
 
-// MigrationIn returns the words that mark one of some scripts as a migration; empty if
-// there are none. The scripts are words separated by blanks.
-func (b *Base) MigrationIn(scripts ...string) string {
-	isLetter := func(c byte) bool { return c >= 'a' && c <= 'z' || c == '-' }
-	for _, script := range scripts {
-		for _, words := range names().MigrationCommands {
-			if ContainsWord(script, words, isLetter) {
+// MigratesBy returns the words that mark one of some commands as a migration; empty if there
+// are none. Each command is a list of its words.
+func (b *Base) MigratesBy(commands [][]string) string {
+	m := names().MigrationCommands
+	for _, command := range commands {
+		begin := slices.IndexFunc(command, func(word string) bool { return word[0] != '-' && !slices.Contains(m.Runners, word) })
+		isOther := func(other string) bool {
+			words := strings.Fields(other)
+			return startsWith(command, words) || startsWith(command[begin:], words)
+		}
+		if begin < 0 || slices.ContainsFunc(m.Others, isOther) || slices.ContainsFunc(command, func(word string) bool { return slices.Contains(m.Looks, word) }) {
+			continue
+		}
+		for _, words := range m.Words {
+			if inOrder(command, strings.Fields(words)) {
 				return words
 			}
 		}
@@ -414,6 +444,46 @@ func (b *Base) CreatesData(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool {
 		return slices.ContainsFunc(names().Creations, func(words string) bool { return ContainsWord(text, words, isLetter) })
 	})
+}
+
+// startsWith reports whether a list starts with some words.
+func startsWith(list, words []string) bool {
+	return len(words) <= len(list) && slices.Equal(list[:len(words)], words)
+}
+
+// inOrder reports whether a list contains some words, in their order.
+func inOrder(list, words []string) bool {
+	for _, word := range list {
+		if len(words) > 0 && word == words[0] {
+			words = words[1:]
+		}
+	}
+	return len(words) == 0
+}
+
+// RunsProgram reports whether a word of a command line precedes a program, such as npx or
+// exec.
+func (b *Base) RunsProgram(word string) bool {
+	return slices.Contains(names().MigrationCommands.Runners, word)
+}
+
+// IsProgramFile reports whether a file is a program or script.
+func (b *Base) IsProgramFile(name string) bool {
+	return slices.Contains(names().MigrationCommands.Files, path.Ext(name))
+}
+
+// IsGuard reports whether a name says that an object comes before a migration.
+func (b *Base) IsGuard(name string) bool { return hasAnyOf(name, names().Guards.Words) }
+
+// MayGuard reports whether a name says that an object may come before a migration.
+func (b *Base) MayGuard(name string) bool {
+	return hasAnyOf(name, names().Guards.Words) || hasAnyOf(name, names().Guards.Weak) || hasAnyOf(name, b.smokes().Checks)
+}
+
+// hasAnyOf reports whether a name contains some words in their order.
+func hasAnyOf(name string, any []string) bool {
+	words := nameWords(name)
+	return slices.ContainsFunc(any, func(some string) bool { return inOrder(words, strings.Fields(some)) })
 }
 
 // InitializesCluster reports whether a command line or script initializes a cluster of

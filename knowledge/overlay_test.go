@@ -193,8 +193,8 @@ func TestMoreWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, o := range objs {
-		if b.Smoke(o) == "" || (Default().Smoke(o) != "") != (i == 2) {
-			t.Errorf("%s: %q, without the files %q", o.ID, b.Smoke(o), Default().Smoke(o))
+		if b.Smoke(o, false) == "" || (Default().Smoke(o, false) != "") != (i == 2) {
+			t.Errorf("%s: %q, without the files %q", o.ID, b.Smoke(o, false), Default().Smoke(o, false))
 		}
 	}
 	if b.Migration("db-uplift") != "uplift" || b.Migration("db-migrate") == "" || Default().Migration("db-uplift") != "" {

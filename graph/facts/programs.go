@@ -37,6 +37,8 @@ type programFacts struct {
 	services  memo[map[object.ID]bool]
 	runtimes  memo[map[string][]int] // by namespace, custom resources that start workloads
 	nameable  memo[[]knowledge.GroupKind]
+	// migrates are the words that make a Job a migration.
+	migrates map[int]string
 }
 
 // Words returns the words of a workload's Pods, with $(VARIABLES) replaced as in
@@ -413,34 +415,13 @@ func (f *Facts) Images(i int) []string {
 	return all
 }
 
-// Commands returns the images of a Job and the words of its command lines, which
-// show the tool that it runs.
-func (f *Facts) Commands(j int) []string {
-	var all []string
-	for _, image := range f.Images(j) {
-		all = append(all, knowledge.Repository(image))
-	}
-	n := f.Nodes[j]
-	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
-		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
-			for _, word := range append(Texts(c.Get("command")), Texts(c.Get("args"))...) {
-				if !strings.ContainsAny(word, " =\n") && !strings.HasPrefix(word, "-") {
-					all = append(all, word)
-				}
-			}
-		}
-	}
-	return all
-}
-
-// scriptsOf returns the command line of each container of a Job, and the scripts that it
-// runs, without flags and paths of files.
-func (f *Facts) scriptsOf(j int) (all []string) {
+// commandsOf returns the commands of a Job, and those of the scripts that it runs.
+func (f *Facts) commandsOf(j int) (all [][]string) {
 	n := &f.Nodes[j]
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
 			for _, script := range f.scripts(j, tmpl.Value, c) {
-				all = append(all, text.Commands(script))
+				all = append(all, text.Commands(f.Base, script)...)
 			}
 		}
 	}
@@ -497,20 +478,68 @@ func (f *Facts) Sharers(j int) []int {
 	return slices.Compact(all)
 }
 
-// MigrationWord returns the word that makes a Job a migration by name; empty if there is
-// none.
+// MigrationWord returns the words that make a Job a migration: of its name, its image or
+// its commands; empty if there are none. What happens before a migration is none.
 func (f *Facts) MigrationWord(j int) string {
+	if known, ok := f.migrates[j]; ok || f.IsGuard(j) {
+		return known
+	}
+	if f.migrates == nil {
+		f.migrates = map[int]string{}
+	}
+	f.migrates[j] = cmp.Or(f.Base.Migration(f.namesOf(j)...), f.Base.MigratesBy(f.commandsOf(j)))
+	return f.migrates[j]
+}
+
+// IsGuard reports whether the name of a Job, which migrates nothing itself, says that it comes
+// before a migration, such as a backup.
+func (f *Facts) IsGuard(j int) bool {
 	n := &f.Nodes[j]
-	names := append(f.Commands(j), n.ID.Name, n.Label("app.kubernetes.io/component"))
+	return n.Kind.Runs == "once" && f.Base.IsGuard(n.ID.Name) && f.Base.MigratesBy(f.commandsOf(j)) == ""
+}
+
+// GuardedBy returns the migrations with the image of a Job before which it may come, by its
+// name.
+func (f *Facts) GuardedBy(j int) (all []int) {
+	guard := &f.Nodes[j]
+	if guard.Kind.Runs != "once" || !guard.InSync() || !f.Base.MayGuard(guard.ID.Name) || f.MigrationWord(j) != "" {
+		return nil
+	}
+	for _, m := range f.PodsOf(guard.Part) {
+		n := &f.Nodes[m]
+		if n.Kind.Runs == "once" && n.InSync() && n.Key.Namespace == guard.Key.Namespace && f.MigrationWord(m) != "" && f.runsProgramOf(j, m) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// namesOf returns the names of a Job, its component, its images and its init containers,
+// which may say what it is for.
+func (f *Facts) namesOf(j int) []string {
+	n := &f.Nodes[j]
+	names := []string{n.ID.Name, n.Label("app.kubernetes.io/component")}
+	for _, image := range f.Images(j) {
+		names = append(names, knowledge.Repository(image))
+	}
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		names = append(names, tmpl.Value.Get("metadata", "name").Text())
 		for _, c := range tmpl.Value.Get("spec", "initContainers").Items() {
 			if name := c.Get("name").Text(); !f.Base.SaysWait(name) {
-				names = append(names, name, c.Get("image").Text())
+				names = append(names, name, knowledge.Repository(c.Get("image").Text()))
 			}
 		}
 	}
-	return cmp.Or(f.Base.Migration(names...), f.Base.MigrationIn(f.scriptsOf(j)...))
+	return names
+}
+
+// CallsProgram reports whether a Job calls a program over HTTP that is no store.
+func (f *Facts) CallsProgram(j int) bool {
+	return slices.ContainsFunc(f.Words(j), func(w Word) bool {
+		return strings.Contains(w.Value, "http") && slices.ContainsFunc(f.Addresses(w, f.Nodes[j].Key.Namespace), func(service object.ID) bool {
+			return slices.ContainsFunc(f.Servers(service), func(server int) bool { return !f.IsStore(server) })
+		})
+	})
 }
 
 // MayMigrate reports whether the name or the command line of a Job says that it is a
@@ -537,7 +566,11 @@ func (f *Facts) IsShared(word Word, j int) bool {
 // CreatesData reports whether the name or the command line of a Job says that it creates
 // what others then use, and the Job calls no program but stores.
 func (f *Facts) CreatesData(j int) bool {
-	if !f.Base.CreatesData(append(f.scriptsOf(j), f.Nodes[j].ID.Name)...) {
+	texts := []string{f.Nodes[j].ID.Name}
+	for _, command := range f.commandsOf(j) {
+		texts = append(texts, strings.Join(command, " "))
+	}
+	if !f.Base.CreatesData(texts...) {
 		return false
 	}
 	for _, w := range f.Words(j) {

@@ -44,24 +44,44 @@ func Tokens(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r > 127 || !IsHostByte(byte(r)) })
 }
 
-// Commands returns the words of a script, in lower case and separated by blanks, without
-// flags, comments and paths of files. Words are split at all but letters and hyphens, so
-// that "npm run db:migrate" says "npm run db migrate", and "kubectl delete job shop-migrate"
-// names a Job.
-func Commands(script string) string {
-	var words []string
-	for line := range strings.Lines(script) {
-		if strings.HasPrefix(strings.TrimSpace(line), "#") {
-			continue
-		}
-		for _, token := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()\"'`", r) }) {
-			if strings.HasPrefix(token, "-") || strings.Contains(token, "/") && strings.Contains(token[strings.LastIndexByte(token, '/'):], ".") {
-				continue
-			}
-			words = append(words, strings.FieldsFunc(strings.ToLower(token), func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' })...)
+// Names returns the words of a text that may be names of objects: not users, addresses
+// that are handed on, what URLs without a server name, images, e-mail addresses and owners of
+// files.
+func Names(base *knowledge.Base, w Word) (all []string) {
+	if !w.IsFile && (base.NamesImage(w.Name) || base.NamesUser(w.Name) || base.IsRegistered(w.Name)) {
+		return nil
+	}
+	for at, end := range Hosts(w.Value) {
+		if !isOther(base, w.Value[:at], w.Value[end:]) {
+			all = append(all, strings.Trim(w.Value[at:end], "-."))
 		}
 	}
-	return strings.Join(words, " ")
+	return all
+}
+
+// isOther reports whether a word between two texts is certainly no name of an object.
+func isOther(base *knowledge.Base, before, after string) bool {
+	if endsWithPort(after) && isOwner(base, before) {
+		return true
+	}
+	before = before[strings.LastIndexAny(before, " \t\n\"'<>")+1:]
+	if end := strings.IndexAny(after, " \t\n\"'<>"); end >= 0 {
+		after = after[:end]
+	}
+	scheme := strings.LastIndex(before, "://")
+	switch {
+	case scheme >= 0 && !strings.Contains(before[scheme+3:], "/"):
+		return isUser(after) || !base.NamesServers(schemeBefore(before[:scheme+3])) && !endsWithPort(after)
+	case scheme >= 0:
+		return base.IsDatabaseScheme(schemeBefore(before[:scheme+3])) // its path is a database
+	case strings.HasSuffix(before, "@"):
+		return !isAfterUser(base, before, after)
+	case strings.HasPrefix(after, "@"):
+		return strings.Trim(before, "abcdefghijklmnopqrstuvwxyz0123456789._+-") == "" && !isAfterUser(base, before+"u@", "")
+	case strings.HasSuffix(before, "/"): // an image
+		return strings.HasPrefix(after, ":") && !endsWithPort(after)
+	}
+	return false
 }
 
 // KindBefore returns the word before a slash at the end of a text, such as the kind in
