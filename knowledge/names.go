@@ -504,7 +504,7 @@ func isCommandByte(c byte) bool {
 func ContainsWord(text, word string, inWord func(byte) bool) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], word)
-		if i < 0 {
+		if i < 0 || word == "" { // an empty word is in every text, at every place
 			return false
 		}
 		from, to := at+i, at+i+len(word)

@@ -188,8 +188,9 @@ func (f *Facts) runFiles(i int, pod, volume object.Value, field string) (run, id
 	rest := files
 	isNamed := func(file mounted) bool {
 		name := path.Base(file.path)
+		stem := cmp.Or(strings.TrimSuffix(name, path.Ext(name)), name) // ".env" has no other
 		return slices.ContainsFunc(said, func(text string) bool {
-			return strings.Contains(text, name) || knowledge.ContainsWord(text, strings.TrimSuffix(name, path.Ext(name)), isNameByte)
+			return strings.Contains(text, name) || knowledge.ContainsWord(text, stem, isNameByte)
 		})
 	}
 	namesScript := false
