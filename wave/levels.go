@@ -123,15 +123,18 @@ func (s *unitSet) latest(g *graph.Graph, lowest []int) []int {
 // no proof that an awaited program works without the unit:
 //   - A store is no later than the first awaited program, which may need it.
 //   - Any other program shares the level of the first awaited application of its namespace.
-//   - All others, such as an Ingress, are last, where Argo CD does not wait for them.
+//   - All others, such as an Ingress, are last, where Argo CD does not wait for them, or no
+//     later than the program that needs them.
 func (s *unitSet) placeUnneeded(levels []int, top int) {
 	program := s.first(levels, top, func(t trait) bool { return t.starts })
 	for u := len(levels) - 1; u >= 0; u-- {
 		t := s.traits[u]
 		switch {
 		case s.checksAll(u), gatesLater(s.units[u], t), t.defines, t.early, s.awaited[u]:
-		case t.doubtful >= 0 || t.smoke || t.everyNode || !t.runs && !t.store:
+		case t.doubtful >= 0 || t.smoke || t.everyNode:
 			levels[u] = top
+		case !t.runs && !t.store:
+			levels[u], _ = s.highestAllowed(u, levels, top, func(user int) bool { return !s.traits[user].passive && !s.checksAll(user) })
 		case t.store:
 			levels[u] = max(levels[u], program)
 		default:
