@@ -31,10 +31,13 @@ type verdict struct {
 	Pairs, Coupled int // stores and services of which neither needs the other, and those in different waves
 	CoupledAtLeast int // by an order that knows all needs and has the migrations that are shown
 
+	Sources int // objects that an operator turns into Secrets
+	Outages int // those that stop a later sync while their provider is down, and would not without waves
+
 	Workloads    int // stores and services
 	Blocking     int // those that stop the release of something that does not need them while they are broken
-	FixesChecked int // what a broken workload needs or is migrated by: there the fix may be
-	FixesBehind  int // those in a later wave than the workload
+	FixesChecked int // a broken workload, what it needs or is migrated by: there the fix may be
+	FixesBehind  int // those that Argo CD does not apply, since it waits for what is broken
 }
 
 // String returns the verdict in short.
@@ -98,6 +101,7 @@ func judgeOrder(app application, objs []object.Object) (verdict, error) {
 		return verdict{}, err
 	}
 	t.countCoupling(&v)
+	t.countOutages(&v)
 	return v, nil
 }
 
@@ -261,12 +265,43 @@ func (t *trial) bestOrder() (freeFirst, freeLast map[int]bool) {
 	return freeFirst, freeLast
 }
 
+// countOutages simulates a sync while the provider of a Secret is down: the Secret exists,
+// so that Pods start, but the object that it is made from is unhealthy.
+func (t *trial) countOutages(v *verdict) {
+	for name, at := range t.index {
+		if kind, _, _ := strings.Cut(name, "/"); kind == "ExternalSecret" || kind == "SealedSecret" {
+			v.Sources++
+			v.Outages += one(t.stops([]dependency{{at, at}}))
+		}
+	}
+}
+
+// stops reports whether a sync in our order ends before its last wave, and would not
+// without waves.
+func (t *trial) stops(edges []dependency) bool {
+	ours, _ := t.sync.Run(edges)
+	own, _ := t.sync.WithoutWaves().Run(edges)
+	return ours >= 0 && own < 0
+}
+
+// isStuckBefore reports whether the sync after a broken version never applies the fix: the
+// workload is unhealthy until then, and with it all that needs it.
+func (t *trial) isStuckBefore(fix, broken int) bool {
+	edges := []dependency{{broken, t.start(fix)}}
+	for _, e := range t.edges {
+		if e.From != e.To && t.needs(e.To, broken) {
+			edges = append(edges, e)
+		}
+	}
+	return t.stops(edges)
+}
+
 // countBroken simulates the release after one in which the workload is broken.
 func (t *trial) countBroken(v *verdict, broken int) {
-	for _, to := range t.next(broken) {
-		v.FixesChecked++
-		if t.sync.waves[to] > t.sync.waves[broken] {
-			v.FixesBehind++
+	if v.First == nil { // else Argo CD waits for what cannot be healthy in any sync
+		for _, fix := range append(t.next(broken), broken) {
+			v.FixesChecked++
+			v.FixesBehind += one(t.isStuckBefore(fix, broken))
 		}
 	}
 	stuck, _ := t.sync.Run([]dependency{{broken, broken}})
@@ -358,6 +393,38 @@ func TestJudge(t *testing.T) {
 		}
 		if got := v.String(); got != tt.want {
 			t.Errorf("%s: %s; want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestJudgeOfLaterSyncs holds that the judge sees what stops a later sync only: a source of
+// Secrets whose provider is down, and a broken application whose fix is its migration.
+func TestJudgeOfLaterSyncs(t *testing.T) {
+	const source = `---
+{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: password, annotations: {argocd.argoproj.io/sync-wave: "%d"}}}
+`
+	app := application{Migrations: []migration{{Job: "Job/migrate", Application: "Deployment/api"}},
+		Workloads: []string{"StatefulSet/db", "Deployment/api", "Deployment/web"}}
+	for _, tt := range []struct {
+		name           string
+		waves          []any // of db, migrate, api, web and the source
+		outages, fixes int
+	}{
+		{"no waves", []any{0, 0, 0, 0, 0}, 0, 0},
+		{"Argo CD waits for the source", []any{1, 1, 1, 1, 0}, 1, 0},
+		{"the migration is first", []any{0, 1, 2, 2, 2}, 0, 0},
+		{"the migration is behind", []any{0, 2, 1, 1, 2}, 0, 1},
+	} {
+		objs, err := object.Parse("judged.yaml", 1, fmt.Sprintf(judged+source, tt.waves...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := judgeOrder(app, objs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Outages != tt.outages || v.FixesBehind != tt.fixes || v.First != nil {
+			t.Errorf("%s: %d outages, %d fixes behind (%s); want %d, %d", tt.name, v.Outages, v.FixesBehind, v, tt.outages, tt.fixes)
 		}
 	}
 }
