@@ -224,13 +224,16 @@ func (p *Plan) otherClaims(b *strings.Builder, i int) {
 	}
 }
 
-// gates writes the dependents of a node, and why they wait.
+// gates writes the dependents of a node, why they wait, and what it holds up.
 func (p *Plan) gates(b *strings.Builder, i int) {
 	for at, c := range p.laterDependents(i) {
 		if at == 0 {
 			b.WriteString("objects that wait for it:\n")
 		}
 		fmt.Fprintf(b, "  wave %-10s %s, which %s%s\n", p.waveText(c.Node), p.name(c.Node), c.Reason.Without(), inferredSuffix(c.Reference))
+	}
+	if held := p.heldUp(i); held != "" {
+		fmt.Fprintf(b, "while it is not healthy, no sync applies %s\n", held)
 	}
 }
 

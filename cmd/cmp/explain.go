@@ -51,6 +51,9 @@ if there is an error or a warning.`,
 				s.note("no object needs to wait for another, so Ladder adds no waves")
 			}
 		}
+		if awaited := res.Plan.WaitsToRead(); len(args) == 1 && awaited != "" {
+			s.note("each sync waits for %s, only because other objects read what that writes: while it is unhealthy, no sync goes on; waves: compact does not wait", awaited)
+		}
 		if *format == reportJSON {
 			return cmp.Or(writeJSON(s, order), exitErr)
 		}
