@@ -24,6 +24,20 @@ func (o Object) IsKept() bool {
 	return slices.Contains(o.list(SyncOptions), "Delete=false") || slices.Contains(o.list(ResourcePolicy), "keep")
 }
 
+// Finalizers returns the finalizers that a program other than Kubernetes and Argo CD removes.
+func (o Object) Finalizers() []string {
+	var all []string
+	for _, v := range o.Get("metadata", "finalizers").Items() {
+		domain, _, hasDomain := strings.Cut(v.Text(), "/")
+		switch {
+		case v.Text() == "foregroundDeletion", v.Text() == "orphan", strings.HasSuffix(domain, ".argocd.argoproj.io"), hasDomain && domain == "kubernetes.io":
+		default:
+			all = append(all, v.Text())
+		}
+	}
+	return all
+}
+
 // WithOptions adds options to a list of sync options, and reports whether that
 // changes it. Options that the author has set, with any value, are kept.
 func WithOptions(list string, options ...string) (string, bool) {

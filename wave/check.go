@@ -41,6 +41,8 @@ func (s *sync) check() []finding.Finding {
 	found = append(found, s.unneededGates(found)...)
 	found = append(found, s.contradictedAnnotations()...)
 	found = append(found, s.neverWorse()...)
+	found = append(found, s.blindGates()...)
+	found = append(found, s.deletedTogether()...)
 	finding.Sort(found)
 	return found
 }
@@ -371,6 +373,48 @@ func (s *sync) justified() map[int]bool {
 		}
 	}
 	return digraph.Reachable(roots, func(i int) []int { return dependencies[i] })
+}
+
+// blindGates notes, once for each kind, that Argo CD does not wait for an object that a later one
+// depends on.
+func (s *sync) blindGates() []finding.Finding {
+	var found []finding.Finding
+	noted := map[string]bool{}
+	for i, n := range s.Graph.Nodes {
+		kind, later := n.Key.GroupKind(), s.laterDependents(i)
+		if n.External || noted[kind] || !s.isBlind(i) {
+			continue
+		}
+		noted[kind] = true
+		remedy := "add the health check that cmp health prints"
+		if n.Kind.Status == nil {
+			remedy = "describe the status of " + kind + " in a ladder.yaml, and add the health check that cmp health prints"
+		}
+		found = append(found, s.finding(i, finding.Note, "blind-gate",
+			fmt.Sprintf("Argo CD does not wait for this object, on which %s in wave %s depends, because it has no health check for %s", s.name(later[0].Node), s.waveText(later[0].Node), kind), remedy))
+	}
+	return found
+}
+
+// deletedTogether notes, once for each kind and controller, a custom resource that Argo CD
+// deletes together with the controller that removes its finalizers, or after it.
+func (s *sync) deletedTogether() []finding.Finding {
+	var found []finding.Finding
+	noted := map[string]bool{}
+	for at := range s.Graph.References {
+		r := &s.Graph.References[at]
+		from, to := &s.Graph.Nodes[r.From], &s.Graph.Nodes[r.To]
+		finalizers, controller := from.Finalizers(), to.Key.String()
+		if !r.IsAboutKind() || to.Role != knowledge.Controllers || from.Part != to.Part || from.External || to.External || from.Kind.AlwaysInstalled ||
+			len(finalizers) == 0 || from.IsKept() || to.IsKept() || s.at[r.From].compare(s.at[r.To]) > 0 || noted[from.Key.GroupKind()+controller] {
+			continue
+		}
+		noted[from.Key.GroupKind()+controller] = true
+		found = append(found, s.finding(r.From, finding.Note, "deleted-together",
+			fmt.Sprintf("Argo CD deletes this object together with %s, or after it, and then nothing removes its finalizers (%s), so it remains in Terminating", controller, strings.Join(finalizers, ", ")),
+			fmt.Sprintf("annotate it with %s: %s/%s, so that Argo CD deletes it first", graph.After, to.Key.Kind, to.Key.Name)))
+	}
+	return found
 }
 
 // beforeSmokes returns, for each smoke, the nodes with health in the last wave

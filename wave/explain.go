@@ -63,14 +63,31 @@ func (p *Plan) why(i int) string {
 
 // dependentSuffix names the first dependent of a node for the end of its row.
 func (p *Plan) dependentSuffix(i int) string {
-	switch all := p.laterDependents(i); len(all) {
-	case 0:
+	all := p.laterDependents(i)
+	if len(all) == 0 {
 		return ""
-	case 1:
-		return fmt.Sprintf("; %s waits for it", p.name(all[0].Node))
-	default:
-		return fmt.Sprintf("; %s and %d more wait for it", p.name(all[0].Node), len(all)-1)
 	}
+	who, waits, wait := p.name(all[0].Node), "waits", "wait"
+	if p.isBlind(i) {
+		waits, wait = "does not wait", "do not wait"
+	}
+	if len(all) > 1 {
+		who, waits = fmt.Sprintf("%s and %d more", who, len(all)-1), wait
+	}
+	suffix := fmt.Sprintf("; %s %s for it", who, waits)
+	if p.isBlind(i) {
+		suffix += ", since Argo CD has no health check for its kind"
+	}
+	return suffix
+}
+
+// isBlind reports whether a later object needs an object to be healthy, but Argo CD does not wait:
+// its kind is not built in, and has no health check. For children of an app of apps, package
+// argocd says so.
+func (p *Plan) isBlind(i int) bool {
+	n := &p.Graph.Nodes[i]
+	return !n.HasHealth && len(n.Kind.Health) == 0 && n.Kind.Deploys.IsZero() && !p.base.Builtin(n.Key.Group) &&
+		slices.ContainsFunc(p.laterDependents(i), func(c Dependent) bool { return c.Reference.Until == graph.Healthy })
 }
 
 // laterDependents returns the dependents of a node that are not in its wave. With the waves of
@@ -228,7 +245,11 @@ func (p *Plan) otherClaims(b *strings.Builder, i int) {
 func (p *Plan) gates(b *strings.Builder, i int) {
 	for at, c := range p.laterDependents(i) {
 		if at == 0 {
-			b.WriteString("objects that wait for it:\n")
+			heading := "objects that wait for it:\n"
+			if p.isBlind(i) {
+				heading = "objects that need it, although Argo CD does not wait for it, since it has no health check for its kind:\n"
+			}
+			b.WriteString(heading)
 		}
 		fmt.Fprintf(b, "  wave %-10s %s, which %s%s\n", p.waveText(c.Node), p.name(c.Node), c.Reason.Without(), inferredSuffix(c.Reference))
 	}

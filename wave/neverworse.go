@@ -59,7 +59,7 @@ func (in input) plan() (*sync, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := newSync(&Plan{Graph: in.graph, opt: in.opt, doubts: in.doubts, ordering: o}, in.base)
+		s := newSync(&Plan{Graph: in.graph, base: in.base, opt: in.opt, doubts: in.doubts, ordering: o}, in.base)
 		var of latePath
 		var fewest []graph.Reference
 		for _, h := range s.worse() {

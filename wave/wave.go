@@ -85,6 +85,7 @@ type Plan struct {
 	// Findings are problems of the input that do not prevent an order.
 	Findings []finding.Finding
 
+	base   *knowledge.Base
 	opt    Options
 	doubts []doubt
 	ordering
