@@ -171,27 +171,39 @@ func (r *missing) missingRoutes() {
 // exposure is the rung for incoming traffic.
 const exposure = "exposure"
 
-// missingServers reports a webhook or API whose Service is not in the component,
-// although it should be in the destination namespace.
+// missingServers reports a webhook, a conversion or an API whose Service is not in the component,
+// although it should be in the destination namespace, or is a placeholder.
 func (r *missing) missingServers() {
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		if n.Kind.Defines != nil {
-			continue // an Application may consist of CRDs only
-		}
 		for at := range n.Kind.References {
 			rec := &n.Kind.References[at]
-			if !rec.ToBackends || rec.Address || n.Destination == "" || n.IsHook() {
+			if !rec.ToBackends || rec.Address || n.IsHook() {
 				continue
 			}
 			for _, v := range rec.At.Find(n.Root()) {
-				if id, field, ok := r.Named(i, rec, v); ok && id.Namespace == n.Destination && len(r.ByKey(id)) == 0 && !r.MayBeMade(id) && !r.Expects(i, id) {
+				id, field, ok := r.Named(i, rec, v)
+				if !ok || len(r.ByKey(id)) > 0 || r.MayBeMade(id) || r.Expects(i, id) {
+					continue
+				}
+				switch message := "it " + rec.Why + " " + id.String(); {
+				case r.Base.IsScaffold(id):
 					r.reportOnce(i, finding.Warning, "missing-service", id.String(), field,
-						"it "+rec.Why+" "+id.String()+", which is not in the component: the API server cannot reach it until it exists", "correct the name or the namespace, or add the Service")
+						message+", a placeholder that is not in the component: the API server never reaches it", "replace the name and the namespace by those of the Service, as the kustomization of the scaffold does")
+				case n.Destination == "" || id.Namespace != n.Destination, n.Kind.Defines != nil && !r.servesConversions(n.Part, id):
+				default:
+					r.reportOnce(i, finding.Warning, "missing-service", id.String(), field,
+						message+", which is not in the component: the API server cannot reach it until it exists", "correct the name or the namespace, or add the Service")
 				}
 			}
 		}
 	}
+}
+
+// servesConversions reports whether a component should contain the Service behind a conversion: an
+// Application may consist of CRDs only, and an operator may create the Service.
+func (r *missing) servesConversions(part int, service object.ID) bool {
+	return len(r.PodsOf(part)) > 0 && !r.HasCreator(part, service)
 }
 
 // missingSiblings reports objects that are not in the component, although others of their

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // nameFile is names.yaml: names in environment variables and arguments.
@@ -214,6 +216,8 @@ type programFile struct {
 		Source       string   `yaml:"source"`
 	} `yaml:"injections"`
 	Writers []Writer `yaml:"writers"`
+	// Scaffolds are Services, as namespace/name, that exist only in scaffolds.
+	Scaffolds []string `yaml:"scaffolds"`
 	// Stores recognizes programs that keep data or messages for others, by their images.
 	Stores struct {
 		// Words are words of their images, and Tools those of images of tools for them.
@@ -241,6 +245,11 @@ func (b *Base) AsksForInjection(name, value string) (asks, refuses bool) {
 // IsPlaceholder reports whether an image runs only after a mutating webhook has replaced it.
 func (b *Base) IsPlaceholder(image string) bool {
 	return slices.Contains(programs().Injections.Placeholders, image)
+}
+
+// IsScaffold reports whether a Service exists only in the scaffold of an operator.
+func (b *Base) IsScaffold(service object.ID) bool {
+	return slices.Contains(programs().Scaffolds, service.Namespace+"/"+service.Name)
 }
 
 // IsAddress reports whether a variable or flag of that name contains an address, so

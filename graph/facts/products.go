@@ -177,6 +177,12 @@ func (f *Facts) writersOf(part int, id object.ID) []writer {
 	return all
 }
 
+// HasCreator reports whether a workload of a component may create objects of a kind, whatever
+// their name, in the namespace of an object.
+func (f *Facts) HasCreator(part int, id object.ID) bool {
+	return slices.ContainsFunc(f.writersOf(part, id), func(w writer) bool { return w.creates })
+}
+
 // scriptCreates reports whether a script of a workload, or a manifest that it mounts,
 // creates objects of a kind. Who grants the permission may lie outside the component.
 func (f *Facts) scriptCreates(i int, kind string) bool {
