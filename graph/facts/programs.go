@@ -241,7 +241,7 @@ func (f *Facts) Hints(i int) (all []Word) {
 			all = append(all, Word{Word: text.Word{Name: key, Value: value, IsFile: true}, Field: field, From: i})
 		})
 	}
-	if n.Kind.Pod.IsZero() && n.Kind.Rung == knowledge.Workloads && !f.Base.Builtin(n.ID.Group) {
+	if n.Kind.Pod.IsZero() && n.Kind.Rung == knowledge.Workloads && n.Kind.Deploys.IsZero() && !f.Base.Builtin(n.ID.Group) {
 		add(n.Get("spec"), "spec")
 	}
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
