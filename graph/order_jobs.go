@@ -164,6 +164,7 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 	sharers = slices.DeleteFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && r.Until == Healthy && word != "" })
 	// Other workloads that it only mentions do not affect a migration.
 	callsUsers := slices.ContainsFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && (word == "" || r.Until == Healthy) })
+	addressed := needs
 	needs = maps.Clone(needs)
 	maps.DeleteFunc(needs, func(to int, r Reference) bool { return r.Need == MayNeed && !o.WaitTargets(j)[to] })
 	users, others, why := sharers, o.usersOf(needs, j), sharesImage
@@ -176,10 +177,10 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 	var sharing []Reference
 	if word != "" {
 		if len(users) == 0 {
-			users = o.namingItsStore(j, needs)
+			users = o.namingItsStore(j, addressed)
 		}
-		sharing = slices.Concat(o.waitForMigration(o.sharingSecrets(users, j, needs), j, "shares a Secret with the migration"),
-			o.waitForMigration(o.sharingDatabases(users, j, needs), j, usesStoreOf))
+		sharing = slices.Concat(o.waitForMigration(o.sharingSecrets(users, j, addressed), j, "shares a Secret with the migration"),
+			o.waitForMigration(o.sharingDatabases(users, j, addressed), j, usesStoreOf))
 	}
 	if word == "" && o.hasMigration(j) {
 		users = nil // another Job is the migration of its image
@@ -354,15 +355,15 @@ func (o jobOrder) checkedWorkloads(j int, needs map[int]Reference) (refs []Refer
 func (o jobOrder) needsOf(j int) map[int]Reference {
 	needs := map[int]Reference{}
 	sharers, initialized := o.Sharers(j), o.InitializedBy(j)
-	isMigration := o.MayMigrate(j)
+	mayMigrate := o.MayMigrate(j)
 	for _, w := range o.Words(j) {
 		for _, service := range o.Addresses(w, o.Nodes[j].Key.Namespace) {
 			for _, server := range o.Servers(service) {
-				if server == j || w.From != j && o.set.Refers(server, w.From) && o.DescribesMany(w.From) || isMigration && !o.IsStore(server) && o.IsShared(w, j) {
+				if server == j || w.From != j && o.set.Refers(server, w.From) && o.DescribesMany(w.From) {
 					continue
 				}
 				onlyMentioned := o.writesInputOf(j, server) || slices.Contains(initialized, server) || len(o.WaitTargets(j)) > 0 && o.Nodes[j].InSync() ||
-					o.WaitTargets(server)[j] || slices.Contains(sharers, server) && o.HasWord(server, w, j)
+					o.WaitTargets(server)[j] || slices.Contains(sharers, server) && o.HasWord(server, w, j) || mayMigrate && !o.IsStore(server) && o.IsDescription(w, j)
 				if r, ok := needs[server]; !ok || r.Need == MayNeed && !onlyMentioned {
 					until := Healthy
 					if onlyMentioned {

@@ -162,7 +162,7 @@ func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 			case f.IsStore(to):
 				return true
 			case n.Kind.Runs == "once": // a migration waits for stores only
-				return !f.MayMigrate(i) || !f.IsShared(w, i)
+				return f.MigrationWord(i) == "" || !f.IsDescription(w, i)
 			}
 			return !f.IsStore(i)
 		}

@@ -557,9 +557,13 @@ func (f *Facts) HasWord(workload int, word Word, j int) bool {
 	})
 }
 
-// IsShared reports whether a program beside a Job has a word of it, too.
-func (f *Facts) IsShared(word Word, j int) bool {
-	return slices.ContainsFunc(f.PodsOf(f.Nodes[j].Part), func(i int) bool {
+// IsDescription reports whether a word of a migration only describes its application: a
+// program has it, too, or it is the URL of a web server that the Job may upgrade.
+func (f *Facts) IsDescription(word Word, j int) bool {
+	if strings.HasSuffix(word.Field, ".args") {
+		return false
+	}
+	return strings.HasPrefix(word.Value, "http") && f.Base.MayMigrate(f.Nodes[j].ID.Name) || slices.ContainsFunc(f.PodsOf(f.Nodes[j].Part), func(i int) bool {
 		return f.Nodes[i].Serves() && f.Nodes[i].Key.Namespace == f.Nodes[j].Key.Namespace && f.HasWord(i, word, j)
 	})
 }

@@ -91,7 +91,7 @@ func (f *Facts) service(host, namespace string, bare bool) (object.ID, bool) {
 	if len(parts) == 2 && IsPodName(parts[0]) {
 		return try(parts[1], namespace)
 	}
-	if len(parts) == 3 || len(parts) > 3 && parts[3] == "svc" { // a Pod of a StatefulSet
+	if len(parts) == 3 && podName.MatchString(parts[0]) || len(parts) > 3 && parts[3] == "svc" { // a Pod of a StatefulSet
 		return try(parts[1], parts[2])
 	}
 	return object.ID{}, false
