@@ -116,6 +116,9 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 		for _, server := range f.InitializedBy(j) { // whatever waits for the server waits for the Job
 			refs = append(refs, inferred(f, server, j, "spec", Image, Exists, "is ready only after"))
 		}
+		for _, m := range f.GuardedBy(j) {
+			refs = append(refs, possible(f, m, j, "spec", Image, "may come after"))
+		}
 		if f.IsGuard(j) {
 			continue // it changes nothing for others
 		}

@@ -1,0 +1,117 @@
+package knowledge
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// What Jobs are for, by their names and command lines.
+
+// Migration returns the word that marks an object as a migration; empty if there is
+// none. values are its name and label values.
+func (b *Base) Migration(values ...string) string {
+	for _, name := range values {
+		for _, word := range nameWords(name) {
+			if slices.Contains(names().Migrations, word) || slices.Contains(b.migrations, word) {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
+// MayMigrate reports whether a Job of that name may be a migration.
+func (b *Base) MayMigrate(name string) bool {
+	return slices.ContainsFunc(nameWords(name), func(word string) bool { return slices.Contains(names().Upgrades, word) })
+}
+
+// SaysWait reports whether the name of a container says that it waits for something or
+// checks it, such as wait-for-migrations.
+func (b *Base) SaysWait(name string) bool {
+	return slices.ContainsFunc(nameWords(name), func(word string) bool { return slices.Contains(names().Waiting, word) })
+}
+
+// MigratesBy returns the words that mark one of some commands as a migration; empty if there
+// are none. Each command is a list of its words.
+func (b *Base) MigratesBy(commands [][]string) string {
+	m := names().MigrationCommands
+	for _, command := range commands {
+		begin := slices.IndexFunc(command, func(word string) bool { return word[0] != '-' && !slices.Contains(m.Runners, word) })
+		isOther := func(other string) bool {
+			words := strings.Fields(other)
+			return startsWith(command, words) || startsWith(command[begin:], words)
+		}
+		if begin < 0 || slices.ContainsFunc(m.Others, isOther) || slices.ContainsFunc(command, func(word string) bool { return slices.Contains(m.Looks, word) }) {
+			continue
+		}
+		for _, words := range m.Words {
+			if inOrder(command, strings.Fields(words)) {
+				return words
+			}
+		}
+	}
+	return ""
+}
+
+// CreatesData reports whether a name, or a script as words separated by blanks, says that a
+// Job creates what others then use.
+func (b *Base) CreatesData(texts ...string) bool {
+	isLetter := func(c byte) bool { return c >= 'a' && c <= 'z' }
+	return slices.ContainsFunc(texts, func(text string) bool {
+		return slices.ContainsFunc(names().Creations, func(words string) bool { return ContainsWord(text, words, isLetter) })
+	})
+}
+
+// startsWith reports whether a list starts with some words.
+func startsWith(list, words []string) bool {
+	return len(words) <= len(list) && slices.Equal(list[:len(words)], words)
+}
+
+// inOrder reports whether a list contains some words, in their order.
+func inOrder(list, words []string) bool {
+	for _, word := range list {
+		if len(words) > 0 && word == words[0] {
+			words = words[1:]
+		}
+	}
+	return len(words) == 0
+}
+
+// RunsProgram reports whether a word of a command line precedes a program, such as npx or
+// exec.
+func (b *Base) RunsProgram(word string) bool {
+	return slices.Contains(names().MigrationCommands.Runners, word)
+}
+
+// IsProgramFile reports whether a file is a program or script.
+func (b *Base) IsProgramFile(name string) bool {
+	return slices.Contains(names().MigrationCommands.Files, path.Ext(name))
+}
+
+// IsGuard reports whether a name says that an object comes before a migration.
+func (b *Base) IsGuard(name string) bool { return hasAnyOf(name, names().Guards.Words) }
+
+// MayGuard reports whether a name says that an object may come before a migration.
+func (b *Base) MayGuard(name string) bool {
+	return hasAnyOf(name, names().Guards.Words) || hasAnyOf(name, names().Guards.Weak) || hasAnyOf(name, b.smokes().Checks)
+}
+
+// hasAnyOf reports whether a name contains some words in their order.
+func hasAnyOf(name string, any []string) bool {
+	words := nameWords(name)
+	return slices.ContainsFunc(any, func(some string) bool { return inOrder(words, strings.Fields(some)) })
+}
+
+// InitializesCluster reports whether a command line or script initializes a cluster of
+// servers that must already be running.
+func (b *Base) InitializesCluster(command string) bool {
+	command = strings.Join(strings.Fields(strings.ReplaceAll(command, "\\\n", " ")), " ")
+	return slices.ContainsFunc(names().Initiations, func(words string) bool { return ContainsWord(command, words, isCommandByte) })
+}
+
+// isCommandByte reports whether a character is part of a word of a command line, such as
+// of a path or of the name of a file.
+func isCommandByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_./:=", c) >= 0
+}
