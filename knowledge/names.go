@@ -20,6 +20,8 @@ type nameFile struct {
 	// Registered are words in the names of variables, flags and keys whose value is an
 	// address that the program does not call.
 	Registered []string `yaml:"registered"`
+	// Own are words that, alone, say that an address is the program's own.
+	Own []string `yaml:"own"`
 	// SchemesWithoutServer are schemes of URLs whose first part is not a server.
 	SchemesWithoutServer []string `yaml:"schemesWithoutServer"`
 	// Databases says how texts name databases on a server.
@@ -312,7 +314,7 @@ func (b *Base) IsRegistered(name string) bool {
 	for len(words) > 0 && !isRegistered(words[len(words)-1]) && slices.Contains(names().Addresses, words[len(words)-1]) {
 		words = words[:len(words)-1]
 	}
-	return len(words) > 0 && isRegistered(words[len(words)-1])
+	return len(words) > 0 && (isRegistered(words[len(words)-1]) || len(words) == 1 && slices.Contains(names().Own, words[0]))
 }
 
 // humps are the places between the words of a name in camel case.
