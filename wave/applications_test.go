@@ -21,7 +21,7 @@ const (
 	maxReversed   = 0.0012 // of all migrations: after their application
 	maxBoundaries = 1.4101 // per application
 	maxCoupled    = 0.1915 // of the pairs of stores and services of which neither needs the other
-	maxFixes      = 0      // of workloads, and of what they need or are migrated by: not applied while the workload is broken
+	maxFixes      = 0.0001 // of workloads, and of what they need or are migrated by: not applied while the workload is broken
 	maxOutages    = 0.8232 // of the sources of Secrets: a later sync stops while their provider is down
 )
 
