@@ -366,7 +366,8 @@ func (o jobOrder) needsOf(j int) map[int]Reference {
 					continue
 				}
 				onlyMentioned := o.writesInputOf(j, server) || slices.Contains(initialized, server) || len(o.WaitTargets(j)) > 0 && o.Nodes[j].InSync() ||
-					o.WaitTargets(server)[j] || slices.Contains(sharers, server) && o.HasWord(server, w, j) || mayMigrate && !o.IsStore(server) && o.IsDescription(w, j)
+					o.WaitTargets(server)[j] || slices.Contains(sharers, server) && o.HasWord(server, w, j) ||
+					mayMigrate && !o.IsStore(server) && o.IsDescription(w, j)
 				if r, ok := needs[server]; !ok || r.Need == MayNeed && !onlyMentioned {
 					until := Healthy
 					if onlyMentioned {

@@ -105,7 +105,10 @@ func (f *Facts) IsDescription(word Word, j int) bool {
 	if strings.HasSuffix(word.Field, ".args") {
 		return false
 	}
-	return strings.HasPrefix(word.Value, "http") && f.Base.MayMigrate(f.Nodes[j].ID.Name) || slices.ContainsFunc(f.PodsOf(f.Nodes[j].Part), func(i int) bool {
+	if strings.HasPrefix(word.Value, "http") && f.Base.MayMigrate(f.Nodes[j].ID.Name) {
+		return true
+	}
+	return slices.ContainsFunc(f.PodsOf(f.Nodes[j].Part), func(i int) bool {
 		return f.Nodes[i].Serves() && f.Nodes[i].Key.Namespace == f.Nodes[j].Key.Namespace && f.HasWord(i, word, j)
 	})
 }
