@@ -192,7 +192,7 @@ type Condition struct {
 	In []string `yaml:"in"`
 }
 
-// Holds reports whether one of the values at the path is allowed: any, if there is no list.
+// Holds reports whether one of the values at the path is allowed. Without a list, any is.
 func (c Condition) Holds(o object.Object) bool {
 	return slices.ContainsFunc(c.At.Find(o.Root()), func(v Found) bool { return len(c.In) == 0 || slices.Contains(c.In, v.Value.Text()) })
 }

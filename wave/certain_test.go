@@ -20,7 +20,7 @@ import (
 
 // TestErrorsAreCertain holds on the stories in arbitrary waves and phases that an error about
 // the order rests on certain references only: if one link between the object and what it
-// names is inferred, or the object can be healthy without it, the same fault is no error.
+// names is inferred, or the object can be healthy without it, the same fault is not an error.
 func TestErrorsAreCertain(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {

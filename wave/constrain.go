@@ -42,7 +42,7 @@ type constraintSet struct {
 	omitted []omission
 }
 
-// omission is a reference that is no gate because its target may never be healthy.
+// omission is a reference without a gate, because its target may never be healthy.
 type omission struct {
 	*graph.Reference
 	doubt doubt

@@ -76,7 +76,7 @@ func (f *Facts) namesOf(j int) []string {
 	return names
 }
 
-// CallsProgram reports whether a Job calls a program over HTTP that is no store.
+// CallsProgram reports whether a Job calls a program over HTTP, other than a store.
 func (f *Facts) CallsProgram(j int) bool {
 	return slices.ContainsFunc(f.Words(j), func(w Word) bool {
 		return strings.Contains(w.Value, "http") && slices.ContainsFunc(f.Addresses(w, f.Nodes[j].Key.Namespace), func(service object.ID) bool {
