@@ -262,8 +262,8 @@ func (g *Graph) String() string {
 
 // evidence says what shows a reference, and what happens without its target.
 func (r *Reference) evidence() string {
-	if r.Fails == Degrades || r.Fails == Lacks || r.Need == NeedsNot {
-		return r.Sign.String() // what happens depends on the kind, or nothing does
+	if r.Fails == Degrades || r.Fails == Lacks || r.Need == NeedsNot || r.Sign == Wait {
+		return r.Sign.String() // what happens depends on the kind, nothing does, or the sign says it
 	}
 	return r.Sign.String() + ", " + r.Fails.String()
 }

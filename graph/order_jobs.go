@@ -103,7 +103,7 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 			continue
 		}
 		for to, r := range needs {
-			if !f.WaitTargets(j)[to] || !job.InSync() {
+			if !f.WaitTargets(j)[to] || !job.InSync() && !o.certainlyWaits(j, to) {
 				refs = append(refs, o.withStrangers(r))
 			}
 		}
@@ -126,6 +126,16 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 		claims, refs = append(claims, claim...), append(refs, users...)
 	}
 	return claims, refs
+}
+
+// certainlyWaits reports whether a container of a Job does not go on before a node responds.
+func (o jobOrder) certainlyWaits(j, to int) bool {
+	for r := range o.set.Between(j, to) {
+		if r.Sign == Wait {
+			return true
+		}
+	}
+	return false
 }
 
 // withStrangers returns the need of a Job for a program that it calls. It only may need it if

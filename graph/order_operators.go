@@ -140,7 +140,7 @@ func progressJobs(f *facts.Facts, s Set) (refs []Reference) {
 				!slices.ContainsFunc(n.Kind.Operator.Progress, func(word string) bool { return f.Says(j, word) }) {
 				continue
 			}
-			refs = append(refs, inferred(f, j, by.Node, "spec.template", Wait, Exists, "checks the progress of"))
+			refs = append(refs, inferred(f, j, by.Node, "spec.template", Try, Exists, "checks the progress of"))
 			pollers = append(pollers, j)
 		}
 	}
@@ -149,7 +149,7 @@ func progressJobs(f *facts.Facts, s Set) (refs []Reference) {
 		for i := range f.Nodes {
 			n := &f.Nodes[i]
 			if n.CRDMissing && n.InSync() && n.Part == f.Nodes[j].Part && isInstalled(f, s, i) && !s.Refers(j, i) {
-				refs = append(refs, inferred(f, i, j, kindField, Wait, Exists, "has a kind that is checked by"))
+				refs = append(refs, inferred(f, i, j, kindField, Try, Exists, "has a kind that is checked by"))
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func smokes(f *facts.Facts, _ Roles, s Set) (claims []Claim, _ []Reference) {
 // kinds are installed.
 func checksKinds(s Set, job int) bool {
 	for r := range s.To(job) {
-		if r.IsAboutKind() && r.Sign == Wait {
+		if r.IsAboutKind() && r.Sign == Try {
 			return true
 		}
 	}

@@ -78,7 +78,11 @@ func addresses(f *facts.Facts, _ Roles) (refs []Reference) {
 // applied before it. Because they retry, the object need not be healthy first.
 func waits(f *facts.Facts, _ Roles) (refs []Reference) {
 	for _, w := range f.Waits() {
-		refs = append(refs, inferred(f, w.From, w.To, w.Field, Wait, Exists, "waits for"))
+		r := inferred(f, w.From, w.To, w.Field, Try, Exists, "waits for")
+		if w.IsSure {
+			r.Sign, r.Fails = Wait, Waits
+		}
+		refs = append(refs, r)
 	}
 	return refs
 }

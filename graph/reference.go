@@ -122,8 +122,8 @@ const (
 	Permission
 	// Call: variables, arguments or files of From lead to To.
 	Call
-	// Wait: a container of From waits for To by itself.
-	Wait
+	// Try: a container of From tries to reach To for a while, or seems to wait for it.
+	Try
 	// Registration: a webhook configuration that is applied between its backend and
 	// the first object that it admits, so that connections reach the backend by
 	// then.
@@ -135,6 +135,8 @@ const (
 	Installation
 	// Package: To installs a package that is known for what From needs.
 	Package
+	// Wait: a container of From does not go on before To responds.
+	Wait
 	// Record: a record, or a rule that is as certain, says what a field of From means.
 	Record
 	// Schema: the Kubernetes API itself demands it, for namespaces, CRDs and
@@ -146,8 +148,8 @@ const (
 	Annotation
 )
 
-var signs = [...]string{"none", "beside", "word", "companion", "name", "configuration", "image", "field", "address", "class", "permission", "call", "wait",
-	"registration", "convention", "installation", "package", "record", "schema", "webhook", "annotation"}
+var signs = [...]string{"none", "beside", "word", "companion", "name", "configuration", "image", "field", "address", "class", "permission", "call", "try",
+	"registration", "convention", "installation", "package", "wait", "record", "schema", "webhook", "annotation"}
 
 func (s Sign) String() string { return signs[s] }
 
@@ -273,7 +275,7 @@ func meaningOf(m knowledge.Meaning) (Need, State) {
 // to exist, unless a container waits for it.
 func inferred(f *facts.Facts, from, to int, field string, sign Sign, until State, why string) Reference {
 	r := Reference{From: from, To: to, Field: field, Until: until, Sign: sign, Why: why, Source: f.Base.NamesSource()}
-	if until == Exists && sign != Wait {
+	if until == Exists && sign != Try {
 		r.Need = MayNeed
 	}
 	return r

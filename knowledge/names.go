@@ -62,24 +62,6 @@ type nameFile struct {
 	Contents []string `yaml:"contents"`
 	// Settings are fields of custom resources that configure a program.
 	Settings []string `yaml:"settings"`
-	// Waits describes scripts that wait for other objects.
-	Waits struct {
-		// Loops are words that begin a loop, and Ends words that end one.
-		Loops []string `yaml:"loops"`
-		// Tries are Loops that always retry. The others retry only if they contain
-		// Pause or negate a test.
-		Tries []string `yaml:"tries"`
-		Pause string   `yaml:"pause"`
-		Ends  []string `yaml:"ends"`
-		// Tools are programs, with required words, and images that wait.
-		Tools []string `yaml:"tools"`
-		// Variables are variables of such images that name what they wait for.
-		Variables []string `yaml:"variables"`
-		// Tests are programs, with required words, that fail at once if the other
-		// object does not respond.
-		Tests  []string `yaml:"tests"`
-		Source string   `yaml:"source"`
-	} `yaml:"waits"`
 	// ShortNames maps kubectl's short names to kinds.
 	ShortNames map[string]string `yaml:"shortNames"`
 	// Deployers are names of the ServiceAccount of Argo CD's application controller.
@@ -149,16 +131,6 @@ type Initialization struct {
 // IsRunIn reports whether a command line or script contains the command.
 func (i Initialization) IsRunIn(script string) bool { return runs(script, i.Command) }
 
-// runs reports whether a command line or script contains a command: a program without its
-// directory, and its first arguments.
-func runs(script, command string) bool {
-	var words []string
-	for _, w := range commandWords(strings.ReplaceAll(script, "\\\n", " ")) {
-		words = append(words, w.text)
-	}
-	return strings.Contains(" "+strings.Join(words, " ")+" ", " "+command+" ")
-}
-
 // Writer is a command that creates a Secret.
 type Writer struct {
 	// Command is the program without its directory, and its first arguments.
@@ -217,6 +189,9 @@ type programFile struct {
 		Source       string   `yaml:"source"`
 	} `yaml:"injections"`
 	Writers []Writer `yaml:"writers"`
+	// Waiters wait until something responds, and Testers fail at once if it does not.
+	Waiters []Waiter `yaml:"waiters"`
+	Testers []Waiter `yaml:"testers"`
 	// Scaffolds are Services, as namespace/name, that exist only in scaffolds.
 	Scaffolds []string `yaml:"scaffolds"`
 	// Stores recognizes programs that keep data or messages for others, by their images.

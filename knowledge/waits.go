@@ -1,134 +1,143 @@
 package knowledge
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
 
-// Waits returns the parts of a container's scripts that wait for other objects:
-// retry loops, and the arguments of waiting tools. If the container is restarted
-// without limit, a script that tests once also waits. byVariables means that a tool
-// is configured by variables.
-func (b *Base) Waits(image string, scripts []string, restarted bool) (parts []string, byVariables bool) {
-	w := names().Waits
-	name := Repository(image)
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	for _, script := range scripts {
-		words := commandWords(script)
-		for _, tool := range w.Tools {
-			if isTool(tool, name) {
-				return scripts, true
-			}
-			if at := findTool(words, tool); at >= 0 {
-				parts = append(parts, statement(script[words[at].at:]))
-				byVariables = byVariables || strings.HasSuffix(tool, "*")
-			}
-		}
-		if restarted && slices.ContainsFunc(w.Tests, func(test string) bool { return findTool(words, test) >= 0 }) {
-			parts = append(parts, script)
-			continue
-		}
-		parts = append(parts, loops(script, words)...)
+// What a Waiter takes as arguments.
+const (
+	// TakesHosts: hosts, alone or in addresses.
+	TakesHosts = "hosts"
+	// TakesAddresses: URLs, hosts with ports, and the values of flags for addresses.
+	TakesAddresses = "addresses"
+	// TakesObjects: objects, as kubectl does.
+	TakesObjects = "objects"
+)
+
+// Waiter is a program that waits until something responds, or tests it.
+type Waiter struct {
+	// Commands are the program without its directory, with words that it needs to wait. A "*"
+	// at the end stands for any rest.
+	Commands []string `yaml:"commands"`
+	// Images are last parts of the names of images that run it.
+	Images []string `yaml:"images"`
+	// Takes is what its arguments are.
+	Takes string `yaml:"takes"`
+	// Flags are its flags for addresses, where these are not called like others.
+	Flags []string `yaml:"flags"`
+	// Switches are its flags of one letter without a value.
+	Switches string `yaml:"switches"`
+	// Apart are flags with a value that is something else.
+	Apart []string `yaml:"apart"`
+	// Variables are variables that name what it waits for, with the kind of the objects; empty
+	// if the value says it.
+	Variables map[string]string `yaml:"variables"`
+	// Unless are words with which it waits for the opposite, or not at all.
+	Unless []string `yaml:"unless"`
+	// Continues is a word with which it goes on after a while, unless one of Strict is there.
+	Continues string   `yaml:"continues"`
+	Strict    []string `yaml:"strict"`
+	// Tests means that it fails at once.
+	Tests bool `yaml:"-"`
+	// Resolves means that it only looks up the name of a host.
+	Resolves bool `yaml:"resolves"`
+	// SelectsSome means that it waits until a selector selects something.
+	SelectsSome bool `yaml:"selectsSome"`
+	// MayWait means that nothing says when it goes on.
+	MayWait bool   `yaml:"mayWait"`
+	Why     string `yaml:"why"`
+	Source  string `yaml:"source"`
+}
+
+// WaiterByImage returns the program that waits in an image, if it is one.
+func (b *Base) WaiterByImage(image string) (*Waiter, bool) {
+	name := path.Base(Repository(image))
+	return findWaiter(func(w *Waiter) bool {
+		return slices.ContainsFunc(w.Images, func(known string) bool { return matchesName(known, name) })
+	})
+}
+
+// WaiterByCommand returns the program that a command line runs, if it waits or tests.
+func (b *Base) WaiterByCommand(words []string) (*Waiter, bool) {
+	if len(words) == 0 {
+		return nil, false
 	}
-	return parts, byVariables
+	return findWaiter(func(w *Waiter) bool {
+		return slices.ContainsFunc(w.Commands, func(command string) bool { return isCommand(words, strings.Fields(command)) })
+	})
 }
 
-// NamesWait reports whether a variable of a waiting tool names what it waits for.
-func (b *Base) NamesWait(variable string) bool {
-	return b.IsAddress(variable) || slices.Contains(names().Waits.Variables, variable)
-}
-
-// loops returns the loops of a script that retry until something responds.
-func loops(script string, words []commandWord) []string {
-	w := names().Waits
-	var parts []string
-	for i := 0; i < len(words); i++ {
-		if !slices.Contains(w.Loops, words[i].text) {
-			continue
-		}
-		end := i + 1
-		for end < len(words) && !slices.Contains(w.Ends, words[end].text) {
-			end++
-		}
-		part := script[words[i].at:]
-		if end < len(words) {
-			part = script[words[i].at:words[end].at]
-		}
-		if !slices.Contains(w.Tries, words[i].text) && !strings.Contains(part, w.Pause) && !strings.HasPrefix(part, "while !") {
-			continue
-		}
-		if strings.Contains(part, "$1") || strings.Contains(part, "$@") || strings.Contains(part, "${1") {
-			return []string{script} // the loop is in a shell function, whose arguments are in the rest of the script
-		}
-		parts = append(parts, part)
-		i = end
+func findWaiter(is func(*Waiter) bool) (*Waiter, bool) {
+	p := programs()
+	if i := slices.IndexFunc(p.Waiters, func(w Waiter) bool { return is(&w) }); i >= 0 {
+		return &p.Waiters[i], true
 	}
-	return parts
-}
-
-// statement returns a script up to the end of its first command.
-func statement(script string) string {
-	end := len(script)
-	for _, separator := range []string{"\n", ";", "&&", "||"} {
-		if at := strings.Index(script, separator); at >= 0 && !strings.HasSuffix(script[:at], "\\") {
-			end = min(end, at)
-		}
+	if i := slices.IndexFunc(p.Testers, func(w Waiter) bool { return is(&w) }); i >= 0 {
+		w := p.Testers[i]
+		w.Tests = true
+		return &w, true
 	}
-	return script[:end]
+	return nil, false
 }
 
-type commandWord struct {
-	text string
-	at   int
-}
-
-// commandWords returns the words of a script, with programs without their
-// directories.
-func commandWords(script string) []commandWord {
-	var words []commandWord
-	start := -1
-	for i := 0; i <= len(script); i++ {
-		if i < len(script) && !strings.ContainsRune(" \t\n;\"'()&|`!{}", rune(script[i])) {
-			if start < 0 {
-				start = i
-			}
-			continue
-		}
-		if start >= 0 {
-			word := script[start:i]
-			words = append(words, commandWord{word[strings.LastIndexByte(word, '/')+1:], start})
-			start = -1
-		}
+// isCommand reports whether a command line runs a program with its required words. A flag of
+// one letter may be combined with others, as in "nc -vz".
+func isCommand(words, command []string) bool {
+	if !matchesName(command[0], path.Base(words[0])) {
+		return false
 	}
-	return words
+	return !slices.ContainsFunc(command[1:], func(part string) bool {
+		isFlag := len(part) == 2 && part[0] == '-'
+		return !slices.ContainsFunc(words[1:], func(word string) bool {
+			return word == part || isFlag && strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.Contains(word, part[1:])
+		})
+	})
 }
 
-// findTool returns the position of a call of a tool with its required words;
-// negative if there is none. A one-letter flag may be combined with others, as in
-// "nc -vz".
-func findTool(words []commandWord, tool string) int {
-	parts := strings.Fields(tool)
-	for i, word := range words {
-		if !isTool(parts[0], word.text) {
-			continue
-		}
-		rest := words[i+1:]
-		if !slices.ContainsFunc(parts[1:], func(part string) bool {
-			return !slices.ContainsFunc(rest, func(w commandWord) bool {
-				return w.text == part || len(part) == 2 && part[0] == '-' && strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, part[1:])
-			})
-		}) {
-			return i
-		}
+// matchesName reports whether a name is a known one, of which a "*" at the end is any rest.
+func matchesName(known, name string) bool {
+	if begin, ok := strings.CutSuffix(known, "*"); ok {
+		return strings.HasPrefix(name, begin)
 	}
-	return -1
+	return known == name
 }
 
-func isTool(tool, word string) bool {
-	if begin, ok := strings.CutSuffix(tool, "*"); ok {
-		return strings.HasPrefix(word, begin)
+// Holds reports whether the program does not go on before what its arguments name responds.
+func (w *Waiter) Holds(arguments []string) bool {
+	line := " " + strings.Join(arguments, " ") + " "
+	has := func(words string) bool { return strings.Contains(line, " "+words+" ") }
+	return !w.MayWait && !slices.ContainsFunc(w.Unless, has) && (w.Continues == "" || !has(w.Continues) || slices.ContainsFunc(w.Strict, has))
+}
+
+// IsAddressFlag reports whether the value of a flag is an address.
+func (w *Waiter) IsAddressFlag(b *Base, flag string) bool {
+	if len(w.Flags) > 0 {
+		return slices.Contains(w.Flags, flag)
 	}
-	return tool == word
+	return b.IsAddressFlag(flag)
+}
+
+// AreSwitches reports whether a word is one or several flags of one letter without a value.
+func (w *Waiter) AreSwitches(word string) bool {
+	letters, isFlag := strings.CutPrefix(word, "-")
+	return isFlag && strings.Trim(letters, w.Switches) == ""
+}
+
+// IsCommandWord reports whether an argument is one of the words of the program's commands.
+func (w *Waiter) IsCommandWord(argument string) bool {
+	return slices.ContainsFunc(w.Commands, func(command string) bool { return slices.Contains(strings.Fields(command), argument) })
+}
+
+// runs reports whether a command line or script contains a command: a program without its
+// directory, and its first arguments.
+func runs(script, command string) bool {
+	var words []string
+	for _, word := range strings.FieldsFunc(strings.ReplaceAll(script, "\\\n", " "), func(r rune) bool { return strings.ContainsRune(" \t\n;\"'()&|`!{}", r) }) {
+		words = append(words, word[strings.LastIndexByte(word, '/')+1:])
+	}
+	return strings.Contains(" "+strings.Join(words, " ")+" ", " "+command+" ")
 }
 
 // RefersToKind reports whether a word before a name refers to a kind.

@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +16,8 @@ type Wait struct {
 	From, To int
 	// Field is the container.
 	Field string
+	// IsSure means that the container certainly does not go on before the object is there.
+	IsSure bool
 }
 
 type waitFacts struct {
@@ -46,11 +50,14 @@ func (f *Facts) Waits() []Wait {
 	})
 }
 
-// WaitTargets returns the nodes that the containers of a node wait for.
+// WaitTargets returns the programs and Services that the containers of a node wait for.
 func (f *Facts) WaitTargets(node int) map[int]bool {
 	return f.targets.get(func() map[int]map[int]bool {
 		all := map[int]map[int]bool{}
 		for _, w := range f.Waits() {
+			if to := &f.Nodes[w.To]; to.Kind.Pod.IsZero() && to.Kind.Selects.IsZero() {
+				continue
+			}
 			if all[w.From] == nil {
 				all[w.From] = map[int]bool{}
 			}
@@ -64,51 +71,167 @@ func (f *Facts) WaitTargets(node int) map[int]bool {
 // Services.
 func (f *Facts) waitsIn(i int, pod, c object.Value, field string) (found []Wait) {
 	n := &f.Nodes[i]
-	// The kubelet restarts a container that fails, but for Jobs only a limited
-	// number of times.
-	waits, byVariables := f.Base.Waits(c.Get("image").Text(), f.scripts(i, pod, c), n.Kind.Runs != "once")
-	if len(waits) == 0 {
-		return nil
-	}
+	variables := f.variablesOf(i, c, field)
+	waits := text.Waits(f.Base, text.Program{
+		Image: c.Get("image").Text(), Command: Texts(c.Get("command")), Arguments: Texts(c.Get("args")),
+		Files: f.scriptFiles(i, pod, c), Variables: variables,
+		// The kubelet restarts a container that fails, but for Jobs only a limited
+		// number of times.
+		IsRestarted: n.Kind.Runs != "once",
+	})
 	var called []string
-	for _, line := range waits {
-		called = append(called, text.Called(f.Base, line))
-	}
-	for _, w := range f.containerWords(i, c, field) {
-		env := strings.Contains(w.Field, ".env")
-		if env && w.Name != "" && (byVariables && f.Base.NamesWait(w.Name) || slices.ContainsFunc(waits, func(line string) bool { return strings.Contains(line, w.Name) })) {
-			called = append(called, w.Value)
+	// A sidecar only has to start before the containers after it.
+	isSidecar := c.Get("restartPolicy").Text() == "Always"
+	for _, wait := range waits {
+		if !isSidecar {
+			for _, target := range wait.Targets {
+				for _, to := range f.awaited(target, n) {
+					found = append(found, Wait{i, to, field, true})
+				}
+			}
+		}
+		called = append(called, text.Called(f.Base, wait.Text))
+		for _, name := range slices.Sorted(maps.Keys(variables)) {
+			if wait.ByVariables && f.Base.IsAddress(name) || strings.Contains(wait.Text, name) {
+				called = append(called, variables[name])
+			}
 		}
 	}
 	for _, line := range called {
 		for _, to := range f.waitTargetsIn(line, n.Key.Namespace) {
 			for _, target := range append([]int{to}, f.Backends(to)...) {
-				if target != i {
-					found = append(found, Wait{i, target, field})
-				}
+				found = append(found, Wait{i, target, field, false})
 			}
 		}
 	}
-	return found
+	return slices.DeleteFunc(found, func(w Wait) bool {
+		return w.To == i || !w.IsSure && slices.Contains(found, Wait{i, w.To, field, true})
+	})
 }
 
-// scripts returns the command line of a container and the mounted files that it names.
-func (f *Facts) scripts(i int, pod, c object.Value) []string {
-	line := strings.Join(append(Texts(c.Get("command")), Texts(c.Get("args"))...), " ")
-	all := []string{line}
+// variablesOf returns the variables of a container with their values, as far as they are
+// known.
+func (f *Facts) variablesOf(i int, c object.Value, field string) map[string]string {
+	all := map[string]string{}
+	for _, w := range f.containerWords(i, c, field) {
+		if strings.Contains(w.Field, ".env") && w.Name != "" {
+			all[w.Name] = w.Value
+		}
+	}
+	return all
+}
+
+// scriptFiles returns the mounted scripts of a container by their paths.
+func (f *Facts) scriptFiles(i int, pod, c object.Value) map[string]string {
+	all := map[string]string{}
 	for _, m := range c.Get("volumeMounts").Items() {
 		for _, v := range pod.Get("spec", "volumes").Items() {
 			if v.Get("name").Text() != m.Get("name").Text() {
 				continue
 			}
 			for _, file := range f.mountedFiles(i, pod, v, "") {
-				if strings.Contains(line, "/"+file.path) || strings.HasSuffix(m.Get("mountPath").Text(), "/"+file.path) {
-					all = append(all, file.Value)
+				at := path.Join(m.Get("mountPath").Text(), file.path)
+				if sub := m.Get("subPath").Text(); sub != "" {
+					at = path.Join(m.Get("mountPath").Text(), strings.TrimPrefix(file.path, sub))
 				}
+				all[at] = file.Value
 			}
 		}
 	}
 	return all
+}
+
+// scripts returns the command line of a container and the mounted files that it names.
+func (f *Facts) scripts(i int, pod, c object.Value) []string {
+	line := strings.Join(commandOf(c), " ")
+	all := []string{line}
+	files := f.scriptFiles(i, pod, c)
+	for _, at := range slices.Sorted(maps.Keys(files)) {
+		isMountedAlone := slices.ContainsFunc(c.Get("volumeMounts").Items(), func(m object.Value) bool { return m.Get("mountPath").Text() == at })
+		if isMountedAlone || strings.Contains(line, "/"+path.Base(at)) {
+			all = append(all, files[at])
+		}
+	}
+	return all
+}
+
+// awaited returns the objects that must be there for a target to respond. One of several
+// workloads is enough, so that none of them must be.
+func (f *Facts) awaited(target text.Target, from *Node) (all []int) {
+	namespace := from.Key.Namespace
+	if target.Namespace != "" {
+		namespace = target.Namespace
+	}
+	kind, name := target.Kind, target.Name
+	if target.Host != "" {
+		id, ok := f.service(target.Host, namespace, true)
+		if !ok || f.IsAssumed(id) {
+			return nil
+		}
+		kind, name, namespace = "Service", id.Name, id.Namespace
+	}
+	switch {
+	case name == "":
+		return only(f.selectedBy(target.Labels, namespace))
+	case f.Base.RefersToKind(kind, "Pod"):
+		return only(f.podsOf(name, namespace))
+	case f.Base.RefersToKind(kind, "Endpoints") || f.Base.RefersToKind(kind, "Service"):
+		services := only(f.byKey[object.ID{Kind: "Service", Namespace: namespace, Name: name}])
+		for _, s := range services {
+			if !target.IsResolved || f.Nodes[s].Get("spec", "clusterIP").Text() == "None" && !f.Nodes[s].Get("spec", "publishNotReadyAddresses").True() {
+				all = append(all, only(f.Backends(s))...)
+			}
+		}
+		return append(all, services...)
+	}
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		if n.ID.Name == name && (n.Key.Namespace == "" || n.Key.Namespace == namespace) && len(n.Phases()) > 0 && f.Base.RefersToKind(kind, n.ID.Kind) {
+			all = append(all, i)
+		}
+	}
+	return only(all)
+}
+
+// only returns nodes if there is only one.
+func only(nodes []int) []int {
+	if len(nodes) == 1 {
+		return slices.Clone(nodes)
+	}
+	return nil
+}
+
+// selectedBy returns the workloads with Pods that labels select.
+func (f *Facts) selectedBy(labels map[string]string, namespace string) (all []int) {
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		if n.Key.Namespace != namespace || n.Kind.Runs == "later" || len(n.Phases()) == 0 {
+			continue
+		}
+		for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+			have := tmpl.Value.Get("metadata", "labels")
+			isOther := false
+			for key, value := range labels {
+				isOther = isOther || have.Get(key).Text() != value
+			}
+			if !isOther && len(labels) > 0 {
+				all = append(all, i)
+			}
+		}
+	}
+	return all
+}
+
+// podsOf returns the workload whose Pods have a stable name: a Pod, or a StatefulSet.
+func (f *Facts) podsOf(name, namespace string) []int {
+	if pods := f.byKey[object.ID{Kind: "Pod", Namespace: namespace, Name: name}]; len(pods) > 0 {
+		return pods
+	}
+	set, number, ok := cutLast(name, "-")
+	if !ok || strings.Trim(number, "0123456789") != "" {
+		return nil
+	}
+	return f.byKey[object.ID{Group: "apps", Kind: "StatefulSet", Namespace: namespace, Name: set}]
 }
 
 // waitTargetsIn finds the Services, workloads and Jobs that a waiting command line
