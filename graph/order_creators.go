@@ -28,6 +28,8 @@ type Absent struct {
 	// Makers are workloads of the component that may create the object when they
 	// run. It is empty if Starts is true, since Pods wait by themselves.
 	Makers []int
+	// Later are Jobs that create the object, but only in a later phase than that of From.
+	Later []int
 }
 
 // creators makes objects need the long-running workloads that may create what they read.
@@ -46,6 +48,14 @@ func creators(f *facts.Facts, _ Roles, _ Set) (_ []Claim, refs []Reference) {
 	return nil, refs
 }
 
+// Absence says in a sentence what is missing and why.
+func (a *Absent) Absence(g *Graph) string {
+	if len(a.Later) > 0 {
+		return a.Why + " " + a.ID.String() + ", which " + g.Nodes[a.Later[0]].Key.String() + " writes in a later phase"
+	}
+	return a.Why + " " + a.ID.String() + ", which nothing in the component creates"
+}
+
 // absentIn returns the objects that the component needs, and neither contains nor creates.
 // Objects that a workload may create at run time are not absent for Pods, which start as
 // soon as they exist. They are absent for an object that is checked only once, which may
@@ -55,7 +65,7 @@ func absentIn(f *facts.Facts) (all []Absent) {
 		if u.Created {
 			continue
 		}
-		a := Absent{From: u.From, ID: u.ID, Entry: f.ExpectedEntry(u.From, u.ID), Field: u.Field, Why: u.Record.Why, Starts: !f.Nodes[u.From].Kind.Pod.IsZero(), Makers: u.Makers}
+		a := Absent{From: u.From, ID: u.ID, Entry: f.ExpectedEntry(u.From, u.ID), Field: u.Field, Why: u.Record.Why, Starts: !f.Nodes[u.From].Kind.Pod.IsZero(), Makers: u.Makers, Later: u.Later}
 		if others := f.InAnyNamespace(u.ID); len(others) > 0 {
 			a.OtherNamespace = f.Nodes[others[0]].Key
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/ladder-cmp/ladder/graph/text"
 	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/knowledge"
-	"github.com/ladder-cmp/ladder/object"
 )
 
 // jobOrder is what the step about Jobs reads.
@@ -17,7 +16,8 @@ type jobOrder struct {
 	*facts.Facts
 	roles Roles
 	set   Set
-	// byImage are the Jobs of the Sync phase without a role, by namespace and image.
+	// byImage are the Jobs without a role, by namespace and image: all migrations, and other
+	// Jobs of the Sync phase.
 	byImage map[[2]string]imageJobs
 	// reached returns the nodes to which a node leads.
 	reached func(int) map[int]bool
@@ -32,7 +32,7 @@ func newJobOrder(f *facts.Facts, roles Roles, s Set) jobOrder {
 	byImage := map[[2]string]imageJobs{}
 	for j := range f.Nodes {
 		n := &f.Nodes[j]
-		if n.Kind.Runs != "once" || !n.InSync() || roles.Of(j) != "" {
+		if n.Kind.Runs != "once" || roles.Of(j) != "" {
 			continue
 		}
 		isMigration := f.MigrationWord(j) != ""
@@ -42,9 +42,10 @@ func newJobOrder(f *facts.Facts, roles Roles, s Set) jobOrder {
 		for _, image := range f.Images(j) {
 			at := [2]string{n.Key.Namespace, image}
 			jobs := byImage[at]
-			if isMigration {
+			switch {
+			case isMigration:
 				jobs.migrations = append(jobs.migrations, j)
-			} else {
+			case n.InSync():
 				jobs.others = append(jobs.others, j)
 			}
 			byImage[at] = jobs
@@ -107,15 +108,13 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 				refs = append(refs, o.withStrangers(r))
 			}
 		}
-		if !job.InSync() {
-			refs = append(refs, o.laterInitialization(j)...)
-			continue // its phase decides; wave.Check reports whether it can run there
+		if !job.InSync() { // its phase decides; wave.Check reports whether it can run there
+			refs = append(refs, o.outsideSync(j, needs)...)
+			continue
 		}
-		refs = append(refs, o.writtenSecrets(j, needs)...)
 		refs = append(refs, o.changedWebhooks(j)...)
-		for _, server := range f.InitializedBy(j) { // whatever waits for the server waits for the Job
-			refs = append(refs, inferred(f, server, j, "spec", Image, Exists, "is ready only after"))
-		}
+		refs = append(refs, o.initializations(j)...)
+		refs = append(refs, o.writtenSecrets(j, needs)...)
 		for _, m := range f.GuardedBy(j) {
 			refs = append(refs, possible(f, m, j, "spec", Image, "may come after"))
 		}
@@ -409,38 +408,63 @@ func (o jobOrder) usersOf(needs map[int]Reference, job int) []int {
 // changes the configuration, usually to write a CA into it.
 func (o jobOrder) changedWebhooks(j int) (refs []Reference) {
 	for i := range o.Nodes {
-		n := &o.Nodes[i]
-		if n.Kind.Admits.IsZero() || !n.InSync() {
+		if n := &o.Nodes[i]; n.Kind.Admits.IsZero() {
 			continue
 		}
-		for _, w := range o.Words(j) {
-			if w.Value == n.ID.Name && !w.IsSAN && !w.IsFile {
-				refs = append(refs, inferred(o.Facts, j, i, w.Field, Configuration, Healthy, "changes"))
-				break
-			}
+		field, source, is := o.WritesCA(j, i)
+		if !is {
+			continue
+		}
+		r := inferred(o.Facts, j, i, field, Configuration, Healthy, "changes")
+		if source != "" {
+			r.Sign, r.Why, r.Source = Record, "writes the CA of", source
+		}
+		refs = append(refs, r)
+	}
+	return refs
+}
+
+// initializations makes servers need the Job that initializes their cluster: whatever waits
+// for them waits for the Job, and they are not ready before, as the record of a program says.
+func (o jobOrder) initializations(j int) (refs []Reference) {
+	for _, server := range o.InitializedBy(j) {
+		r := inferred(o.Facts, server, j, "spec", Image, Exists, "is ready only after")
+		if by, ok := o.Initialization(server); ok && slices.ContainsFunc(o.CommandLines(j), by.IsRunIn) {
+			r.Need, r.Until, r.Source = Needs, Together, by.Source
+		}
+		refs = append(refs, r)
+	}
+	return refs
+}
+
+// outsideSync makes objects need a hook of another phase: the readers of what it writes too
+// late, the servers that it initializes, and the users of a migration. What comes after an
+// earlier migration is no migration for them, but one that may run beside them. Where they
+// may only need it, the phases are the order.
+func (o jobOrder) outsideSync(j int, needs map[int]Reference) (refs []Reference) {
+	job := &o.Nodes[j]
+	refs = slices.Concat(o.changedWebhooks(j), o.initializations(j))
+	if o.MigrationWord(j) != "" && !o.IsGuard(j) && !o.followsMigration(j) {
+		_, users := o.usersOfJob(j, needs)
+		refs = append(refs, users...)
+	}
+	refs = slices.DeleteFunc(refs, func(r Reference) bool { return r.Need != Needs })
+	reads := o.ReadIn(job.Key.Namespace)
+	for i := range reads {
+		if m := &reads[i]; len(o.ByKey(m.ID)) == 0 && slices.Contains(o.CreatorsFor(m).Later, j) {
+			refs = append(refs, o.writtenFor(m, j))
 		}
 	}
 	return refs
 }
 
-// laterInitialization makes servers need a PostSync Job of their component that
-// initializes their cluster, if their readiness probe fails before: the Job is never
-// applied, because Argo CD waits for the servers first.
-func (o jobOrder) laterInitialization(j int) (refs []Reference) {
-	job := &o.Nodes[j]
-	if !slices.Equal(job.Phases(), []object.Phase{object.PostSync}) {
-		return nil
-	}
-	for _, server := range o.InitializedBy(j) {
-		by, ok := o.Initialization(server)
-		if !ok || !o.Nodes[server].InSync() || o.Nodes[server].Part != job.Part || !slices.ContainsFunc(o.CommandLines(j), by.IsRunIn) {
-			continue
-		}
-		r := inferred(o.Facts, server, j, "spec.template", Image, Healthy, "is ready only after")
-		r.Source = by.Source
-		refs = append(refs, r)
-	}
-	return refs
+// followsMigration reports whether another migration of its image runs in an earlier phase.
+func (o jobOrder) followsMigration(j int) bool {
+	return slices.ContainsFunc(o.Images(j), func(image string) bool {
+		return slices.ContainsFunc(o.byImage[[2]string{o.Nodes[j].Key.Namespace, image}].migrations, func(m int) bool {
+			return o.Nodes[j].IsAfter(&o.Nodes[m])
+		})
+	})
 }
 
 // writesInputOf reports whether a Job writes what a workload reads: a ConfigMap or Secret
@@ -475,15 +499,20 @@ func (o jobOrder) writtenSecrets(j int, needs map[int]Reference) (refs []Referen
 			if !m.Record.Starts || o.Nodes[m.From].Part != job.Part || o.needsHealthy(j, m.From, needs) {
 				continue
 			}
-			if all, _ := o.CreatorsFor(m); !slices.Equal(all, []int{j}) {
+			if !slices.Equal(o.CreatorsFor(m).InTime, []int{j}) {
 				continue
 			}
 		}
-		r := inferred(o.Facts, m.From, j, m.Field, Permission, Healthy, m.Record.Why+" "+m.ID.String()+", which is written by")
-		r.Product = m.ID
-		refs = append(refs, r)
+		refs = append(refs, o.writtenFor(m, j))
 	}
 	return refs
+}
+
+// writtenFor makes the reader of an object need the Job that writes it.
+func (o jobOrder) writtenFor(m *facts.Mention, j int) Reference {
+	r := inferred(o.Facts, m.From, j, m.Field, Permission, Healthy, m.Record.Why+" "+m.ID.String()+", which is written by")
+	r.Product = m.ID
+	return r
 }
 
 // needsHealthy reports whether a Job waits until a workload is healthy.

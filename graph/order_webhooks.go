@@ -8,7 +8,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/internal/digraph"
-	"github.com/ladder-cmp/ladder/object"
 )
 
 // webhookOrder is what the step about webhooks reads.
@@ -29,26 +28,36 @@ func webhooks(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Reference) 
 		if len(hooks) == 0 {
 			continue
 		}
-		canRegisterAfterBackend := sync.OnceValue(func() bool { return o.canRegisterAfterBackend(w) }) // computed on demand, since it looks at all webhooks
-		writers := o.caWriters(w)
-		dependencies := digraph.Reachable(writers, s.DependenciesOf)
+		c := configuration{canRegisterAfterBackend: sync.OnceValue(func() bool { return o.canRegisterAfterBackend(w) })} // it looks at all webhooks
+		c.writers, c.late = o.caWriters(w)
+		c.dependencies = digraph.Reachable(c.writers, s.DependenciesOf)
 		for at := range hooks {
 			h := &hooks[at]
 			if len(h.Servers) == 0 {
 				continue
 			}
-			refs = append(refs, o.changed(h, writers)...)
+			refs = append(refs, o.changed(h, c.writers)...)
 			if !h.FailsOpen {
-				refs = append(refs, o.admitted(h, writers, dependencies, canRegisterAfterBackend)...)
+				refs = append(refs, o.admitted(h, c)...)
 			}
 		}
 	}
 	return nil, refs
 }
 
+// configuration is what the objects that a webhook configuration admits depend on.
+type configuration struct {
+	// writers are the Jobs that write its CA; if late, only after its phase.
+	writers []int
+	late    bool
+	// dependencies are what the writers themselves need.
+	dependencies            map[int]bool
+	canRegisterAfterBackend func() bool
+}
+
 // admitted makes the objects that a webhook must admit wait for its servers and for what
-// writes its CA. dependencies are what the writers themselves need.
-func (o *webhookOrder) admitted(h *facts.Webhook, writers []int, dependencies map[int]bool, canRegisterAfterBackend func() bool) (refs []Reference) {
+// writes its CA.
+func (o *webhookOrder) admitted(h *facts.Webhook, c configuration) (refs []Reference) {
 	config := &o.Nodes[h.Config]
 	for _, kind := range o.Kinds() {
 		covers := h.Covers(kind)
@@ -63,24 +72,56 @@ func (o *webhookOrder) admitted(h *facts.Webhook, writers []int, dependencies ma
 				}
 				continue
 			}
-			for _, server := range h.Servers {
-				refs = append(refs, Reference{From: i, To: server, Field: webhooksField, Until: Healthy, Fails: Refused, Unless: o.MayPass(h, i), Sign: Webhook,
-					Why: "must be admitted by webhook " + h.Name + " of", Source: config.Kind.Source})
-				if n.Part == config.Part && canRegisterAfterBackend() {
-					refs = append(refs, o.registeredAfter(h.Config, server)...)
-					refs = append(refs, inferred(o.Facts, i, h.Config, webhooksField, Registration, Healthy, "is admitted by"))
-				}
+			if c.late && n.Part == config.Part {
+				refs = append(refs, o.admittedBefore(h, i)...)
+			} else {
+				refs = append(refs, o.admittedBy(h, i, c)...)
 			}
-			for _, j := range writers {
-				if !dependencies[i] {
-					r := inferred(o.Facts, i, j, webhooksField, Permission, Healthy, "must be admitted by webhook "+h.Name+", which is not available before")
-					r.Fails = Refused
-					refs = append(refs, r)
+			for _, j := range c.writers {
+				if !c.dependencies[i] {
+					refs = append(refs, o.trusted(h, i, j))
 				}
 			}
 		}
 	}
 	return refs
+}
+
+// admittedBy makes an object wait for the servers of a webhook, and for its configuration where
+// that can be registered after them.
+func (o *webhookOrder) admittedBy(h *facts.Webhook, i int, c configuration) (refs []Reference) {
+	for _, server := range h.Servers {
+		refs = append(refs, Reference{From: i, To: server, Field: webhooksField, Until: Healthy, Fails: Refused, Unless: o.MayPass(h, i), Sign: Webhook,
+			Why: "must be admitted by webhook " + h.Name + " of", Source: o.Nodes[h.Config].Kind.Source})
+		if o.Nodes[i].Part == o.Nodes[h.Config].Part && c.canRegisterAfterBackend() {
+			refs = append(refs, o.registeredAfter(h.Config, server)...)
+			refs = append(refs, inferred(o.Facts, i, h.Config, webhooksField, Registration, Healthy, "is admitted by"))
+		}
+	}
+	return refs
+}
+
+// admittedBefore places an object that a webhook without a CA would refuse beside its
+// configuration, as Argo CD does: it applies objects of most kinds before webhook
+// configurations, and nothing can be admitted before a later phase writes the CA.
+func (o *webhookOrder) admittedBefore(h *facts.Webhook, i int) (refs []Reference) {
+	const why = "has no CA before a later phase, and until then would refuse"
+	refs = append(refs, inferred(o.Facts, h.Config, i, webhooksField, Registration, Exists, why))
+	for _, server := range h.Servers {
+		refs = append(refs, inferred(o.Facts, i, server, webhooksField, Registration, Exists, "is admitted later by"))
+	}
+	return refs
+}
+
+// trusted makes an object that a webhook must admit need the Job that writes the CA of the
+// webhook.
+func (o *webhookOrder) trusted(h *facts.Webhook, i, j int) Reference {
+	r := inferred(o.Facts, i, j, webhooksField, Permission, Healthy, "must be admitted by webhook "+h.Name+", which is not available before")
+	r.Fails, r.Unless = Refused, o.MayPass(h, i)
+	if _, source, is := o.WritesCA(j, h.Config); is && source != "" && lacksTrust(h, &o.Nodes[h.Config]) {
+		r.Sign, r.Source = Record, source
+	}
+	return r
 }
 
 // podsAdmitted makes a workload whose Pods a webhook must admit wait for its servers. The
@@ -189,16 +230,39 @@ func (o *webhookOrder) maySeeWebhooks(workload int) bool {
 	})
 }
 
-// caWriters returns the Jobs of the Sync phase that write the backend's CA into a
-// webhook configuration.
-func (o *webhookOrder) caWriters(config int) []int {
-	var jobs []int
+// caWriters returns the Jobs that write the backend's CA into a webhook configuration: those
+// that run no later than the configuration is applied or in its phase or, if a CA is missing
+// and nothing else writes it, those of a later phase.
+func (o *webhookOrder) caWriters(config int) (jobs []int, late bool) {
+	var later []int
 	for r := range o.set.To(config) {
-		if j := &o.Nodes[r.From]; r.Until == Healthy && j.Kind.Runs == "once" && j.InSync() {
+		j := &o.Nodes[r.From]
+		if r.Until != Healthy || j.Kind.Runs != "once" || !j.IsApplied() {
+			continue
+		}
+		if j.IsAfter(&o.Nodes[config]) {
+			later = append(later, r.From)
+		} else {
 			jobs = append(jobs, r.From)
 		}
 	}
-	return jobs
+	hooks := o.WebhooksOf(config)
+	if len(jobs) > 0 || !slices.ContainsFunc(hooks, func(h facts.Webhook) bool { return lacksTrust(&h, &o.Nodes[config]) && !o.trustsItself(&h) }) {
+		return jobs, false
+	}
+	return later, len(later) > 0
+}
+
+// lacksTrust reports whether a webhook has no CA by which the API server trusts its backend,
+// and nothing that is already running writes it.
+func lacksTrust(h *facts.Webhook, config *facts.Node) bool {
+	bundle, _ := base64.StdEncoding.DecodeString(h.Get("clientConfig", "caBundle").Text())
+	return !config.IsInjected() && !strings.Contains(string(bundle), "-----BEGIN")
+}
+
+// trustsItself reports whether a server of a webhook may write the CA itself when it starts.
+func (o *webhookOrder) trustsItself(h *facts.Webhook) bool {
+	return slices.ContainsFunc(h.Servers, func(server int) bool { return o.MayUpdate(server, h.Config) })
 }
 
 // exemptions are the objects that do not wait for a webhook although it must admit
@@ -326,13 +390,13 @@ func (e exemptions) findAdmitted() [][]int {
 	return admitted
 }
 
-// laterCAs makes an object with a CA bundle that contains no certificate need the PostSync
-// Job that writes its CA. The Job is never applied, because Argo CD waits before it until
-// the API server trusts what the object registers.
+// laterCAs makes an object with a CA bundle that contains no certificate need the Job of a
+// later phase that writes its CA. The Job is never applied, because Argo CD waits before it
+// until the API server trusts what the object registers.
 func laterCAs(f *facts.Facts, _ Roles, s Set) (_ []Claim, refs []Reference) {
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		if n.Kind.CA.IsZero() || !n.InSync() || !n.HasHealth || !lacksCA(n) || n.IsInjected() {
+		if n.Kind.CA.IsZero() || !n.HasHealth || !lacksCA(n) || n.IsInjected() {
 			continue
 		}
 		names := append(secretsOfServers(f, s, i), n.Key.Name)
@@ -367,18 +431,17 @@ func secretsOfServers(f *facts.Facts, s Set, i int) []string {
 	return names
 }
 
-// isLaterWriter reports whether a Job of the PostSync phase may write an object, and
-// contains one of some names.
+// isLaterWriter reports whether a Job of a later phase may write an object, and contains one
+// of some names.
 func isLaterWriter(f *facts.Facts, j, i int, names []string) bool {
-	return slices.Equal(f.Nodes[j].Phases(), []object.Phase{object.PostSync}) && f.MayUpdate(j, i) &&
+	return f.Nodes[j].IsAfter(&f.Nodes[i]) && f.MayUpdate(j, i) &&
 		slices.ContainsFunc(names, func(name string) bool { return f.Tokens(j)[name] })
 }
 
-// hasEarlierWriter reports whether a workload that runs before the PostSync phase may
-// write an object, and names it.
+// hasEarlierWriter reports whether a workload that runs no later than in the phase of an
+// object may write it, and names it.
 func hasEarlierWriter(f *facts.Facts, i int) bool {
 	return slices.ContainsFunc(f.PodsOf(f.Nodes[i].Part), func(w int) bool {
-		n := &f.Nodes[w]
-		return (n.InSync() || slices.Contains(n.Phases(), object.PreSync)) && f.MayUpdate(w, i) && f.Tokens(w)[f.Nodes[i].Key.Name]
+		return f.Nodes[w].IsApplied() && !f.Nodes[w].IsAfter(&f.Nodes[i]) && f.MayUpdate(w, i) && f.Tokens(w)[f.Nodes[i].Key.Name]
 	})
 }

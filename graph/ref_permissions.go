@@ -9,14 +9,22 @@ import (
 
 // permissions makes a workload need the bindings that grant permissions to its
 // ServiceAccount, and objects of some kinds those of a ServiceAccount that they name. What a
-// group of ServiceAccounts is allowed says nothing about what one of them needs.
+// group of ServiceAccounts is allowed says nothing about what one of them needs. A Job fails
+// without them, and so does a program that elects a leader.
 func permissions(f *facts.Facts, _ Roles) (refs []Reference) {
 	add := func(from int, serviceAccount object.ID, field string) {
-		own := f.BindingsOf(serviceAccount)
-		for _, binding := range f.BindingsFor(serviceAccount) {
+		own, all := f.BindingsOf(serviceAccount), f.BindingsFor(serviceAccount)
+		if f.UsesPermissions(from) {
+			hooks := f.HookBindingsOf(serviceAccount)
+			own, all = slices.Concat(own, hooks), slices.Concat(all, hooks)
+		}
+		for _, binding := range all {
 			r := Reference{From: from, To: binding, Field: field, Fails: Lacks, Sign: Record, Why: "has the permissions of", Source: f.Nodes[binding].Kind.Source}
-			if !slices.Contains(own, binding) {
+			switch {
+			case !slices.Contains(own, binding):
 				r.Need = MayNeed
+			case f.UsesPermissions(from):
+				r.Fails, r.Unless = Degrades, "it works without these permissions"
 			}
 			refs = append(refs, r)
 		}

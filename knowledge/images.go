@@ -46,6 +46,11 @@ func (b *Base) SecretsOf(scripts []string) (names []string) {
 	return names
 }
 
+// TrustWriter returns the record of the program in an image, if it writes CAs.
+func (b *Base) TrustWriter(image string) (TrustWriter, bool) {
+	return running(image, programs().TrustWriters, func(w TrustWriter) []string { return []string{w.Image} })
+}
+
 // IsStore reports whether an image is that of a program that keeps data or messages for
 // others, such as a database, and starts without them. It is certainly one if it is called
 // after a known one in the end, as in bitnami/mysql.

@@ -140,6 +140,17 @@ type Writer struct {
 	Source string `yaml:"source"`
 }
 
+// TrustWriter is a program that writes the CA of a webhook configuration or an APIService.
+type TrustWriter struct {
+	// Image is the repository of its image, without the registry.
+	Image string `yaml:"image"`
+	// Command is the argument with which it does so.
+	Command string `yaml:"command"`
+	// Targets are the flags, without dashes, that name the object.
+	Targets []string `yaml:"targets"`
+	Source  string   `yaml:"source"`
+}
+
 // Installer is a program that installs kinds at run time.
 type Installer struct {
 	// Images are the repositories of its images, without the registry.
@@ -188,10 +199,11 @@ type programFile struct {
 		Placeholders []string `yaml:"placeholders"`
 		Source       string   `yaml:"source"`
 	} `yaml:"injections"`
-	Writers []Writer `yaml:"writers"`
 	// Waiters wait until something responds, and Testers fail at once if it does not.
-	Waiters []Waiter `yaml:"waiters"`
-	Testers []Waiter `yaml:"testers"`
+	Waiters      []Waiter      `yaml:"waiters"`
+	Testers      []Waiter      `yaml:"testers"`
+	Writers      []Writer      `yaml:"writers"`
+	TrustWriters []TrustWriter `yaml:"trustWriters"`
 	// Scaffolds are Services, as namespace/name, that exist only in scaffolds.
 	Scaffolds []string `yaml:"scaffolds"`
 	// Stores recognizes programs that keep data or messages for others, by their images.

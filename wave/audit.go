@@ -112,7 +112,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		case len(absent[i]) > 0:
 			for at, a := range absent[i] {
 				if at == 0 || a.ID != absent[i][at-1].ID || a.Why != absent[i][at-1].Why { // several fields may name it
-					g.Hangs = append(g.Hangs, s.gated(i, fmt.Sprintf("%s %s, which nothing in the component creates", a.Why, a.ID)))
+					g.Hangs = append(g.Hangs, s.gated(i, a.Absence(p.Graph)))
 				}
 			}
 			g.GatedBy = append(g.GatedBy, s.gated(i, n.Health.Waits))

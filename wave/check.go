@@ -138,13 +138,42 @@ func (s *sync) latePaths() (all []latePath) {
 			continue
 		}
 		for _, r := range s.dependencies[i] {
-			if s.at[r.To].compare(at) > 0 && !s.isIdle(i, r) {
+			if s.at[r.To].compare(at) > 0 && !s.isIdle(i, r) && !s.isPermission(r) {
 				all = append(all, latePath{i, []*graph.Reference{r}})
 			}
 		}
+		all = append(all, s.latePermissions(i)...)
 		if s.isAwaited(i) {
 			all = append(all, s.throughOthers(i)...)
 		}
+	}
+	return all
+}
+
+// isPermission reports whether a reference is to a binding with the permissions of an object
+// that is no operator.
+func (s *sync) isPermission(r *graph.Reference) bool {
+	return s.Graph.Nodes[r.To].Kind.Permissions == "binding" && s.Graph.Nodes[r.From].Role != knowledge.Controllers
+}
+
+// latePermissions returns how an object depends on later bindings, or on later roles through
+// them. Which of its permissions it uses is unknown, so that one binding in time is enough.
+func (s *sync) latePermissions(i int) (all []latePath) {
+	for _, r := range s.dependencies[i] {
+		if !s.isPermission(r) {
+			continue
+		}
+		path := []*graph.Reference{r}
+		if s.at[r.To].compare(s.at[i]) <= 0 {
+			later := slices.IndexFunc(s.dependencies[r.To], func(role *graph.Reference) bool {
+				return s.Graph.Nodes[role.To].Kind.Permissions == "role" && s.at[role.To].compare(s.at[i]) > 0
+			})
+			if later < 0 {
+				return nil
+			}
+			path = append(path, s.dependencies[r.To][later])
+		}
+		all = append(all, latePath{i, path})
 	}
 	return all
 }
@@ -207,6 +236,7 @@ func (s *sync) sentences(path []*graph.Reference) (sentences, targets []string) 
 func (s *sync) orCompute(byHand string, a, b int) string {
 	_, ofA := s.Graph.Nodes[a].Wave()
 	_, ofB := s.Graph.Nodes[b].Wave()
+	ofA, ofB = ofA && s.Places[a].Computed, ofB && s.Places[b].Computed
 	switch {
 	case ofA && ofB:
 		return byHand + fmt.Sprintf(", or delete the %s annotations of %s and of %s, so that Ladder computes both waves", object.SyncWave, s.name(a), s.name(b))
@@ -214,7 +244,7 @@ func (s *sync) orCompute(byHand string, a, b int) string {
 		return byHand + fmt.Sprintf(", or delete the %s annotation of %s, so that Ladder computes both waves", object.SyncWave, s.name(a))
 	case ofB:
 		return byHand + fmt.Sprintf(", or delete the %s annotation of %s, so that Ladder computes both waves", object.SyncWave, s.name(b))
-	case s.opt.Waves == Off:
+	case s.opt.Waves == Off && s.at[a].phase == object.Sync:
 		return "let Ladder compute the waves, with the plugin, cmp render or cmp annotate (--waves rungs checks them); without Ladder, " + byHand
 	}
 	return byHand
@@ -238,9 +268,9 @@ func (s *sync) isLate(l latePath) finding.Finding {
 		timing, effect = "which Argo CD never applies in a sync", ""
 	case r.Explicit():
 		effect = ""
-	case r.IsHard() && r.Unless != "":
+	case len(l.path) == 1 && r.IsHard() && r.Unless != "":
 		effect = ", so the API server rejects this object unless " + r.Unless
-	case r.IsHard():
+	case len(l.path) == 1 && r.IsHard():
 		effect = ", so the API server rejects this object or its Pods"
 	case r.Fails == graph.Refused && !r.Inferred() && (r.IsAboutKind() || r.IsAboutNamespace()):
 		effect = ", so the API server rejects this object"
@@ -255,19 +285,25 @@ func (s *sync) isLate(l latePath) finding.Finding {
 	}
 	rule, remedy := Late, s.orCompute("correct the sync wave of one of the two objects", i, r.To)
 	if to.phase != at.phase || to == never {
-		rule = "other-phase"
-		remedy = fmt.Sprintf("make this object a Sync hook (%s: Sync)", object.Hook)
-		if at.phase == object.Sync && to != never {
-			remedy = fmt.Sprintf("make %s a Sync hook (%s: Sync)", s.name(r.To), object.Hook)
-		} else if s.Graph.Nodes[r.To].Kind.IsAwaited() {
-			remedy += ", or deploy the other object from an earlier Application"
-		} else {
-			remedy += ", or the other object a hook of the same phase"
-		}
+		rule, remedy = "other-phase", s.remedyOfPhases(i, r.To)
 	}
 	f := s.finding(i, severity, rule, fmt.Sprintf("%s%s, %s, %s%s", verdict, at, strings.Join(sentences, "; "), timing, effect), remedy)
 	f.About = strings.Join(targets, ", ")
 	return f
+}
+
+// remedyOfPhases says what to do about an object that needs another one of a later phase.
+func (s *sync) remedyOfPhases(i, later int) string {
+	to := &s.Graph.Nodes[later]
+	switch {
+	case s.at[i].phase == object.Sync && s.at[later] != never && to.Kind.Pod.IsZero():
+		return fmt.Sprintf("remove the hook annotation of %s, so that Argo CD applies it in the Sync phase", s.name(later))
+	case s.at[i].phase == object.Sync && s.at[later] != never:
+		return fmt.Sprintf("make %s a Sync hook (%s: Sync)", s.name(later), object.Hook)
+	case to.Kind.IsAwaited():
+		return fmt.Sprintf("make this object a Sync hook (%s: Sync), or deploy the other object from an earlier Application", object.Hook)
+	}
+	return fmt.Sprintf("make this object a Sync hook (%s: Sync), or the other object a hook of the same phase", object.Hook)
 }
 
 // doubtfulGate reports an awaited object that may never become healthy, or may fail the

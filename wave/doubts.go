@@ -85,7 +85,7 @@ func doubtsOf(g *graph.Graph) []doubt {
 		mark(i, doubt{degree: passing, root: i, why: n.TemporarilyDegraded})
 	}
 	for _, a := range g.Absent {
-		mark(a.From, doubt{degree: passing, root: a.From, why: "it " + a.Why + " " + a.ID.String() + ", which nothing in the component creates",
+		mark(a.From, doubt{degree: passing, root: a.From, why: "it " + a.Absence(g),
 			entry: a.Entry, last: !a.Starts && !g.Nodes[a.From].Store})
 	}
 	for _, i := range withoutController(g) {

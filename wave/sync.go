@@ -43,12 +43,17 @@ func newSync(p *Plan, base *knowledge.Base) *sync {
 	return s
 }
 
-// registrarsOf returns the webhook configurations of each backend.
+// registrarsOf returns the webhook configurations of each backend, and of each Job that changes
+// one.
 func registrarsOf(g *graph.Graph) map[int][]int {
 	all := map[int][]int{}
 	for i := range g.References {
-		if r := &g.References[i]; !g.Nodes[r.From].Kind.Admits.IsZero() {
+		r := &g.References[i]
+		switch {
+		case !g.Nodes[r.From].Kind.Admits.IsZero():
 			all[r.To] = append(all[r.To], r.From)
+		case !g.Nodes[r.To].Kind.Admits.IsZero() && g.Nodes[r.From].Kind.Runs == "once":
+			all[r.From] = append(all[r.From], r.To)
 		}
 	}
 	return all
@@ -151,7 +156,7 @@ func isNeeded(g *graph.Graph, r *graph.Reference) bool {
 		return false // it only saves a retry
 	case !from.Kind.Admits.IsZero():
 		return r.IsHard()
-	case to.Kind.Permissions == "binding" && from.Role != knowledge.Controllers:
+	case to.Kind.Permissions == "binding" && r.Fails == graph.Lacks && from.Role != knowledge.Controllers:
 		return false // most Pods start without these permissions
 	}
 	switch r.Until {

@@ -30,6 +30,16 @@ func (f *Facts) BindingsOf(serviceAccount object.ID) []int {
 	return f.grants().bindings[serviceAccount]
 }
 
+// HookBindingsOf returns the bindings that name a ServiceAccount itself and are hooks of a sync.
+func (f *Facts) HookBindingsOf(serviceAccount object.ID) (all []int) {
+	for _, binding := range f.grants().hookBindings[serviceAccount] {
+		if f.Nodes[binding].IsApplied() {
+			all = append(all, binding)
+		}
+	}
+	return all
+}
+
 func (f *Facts) grants() *grants {
 	f.granted.get(f.readGrants)
 	return &f.granted.value
@@ -41,9 +51,10 @@ func (f *Facts) grants() *grants {
 type grants struct {
 	rules    map[object.ID][]Rule
 	bindings map[object.ID][]int // the nodes of bindings
-	// hooks are permissions from bindings that are hooks, which may be deleted
+	// hooks are permissions from hookBindings, bindings that are hooks, which may be deleted
 	// afterwards.
-	hooks map[object.ID][]Rule
+	hooks        map[object.ID][]Rule
+	hookBindings map[object.ID][]int
 }
 
 func gather[T any](granted map[object.ID][]T, serviceAccount object.ID) []T {
@@ -116,6 +127,15 @@ func ServiceAccountOf(n *Node, tmpl object.Value) (object.ID, bool) {
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles).
 const clusterAdmin = "cluster-admin"
 
+// UsesPermissions reports whether a workload probably fails, or is never ready, without the
+// permissions that its ServiceAccount has: it runs once, or elects a leader by a Lease.
+func (f *Facts) UsesPermissions(workload int) bool {
+	electsLeader := func(r Rule) bool { return r.Allows("coordination.k8s.io", "leases", "create", "update") }
+	return f.Nodes[workload].Kind.Runs == "once" || slices.ContainsFunc(f.ServiceAccounts(workload), func(serviceAccount object.ID) bool {
+		return slices.ContainsFunc(f.GrantedTo(serviceAccount), electsLeader) || slices.ContainsFunc(gather(f.grants().hooks, serviceAccount), electsLeader)
+	})
+}
+
 // ShowsPermissions reports whether the component shows all permissions of a workload:
 // its Pods have no token, or all of the following hold: their ServiceAccount is in the
 // component, has a cluster-wide binding and none that is a hook, and all its roles are
@@ -142,7 +162,7 @@ func (f *Facts) isExternal(binding int) bool {
 }
 
 func (f *Facts) readGrants() grants {
-	g := grants{rules: map[object.ID][]Rule{}, bindings: map[object.ID][]int{}, hooks: map[object.ID][]Rule{}}
+	g := grants{rules: map[object.ID][]Rule{}, bindings: map[object.ID][]int{}, hooks: map[object.ID][]Rule{}, hookBindings: map[object.ID][]int{}}
 	var roleNodes []int
 	for i := range f.Nodes {
 		if f.Nodes[i].Kind.Permissions == "role" {
@@ -169,6 +189,7 @@ func (f *Facts) readGrants() grants {
 			switch {
 			case ok && n.IsHook():
 				g.hooks[id] = append(g.hooks[id], rules...)
+				g.hookBindings[id] = append(g.hookBindings[id], i)
 			case ok:
 				g.rules[id] = append(g.rules[id], rules...)
 				g.bindings[id] = append(g.bindings[id], i)

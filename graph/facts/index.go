@@ -59,6 +59,23 @@ func (n *Node) IsHook() bool { return n.hook }
 // Phases returns the phases in which Argo CD applies the object.
 func (n *Node) Phases() []object.Phase { return n.phases }
 
+// FirstPhase returns the first phase in which Argo CD applies the object; PostDelete if it
+// never does.
+func (n *Node) FirstPhase() object.Phase {
+	if len(n.phases) == 0 {
+		return object.PostDelete
+	}
+	return n.phases[0]
+}
+
+// IsApplied reports whether a sync applies the object, unless it fails.
+func (n *Node) IsApplied() bool { return n.FirstPhase().Order() <= object.PostSync.Order() }
+
+// IsAfter reports whether a sync applies an object in a later phase than another one.
+func (n *Node) IsAfter(other *Node) bool {
+	return n.IsApplied() && n.FirstPhase().Order() > other.FirstPhase().Order()
+}
+
 // InSync reports whether the object is applied in the Sync phase, and so has a
 // wave.
 func (n *Node) InSync() bool { return slices.Contains(n.phases, object.Sync) }

@@ -131,8 +131,8 @@ type writer struct {
 	node int
 	// creates means that its permissions are not limited to certain names.
 	creates bool
-	// beforeSync means that it terminates before the Sync phase.
-	beforeSync bool
+	// in is the phase in which it runs first.
+	in object.Phase
 }
 
 // partID is an object of a component.
@@ -142,8 +142,8 @@ type partID struct {
 }
 
 // writersOf returns the workloads of a component that may write objects of a kind
-// in a namespace, by their permissions or the known commands that they run, and run before
-// or in the Sync phase.
+// in a namespace, by their permissions or the known commands that they run, and run during
+// a sync.
 func (f *Facts) writersOf(part int, id object.ID) []writer {
 	id.Name = ""
 	at := partID{part, id}
@@ -154,11 +154,10 @@ func (f *Facts) writersOf(part int, id object.ID) []writer {
 	resource := pluralOf(id.Kind)
 	for _, i := range f.PodsOf(part) {
 		n := &f.Nodes[i]
-		beforeSync := slices.Contains(n.phases, object.PreSync)
-		if n.Kind.Runs == "later" || !beforeSync && !n.InSync() {
+		if n.Kind.Runs == "later" || !n.IsApplied() {
 			continue
 		}
-		w := writer{node: i, beforeSync: beforeSync}
+		w := writer{node: i, in: n.FirstPhase()}
 		writes := id.GroupKind() == "Secret" && n.Key.Namespace == id.Namespace && len(f.Base.SecretsOf(f.commands(i))) > 0
 		for _, r := range f.RulesOfNode(i) {
 			if r.In == "" || r.In == id.Namespace {
@@ -180,7 +179,7 @@ func (f *Facts) writersOf(part int, id object.ID) []writer {
 // HasCreator reports whether a workload of a component may create objects of a kind, whatever
 // their name, in the namespace of an object.
 func (f *Facts) HasCreator(part int, id object.ID) bool {
-	return slices.ContainsFunc(f.writersOf(part, id), func(w writer) bool { return w.creates })
+	return slices.ContainsFunc(f.writersOf(part, id), func(w writer) bool { return w.creates && w.in != object.PostSync })
 }
 
 // scriptCreates reports whether a script of a workload, or a manifest that it mounts,
@@ -260,8 +259,8 @@ func (f *Facts) soleJob(part int, id object.ID) (int, bool) {
 	for _, w := range f.writersOf(part, id) {
 		n := &f.Nodes[w.node]
 		switch {
-		case !w.creates || n.Kind.Runs != "once" || f.startsOnlyWith(w.node, id):
-		case w.beforeSync:
+		case !w.creates || n.Kind.Runs != "once" || f.startsOnlyWith(w.node, id) || w.in == object.PostSync:
+		case w.in == object.PreSync:
 			return 0, false
 		case n.Key.Namespace == id.Namespace:
 			jobs = append(jobs, w.node)
@@ -273,48 +272,64 @@ func (f *Facts) soleJob(part int, id object.ID) (int, bool) {
 	return jobs[0], true
 }
 
+// Creators are the workloads of a component that may create what one of them reads.
+type Creators struct {
+	// InTime run no later than the reader.
+	InTime []int
+	// Before means that one of them ends before the phase of the reader.
+	Before bool
+	// Later are those that name it and run only in a later phase; empty if others run in time.
+	Later []int
+}
+
 // CreatorsFor returns the workloads of a component that may create what one of them reads:
 // those that name it, or else the other Jobs before the Sync phase that
-// may create any Secret, or else the only workload that may. before reports whether one
-// of them terminates before the reader's phase.
-func (f *Facts) CreatorsFor(r *Mention) (all []int, before bool) {
+// may create any Secret, or else the only workload that may.
+func (f *Facts) CreatorsFor(r *Mention) (c Creators) {
 	reader := &f.Nodes[r.From]
+	starts := reader.FirstPhase()
 	var creators, firstJobs []int
 	for _, w := range f.writersOf(reader.Part, r.ID) {
 		n := &f.Nodes[w.node]
-		if f.startsOnlyWith(w.node, r.ID) || w.node == r.From && !f.MayWrite(w.node, r.ID) {
+		endsBefore := w.in.Order() < starts.Order() && n.Kind.Runs == "once"
+		switch {
+		case w.in.Order() > starts.Order():
+			if w.node != r.From && f.MayWrite(w.node, r.ID) {
+				c.Later = append(c.Later, w.node)
+			}
+			continue
+		case f.startsOnlyWith(w.node, r.ID) || w.node == r.From && !f.MayWrite(w.node, r.ID):
 			if w.creates {
 				creators = append(creators, w.node)
 			}
 			continue
-		}
-		if !w.beforeSync && slices.Contains(reader.phases, object.PreSync) {
-			continue
-		}
-		if w.creates {
+		case w.creates:
 			creators = append(creators, w.node)
-			if w.beforeSync && n.Kind.Runs == "once" {
+			if w.in == object.PreSync && n.Kind.Runs == "once" {
 				firstJobs = append(firstJobs, w.node)
 			}
 		}
 		if f.MayWrite(w.node, r.ID) {
-			all = append(all, w.node)
-			before = before || w.beforeSync && n.Kind.Runs == "once"
+			c.InTime = append(c.InTime, w.node)
+			c.Before = c.Before || endsBefore
 		}
 	}
-	if len(all) > 0 || r.ID.Group != "" || r.ID.Kind != "Secret" || len(f.InAnyNamespace(r.ID)) > 0 {
-		return all, before
+	if len(c.InTime) == 0 && r.ID.Group == "" && r.ID.Kind == "Secret" && len(f.InAnyNamespace(r.ID)) == 0 {
+		job, sole := f.soleJob(reader.Part, r.ID)
+		switch {
+		case len(firstJobs) > 0: // one of them may create it, under a name that it composes
+			c.InTime, c.Before = firstJobs, true
+		case len(c.Later) > 0: // it says so by the name
+		case sole && job != r.From:
+			c.InTime = []int{job}
+		case len(creators) == 1 && creators[0] != r.From && !f.startsOnlyWith(creators[0], r.ID):
+			c.InTime = creators
+		}
 	}
-	if len(firstJobs) > 0 { // one of them may create it, under a name that it composes
-		return firstJobs, true
+	if len(c.InTime) > 0 {
+		c.Later = nil
 	}
-	if job, ok := f.soleJob(reader.Part, r.ID); ok && job != r.From {
-		return []int{job}, false
-	}
-	if len(creators) == 1 && creators[0] != r.From && !f.startsOnlyWith(creators[0], r.ID) {
-		return creators, false
-	}
-	return nil, false
+	return c
 }
 
 // HasOwnWriter reports whether a Job of the component that reads an object may
@@ -368,6 +383,8 @@ type Unresolved struct {
 	Makers []int
 	// Created means that they do so in time: before the reader, or while its Pods wait.
 	Created bool
+	// Later are those that do so only in a later phase than that of the reader.
+	Later []int
 }
 
 // Unresolved returns the reads of objects that Pods need to start, or another object
@@ -389,8 +406,8 @@ func (f *Facts) findUnresolved() (all []Unresolved) {
 		if m.Anywhere() && (len(f.InAnyNamespace(m.ID)) > 0 || len(f.ProducerAnywhere(m.ID)) > 0) {
 			continue
 		}
-		makers, before := f.CreatorsFor(m)
-		all = append(all, Unresolved{m, makers, before || pods && len(makers) > 0})
+		by := f.CreatorsFor(m)
+		all = append(all, Unresolved{m, by.InTime, by.Before || pods && len(by.InTime) > 0, by.Later})
 	}
 	return all
 }

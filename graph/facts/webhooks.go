@@ -2,6 +2,7 @@ package facts
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -188,6 +189,33 @@ func (f *Facts) WebhooksServedBy(workload int) []Webhook {
 // object.
 func (n *Node) IsInjected() bool {
 	return slices.ContainsFunc(n.Kind.Injected, func(p knowledge.Path) bool { return len(p.Find(n.Root())) > 0 })
+}
+
+// WritesCA reports whether a Job writes the CA of an object, and the record of its program. The
+// source is empty where there is no record: then an argument is the name of the object, and
+// not that of the Secret with the CA.
+func (f *Facts) WritesCA(j, i int) (field, source string, is bool) {
+	name := f.Nodes[i].ID.Name
+	for _, image := range f.Images(j) {
+		by, known := f.Base.TrustWriter(image)
+		if !known {
+			continue
+		}
+		words := f.Words(j)
+		at := slices.IndexFunc(words, func(w Word) bool {
+			return w.Value == name && slices.Contains(by.Targets, strings.TrimLeft(w.Name, "-"))
+		})
+		if at < 0 || !slices.ContainsFunc(words, func(w Word) bool { return w.Value == by.Command }) {
+			return "", "", false
+		}
+		return words[at].Field, by.Source, true
+	}
+	for _, w := range f.Words(j) {
+		if w.Value == name && !w.IsSAN && !w.IsFile && !strings.Contains(strings.ToLower(w.Name), "secret") {
+			return w.Field, "", true
+		}
+	}
+	return "", "", false
 }
 
 // Admission is the API group of webhook configurations.
