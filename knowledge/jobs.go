@@ -21,6 +21,16 @@ func (b *Base) Migration(values ...string) string {
 	return ""
 }
 
+// MakesDatabase returns the words by which the name of a Job says that it makes a database with
+// its schema; empty if there are none.
+func (b *Base) MakesDatabase(name string) string {
+	words := nameWords(name)
+	if i := slices.IndexFunc(names().DatabaseMakers, func(some string) bool { return inOrder(words, strings.Fields(some)) }); i >= 0 {
+		return names().DatabaseMakers[i]
+	}
+	return ""
+}
+
 // MayMigrate reports whether a Job of that name may be a migration.
 func (b *Base) MayMigrate(name string) bool {
 	return slices.ContainsFunc(nameWords(name), func(word string) bool { return slices.Contains(names().Upgrades, word) })

@@ -70,6 +70,8 @@ type nameFile struct {
 	Certifiers []string `yaml:"certifiers"`
 	// Migrations are words that mark an object as a migration.
 	Migrations []string `yaml:"migrations"`
+	// DatabaseMakers are words of Jobs that make a database with its schema.
+	DatabaseMakers []string `yaml:"databaseMakers"`
 	// Upgrades are words of Jobs that may be migrations.
 	Upgrades []string `yaml:"upgrades"`
 	// Waiting are words of containers that only wait for something, or check it.

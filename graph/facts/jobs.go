@@ -30,8 +30,25 @@ func (f *Facts) MigrationWord(j int) string {
 	if f.migrates == nil {
 		f.migrates = map[int]string{}
 	}
-	f.migrates[j] = cmp.Or(f.Base.Migration(f.namesOf(j)...), f.Base.MigratesBy(f.commandsOf(j)))
-	return f.migrates[j]
+	word := f.migratesBy(j)
+	if word == "" && !f.isBesideMigration(j) {
+		word = f.Base.MakesDatabase(f.Nodes[j].ID.Name)
+	}
+	f.migrates[j] = word
+	return word
+}
+
+// migratesBy returns the words by which a Job migrates, whatever is beside it.
+func (f *Facts) migratesBy(j int) string {
+	return cmp.Or(f.Base.Migration(f.namesOf(j)...), f.Base.MigratesBy(f.commandsOf(j)))
+}
+
+// isBesideMigration reports whether another Job of the namespace of a Job is a migration.
+func (f *Facts) isBesideMigration(j int) bool {
+	return f.Base.MakesDatabase(f.Nodes[j].ID.Name) != "" && slices.ContainsFunc(f.PodsOf(f.Nodes[j].Part), func(m int) bool {
+		n := &f.Nodes[m]
+		return m != j && n.Kind.Runs == "once" && n.Key.Namespace == f.Nodes[j].Key.Namespace && !f.IsGuard(m) && f.migratesBy(m) != ""
+	})
 }
 
 // IsGuard reports whether the name of a Job, which migrates nothing itself, says that it comes

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ func isConnectionHost(base *knowledge.Base, text string, at, end int) bool {
 	const longest = 64 // of a keyword with the servers before this one
 	before, after := text[max(0, at-longest):at], text[end:]
 	equals := strings.LastIndexByte(before, '=')
-	if equals < 0 || after != "" && !endsValue(after[0]) {
+	if equals < 0 || after != "" && !endsValue(after[0]) || protocolAfter.MatchString(after) {
 		return false
 	}
 	if servers := before[equals+1:]; servers != "" && (strings.Trim(servers, "abcdefghijklmnopqrstuvwxyz0123456789-.,:'\"") != "" || IsHostByte(servers[len(servers)-1])) {
@@ -35,6 +36,9 @@ func isConnectionHost(base *knowledge.Base, text string, at, end int) bool {
 	line, _, _ = strings.Cut(line, "\n")
 	return hasConnectionKey(base, line)
 }
+
+// protocolAfter matches what follows a protocol, as in "Server=tcp:db,1433".
+var protocolAfter = regexp.MustCompile(`^:[a-z]`)
 
 // IsConnection reports whether an argument is a connection string, and not the
 // assignment of a value to a name.
@@ -74,7 +78,7 @@ func hasKey(text, key string) bool {
 // is not part of a longer word.
 func endsWithKey(text, key string) bool {
 	at := len(text) - len(key)
-	return at >= 0 && strings.EqualFold(text[at:], key) && (at == 0 || blank(text[at-1]) || strings.IndexByte("&?(", text[at-1]) >= 0)
+	return at >= 0 && strings.EqualFold(text[at:], key) && (at == 0 || blank(text[at-1]) || strings.IndexByte("&?(=", text[at-1]) >= 0)
 }
 
 // endsValue reports whether a byte ends a host in a connection string.

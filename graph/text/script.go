@@ -233,7 +233,7 @@ func tokensOf(script string) (all []token) {
 				ends = append(ends, word)
 			case strings.HasPrefix(word, "/dev/tcp/"):
 				host, port, _ := strings.Cut(strings.TrimPrefix(word, "/dev/tcp/"), "/")
-				if n := len(all); n > 0 && !all[n-1].isOperator && !slices.Contains([]string{"until", "while", "if", "do", "then", "{", "!"}, all[n-1].text) {
+				if n := len(all); n > 0 && !all[n-1].isOperator && !slices.Contains(introductions, all[n-1].text) {
 					all = append(all, token{text: "&&", isOperator: true})
 				}
 				all = append(all, token{text: "/dev/tcp"}, token{text: host + ":" + port})
@@ -255,6 +255,9 @@ var (
 	operators   = regexp.MustCompile(`^(?:;;|&&|\|\||\|&|[;&|()])`)
 	redirection = regexp.MustCompile(`^(?:\d*(?:<<<|<<-?|>>|>\||>&|<&|<>|>|<)|&>>?)`)
 )
+
+// introductions are keywords before a command.
+var introductions = []string{"until", "while", "if", "elif", "do", "then", "else", "{", "!"}
 
 func lineEnd(text string) int {
 	if end := strings.IndexByte(text, '\n'); end >= 0 {

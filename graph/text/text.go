@@ -127,13 +127,17 @@ func isHost(base *knowledge.Base, w Word, at, end int, hasPort func(host, port s
 	case strings.HasSuffix(before, "://"):
 		return !isUser(after) && (base.NamesServers(schemeBefore(before)) || endsWithPort(after))
 	case strings.HasSuffix(before, "@"):
-		return isAfterUser(base, before, after)
+		return !strings.HasPrefix(after, "(") && isAfterUser(base, before, after) // "(" follows a protocol
 	case endsWithPort(after):
 		return !isOwner(base, before) && !base.NamesImage(w.Name) &&
 			(before == "" || strings.HasSuffix(before, "//") || strings.ContainsAny(before[len(before)-1:], " ,;=\"'\n@("))
 	}
-	if isConnectionHost(base, w.Value, at, end) {
+	if isConnectionHost(base, w.Value, at, end) || isListed(base, before, after) || driverBefore.MatchString(before) && strings.HasPrefix(after, ")") {
 		return true
+	}
+	isFirst, isLast := strings.TrimLeft(before, " ") == "", strings.TrimRight(after, " ") == ""
+	if (isFirst || strings.HasSuffix(strings.TrimRight(before, " "), ",")) && (isLast || strings.HasPrefix(strings.TrimLeft(after, " "), ",")) {
+		return !w.IsFile && base.IsAddress(w.Name)
 	}
 	ends := after == "" || blank(after[0])
 	if before != "" && blank(before[len(before)-1]) && ends {
@@ -142,9 +146,22 @@ func isHost(base *knowledge.Base, w Word, at, end int, hasPort func(host, port s
 	if flag, ok := strings.CutSuffix(before, "="); ok && ends {
 		return base.IsAddressFlag(lastWord(flag))
 	}
-	alone := (before == "" || before[len(before)-1] == ',') && (after == "" || after[0] == ',')
-	return alone && !w.IsFile && base.IsAddress(w.Name)
+	return false
 }
+
+// isListed reports whether a host between two texts is one of several in a URL, such as
+// postgres://a,b/shop.
+func isListed(base *knowledge.Base, before, after string) bool {
+	m := listBefore.FindStringSubmatch(before)
+	return m != nil && !isUser(after) && base.NamesServers(schemeBefore(m[1]+"://"))
+}
+
+var (
+	// listBefore matches the start of a URL up to one of its hosts but the first.
+	listBefore = regexp.MustCompile(`([a-zA-Z][\w+.:-]*)://(?:[^\s/"'@]*@)?(?:[a-zA-Z0-9.-]+(?::\d+)?,)+$`)
+	// driverBefore matches the start of an address of Go's MySQL driver, as in user@tcp(db)/shop.
+	driverBefore = regexp.MustCompile(`@(?:tcp|udp)?\($`)
+)
 
 // keyBefore returns the key in whose value a text ends, such as "redirectUris" in
 // {"redirectUris": ["http://; empty if the text shows none. In a list, the items before it
@@ -193,19 +210,25 @@ func isAfterUser(base *knowledge.Base, before, after string) bool {
 }
 
 // endsWithPort reports whether a text begins with a port, and not with the tag of an image
-// such as ":1.0" or ":8-alpine".
+// such as ":1.0" or ":8-alpine", or with a password such as ":1234@".
 func endsWithPort(after string) bool {
 	digits, ok := strings.CutPrefix(after, ":")
 	if !ok {
 		return false
 	}
 	rest := strings.TrimLeft(digits, "0123456789")
-	const longest = 5
-	if n := len(digits) - len(rest); n == 0 || n > longest {
+	const longest, longestPassword = 5, 256
+	if n := len(digits) - len(rest); n == 0 || n > longest || passwordAfter.MatchString(digits[:min(len(digits), longestPassword)]) {
 		return false
 	}
-	return rest == "" || !IsHostByte(rest[0]) && rest[0] != '_' || rest[0] == '.' && (len(rest) == 1 || blank(rest[1]))
+	return rest == "" || !isTagByte(rest[0]) || rest[0] == '.' && (len(rest) == 1 || blank(rest[1]))
 }
+
+// passwordAfter matches a password before a host.
+var passwordAfter = regexp.MustCompile(`^[^\s/"',;()<>?&#]*@`)
+
+// isTagByte reports whether a byte may be part of the tag of an image.
+func isTagByte(c byte) bool { return IsHostByte(c) || c == '_' || c >= 'A' && c <= 'Z' }
 
 // isOwner reports whether "name:number" after a text is the owner of a file, such as that
 // of "chown web:1000 /data".
@@ -216,7 +239,11 @@ func isOwner(base *knowledge.Base, before string) bool {
 			return false
 		}
 		if !strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
-			return base.SetsOwner(strings.TrimSuffix(word, "="))
+			word = strings.TrimSuffix(word, "=")
+			if !strings.HasPrefix(word, "-") {
+				word = word[strings.LastIndexAny(word, "=\"'`([{;&|")+1:]
+			}
+			return base.SetsOwner(word)
 		}
 		before = strings.TrimRight(before, " \t")
 		before = before[:len(before)-len(word)]

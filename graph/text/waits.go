@@ -128,7 +128,7 @@ func (w *waitReader) placeIn(all []command, i int, at place) place {
 // branch follows an "if". One that ends the program where a test fails is a test.
 func (w *waitReader) branch(c command, at place) {
 	failsIn := func(list []command) bool { return len(list) > 0 && isFailure(list[len(list)-1]) && exitsOf(list) == 0 }
-	if w.program.IsRestarted && len(c.condition) == 1 && (c.condition[0].negated && failsIn(c.body) || !c.condition[0].negated && failsIn(c.otherwise)) {
+	if w.program.IsRestarted && len(c.condition) == 1 && failsIn(map[bool][]command{true: c.body, false: c.otherwise}[c.condition[0].negated]) {
 		test := c.condition[0]
 		test.negated = false
 		for _, words := range w.tests([]command{test}) {
@@ -143,7 +143,7 @@ func (w *waitReader) branch(c command, at place) {
 // loop follows an "until" or "while".
 func (w *waitReader) loop(c command, isSure bool) {
 	text := w.textOf([]command{c})
-	isEndless := len(c.condition) == 1 && len(c.condition[0].words) > 0 && slices.Contains([]string{"true", ":", "false", "1"}, c.condition[0].words[0])
+	isEndless := len(c.condition) == 1 && len(c.condition[0].words) > 0 && slices.Contains([]string{"true", ":", "false"}, c.condition[0].words[0])
 	if c.keyword == "until" || strings.Contains(text, "sleep") || len(c.condition) > 0 && c.condition[0].negated {
 		w.found = append(w.found, Wait{Text: text})
 	} else if !isEndless {
@@ -195,7 +195,9 @@ func (w *waitReader) repeat(c command, isSure, failsAfter bool) {
 		w.found = append(w.found, Wait{Text: text})
 	}
 	words := strings.Fields(w.expand(strings.Join(c.words, " ")))
-	isCount := len(words) == 0 || slices.ContainsFunc(words, func(word string) bool { return strings.ContainsAny(word, "*$`{(") || number.MatchString(word) })
+	isCount := len(words) == 0 || slices.ContainsFunc(words, func(word string) bool {
+		return strings.ContainsAny(word, "*$`{(") || number.MatchString(word)
+	})
 	const most = 32
 	if isCount || len(words) > most {
 		if isSure && failsAfter && exitsOf(c.body) == 1 && leavesOf(c.body) == 1 {
@@ -270,7 +272,8 @@ func isSearch(c command) bool {
 // compared returns the commands whose output a test compares with something.
 func (w *waitReader) compared(words []string) (all [][]string) {
 	line := strings.Join(words, " ")
-	if !slices.ContainsFunc(words, func(word string) bool { return slices.Contains([]string{"=", "==", "-eq", "-ge", "-gt", "-n"}, word) }) || nothing.MatchString(line) {
+	demands := func(word string) bool { return slices.Contains([]string{"=", "==", "-eq", "-ge", "-gt", "-n"}, word) }
+	if !slices.ContainsFunc(words, demands) || nothing.MatchString(line) {
 		return nil
 	}
 	for _, m := range substitution.FindAllStringSubmatch(line, -1) {
@@ -358,7 +361,10 @@ func exitsOf(all []command) (n int) {
 
 func exitsHere(all []command) (n int) {
 	for _, c := range all {
-		if len(c.words) > 0 && (c.words[0] == "exec" && len(c.words) > 1 || c.words[0] == "exit" && !isFailure(c)) || c.keyword == "case" && slices.Contains(c.words, "exit") {
+		switch {
+		case c.keyword == "case" && slices.Contains(c.words, "exit"):
+			n++
+		case len(c.words) > 0 && (c.words[0] == "exec" && len(c.words) > 1 || c.words[0] == "exit" && !isFailure(c)):
 			n++
 		}
 	}
