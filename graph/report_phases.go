@@ -30,7 +30,7 @@ func earlyWebhooks(r report) (found []finding.Finding) {
 	for at := range hooks {
 		h := &hooks[at]
 		config := &r.Nodes[h.Config]
-		if h.FailsOpen || config.External || !slices.Contains(config.Phases(), object.PreSync) || config.EndsOnSuccess() {
+		if h.FailsOpen || config.External || !slices.Contains(config.Phases(), object.PreSync) || config.DeletePolicy().Succeeded {
 			continue
 		}
 		for _, server := range h.Servers {

@@ -36,6 +36,11 @@ var phases = []Phase{PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete}
 // Order returns the index of the phase in order.
 func (p Phase) Order() int { return slices.Index(phases, p) }
 
+// RunsInSync reports whether the phase is one of those that each sync runs, one after
+// the other. SyncFail runs only if one of them fails, the others when the Application is
+// deleted.
+func (p Phase) RunsInSync() bool { return p == PreSync || p == Sync || p == PostSync }
+
 // syncTypes maps values of Hook to phases of a sync, and helmSyncTypes values of
 // HelmHook that Argo CD supports (gitops-engine pkg/sync/common/types.go,
 // pkg/sync/hook/helm/type.go). Helm's test and rollback hooks are missing: Argo CD
@@ -68,16 +73,21 @@ func (o Object) Phases() []Phase {
 	if !o.IsHook() {
 		return []Phase{Sync}
 	}
-	argo, helm := o.list(Hook), o.list(HelmHook)
-	found := pick(syncTypes, argo)
-	// Helm's types count only if there is no valid type of Argo CD.
-	if found == nil && !slices.Contains(argo, "Skip") {
-		found = pick(helmSyncTypes, helm)
-	}
-	found = append(found, pick(deleteTypes, argo)...)
-	found = append(found, pick(helmDeleteTypes, helm)...)
+	found := append(pick(syncTypes, o.list(Hook)), pick(helmSyncTypes, o.HelmHooks())...)
+	found = append(found, pick(deleteTypes, o.list(Hook))...)
+	found = append(found, pick(helmDeleteTypes, o.list(HelmHook))...)
 	slices.SortFunc(found, func(a, b Phase) int { return a.Order() - b.Order() })
 	return slices.Compact(found)
+}
+
+// HelmHooks returns the types of a hook of Helm that Argo CD runs in a sync, such as
+// pre-install. There are none if the object has a valid type of Argo CD for a sync.
+func (o Object) HelmHooks() []string {
+	argo := o.list(Hook)
+	if pick(syncTypes, argo) != nil || slices.Contains(argo, "Skip") {
+		return nil
+	}
+	return slices.DeleteFunc(o.list(HelmHook), func(t string) bool { return helmSyncTypes[t] == "" })
 }
 
 // hookTypes are the values of the two annotations for hooks, also those that are no
@@ -110,11 +120,12 @@ func (o Object) UnknownHooks() []UnknownHook {
 	return unknown
 }
 
-func pick(types map[string]Phase, names []string) []Phase {
-	var found []Phase
+// pick returns the meanings of the known names.
+func pick[T any](meanings map[string]T, names []string) []T {
+	var found []T
 	for _, name := range names {
-		if p, ok := types[name]; ok {
-			found = append(found, p)
+		if m, ok := meanings[name]; ok {
+			found = append(found, m)
 		}
 	}
 	return found
@@ -123,12 +134,6 @@ func pick(types map[string]Phase, names []string) []Phase {
 // IsTest reports whether the object is a test of "helm test".
 func (o Object) IsTest() bool {
 	return slices.ContainsFunc(o.list(HelmHook), func(t string) bool { return t == "test" || t == "test-success" })
-}
-
-// EndsOnSuccess reports whether Argo CD deletes the object, a hook, when it has succeeded
-// (gitops-engine pkg/sync/hook/delete_policy.go).
-func (o Object) EndsOnSuccess() bool {
-	return slices.Contains(o.list(HookDelete), "HookSucceeded") || slices.Contains(o.list(HelmHookDelete), "hook-succeeded")
 }
 
 // InSync reports whether the object has a wave in the Sync phase.
