@@ -49,16 +49,30 @@ func (p *Plan) waveText(i int) string {
 	if len(phases) == 0 {
 		return "-"
 	}
-	var names []string
-	for _, ph := range phases {
-		names = append(names, string(ph))
-	}
-	return fmt.Sprintf("%s %d", strings.Join(names, "+"), place.Wave)
+	return fmt.Sprintf("%s %d", namesOf(phases, "+"), place.Wave)
 }
 
 // why summarizes what decided the wave of a node.
 func (p *Plan) why(i int) string {
-	return p.decision(i) + p.dependentSuffix(i)
+	return p.decision(i) + p.laterPhases(i) + p.dependentSuffix(i)
+}
+
+// laterPhases names the other phases of an object that Argo CD applies in several, for the
+// end of its row.
+func (p *Plan) laterPhases(i int) string {
+	phases := p.Graph.Nodes[i].Phases()
+	if len(phases) < 2 {
+		return ""
+	}
+	return "; Argo CD applies it again in " + namesOf(phases[1:], ", ")
+}
+
+func namesOf(phases []object.Phase, separator string) string {
+	names := make([]string, len(phases))
+	for i, phase := range phases {
+		names[i] = string(phase)
+	}
+	return strings.Join(names, separator)
 }
 
 // dependentSuffix names the first dependent of a node for the end of its row.

@@ -85,9 +85,10 @@ type Plan struct {
 	// Findings are problems of the input that do not prevent an order.
 	Findings []finding.Finding
 
-	base   *knowledge.Base
-	opt    Options
-	doubts []doubt
+	base      *knowledge.Base
+	opt       Options
+	doubts    []doubt
+	positions []moment // by node, as users see them
 	ordering
 }
 
@@ -106,6 +107,10 @@ func (p *Plan) Waves() int {
 	}
 	return len(seen)
 }
+
+// WavesOfPhases returns the number of waves that a sync applies one after the other, in all
+// its phases.
+func (p *Plan) WavesOfPhases() int { return Waves(p.WaveGroups(func(int) bool { return true })) }
 
 // NeedsNoWaves reports whether waves were computed and all objects share wave 0, which is
 // Argo CD's own order.
@@ -197,6 +202,7 @@ func Assign(g *graph.Graph, base *knowledge.Base, opt Options) (*Plan, error) {
 		return nil, err
 	}
 	p := s.Plan
+	p.positions = p.positionsOf()
 	p.Order = slices.DeleteFunc(applyOrder(p, base), func(i int) bool { return g.Nodes[i].External })
 	p.Findings = slices.Concat(g.Findings, p.warnings, s.check(), p.omittedGates(), p.jobFindings())
 	finding.Sort(p.Findings)

@@ -11,23 +11,33 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// WaveGroup is the content of one wave as users see it. Hooks of other phases have
-// groups of their own.
+// WaveGroup is the content of one position in the order: a wave of a phase.
 type WaveGroup struct {
 	// Title names the group, such as "wave 30". About says what it contains or when
 	// it is applied, and may be empty.
 	Title, About string
-	// Phase is the first phase in which Argo CD applies the group, empty if it never
-	// does; Wave is the wave in that phase.
+	// Phase is the phase, empty for objects that Argo CD never applies; Wave is the wave
+	// in that phase.
 	Phase object.Phase
 	Wave  int
 	// Nodes are in apply order.
 	Nodes []int
 }
 
-// WaveGroups groups the nodes for which isShown returns true by phase and wave, in
-// sync order. Nodes that another Application applies are not in the order, so it
-// leaves them out.
+// Waves returns how many groups a sync applies one after the other.
+func Waves(groups []WaveGroup) int {
+	waves := 0
+	for _, g := range groups {
+		if g.Phase.RunsInSync() {
+			waves++
+		}
+	}
+	return waves
+}
+
+// WaveGroups groups the nodes for which isShown returns true by position, in sync order.
+// An object that Argo CD applies in several phases is in the group of the first one. Nodes
+// that another Application applies are not in the order, so it leaves them out.
 func (p *Plan) WaveGroups(isShown func(node int) bool) []WaveGroup {
 	var order []int
 	for _, i := range p.Order {
@@ -35,15 +45,11 @@ func (p *Plan) WaveGroups(isShown func(node int) bool) []WaveGroup {
 			order = append(order, i)
 		}
 	}
-	// Argo CD applies a namespace before its first user; its group is still that of
-	// its wave.
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(p.Compare(a, b), strings.Compare(p.waveText(a), p.waveText(b))) // separates hooks of one phase from hooks of several
-	})
+	slices.SortStableFunc(order, p.Compare)
 	var groups []WaveGroup
 	for from := 0; from < len(order); {
 		to := from + 1
-		for to < len(order) && p.waveText(order[to]) == p.waveText(order[from]) {
+		for to < len(order) && p.positions[order[to]] == p.positions[order[from]] {
 			to++
 		}
 		groups = append(groups, p.waveGroup(order[from:to]))
@@ -52,48 +58,50 @@ func (p *Plan) WaveGroups(isShown func(node int) bool) []WaveGroup {
 	return groups
 }
 
-// Compare orders nodes by phase and wave.
-func (p *Plan) Compare(a, b int) int {
-	return cmp.Or(cmp.Compare(p.phase(a), p.phase(b)), cmp.Compare(p.Places[a].Wave, p.Places[b].Wave))
+// positionsOf returns the position of each node, also of those outside of a sync. Hooks of
+// SyncFail and of a deletion have no waves: Argo CD applies all hooks of such a phase
+// without waiting in between (executeSyncFailPhase in gitops-engine
+// pkg/sync/sync_context.go, executeHooks in argo-cd controller/hook.go).
+func (p *Plan) positionsOf() []moment {
+	at := p.schedule(p.base)
+	for i := range at {
+		if phases := p.Graph.Nodes[i].Phases(); at[i] == never && len(phases) > 0 {
+			at[i] = moment{phases[0], 0}
+		}
+	}
+	return at
 }
+
+// Compare orders nodes by their positions.
+func (p *Plan) Compare(a, b int) int { return p.positions[a].compare(p.positions[b]) }
 
 // Contradicts reports whether the order contradicts a reference: the object is
 // applied in an earlier phase or wave than its target, such as a PreSync hook that
 // reads a Secret of the Sync phase.
-func (p *Plan) Contradicts(r graph.Reference) bool { return p.Orders(r) && p.Compare(r.From, r.To) < 0 }
-
-// phase ranks a node by the phase of its wave. Objects that are never applied come
-// last.
-func (p *Plan) phase(i int) int {
-	phases := p.Graph.Nodes[i].Phases()
-	switch {
-	case p.Places[i].Computed:
-		return object.Sync.Order()
-	case len(phases) == 0:
-		return object.PostDelete.Order() + 1
-	}
-	return phases[0].Order()
+func (p *Plan) Contradicts(r graph.Reference) bool {
+	return p.Orders(r) && p.Compare(r.From, r.To) < 0
 }
 
-// waveGroup returns the group of nodes that share a wave.
+// outsideSync says when the hooks of phases run that are not part of a sync.
+var outsideSync = map[object.Phase]string{
+	object.SyncFail:   "only if the sync fails",
+	object.PreDelete:  "before Argo CD deletes the Application's objects",
+	object.PostDelete: "after Argo CD has deleted the Application's objects",
+}
+
+// waveGroup returns the group of nodes that share a position.
 func (p *Plan) waveGroup(nodes []int) WaveGroup {
-	place := p.Places[nodes[0]]
-	phases := p.Graph.Nodes[nodes[0]].Phases()
-	b := WaveGroup{Wave: place.Wave, Nodes: nodes}
+	at := p.positions[nodes[0]]
+	g := WaveGroup{Title: string(at.phase) + " hooks", About: outsideSync[at.phase], Phase: at.phase, Wave: at.wave, Nodes: nodes}
 	switch {
-	case place.Computed:
-		b.Title, b.About, b.Phase = fmt.Sprintf("wave %d", place.Wave), p.rungs(nodes), object.Sync
-		return b
-	case len(phases) == 0:
-		b.Title = "never applied"
-		return b
+	case at == never:
+		return WaveGroup{Title: "never applied", Nodes: nodes}
+	case at.phase == object.Sync:
+		g.Title, g.About = fmt.Sprintf("wave %d", at.wave), p.rungs(nodes)
+	case at.phase.RunsInSync():
+		g.About = fmt.Sprintf("wave %d", at.wave)
 	}
-	var names []string
-	for _, phase := range phases {
-		names = append(names, string(phase))
-	}
-	b.Title, b.About, b.Phase = strings.Join(names, "+")+" hooks", fmt.Sprintf("wave %d", place.Wave), phases[0]
-	return b
+	return g
 }
 
 // rungs lists the rungs of the nodes in order.

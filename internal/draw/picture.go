@@ -233,7 +233,8 @@ func (s *sketch) isShown(i int) bool { return len(s.focus) == 0 || s.focus[i] ||
 func (s *sketch) assignSections() *picture {
 	pic := &picture{}
 	number := make([]int, len(s.rows))
-	for _, in := range s.plan.WaveGroups(s.isShown) {
+	groups := s.plan.WaveGroups(s.isShown)
+	for _, in := range groups {
 		b := section{title: in.Title, about: in.About}
 		for _, group := range s.fold(in.Nodes) {
 			at := len(pic.nodes)
@@ -246,7 +247,7 @@ func (s *sketch) assignSections() *picture {
 		pic.sections = append(pic.sections, b)
 	}
 	pic.edges = s.renumber(number)
-	pic.label = "ladder of " + finding.Counted(len(pic.sections), "wave")
+	pic.label = "ladder of " + finding.Counted(wave.Waves(groups), "wave")
 	pic.legend = "An arrow points to what an object depends on. Bold: waits until the target is healthy. Dashed: inferred. With a dot: does not affect the order. Red: the order contradicts the dependency. Hover over an arrow or an object for the reason."
 	return pic
 }

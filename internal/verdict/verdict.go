@@ -71,7 +71,7 @@ func (r Verdict) text(p paint.Paint) string {
 	}
 	fmt.Fprintf(&b, "%s, %s, %s", p.Counted(r.Count(finding.Error), finding.Error), p.Counted(r.Count(finding.Warning), finding.Warning), p.Counted(r.Count(finding.Note), finding.Note))
 	if r.Plan != nil {
-		fmt.Fprintf(&b, " in %s and %s", finding.Counted(len(r.Plan.Order), "object"), finding.Counted(r.Plan.Waves(), "wave"))
+		fmt.Fprintf(&b, " in %s and %s", finding.Counted(len(r.Plan.Order), "object"), finding.Counted(r.Plan.WavesOfPhases(), "wave"))
 	}
 	if r.Scope != "" {
 		b.WriteString(" in " + r.Scope)

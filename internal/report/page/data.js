@@ -20,6 +20,9 @@ export const environments = data.rollouts?.length > 1 ? data.rollouts.slice(1) :
 
 const phaseMarks = { PreSync: "Pre", PostSync: "Post", SyncFail: "Fail", PreDelete: "PreD", PostDelete: "PostD" };
 
+/** How many waves each sync applies, in all its phases. */
+const waves = (of) => of.waves.filter((w) => ["PreSync", "Sync", "PostSync"].includes(w.phase)).length;
+
 const made = new Map();
 
 /** The ladder of a component by its name, or of the whole page. */
@@ -78,7 +81,7 @@ function objectLadder(from, title, name) {
     name,
     title,
     noun: "object",
-    about: `${counted(items.length, "object")} in ${counted(bands.length, "wave")}, ${counted(from.references.filter((r) => r.gate).length, "gate")}`,
+    about: `${counted(items.length, "object")} in ${counted(waves(from), "wave")}, ${counted(from.references.filter((r) => r.gate).length, "gate")}`,
     bands,
     items,
     rungs: from.rungs,
@@ -120,7 +123,7 @@ function fleetLadder() {
       namespace: c.namespace ?? "",
       band: c.step,
       rung: c.rung ?? "",
-      why: of ? `${counted(of.objects.length, "object")} in ${counted(of.waves.length, "wave")}` : "not rendered",
+      why: of ? `${counted(of.objects.length, "object")} in ${counted(waves(of), "wave")}` : "not rendered",
       about: c.about ?? "",
       because: -1,
       source: "",
