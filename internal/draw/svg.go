@@ -96,7 +96,7 @@ func (p *picture) svg() string {
 		}
 		y += lineHeight
 		fmt.Fprintf(&b, "<circle class=\"%s\" cx=\"%d\" cy=\"%d\" r=\"%d\"/><text class=\"number\" x=\"%[2]d\" y=\"%[5]d\">%[6]d</text>\n", class, at.x, at.y, badgeRadius, at.y+4, k+1)
-		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%d: %s</text>\n", margin, y, k+1, xmlText(fit(p.edges[i].brief(), (l.width-2*margin)/smallCharWidth)))
+		fmt.Fprintf(&b, "<text class=\"kind\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, xmlText(fit(fmt.Sprintf("%d: %s", k+1, p.edges[i].brief()), (l.width-2*margin)/smallCharWidth)))
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
