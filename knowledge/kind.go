@@ -103,6 +103,10 @@ type Kind struct {
 	// consumer, and "first" the first wave.
 	Placement string `yaml:"place"`
 
+	// Recreated says what happens if Argo CD deletes an object of the kind and creates it
+	// again, as it does with hooks.
+	Recreated Recreated `yaml:"recreated"`
+
 	Health     []Health    `yaml:"health"`
 	References []Reference `yaml:"references"`
 	// Status is set only for kinds without Health: the status for a health check.
@@ -116,6 +120,26 @@ type Kind struct {
 	// RungChanged means that one of them set the rung, which takes precedence over the
 	// role of an object in its component.
 	RungChanged bool `yaml:"-"`
+}
+
+// Recreated says what happens to an object, or to those that use it, when it is deleted and
+// created again.
+type Recreated struct {
+	// Why says what happens, as a sentence without its end.
+	Why string `yaml:"why"`
+	// Alone means that it happens even if nothing in the component uses the object.
+	Alone bool `yaml:"alone"`
+	// Severe means that data is lost, that nothing runs in between, or that a sync waits
+	// forever for the deletion.
+	Severe bool `yaml:"severe"`
+	// Gone says what happens to those that use the object if it is not created again; empty
+	// if they do not need it.
+	Gone string `yaml:"gone"`
+	// Kept means that the object should not be pruned either, once it is not a hook.
+	Kept bool `yaml:"kept"`
+	// Note and Source are as in a reference.
+	Note   string `yaml:"note"`
+	Source string `yaml:"source"`
 }
 
 // IsDefault reports whether the operator of the kind creates a default unless it finds an
