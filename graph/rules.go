@@ -80,7 +80,7 @@ var reports = []func(report) []finding.Finding{
 	operatorApprovals, // operators that wait for an approval
 	unusedExpects,     // what is expected outside of the component, and is inside or not named
 	missingObjects,    // objects that are named but missing, probably by mistake
-	deletedFirst,      // PostDelete hooks whose objects are gone
+	deletedFirst,      // hooks of a deletion whose objects are gone
 }
 
 // report is what reports read.

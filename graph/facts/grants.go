@@ -40,6 +40,12 @@ func (f *Facts) HookBindingsOf(serviceAccount object.ID) (all []int) {
 	return all
 }
 
+// AllBindingsOf returns the bindings that name a ServiceAccount itself, with hooks of every
+// phase.
+func (f *Facts) AllBindingsOf(serviceAccount object.ID) []int {
+	return slices.Concat(f.grants().bindings[serviceAccount], f.grants().hookBindings[serviceAccount])
+}
+
 func (f *Facts) grants() *grants {
 	f.granted.get(f.readGrants)
 	return &f.granted.value
