@@ -81,6 +81,7 @@ var reports = []func(report) []finding.Finding{
 	unusedExpects,     // what is expected outside of the component, and is inside or not named
 	missingObjects,    // objects that are named but missing, probably by mistake
 	deletedFirst,      // hooks of a deletion whose objects are gone
+	oneOperation,      // tasks that Helm runs in one operation, and Argo CD in every sync
 }
 
 // report is what reports read.

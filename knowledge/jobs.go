@@ -73,6 +73,36 @@ func (b *Base) CreatesData(texts ...string) bool {
 	})
 }
 
+// Looks reports whether a command only looks at something.
+func (b *Base) Looks(command []string) bool {
+	return slices.ContainsFunc(command, func(word string) bool { return slices.Contains(names().MigrationCommands.Looks, word) })
+}
+
+// MayRunAgain reports whether the program of an image changes nothing if it runs again.
+func (b *Base) MayRunAgain(image string) bool {
+	return slices.ContainsFunc(names().Once.Images, func(name string) bool { return strings.Contains(image, name) })
+}
+
+// HarmfulAgain returns the words by which a command of a script says that it must not run
+// again; empty if there are none, or if the script makes sure that it may.
+func (b *Base) HarmfulAgain(script string, commands [][]string) string {
+	once := names().Once
+	if slices.ContainsFunc(once.Unless, func(mark string) bool { return strings.Contains(strings.ToLower(script), mark) }) {
+		return ""
+	}
+	for _, command := range commands {
+		if slices.ContainsFunc(command, func(word string) bool { return slices.Contains(once.Others, word) }) {
+			continue
+		}
+		for _, words := range once.Words {
+			if inOrder(command, strings.Fields(words)) {
+				return words
+			}
+		}
+	}
+	return ""
+}
+
 // startsWith reports whether a list starts with some words.
 func startsWith(list, words []string) bool {
 	return len(words) <= len(list) && slices.Equal(list[:len(words)], words)

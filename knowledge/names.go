@@ -91,6 +91,17 @@ type nameFile struct {
 		// Files are the extensions of programs.
 		Files []string `yaml:"files"`
 	} `yaml:"migrationCommands"`
+	// Once recognizes commands that must not run again.
+	Once struct {
+		// Words are words of such a command, in their order.
+		Words []string `yaml:"words"`
+		// Others are words of commands with other meanings of these words.
+		Others []string `yaml:"others"`
+		// Images are parts of the names of images whose commands change nothing then.
+		Images []string `yaml:"images"`
+		// Unless are parts of scripts that look before they run such a command.
+		Unless []string `yaml:"unless"`
+	} `yaml:"once"`
 	// Guards are words in names of objects that come before a migration, or may with those
 	// of Weak.
 	Guards struct {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/graph/text"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -49,6 +50,37 @@ func (f *Facts) isBesideMigration(j int) bool {
 		n := &f.Nodes[m]
 		return m != j && n.Kind.Runs == "once" && n.Key.Namespace == f.Nodes[j].Key.Namespace && !f.IsGuard(m) && f.migratesBy(m) != ""
 	})
+}
+
+// HarmfulAgain returns the words by which a command of a Job says that it must not run again
+// at every sync; empty if there are none, or if a script decides what it does.
+func (f *Facts) HarmfulAgain(j int) string {
+	if slices.ContainsFunc(f.Images(j), f.Base.MayRunAgain) {
+		return ""
+	}
+	for _, script := range f.commands(j) {
+		if words := f.Base.HarmfulAgain(script, text.Commands(f.Base, script)); words != "" {
+			return words
+		}
+	}
+	return ""
+}
+
+// OnlyLooks reports whether the command lines of all containers of a Job say that they only
+// look at something, such as a validation of files.
+func (f *Facts) OnlyLooks(j int) bool {
+	n := &f.Nodes[j]
+	return !slices.ContainsFunc(n.Kind.Pod.Find(n.Root()), func(tmpl knowledge.Found) bool {
+		return slices.ContainsFunc(tmpl.Value.Get("spec", "containers").Items(), func(c object.Value) bool {
+			return !f.Base.Looks(strings.Fields(strings.Join(commandOf(c), " ")))
+		})
+	})
+}
+
+// RunOneProgram reports whether two Jobs run the same image, in any version, with different
+// commands.
+func (f *Facts) RunOneProgram(i, j int) bool {
+	return f.runsProgramOf(i, j) && !slices.Equal(f.commands(i), f.commands(j))
 }
 
 // IsGuard reports whether the name of a Job, which migrates nothing itself, says that it comes
