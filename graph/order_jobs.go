@@ -363,15 +363,16 @@ func (o jobOrder) checkedWorkloads(j int, needs map[int]Reference) (refs []Refer
 // Job's image and the Job mentions it only in a variable or file that both share. A
 // migration waits for stores only, unless no other program shares the address. What
 // the Job reads from a shared ConfigMap counts only if it leads to a workload that does
-// not read it: such a ConfigMap describes the component to all of them.
+// not read it: such a ConfigMap describes the component to all of them. A hook that only
+// validates files calls nothing that they name.
 func (o jobOrder) needsOf(j int) map[int]Reference {
 	needs := map[int]Reference{}
 	sharers, initialized := o.Sharers(j), o.InitializedBy(j)
-	mayMigrate := o.MayMigrate(j)
+	mayMigrate, validates := o.MayMigrate(j), !o.Nodes[j].InSync() && o.OnlyLooks(j)
 	for _, w := range o.Words(j) {
 		for _, service := range o.Addresses(w, o.Nodes[j].Key.Namespace) {
 			for _, server := range o.Servers(service) {
-				if server == j || w.From != j && o.set.Refers(server, w.From) && o.DescribesMany(w.From) {
+				if server == j || w.From != j && o.set.Refers(server, w.From) && o.DescribesMany(w.From) || validates && w.IsFile {
 					continue
 				}
 				onlyMentioned := o.writesInputOf(j, server) || slices.Contains(initialized, server) || len(o.WaitTargets(j)) > 0 && o.Nodes[j].InSync() ||

@@ -121,6 +121,14 @@ func (s *sync) isIdle(i int, r *graph.Reference) bool {
 	return s.appliedFirst(r) && s.at[r.To] != never || r.IsAboutWebhook() && !some
 }
 
+// isAlsoLateInHelm reports whether a hook that Helm runs before all other objects only names the
+// target of a reference: a chart that Helm installs does not need it then. Without a store
+// that it is to fill or change, however, such a hook fails.
+func (s *sync) isAlsoLateInHelm(r *graph.Reference) bool {
+	to := &s.Graph.Nodes[r.To]
+	return r.Inferred() && r.Sign <= graph.Call && !to.Store && s.at[r.To].phase != object.PreSync && slices.Contains(s.Graph.Nodes[r.From].HelmHooks(), "pre-install")
+}
+
 // latePath is how an object depends on one that is applied later: directly or, if Argo CD waits
 // for the object, through others.
 type latePath struct {
@@ -139,7 +147,7 @@ func (s *sync) latePaths() (all []latePath) {
 			continue
 		}
 		for _, r := range s.dependencies[i] {
-			if s.at[r.To].compare(at) > 0 && !s.isIdle(i, r) && !s.isPermission(r) {
+			if s.at[r.To].compare(at) > 0 && !s.isIdle(i, r) && !s.isPermission(r) && !s.isAlsoLateInHelm(r) {
 				all = append(all, latePath{i, []*graph.Reference{r}})
 			}
 		}
@@ -322,7 +330,7 @@ func (s *sync) doubtfulGate(i int) []finding.Finding {
 	if n.Health.Never != "" { // a retry starts only after a sync that failed, and this one does not end
 		effect, remedy = ", and then the sync hangs", "set a custom health check for "+n.Key.GroupKind()
 		if s.final.phase == object.Sync { // hooks of later phases wait for every wave
-			remedy = "give it a later wave than all other objects, so that Argo CD does not wait for it, or " + remedy
+			remedy = s.notAwaited(i) + ", or " + remedy
 		}
 	}
 	if n.Kind.Status != nil && n.Health.TemporarilyDegraded != "" {
@@ -333,6 +341,19 @@ func (s *sync) doubtfulGate(i int) []finding.Finding {
 		message = fmt.Sprintf("while Argo CD waits for the hooks in wave %d, the sync fails if this object is Degraded: %s", s.at[i].wave, doubt)
 	}
 	return []finding.Finding{s.finding(i, finding.Warning, "doubtful-gate", message, remedy)}
+}
+
+// notAwaited says how to keep Argo CD from waiting for an object. It waits for every hook,
+// in whatever wave.
+func (s *sync) notAwaited(i int) string {
+	later := "give it a later wave than all other objects, so that Argo CD does not wait for it"
+	switch {
+	case s.Graph.Nodes[i].IsHook():
+		return "remove its hook annotations and " + later
+	case s.runsAsHook(i):
+		return "set jobs: keep and " + later
+	}
+	return later
 }
 
 // earlyHealth reports an object that is healthy before the objects it deploys, where a
