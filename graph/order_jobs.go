@@ -439,12 +439,18 @@ func (o jobOrder) initializations(j int) (refs []Reference) {
 }
 
 // outsideSync makes objects need a hook of another phase: the readers of what it writes too
-// late, the servers that it initializes, and the users of a migration. What comes after an
+// late, the servers that it initializes, and the users of a migration. It needs the stores that
+// its files name. What comes after an
 // earlier migration is no migration for them, but one that may run beside them. Where they
 // may only need it, the phases are the order.
 func (o jobOrder) outsideSync(j int, needs map[int]Reference) (refs []Reference) {
 	job := &o.Nodes[j]
 	refs = slices.Concat(o.changedWebhooks(j), o.initializations(j))
+	for store, field := range o.StoreFields(j) {
+		if _, known := needs[store]; !known {
+			refs = append(refs, callTo(o.Facts, j, store, field, Healthy))
+		}
+	}
 	if o.MigrationWord(j) != "" && !o.IsGuard(j) && !o.followsMigration(j) {
 		_, users := o.usersOfJob(j, needs)
 		refs = append(refs, users...)

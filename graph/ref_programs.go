@@ -86,3 +86,19 @@ func waits(f *facts.Facts, _ Roles) (refs []Reference) {
 	}
 	return refs
 }
+
+// appliedKinds makes a Job that applies manifests need the CRDs of their kinds.
+func appliedKinds(f *facts.Facts, _ Roles) (refs []Reference) {
+	for j := range f.Nodes {
+		if n := &f.Nodes[j]; n.Kind.Runs != "once" {
+			continue
+		}
+		for _, applied := range f.AppliedKinds(j) {
+			if def, ok := f.Defined(applied.Kind); ok {
+				refs = append(refs, Reference{From: j, To: def.Node, Field: applied.Field, Fails: Lacks, Sign: Record,
+					Why: "applies objects of kind " + applied.Kind.String() + ", which is defined by", Source: f.Nodes[def.Node].Kind.Source})
+			}
+		}
+	}
+	return refs
+}

@@ -36,6 +36,7 @@ var referenceRules = []ReferenceRule{
 	{"discovered-crds", discoveredCRDs},        // kinds that a program discovers at startup
 	{"fields", fields},                         // fields of kinds and of Pods, by records
 	{"manifests", manifests},                   // CRDs of objects that are created later
+	{"applied-kinds", appliedKinds},            // kinds of the manifests that Jobs apply
 	{"conventions", conventions},               // conventional fields of custom resources
 	{"products", products},                     // objects that another object writes at run time
 	{"namespace-makers", namespaceMakers},      // an object needs its namespace, which an operator creates

@@ -64,6 +64,15 @@ func (b *Base) MigratesBy(commands [][]string) string {
 	return ""
 }
 
+// AppliesManifests reports whether a command, as a list of its words, writes the objects of
+// manifests, and whether it fails unless they exist.
+func (b *Base) AppliesManifests(command []string) (applies, replaces bool) {
+	is := func(all []string) bool {
+		return slices.ContainsFunc(all, func(words string) bool { return inOrder(command, strings.Fields(words)) })
+	}
+	return is(programs().Appliers.Commands), is(programs().Appliers.Replaces)
+}
+
 // CreatesData reports whether a name, or a script as words separated by blanks, says that a
 // Job creates what others then use.
 func (b *Base) CreatesData(texts ...string) bool {

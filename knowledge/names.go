@@ -217,6 +217,13 @@ type programFile struct {
 	Testers      []Waiter      `yaml:"testers"`
 	Writers      []Writer      `yaml:"writers"`
 	TrustWriters []TrustWriter `yaml:"trustWriters"`
+	// Appliers are commands that write the objects of manifests.
+	Appliers struct {
+		Commands []string `yaml:"commands"`
+		// Replaces are those that fail unless the objects exist.
+		Replaces []string `yaml:"replaces"`
+		Source   string   `yaml:"source"`
+	} `yaml:"appliers"`
 	// Scaffolds are Services, as namespace/name, that exist only in scaffolds.
 	Scaffolds []string `yaml:"scaffolds"`
 	// Stores recognizes programs that keep data or messages for others, by their images.

@@ -53,6 +53,26 @@ func (f *Facts) Addresses(w Word, namespace string) []object.ID {
 	return all
 }
 
+// StoreFields returns the stores whose Services stand in fields for addresses of the files of a
+// workload, each with the field of the workload that leads to the file.
+func (f *Facts) StoreFields(workload int) map[int]string {
+	stores := map[int]string{}
+	for _, w := range f.Words(workload) {
+		for at, end := range text.Hosts(w.Value) {
+			id, ok := f.service(w.Value[at:end], f.Nodes[workload].Key.Namespace, true)
+			if !ok || !text.IsHostField(f.Base, w.Word, at, end) {
+				continue
+			}
+			for _, server := range f.Servers(id) {
+				if f.IsStore(server) && server != workload {
+					stores[server] = w.Field
+				}
+			}
+		}
+	}
+	return stores
+}
+
 // hasPort reports whether a Service of the component has a port.
 func (f *Facts) hasPort(service object.ID, port string) bool {
 	for _, s := range f.byKey[service] {

@@ -122,3 +122,23 @@ func Creates(script, kind string) bool {
 	}
 	return strings.Contains(strings.ReplaceAll(script, " ", ""), `"kind":"`+kind+`"`)
 }
+
+// Manifests returns the kinds of the manifests in a text, in YAML or JSON, and whether one of
+// them defines kinds itself.
+func Manifests(text string) (kinds []knowledge.GroupKind, defines bool) {
+	group, known := "", false
+	for _, field := range manifestField.FindAllStringSubmatch(text, -1) {
+		if field[1] == "apiVersion" {
+			group, _, known = strings.Cut(field[2], "/")
+			continue
+		}
+		defines = defines || field[2] == "CustomResourceDefinition"
+		if kind := (knowledge.GroupKind{Group: group, Kind: field[2]}); known && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+		known = false // a kind without a version is that of a reference
+	}
+	return kinds, defines
+}
+
+var manifestField = regexp.MustCompile(`(?m)(?:^[ \t-]*|[{,]\s*)["']?(apiVersion|kind)["']?[ \t]*:[ \t]*["']?([A-Za-z0-9./-]+)`)
