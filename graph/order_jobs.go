@@ -3,6 +3,7 @@ package graph
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ladder-cmp/ladder/graph/facts"
@@ -105,7 +106,7 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 		}
 		for to, r := range needs {
 			if !f.WaitTargets(j)[to] || !job.InSync() && !o.certainlyWaits(j, to) {
-				refs = append(refs, o.withStrangers(r))
+				refs = append(refs, o.withStrangers(r, needs))
 			}
 		}
 		if !job.InSync() { // its phase decides; wave.Check reports whether it can run there
@@ -138,20 +139,20 @@ func (o jobOrder) certainlyWaits(j, to int) bool {
 }
 
 // withStrangers returns the need of a Job for a program that it calls. It only may need it if
-// another application of their component is a stranger to both, which nothing in the
-// manifests connects with them. It may need what the Job prepares, or the program may need
-// it: in a wave of its own the program would be awaited with it, or without it, in vain.
-func (o jobOrder) withStrangers(r Reference) Reference {
-	if r.Until != Healthy || o.Nodes[r.From].Part != o.Nodes[r.To].Part || o.Nodes[r.From].Get("spec", "backoffLimit").Text() == "0" || o.IsStore(r.To) || !o.Nodes[r.To].Serves() || !o.Nodes[r.From].InSync() {
+// another application beside them is a stranger, or another Job of which nothing is known:
+// it may need what the Job prepares, or the program may need it. In a wave of its own the
+// program would be awaited with it, or without it, in vain.
+func (o jobOrder) withStrangers(r Reference, needs map[int]Reference) Reference {
+	job, server := &o.Nodes[r.From], &o.Nodes[r.To]
+	if r.Until != Healthy || job.Part != server.Part || job.Get("spec", "backoffLimit").Text() == "0" || o.IsStore(r.To) || !server.Serves() || !job.InSync() {
 		return r
 	}
-	for _, i := range o.PodsOf(o.Nodes[r.To].Part) {
+	for _, i := range o.PodsOf(server.Part) {
 		n := &o.Nodes[i]
-		if i == r.To || !n.Serves() || !n.InSync() || n.Idle || n.Kind.EveryNode || n.Key.Namespace != o.Nodes[r.To].Key.Namespace || o.IsStore(i) || o.roles.Of(i) != "" {
+		if i == r.To || !n.Serves() || !n.InSync() || n.Idle || n.Kind.EveryNode || n.Key.Namespace != server.Key.Namespace || o.IsStore(i) || o.roles.Of(i) != "" {
 			continue
 		}
-		mutual := o.reached(i)[r.To] && o.reached(r.To)[i] // it may use what the Job prepares, and be needed before
-		if mutual || !o.related(i, r.To) && !o.related(i, r.From) {
+		if o.isStranger(i, r, needs) || o.isAnyUnknown(r.From) {
 			r.Need, r.Until, r.Because = MayNeed, Together, "no wait, since nothing shows whether "+n.Key.String()+" needs one of the two"
 			return r
 		}
@@ -159,9 +160,43 @@ func (o jobOrder) withStrangers(r Reference) Reference {
 	return r
 }
 
-// related reports whether one of two nodes leads to the other.
-func (o jobOrder) related(x, y int) bool {
-	return o.reached(x)[y] || o.reached(y)[x]
+// isStranger reports whether nothing shows if an application comes after a program that a Job
+// calls, or before the Job. Only command lines show it, and what waits: a variable may be an
+// address that a program calls later, or hands on.
+func (o jobOrder) isStranger(application int, r Reference, needs map[int]Reference) bool {
+	isAfter := o.commands(application, r.To) && !o.reached(r.To)[application] || o.WaitTargets(application)[r.From]
+	called, isCalled := needs[application]
+	isBefore := o.commands(r.To, application) && !o.reached(application)[r.To] || o.WaitTargets(r.From)[application] ||
+		isCalled && called.Until == Healthy && isInCommand(&called)
+	return !isAfter && !isBefore
+}
+
+// commands reports whether the command line of a workload addresses another one.
+func (o jobOrder) commands(from, to int) bool {
+	for r := range o.set.Between(from, to) {
+		if r.Sign == Wait || r.Sign == Try || r.Sign == Call && isInCommand(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// isInCommand reports whether a reference is in a command line.
+func isInCommand(r *Reference) bool { return strings.HasSuffix(r.Field, ".args") }
+
+// isAnyUnknown reports whether nothing is known of another Job beside one: what it calls, or
+// what it does for others.
+func (o jobOrder) isAnyUnknown(job int) bool {
+	at := &o.Nodes[job]
+	return slices.ContainsFunc(o.JobsOf(at.Part), func(j int) bool {
+		n := &o.Nodes[j]
+		if j == job || n.Kind.Pod.IsZero() || n.Idle || !n.InSync() || n.Key.Namespace != at.Key.Namespace ||
+			o.roles.Of(j) != "" || o.IsGuard(j) || o.MigrationWord(j) != "" || len(o.WaitTargets(j)) > 0 {
+			return false
+		}
+		needs := o.needsOf(j)
+		return len(needs) == 0 && len(o.writtenSecrets(j, needs)) == 0
+	})
 }
 
 // usersOfJob orders a Job relative to the workloads that use what it does. needs are the

@@ -104,13 +104,13 @@ func namersOfAbsent(f *facts.Facts, roles Roles) (refs []Reference) {
 	return refs
 }
 
-// jobsNearby makes each program of a namespace, except stores, may need the Jobs that
-// wait for a store there: what such a Job prepares in the store, such as a schema, a bucket
-// or a topic, is for whoever uses the store.
+// jobsNearby makes each program of a namespace, except stores, may need the Jobs that call no
+// program but stores there: what such a Job prepares, such as a schema, a bucket or a topic,
+// is for whoever uses the store.
 func jobsNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	for j := range f.Nodes {
 		job := &f.Nodes[j]
-		if job.Kind.Runs != "once" || !job.InSync() || roles.Of(j) == knowledge.Smokes || f.IsGuard(j) || !preparesStore(f, s, j) {
+		if job.Kind.Runs != "once" || !job.InSync() || job.Idle || roles.Of(j) == knowledge.Smokes || f.IsGuard(j) || !mayPrepare(f, s, j) {
 			continue
 		}
 		for _, i := range f.PodsOf(job.Part) {
@@ -123,17 +123,29 @@ func jobsNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	return refs
 }
 
-// preparesStore reports whether a Job waits for a store, and for no other program.
-func preparesStore(f *facts.Facts, s Set, job int) (found bool) {
+// mayPrepare reports whether a Job may prepare something in a store: it waits for one, and for
+// no other program, or nothing shows what it waits for, nor who needs it.
+func mayPrepare(f *facts.Facts, s Set, job int) bool {
+	inStore := false
 	for r := range s.Of(job) {
 		if n := &f.Nodes[r.To]; r.Need == Needs && (n.Serves() || f.IsStore(r.To)) {
 			if !f.IsStore(r.To) {
 				return false
 			}
-			found = true
+			inStore = true
 		}
 	}
-	return found
+	return inStore || !slices.ContainsFunc(s.Referrers(job), func(i int) bool { return needs(s, i, job) })
+}
+
+// needs reports whether one node needs another.
+func needs(s Set, from, to int) bool {
+	for r := range s.Between(from, to) {
+		if r.Need == Needs {
+			return true
+		}
+	}
+	return false
 }
 
 // possible returns a reference to what an object may need, if the sign only shows that it
@@ -148,7 +160,7 @@ func possible(f *facts.Facts, from, to int, field string, sign Sign, why string)
 // what a text that it reads names: a workload, a Job or a custom resource, directly or by its
 // Service, one of its Pods, or the Secret that it writes. About a custom resource, any other
 // reference says more. A store calls no application, whose name is often that of a database
-// or a user, and what a migration shares with an application describes the application.
+// or a user, and neither does a migration.
 func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	named := targetsByName(f)
 	for i := range f.Nodes {
@@ -162,7 +174,7 @@ func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 			case f.IsStore(to):
 				return true
 			case n.Kind.Runs == "once": // a migration waits for stores only
-				return f.MigrationWord(i) == "" || !f.IsDescription(w, i)
+				return f.MigrationWord(i) == ""
 			}
 			return !f.IsStore(i)
 		}

@@ -85,6 +85,9 @@ func (s *unitSet) latest(g *graph.Graph, lowest []int) []int {
 		case s.checksAll(u), gatesLater(s.units[u], s.traits[u]), s.traits[u].defines, s.traits[u].early:
 		case s.awaited[u]:
 			at, _ := s.highestAllowed(u, levels, top, func(user int) bool { return s.awaited[user] })
+			if s.traits[u].store {
+				at = s.besideStores(levels, levels[u], at)
+			}
 			levels[u] = max(levels[u], at)
 		}
 	}
@@ -116,6 +119,21 @@ func (s *unitSet) latest(g *graph.Graph, lowest []int) []int {
 		levels[u] = max(levels[u], needs)
 	}
 	return levels
+}
+
+// besideStores returns the last of some levels with a store that a later unit waits for. In a
+// later level, another store would depend on the health of that one.
+func (s *unitSet) besideStores(levels []int, lowest, highest int) int {
+	beside := -1
+	for u, level := range levels {
+		if s.traits[u].store && s.units[u].gated && level >= lowest && level <= highest {
+			beside = max(beside, level)
+		}
+	}
+	if beside < 0 {
+		return highest
+	}
+	return beside
 }
 
 // placeUnneeded assigns levels to units with health that nothing waits for. What is
