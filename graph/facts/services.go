@@ -25,11 +25,11 @@ func (f *Facts) DescribesMany(config int) bool {
 	return len(services) > 1
 }
 
-// Addresses finds the Services of the component in a word: by a qualified name
-// (db.shop, db.shop.svc), in a URL or with its port (db:5432, nc db 5432), after a
-// flag for an address (pg_isready -h db), in a connection string (host=db port=5432),
-// or as the whole value of a variable for an address (DB_HOST). Elsewhere a bare word is
-// usually the name of the application itself.
+// Addresses finds the Services of the component in a word, unless the program hands the
+// address on: by a qualified name (db.shop, db.shop.svc), in a URL or with its port
+// (db:5432, nc db 5432), after a flag for an address (pg_isready -h db), in a connection
+// string (host=db port=5432), or as the whole value of a variable for an address (DB_HOST).
+// Elsewhere a bare word is usually the name of the application itself.
 func (f *Facts) Addresses(w Word, namespace string) []object.ID {
 	if w.IsSAN || len(f.serviceNames()) == 0 {
 		return nil
@@ -46,7 +46,8 @@ func (f *Facts) Addresses(w Word, namespace string) []object.ID {
 		}
 		bare := !strings.Contains(host, ".")
 		id, ok := f.service(host, namespace, bare)
-		if ok && !slices.Contains(all, id) && (!bare || text.IsAddress(f.Base, w.Word, at, end, hasPort)) {
+		if ok && !slices.Contains(all, id) &&
+			(bare && text.IsAddress(f.Base, w.Word, at, end, hasPort) || !bare && !text.IsRegistered(f.Base, w.Word, w.Value[:at])) {
 			all = append(all, id)
 		}
 	}

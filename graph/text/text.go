@@ -108,19 +108,19 @@ type Word struct {
 // host, as a Service, has a port. Elsewhere a bare word is usually the name of the
 // application itself.
 func IsAddress(base *knowledge.Base, w Word, at, end int, hasPort func(host, port string) bool) bool {
-	return isHost(base, w, at, end, hasPort) && !isRegistered(base, w, w.Value[:at])
+	return isHost(base, w, at, end, hasPort) && !IsRegistered(base, w, w.Value[:at])
 }
 
 // IsHostField reports whether w.Value[at:end] is the whole value of a field of a file whose key
 // says that it is an address, such as "host: db".
 func IsHostField(base *knowledge.Base, w Word, at, end int) bool {
 	before, after := w.Value[:at], w.Value[end:]
-	return w.IsFile && (after == "" || strings.ContainsAny(after[:1], "\"'\r\n ,;}")) && base.IsAddress(keyBefore(before)) && !isRegistered(base, w, before)
+	return w.IsFile && (after == "" || strings.ContainsAny(after[:1], "\"'\r\n ,;}")) && base.IsAddress(keyBefore(before)) && !IsRegistered(base, w, before)
 }
 
-// isRegistered reports whether the key of the value in which a text ends, or else the word's
+// IsRegistered reports whether the key of the value in which a text ends, or else the word's
 // name, says that the program hands the address on.
-func isRegistered(base *knowledge.Base, w Word, before string) bool {
+func IsRegistered(base *knowledge.Base, w Word, before string) bool {
 	key := keyBefore(before)
 	if key == "" && !w.IsFile {
 		key = w.Name
