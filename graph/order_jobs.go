@@ -24,6 +24,8 @@ type jobOrder struct {
 	reached func(int) map[int]bool
 	// namedStores returns the stores that words of a workload name.
 	namedStores func(int) []int
+	// unknown returns the Jobs of which nothing is known.
+	unknown func() []int
 }
 
 // imageJobs are Jobs that run an image: migrations by name, and others.
@@ -64,7 +66,9 @@ func newJobOrder(f *facts.Facts, roles Roles, s Set) jobOrder {
 		}
 		return known[i]
 	}
-	return jobOrder{f, roles, s, byImage, reached, storesByWords(f)}
+	o := jobOrder{f, roles, s, byImage, reached, storesByWords(f), nil}
+	o.unknown = sync.OnceValue(o.findUnknown)
+	return o
 }
 
 // storesByWords returns a function for the stores that words of a workload name.
@@ -147,12 +151,13 @@ func (o jobOrder) withStrangers(r Reference, needs map[int]Reference) Reference 
 	if r.Until != Healthy || job.Part != server.Part || job.Get("spec", "backoffLimit").Text() == "0" || o.IsStore(r.To) || !server.Serves() || !job.InSync() {
 		return r
 	}
+	anyUnknown := o.isAnyUnknown(r.From)
 	for _, i := range o.PodsOf(server.Part) {
 		n := &o.Nodes[i]
 		if i == r.To || !n.Serves() || !n.InSync() || n.Idle || n.Kind.EveryNode || n.Key.Namespace != server.Key.Namespace || o.IsStore(i) || o.roles.Of(i) != "" {
 			continue
 		}
-		if o.isStranger(i, r, needs) || o.isAnyUnknown(r.From) {
+		if anyUnknown || o.isStranger(i, r, needs) {
 			r.Need, r.Until, r.Because = MayNeed, Together, "no wait, since nothing shows whether "+n.Key.String()+" needs one of the two"
 			return r
 		}
@@ -184,19 +189,27 @@ func (o jobOrder) commands(from, to int) bool {
 // isInCommand reports whether a reference is in a command line.
 func isInCommand(r *Reference) bool { return strings.HasSuffix(r.Field, ".args") }
 
-// isAnyUnknown reports whether nothing is known of another Job beside one: what it calls, or
-// what it does for others.
+// isAnyUnknown reports whether nothing is known of another Job beside one.
 func (o jobOrder) isAnyUnknown(job int) bool {
 	at := &o.Nodes[job]
-	return slices.ContainsFunc(o.JobsOf(at.Part), func(j int) bool {
-		n := &o.Nodes[j]
-		if j == job || n.Kind.Pod.IsZero() || n.Idle || !n.InSync() || n.Key.Namespace != at.Key.Namespace ||
-			o.roles.Of(j) != "" || o.IsGuard(j) || o.MigrationWord(j) != "" || len(o.WaitTargets(j)) > 0 {
-			return false
-		}
-		needs := o.needsOf(j)
-		return len(needs) == 0 && len(o.writtenSecrets(j, needs)) == 0
+	return slices.ContainsFunc(o.unknown(), func(j int) bool {
+		return j != job && o.Nodes[j].Part == at.Part && o.Nodes[j].Key.Namespace == at.Key.Namespace
 	})
+}
+
+// findUnknown returns the Jobs of which nothing is known: what they call, or what they do for
+// others.
+func (o jobOrder) findUnknown() (all []int) {
+	for j := range o.Nodes {
+		n := &o.Nodes[j]
+		if n.Kind.Runs != "once" || n.Kind.Pod.IsZero() || n.Idle || !n.InSync() || o.roles.Of(j) != "" || o.IsGuard(j) || o.MigrationWord(j) != "" || len(o.WaitTargets(j)) > 0 {
+			continue
+		}
+		if needs := o.needsOf(j); len(needs) == 0 && len(o.writtenSecrets(j, needs)) == 0 {
+			all = append(all, j)
+		}
+	}
+	return all
 }
 
 // usersOfJob orders a Job relative to the workloads that use what it does. needs are the
