@@ -151,6 +151,8 @@ type Application struct {
 	// waves.
 	Objects []object.Object
 	Waves   int
+	// Expects lists what exists outside of it, according to its settings.
+	Expects []string
 	// Failed is true if it could not be rendered; the findings say why.
 	Failed bool
 	// IsChartMissing means that its own chart is in another repository, and neither vendored nor

@@ -29,7 +29,7 @@ const (
 func (f *Fleet) link() error {
 	apps := make([]link.Application, len(f.Applications))
 	for i, app := range f.Applications {
-		apps[i] = link.Application{Parts: []graph.Part{{Objects: app.Objects, Namespace: app.Namespace}}, File: app.File}
+		apps[i] = link.Application{Parts: []graph.Part{{Objects: app.Objects, Namespace: app.Namespace, Expects: app.Expects}}, File: app.File}
 		apps[i].Charts = app.KnownCharts()
 	}
 	var err error

@@ -109,7 +109,7 @@ func (a *Application) HasFailed() bool { return a.Failed }
 
 // take stores the rendering of an Application.
 func (a *Application) take(res plugin.Result) {
-	a.Objects, a.Waves, a.Findings = res.Objects, res.Plan.Waves(), res.Findings
+	a.Objects, a.Waves, a.Findings, a.Expects = res.Objects, res.Plan.Waves(), res.Findings, res.Expects
 	a.Rung, a.RungWhy = rungOf(res.Plan)
 }
 

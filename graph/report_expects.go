@@ -40,9 +40,28 @@ func unusedExpects(in report) (found []finding.Finding) {
 	return found
 }
 
+// controllerOf returns a workload that reconciles or serves kinds of an API group which the
+// component defines.
+func controllerOf(in report, group string) (int, bool) {
+	for i := range in.Nodes {
+		if n := &in.Nodes[i]; group == "" || n.Kind.Defines == nil || n.Get("spec", "group").Text() != group {
+			continue
+		}
+		for w := range in.Nodes {
+			if in.Nodes[w].Serves() && in.Roles.Of(w) == knowledge.Controllers && slices.Contains(reconciledGroups(in.Facts, w), group) {
+				return w, true
+			}
+		}
+	}
+	return 0, false
+}
+
 func unusedEntry(in report, e facts.Expected, mentioned bool) (f finding.Finding, unused bool) {
 	f = finding.Finding{Severity: finding.Note, Rule: UnusedExpects, About: e.Entry, Message: "nothing refers to " + e.Entry, Remedy: "correct or remove the entry"}
 	node, created, found := in.WhoHas(e)
+	if controller, ok := controllerOf(in, e.Group); ok {
+		node, found = controller, true
+	}
 	switch by := in.Nodes[node].Key.String(); {
 	case created:
 		f.Message, f.Remedy = fmt.Sprintf("%s is not outside of the component: %s creates it", e.Entry, by), "remove the entry"

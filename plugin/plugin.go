@@ -112,6 +112,8 @@ type Result struct {
 	Plan *wave.Plan
 	// Objects are the annotated manifests in apply order.
 	Objects []object.Object
+	// Expects lists what exists outside of the component, according to its settings.
+	Expects []string
 	// Findings are problems that did not prevent a result.
 	Findings []finding.Finding
 	// Sets are the ApplicationSets, if the request expands them.
@@ -340,7 +342,7 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	for _, o := range rendered.Objects {
 		found = append(found, o.Warnings()...)
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, plan.Findings...)}, nil
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Expects: opt.expects, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, plan.Findings...)}, nil
 }
 
 // Detect reports whether a directory contains anything that Ladder renders.

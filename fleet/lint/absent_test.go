@@ -52,6 +52,10 @@ func TestAbsentCharts(t *testing.T) {
 			"a/component.yaml": "rolloutPhase: 650\n", "a/a.yaml": spoon,
 			"b/component.yaml": "rolloutPhase: 650\n", "b/a.yaml": strings.Replace(spoon, "name: s", "name: t", 1),
 		}, []string{"missing-kind: nothing in the fleet defines Spoon of kitchen.example.com, which 2 components use (a, b), such as components/a/a.yaml:1"}, ""},
+		"a kind that a component expects outside": {map[string]string{
+			"a/component.yaml": "rolloutPhase: 650\nexpects: [kitchen.example.com]\n", "a/a.yaml": spoon,
+			"b/component.yaml": "rolloutPhase: 650\n", "b/a.yaml": strings.Replace(spoon, "name: s", "name: t", 1),
+		}, []string{"missing-kind: nothing in the fleet defines Spoon of kitchen.example.com, which components/b/a.yaml:1 uses"}, ""},
 		"files of a repository": {map[string]string{
 			"crds/component.yaml":     "rolloutPhase: 110\n",
 			"crds/kustomization.yaml": "resources: [https://github.com/kubernetes-sigs/gateway-api/releases/download/v1.4.0/standard-install.yaml, https://raw.githubusercontent.com/kubernetes-sigs/gateway-api/v1.4.0/config/crd/experimental/a.yaml]\n",

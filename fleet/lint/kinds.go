@@ -35,7 +35,7 @@ func (l *checker) missingKinds() []fault {
 	for _, n := range l.Objects.Nodes {
 		app := l.Applications[n.Part]
 		own := slices.ContainsFunc(app.KnownCharts(), func(c knowledge.Chart) bool { return c.InstallsGroup(n.Key.Group) })
-		if !n.CRDMissing || n.Stub || served[n.Key] || own || !l.anywhere(app) {
+		if !n.CRDMissing || n.Expected || n.Stub || served[n.Key] || own || !l.anywhere(app) {
 			continue
 		}
 		if has, _ := l.Base.Origin(n.Key.Group, n.Key.Kind); has != "" && has == platform {

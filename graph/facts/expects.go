@@ -96,8 +96,28 @@ func (f *Facts) Expects(from int, id object.ID) bool {
 
 // ExpectsKind reports whether a user says that the CRD and the controller of an object exist
 // outside of the component.
-func (f *Facts) ExpectsKind(i int) bool {
-	return f.expectedFor(i, func(e Expected) bool { return e.Group != "" && e.Group == f.Nodes[i].ID.Group })
+func (f *Facts) ExpectsKind(i int) bool { return f.ExpectsGroup(i, f.Nodes[i].ID.Group) }
+
+// ExpectsGroup reports whether a user says at a node that the controller of an API group exists
+// outside of the component.
+func (f *Facts) ExpectsGroup(i int, group string) bool {
+	return f.expectedFor(i, func(e Expected) bool { return e.Group != "" && e.Group == group })
+}
+
+// ExpectsServer reports whether a user says that the program behind a node exists outside of the
+// component: it converts or serves an API group, or admits only objects of some.
+func (f *Facts) ExpectsServer(i int) bool {
+	n := &f.Nodes[i]
+	groups := []string{n.Get("spec", "group").Text()}
+	if !n.Kind.Admits.IsZero() {
+		groups = nil
+		for _, webhook := range n.Kind.Admits.Find(n.Root()) {
+			for _, rule := range webhook.Value.Get("rules").Items() {
+				groups = append(groups, Texts(rule.Get("apiGroups"))...)
+			}
+		}
+	}
+	return len(groups) > 0 && !slices.ContainsFunc(groups, func(group string) bool { return !f.ExpectsGroup(i, group) })
 }
 
 func (f *Facts) expectedFor(i int, is func(Expected) bool) bool {
@@ -114,11 +134,11 @@ func (e Expected) isObject(id object.ID) bool {
 // Name is the name of the object, or the group.
 func (e Expected) Name() string { return e.ID.Name + e.Group }
 
-// WhoHas returns a node that is what a user expects outside or, according to records, writes
-// it; created reports whether it is written.
+// WhoHas returns a node that is the object that a user expects outside or, according to records,
+// writes it; created reports whether it is written.
 func (f *Facts) WhoHas(e Expected) (node int, created, found bool) {
 	for i := range f.Nodes {
-		if n := &f.Nodes[i]; e.isObject(n.Key) || e.Group != "" && n.Kind.Defines != nil && n.Get("spec", "group").Text() == e.Group {
+		if e.isObject(f.Nodes[i].Key) {
 			return i, false, true
 		}
 	}
