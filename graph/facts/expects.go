@@ -111,7 +111,7 @@ func (f *Facts) ExpectsServer(i int) bool {
 	groups := []string{n.Get("spec", "group").Text()}
 	if !n.Kind.Admits.IsZero() {
 		groups = nil
-		for _, webhook := range n.Kind.Admits.Find(n.Root()) {
+		for _, webhook := range f.WebhooksOf(i) {
 			for _, rule := range webhook.Value.Get("rules").Items() {
 				groups = append(groups, Texts(rule.Get("apiGroups"))...)
 			}
