@@ -58,6 +58,9 @@ type Node struct {
 	// Expected means that a user says that the CRD and the controller of the object exist
 	// outside of the component.
 	Expected bool
+	// Was is the position of a Helm hook before it was taken into the order (package hooks),
+	// such as "post-install (PostSync)"; empty for all others.
+	Was string
 	// TemporarilyDegraded says why the object may be Degraded for a while because of
 	// another object of the component. Objects that would fail without this one still
 	// wait for it.
@@ -211,6 +214,18 @@ func (g *Graph) With(refs []Reference, roles map[int]Role) *Graph {
 	}
 	extended.sort()
 	return &extended
+}
+
+// Without returns a copy of the graph in which some references have no effect.
+func (g *Graph) Without(aside []SetAside) *Graph {
+	less := *g
+	none := map[Reference]bool{}
+	for i := range aside {
+		none[aside[i].Reference] = true
+	}
+	less.References = slices.DeleteFunc(slices.Clone(g.References), func(r Reference) bool { return none[r] })
+	less.Aside = slices.Concat(g.Aside, aside)
+	return &less
 }
 
 // sort orders the references by their objects.

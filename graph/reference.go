@@ -98,9 +98,12 @@ func (f Fails) String() string {
 type Sign uint8
 
 const (
+	// HelmOrder: Helm applies To in an earlier step than From, both hooks or one of them. It
+	// yields to whatever shows that From or To needs the other one (package hooks).
+	HelmOrder Sign = iota + 1
 	// Beside: To keeps data in the namespace of From, a program that may use it, although
 	// nothing points to it.
-	Beside Sign = iota + 1
+	Beside
 	// Word: a text that From reads contains the name of To.
 	Word
 	// Companion: To belongs to From, a controller, which may need it.
@@ -148,7 +151,7 @@ const (
 	Annotation
 )
 
-var signs = [...]string{"none", "beside", "word", "companion", "name", "configuration", "image", "field", "address", "class", "permission", "call", "try",
+var signs = [...]string{"none", "helm-order", "beside", "word", "companion", "name", "configuration", "image", "field", "address", "class", "permission", "call", "try",
 	"registration", "convention", "installation", "package", "wait", "record", "schema", "webhook", "annotation"}
 
 func (s Sign) String() string { return signs[s] }

@@ -155,8 +155,25 @@ func hasAnyOf(name string, any []string) bool {
 // InitializesCluster reports whether a command line or script initializes a cluster of
 // servers that must already be running.
 func (b *Base) InitializesCluster(command string) bool {
+	return saysOneOf(command, names().Initiations) != ""
+}
+
+// Risk returns the words by which a command line or script stops, keeps or removes what is
+// there; empty if there are none.
+func (b *Base) Risk(command string) string {
+	return saysOneOf(strings.ToLower(command), names().Risks)
+}
+
+// IsEndless reports whether a command line or script never ends.
+func (b *Base) IsEndless(command string) bool { return saysOneOf(command, names().Endless) != "" }
+
+// saysOneOf returns the first of some words that a command line or script contains.
+func saysOneOf(command string, any []string) string {
 	command = strings.Join(strings.Fields(strings.ReplaceAll(command, "\\\n", " ")), " ")
-	return slices.ContainsFunc(names().Initiations, func(words string) bool { return ContainsWord(command, words, isCommandByte) })
+	if i := slices.IndexFunc(any, func(words string) bool { return ContainsWord(command, words, isCommandByte) }); i >= 0 {
+		return any[i]
+	}
+	return ""
 }
 
 // isCommandByte reports whether a character is part of a word of a command line, such as

@@ -102,6 +102,10 @@ type nameFile struct {
 		// Unless are parts of scripts that look before they run such a command.
 		Unless []string `yaml:"unless"`
 	} `yaml:"once"`
+	// Risks are words of command lines that stop, keep or remove what is there, and Endless
+	// those of commands that never end.
+	Risks   []string `yaml:"risks"`
+	Endless []string `yaml:"endless"`
 	// Guards are words in names of objects that come before a migration, or may with those
 	// of Weak.
 	Guards struct {

@@ -16,12 +16,13 @@ const (
 	SkipDryRun      = "SkipDryRunOnMissingResource=true"
 	ServerSideApply = "ServerSideApply=true"
 	NoPrune         = "Prune=false"
+	NoDelete        = "Delete=false"
 )
 
 // IsKept reports whether Argo CD keeps the object when it deletes the Application
 // (shouldBeDeleted in argo-cd controller/appcontroller.go).
 func (o Object) IsKept() bool {
-	return slices.Contains(o.list(SyncOptions), "Delete=false") || slices.Contains(o.list(ResourcePolicy), "keep")
+	return slices.Contains(o.list(SyncOptions), NoDelete) || slices.Contains(o.list(ResourcePolicy), "keep")
 }
 
 // Finalizers returns the finalizers that a program other than Kubernetes and Argo CD removes.

@@ -54,7 +54,7 @@ var listed = sync.OnceValues(func() ([]goPackage, error) {
 	}
 })
 
-var pure = []string{"internal/finding", "object", "internal/settings", "knowledge", "graph/text", "graph/facts", "graph", "wave", "internal/health", "internal/draw", "crds", "component", "internal/profile", "internal/link", "internal/link/appofapps", "internal/remote", "internal/compare", "internal/report", "internal/doctor", "internal/nearest", "internal/seed"}
+var pure = []string{"internal/finding", "object", "internal/settings", "knowledge", "graph/text", "graph/facts", "graph", "wave", "internal/health", "internal/draw", "crds", "hooks", "component", "internal/profile", "internal/link", "internal/link/appofapps", "internal/remote", "internal/compare", "internal/report", "internal/doctor", "internal/nearest", "internal/seed"}
 
 // TestFoldersAreDocumented compares the tables of folders and packages, and the list of
 // those that are pure, with what there is.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/internal/remote"
@@ -24,6 +25,8 @@ type options struct {
 	render render.Options
 	waves  wave.Options
 	tests  string
+	// hooks says how to treat Helm hooks.
+	hooks hooks.Mode
 	// expects lists what exists outside of the component.
 	expects []string
 	crds    selection
@@ -109,6 +112,7 @@ func (opt *options) add(s Settings) {
 	override(&opt.waves.Author, s.Order.Author)
 	override(&opt.waves.Jobs, s.Order.Jobs)
 	override(&opt.waves.Explain, s.Order.Explain)
+	override(&opt.hooks, s.Hooks)
 	override(&opt.crds.mode, s.CRDs)
 	override(&opt.crds.upgraders, s.Upgraders)
 	if s.PruneCRDs != nil {

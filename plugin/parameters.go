@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/object"
@@ -35,6 +36,8 @@ type Settings struct {
 	SkipTests   *bool
 	// Order configures how waves are computed.
 	Order wave.Options
+	// Hooks says how to treat Helm hooks.
+	Hooks hooks.Mode
 	// Expects lists what exists outside of the component.
 	Expects []string
 	// CRDs selects a part of the component, PruneCRDs says whether to delete CRDs

@@ -322,7 +322,11 @@ func (opt options) refer(rendered render.Result, base *knowledge.Base) (*graph.G
 			return nil, err
 		}
 	}
-	return graph.Build(objs, base, graph.Options{Namespace: opt.render.Namespace, Expects: opt.expects, IsExternal: opt.crds.isExternal()})
+	in := graph.Options{Namespace: opt.render.Namespace, Expects: opt.expects, IsExternal: opt.crds.isExternal()}
+	if opt.takesHooks() {
+		return opt.takeHooks(rendered, objs, base, in)
+	}
+	return graph.Build(objs, base, in)
 }
 
 // order computes the waves of objects from their references, and annotates them.
@@ -342,7 +346,7 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	for _, o := range rendered.Objects {
 		found = append(found, o.Warnings()...)
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Expects: opt.expects, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, plan.Findings...)}, nil
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Expects: opt.expects, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, opt.withHelp(rendered, plan, base)...)}, nil
 }
 
 // Detect reports whether a directory contains anything that Ladder renders.

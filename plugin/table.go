@@ -7,6 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/render"
@@ -134,6 +135,12 @@ var ofOrder = []Parameter{
 		Tooltip: "How to treat plain Jobs that configure or validate running workloads. hook: make them Sync hooks that Argo CD deletes before each run; keep: do not change them.",
 		Choices: words(wave.KeepJobs, wave.AsHooks),
 		set:     one(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
+	},
+	{
+		Name: "hooks", Title: "Helm hooks", Item: "string", Collection: "string", Default: string(hooks.Keep),
+		Tooltip: "How to treat Helm hooks. order: take them into the order of the Sync phase (Jobs become Sync hooks where their phase is wrong, other objects ordinary ones); keep: do not change them.",
+		Choices: words(hooks.Keep, hooks.Order),
+		set:     one(func(s *Settings) *hooks.Mode { return &s.Hooks }),
 	},
 	{
 		Name: "tests", Title: "Tests", Item: "string", Collection: "string", Default: testsKeep,

@@ -96,4 +96,6 @@ type Result struct {
 	Renewals []random.Renewal
 	// Lookups are the calls of lookup in templates. Each returned nothing.
 	Lookups []random.Lookup
+	// Drawn are the templates with random values that no seed determines.
+	Drawn []string
 }

@@ -79,7 +79,7 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 	}
 	res.Kind = kind
 	res.Derived, res.Renewals = s.random.Derived() && s.random.Used(), s.random.Renewals()
-	res.Lookups = s.random.Lookups()
+	res.Lookups, res.Drawn = s.random.Lookups(), s.random.Drawn()
 	return res, nil
 }
 

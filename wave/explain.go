@@ -54,7 +54,7 @@ func (p *Plan) waveText(i int) string {
 
 // why summarizes what decided the wave of a node.
 func (p *Plan) why(i int) string {
-	return p.decision(i) + p.laterPhases(i) + p.dependentSuffix(i)
+	return p.decision(i) + p.laterPhases(i) + p.dependentSuffix(i) + p.wasSuffix(i)
 }
 
 // laterPhases names the other phases of an object that Argo CD applies in several, for the
@@ -73,6 +73,14 @@ func namesOf(phases []object.Phase, separator string) string {
 		names[i] = string(phase)
 	}
 	return strings.Join(names, separator)
+}
+
+// wasSuffix says what a Helm hook was before it was taken into the order.
+func (p *Plan) wasSuffix(i int) string {
+	if was := p.Graph.Nodes[i].Was; was != "" {
+		return "; was " + was
+	}
+	return ""
 }
 
 // dependentSuffix names the first dependent of a node for the end of its row.
@@ -215,6 +223,9 @@ func (p *Plan) Explain(i int) string {
 		b.WriteByte(')')
 	}
 	b.WriteByte('\n')
+	if n.Was != "" {
+		fmt.Fprintf(&b, "  was %s\n", n.Was)
+	}
 	p.chain(&b, i)
 	p.gates(&b, i)
 	p.references(&b, "refers to", func(r graph.Reference) (int, bool) { return r.To, r.From == i })

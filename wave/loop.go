@@ -11,13 +11,14 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// strength ranks constraints by which yields first in a cycle: dependencies that no
-// manifest shows, inferred ones, those that Kubernetes retries, those that a user
+// strength ranks constraints by which yields first in a cycle: the order in which Helm runs
+// hooks, dependencies that no manifest shows, inferred ones, those that Kubernetes retries, those that a user
 // wrote, and never those that the API server enforces.
 type strength int
 
 const (
-	possible strength = iota // nothing points to it, or a word
+	byHelm   strength = iota // only Helm's order of hooks
+	possible                 // nothing points to it, or a word
 	guessed                  // no manifest shows it
 	inferred
 	soft
@@ -27,6 +28,8 @@ const (
 
 func (c constraint) strength() strength {
 	switch {
+	case c.ref.Sign == graph.HelmOrder:
+		return byHelm
 	case c.companion && c.ref.Sign <= graph.Word:
 		return possible
 	case c.companion:
@@ -157,7 +160,7 @@ func (l loop) resolve(g *graph.Graph) resolution {
 	if _, all := l.weakest(inferred); all != nil {
 		return resolution{drop: l.surplus(all)}
 	}
-	weakest, strongest := hard, possible
+	weakest, strongest := hard, byHelm
 	for _, i := range l.gaps {
 		weakest = min(weakest, l.rules[i].strength())
 		strongest = max(strongest, l.rules[i].strength())

@@ -152,8 +152,8 @@ func isNeeded(g *graph.Graph, r *graph.Reference) bool {
 	switch {
 	case r.Need != graph.Needs, isPlaced(r), r.Explicit(), runsLater(from, r):
 		return false
-	case r.Sign == graph.Registration:
-		return false // it only saves a retry
+	case r.Sign == graph.Registration, r.Sign == graph.HelmOrder:
+		return false // the first only saves a retry, and the second is a habit of Helm's
 	case !from.Kind.Admits.IsZero():
 		return r.IsHard()
 	case to.Kind.Permissions == "binding" && r.Fails == graph.Lacks && from.Role != knowledge.Controllers:

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/hooks"
 	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
@@ -22,17 +23,29 @@ import (
 )
 
 // assign orders objects; the options are words as in the name of a story's
-// input: waves=compact author=keep jobs=hook tests=smoke.
+// input: waves=compact author=keep jobs=hook tests=smoke hooks=order.
 func assign(objs []object.Object, options ...string) (*wave.Plan, error) {
 	objs, opt, err := read(objs, options)
 	if err != nil {
 		return nil, err
 	}
-	g, err := graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "ns"})
+	taken, err := take(objs, options)
 	if err != nil {
 		return nil, err
 	}
-	return wave.Assign(g, knowledge.Default(), opt)
+	g, err := graph.Build(taken.Objects, knowledge.Default(), graph.Options{Namespace: "ns"})
+	if err != nil {
+		return nil, err
+	}
+	return wave.Assign(taken.Order(g), knowledge.Default(), opt)
+}
+
+// take takes the Helm hooks among objects into the order, if the options say so.
+func take(objs []object.Object, options []string) (hooks.Taken, error) {
+	if !slices.Contains(options, "hooks=order") {
+		return hooks.Taken{Objects: objs}, nil
+	}
+	return hooks.Take(objs, knowledge.Default(), hooks.Options{Graph: graph.Options{Namespace: "ns"}})
 }
 
 // read returns the options, and the objects that they select.
@@ -47,6 +60,7 @@ func read(objs []object.Object, options []string) ([]object.Object, wave.Options
 			opt.Author = wave.AuthorPolicy(value)
 		case "jobs":
 			opt.Jobs = wave.Jobs(value)
+		case "hooks": // assign takes them
 		case "tests":
 			var err error
 			if objs, err = wave.ConvertTests(objs); err != nil {
@@ -74,6 +88,9 @@ func TestStories(t *testing.T) {
 		}
 		order, refs := describe(plan, err)
 		files := []txtar.File{golden.Text("order", order), golden.Text("references", refs)}
+		if becomes := describeHooks(t, objs, options); becomes != "" {
+			files = append(files, golden.Text("hooks", becomes))
+		}
 		if writes := describeWrites(t, plan); writes != "" {
 			files = append(files, golden.Text("writes", writes))
 		}
@@ -116,6 +133,33 @@ func describeWrites(t *testing.T, plan *wave.Plan) string {
 	return b.String()
 }
 
+// describeHooks says what becomes of Helm hooks, with the annotations that they then have.
+func describeHooks(t *testing.T, objs []object.Object, options []string) string {
+	t.Helper()
+	taken, err := take(objs, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for i := range taken.Decisions {
+		d := &taken.Decisions[i]
+		fmt.Fprintf(&b, "%s, %s: %s", d.Key, d.Was(), d.Form)
+		if d.Form != hooks.Stays {
+			fmt.Fprintf(&b, ", %s", d.Cause)
+		}
+		if d.Other != (object.ID{}) {
+			fmt.Fprintf(&b, " %s", d.Other)
+		}
+		b.WriteByte('\n')
+		for _, f := range d.After().Get("metadata", "annotations").Fields() {
+			if d.Form != hooks.Stays && d.Form != hooks.Dropped {
+				fmt.Fprintf(&b, "  %s: %s\n", f.Key, f.Value.Text())
+			}
+		}
+	}
+	return b.String()
+}
+
 func describeFindings(all []finding.Finding) string {
 	var b strings.Builder
 	for _, f := range all {
@@ -130,8 +174,12 @@ func describeFindings(all []finding.Finding) string {
 func checkProperties(t *testing.T, objs []object.Object, options ...string) {
 	t.Helper()
 	first := output(t, objs, options...)
-	if len(first) != len(objs) {
-		t.Fatalf("%d objects in, %d out", len(objs), len(first))
+	taken, err := take(objs, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(first) != len(taken.Objects) {
+		t.Fatalf("%d objects in, %d out", len(taken.Objects), len(first))
 	}
 	shuffled := append([]object.Object(nil), objs...)
 	random := rand.New(rand.NewPCG(1, 2))

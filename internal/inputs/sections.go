@@ -10,7 +10,7 @@ import (
 
 // Ordering are the parameters for the order of manifests, including manifests that Ladder
 // did not render.
-var Ordering = []string{"namespace", "waves", "author-waves", "explain", "jobs", "tests", "crds", "crds-prune"}
+var Ordering = []string{"namespace", "waves", "author-waves", "explain", "jobs", "hooks", "tests", "crds", "crds-prune"}
 
 // commonParameters are the parameters that most people need on the command line.
 var commonParameters = []string{"name", "namespace", "renderer", "values", "set", "set-string", "set-file", "kube-version", "api-versions"}

@@ -12,7 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-var ordering = []string{"namespace", "waves", "author-waves", "explain", "jobs", "tests", "crds", "crds-prune"}
+var ordering = []string{"namespace", "waves", "author-waves", "explain", "jobs", "hooks", "tests", "crds", "crds-prune"}
 
 // TestRun runs the function on the list in each archive of testdata. What comes
 // out of it again is the same.

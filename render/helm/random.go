@@ -137,6 +137,7 @@ func (s source) nonDeterministic(docs []Document, c *random.Chart) []finding.Fin
 		if !slices.ContainsFunc(c.Uses(), func(u random.Use) bool { return u.Template == d.Source }) {
 			continue
 		}
+		s.opt.Random.NoteDrawn(d.File)
 		found, err := s.opt.Memory.Parse(d.File, d.Line, d.Text)
 		if err != nil {
 			continue // reported where the objects are created

@@ -34,3 +34,23 @@ func (r *Rendering) Lookups() []Lookup {
 	slices.SortFunc(all, func(a, b Lookup) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Of, b.Of)) })
 	return all
 }
+
+// NoteDrawn records, once, that the output of a template contains drawn values; a nil
+// Rendering records nothing.
+func (r *Rendering) NoteDrawn(file string) {
+	if r == nil {
+		return
+	}
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	if !slices.Contains(r.of.drawn, file) {
+		r.of.drawn = append(r.of.drawn, file)
+	}
+}
+
+// Drawn returns the templates whose output differs on every rendering, in order.
+func (r *Rendering) Drawn() []string {
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	return slices.Sorted(slices.Values(r.of.drawn))
+}

@@ -76,6 +76,7 @@ type Rendering struct {
 	used     bool
 	renewals []Renewal
 	lookups  []Lookup
+	drawn    []string
 }
 
 // New starts a rendering.
