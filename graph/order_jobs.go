@@ -495,7 +495,7 @@ func (o jobOrder) outsideSync(j int, needs map[int]Reference) (refs []Reference)
 	job := &o.Nodes[j]
 	refs = slices.Concat(o.changedWebhooks(j), o.initializations(j))
 	for store, field := range o.StoreFields(j) {
-		if _, known := needs[store]; !known {
+		if _, known := needs[store]; !known && !doesNeed(o.set, j, store) {
 			refs = append(refs, callTo(o.Facts, j, store, field, Healthy))
 		}
 	}

@@ -135,11 +135,11 @@ func mayPrepare(f *facts.Facts, s Set, job int) bool {
 			inStore = true
 		}
 	}
-	return inStore || !slices.ContainsFunc(s.Referrers(job), func(i int) bool { return needs(s, i, job) })
+	return inStore || !slices.ContainsFunc(s.Referrers(job), func(i int) bool { return doesNeed(s, i, job) })
 }
 
-// needs reports whether one node needs another.
-func needs(s Set, from, to int) bool {
+// doesNeed reports whether one node needs another.
+func doesNeed(s Set, from, to int) bool {
 	for r := range s.Between(from, to) {
 		if r.Need == Needs {
 			return true

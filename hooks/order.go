@@ -55,7 +55,8 @@ func (t Taken) newOrdering(g *graph.Graph) *ordering {
 	}
 	needs := map[int][]*graph.Reference{}
 	for at := range g.References {
-		if r := &g.References[at]; r.Need != graph.NeedsNot {
+		// That a Job merely stands beside a program says less than its event.
+		if r := &g.References[at]; r.Need != graph.NeedsNot && (r.Sign != graph.Beside || g.Nodes[r.To].Kind.Runs != "once") {
 			needs[r.From] = append(needs[r.From], r)
 		}
 	}

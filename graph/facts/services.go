@@ -54,14 +54,16 @@ func (f *Facts) Addresses(w Word, namespace string) []object.ID {
 	return all
 }
 
-// StoreFields returns the stores whose Services stand in fields for addresses of the files of a
-// workload, each with the field of the workload that leads to the file.
+// StoreFields returns the stores whose Services are values of a workload: of variables and flags,
+// except those for users and databases, or in fields for addresses of its files. Each comes with
+// the field of the workload that leads to the value.
 func (f *Facts) StoreFields(workload int) map[int]string {
 	stores := map[int]string{}
 	for _, w := range f.Words(workload) {
 		for at, end := range text.Hosts(w.Value) {
 			id, ok := f.service(w.Value[at:end], f.Nodes[workload].Key.Namespace, true)
-			if !ok || !text.IsHostField(f.Base, w.Word, at, end) {
+			isValue := !w.IsFile && w.Value == w.Value[at:end] && !f.Base.NamesNoObject(w.Name)
+			if !ok || !isValue && !text.IsHostField(f.Base, w.Word, at, end) {
 				continue
 			}
 			for _, server := range f.Servers(id) {
