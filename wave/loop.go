@@ -11,13 +11,14 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// strength ranks constraints by which yields first in a cycle: the order in which Helm runs
-// hooks, dependencies that no manifest shows, inferred ones, those that Kubernetes retries, those that a user
-// wrote, and never those that the API server enforces.
+// strength ranks constraints by which yields first in a cycle: waits of the order in which Helm
+// runs hooks, since what shares a wave can try again, dependencies that no manifest shows,
+// inferred ones, those that Kubernetes retries, those that a user wrote, and never those that
+// the API server enforces.
 type strength int
 
 const (
-	byHelm   strength = iota // only Helm's order of hooks
+	byHelm   strength = iota // a wait for no other reason than Helm's order of hooks
 	possible                 // nothing points to it, or a word
 	guessed                  // no manifest shows it
 	inferred
@@ -28,9 +29,9 @@ const (
 
 func (c constraint) strength() strength {
 	switch {
-	case c.ref.Sign == graph.HelmOrder:
+	case c.ref.Sign == graph.HelmOrder && c.gap > 0:
 		return byHelm
-	case c.companion && c.ref.Sign <= graph.Word:
+	case c.companion && c.ref.Sign <= graph.Word, c.ref.Sign == graph.HelmOrder:
 		return possible
 	case c.companion:
 		return guessed
