@@ -3,7 +3,6 @@ package graph
 import (
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ladder-cmp/ladder/graph/facts"
@@ -140,76 +139,6 @@ func (o jobOrder) certainlyWaits(j, to int) bool {
 		}
 	}
 	return false
-}
-
-// withStrangers returns the need of a Job for a program that it calls. It only may need it if
-// another application beside them is a stranger, or another Job of which nothing is known:
-// it may need what the Job prepares, or the program may need it. In a wave of its own the
-// program would be awaited with it, or without it, in vain.
-func (o jobOrder) withStrangers(r Reference, needs map[int]Reference) Reference {
-	job, server := &o.Nodes[r.From], &o.Nodes[r.To]
-	if r.Until != Healthy || job.Part != server.Part || job.Get("spec", "backoffLimit").Text() == "0" || o.IsStore(r.To) || !server.Serves() || !job.InSync() {
-		return r
-	}
-	anyUnknown := o.isAnyUnknown(r.From)
-	for _, i := range o.PodsOf(server.Part) {
-		n := &o.Nodes[i]
-		if i == r.To || !n.Serves() || !n.InSync() || n.Idle || n.Kind.EveryNode || n.Key.Namespace != server.Key.Namespace || o.IsStore(i) || o.roles.Of(i) != "" {
-			continue
-		}
-		if anyUnknown || o.isStranger(i, r, needs) {
-			r.Need, r.Until, r.Because = MayNeed, Together, "no wait, since nothing shows whether "+n.Key.String()+" needs one of the two"
-			return r
-		}
-	}
-	return r
-}
-
-// isStranger reports whether nothing shows if an application comes after a program that a Job
-// calls, or before the Job. Only command lines show it, and what waits: a variable may be an
-// address that a program calls later, or hands on.
-func (o jobOrder) isStranger(application int, r Reference, needs map[int]Reference) bool {
-	isAfter := o.commands(application, r.To) && !o.reached(r.To)[application] || o.WaitTargets(application)[r.From]
-	called, isCalled := needs[application]
-	isBefore := o.commands(r.To, application) && !o.reached(application)[r.To] || o.WaitTargets(r.From)[application] ||
-		isCalled && called.Until == Healthy && isInCommand(&called)
-	return !isAfter && !isBefore
-}
-
-// commands reports whether the command line of a workload addresses another one.
-func (o jobOrder) commands(from, to int) bool {
-	for r := range o.set.Between(from, to) {
-		if r.Sign == Wait || r.Sign == Try || r.Sign == Call && isInCommand(r) {
-			return true
-		}
-	}
-	return false
-}
-
-// isInCommand reports whether a reference is in a command line.
-func isInCommand(r *Reference) bool { return strings.HasSuffix(r.Field, ".args") }
-
-// isAnyUnknown reports whether nothing is known of another Job beside one.
-func (o jobOrder) isAnyUnknown(job int) bool {
-	at := &o.Nodes[job]
-	return slices.ContainsFunc(o.unknown(), func(j int) bool {
-		return j != job && o.Nodes[j].Part == at.Part && o.Nodes[j].Key.Namespace == at.Key.Namespace
-	})
-}
-
-// findUnknown returns the Jobs of which nothing is known: what they call, or what they do for
-// others.
-func (o jobOrder) findUnknown() (all []int) {
-	for j := range o.Nodes {
-		n := &o.Nodes[j]
-		if n.Kind.Runs != "once" || n.Kind.Pod.IsZero() || n.Idle || !n.InSync() || o.roles.Of(j) != "" || o.IsGuard(j) || o.MigrationWord(j) != "" || len(o.WaitTargets(j)) > 0 {
-			continue
-		}
-		if needs := o.needsOf(j); len(needs) == 0 && len(o.writtenSecrets(j, needs)) == 0 {
-			all = append(all, j)
-		}
-	}
-	return all
 }
 
 // usersOfJob orders a Job relative to the workloads that use what it does. needs are the
@@ -451,75 +380,6 @@ func (o jobOrder) usersOf(needs map[int]Reference, job int) []int {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// changedWebhooks makes a Job need a webhook configuration that its arguments name: it
-// changes the configuration, usually to write a CA into it.
-func (o jobOrder) changedWebhooks(j int) (refs []Reference) {
-	for i := range o.Nodes {
-		if n := &o.Nodes[i]; n.Kind.Admits.IsZero() {
-			continue
-		}
-		field, source, is := o.WritesCA(j, i)
-		if !is {
-			continue
-		}
-		r := inferred(o.Facts, j, i, field, Configuration, Healthy, "changes")
-		if source != "" {
-			r.Sign, r.Why, r.Source = Record, "writes the CA of", source
-		}
-		refs = append(refs, r)
-	}
-	return refs
-}
-
-// initializations makes servers need the Job that initializes their cluster: whatever waits
-// for them waits for the Job, and they are not ready before, as the record of a program says.
-func (o jobOrder) initializations(j int) (refs []Reference) {
-	for _, server := range o.InitializedBy(j) {
-		r := inferred(o.Facts, server, j, "spec", Image, Exists, "is ready only after")
-		if by, ok := o.Initialization(server); ok && slices.ContainsFunc(o.CommandLines(j), by.IsRunIn) {
-			r.Need, r.Until, r.Source = Needs, Together, by.Source
-		}
-		refs = append(refs, r)
-	}
-	return refs
-}
-
-// outsideSync makes objects need a hook of another phase: the readers of what it writes too
-// late, the servers that it initializes, and the users of a migration. It needs the stores that
-// its files name. What comes after an
-// earlier migration is no migration for them, but one that may run beside them. Where they
-// may only need it, the phases are the order.
-func (o jobOrder) outsideSync(j int, needs map[int]Reference) (refs []Reference) {
-	job := &o.Nodes[j]
-	refs = slices.Concat(o.changedWebhooks(j), o.initializations(j))
-	for store, field := range o.StoreFields(j) {
-		if _, known := needs[store]; !known && !doesNeed(o.set, j, store) {
-			refs = append(refs, callTo(o.Facts, j, store, field, Healthy))
-		}
-	}
-	if o.MigrationWord(j) != "" && !o.IsGuard(j) && !o.followsMigration(j) {
-		_, users := o.usersOfJob(j, needs)
-		refs = append(refs, users...)
-	}
-	refs = slices.DeleteFunc(refs, func(r Reference) bool { return r.Need != Needs })
-	reads := o.ReadIn(job.Key.Namespace)
-	for i := range reads {
-		if m := &reads[i]; len(o.ByKey(m.ID)) == 0 && slices.Contains(o.CreatorsFor(m).Later, j) {
-			refs = append(refs, o.writtenFor(m, j))
-		}
-	}
-	return refs
-}
-
-// followsMigration reports whether another migration of its image runs in an earlier phase.
-func (o jobOrder) followsMigration(j int) bool {
-	return slices.ContainsFunc(o.Images(j), func(image string) bool {
-		return slices.ContainsFunc(o.byImage[[2]string{o.Nodes[j].Key.Namespace, image}].migrations, func(m int) bool {
-			return o.Nodes[j].IsAfter(&o.Nodes[m])
-		})
-	})
 }
 
 // writesInputOf reports whether a Job writes what a workload reads: a ConfigMap or Secret

@@ -222,3 +222,34 @@ func (f *Facts) Initialization(server int) (knowledge.Initialization, bool) {
 	}
 	return knowledge.Initialization{}, false
 }
+
+// AppliedKind is a kind of the manifests that a Job applies.
+type AppliedKind struct {
+	Kind knowledge.GroupKind
+	// Field leads to the text with the manifest.
+	Field string
+}
+
+// AppliedKinds returns the kinds of the manifests in the scripts and files of a Job that runs a
+// client of the API server with a verb that creates or changes objects. A Job that creates the
+// definition of a kind, too, does not need it before.
+func (f *Facts) AppliedKinds(j int) (all []AppliedKind) {
+	applies, replaces := false, false
+	for _, command := range f.commandsOf(j) {
+		is, replacing := f.Base.AppliesManifests(command)
+		applies, replaces = applies || is, replaces || replacing
+	}
+	if !applies {
+		return nil
+	}
+	for _, w := range f.Words(j) {
+		kinds, defines := text.Manifests(w.Value)
+		if defines && !replaces {
+			return nil
+		}
+		for _, kind := range kinds {
+			all = append(all, AppliedKind{kind, w.Field})
+		}
+	}
+	return all
+}

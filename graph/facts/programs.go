@@ -445,37 +445,6 @@ func (f *Facts) CommandLines(i int) []string {
 	return append(all, strings.Join(command, " "))
 }
 
-// AppliedKind is a kind of the manifests that a Job applies.
-type AppliedKind struct {
-	Kind knowledge.GroupKind
-	// Field leads to the text with the manifest.
-	Field string
-}
-
-// AppliedKinds returns the kinds of the manifests in the scripts and files of a Job that runs a
-// client of the API server with a verb that creates or changes objects. A Job that creates the
-// definition of a kind, too, does not need it before.
-func (f *Facts) AppliedKinds(j int) (all []AppliedKind) {
-	applies, replaces := false, false
-	for _, command := range f.commandsOf(j) {
-		is, replacing := f.Base.AppliesManifests(command)
-		applies, replaces = applies || is, replaces || replacing
-	}
-	if !applies {
-		return nil
-	}
-	for _, w := range f.Words(j) {
-		kinds, defines := text.Manifests(w.Value)
-		if defines && !replaces {
-			return nil
-		}
-		for _, kind := range kinds {
-			all = append(all, AppliedKind{kind, w.Field})
-		}
-	}
-	return all
-}
-
 // runsProgramOf reports whether two workloads have an image in common, in any version.
 func (f *Facts) runsProgramOf(i, other int) bool {
 	return slices.ContainsFunc(f.Images(i), func(image string) bool {
