@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -31,31 +32,37 @@ func readScenario(component string) (double.Scenario, error) {
 	return s, nil
 }
 
-// scenario is that of the story, in its namespace; and the controllers of the
-// kinds that it does not bring run somewhere.
+// scenario is that of the story; and the controllers of the kinds that it does not bring
+// run somewhere.
 func (g *stage) scenario() double.Scenario {
-	s := double.Scenario{Makes: g.story.scenario.Makes, Records: g.story.scenario.Records, Packages: g.story.scenario.Packages}
-	for _, n := range g.story.scenario.Needs {
+	s := g.inPlace(g.story.scenario)
+	for _, crd := range g.foreign {
+		gk, _ := definedBy(crd)
+		s.Served = append(s.Served, gk.Group)
+	}
+	return s
+}
+
+// inPlace is a scenario in the namespace of the story.
+func (g *stage) inPlace(told double.Scenario) double.Scenario {
+	s := double.Scenario{Makes: slices.Clone(told.Makes), Records: told.Records, Packages: told.Packages}
+	for _, n := range told.Needs {
 		s.Needs = append(s.Needs, double.Need{Of: g.in(n.Of), Needs: g.in(n.Needs), Applied: n.Applied})
 	}
-	for _, start := range g.story.scenario.Startups {
+	for _, start := range told.Startups {
 		s.Startups = append(s.Startups, double.Startup{Of: g.in(start.Of), Takes: start.Takes})
 	}
-	for _, c := range g.story.scenario.Controllers {
+	for _, c := range told.Controllers {
 		s.Controllers = append(s.Controllers, double.Controller{Group: c.Group, Kind: c.Kind, By: g.in(c.By)})
 	}
-	for _, w := range g.story.scenario.Withhold {
+	for _, w := range told.Withhold {
 		s.Withhold = append(s.Withhold, g.in(w))
 	}
-	for _, a := range g.story.scenario.Approvers {
+	for _, a := range told.Approvers {
 		s.Approvers = append(s.Approvers, g.in(a))
 	}
 	for i := range s.Makes {
 		s.Makes[i].Of = g.in(s.Makes[i].Of)
-	}
-	for _, crd := range g.foreign {
-		gk, _ := definedBy(crd)
-		s.Served = append(s.Served, gk.Group)
 	}
 	return s
 }

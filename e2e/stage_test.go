@@ -160,11 +160,11 @@ func (g *stage) place() {
 	for _, obj := range slices.Concat(g.world, g.objs) {
 		gvk := obj.GroupVersionKind()
 		gk := gvk.GroupKind()
-		if _, known := namespaced[gk]; known && versions[gk] == nil || phaseOf(obj) == notApplied {
-			continue
-		}
 		if scope, native := here.native[gk]; native {
 			namespaced[gk] = scope
+			continue
+		}
+		if _, known := namespaced[gk]; known && versions[gk] == nil || phaseOf(obj) == notApplied {
 			continue
 		}
 		if !slices.Contains(versions[gk], gvk.Version) {

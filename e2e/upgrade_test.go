@@ -104,9 +104,16 @@ func (g *stage) release(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.commit(t, s.files)
-	g.files = s.files
+	g.becomes(t, s.files)
+}
+
+// becomes commits other files as the next release of the story.
+func (g *stage) becomes(t *testing.T, files map[string]string) {
+	t.Helper()
+	g.commit(t, files)
+	g.files = files
 	before := g.objs
+	var err error
 	if g.objs, err = g.rendered(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,8 @@ type Application struct {
 	SyncOptions     []string
 	// Prune lets syncs remove what is no longer in the repository.
 	Prune bool
+	// SelfHeal lets Argo CD sync by itself, and undo what others change in the cluster.
+	SelfHeal bool
 	// Retry is how often Argo CD retries a failed sync.
 	Retry int
 	// KeepBackoff keeps Argo CD's own backoff, which starts at 10 seconds and doubles each
@@ -54,6 +56,9 @@ func (a Application) Manifest(server string) *unstructured.Unstructured {
 		"project":     "default",
 		"destination": map[string]any{"server": server, "namespace": a.Namespace},
 		"syncPolicy":  map[string]any{"syncOptions": texts(a.SyncOptions)},
+	}
+	if a.SelfHeal {
+		spec["syncPolicy"].(map[string]any)["automated"] = map[string]any{"selfHeal": true}
 	}
 	if len(a.Sources) == 1 {
 		spec["source"] = a.Sources[0].spec()
@@ -228,6 +233,19 @@ func (a *ArgoCD) Sync(ctx context.Context, app Application) error {
 		return err
 	}
 	return a.kube.Merge(ctx, ApplicationKind, Namespace, app.Name, string(patch))
+}
+
+// Terminate ends the running sync of an Application, as a person does in the user
+// interface, and waits until it has ended.
+func (a *ArgoCD) Terminate(ctx context.Context, name string) error {
+	return poll(ctx, func() (bool, error) {
+		s, err := a.Status(ctx, name)
+		if err != nil || !s.OperationState.Running() {
+			return true, err
+		}
+		// The controller may just have written that it is running.
+		return false, a.kube.Merge(ctx, ApplicationKind, Namespace, name, `{"status":{"operationState":{"phase":"Terminating"}}}`)
+	})
 }
 
 // Refresh makes Argo CD compare an Application again, and waits until it has done so.

@@ -38,6 +38,13 @@ func (t *reconciliation) customResources() {
 // customResource lets the controller of a custom resource, if it serves, make
 // what it makes and call it ready.
 func (t *reconciliation) customResource(o *unstructured.Unstructured, k kind, record Record) {
+	if t.scenarios.withheld(refOf(o)) {
+		const why = "what it needs from outside the cluster does not answer"
+		delete(t.served, o.GetUID())
+		t.wait(o, why)
+		t.report(o, "wait", record.Waits, why)
+		return
+	}
 	if generation, served := t.served[o.GetUID()]; served && generation == o.GetGeneration() {
 		t.makeAll(o, record.Makes)
 		return

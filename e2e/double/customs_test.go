@@ -63,6 +63,18 @@ func TestCustomResourceIsServedAsTheTestSays(t *testing.T) {
 	becomes(t, "said.example.com/v1", "Here", ns, "one", "conditions.Ready", "True")
 }
 
+func TestCustomResourceLosesWhatIsOutside(t *testing.T) {
+	ns := apply(t, definition("tide.example.com", "Ferry")+"\n---\n{apiVersion: tide.example.com/v1, kind: Ferry, metadata: {name: one}}")
+	is := func(ready string) *double.Status {
+		return &double.Status{Conditions: map[string]string{"Ready": ready}}
+	}
+	play(t, double.Scenario{Records: []double.Record{{Group: "tide.example.com", Kinds: []string{"Ferry"}, Alone: true, Waits: is("False"), Ready: is("True")}}})
+	becomes(t, "tide.example.com/v1", "Ferry", ns, "one", "conditions.Ready", "True")
+	play(t, double.Scenario{Withhold: []double.Ref{{Kind: "Ferry", Namespace: ns, Name: "one"}}})
+	waits(t, "Ferry "+ns+"/one", "what it needs from outside the cluster does not answer")
+	becomes(t, "tide.example.com/v1", "Ferry", ns, "one", "conditions.Ready", "False")
+}
+
 func TestCertificateIsIssuedIntoASecretThatAWebhookServesWith(t *testing.T) {
 	ns := apply(t, definition("cert-manager.io", "Certificate")+"\n---\n"+definition("cert-manager.io", "Issuer"))
 	apply(t, `{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: hook}, spec: {secretName: hook-tls, dnsNames: [hook.$NS.svc], issuerRef: {name: own}}}`)

@@ -16,8 +16,9 @@ type Scenario struct {
 	Startups []Startup
 	// Makes is what workloads and Jobs make when they run, besides what is known of them.
 	Makes []Make
-	// Withhold names the Services and Ingresses that are given no address, and
-	// the autoscalers that are given no metrics.
+	// Withhold names the Services and Ingresses that are given no address, the
+	// autoscalers that are given no metrics, and the custom resources whose controller
+	// does not get what it asks for outside the cluster, even if they were ready before.
 	Withhold []Ref
 	// Served are the API groups whose controllers run elsewhere, as those of a
 	// platform that the component finds there. "*" is any group.
