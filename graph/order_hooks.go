@@ -40,12 +40,15 @@ func (o jobOrder) initializations(j int) (refs []Reference) {
 }
 
 // outsideSync makes objects need a hook of another phase: the readers of what it writes too
-// late, the servers that it initializes, and the users of a migration. It needs the stores that
-// its files name. What comes after an
-// earlier migration is no migration for them, but one that may run beside them. Where they
-// may only need it, the phases are the order.
+// late, the servers that it initializes, and the users of a migration, unless another one of
+// their image runs in an earlier phase. The hook itself needs the stores that its settings and
+// files name. Where something is only possible, the phases are the order. Tests, and hooks that
+// run when a release is rolled back or deleted, do nothing in a sync.
 func (o jobOrder) outsideSync(j int, needs map[int]Reference) (refs []Reference) {
 	job := &o.Nodes[j]
+	if !job.IsApplied() {
+		return nil
+	}
 	refs = slices.Concat(o.changedWebhooks(j), o.initializations(j))
 	for store, field := range o.StoreFields(j) {
 		if _, known := needs[store]; !known && !doesNeed(o.set, j, store) {

@@ -34,7 +34,7 @@ func newJobOrder(f *facts.Facts, roles Roles, s Set) jobOrder {
 	byImage := map[[2]string]imageJobs{}
 	for j := range f.Nodes {
 		n := &f.Nodes[j]
-		if n.Kind.Runs != "once" || roles.Of(j) != "" {
+		if n.Kind.Runs != "once" || !n.IsApplied() || roles.Of(j) != "" {
 			continue
 		}
 		isMigration := f.MigrationWord(j) != ""

@@ -51,6 +51,11 @@ func (b *Base) TrustWriter(image string) (TrustWriter, bool) {
 	return running(image, programs().TrustWriters, func(w TrustWriter) []string { return []string{w.Image} })
 }
 
+// NamesSecret reports whether a variable or flag says that its value is the name of a Secret.
+func (b *Base) NamesSecret(name string) bool {
+	return slices.ContainsFunc(nameWords(name), func(word string) bool { return slices.Contains(programs().SecretWords, word) })
+}
+
 // IsStore reports whether an image is that of a program that keeps data or messages for
 // others, such as a database, and starts without them. It is certainly one if it is called
 // after a known one in the end, as in bitnami/mysql.

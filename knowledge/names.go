@@ -221,6 +221,8 @@ type programFile struct {
 	Testers      []Waiter      `yaml:"testers"`
 	Writers      []Writer      `yaml:"writers"`
 	TrustWriters []TrustWriter `yaml:"trustWriters"`
+	// SecretWords are words of variables and flags whose value is the name of a Secret.
+	SecretWords []string `yaml:"secretWords"`
 	// Appliers are commands that write the objects of manifests.
 	Appliers struct {
 		Commands []string `yaml:"commands"`

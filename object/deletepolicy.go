@@ -25,7 +25,7 @@ var (
 )
 
 // DeletePolicy returns when Argo CD deletes the object, a hook. It unites both annotations,
-// and ignores unknown values: if there is no other, the policy is BeforeCreation, although
+// and ignores unknown values: without any other, the policy is BeforeCreation, although
 // Helm would never delete such a hook (gitops-engine pkg/sync/hook/delete_policy.go).
 func (o Object) DeletePolicy() DeletePolicy {
 	if !o.IsHook() {

@@ -38,7 +38,7 @@ func (s *sync) latePaths() (all []latePath) {
 }
 
 // isPermission reports whether a reference is to a binding with the permissions of an object
-// that is no operator.
+// other than an operator.
 func (s *sync) isPermission(r *graph.Reference) bool {
 	return s.Graph.Nodes[r.To].Kind.Permissions == "binding" && s.Graph.Nodes[r.From].Role != knowledge.Controllers
 }

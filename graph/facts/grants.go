@@ -134,7 +134,8 @@ func ServiceAccountOf(n *Node, tmpl object.Value) (object.ID, bool) {
 const clusterAdmin = "cluster-admin"
 
 // UsesPermissions reports whether a workload probably fails, or is never ready, without the
-// permissions that its ServiceAccount has: it runs once, or elects a leader by a Lease.
+// permissions that its ServiceAccount has: it runs once, or elects a leader by a Lease
+// (https://kubernetes.io/docs/concepts/architecture/leases/#leader-election).
 func (f *Facts) UsesPermissions(workload int) bool {
 	electsLeader := func(r Rule) bool { return r.Allows("coordination.k8s.io", "leases", "create", "update") }
 	return f.Nodes[workload].Kind.Runs == "once" || slices.ContainsFunc(f.ServiceAccounts(workload), func(serviceAccount object.ID) bool {

@@ -191,9 +191,9 @@ func (n *Node) IsInjected() bool {
 	return slices.ContainsFunc(n.Kind.Injected, func(p knowledge.Path) bool { return len(p.Find(n.Root())) > 0 })
 }
 
-// WritesCA reports whether a Job writes the CA of an object, and the record of its program. The
-// source is empty where there is no record: then an argument is the name of the object, and
-// not that of the Secret with the CA.
+// WritesCA reports whether a Job writes the CA of an object, with the field that names the object
+// and the source of the record of its program. For other programs, the source is empty, and an
+// argument is the name of the object instead of that of the Secret with the CA.
 func (f *Facts) WritesCA(j, i int) (field, source string, is bool) {
 	name := f.Nodes[i].ID.Name
 	for _, image := range f.Images(j) {
@@ -211,7 +211,7 @@ func (f *Facts) WritesCA(j, i int) (field, source string, is bool) {
 		return words[at].Field, by.Source, true
 	}
 	for _, w := range f.Words(j) {
-		if w.Value == name && !w.IsSAN && !w.IsFile && !strings.Contains(strings.ToLower(w.Name), "secret") {
+		if w.Value == name && !w.IsSAN && !w.IsFile && !f.Base.NamesSecret(w.Name) {
 			return w.Field, "", true
 		}
 	}

@@ -81,7 +81,7 @@ func FuzzIsAddress(f *testing.F) {
 			got := IsAddress(base, w, at, end, func(string, string) bool { return false })
 			isNumber := strings.Trim(w.Value[at:end], "0123456789.") == ""
 			if found = found || isHost && got; got && !isHost && !isNumber {
-				t.Errorf("%q: %q is no host", w.Value, w.Value[at:end])
+				t.Errorf("%q: %q is not a host", w.Value, w.Value[at:end])
 			}
 		}
 		if hasHost && !found {

@@ -42,7 +42,7 @@ func readScript(text string) (script, bool) {
 type token struct {
 	text       string
 	isOperator bool
-	// isQuoted means that the word has quotes, so that it is no keyword.
+	// isQuoted means that the word has quotes, and is not a keyword.
 	isQuoted bool
 }
 

@@ -20,7 +20,7 @@ type Target struct {
 	Kind string
 	// Namespace is empty for that of the program.
 	Name, Namespace string
-	// Labels select Pods if there is no name.
+	// Labels select Pods where no name is given.
 	Labels map[string]string
 }
 
