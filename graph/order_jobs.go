@@ -298,7 +298,7 @@ func (o jobOrder) shareWave(workloads []int, job int, why string) (refs []Refere
 // Like workloads, they use its result, unless they create what it migrates: where that is in
 // no store of the component, a word that says so is enough.
 func (o jobOrder) jobsBeside(migration int, needs map[int]Reference) (refs []Reference) {
-	knowsStore := slices.ContainsFunc(slices.Collect(maps.Keys(needs)), o.IsStore)
+	knowsStore := slices.ContainsFunc(slices.Collect(maps.Keys(needs)), o.IsStore) || len(o.namedStores(migration)) > 0
 	seen := map[int]bool{}
 	for _, image := range o.Images(migration) {
 		for _, j := range o.byImage[[2]string{o.Nodes[migration].Key.Namespace, image}].others {
