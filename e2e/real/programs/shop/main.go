@@ -8,7 +8,7 @@
 //	shop put URL           puts something and reads it back, as a smoke test or an import
 //
 // The database is DATABASE_URL (the key uri of a Secret of CloudNativePG is one), or the
-// variables PGHOST, PGUSER, PGPASSWORD, PGDATABASE of libpq.
+// variables PGHOST, PGUSER, PGPASSWORD, PGDATABASE of libpq, or what a file of settings says.
 package main
 
 import (
@@ -22,6 +22,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"sigs.k8s.io/yaml"
 )
 
 func main() {
@@ -43,6 +45,8 @@ type habits struct {
 	// Is that slow to start, as a JVM is.
 	Slow time.Duration
 	Port int
+	// Settings is a YAML file with database.host and database.name.
+	Settings string
 }
 
 func run(ctx context.Context, args []string) error {
@@ -57,8 +61,12 @@ func run(ctx context.Context, args []string) error {
 		flags.BoolVar(&h.Migrate, "migrate", false, "create the schema at start")
 		flags.DurationVar(&h.Slow, "slow", 0, "time that starting takes")
 		flags.IntVar(&h.Port, "port", h.Port, "TCP port to listen on")
+		flags.StringVar(&h.Settings, "settings", "", "YAML file that says where the database is")
 	}
 	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	if err := readSettings(h.Settings); err != nil {
 		return err
 	}
 	switch {
@@ -71,6 +79,24 @@ func run(ctx context.Context, args []string) error {
 		return h.try(ctx, func(ctx context.Context) error { return put(ctx, client, flags.Arg(0)) })
 	}
 	return usage
+}
+
+// readSettings sets the variables of libpq that a file of settings decides, if there is one.
+func readSettings(file string) error {
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("reading the settings: %w", err)
+	}
+	var settings struct {
+		Database struct{ Host, Name string } `json:"database"`
+	}
+	if err := yaml.Unmarshal(text, &settings); err != nil {
+		return fmt.Errorf("reading the settings: %s: %w", file, err)
+	}
+	return errors.Join(os.Setenv("PGHOST", settings.Database.Host), os.Setenv("PGDATABASE", settings.Database.Name))
 }
 
 // withStore connects to the database and does something with it.

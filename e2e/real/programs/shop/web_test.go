@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -84,6 +86,21 @@ func TestPatienceTriesAgain(t *testing.T) {
 				t.Errorf("patience %s: %d tries, want %d: %v", timeout, tries, want, err)
 			}
 		})
+	}
+}
+
+func TestSettingsSayWhereTheDatabaseIs(t *testing.T) {
+	t.Setenv("PGHOST", "")
+	t.Setenv("PGDATABASE", "")
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte("listen: 8080\ndatabase:\n  host: 127.0.0.1\n  name: orders\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := readSettings(file); err != nil || os.Getenv("PGHOST") != "127.0.0.1" || os.Getenv("PGDATABASE") != "orders" {
+		t.Errorf("host %q, database %q: %v", os.Getenv("PGHOST"), os.Getenv("PGDATABASE"), err)
+	}
+	if err := run(t.Context(), []string{"serve", "--settings", file + ".absent"}); err == nil {
+		t.Error("want an error, since there are no settings")
 	}
 }
 
