@@ -130,6 +130,8 @@ type Component struct {
 	// of its keys may be unknown.
 	Unread bool
 
+	// Refused are errors about its own ladder.yaml files, which decide nothing about the fleet.
+	Refused []finding.Finding
 	// Values are what environments set for it; those that set nothing are missing.
 	Values map[string]EnvironmentValues
 
@@ -184,7 +186,8 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	}
 	src.files = &plugin.Files{}
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show, Files: src.files}
-	base, err = top.Knowledge(base)
+	own := base
+	base, err = top.Knowledge(base, dirs...)
 	faults := []error{err}
 	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: append(slices.Clone(src.Projects), base.Fleet().Allow.Projects...), Dirs: src.Dirs, Skipped: skipped, Base: base}
 	f.Settings.Accepted, f.RenamedRuleWarnings = withNewRules(f.Settings)
@@ -192,8 +195,13 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)
 	}
+	refused := map[string]bool{} // a component in the directory of another one has its files, too
 	for _, dir := range dirs {
-		c := src.read(dir)
+		c := src.read(dir, own)
+		c.Refused = slices.DeleteFunc(slices.Clone(c.Refused), func(f finding.Finding) bool { return refused[f.File] })
+		for _, f := range c.Refused {
+			refused[f.File] = true
+		}
 		if !src.Partial {
 			faults = append(faults, c.faults)
 		}
@@ -324,7 +332,7 @@ func (s Source) IsFleet() bool {
 func (s Source) isChartFile(p string) bool { return path.Base(path.Dir(p)) == "templates" }
 
 // read reads the component.yaml of a directory.
-func (s Source) read(dir string) *Component {
+func (s Source) read(dir string, base *knowledge.Base) *Component {
 	c := &Component{Dir: dir, File: s.show(path.Join(dir, component.File)), Described: true}
 	if _, err := fs.Stat(s.Repo, path.Join(dir, component.File)); err != nil {
 		c.File, c.Described = s.show(dir), false
@@ -332,6 +340,9 @@ func (s Source) read(dir string) *Component {
 	req := plugin.Request{Repo: s.Repo, Dir: dir, Show: s.Show, Files: s.files}
 	c.Description, c.faults = req.Describe()
 	c.Unread = c.faults != nil
+	if own, err := req.Knowledge(base, dir); err == nil { // otherwise the rendering fails
+		c.Refused = own.Refused()
+	}
 	c.Vendored = req.Vendored(c.Chart)
 	c.Name = cmp.Or(c.Name, path.Base(dir))
 	return c

@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -62,6 +63,7 @@ type Base struct {
 	changed     map[string]group // take precedence, because of a ladder.yaml
 	migrations  []string         // in addition to names.yaml
 	fleet       profile.Fleet
+	refused     []finding.Finding
 	platform    string // from ladder.yaml
 	packages    func() packages
 	conventions func() []Convention

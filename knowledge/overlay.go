@@ -86,8 +86,14 @@ type addition struct {
 // A record overrides the existing one field by field. Its references are added to
 // existing ones, or replace those with the same path or name. The error joins all
 // findings about the file.
-func (b *Base) With(name, text string) (*Base, error) {
-	r := reader{File: settings.File{Name: name, Rule: "bad-ladder", Description: "Ladder's own settings"}, base: b}
+func (b *Base) With(name, text string) (*Base, error) { return b.with(name, text, false) }
+
+// WithTenants returns the knowledge extended by a ladder.yaml of the owner of a component, whose
+// fleet section has no effect: see Refused.
+func (b *Base) WithTenants(name, text string) (*Base, error) { return b.with(name, text, true) }
+
+func (b *Base) with(name, text string, tenants bool) (*Base, error) {
+	r := reader{tenants: tenants, File: settings.File{Name: name, Rule: "bad-ladder", Description: "Ladder's own settings"}, base: b}
 	root, err := r.Parse([]byte(text))
 	if root == nil {
 		return b, err
@@ -116,6 +122,8 @@ type reader struct {
 	settings.File
 	base   *Base
 	faults []error
+	// tenants means that the owner of a component wrote the file.
+	tenants bool
 }
 
 func (r *reader) fault(n *yaml.Node, field, message, remedy string) {
@@ -166,6 +174,13 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 	if _, err := profile.Of(fleet); err != nil {
 		fault := finding.Of(err)[0]
 		r.fault(n, "fleet", fault.Message, fault.Remedy)
+		return
+	}
+	if r.tenants {
+		f := r.Fault(n.Line, "fleet", "this section has no effect: the file is in the directory of a component, and only the platform decides the project, cluster and repository of Applications",
+			"remove it, or move it to a ladder.yaml above the component")
+		f.Rule = RefusedRule
+		over.refused = append(slices.Clip(over.refused), f)
 		return
 	}
 	fleet.File, fleet.Line = r.Name, n.Line

@@ -17,15 +17,16 @@ type Files struct {
 }
 
 type ladderKey struct {
-	base *knowledge.Base
-	dir  string
+	base    *knowledge.Base
+	dir     string
+	tenants bool
 }
 
-func (f *Files) ladder(base *knowledge.Base, dir string, read func(*knowledge.Base, string) (*knowledge.Base, error)) (*knowledge.Base, error) {
+func (f *Files) ladder(base *knowledge.Base, dir string, tenants bool, read func(*knowledge.Base, string, bool) (*knowledge.Base, error)) (*knowledge.Base, error) {
 	if f == nil {
-		return read(base, dir)
+		return read(base, dir, tenants)
 	}
-	load, _ := f.ladders.LoadOrStore(ladderKey{base, dir}, sync.OnceValues(func() (*knowledge.Base, error) { return read(base, dir) }))
+	load, _ := f.ladders.LoadOrStore(ladderKey{base, dir, tenants}, sync.OnceValues(func() (*knowledge.Base, error) { return read(base, dir, tenants) }))
 	return load.(func() (*knowledge.Base, error))()
 }
 

@@ -182,7 +182,7 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err != nil {
 		return Result{Findings: rendered.Findings}, err
 	}
-	rendered.Findings = slices.Concat(rendered.Findings, req.unusedParameters(rendered, opt.crds.mode), opt.fetchFindings(), req.ignoredFiles(), children.Findings)
+	rendered.Findings = slices.Concat(rendered.Findings, req.unusedParameters(rendered, opt.crds.mode), opt.fetchFindings(), req.ignoredFiles(), refusedSettings(base), children.Findings)
 	res, err := opt.order(rendered, children.Graph, base)
 	if err == nil && req.Generators != nil {
 		var found []finding.Finding

@@ -40,7 +40,7 @@ var rules = []Rule{
 	{"step-label", only(finding.Error), "a component that sets the label of the step (`rollout-phase`)", settingFaults("step-label")},
 	{foreignProject, only(finding.Error, finding.Warning), "a component with a `project` that neither `fleet.allow.projects` nor `--allow-project` lists. If they list no project at all, it is a warning, once for each name of a project", (*checker).foreignProjects},
 	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`", settingFaults(reservedLabel)},
-	{platformSetting, only(finding.Error), "a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`", (*checker).platformSettings},
+	{platformSetting, only(finding.Error), "a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`; a `fleet` section in a `ladder.yaml` in the directory of a component", (*checker).platformSettings},
 	{unsafeValue, only(finding.Error), "a value that is written into an Application and contains a template, a line break or a control character", (*checker).unsafeValues},
 	{"octal-step", only(finding.Error), "a step such as `010` without quotes, which Argo CD reads as 8", settingFaults("octal-step")},
 	{"no-environment", only(finding.Warning), "a component for an unknown environment", settingFaults("no-environment")},

@@ -91,7 +91,7 @@ func notAllowed(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 	if app.Part == crds.Only { // the file is checked once
 		return nil
 	}
-	var all []finding.Finding
+	all := slices.Clone(app.Refused)
 	allow := f.Settings.Allow
 	refuse := func(field, value, list, message string) {
 		all = append(all, app.Fault(platformSetting, field, message, fmt.Sprintf("remove it, or add %q to fleet.allow.%s of the platform's ladder.yaml", value, list)))

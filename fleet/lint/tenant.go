@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // The owner of a component writes its component.yaml, and is not trusted with the projects,
@@ -24,7 +25,7 @@ const (
 	unsafeValue    = "unsafe-value"
 	// platformSetting is the rule about settings that affect more than the Application of a
 	// component.
-	platformSetting = "platform-setting"
+	platformSetting = knowledge.RefusedRule
 )
 
 // Overreach finds components that request settings which only the platform may set, in an

@@ -47,26 +47,25 @@ func Changed(ctx context.Context, opt inputs.Options, files []string) (verdict.V
 func one(ctx context.Context, opt inputs.Options, stdin io.Reader, arg string, defaults plugin.Settings) (verdict.Verdict, error) {
 	var res plugin.Result
 	var err error
+	var found []finding.Finding
 	isDir := manifests.IsDir(arg)
 	if isDir {
-		res, err = opt.Generate(ctx, arg, defaults)
+		res, found, err = component(ctx, opt, arg, defaults)
 	} else {
 		res, err = opt.Annotate(stdin, arg, defaults)
+		found = append(res.AllFindings(), notExpandedNotes(res.Objects)...)
 	}
 	if usage.Is(err) {
 		return verdict.Verdict{}, err
 	}
 	if err != nil { // report that the manifests cannot be ordered as a finding, not as an error of the command
-		return verdict.Verdict{Findings: append(finding.Of(err), res.Findings...)}, nil
-	}
-	if !isDir {
-		res.Findings = append(res.Findings, notExpandedNotes(res.Objects)...)
+		return verdict.Verdict{Findings: append(finding.Of(err), found...)}, nil
 	}
 	waves := checkedWaves(opt, defaults)
 	if waves == verdict.Computed && slices.ContainsFunc(res.Plan.Places, func(p wave.Placement) bool { return p.Author }) {
 		waves = verdict.Following
 	}
-	return verdict.Verdict{Findings: res.AllFindings(), Plan: res.Plan, Gates: res.Plan.Audit(res.Base), Waves: waves}, nil
+	return verdict.Verdict{Findings: found, Plan: res.Plan, Gates: res.Plan.Audit(res.Base), Waves: waves}, nil
 }
 
 // all checks several components one after the other.
@@ -76,11 +75,11 @@ func all(ctx context.Context, opt inputs.Options, dirs []string, defaults ...plu
 		if !manifests.IsDir(dir) {
 			return r, usage.Errorf("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
 		}
-		res, err := opt.Generate(ctx, dir, defaults...)
+		_, found, err := component(ctx, opt, dir, defaults...)
 		if usage.Is(err) {
 			return r, err
 		}
-		r.Findings = slices.Concat(r.Findings, res.AllFindings(), finding.Of(err))
+		r.Findings = slices.Concat(r.Findings, found, finding.Of(err))
 	}
 	finding.Sort(r.Findings)
 	return r, nil

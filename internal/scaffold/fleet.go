@@ -19,11 +19,15 @@ import (
 	"github.com/ladder-cmp/ladder/internal/overlay"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// home returns the directory whose ladder.yaml configures the fleet of a directory.
+// home returns the directory whose ladder.yaml configures the fleet of a component: one of the
+// platform, above the component.
 func (b *Draft) home(dir string) (string, bool) {
-	for d := dir; ; d = path.Dir(d) {
+	top, _ := plugin.Owned(b.Repo, dir, dir)
+	for d := top; d != "." && d != "/"; {
+		d = path.Dir(d)
 		if text, err := fs.ReadFile(b.Repo, path.Join(d, knowledge.File)); err == nil {
 			var l struct {
 				Fleet yaml.Node `yaml:"fleet"`
@@ -32,10 +36,8 @@ func (b *Draft) home(dir string) (string, bool) {
 				return d, true
 			}
 		}
-		if d == "." || d == "/" {
-			return "", false
-		}
 	}
+	return "", false
 }
 
 // place determines the steps of components in a fleet with a profile.
