@@ -24,19 +24,10 @@ CMD ["serve"]
 FROM base AS prebuilt
 COPY dist/cmp /usr/local/bin/cmp
 
-# The KRM function for kustomize and kpt, which run it without arguments.
-#
-#   docker build -t ladder-fn --target function .
-FROM prebuilt AS function
-CMD ["annotate"]
-
 # Those of a release: GoReleaser lays the binaries of each platform into the context.
 FROM base AS released
 ARG TARGETPLATFORM
 COPY $TARGETPLATFORM/cmp /usr/local/bin/cmp
-
-FROM released AS released-function
-CMD ["annotate"]
 
 FROM base
 COPY --from=build /cmp /usr/local/bin/cmp

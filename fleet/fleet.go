@@ -110,8 +110,6 @@ type Fleet struct {
 	// MissingDependencies are the dependencies of Applications that nothing in the environment
 	// of the fleet satisfies.
 	MissingDependencies map[*Application]MissingDependency
-	// RenamedRuleWarnings are warnings about accepted findings whose rules have a new name.
-	RenamedRuleWarnings []finding.Finding
 }
 
 // Component is a directory with a component.yaml.
@@ -190,7 +188,6 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	base, err = top.Knowledge(base, dirs...)
 	faults := []error{err}
 	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: append(slices.Clone(src.Projects), base.Fleet().Allow.Projects...), Dirs: src.Dirs, Skipped: skipped, Base: base}
-	f.Settings.Accepted, f.RenamedRuleWarnings = withNewRules(f.Settings)
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)

@@ -172,7 +172,6 @@ func build(rules rules, parts []Part, base *knowledge.Base, opt facts.Options) (
 	}
 	set = set.except(asked.Exceptions)
 	in := report{Facts: f, Roles: roles, Set: set, Absent: absentIn(f)}
-	findings = slices.Concat(findings, asked.Warnings)
 	for _, report := range reports {
 		findings = append(findings, report(in)...)
 	}

@@ -84,8 +84,7 @@ func checkFleet(ctx context.Context, s streams, in *inputs.Any, dirs []string, f
 	if err != nil {
 		return err
 	}
-	r, warnings, err := check.Fleet(ctx, opt, s.withoutFiles(dirs))
-	s.warn(warnings...)
+	r, err := check.Fleet(ctx, opt, s.withoutFiles(dirs))
 	if err != nil {
 		return err
 	}

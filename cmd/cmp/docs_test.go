@@ -14,11 +14,9 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet/lint"
-	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/profile"
@@ -101,12 +99,10 @@ func TestTables(t *testing.T) {
 		"rules":       rulesTable(),
 		"varying":     varyingTable(),
 		"profiles":    profilesTable(t),
-		"fn":          "`" + strings.Join(inputs.Ordering, "`, `") + "`\n",
 		"doctor":      doctorTable(),
-		"deprecated":  deprecatedTable(),
 		"adopt":       adopted(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|drawing|metrics|alerts|keys|rules|varying|profiles|fn|doctor|deprecated|adopt) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|drawing|metrics|alerts|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -209,16 +205,6 @@ func rulesTable() string {
 	b.WriteString("| rule | severity | finds |\n| --- | --- | --- |\n")
 	for _, r := range lint.Rules() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, joined(r.Severities), r.Finds)
-	}
-	return b.String()
-}
-
-func deprecatedTable() string {
-	var b strings.Builder
-	b.WriteString("| what | old name | new name | where |\n| --- | --- | --- | --- |\n")
-	for _, n := range deprecated.Names() {
-		dashes := map[deprecated.What]string{deprecated.Flag: "--", deprecated.Command: "cmp "}[n.What]
-		fmt.Fprintf(&b, "| %s | `%s%s` | `%s%s` | %s |\n", n.What, dashes, n.Old, dashes, n.New, n.Where)
 	}
 	return b.String()
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/fleets"
 	"github.com/ladder-cmp/ladder/internal/help"
@@ -35,10 +34,6 @@ fleet.`,
 		newFleetAppset(s),
 		newFleetApps(s),
 		newFleetBootstrap(s),
-		deprecated.Alias(newFleetSteps(s), "phases", s.warn),
-		deprecated.Alias(newCheck(s), "check-render", s.warn),
-		deprecated.Alias(newDiff(s), "diff", s.warn),
-		deprecated.Alias(newGraph(s), "graph", s.warn),
 	)
 	return cmd
 }
@@ -49,9 +44,7 @@ func loadFleet(ctx context.Context, s streams, in *inputs.Fleet, dirs []string, 
 	if err != nil {
 		return fleets.Loaded{}, err
 	}
-	all, err := load(ctx, opt, s.withoutFiles(dirs))
-	s.warn(all.Warnings...)
-	return all, err
+	return load(ctx, opt, s.withoutFiles(dirs))
 }
 
 // withoutFiles removes regular files from arguments that a shell pattern such as components/*

@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/help"
 )
 
@@ -27,7 +26,6 @@ func addCommands(root *cobra.Command, s, plain streams) {
 		}
 	}
 	root.AddCommand(newKnowledge(s), newCompletion(s), newVersion(s))
-	root.AddCommand(newWorker(plain), newFetcher(plain), newFn(plain))
-	root.AddCommand(deprecated.Alias(newCRDsSplit(s), "split", s.warn))
+	root.AddCommand(newWorker(plain), newFetcher(plain))
 	root.SetHelpCommand(newHelp())
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/build"
 	"github.com/ladder-cmp/ladder/internal/complete"
-	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -84,7 +83,6 @@ output or their help says otherwise.`,
 	s.Root = root
 	addCommands(root, s, plain)
 	complete.All(root)
-	deprecated.AcceptFlags(root, s.warn)
 	root.SetUsageFunc(help.Usage)
 	help.Collapse(root)
 	if name := s.name(); name != root.Use {

@@ -169,7 +169,6 @@ func TestExamples(t *testing.T) {
 	documented := examples(t)
 	for _, c := range []struct{ title, tool, same string }{
 		{"Any tool", "kustomize", "kustomize build ./base | cmp annotate --namespace shop"},
-		{"Kustomize", "kustomize", "kustomize build ./base | cmp annotate --namespace shop"},
 		// Helm 3 shows its hooks to no post-renderer.
 		{"Helm 3", "helm3", "helm template shop ./chart --namespace shop --no-hooks | cmp annotate --namespace shop"},
 		{"Helm 4", "helm4", "helm template shop ./chart --namespace shop | cmp annotate --namespace shop --waves compact"},
@@ -201,12 +200,6 @@ func TestExamples(t *testing.T) {
 // TestFaults: what cannot be ordered stops the tools.
 func TestFaults(t *testing.T) {
 	documented := examples(t)
-	bad := example{files: maps.Clone(documented["Kustomize"].files)}
-	bad.files["overlay/waves.yaml"] = strings.Replace(bad.files["overlay/waves.yaml"], "waves: rungs", "waves: few", 1)
-	out := shell(t, "kustomize", bad, `! `+strings.TrimSpace(documented["Kustomize"].commands)+` 2>&1`)
-	if !strings.Contains(out, `cmp: functionConfig: data.waves: unknown value "few"; fix: write rungs, compact or off`) {
-		t.Errorf("kustomize says\n%s", out)
-	}
 	for title, says := range map[string]string{"Helm 3": `cmp: parameter waves: unknown value "few"`, "Helm 4": `post-renderer plugin "ladder"`} {
 		commands := strings.TrimSpace(documented[title].commands)
 		lines := strings.Split(commands, "\n")

@@ -52,9 +52,9 @@ differs() {
 
 # Both parts must fit into one comment.
 if [ ${#fleet[@]} -gt 0 ]; then
-	if differs "$cmp" fleet diff --name-only -- "$base" "${fleet[@]}"; then
-		"$cmp" fleet diff -o markdown --limit 24000 -- "$base" "${fleet[@]}" >>"$file" || brought=1
-		"$cmp" fleet diff -- "$base" "${fleet[@]}" || true
+	if differs "$cmp" diff --name-only -- "$base" "${fleet[@]}"; then
+		"$cmp" diff -o markdown --limit 24000 -- "$base" "${fleet[@]}" >>"$file" || brought=1
+		"$cmp" diff -- "$base" "${fleet[@]}" || true
 	fi
 	"$cmp" fleet lint -- "${fleet[@]}" || found=1
 fi

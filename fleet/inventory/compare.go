@@ -41,8 +41,6 @@ type ApplicationStep struct {
 	// Path is the path of its component.yaml, relative to the directory of the fleet.
 	Path string `json:"path"`
 	Step string `json:"step,omitempty"`
-	// Phase is the former name of Step in JSON.
-	Phase string `json:"phase,omitempty"`
 	// Title says what the step is for; empty if the profile does not say.
 	Title string `json:"title,omitempty"`
 }
@@ -60,9 +58,7 @@ type MovedApplication struct {
 
 // StepChange is a step of the rollout that was added, removed or changed.
 type StepChange struct {
-	Step string `json:"step"`
-	// Phase is the former name of Step in JSON.
-	Phase  string         `json:"phase"`
+	Step   string         `json:"step"`
 	Title  string         `json:"title,omitempty"`
 	Change compare.Change `json:"change"`
 	// Before and After say how many are updated at once: "all", a number, or "none" if people
@@ -119,8 +115,8 @@ func Compare(before *fleet.Fleet, dirBefore string, after *fleet.Fleet, dirAfter
 			continue
 		}
 		x, y := old.applicationStep(name), now.applicationStep(name)
-		if x.Phase != y.Phase {
-			c.Moved = append(c.Moved, MovedApplication{name, x.Phase, y.Phase, x.Title, y.Title})
+		if x.Step != y.Step {
+			c.Moved = append(c.Moved, MovedApplication{name, x.Step, y.Step, x.Title, y.Title})
 		}
 		if old.apps[name].Failed && now.apps[name].Failed {
 			c.Unknown = append(c.Unknown, name)
@@ -239,7 +235,7 @@ func partOf(f *fleet.Fleet, environment string) part {
 
 func (p part) applicationStep(name string) ApplicationStep {
 	app := p.apps[name]
-	s := ApplicationStep{Name: name, Path: relativePath(p.Fleet, app), Step: p.FormatStep(app.Step), Phase: p.FormatStep(app.Step)}
+	s := ApplicationStep{Name: name, Path: relativePath(p.Fleet, app), Step: p.FormatStep(app.Step)}
 	if place, ok := p.Profile.Place(app.Step.Number); ok && app.Step.Set {
 		s.Title = place.Title
 	}
@@ -308,20 +304,20 @@ func stepChanges(before, after part) []StepChange {
 	old, now := before.usedSteps(), after.usedSteps()
 	var all []StepChange
 	for _, s := range now {
-		i := slices.IndexFunc(old, func(o Row) bool { return o.Phase == s.Phase })
+		i := slices.IndexFunc(old, func(o Row) bool { return o.Step == s.Step })
 		if i < 0 {
-			all = append(all, StepChange{Step: s.Step, Phase: s.Step, Title: s.Title, Change: compare.Added, After: s.AtOnce()})
+			all = append(all, StepChange{Step: s.Step, Title: s.Title, Change: compare.Added, After: s.AtOnce()})
 		} else if old[i].AtOnce() != s.AtOnce() {
-			all = append(all, StepChange{s.Step, s.Step, s.Title, compare.Replaced, old[i].AtOnce(), s.AtOnce()})
+			all = append(all, StepChange{s.Step, s.Title, compare.Replaced, old[i].AtOnce(), s.AtOnce()})
 		}
 	}
 	for _, o := range old {
-		if !slices.ContainsFunc(now, func(s Row) bool { return o.Phase == s.Phase }) {
-			all = append(all, StepChange{Step: o.Step, Phase: o.Step, Title: o.Title, Change: compare.Removed, Before: o.AtOnce()})
+		if !slices.ContainsFunc(now, func(s Row) bool { return o.Step == s.Step }) {
+			all = append(all, StepChange{Step: o.Step, Title: o.Title, Change: compare.Removed, Before: o.AtOnce()})
 		}
 	}
 	slices.SortStableFunc(all, func(x, y StepChange) int {
-		return cmp.Or(cmp.Compare(len(x.Phase), len(y.Phase)), strings.Compare(x.Phase, y.Phase))
+		return cmp.Or(cmp.Compare(len(x.Step), len(y.Step)), strings.Compare(x.Step, y.Step))
 	})
 	return all
 }
@@ -334,6 +330,6 @@ func (p part) usedSteps() []Row {
 		entries[i].Deployed = p.apps[app.Name] == app
 	}
 	return slices.DeleteFunc(rows(p.Fleet, entries), func(r Row) bool {
-		return r.Phase == "" || !slices.ContainsFunc(r.entries, func(e Entry) bool { return e.Deployed })
+		return r.Step == "" || !slices.ContainsFunc(r.entries, func(e Entry) bool { return e.Deployed })
 	})
 }

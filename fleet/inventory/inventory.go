@@ -36,9 +36,7 @@ type Inventory struct {
 
 // Row is a step with its components.
 type Row struct {
-	Step string `json:"step"`
-	// Phase is the former name of Step in JSON.
-	Phase string `json:"phase"`
+	Step  string `json:"step"`
 	Band  string `json:"band,omitempty"`
 	Title string `json:"title,omitempty"`
 	// MaxUpdate is the number of Applications that are updated at once; 0 means all.
@@ -191,7 +189,7 @@ func rows(f *fleet.Fleet, entries []Entry) []Row {
 	for _, n := range sorted {
 		band, _ := f.Profile.Band(n)
 		place, _ := f.Profile.Place(n)
-		all = append(all, withMembers(Row{Step: f.Profile.Write(n), Phase: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}, members[n]))
+		all = append(all, withMembers(Row{Step: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}, members[n]))
 	}
 	if none != nil {
 		all = append(all, withMembers(Row{Title: "without a step"}, none))
@@ -359,7 +357,7 @@ ul { margin: 0; padding-left: 1.1rem; }
 <thead><tr><th class="number">{{if .Waves}}wave{{else}}step{{end}}</th><th>band</th><th>purpose</th><th>max. updated at once</th><th>components</th></tr></thead>
 <tbody>
 {{- range .Steps}}
-<tr{{if not .Components}} class="off"{{end}}><td class="number">{{.Phase}}</td><td>{{safe .Band}}</td><td>{{safe .Title}}</td><td>{{.AtOnce}}</td><td>{{range $i, $n := .Components}}{{if $i}}, {{end}}<a href="#{{$n}}">{{safe $n}}</a>{{end}}</td></tr>
+<tr{{if not .Components}} class="off"{{end}}><td class="number">{{.Step}}</td><td>{{safe .Band}}</td><td>{{safe .Title}}</td><td>{{.AtOnce}}</td><td>{{range $i, $n := .Components}}{{if $i}}, {{end}}<a href="#{{$n}}">{{safe $n}}</a>{{end}}</td></tr>
 {{- end}}
 </tbody>
 </table>

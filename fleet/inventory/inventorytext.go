@@ -70,7 +70,7 @@ func (inv Inventory) Markdown() string {
 	}
 	fmt.Fprintf(&b, "\n## %ss\n\n| %s | band | purpose | max. updated at once | components |\n| --- | --- | --- | --- | --- |\n", strings.ToUpper(noun[:1])+noun[1:], noun)
 	for _, s := range inv.Steps {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", s.Phase, cell(s.Band), cell(s.Title), s.AtOnce(), len(s.entries))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", s.Step, cell(s.Band), cell(s.Title), s.AtOnce(), len(s.entries))
 	}
 	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | purpose | where | provides | depends on |\n| --- | --- | --- | --- | --- | --- |\n", noun)
 	for _, e := range inv.Components {
@@ -90,10 +90,10 @@ func (inv Inventory) members(s Row) string {
 		for _, e := range s.entries {
 			names = append(names, markdown(named(e)))
 		}
-		return fmt.Sprintf("- %s: %s\n", cmp.Or(s.Phase, s.Title), strings.Join(names, "; "))
+		return fmt.Sprintf("- %s: %s\n", cmp.Or(s.Step, s.Title), strings.Join(names, "; "))
 	}
-	head := "wave" + s.Phase
-	if s.Phase == "" {
+	head := "wave" + s.Step
+	if s.Step == "" {
 		head = s.Title
 	}
 	fmt.Fprintf(&b, "- **%s**\n", head)

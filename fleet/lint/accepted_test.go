@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -83,24 +82,5 @@ func TestAccepted(t *testing.T) {
 		if got := fleettest.Lines(lint.Findings(f, environment)); strings.Count(got, "accepted: so it is") != want || strings.Contains(got, "stale-accepted") {
 			t.Errorf("in %q: %s", environment, got)
 		}
-	}
-}
-
-// TestAcceptedByOldName: a finding is also accepted by the former name of its rule, with a
-// warning that has the new one.
-func TestAcceptedByOldName(t *testing.T) {
-	f := fleettest.Files(t, map[string]string{
-		"ladder.yaml":        "fleet:\n  accepted:\n  - {rule: no-phase, component: web, why: so it is}\n",
-		"web/component.yaml": "name: web\n", "web/a.yaml": fleettest.InDefault,
-	}, fleet.Source{})
-	var got []string
-	for _, found := range lint.Findings(f, "") {
-		if found.Rule == "no-step" || found.Rule == "deprecated" || found.Rule == "stale-accepted" {
-			got = append(got, fleettest.Lines([]finding.Finding{found}))
-		}
-	}
-	want := []string{"note no-step components/web/component.yaml: component web has no step", "warning deprecated components/ladder.yaml:3: fleet.accepted[0].rule: the rule name no-phase is deprecated; fix: use no-step"}
-	if len(got) != len(want) || !strings.HasPrefix(got[1], want[0]) && !strings.HasPrefix(got[0], want[0]) || !strings.Contains(strings.Join(got, ""), want[1]) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

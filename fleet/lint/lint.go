@@ -74,7 +74,6 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 func Findings(f *fleet.Fleet, environment string) []finding.Finding {
 	all := Rendering(f, environment, (*fleet.Application).HasFailed)
 	all = append(all, findIn(f, environment, rules)...)
-	all = append(all, f.RenamedRuleWarnings...)
 	finding.Sort(all)
 	return all
 }

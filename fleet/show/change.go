@@ -86,10 +86,10 @@ func (r Change) parts() []compare.Part {
 func (r Change) componentLines() []compare.Line {
 	var all []compare.Line
 	for _, a := range r.Added {
-		all = append(all, line("+", a.Name+", "+stepWithTitle(a.Phase, a.Title)))
+		all = append(all, line("+", a.Name+", "+stepWithTitle(a.Step, a.Title)))
 	}
 	for _, a := range r.Removed {
-		all = append(all, line("-", a.Name+", "+stepWithTitle(a.Phase, a.Title)))
+		all = append(all, line("-", a.Name+", "+stepWithTitle(a.Step, a.Title)))
 	}
 	for _, m := range r.Moved {
 		all = append(all, line("~", fmt.Sprintf("%s: %s -> %s", m.Name, stepWithTitle(m.From, m.FromTitle), stepWithTitle(m.To, m.ToTitle))))
@@ -100,7 +100,7 @@ func (r Change) componentLines() []compare.Line {
 func (r Change) stepLines() []compare.Line {
 	var all []compare.Line
 	for _, s := range r.Steps {
-		text := stepWithTitle(s.Phase, s.Title)
+		text := stepWithTitle(s.Step, s.Title)
 		switch s.Change {
 		case compare.Added:
 			text += ", at once: " + s.After

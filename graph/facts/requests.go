@@ -24,8 +24,6 @@ const (
 	OnRung = object.Prefix + "rung"
 	// Expects lists what the object finds outside of the component; see ReadExpected.
 	Expects = object.Prefix + "expects"
-	// deprecatedPrefix is the prefix that these annotations had first. It still works.
-	deprecatedPrefix = "ladder/"
 	// dependsOn is an annotation of kustomize and cli-utils (sigs.k8s.io/cli-utils
 	// pkg/object/dependson).
 	dependsOn = "config.kubernetes.io/depends-on"
@@ -50,8 +48,6 @@ type Requests struct {
 	Expected map[int][]Expected
 	// Faults are invalid annotations.
 	Faults []finding.Finding
-	// Warnings are about annotations with an old name.
-	Warnings []finding.Finding
 }
 
 // Order says that From comes after To.
@@ -99,13 +95,7 @@ func (r *requestReader) readAll() {
 	for i, n := range r.Nodes {
 		annotations := n.Get("metadata", "annotations")
 		for _, field := range annotations.Fields() {
-			name, text := currentName(field.Key), field.Value.Text()
-			if current := annotations.Get(name); name != field.Key && current.Exists() {
-				if current.Text() != text {
-					r.reject(i, field.Key, name, "conflicts with the value of "+name, "delete "+field.Key)
-				}
-				continue
-			}
+			name, text := field.Key, field.Value.Text()
 			switch {
 			case name == After:
 				r.eachListed(i, field.Key, text, r.readAfter, r.addOrder)
@@ -121,42 +111,10 @@ func (r *requestReader) readAll() {
 				r.addKappRule(i, field.Key, text, groups)
 			case strings.HasPrefix(name, nelmDependency):
 				r.addNelm(i, field.Key, text)
-			case strings.HasPrefix(name, object.Prefix) && field.Key != object.Why:
+			case strings.HasPrefix(name, object.Prefix) && name != object.Why:
 				r.Faults = append(r.Faults, r.fault(i, field.Key, name, "unknown annotation", "use "+After+", "+NotAfter+", "+Expects+" or "+OnRung).Asking(nearest.Suggest(name, []string{After, NotAfter, Expects, OnRung})))
 			}
 		}
-	}
-	r.warnOfDeprecatedPrefix()
-}
-
-// currentName returns the name of an annotation with the current prefix.
-func currentName(key string) string {
-	if name, old := strings.CutPrefix(key, deprecatedPrefix); old {
-		return object.Prefix + name
-	}
-	return key
-}
-
-// warnOfDeprecatedPrefix warns once per component: whoever renames one annotation will
-// search for the others.
-func (r *requestReader) warnOfDeprecatedPrefix() {
-	first, count := map[int]finding.Finding{}, map[int]int{} // by component
-	for _, n := range r.Nodes {
-		fields := n.Get("metadata", "annotations").Fields()
-		k := slices.IndexFunc(fields, func(field object.Field) bool { return strings.HasPrefix(field.Key, deprecatedPrefix) })
-		if k < 0 {
-			continue
-		}
-		if count[n.Part]++; count[n.Part] == 1 {
-			first[n.Part] = finding.Finding{Severity: finding.Warning, Rule: "deprecated", File: n.File, Line: n.Line, Object: n.Key.String(),
-				Field: AnnotationField(fields[k].Key), Message: "the prefix " + deprecatedPrefix + " is deprecated", Remedy: "use the prefix " + object.Prefix}
-		}
-	}
-	for part, w := range first {
-		if others := count[part] - 1; others > 0 {
-			w.Message = fmt.Sprintf("the prefix %s is deprecated, here and in %s", deprecatedPrefix, finding.Counted(others, "other object"))
-		}
-		r.Warnings = append(r.Warnings, w)
 	}
 }
 

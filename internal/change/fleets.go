@@ -66,7 +66,6 @@ func Deployed(ctx context.Context, opt fleets.Options, dirs []string, from impor
 		return r, found, err
 	}
 	all, err := fleets.Load(ctx, opt, dirs)
-	found = append(found, all.Warnings...)
 	if err != nil {
 		return r, found, err
 	}

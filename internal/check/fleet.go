@@ -12,13 +12,11 @@ import (
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
-// Fleet checks every component of a fleet separately, and the settings of the fleet. It also
-// returns the warnings about loading it, which are not about its components.
-func Fleet(ctx context.Context, opt fleets.Options, dirs []string) (r verdict.Verdict, warnings []finding.Finding, err error) {
+// Fleet checks every component of a fleet separately, and the settings of the fleet.
+func Fleet(ctx context.Context, opt fleets.Options, dirs []string) (r verdict.Verdict, err error) {
 	all, err := fleets.LoadAll(ctx, opt, dirs)
 	if err != nil {
-		r, err = faulty(err)
-		return r, all.Warnings, err
+		return faulty(err)
 	}
 	r.Waves = verdict.Computed
 	f, environment := all.Fleet, opt.Source.Environment
@@ -39,7 +37,7 @@ func Fleet(ctx context.Context, opt fleets.Options, dirs []string) (r verdict.Ve
 		r.Scope += "; not checked: " + finding.Counted(unchecked, "Application")
 	}
 	slices.SortFunc(r.Applications, func(x, y verdict.Application) int { return strings.Compare(x.Name, y.Name) })
-	return r, all.Warnings, nil
+	return r, nil
 }
 
 // Rollout checks the rollout of a fleet: its steps, its dependencies and shared objects.

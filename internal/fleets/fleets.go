@@ -41,13 +41,9 @@ type Loaded struct {
 	Root string
 	// Omissions are warnings about directories that the fleet does not include.
 	Omissions []finding.Finding
-	// Warnings are about renamed rules in the settings of the fleet. They are among the findings
-	// of package lint, too.
-	Warnings []finding.Finding
 }
 
-// Load reads and renders the fleet in directories of one repository. If the environment does not
-// exist, it returns the warnings with the error.
+// Load reads and renders the fleet in directories of one repository.
 func Load(ctx context.Context, opt Options, dirs []string) (Loaded, error) {
 	base, err := ladderfile.Base(opt.Ladder)
 	if err != nil {
@@ -75,9 +71,6 @@ func Load(ctx context.Context, opt Options, dirs []string) (Loaded, error) {
 	}
 	if all.Fleet, err = fleet.LoadUntilInterrupted(ctx, src, base); err != nil {
 		return Loaded{}, err
-	}
-	if !src.SkipRendering {
-		all.Warnings = all.Fleet.RenamedRuleWarnings
 	}
 	return all, rollout.CheckEnvironment(all.Fleet, src.Environment)
 }

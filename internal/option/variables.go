@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -26,20 +25,6 @@ const servePrefix = "LADDER_SERVE_"
 func FromVariables(flags *pflag.FlagSet, env map[string]string) error {
 	var faults []error
 	known := map[string]bool{}
-	for _, n := range deprecated.Names() {
-		value, set := env[Variable(n.Old)]
-		f := flags.Lookup(n.New)
-		if n.What != deprecated.Flag || !set || f == nil {
-			continue
-		}
-		known[Variable(n.Old)] = true
-		if _, replaced := env[Variable(n.New)]; replaced || f.Changed {
-			continue
-		}
-		if err := flags.Set(n.Old, value); err != nil {
-			faults = append(faults, usage.Errorf("%s: %s", Variable(n.Old), Fault(err)))
-		}
-	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := Variable(f.Name)
 		known[name] = true

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/deprecated"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
@@ -86,7 +85,6 @@ func FlagsOf(args []string, env map[string]string) (doctor.Flags, error) {
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	opt.AddFlags(flags)
-	deprecated.Accept(flags, func(string, string) {}) // which still work
 	for flag, fallback := range map[string]string{"plugin-dir": cmp.Or(env[SocketDirVariable], socketDir), "ladder": env[ladderfile.Variable]} {
 		if err := flags.Set(flag, fallback); err != nil {
 			return doctor.Flags{}, err

@@ -43,14 +43,14 @@ func Graph(ctx context.Context, opt inputs.Options, dir string, graph GraphOptio
 func FleetGraph(ctx context.Context, opt fleets.Options, dirs []string, graph GraphOptions) (drawing string, found []finding.Finding, err error) {
 	all, err := fleets.Load(ctx, opt, dirs)
 	if err != nil {
-		return "", all.Warnings, err
+		return "", nil, err
 	}
 	of := show.GraphOptions{All: graph.All}
 	if graph.Around != nil {
 		if of.Around, err = rollout.FindComponent(all.Fleet, *graph.Around); err != nil {
-			return "", all.Warnings, err
+			return "", nil, err
 		}
 	}
-	found = slices.Concat(all.Warnings, lint.Rendering(all.Fleet, opt.Source.Environment, nil), all.Omissions)
+	found = slices.Concat(lint.Rendering(all.Fleet, opt.Source.Environment, nil), all.Omissions)
 	return show.Graph(all.Fleet, of).Draw(graph.Format), found, nil
 }

@@ -44,12 +44,12 @@ func FleetPage(ctx context.Context, opt fleets.Options, dirs []string, durations
 	}
 	all, err := fleets.Load(ctx, opt, dirs)
 	if err != nil {
-		return "", all.Warnings, err
+		return "", nil, err
 	}
 	if err := rollout.CheckDurations(times, all.Fleet); err != nil {
-		return "", all.Warnings, err
+		return "", nil, err
 	}
-	found = slices.Concat(all.Warnings, lint.Failures(all.Fleet, opt.Source.Environment), all.Omissions)
+	found = slices.Concat(lint.Failures(all.Fleet, opt.Source.Environment), all.Omissions)
 	page, err = show.Page(all.Fleet, opt.Source.Environment, times, ladders)
 	return page, found, err
 }

@@ -66,7 +66,6 @@ func (sim Simulation) Simulate(ctx context.Context, opt fleets.Options, dirs []s
 		return result, nil, err
 	}
 	all, err := fleets.LoadOne(ctx, opt, dirs)
-	found = all.Warnings
 	if err != nil {
 		return result, found, err
 	}
@@ -110,9 +109,9 @@ func (sim Simulation) other(ctx context.Context, opt fleets.Options, f *fleet.Fl
 	if sim.Compare != "" {
 		all, err := fleets.LoadOne(ctx, opt, []string{sim.Compare})
 		if err != nil {
-			return nil, all.Warnings, err
+			return nil, nil, err
 		}
-		return all.Fleet, slices.Concat(all.Warnings, lint.Failures(all.Fleet, opt.Source.Environment)), nil
+		return all.Fleet, lint.Failures(all.Fleet, opt.Source.Environment), nil
 	}
 	p, err := ladderfile.Profile(sim.Against)
 	other := *f
