@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
@@ -243,6 +243,5 @@ func shorten(err error) error {
 	if !known || len(s.Message()) <= maxFault {
 		return err
 	}
-	text := strings.ToValidUTF8(s.Message()[:maxFault], "")
-	return status.Errorf(s.Code(), "%s... (and %d bytes more)", text, len(s.Message())-len(text))
+	return status.Error(s.Code(), finding.Cut(s.Message(), maxFault))
 }

@@ -51,12 +51,12 @@ func (r *result) used(env map[string]string) map[string]string {
 	return env
 }
 
-// size estimates the memory used by a result.
+// size estimates the memory used by a result: everything that it holds.
 func (r *result) size() int64 {
 	const perEntry = 128
-	size := int64(perEntry)
+	size := perEntry + int64(len(r.subject.task)+len(r.subject.app)+len(r.subject.dir)) + r.response.Output.Size()
 	for q := range r.read {
-		size += perEntry + int64(len(q.Path))
+		size += perEntry + int64(len(q.Path)) + repository.DigestSize
 	}
 	for key, digest := range r.fetched {
 		size += perEntry + int64(len(key)+len(digest))
@@ -64,11 +64,8 @@ func (r *result) size() int64 {
 	for name, value := range r.env {
 		size += perEntry + int64(len(name)+len(value))
 	}
-	for _, m := range r.response.Output.Manifests {
-		size += 16 + int64(len(m))
-	}
-	for _, remark := range r.response.Output.Remarks {
-		size += perEntry + int64(len(remark.Text))
+	if r.err != nil {
+		size += int64(len(r.err.Error()))
 	}
 	return size
 }

@@ -26,6 +26,7 @@ func (r *renderer) render(slot *slot, req *request) (a task.Response, err error)
 	in := req.input
 	in.Slot = slot
 	a, err = r.tasks.Run(slot.ctx, req.task, in)
+	a.Output.Cut()
 	if err == nil {
 		err = a.CheckSize(req.dir)
 	}

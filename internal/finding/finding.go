@@ -173,15 +173,16 @@ func (f Finding) Redacted() Finding {
 // oneLine ensures that a finding is one line, whatever a library put into its
 // message.
 func oneLine(s string) string {
-	return Sanitize(strings.Join(strings.Fields(s), " "))
+	return Sanitize(strings.Join(strings.Fields(Cut(s, rawText)), " "))
 }
 
 // Sanitize escapes what a terminal or a log would interpret: line breaks, escape
 // sequences, bidirectional marks. Names in messages come from the input, which is
-// untrusted. Credentials in URLs are removed.
+// untrusted. Credentials in URLs are removed, and so is the middle of a text that is longer than
+// MaxText.
 func Sanitize(s string) string {
 	var b strings.Builder
-	for _, r := range WithoutCredentials(s) {
+	for _, r := range Cut(WithoutCredentials(Cut(s, rawText)), MaxText) {
 		if unicode.IsPrint(r) {
 			b.WriteRune(r)
 			continue

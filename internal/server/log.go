@@ -1,15 +1,17 @@
 package server
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // NewLogger returns a logger with a format, text or json, and a minimum level.
 func NewLogger(out io.Writer, format, level string) (*slog.Logger, error) {
-	opt := &slog.HandlerOptions{}
+	opt := &slog.HandlerOptions{ReplaceAttr: cutText}
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
 		return nil, usage.Errorf("unknown log level %q; use debug, info, warn or error", level)
@@ -19,7 +21,7 @@ func NewLogger(out io.Writer, format, level string) (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(out, opt)), nil
 	case "json":
-		opt.ReplaceAttr = inSeconds
+		opt.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr { return cutText(groups, inSeconds(groups, a)) }
 		return slog.New(slog.NewJSONHandler(out, opt)), nil
 	}
 	return nil, usage.Errorf("unknown log format %q; use text or json", format)
@@ -29,6 +31,23 @@ func NewLogger(out io.Writer, format, level string) (*slog.Logger, error) {
 func inSeconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+	}
+	return a
+}
+
+// maxLogText limits a message and an attribute of the log, in bytes: whatever logs it may have it
+// from a tenant. It is the limit of an error, the longest text that a line has.
+const maxLogText = 32 << 10
+
+// cutText cuts what an attribute says.
+func cutText(_ []string, a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindString:
+		a.Value = slog.StringValue(finding.Cut(a.Value.String(), maxLogText))
+	case slog.KindAny:
+		if text := fmt.Sprint(a.Value.Any()); len(text) > maxLogText {
+			a.Value = slog.StringValue(finding.Cut(text, maxLogText))
+		}
 	}
 	return a
 }

@@ -94,7 +94,7 @@ func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error
 		out.Expanded += object.ExpandedSize(m)
 	}
 	if len(res.Findings) > 0 {
-		out.Log = append(out.Log, "first", worst(res.Findings).Error())
+		out.Log = append(out.Log, "first", finding.Cut(worst(res.Findings).Error(), task.MaxLine))
 	}
 	if !res.UsesRevision {
 		out.Unused = append(out.Unused, plugin.Revision)
@@ -128,22 +128,12 @@ func Remarks(findings []finding.Finding) []task.Remark {
 	levels := map[finding.Severity]slog.Level{finding.Error: slog.LevelError, finding.Warning: slog.LevelWarn, finding.Note: slog.LevelInfo}
 	var all []task.Remark
 	for i, f := range findings {
-		if i == maxRemarks {
+		if i == task.MaxRemarks {
 			return append(all, task.Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("further findings: %d; cmp render lists all", len(findings)-i)})
 		}
-		all = append(all, task.Remark{Level: levels[f.Severity], Text: truncateMiddle(f.Error())})
+		all = append(all, task.Remark{Level: levels[f.Severity], Text: finding.Cut(f.Error(), task.MaxLine)})
 	}
 	return all
-}
-
-// truncateMiddle removes the middle of a long text, such as a chain of template
-// includes: its start says where, and its end why.
-func truncateMiddle(text string) string {
-	const most = 2000
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most/2], "") + " ... " + strings.ToValidUTF8(text[len(text)-most/2:], "")
 }
 
 // inOneLine joins the errors of an input for a single line: the condition of an
@@ -152,7 +142,7 @@ func inOneLine(err error) error {
 	var all []string
 	found := finding.Of(err)
 	for _, f := range found[:min(len(found), maxFaults)] {
-		all = append(all, truncateMiddle(f.Error()))
+		all = append(all, finding.Cut(f.Error(), task.MaxLine))
 	}
 	if more := len(found) - len(all); more > 0 {
 		all = append(all, fmt.Sprintf("and %d more; cmp render lists all", more))
@@ -173,9 +163,5 @@ func Announcements() []*wire.ParameterAnnouncement {
 	return all
 }
 
-// maxFaults and maxRemarks limit the errors in a response, and the findings in the
-// log, since a repository may have millions.
-const (
-	maxFaults  = 50
-	maxRemarks = 200
-)
+// maxFaults limits the errors in a response, since a repository may have millions.
+const maxFaults = 50

@@ -32,10 +32,17 @@ type libraryLines struct {
 	text bytes.Buffer
 }
 
+// maxLibraryText limits what libraries log in a rendering, in bytes: a line for each value of a
+// chart, if its author wants it.
+const maxLibraryText = task.MaxRemarks * task.MaxLine
+
 func (l *libraryLines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.text.Write(p)
+	if room := maxLibraryText - l.text.Len(); len(p) <= room {
+		return l.text.Write(p)
+	}
+	return len(p), nil
 }
 
 // take returns the lines since the last call.
