@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -109,7 +110,8 @@ func (a *Application) HasFailed() bool { return a.Failed }
 
 // take stores the rendering of an Application.
 func (a *Application) take(res plugin.Result) {
-	a.Objects, a.Waves, a.Findings, a.Expects = res.Objects, res.Plan.Waves(), res.Findings, res.Expects
+	a.Objects, a.Waves, a.Expects = res.Objects, res.Plan.Waves(), res.Expects
+	a.Findings = slices.DeleteFunc(slices.Clone(res.Findings), func(found finding.Finding) bool { return found.Rule == knowledge.RefusedRule }) // those of Refused
 	a.Rung, a.RungWhy = rungOf(res.Plan)
 }
 

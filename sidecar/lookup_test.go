@@ -170,7 +170,7 @@ func TestCacheBounds(t *testing.T) {
 		var works atomic.Int64
 		clearCache := make(chan chan<- struct{})
 		h := bubble(t, sidecar.Config{
-			Cache: 10 << 10, CacheAge: time.Hour, ClearCache: clearCache,
+			Cache: 11 << 10, CacheAge: time.Hour, ClearCache: clearCache,
 			Tasks: sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
 				works.Add(1)
 				return task.Output{Manifests: []string{strings.Repeat("x", 3<<10)}}, nil

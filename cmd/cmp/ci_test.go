@@ -151,12 +151,12 @@ type actionStep struct {
 
 // fakeGh keeps one comment, like GitHub, and notes each call.
 const fakeGh = `
-echo "gh $*" >>"$FAKE/calls"
+echo gh $* >>"$FAKE/calls"
 [ "$GH_TOKEN" = token ] || { echo "no token" >&2; exit 1; }
 for arg; do case $arg in body=@*) cp "${arg#body=@}" "$FAKE/body" ;; esac; done
 case "$*" in
 *"-X POST"*) echo 4711 >"$FAKE/comment" ;;
-*"-X PATCH"*"/comments/4711 "*) [ -e "$FAKE/comment" ] ;;
+*"id=4711 "*"updateIssueComment"*) [ -e "$FAKE/comment" ] ;;
 *"--jq"*) [ -n "$MARKER" ]; cat "$FAKE/comment" 2>/dev/null || true ;;
 *) exit 1 ;;
 esac
@@ -256,7 +256,8 @@ func TestAction(t *testing.T) {
 		c.called(wantCalls...)
 		return out
 	}
-	list := "gh api --paginate repos/team/repo/issues/12/comments?per_page=100 --jq"
+	list := "gh api graphql --paginate -f owner=team -f name=repo -F pull=12 -f query="
+	const update = "gh api graphql --silent -f id=4711 -F body="
 	apps := map[string]string{"components": "apps/*"}
 	out := play(apps, 0, list, "-X POST repos/team/repo/issues/12/comments -F")
 	body := c.read("body")
@@ -268,13 +269,13 @@ func TestAction(t *testing.T) {
 	}
 
 	c.edit("apps/shop/values.yaml", "replicas: 3", "replicas: 4")
-	play(apps, 0, list, "-X PATCH repos/team/repo/issues/comments/4711 -F")
+	play(apps, 0, list, update)
 	if body := c.read("body"); !strings.Contains(body, "+   spec.replicas: 4") {
 		t.Errorf("the comment is\n%s", body)
 	}
 
 	c.edit("apps/shop/values.yaml", "replicas: 4", "replicas: 2")
-	play(apps, 0, list, "-X PATCH")
+	play(apps, 0, list, update)
 	if body := c.read("body"); !strings.Contains(body, "no difference any more") {
 		t.Errorf("the comment is\n%s", body)
 	}
@@ -290,7 +291,7 @@ func TestAction(t *testing.T) {
 	os.Remove(filepath.Join(c.temp, "comment"))
 	play(map[string]string{"components": "apps/*", "fail-on": "never"}, 0, list, "-X POST")
 
-	play(nil, 2, list, "-X PATCH")
+	play(nil, 2, list, update)
 }
 
 // fakeRelease answers as a server of releases: from a folder, by the path.

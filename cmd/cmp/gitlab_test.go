@@ -21,8 +21,9 @@ case "$*" in
 *secret*) exit 1 ;;
 *"-X POST https://gitlab.example.com/api/v4/projects/7/merge_requests/12/notes "*) cp "$FAKE/body" "$FAKE/note" ;;
 *"-X PUT https://gitlab.example.com/api/v4/projects/7/merge_requests/12/notes/4711 "*) cp "$FAKE/body" "$FAKE/note" ;;
-*"page=1") jq -n '[range(100) | {id: ., body: "something else"}]' ;;
-*"page=2") if [ -e "$FAKE/note" ]; then jq -Rs '[{id: 4711, body: .}]' <"$FAKE/note"; else echo '[]'; fi ;;
+*"/api/v4/user") echo '{"id": 9}' ;;
+*"page=1") jq -n '[range(100) | {id: ., author: {id: 9}, body: "something else"}]' ;;
+*"page=2") if [ -e "$FAKE/note" ]; then jq -Rs '[{id: 4711, author: {id: 9}, body: .}]' <"$FAKE/note"; else echo '[]'; fi ;;
 *) exit 1 ;;
 esac
 `
@@ -73,19 +74,19 @@ func TestGitLab(t *testing.T) {
 		c.called(wantCalls...)
 		return out
 	}
-	play(0, "page=1", "page=2", "-X POST")
+	play(0, "/user", "page=1", "page=2", "-X POST")
 	if body := c.read("note"); !strings.HasPrefix(body, "<!-- ladder  -->\n") || !strings.Contains(body, "+   spec.replicas: 3") {
 		t.Errorf("the note is\n%s", body)
 	}
 	c.edit("apps/shop/values.yaml", "replicas: 3", "replicas: 4")
-	play(0, "page=1", "page=2", "-X PUT")
+	play(0, "/user", "page=1", "page=2", "-X PUT")
 	if body := c.read("note"); !strings.Contains(body, "+   spec.replicas: 4") {
 		t.Errorf("the note is\n%s", body)
 	}
 	c.edit("apps/shop/values.yaml", "replicas: 4", "replicas: four")
-	play(1, "page=1", "page=2", "-X PUT")
+	play(1, "/user", "page=1", "page=2", "-X PUT")
 	c.edit("apps/shop/values.yaml", "replicas: four", "replicas: 2")
-	play(0, "page=1", "page=2", "-X PUT")
+	play(0, "/user", "page=1", "page=2", "-X PUT")
 	if body := c.read("note"); !strings.Contains(body, "no difference any more") {
 		t.Errorf("the note is\n%s", body)
 	}

@@ -195,3 +195,27 @@ func TestNothingOfGit(t *testing.T) {
 		t.Errorf("%d: %s", code, out)
 	}
 }
+
+// TestOwnLadderInPipeline: the fleet section in the ladder.yaml of a component has no effect if a
+// pattern matches only that component, and the pipeline says so.
+func TestOwnLadderInPipeline(t *testing.T) {
+	t.Parallel()
+	c := newCICheckout(t)
+	write(t, c.dir, map[string]string{
+		"ladder.yaml":                       "fleet: {name: platform, project: plat, repoURL: 'https://git.example.com/a.git'}\n",
+		"components/teama/x/component.yaml": "name: x\nrolloutPhase: 110\nproject: admin\nserver: evil\n",
+		"components/teama/x/a.yaml":         "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n",
+	})
+	c.commit("a fleet")
+	write(t, c.dir, map[string]string{"components/teama/x/ladder.yaml": "fleet: {project: admin, server: evil, allow: {projects: [admin], servers: [evil]}}\n"})
+	c.commit("its own settings")
+	c.env = append(c.env, "LADDER_FAIL_ON=any")
+	for _, directories := range []string{"components", "components/teama", "components/teama/*", "components/teama/x"} {
+		run := *c
+		run.env = append(run.env, "LADDER_FLEET="+directories)
+		out, code := run.run(filepath.Join(c.home, "deploy/ci/report.sh"), "HEAD^1", filepath.Join(c.temp, "comment.md"))
+		if n := strings.Count(out, "[platform-setting]"); code != 1 || n != 3 || !strings.Contains(out, "components/teama/x/ladder.yaml:1: fleet: ") {
+			t.Errorf("%s: exit code %d, %d findings:\n%s", directories, code, n, out)
+		}
+	}
+}

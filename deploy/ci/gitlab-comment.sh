@@ -10,8 +10,20 @@
 #   LADDER_KEY    identifies one of several such notes; optional
 #   CI_API_V4_URL, CI_PROJECT_ID, CI_MERGE_REQUEST_IID  as GitLab sets them
 #
+# Only a note of the token's own user is updated: anyone can write one that looks like
+# it. If the note cannot be written, the script warns and exits with 0.
+#
 # Requires curl and jq.
 set -euo pipefail
+
+body=$(mktemp)
+finish() {
+	local code=$?
+	rm -f -- "$body"
+	[ $code -eq 0 ] || echo "warning: Ladder could not write a note on the merge request; check LADDER_TOKEN" >&2
+	exit 0
+}
+trap finish EXIT
 
 file=$1
 [ -e "$file" ] || exit 0 # there is no result
@@ -25,21 +37,21 @@ notes=$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_II
 # gitlab calls the API. The token is passed by standard input, since all users of
 # the machine can read command lines.
 gitlab() {
-	printf 'header = "PRIVATE-TOKEN: %s"\n' "$LADDER_TOKEN" | curl --silent --show-error --fail --config - "$@"
+	printf 'header = "PRIVATE-TOKEN: %s"\n' "$LADDER_TOKEN" | curl --silent --show-error --fail --max-time 60 --config - "$@"
 }
 
-body=$(mktemp)
-trap 'rm -f -- "$body"' EXIT
 {
 	echo "$marker"
 	cat -- "$file"
 	[ -s "$file" ] || echo "Ladder finds no difference any more."
 } >"$body"
 
+own=$(gitlab "$CI_API_V4_URL/user" | jq '.id | numbers')
+[ -n "$own" ] || exit 1 # so every note would be another user's
 id=
 for page in $(seq 100); do
 	answer=$(gitlab "$notes?per_page=100&page=$page")
-	id=$(jq -r --arg marker "$marker" '[.[] | select(.body | startswith($marker)) | .id][0] // empty' <<<"$answer")
+	id=$(jq -r --arg marker "$marker" --argjson own "$own" '[.[] | select(.author.id == $own and (.body | startswith($marker))) | .id][0] // empty' <<<"$answer")
 	if [ -n "$id" ] || [ "$(jq length <<<"$answer")" -lt 100 ]; then break; fi
 done
 if [ -n "$id" ]; then

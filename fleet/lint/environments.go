@@ -116,9 +116,6 @@ func Rendering(f *fleet.Fleet, environment string, isSelected func(*fleet.Applic
 			where = deployedIn(f, app.Name)
 		}
 		for _, found := range app.Findings {
-			if found.Rule == platformSetting {
-				continue // the checker reports it, as an error
-			}
 			all.add(fault{Finding: found, app: app.Component.Name}, where)
 		}
 	}
