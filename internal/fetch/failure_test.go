@@ -223,7 +223,7 @@ func TestGivenUpInTheQueue(t *testing.T) {
 	n := newInternet(t)
 	n.host("files.example.com", serving(map[string]string{"/a": "a", "/b": "b"}))
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}, Limits: Limits{Concurrent: 1}})
-	end, err := f.queue.enter(t.Context(), "other.example.com", "") // another fetch
+	end, err := f.queue.enter(t.Context(), "other.example.com", "", func() {}) // another fetch
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,13 +257,13 @@ func TestGivenUpInTheQueue(t *testing.T) {
 // TestQueueTakesTime: the wait for a turn is part of the time of a fetch.
 func TestQueueTakesTime(t *testing.T) {
 	f := newInternet(t).fetcher(Config{Allow: []string{"https://files.example.com"}, Limits: Limits{Concurrent: 1, Time: time.Millisecond}})
-	if _, err := f.queue.enter(t.Context(), "other.example.com", ""); err != nil { // another fetch, which does not end
+	if _, err := f.queue.enter(t.Context(), "other.example.com", "", func() {}); err != nil { // another fetch, which does not end
 		t.Fatal(err)
 	}
 	waiter, cancel := context.WithCancel(t.Context())
 	waits := make(chan struct{})
 	go func() {
-		_, _ = f.queue.enter(waiter, "third.example.com", "")
+		_, _ = f.queue.enter(waiter, "third.example.com", "", func() {})
 		close(waits)
 	}()
 	for f.queue.length() != 1 {
@@ -274,7 +274,7 @@ func TestQueueTakesTime(t *testing.T) {
 	if got := f.queue.length(); got != 0 {
 		t.Errorf("%d wait", got)
 	}
-	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "timed out after 1ms in the queue: at most 1 fetches run at a time, and at most 1 for one host or tenant; fix: try again later")
+	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "timed out after 1ms in the queue: at most 1 fetches run at a time, at most 1 for one host or tenant, and 1 for one tenant at one host; fix: try again later")
 }
 
 // waiting tells when somebody waits for it to end.

@@ -383,29 +383,47 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 	return at, nil
 }
 
-// download fetches a Ref over the network when there is a free place in the queue.
-// It retries temporary failures.
+// errYield ends a fetch whose place another tenant needs.
+var errYield = errors.New("the fetch makes room for another tenant")
+
+// download fetches a Ref over the network when there is a free place in the queue. If it must
+// make room for another tenant, it waits again.
 func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, ignoreCache bool) (remote.Content, error) {
 	deadline := time.Now().Add(f.limits.Time)
 	waiting, cancel := context.WithDeadline(wanted, deadline)
 	defer cancel()
-	leave, err := f.queue.enter(waiting, hostOf(at), tenantOf(wanted))
-	switch {
-	case wanted.Err() != nil:
-		if err == nil {
-			leave()
+	for {
+		ctx, end := context.WithCancelCause(context.WithoutCancel(wanted))
+		leave, err := f.queue.enter(waiting, hostOf(at), tenantOf(wanted), func() { end(errYield) })
+		switch {
+		case wanted.Err() != nil:
+			if err == nil {
+				leave()
+			}
+			end(nil)
+			return remote.Content{}, errUnwanted
+		case err != nil:
+			end(nil)
+			return remote.Content{}, failed(slow, moreTime, "timed out after %s in the queue: at most %d fetches run at a time, at most %d for one host or tenant, and %d for one tenant at one host",
+				f.limits.Time, f.limits.Concurrent, f.queue.share, f.queue.own)
 		}
-		return remote.Content{}, errUnwanted
-	case err != nil:
-		return remote.Content{}, failed(slow, moreTime, "timed out after %s in the queue: at most %d fetches run at a time, and at most %d for one host or tenant",
-			f.limits.Time, f.limits.Concurrent, f.queue.share)
+		content, err := f.downloadNow(ctx, deadline, ref, at, ignoreCache)
+		leave()
+		yielded := errors.Is(context.Cause(ctx), errYield)
+		end(nil)
+		if err == nil || !yielded {
+			return content, err
+		}
 	}
-	defer leave()
+}
+
+// downloadNow fetches a Ref over the network. It retries temporary failures.
+func (f *Fetcher) downloadNow(ctx context.Context, deadline time.Time, ref remote.Ref, at *url.URL, ignoreCache bool) (remote.Content, error) {
 	if f.config.Fetching != nil {
 		defer f.config.Fetching(ref)()
 	}
 	defer f.metrics.observeDuration(ref.Kind, time.Now())
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(wanted), deadline)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	for try := 0; ; try++ {
 		content, err := f.once(ctx, ref, at, ignoreCache)

@@ -189,7 +189,7 @@ func TestShares(t *testing.T) {
 	enter := func(host, tenant string) bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		end, err := q.enter(ctx, host, tenant)
+		end, err := q.enter(ctx, host, tenant, func() {})
 		if err == nil {
 			ends = append(ends, end)
 		}
@@ -206,7 +206,7 @@ func TestShares(t *testing.T) {
 	for _, end := range ends {
 		end()
 	}
-	if len(q.hosts)+len(q.tenants)+q.used+len(q.waiting) != 0 {
+	if len(q.hosts)+len(q.tenants)+len(q.both)+len(q.running)+q.used+len(q.waiting) != 0 {
 		t.Errorf("%+v remains", q)
 	}
 }
@@ -214,11 +214,11 @@ func TestShares(t *testing.T) {
 // TestTurns gives a place that comes free to the tenant that has the fewest.
 func TestTurns(t *testing.T) {
 	q := newQueue(2)
-	first, err := q.enter(t.Context(), "h1", "greedy")
+	first, err := q.enter(t.Context(), "h1", "greedy", func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := q.enter(t.Context(), "h2", "other")
+	second, err := q.enter(t.Context(), "h2", "other", func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestTurns(t *testing.T) {
 	queue := func(host, tenant string) {
 		before := len(q.waiting)
 		go func() {
-			end, err := q.enter(t.Context(), host, tenant)
+			end, err := q.enter(t.Context(), host, tenant, func() {})
 			if err != nil {
 				order <- err.Error()
 				return

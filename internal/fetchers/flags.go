@@ -42,6 +42,6 @@ func (in *Options) AddForServer(flags *pflag.FlagSet) {
 func (in *Options) defineForServer(f *pflag.FlagSet) {
 	l := &in.Config.Limits
 	f.Int64Var(&l.Memory, "remote-memory", fetch.DefaultMemory, "Memory limit of a fetch in bytes, at least 64 MiB; each fetch is a separate process")
-	f.IntVar(&l.Concurrent, "remote-parallel", fetch.DefaultConcurrent, "Maximum number of concurrent fetches; one host or one AppProject gets at most half of them")
+	f.IntVar(&l.Concurrent, "remote-parallel", fetch.DefaultConcurrent, "Maximum number of concurrent fetches; one host or one AppProject gets at most half of them, and one AppProject at most half of those of a host")
 	f.StringVar(&in.Projects, "remote-projects", "", "Directory with a subdirectory for each AppProject that may fetch more than --allow-remote allows: a file named allow with one address per line, and credentials as in --remote-credentials")
 }
