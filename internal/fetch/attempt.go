@@ -232,17 +232,19 @@ func (e *attempt) admit(req *http.Request) error {
 	refuse := func(remedy, format string, args ...any) error {
 		return e.note(failed(notAllowed, remedy, format, args...))
 	}
-	toAllow := "add " + u.Scheme + "://" + u.Host + u.Path + ", or what is above it, to the allow-list if you trust it"
+	last := previousRequest(req)
+	if why := e.f.private.forbiddenHostReason(host); why != "" {
+		if last == nil && sameOrigin(u, e.origin()) {
+			return refuse(allowPrivateRemedy, "%s is %s", u.Host, why)
+		}
+		return refuse("contact its administrator", "%s leads to %s, which is %s", e.host(), u.Host, why)
+	}
 	if u.Scheme != "https" && !(u.Scheme == "http" && e.f.usesPlainHTTP(u.Host)) {
-		return refuse("use https, or list "+u.Host+" as a host without TLS (--remote-plain-http "+u.Host+")", "%s would be contacted without TLS", u.Host)
+		return refuse("use https, or list the host as one without TLS (--remote-plain-http)", "%s would be contacted without TLS", u.Host)
 	}
 	if u.User != nil {
 		return refuse("remove the credentials from the address", "%s redirects to an address with credentials", e.host())
 	}
-	if why := e.f.private.forbiddenHostReason(host); why != "" {
-		return refuse(allowPrivateRemedy, "%s is %s", u.Host, why)
-	}
-	last := previousRequest(req)
 	secret := req.Header.Get("Authorization") != "" || req.Method == http.MethodPost
 	switch {
 	case secret && req.Method == http.MethodPost && e.wasRedirected(req):
@@ -259,7 +261,7 @@ func (e *attempt) admit(req *http.Request) error {
 		if !secret || tokenServices[hostOf(e.at)] == host || e.f.allow.containsHost(u) {
 			return nil
 		}
-		return refuse("add https://"+u.Host+" to the allow-list if it issues the tokens of "+e.host(),
+		return refuse("add that address to the allow-list if it issues the tokens of this registry",
 			"%s requests that the credentials be sent to %s", e.host(), u.Host)
 	case last != nil && (e.verified || e.at.Scheme == "oci" && hasDigest(firstRequest(req).URL.Path)):
 		return nil
@@ -267,7 +269,7 @@ func (e *attempt) admit(req *http.Request) error {
 		return nil
 	}
 	if last == nil {
-		return refuse(toAllow, "%s names %s, which is not allowed", e.host(), u.Host)
+		return refuse(toAllow, "%s names %s://%s%s, which is not allowed", e.host(), u.Scheme, u.Host, u.Path)
 	}
 	for _, d := range contentHosts {
 		if hostOf(last.URL) == d.from && (pattern{host: d.to}).matchesHost(host) {
@@ -307,7 +309,7 @@ func (e *attempt) failureToSend(host string, err error) *failure {
 	case e.ctx.Err() != nil:
 		return &failure{outcome: canceled, message: "was canceled"}
 	case errors.As(err, &header), strings.Contains(err.Error(), http.ErrSchemeMismatch.Error()):
-		return failed(untrusted, "correct the port, or list "+e.host()+" as a host without TLS (--remote-plain-http "+e.host()+")", "%s does not speak TLS", host)
+		return failed(untrusted, "correct the port, or list the host as one without TLS (--remote-plain-http)", "%s does not speak TLS", host)
 	case errors.As(err, &authority):
 		return failed(untrusted, "add the authority's certificate as ca.crt to the host's credentials (--remote-credentials), or for all hosts (--remote-ca)", "the certificate of %s is signed by an unknown authority", host)
 	case errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &verification):

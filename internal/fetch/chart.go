@@ -39,7 +39,7 @@ func (e *attempt) chartOfRepository() (fetchedContent, error) {
 	if entry.Digest != "" {
 		digest = "sha256:" + strings.ToLower(strings.TrimPrefix(entry.Digest, "sha256:"))
 		if !isDigest(digest) {
-			return fetchedContent{}, failed(broken, "contact the administrator of "+e.host(), "the index of %s has an invalid digest %q of %s %s (a digest is sha256: and 64 hexadecimal digits)", e.host(), short(entry.Digest), e.ref.Chart, entry.Version)
+			return fetchedContent{}, failed(broken, "contact its administrator", "the index of %s has an invalid digest %q of %s %s (a digest is sha256: and 64 hexadecimal digits)", e.host(), short(entry.Digest), e.ref.Chart, entry.Version)
 		}
 	}
 	exact := e.ref
@@ -66,14 +66,14 @@ func (e *attempt) downloadPackage(exact remote.Ref, entry *helmrepo.ChartVersion
 	allowed := e.f.allow.allows(at)
 	if at.Scheme == "oci" {
 		if !allowed {
-			return none, failed(notAllowed, "add "+at.Scheme+"://"+at.Host+path.Dir(at.Path)+" to the allow-list if you trust it",
+			return none, failed(notAllowed, toAllow,
 				"the index of %s has the chart at %s, which is not allowed", e.host(), address)
 		}
 		return e.fromRegistry(at, exact, digest)
 	}
 	switch {
 	case !allowed && digest == "":
-		return none, failed(notAllowed, "add "+at.Scheme+"://"+at.Host+path.Dir(at.Path)+" to the allow-list if you trust it",
+		return none, failed(notAllowed, toAllow,
 			"the index of %s has the chart at %s without a digest, which is not allowed", e.host(), address)
 	case allowed:
 		if err := e.visit(at); err != nil {
@@ -91,13 +91,13 @@ func (e *attempt) downloadPackage(exact remote.Ref, entry *helmrepo.ChartVersion
 	}
 	content := remote.Content{Version: exact.Version, Digest: remote.Digest(data), Data: data}
 	if digest != "" && content.Digest != digest {
-		return none, failed(broken, "contact the administrator of "+e.host(), "the content of %s has the digest %s, but the index says %s", address, content.Digest, digest)
+		return none, failed(broken, "contact its administrator", "the content of %s has the digest %s, but the index says %s", address, content.Digest, digest)
 	}
 	if err := packedChart(data, e.host()); err != nil {
 		return none, err
 	}
 	if other := remote.OtherChart(data, exact.Chart, exact.Version); other != "" {
-		return none, failed(broken, "contact the administrator of "+e.host(), "the content of %[2]s, from the index of %[1]s, is invalid: %[3]s", e.host(), address, other)
+		return none, failed(broken, "contact its administrator", "the content of %[2]s, from the index of %[1]s, is invalid: %[3]s", e.host(), address, other)
 	}
 	return content, e.verifyFile(at, data)
 }
@@ -118,10 +118,10 @@ func (e *attempt) fromRegistry(at *url.URL, exact remote.Ref, digest string) (re
 	}
 	content, manifest, err := e.pull(repository, tagOf(version))
 	if err == nil && digest != "" && content.Digest != digest && manifest != digest {
-		err = failed(broken, "contact the administrator of "+e.host(), "the chart in the registry has the digest %s, but the index says %s", content.Digest, digest)
+		err = failed(broken, "contact its administrator", "the chart in the registry has the digest %s, but the index says %s", content.Digest, digest)
 	}
 	if other := remote.OtherChart(content.Data, exact.Chart, exact.Version); err == nil && other != "" {
-		err = failed(broken, "contact the administrator of "+e.host(), "the chart in the registry is not the requested one: %s", other)
+		err = failed(broken, "contact its administrator", "the chart in the registry is not the requested one: %s", other)
 	}
 	content.Version = exact.Version
 	return content, err

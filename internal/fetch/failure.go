@@ -53,6 +53,10 @@ type failure struct {
 	after   time.Duration // from Retry-After; 0 if unknown
 }
 
+// toAllow is the remedy for what is not on the allow-list. The message names the address: whoever
+// chose it must not write the remedy.
+const toAllow = "add that address, or what is above it, to the allow-list (--allow-remote) if you trust it"
+
 func failed(o outcome, remedy, format string, args ...any) *failure {
 	return &failure{outcome: o, remedy: remedy, message: fmt.Sprintf(format, args...)}
 }
@@ -84,7 +88,7 @@ func (e *attempt) failureOf(err error) *failure {
 	if f := e.failureOfStatus(e.status()); f != nil && !strings.Contains(err.Error(), "bearer realm") {
 		return f
 	}
-	return failed(broken, "contact the administrator of "+e.host()+", or check the URL", "the response of %s is invalid: %s", e.host(), short(err.Error()))
+	return failed(broken, "contact its administrator, or check the URL", "the response of %s is invalid: %s", e.host(), short(err.Error()))
 }
 
 // The remedies for exceeded limits.
@@ -117,7 +121,7 @@ func (e *attempt) failureOfStatus(status int) *failure {
 	case status >= 500:
 		return failed(unreachable, "try again later, or contact its administrator", "%s returned status %d", e.host(), status)
 	case status == http.StatusBadRequest && e.f.usesPlainHTTP(e.at.Host):
-		return failed(broken, "check the URL, or remove "+e.host()+" from --remote-plain-http if it uses TLS", "%s returned status %d, as servers that require TLS do", e.host(), status)
+		return failed(broken, "check the URL, or remove the host from --remote-plain-http if it uses TLS", "%s returned status %d, as servers that require TLS do", e.host(), status)
 	case status >= 300:
 		return failed(broken, "check the URL", "%s returned status %d", e.host(), status)
 	}

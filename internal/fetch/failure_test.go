@@ -180,9 +180,9 @@ func TestWrongTLS(t *testing.T) {
 	n.hosts["plain.example.com:443"] = n.hosts["plain.example.com:80"]
 	f := n.fetcher(Config{Allow: []string{"https://*"}})
 	refuse(t, f, fileRef("https://other.example.com/a"), "untrusted", "the certificate of other.example.com is invalid")
-	refuse(t, f, fileRef("https://plain.example.com/a"), "untrusted", "plain.example.com does not speak TLS; fix: correct the port, or list plain.example.com as a host without TLS (--remote-plain-http plain.example.com)")
+	refuse(t, f, fileRef("https://plain.example.com/a"), "untrusted", "plain.example.com does not speak TLS; fix: correct the port, or list the host as one without TLS (--remote-plain-http)")
 	f = n.fetcher(Config{Allow: []string{"http://files.example.com:443"}, PlainHTTP: []string{"files.example.com:443"}})
-	refuse(t, f, fileRef("http://files.example.com:443/a"), "broken", "remove files.example.com:443 from --remote-plain-http if it uses TLS")
+	refuse(t, f, fileRef("http://files.example.com:443/a"), "broken", "remove the host from --remote-plain-http if it uses TLS")
 }
 
 // TestGivenUp leaves while others wait.

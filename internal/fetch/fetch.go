@@ -374,11 +374,13 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 		at = at.JoinPath(ref.Chart)
 	}
 	if !f.allow.allows(at) {
-		remedy := "add " + at.Scheme + "://" + at.Host + at.Path + ", or what is above it, to the allow-list (--allow-remote) if you trust it"
-		if len(f.allow) == 0 {
-			return nil, failed(notAllowed, remedy, "is not fetched, because the allow-list is empty")
+		if why := f.private.forbiddenHostReason(hostOf(at)); why != "" {
+			return nil, failed(notAllowed, "use a source with a public address", "%s is %s", at.Host, why)
 		}
-		return nil, failed(notAllowed, remedy, "is not on the allow-list")
+		if len(f.allow) == 0 {
+			return nil, failed(notAllowed, toAllow, "is not fetched, because the allow-list is empty")
+		}
+		return nil, failed(notAllowed, toAllow, "is not on the allow-list")
 	}
 	return at, nil
 }

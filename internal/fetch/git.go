@@ -412,14 +412,11 @@ func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plu
 			fault = "is not allowed"
 		}
 		if fault != "" {
-			remedy, where := "add its address", address
-			if module != nil {
-				remedy = "add " + module.String()
-				if address != module.String() {
-					where += ", which is " + module.String() + ","
-				}
+			where := address
+			if module != nil && address != module.String() {
+				where += ", which is " + module.String() + ","
 			}
-			return failed(notAllowed, remedy+" to the allow-list (--allow-remote) if you trust it, or ?submodules=false to the repository's if it is not needed",
+			return failed(notAllowed, toAllow+", or ?submodules=false to the repository's if it is not needed",
 				"the submodule %s at %s %s", name, where, fault)
 		}
 		if err := f.e.visit(module); err != nil {

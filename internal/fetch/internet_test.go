@@ -25,6 +25,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -291,12 +293,31 @@ func get(t *testing.T, f remote.Fetcher, ref remote.Ref) remote.Content {
 	return content
 }
 
+var namesAddress = regexp.MustCompile(`\S+://\S+|\S+\.(?:com|net|org|example)\b|\d+\.\d+\.\d+\.\d+|localhost`)
+
+// checkRemedy makes sure that a remedy names no address but those that the operator configured.
+func checkRemedy(t *testing.T, f remote.Fetcher, found finding.Finding) {
+	t.Helper()
+	if strings.HasPrefix(found.Remedy, "correct the credentials for ") || strings.HasPrefix(found.Remedy, "write oci://HOST/PATH") {
+		return // the operator mounted them
+	}
+	own, is := f.(*Fetcher)
+	for _, address := range namesAddress.FindAllString(found.Remedy, -1) {
+		if !is || !slices.ContainsFunc(own.config.Allow, func(entry string) bool { return strings.Contains(entry, address) }) {
+			t.Errorf("the remedy names %s, which the operator did not: %s", address, found.Error())
+		}
+	}
+}
+
 func refuse(t *testing.T, f remote.Fetcher, ref remote.Ref, wantRule, wantText string) {
 	t.Helper()
 	content, err := f.Fetch(t.Context(), ref)
 	if err == nil {
 		t.Errorf("%s is fetched: %.80q", ref, content.Data)
 		return
+	}
+	for _, found := range finding.Of(err) {
+		checkRemedy(t, f, found)
 	}
 	if got, text := rule(t, err); got != "remote-"+wantRule || !strings.Contains(text, wantText) {
 		t.Errorf("%s: %s: %s\nwant %s with %q", ref, got, text, wantRule, wantText)

@@ -91,7 +91,7 @@ func registryTests(t *testing.T) map[string]registryTest {
 	return map[string]registryTest{
 		"plain":             {func(*registryOf) {}, false, "", ""},
 		"own tokens":        {func(g *registryOf) { g.enter = bearer("https://registry.example.com/token") }, false, "", ""},
-		"tokens elsewhere":  {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, false, "not-allowed", "requests that the credentials be sent to evil.example.net; fix: add https://evil.example.net to the allow-list if it issues"},
+		"tokens elsewhere":  {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, false, "not-allowed", "requests that the credentials be sent to evil.example.net; fix: add that address to the allow-list if it issues"},
 		"free tokens":       {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, true, "", ""},
 		"tokens of an ally": {func(g *registryOf) { g.enter = bearer("https://tokens.example.org/token") }, false, "", ""},
 		"tokens inside":     {func(g *registryOf) { g.enter = bearer("https://169.254.169.254/token") }, true, "broken", "link-local"},
@@ -201,7 +201,7 @@ func TestChartInRegistryOfIndex(t *testing.T) {
 		serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "oci://registry.example.com/charts/app:1.0.0", digest})})(w, r)
 	})
 	refuse(t, n.fetcher(Config{Allow: []string{"https://charts.example.com"}}), chartRef("https://charts.example.com", ""), "not-allowed",
-		"has the chart at oci://registry.example.com/charts/app:1.0.0, which is not allowed; fix: add oci://registry.example.com/charts to")
+		"has the chart at oci://registry.example.com/charts/app:1.0.0, which is not allowed; fix: add that address, or what")
 	both := Config{Allow: []string{"https://charts.example.com", "oci://registry.example.com/charts"}}
 	for _, digest = range []string{remote.Digest(g.manifest), remote.Digest(g.chart), ""} {
 		if got := get(t, n.fetcher(both), chartRef("https://charts.example.com", "^1")); got.Version != "1.0.0" || !bytes.Equal(got.Data, g.chart) {

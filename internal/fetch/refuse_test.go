@@ -26,7 +26,7 @@ func TestNothingIsAllowed(t *testing.T) {
 		chartRef("oci://files.example.com/charts", ""),
 		{Kind: remote.Repository, URL: "https://files.example.com/a"},
 	} {
-		refuse(t, n.fetcher(Config{}), ref, "not-allowed", "the allow-list is empty; fix: add "+strings.SplitAfter(ref.URL, ".com")[0])
+		refuse(t, n.fetcher(Config{}), ref, "not-allowed", "the allow-list is empty; fix: add that address")
 	}
 	if len(n.asked("files.example.com")) > 0 {
 		t.Error("it was asked all the same")
@@ -100,6 +100,8 @@ func TestRedirects(t *testing.T) {
 		{"https://files.example.com/pub/a", "https://user:hunter2@other.example.com/pub/content", "not-allowed", "with credentials"},
 		{"https://files.example.com/pub/a", "https://169.254.169.254/latest/meta-data", "not-allowed", "metadata"},
 		{"https://files.example.com/pub/a", "https://127.0.0.1/", "not-allowed", "loopback"},
+		{"https://files.example.com/pub/a", "http://169.254.169.254/latest/meta-data", "not-allowed", "files.example.com leads to 169.254.169.254, which is 169.254.169.254, a link-local address, such as that of a cloud's metadata service; fix: contact its administrator"},
+		{"https://169.254.169.254/latest", "", "not-allowed", "metadata service; fix: use a source with a public address"},
 		{"https://files.example.com/pub/a", "ftp://files.example.com/pub/content", "not-allowed", "without TLS"},
 		{"https://files.example.com/pub/a", "/pub/a", "broken", "redirects in a loop"},
 	} {
@@ -179,7 +181,7 @@ func TestPlainHTTP(t *testing.T) {
 	n.plainHost("files.example.com", serving(map[string]string{"/a": "content"}))
 	ref := fileRef("http://files.example.com/a")
 	refuse(t, n.fetcher(Config{Allow: []string{"https://files.example.com"}}), ref, "not-allowed", "not on the allow-list")
-	refuse(t, n.fetcher(Config{Allow: []string{"http://files.example.com"}}), ref, "not-allowed", "list files.example.com as a host without TLS")
+	refuse(t, n.fetcher(Config{Allow: []string{"http://files.example.com"}}), ref, "not-allowed", "list the host as one without TLS")
 	get(t, n.fetcher(Config{Allow: []string{"http://files.example.com"}, PlainHTTP: []string{"files.example.com"}}), ref)
 }
 
