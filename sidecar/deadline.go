@@ -26,11 +26,11 @@ func (o *timeoutCause) Error() string {
 }
 
 // limitTime ends a request shortly before its deadline, so that the reason still
-// reaches the client, or after the limit; 0 means no limit.
+// reaches the client even on a busy machine, or after the limit; 0 means no limit.
 func limitTime(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	now := time.Now()
 	deadline, limited := ctx.Deadline()
-	end := deadline.Add(-timeToRespond)
+	end := deadline.Add(-max(timeToRespond, min(deadline.Sub(now)/partToRespond, maxTimeToRespond)))
 	if own := now.Add(limit); limit > 0 && (!limited || own.Before(end)) {
 		return context.WithDeadlineCause(ctx, own, &timeoutCause{limit: requestTime, duration: limit, since: now})
 	}

@@ -183,7 +183,7 @@ func (s *server) renderOnce(ctx context.Context, req *request, wasPreempted bool
 	defer s.stages.begin(ctx, working)()
 	a, err := s.renderer.render(slot, req)
 	if err == nil && !req.fetch.hasPending() {
-		err = s.sender.reserve(ctx, req, a)
+		err = slot.whileKept(ctx, func(ctx context.Context) error { return s.sender.reserve(ctx, req, a) })
 	}
 	return a, err
 }

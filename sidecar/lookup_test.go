@@ -18,6 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
@@ -394,4 +395,23 @@ func clearAll(clearCache chan<- chan<- struct{}) {
 	done := make(chan struct{})
 	clearCache <- done
 	<-done
+}
+
+// TestReasonOnABusyMachine: a rendering that takes a while to end does not cost the request the
+// reason why it ended.
+func TestReasonOnABusyMachine(t *testing.T) {
+	t.Parallel()
+	for deadline, late := range map[time.Duration]time.Duration{5 * time.Second: 400 * time.Millisecond, 20 * time.Second: 900 * time.Millisecond, time.Minute: 1900 * time.Millisecond, time.Hour: 1900 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			h := bubble(t, sidecar.Config{Parallel: 1, Tasks: sidecartest.Tasks{Generate: func(ctx context.Context, _ task.Input) (task.Output, error) {
+				<-ctx.Done()
+				time.Sleep(late)
+				return task.Output{}, ctx.Err()
+			}}})
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app"})
+			wants(t, err, codes.DeadlineExceeded, "app: the repo-server's deadline passed while the plugin was rendering")
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -78,6 +79,10 @@ const (
 	ofRepository
 	ofApplication
 )
+
+// project identifies whom the memory of responses is shared between: AppProjects, or before Argo
+// CD 3.0 repositories.
+func (t tenant) project() string { return cmp.Or(t[ofProject], t[ofRepository], t[ofApplication]) }
 
 // level is a tenant, truncated to one of the levels.
 type level struct {
@@ -269,6 +274,27 @@ func (s *scheduler) begin(t *slot) {
 		t.limit = time.AfterFunc(s.render, t.endOvertime)
 	}
 	close(t.ready)
+}
+
+// whileKept runs a function after the rendering, which is within its time limit. If the slot is
+// needed for another tenant, the context of the function ends, and the rendering starts again: a
+// slot must not wait for memory that its own tenant uses.
+func (t *slot) whileKept(ctx context.Context, do func(context.Context) error) error {
+	t.scheduler.mu.Lock()
+	if t.limit != nil {
+		t.limit.Stop()
+	}
+	t.scheduler.mu.Unlock()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(t.ctx, func() { end(context.Cause(t.ctx)) })()
+	if err := do(ctx); err != nil {
+		if errors.Is(context.Cause(ctx), errPreempted) {
+			return errPreempted
+		}
+		return err
+	}
+	return nil
 }
 
 // endOvertime ends a rendering that exceeded its time limit.

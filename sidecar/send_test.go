@@ -86,3 +86,45 @@ func TestAnswersOnTheirWay(t *testing.T) {
 	}
 	eventually(t, "all are gone", state(0, 0))
 }
+
+// TestSlotsDoNotWaitForAnswers: renderings of a project whose responses wait for memory, because
+// nobody reads them, leave the slots to other projects, however many they are.
+func TestSlotsDoNotWaitForAnswers(t *testing.T) {
+	const size = 1 << 20
+	registry := prometheus.NewRegistry()
+	h := start(t, func(c *sidecar.Config) {
+		c.Responses, c.Parallel, c.Metrics = 3*size, 2, registry
+		c.Tasks = sidecartest.Tasks{Generate: func(_ context.Context, in task.Input) (task.Output, error) {
+			if in.Env["ARGOCD_APP_PROJECT_NAME"] == "good" {
+				return task.Output{Manifests: []string{"ok"}}, nil
+			}
+			return task.Output{Manifests: []string{strings.Repeat("x", size)}}, nil
+		}}
+	})
+	conn, err := grpc.NewClient("unix:"+h.socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(64<<10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for i := range 16 {
+		stream, err := wire.NewConfigManagementPluginServiceClient(conn).GenerateManifest(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := []*wire.EnvEntry{{Name: "ARGOCD_APP_PROJECT_NAME", Value: "evil"}, {Name: "ARGOCD_APP_NAME", Value: strings.Repeat("a", i+1)}}
+		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: good().Checksum, Env: env}}})
+		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: good().Tgz}}})
+		stream.CloseSend()
+	}
+	eventually(t, "they fill the slots and the background", func() bool {
+		return metric(t, registry, "ladder_renderings_aside") == 8 && metric(t, registry, "ladder_requests_working") == 10
+	})
+	for i := range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "good", "ARGOCD_APP_NAME": strings.Repeat("g", i+1)}})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

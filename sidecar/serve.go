@@ -112,6 +112,14 @@ const window = 256 << 10
 // a timeout still reaches the client.
 const timeToRespond = 500 * time.Millisecond
 
+// A machine with many times more work than CPUs takes longer, and an answer that is late is
+// replaced by a reset of the stream, which says nothing. So a longer deadline leaves more time:
+// this part of it, up to a limit.
+const (
+	partToRespond    = 20
+	maxTimeToRespond = 2 * time.Second
+)
+
 // minPing is the minimum interval of keepalive pings. Argo CD's client pings every
 // 20 seconds by default and every 10 at most; with grpc's default of five minutes
 // the server would close the connection. Half of the shortest interval allows for
