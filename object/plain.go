@@ -1,7 +1,5 @@
 package object
 
-import yaml "go.yaml.in/yaml/v3"
-
 // Plain returns the value as Kubernetes and Helm read it, made of map[string]any, []any
 // and scalars: the last of duplicate keys counts, "yes" is a boolean, and a date is a
 // string.
@@ -35,14 +33,4 @@ func (v Value) Plain() any {
 		return n.Value
 	}
 	return plain
-}
-
-// ParsePlain parses YAML and returns it as Value.Plain does. The error says why the text is
-// not valid YAML.
-func ParsePlain(text string) (any, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 {
-		return nil, err
-	}
-	return ValueOf(doc.Content[0]).Plain(), nil
 }

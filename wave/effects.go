@@ -58,9 +58,7 @@ func (r related) hasHealthToAwait() bool { return r.to.HasHealth || !r.base.Buil
 
 func (r related) needs(until graph.State) bool { return r.Need == graph.Needs && r.Until == until }
 
-// Effects returns the table, in order.
-func Effects() []Effect { return slices.Clone(effects) }
-
+// effects is the table, in order.
 var effects = []Effect{
 	{When: "is about Pods that start after this sync, such as those of a CronJob", Does: Ignores,
 		fits: func(r related) bool { return runsLater(r.from, r.Reference) }},

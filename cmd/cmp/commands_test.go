@@ -88,7 +88,6 @@ var noJSON = map[string]string{
 	"cmp fleet appset":    "prints a manifest",
 	"cmp fleet apps":      "prints manifests",
 	"cmp fleet bootstrap": "writes files, and prints a line for each",
-	"cmp fleet import":    "writes files, which are YAML, and prints them with --dry-run",
 	"cmp install":         "prints values or a kustomization, which are YAML",
 	"cmp crds split":      "writes files, and prints a line for each of two directories",
 	"cmp health":          "prints a ConfigMap or values, which are YAML",

@@ -10,12 +10,11 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 func newDiff(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "diff DIR DIR | RANGE DIR... | --applications FILE DIR...",
+		Use:   "diff DIR DIR | RANGE DIR...",
 		Short: "Compare components or fleets before and after a change",
 		Long: `Render components before and after a change, and compare objects, waves and findings, but
 not the values in Secrets. For a directory of components, compare the rollout of the fleet
@@ -25,43 +24,22 @@ Compare two directories, or the same ones at two revisions of their git reposito
 is REV (a branch, tag or commit; the other side is the work tree) or REV..REV. REV... and
 REV...REV start from the merge base, which leaves out later commits on the first revision.
 
-With --applications, --context or --kubeconfig, compare a fleet with the Applications that
-deploy it now; for each other repository that they use, add --repo URL=DIR.
-
 Exits with 1 if the change introduces a finding of severity error. With --exit-code: 0 if
 nothing differs, 1 if something does, 2 on errors, like kubectl diff.`,
 		Example: `  cmp diff main ./component
   cmp diff origin/main... ./components -o markdown > comment.md
-  cmp diff ./component.old ./component
-  cmp diff ./components --applications argocd/root.yaml
-  cmp diff ./components --context production`,
+  cmp diff ./component.old ./component`,
 	}
 	in := inputs.AddAny(cmd, "Compare only the components deployed in this environment")
 	in.ExpandSets()
 	in.Fleet.Source.Partial = true
 	out := addDiffOutput(cmd)
-	existing := existingInput{values: in.GeneratorValues, ladder: in.Ladder}
-	existing.addFlags(cmd)
-	paths := cmd.Flags().StringSlice("applications", nil, "File or directory of existing Applications and ApplicationSets to compare a fleet with, or - for standard input")
-	in.ForFleet("applications", "kubeconfig", "context", "repo")
-	isTakeover := func() bool { return in.IsSet("applications") || existing.cluster.isSet() }
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if isTakeover() {
-			return option.Args(1, option.Many)(cmd, args)
-		}
-		return option.Args(2, option.Many)(cmd, args)
-	}
+	cmd.Args = option.Args(2, option.Many)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(); err != nil {
 			return err
 		}
 		command := "cmp " + strings.Join(append([]string{"diff"}, args...), " ")
-		if isTakeover() {
-			return diffDeployed(cmd.Context(), s, in, existing, *paths, args, out, command)
-		}
-		if len(existing.repos) > 0 {
-			return usage.New("--repo has no effect without --applications, --context or --kubeconfig; add one of them")
-		}
 		in.ForComponent("generator-values")
 		ch, err := checkout.ReadChange(args, s.withoutFiles)
 		if err != nil {

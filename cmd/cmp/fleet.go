@@ -26,7 +26,6 @@ fleet.`,
 	}
 	help.Parent(cmd)
 	cmd.AddCommand(
-		newFleetImport(s),
 		newFleetInventory(s),
 		newFleetLint(s), newFleetSchema(s),
 		newFleetSteps(s),

@@ -22,24 +22,3 @@ func diffFleet(ctx context.Context, s streams, in *inputs.Any, ch checkout.Chang
 	}
 	return out.write(s, r, r.Components(), compare.AnyError(r.New), r.Unknown)
 }
-
-// diffDeployed compares a fleet with the Applications that deploy it.
-func diffDeployed(ctx context.Context, s streams, in *inputs.Any, existing existingInput, paths, dirs []string, out diffOutput, command string) error {
-	if err := in.Reject(true, dirs); err != nil {
-		return err
-	}
-	opt, err := in.FleetOptions()
-	if err != nil {
-		return out.exitError(err)
-	}
-	from, err := existing.sources(s, paths)
-	if err != nil {
-		return out.exitError(err)
-	}
-	r, found, err := change.Deployed(ctx, opt, s.withoutFiles(dirs), from, command)
-	s.warn(found...)
-	if err != nil {
-		return out.exitError(err)
-	}
-	return out.write(s, r, r.Names(), false, r.Unknown())
-}

@@ -27,20 +27,15 @@ Ladder assumes the duration of an Application from its rung. The file of --durat
 it for one Application, in a line such as "vault: 2m30s", or for a rung, under "defaults".
 With --fail, an Application never becomes healthy, and the report shows what waits for it.
 
---observed and --from-cluster read the durations of real syncs from the status of the
-Applications, and compare each step with the recorded rollout with the most Applications.
-
 Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
   cmp fleet simulate ./components --fail vault
   cmp fleet simulate ./components --compare ./components-before
-  cmp fleet simulate ./components --from-cluster --context production
   cmp fleet simulate ./components -o svg > rollout.svg`,
 	}
 	in := inputs.AddFleet(cmd)
 	in.Source.Partial = true
 	var sim view.Simulation
-	var cluster clusterInput
 	flags := cmd.Flags()
 	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
 	layout := option.Choice(cmd, "layout", "Steps to simulate: set (from the files), computed, or compact (the fewest steps)", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
@@ -50,14 +45,8 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.ProfilesOrFiles)
 	flags.BoolVar(&sim.WithoutCatchAll, "no-catch-all", false, "Leave out the last step, which contains the Applications that no other step selects")
 	durations := durationsFlag(flags)
-	flags.StringVar(&sim.Observed.File, "observed", "", "File of Applications with their status, from which durations are read, or - for standard input")
-	fromCluster := flags.Bool("from-cluster", false, "Read durations from the Applications of a cluster")
-	cluster.addFlags(cmd, "a cluster to read Applications from")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		sim.Layout, sim.Durations, sim.Observed.Stdin, sim.Observed.Cluster = *layout, *durations, s.In, cluster.named()
-		if *fromCluster {
-			sim.Observed.Cluster = cluster.current()
-		}
+		sim.Layout, sim.Durations = *layout, *durations
 		if err := checkSimulate(flags, sim, *format); err != nil {
 			return err
 		}
@@ -94,9 +83,6 @@ func checkSimulate(flags *pflag.FlagSet, sim view.Simulation, format string) err
 	}
 	if sim.IsComparison() && len(sim.Fail) > 0 {
 		return usage.New("--fail applies only to a single rollout; simulate each rollout separately")
-	}
-	if sim.Observed.File != "" && sim.Observed.Cluster != nil {
-		return usage.New("--observed reads a file, and --from-cluster, --context and --kubeconfig a cluster; use one of the two")
 	}
 	return nil
 }

@@ -97,25 +97,6 @@ func (s Set) Deployments(apps []*fleet.Application) []Deployment {
 	return all
 }
 
-// Names returns the names of the Applications in an environment. If the fleet does
-// not have it, they are those of the components.
-func Names(f *fleet.Fleet, environment string) map[*fleet.Application]string {
-	names := map[*fleet.Application]string{}
-	for _, app := range f.Applications {
-		names[app] = app.Name
-	}
-	sets, err := Sets(f, environment)
-	if err != nil {
-		return names
-	}
-	for _, s := range sets {
-		for _, d := range s.Deployments(f.Enabled()) {
-			names[d.Application] = d.Name
-		}
-	}
-	return names
-}
-
 // namespaceOf returns the destination namespace of an Application: the one that its component
 // has in this environment, or its usual one with the suffix of the environment.
 func (p Destination) namespaceOf(app *fleet.Application) string {

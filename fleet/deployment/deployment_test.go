@@ -162,19 +162,8 @@ func TestRestrictedTo(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestNameOfFleet(t *testing.T) {
 	t.Parallel()
-	for environment, want := range map[string]string{"qa": "roles tests-qa web-qa", "unknown": "roles tests web"} {
-		f := load(t, "[{name: dev}, {name: qa}]")
-		names := deployment.Names(f, environment)
-		var got []string
-		for _, app := range f.Applications {
-			got = append(got, names[app])
-		}
-		if got := strings.Join(got, " "); got != want {
-			t.Errorf("names in %s are %s, want %s", environment, got, want)
-		}
-	}
 	for _, test := range []struct{ name, url, want string }{
 		{"", "https://user:secret@git.example.com/shop.git?ref=x", "shop"},
 		{"", "git@git.example.com:org/shop.git", "shop"},

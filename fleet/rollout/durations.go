@@ -26,9 +26,6 @@ type Durations struct {
 	ByName map[string]time.Duration
 	// Lines maps names of Applications to their lines in File.
 	Lines map[string]int
-	// Observed contains the durations that Argo CD recorded, for Applications that are not in
-	// ByName.
-	Observed Observed
 	// Kinds and Wave apply to all other Applications.
 	Kinds []Assumption
 	Wave  time.Duration
@@ -146,9 +143,6 @@ func (a Assumption) title() string { return cmp.Or(a.Title, a.Name) }
 func (d Durations) Of(app *fleet.Application) (time.Duration, string) {
 	if takes, ok := d.ByName[app.Name]; ok {
 		return takes, "from the durations file"
-	}
-	if sync, ok := d.Observed.of(app.Name); ok {
-		return sync.Duration(), "measured on " + sync.Start.UTC().Format(time.DateOnly)
 	}
 	kinds := map[string]bool{}
 	for _, o := range app.Objects {

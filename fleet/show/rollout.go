@@ -21,8 +21,6 @@ type Rollout struct {
 	Fleet *fleet.Fleet
 	Run   *rollout.Run
 	Fail  []int
-	// Observed is a measured rollout to compare with; if it is empty, nothing is compared.
-	Observed rollout.Observed
 }
 
 func (r Rollout) name(i int) string { return r.Fleet.Applications[i].Name }
@@ -93,7 +91,6 @@ func (r Rollout) text() string {
 	if len(rows) > 0 {
 		b.WriteString(table.Rows([]string{"STEP", "MEMBERS", "AT ONCE", "START", "END", "TIME"}, rows) + "\n")
 	}
-	b.WriteString(r.measured())
 	if len(run.Layout.Sets) > 1 || len(run.Unordered) > 0 {
 		b.WriteString(r.sets())
 	}
@@ -103,44 +100,6 @@ func (r Rollout) text() string {
 	}
 	fmt.Fprintf(&b, ", at most %d at once\n", run.AtOnce())
 	return b.String()
-}
-
-// measured compares each step with the measured one.
-func (r Rollout) measured() string {
-	if len(r.Observed.Rollout) == 0 {
-		return ""
-	}
-	steps, start, total := r.Run.CompareWith(r.Observed)
-	var rows [][]string
-	measured := 0
-	for _, s := range steps {
-		measured += s.Measured
-		simulated, real, difference := "never ends", "-", "-"
-		if s.Done {
-			simulated = s.Simulated.String()
-		}
-		if s.Measured > 0 {
-			real = s.Real.String()
-		}
-		if s.Done && s.Measured > 0 {
-			difference = signed(s.Real - s.Simulated)
-		}
-		members := len(r.Run.Layout.Sets[s.Set].Steps[s.Step].Applications)
-		rows = append(rows, []string{r.step(s.Set, s.Step), fmt.Sprintf("%d of %d", s.Measured, members), simulated, real, difference})
-	}
-	members, difference := len(r.Run.Spans)+r.waiting(), "-"
-	if measured == members && r.Run.Done() { // a part of a rollout has another duration anyway
-		difference = signed(total - r.Run.Total)
-	}
-	rows = append(rows, []string{"all", fmt.Sprintf("%d of %d", measured, members), r.Run.Total.String(), total.String(), difference})
-	return fmt.Sprintf("Real rollout of %s\n", start.UTC().Format(time.RFC3339)) + table.Rows([]string{"STEP", "MEASURED", "SIMULATED", "REAL", "DIFFERENCE"}, rows) + "\n"
-}
-
-func signed(d time.Duration) string {
-	if d > 0 {
-		return "+" + d.String()
-	}
-	return d.String()
 }
 
 func (r Rollout) total() string {
@@ -247,23 +206,7 @@ func (r Rollout) Timeline() report.Timeline {
 	for _, c := range run.Unordered {
 		out.Unordered = append(out.Unordered, report.UnorderedDependency{From: r.name(c.From), To: r.name(c.To), WaitSeconds: c.Waits.Seconds(), Why: c.Why})
 	}
-	out.Recorded = r.recorded()
 	return out
-}
-
-// recorded returns the JSON form of the measured rollout; nil if there is none.
-func (r Rollout) recorded() *report.Recorded {
-	if len(r.Observed.Rollout) == 0 {
-		return nil
-	}
-	steps, start, total := r.Run.CompareWith(r.Observed)
-	real := &report.Recorded{Start: start.UTC().Format(time.RFC3339), TotalSeconds: total.Seconds(), Steps: []report.RecordedStep{}}
-	for _, s := range steps {
-		set := r.Run.Layout.Sets[s.Set]
-		real.Steps = append(real.Steps, report.RecordedStep{Set: set.Name, Step: set.Steps[s.Step].String(), Applications: len(set.Steps[s.Step].Applications), Measured: s.Measured,
-			SimulatedSeconds: seconds(s.Simulated, s.Done), RecordedSeconds: seconds(s.Real, s.Measured > 0)})
-	}
-	return real
 }
 
 // seconds converts a time to seconds; nil if it is never reached.

@@ -33,7 +33,7 @@ type Cluster struct {
 // Read reads the installation. Missing permissions are findings; a cluster that
 // does not respond is an error.
 func (c Cluster) Read(ctx context.Context) (Found, error) {
-	found, config, err := c.list(ctx, func(listedKind) bool { return true })
+	found, config, err := c.list(ctx)
 	if err != nil {
 		return Found{}, err
 	}
@@ -47,14 +47,8 @@ func (c Cluster) Read(ctx context.Context) (Found, error) {
 	return found, nil
 }
 
-// Applications reads the Applications and ApplicationSets, and nothing else.
-func (c Cluster) Applications(ctx context.Context) (Found, error) {
-	found, _, err := c.list(ctx, func(kind listedKind) bool { return kind.Group == "argoproj.io" })
-	return found, err
-}
-
-// list lists the objects of some of the listed kinds.
-func (c Cluster) list(ctx context.Context, wanted func(listedKind) bool) (Found, *rest.Config, error) {
+// list lists the objects of the listed kinds.
+func (c Cluster) list(ctx context.Context) (Found, *rest.Config, error) {
 	config, err := c.config()
 	if err != nil {
 		return Found{}, nil, err
@@ -65,9 +59,6 @@ func (c Cluster) list(ctx context.Context, wanted func(listedKind) bool) (Found,
 	}
 	var found Found
 	for _, kind := range listedKinds {
-		if !wanted(kind) {
-			continue
-		}
 		items, err := list(ctx, all, kind.GroupVersionResource, c.Namespace, kind.everywhere, kind.only)
 		switch {
 		case err == nil:

@@ -22,11 +22,6 @@ func sectionsOf(c Comparison) []Section {
 	return NonEmpty(all)
 }
 
-// ObjectLines formats added, removed and changed objects.
-func ObjectLines(o Objects) []Line {
-	return append(deltaLines(o.Added, o.Removed, inWave), changedLines(o.Changed)...)
-}
-
 // FindingLines formats new and fixed findings.
 func FindingLines(appeared, fixed []finding.Finding) []Line {
 	var all []Line

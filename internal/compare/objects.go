@@ -52,25 +52,6 @@ func Manifests(before, after []object.Object) (all Objects, moved int) {
 	return compareObjects(old.all, now.all, pairs), moved
 }
 
-// Names compares which objects there are, where their content is unknown.
-func Names(before, after []object.ID) Objects {
-	c := Objects{Added: []Object{}, Removed: []Object{}, Changed: []Changed{}}
-	pairs := match(before, after)
-	for i, id := range before {
-		if pairs.toNow[i] < 0 {
-			c.Removed = append(c.Removed, placed{key: id}.named())
-		} else {
-			c.Unchanged++
-		}
-	}
-	for i, id := range after {
-		if pairs.toOld[i] < 0 {
-			c.Added = append(c.Added, placed{key: id}.named())
-		}
-	}
-	return c
-}
-
 // generatedObjects compares Applications of ApplicationSets.
 func generatedObjects(before, after []object.Object) Objects {
 	all, _ := Manifests(before, after)

@@ -28,7 +28,3 @@ func (in *Component) ExpandSets() {
 	in.generators = GeneratorValues(in.flags)
 	help.Put(in.flags, help.Rendering, "generator-values")
 }
-
-// GeneratorValues reads the parameters of generators that query data outside of the
-// repository.
-func (in *Component) GeneratorValues() (appset.Values, error) { return in.generators() }

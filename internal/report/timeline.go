@@ -14,26 +14,6 @@ type Timeline struct {
 	Stuck        []Stuck    `json:"stuck"`
 	// Unordered are dependencies between ApplicationSets that run independently.
 	Unordered []UnorderedDependency `json:"unordered"`
-	// Recorded is a rollout that Argo CD recorded, if one was read.
-	Recorded *Recorded `json:"real,omitempty"`
-}
-
-// Recorded is a rollout that Argo CD recorded, for comparison with the simulated one.
-type Recorded struct {
-	Start        string         `json:"start"`
-	TotalSeconds float64        `json:"totalSeconds"`
-	Steps        []RecordedStep `json:"steps"`
-}
-
-// RecordedStep is a step of a recorded rollout. RecordedSeconds is null if none of its
-// Applications was measured.
-type RecordedStep struct {
-	Set              string   `json:"set,omitempty"`
-	Step             string   `json:"step"`
-	Applications     int      `json:"applications"`
-	Measured         int      `json:"measured"`
-	SimulatedSeconds *float64 `json:"simulatedSeconds"`
-	RecordedSeconds  *float64 `json:"realSeconds"`
 }
 
 // Span is an Application in a rollout.

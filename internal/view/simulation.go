@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -12,11 +11,9 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
-	"github.com/ladder-cmp/ladder/internal/argocd"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/fleets"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 )
 
 // Simulation says which rollouts of a fleet to simulate.
@@ -32,16 +29,6 @@ type Simulation struct {
 	WithoutCatchAll bool
 	// Durations is a file; empty means that durations are assumed.
 	Durations string
-	Observed  Observed
-}
-
-// Observed says where Applications with a recorded rollout are; the zero value means nowhere.
-type Observed struct {
-	// File is a file, or "-" for Stdin.
-	File  string
-	Stdin io.Reader
-	// Cluster is read if File is empty, unless it is nil.
-	Cluster *argocd.Cluster
 }
 
 // Rollouts are one simulated rollout or two, to print in any format.
@@ -77,12 +64,6 @@ func (sim Simulation) Simulate(ctx context.Context, opt fleets.Options, dirs []s
 	if err != nil {
 		return result, found, err
 	}
-	var observed []finding.Finding
-	times.Observed, observed, err = sim.Observed.read(ctx, f, environment)
-	found = append(found, observed...)
-	if err != nil {
-		return result, found, err
-	}
 	found = slices.Concat(found, lint.Failures(f, environment), rollout.Findings(f, sim.Layout, environment))
 	options := rollout.Options{Layout: sim.Layout, WithoutCatchAll: sim.WithoutCatchAll, Times: times, Failing: failing}
 	run, err := options.Simulate(f)
@@ -90,7 +71,7 @@ func (sim Simulation) Simulate(ctx context.Context, opt fleets.Options, dirs []s
 		return result, found, err
 	}
 	if !sim.IsComparison() {
-		return Simulated{show.Rollout{Fleet: f, Run: run, Fail: failing, Observed: times.Observed}, run.Done() || len(sim.Fail) > 0}, found, nil
+		return Simulated{show.Rollout{Fleet: f, Run: run, Fail: failing}, run.Done() || len(sim.Fail) > 0}, found, nil
 	}
 	other, more, err := sim.other(ctx, opt, f)
 	found = append(found, more...)
@@ -135,29 +116,4 @@ func (sim Simulation) simulateOther(options rollout.Options, f, other *fleet.Fle
 			Remedy: "add --layout computed, or use a profile that contains the steps of the components"}
 	}
 	return run, nil
-}
-
-// read reads the recorded rollout of a fleet.
-func (o Observed) read(ctx context.Context, f *fleet.Fleet, environment string) (rollout.Observed, []finding.Finding, error) {
-	switch {
-	case o.File != "":
-		objs, err := manifests.Read(o.Stdin, o.File)
-		if err != nil {
-			return rollout.Observed{}, nil, err
-		}
-		name := o.File
-		if name == "-" {
-			name = finding.StandardInput
-		}
-		observed, err := rollout.Observe(f, environment, name, objs)
-		return observed, nil, err
-	case o.Cluster == nil:
-		return rollout.Observed{}, nil, nil
-	}
-	found, err := o.Cluster.Applications(ctx)
-	if err != nil {
-		return rollout.Observed{}, found.Findings, err
-	}
-	observed, err := rollout.Observe(f, environment, "the cluster", found.Objects)
-	return observed, found.Findings, err
 }
