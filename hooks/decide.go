@@ -17,7 +17,8 @@ type decider struct {
 	moved, own *graph.Graph
 	// of maps the nodes of moved to decisions, or to -1, and node the decisions to nodes.
 	of, node []int
-	from, to [][]*graph.Reference // of moved, by node
+	unmoved  map[object.Object]int // nodes of moved that are no hooks
+	from, to [][]*graph.Reference  // of moved, by node
 	base     *knowledge.Base
 }
 
@@ -39,7 +40,7 @@ func decide(all []Decision, objs []object.Object, base *knowledge.Base, opt Opti
 	moves := make([]Form, len(all))
 	for i := range all {
 		moves[i] = all[i].Form
-		if all[i].moves() && (all[i].runsOnce() || d.isSupport(d.node[i])) {
+		if all[i].moves() && (all[i].isTask() || d.isSupport(d.node[i])) {
 			all[i].Form, all[i].Cause = Stays, RightPhase
 		}
 	}
@@ -64,7 +65,7 @@ func (d *decider) index() {
 		byObject[d.all[i].after] = i
 	}
 	nodes := d.moved.Nodes
-	d.of, d.node = make([]int, len(nodes)), make([]int, len(d.all))
+	d.of, d.node, d.unmoved = make([]int, len(nodes)), make([]int, len(d.all)), map[object.Object]int{}
 	for i := range d.node {
 		d.node[i] = -1 // dropped
 	}
@@ -72,6 +73,8 @@ func (d *decider) index() {
 		d.of[n] = -1
 		if i, ok := byObject[nodes[n].Object]; ok && d.all[i].Form != Dropped {
 			d.of[n], d.node[i] = i, n
+		} else if !ok {
+			d.unmoved[nodes[n].Object] = n
 		}
 	}
 	d.from, d.to = make([][]*graph.Reference, len(nodes)), make([][]*graph.Reference, len(nodes))
@@ -105,40 +108,62 @@ func (d *decider) isSupport(n int) bool {
 
 // whyMove returns why a hook cannot stay, with the other object; RightPhase if it can.
 func (d *decider) whyMove(i int) (Cause, object.ID) {
-	if !d.all[i].runsOnce() {
-		return d.whySupportMoves(i)
-	}
 	n, events := d.node[i], d.all[i].Events
 	switch {
+	case !d.all[i].isTask():
+		return d.whySupportMoves(i)
+	case !d.all[i].runsOnce():
+		if cause, user := d.whySupportMoves(i); cause != RightPhase && user.Name != "" {
+			return cause, user
+		}
+	}
+	switch {
 	case events.IsBefore():
-		for _, r := range d.from[n] {
+		for _, r := range slices.Concat(d.from[n], d.ownNeeds(i)) {
 			if d.phase(r.To).Order() > object.PreSync.Order() && d.counts(i, r) {
 				return NeedsOther, d.moved.Nodes[r.To].Key
 			}
 		}
 		return RightPhase, object.ID{}
-	case events.IsAfter():
+	case events.IsAfter() && d.all[i].runsOnce():
 		return d.whyEarlier(i)
+	case events.IsAfter():
+		return RightPhase, object.ID{}
 	}
 	return BothSides, object.ID{}
 }
 
-// whyEarlier returns why a hook that Helm runs last must run earlier.
+// ownNeeds returns what a hook needs of the Sync phase in the chart's own order, between nodes
+// of moved. In the Sync phase, a Job waits for less, because what is beside it is in the way.
+func (d *decider) ownNeeds(i int) (needs []*graph.Reference) {
+	for at := range d.own.References {
+		r := d.own.References[at]
+		if to, ok := d.unmoved[d.own.Nodes[r.To].Object]; ok && r.Need == graph.Needs && d.own.Nodes[r.From].Object == d.all[i].before {
+			r.From, r.To = d.node[i], to
+			needs = append(needs, &r)
+		}
+	}
+	return needs
+}
+
+// whyEarlier returns why a hook that Helm runs last must run earlier. Without one that runs only
+// after an upgrade, Helm installs the chart, so that only a certain need says more than Helm.
 func (d *decider) whyEarlier(i int) (Cause, object.ID) {
+	isLater := d.all[i].Events.IsUpgradeOnly()
 	for _, need := range []graph.Need{graph.Needs, graph.MayNeed} {
 		for _, r := range d.to[d.node[i]] {
-			if r.Need == need && d.phase(r.From).Order() < object.PostSync.Order() && !d.moved.Nodes[r.From].External {
+			if r.Need == need && (!isLater || r.IsCertain()) && d.phase(r.From).Order() < object.PostSync.Order() && !d.moved.Nodes[r.From].External {
 				return NeededByOther, d.moved.Nodes[r.From].Key
 			}
 		}
 	}
-	if n := d.stranger(d.node[i]); n >= 0 {
+	if n := d.stranger(d.node[i]); n >= 0 && !isLater {
 		return NeededByOther, d.moved.Nodes[n].Key
 	}
 	for at := range d.own.References {
 		r := &d.own.References[at]
 		from, to := &d.own.Nodes[r.From], &d.own.Nodes[r.To]
-		if to.Object == d.all[i].before && r.Need == graph.Needs && from.InSync() && !from.External {
+		if to.Object == d.all[i].before && r.Need == graph.Needs && (!isLater || r.IsCertain()) && from.InSync() && !from.External {
 			return NeededByOther, from.Key
 		}
 	}
@@ -179,8 +204,8 @@ func (d *decider) counts(i int, r *graph.Reference) bool {
 	switch {
 	case to.External, r.IsAboutNamespace(), len(to.Phases()) == 0:
 		return false // it is there before, or Argo CD moves it
-	case d.all[i].Events.IsUpgradeOnly():
-		return r.Need == graph.Needs || to.Store
+	case d.all[i].Events.IsUpgradeOnly() && r.Need == graph.Needs:
+		return true
 	case to.Store:
 		return r.Need == graph.Needs || !d.hasPermissions(d.node[i])
 	}
@@ -201,7 +226,7 @@ func (d *decider) whySupportMoves(i int) (Cause, object.ID) {
 	first := object.PostDelete
 	for _, user := range d.usersOf(d.node[i]) {
 		n := &d.moved.Nodes[user]
-		if !n.IsHook() || n.Kind.Runs != "once" {
+		if isTask := d.of[user] >= 0 && d.all[d.of[user]].isTask(); !isTask && (!n.IsHook() || n.Kind.Runs != "once") {
 			return NotAJob, n.Key
 		}
 		if p := d.phase(user); p.Order() < first.Order() {

@@ -131,6 +131,12 @@ func (d *Decision) moves() bool { return d.Form == SyncHook || d.Form == Ordinar
 // runsOnce reports whether the hook is a Job or a Pod.
 func (d *Decision) runsOnce() bool { return d.kind.Runs == "once" && !d.kind.Pod.IsZero() }
 
+// isTask reports whether the hook is one that its phase ends with: a Job, a Pod, or a workload
+// that is deleted when the sync succeeds.
+func (d *Decision) isTask() bool {
+	return d.runsOnce() || !d.kind.Pod.IsZero() && slices.Contains(d.before.DeletePolicies(), object.HookSucceeded)
+}
+
 // Taken is a component whose Helm hooks are in the order.
 type Taken struct {
 	// Objects are all objects, without the dropped ones.
