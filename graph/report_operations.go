@@ -10,20 +10,32 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
+// OneOperation is the rule for tasks that Helm runs in only one of its operations.
+const OneOperation = "one-operation"
+
 // operation is an operation of Helm that runs only some hooks. Argo CD runs them at every
 // sync (gitops-engine pkg/sync/hook/helm/type.go).
 type operation struct {
 	// before and after are its types of hooks.
 	before, after string
-	// effect says what is different in Argo CD, and remedy what to do.
-	effect, remedy string
+	// effect says what is different in Argo CD, early what else is for a hook that runs before
+	// the chart, and remedy what to do.
+	effect, early, remedy string
 }
 
 var operations = []operation{
-	{"pre-install", "post-install", "Helm runs this hook only when it installs the chart, and Argo CD at every sync",
+	{"pre-install", "post-install", "Helm runs this hook only when it installs the chart, and Argo CD at every sync", "",
 		"make sure that the hook may run again; otherwise, annotate it with " + object.Hook + ": Skip after the first sync"},
-	{"pre-upgrade", "post-upgrade", "Helm does not run this hook when it installs the chart, and Argo CD runs it at every sync, also the first one, before what it upgrades exists",
+	{"pre-upgrade", "post-upgrade", "Helm does not run this hook when it installs the chart, and Argo CD runs it at every sync, also the first one", ", before what it upgrades exists",
 		"make sure that the hook succeeds in the first sync; otherwise, annotate it with " + object.Hook + ": Skip until then"},
+}
+
+// at says what is different in Argo CD for a hook that runs before the chart, or after it.
+func (o operation) at(isBefore bool) string {
+	if isBefore {
+		return o.effect + o.early
+	}
+	return o.effect
 }
 
 // isOf reports whether all types of a hook are of the operation.
@@ -54,9 +66,11 @@ func oneOperation(r report) []finding.Finding {
 		for _, j := range tasks[1] {
 			if !paired[i] && !paired[j] && r.Nodes[i].Part == r.Nodes[j].Part && slices.Equal(r.Nodes[i].Phases(), r.Nodes[j].Phases()) && r.RunOneProgram(i, j) {
 				paired[i], paired[j] = true, true
-				found = append(found, onTask(&r.Nodes[i], finding.Warning,
+				f := onTask(&r.Nodes[i], finding.Warning,
 					fmt.Sprintf("Helm runs this hook only when it installs the chart, and %s only when it upgrades the chart; Argo CD runs both at every sync", r.Nodes[j].Key),
-					"make them one hook that may run at every sync, or annotate one of them with "+object.Hook+": Skip"))
+					"make them one hook that may run at every sync, or annotate one of them with "+object.Hook+": Skip")
+				f.About = r.Nodes[j].Key.String()
+				found = append(found, f)
 			}
 		}
 	}
@@ -64,17 +78,17 @@ func oneOperation(r report) []finding.Finding {
 		var quiet []int
 		for _, i := range tasks[at] {
 			n := &r.Nodes[i]
-			command := r.HarmfulAgain(i)
+			command, isBefore := r.HarmfulAgain(i), slices.Contains(n.HelmHooks(), o.before)
 			switch {
 			case paired[i]:
 			case command != "":
-				found = append(found, onTask(n, finding.Warning, fmt.Sprintf("%s: its command says %q", o.effect, command), o.remedy))
-			case slices.Contains(n.HelmHooks(), o.before):
+				found = append(found, onTask(n, finding.Warning, fmt.Sprintf("%s: its command says %q", o.at(isBefore), command), o.remedy))
+			case isBefore:
 				quiet = append(quiet, i)
 			}
 		}
 		if len(quiet) > 0 {
-			message := o.effect
+			message := o.at(true)
 			if more := r.names(quiet[1:]); len(more) > 0 {
 				message += "; the same goes for " + strings.Join(more, ", ")
 			}
@@ -86,7 +100,7 @@ func oneOperation(r report) []finding.Finding {
 
 // onTask returns a finding about a task of one operation.
 func onTask(n *facts.Node, severity finding.Severity, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: severity, Rule: "one-operation", File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy}
+	return finding.Finding{Severity: severity, Rule: OneOperation, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy}
 }
 
 func (r report) names(nodes []int) (names []string) {

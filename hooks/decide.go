@@ -5,6 +5,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/digraph"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -24,17 +25,17 @@ type decider struct {
 
 // decide lets as many hooks stay as can, and then moves the others: a hook that moves takes
 // along those of a phase before it that need it.
-func decide(all []Decision, objs []object.Object, base *knowledge.Base, opt Options) error {
+func decide(all []Decision, objs []object.Object, base *knowledge.Base, opt Options) (again []finding.Finding, err error) {
 	moved, err := rewritten(objs, all)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d := decider{all: all, base: base}
 	if d.moved, err = graph.Build(moved, base, opt.Graph); err != nil {
-		return err
+		return nil, err
 	}
 	if d.own, err = graph.Build(objs, base, opt.Graph); err != nil {
-		return err
+		return nil, err
 	}
 	d.index()
 	moves := make([]Form, len(all))
@@ -56,7 +57,18 @@ func decide(all []Decision, objs []object.Object, base *knowledge.Base, opt Opti
 		}
 	}
 	d.goWithJobs()
-	return nil
+	return d.stillRepeated(), nil
+}
+
+// stillRepeated returns the warnings about moved Jobs of one operation of Helm's: as Sync hooks
+// they run at every sync, too. Those whose command says that it stops or removes something
+// have a finding of their own.
+func (d *decider) stillRepeated() []finding.Finding {
+	return slices.DeleteFunc(slices.Clone(d.own.Findings), func(f finding.Finding) bool {
+		return f.Rule != graph.OneOperation || f.Severity == finding.Note || !slices.ContainsFunc(d.all, func(h Decision) bool {
+			return h.Form == SyncHook && h.risk == "" && (h.Key.String() == f.Object || h.Key.String() == f.About)
+		})
+	})
 }
 
 func (d *decider) index() {

@@ -19,6 +19,7 @@ const (
 
 // findings says what users should know about the decisions.
 func (t Taken) findings() (found []finding.Finding) {
+	found = slices.Clone(t.again)
 	var syncHooks, data []*Decision
 	for i := range t.Decisions {
 		d := &t.Decisions[i]

@@ -144,6 +144,7 @@ type Taken struct {
 	// Decisions say what became of each Helm hook of a sync, in the order of the objects.
 	Decisions []Decision
 	opt       Options
+	again     []finding.Finding // about moved Jobs that should not run at every sync
 }
 
 // Take decides what becomes of the Helm hooks among objects, and rewrites them.
@@ -152,10 +153,11 @@ func Take(objs []object.Object, base *knowledge.Base, opt Options) (Taken, error
 	if err != nil || len(found) == 0 {
 		return Taken{Objects: objs, opt: opt}, err
 	}
-	if err := decide(found, objs, base, opt); err != nil {
+	again, err := decide(found, objs, base, opt)
+	if err != nil {
 		return Taken{}, err
 	}
-	t := Taken{Decisions: found, opt: opt}
+	t := Taken{Decisions: found, opt: opt, again: again}
 	if t.Objects, err = rewritten(objs, found); err != nil {
 		return Taken{}, err
 	}

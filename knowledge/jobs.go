@@ -138,6 +138,9 @@ func (b *Base) IsProgramFile(name string) bool {
 	return slices.Contains(names().MigrationCommands.Files, path.Ext(name))
 }
 
+// Validates reports whether a name says that an object validates a configuration.
+func (b *Base) Validates(name string) bool { return hasAnyOf(name, names().Validations) }
+
 // IsGuard reports whether a name says that an object comes before a migration.
 func (b *Base) IsGuard(name string) bool { return hasAnyOf(name, names().Guards.Words) }
 

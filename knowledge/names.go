@@ -106,6 +106,8 @@ type nameFile struct {
 	// those of commands that never end.
 	Risks   []string `yaml:"risks"`
 	Endless []string `yaml:"endless"`
+	// Validations are words in names of Jobs that validate a configuration.
+	Validations []string `yaml:"validations"`
 	// Guards are words in names of objects that come before a migration, or may with those
 	// of Weak.
 	Guards struct {

@@ -24,9 +24,19 @@ func (s *sync) latePaths() (all []latePath) {
 		if at == never || s.Graph.Nodes[i].External {
 			continue
 		}
+		first := map[int]int{} // of all, by the later object
 		for _, r := range s.dependencies[i] {
-			if s.at[r.To].compare(at) > 0 && !s.isIdle(i, r) && !s.isPermission(r) && !s.isAlsoLateInHelm(r) {
-				all = append(all, latePath{i, []*graph.Reference{r}})
+			if s.at[r.To].compare(at) <= 0 || s.isIdle(i, r) || s.isPermission(r) || s.isAlsoLateInHelm(r) || s.startsLater(r) {
+				continue
+			}
+			l := latePath{i, []*graph.Reference{r}}
+			known, is := first[r.To]
+			switch {
+			case !is:
+				first[r.To] = len(all)
+				all = append(all, l)
+			case s.isCertain(i, r) && !s.isCertain(i, all[known].last()):
+				all[known] = l // one reason is enough, the best one
 			}
 		}
 		all = append(all, s.latePermissions(i)...)
@@ -35,6 +45,12 @@ func (s *sync) latePaths() (all []latePath) {
 		}
 	}
 	return all
+}
+
+// startsLater reports whether a reference is only inferred, and of an object whose Pods start by
+// themselves at some later time, such as a CronJob.
+func (s *sync) startsLater(r *graph.Reference) bool {
+	return r.Inferred() && s.Graph.Nodes[r.From].Kind.Runs == "later"
 }
 
 // isPermission reports whether a reference is to a binding with the permissions of an object

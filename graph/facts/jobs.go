@@ -59,18 +59,18 @@ func (f *Facts) HarmfulAgain(j int) string {
 		return ""
 	}
 	for _, script := range f.commands(j) {
-		if words := f.Base.HarmfulAgain(script, text.Commands(f.Base, script)); words != "" {
+		if words := f.Base.HarmfulAgain(script, text.Commands(f.Base, text.WithoutData(script))); words != "" {
 			return words
 		}
 	}
 	return ""
 }
 
-// OnlyLooks reports whether the command lines of all containers of a Job say that they only
-// look at something, such as a validation of files.
+// OnlyLooks reports whether the command lines of all containers of a Job, or its name, say that
+// it only looks at something, such as a validation of files.
 func (f *Facts) OnlyLooks(j int) bool {
 	n := &f.Nodes[j]
-	return !slices.ContainsFunc(n.Kind.Pod.Find(n.Root()), func(tmpl knowledge.Found) bool {
+	return f.Base.Validates(n.ID.Name) || !slices.ContainsFunc(n.Kind.Pod.Find(n.Root()), func(tmpl knowledge.Found) bool {
 		return slices.ContainsFunc(tmpl.Value.Get("spec", "containers").Items(), func(c object.Value) bool {
 			return !f.Base.Looks(strings.Fields(strings.Join(commandOf(c), " ")))
 		})

@@ -41,9 +41,31 @@ func Commands(base *knowledge.Base, script string) (all [][]string) {
 	return all
 }
 
+// WithoutData returns a script without the JSON objects in it, which are what its commands send
+// and not commands.
+func WithoutData(script string) string {
+	depth, from := 0, 0
+	for at := 0; at < len(script); at++ {
+		switch {
+		case script[at] == '{':
+			if depth++; depth == 1 {
+				from = at
+			}
+		case script[at] == '}' && depth > 0:
+			if depth--; depth == 0 && jsonKey.MatchString(script[from:at]) {
+				script = script[:from] + script[at+1:]
+				at = from - 1
+			}
+		}
+	}
+	return script
+}
+
 var (
 	comments   = regexp.MustCompile(`(?m)^\s*#.*$`)
 	assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+	// jsonKey finds the key of a JSON object, also quoted for a shell.
+	jsonKey = regexp.MustCompile(`\\?"\s*:`)
 	// wordStarts are the places between the words of a name in camel case.
 	wordStarts = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 )

@@ -65,3 +65,16 @@ func TestMigrations(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutData(t *testing.T) {
+	for script, want := range map[string]string{
+		`curl -d '{"a": {"scale_factor": 1}}' http://db/config; drop it`: `curl -d '' http://db/config; drop it`,
+		`curl -d "{\"create\": 1}" x`:                                    `curl -d "" x`,
+		`create() { restore "$1"; }; create`:                             `create() { restore "$1"; }; create`,
+		`echo ${NAME} {"open": `:                                         `echo ${NAME} {"open": `,
+	} {
+		if got := WithoutData(script); got != want {
+			t.Errorf("%s: got %s, want %s", script, got, want)
+		}
+	}
+}
