@@ -23,6 +23,8 @@ type jobOrder struct {
 	reached func(int) map[int]bool
 	// namedStores returns the stores that words of a workload name.
 	namedStores func(int) []int
+	// passed returns the nodes that the command line or a script of a workload names.
+	passed func(int) []int
 	// unknown returns the Jobs of which nothing is known.
 	unknown func() []int
 }
@@ -65,14 +67,14 @@ func newJobOrder(f *facts.Facts, roles Roles, s Set) jobOrder {
 		}
 		return known[i]
 	}
-	o := jobOrder{f, roles, s, byImage, reached, storesByWords(f), nil}
+	named := sync.OnceValue(func() targets { return targetsByName(f) })
+	o := jobOrder{f, roles, s, byImage, reached, storesByWords(f, named), passedNames(f, named), nil}
 	o.unknown = sync.OnceValue(o.findUnknown)
 	return o
 }
 
 // storesByWords returns a function for the stores that words of a workload name.
-func storesByWords(f *facts.Facts) func(int) []int {
-	named := sync.OnceValue(func() targets { return targetsByName(f) })
+func storesByWords(f *facts.Facts, named func() targets) func(int) []int {
 	known := map[int][]int{}
 	return func(i int) []int {
 		all, ok := known[i]
@@ -150,7 +152,10 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 	}
 	word := o.MigrationWord(j)
 	// What the Job addresses does not wait for it.
-	sharers = slices.DeleteFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && r.Until == Healthy && word != "" })
+	sharers = slices.DeleteFunc(sharers, func(w int) bool {
+		r, ok := needs[w]
+		return word != "" && (ok && r.Until == Healthy || o.isClientOf(j, w))
+	})
 	// Other workloads that it only mentions do not affect a migration.
 	callsUsers := slices.ContainsFunc(sharers, func(w int) bool { r, ok := needs[w]; return ok && (word == "" || r.Until == Healthy) })
 	addressed := needs
@@ -365,6 +370,7 @@ func (o jobOrder) needsOf(j int) map[int]Reference {
 			}
 		}
 	}
+	o.addServersOfClient(j, sharers, initialized, needs)
 	return needs
 }
 

@@ -84,6 +84,13 @@ func (b *Base) IsStoreTool(image string) bool {
 	return slices.ContainsFunc(imageWords(image), func(word string) bool { return slices.Contains(programs().Stores.Tools, word) })
 }
 
+// RunsAnyProgram reports whether an image is that of an interpreter or of tools: two workloads
+// with it need not run one program.
+func (b *Base) RunsAnyProgram(image string) bool {
+	words := imageWords(image)
+	return len(words) > 0 && slices.Contains(programs().Interpreters, words[0])
+}
+
 // imageWords returns the words of an image's name, without its registry and directories.
 func imageWords(image string) []string {
 	repository := Repository(image)

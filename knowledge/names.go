@@ -232,6 +232,8 @@ type programFile struct {
 		Replaces []string `yaml:"replaces"`
 		Source   string   `yaml:"source"`
 	} `yaml:"appliers"`
+	// Interpreters are the first words of images in which any program runs.
+	Interpreters []string `yaml:"interpreters"`
 	// Scaffolds are Services, as namespace/name, that exist only in scaffolds.
 	Scaffolds []string `yaml:"scaffolds"`
 	// Stores recognizes programs that keep data or messages for others, by their images.

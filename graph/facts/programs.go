@@ -101,6 +101,9 @@ func (f *Facts) containerWords(i int, c object.Value, field string) []Word {
 			flag = name
 		case strings.HasPrefix(arg, "-") && !strings.ContainsAny(arg, " \n"):
 			flag = arg
+			if end := text.Glued(f.Base, arg); end > 0 {
+				all = append(all, Word{Word: text.Word{Name: arg[:end], Value: text.Expand(arg[end:], vars)}, Field: field + ".args", From: i})
+			}
 			continue
 		default:
 			value = arg
@@ -424,6 +427,25 @@ func (f *Facts) commandsOf(j int) (all [][]string) {
 			for _, script := range f.scripts(j, tmpl.Value, c) {
 				all = append(all, text.Commands(f.Base, script)...)
 			}
+		}
+	}
+	return all
+}
+
+// Arguments returns the words that the programs of a workload may take for names: those of
+// command lines and scripts.
+func (f *Facts) Arguments(i int) (all []text.Word) {
+	at := "" // the container of the last argument
+	for _, w := range f.Words(i) {
+		isFirst := false
+		switch {
+		case strings.HasSuffix(w.Field, ".args"):
+			isFirst, at = w.Field != at && w.Name == "", w.Field
+		case !w.IsFile || !isScript(mounted{w, w.Name}):
+			continue
+		}
+		for _, name := range text.Arguments(f.Base, w.Word, isFirst) {
+			all = append(all, text.Word{Name: w.Name, Value: name})
 		}
 	}
 	return all

@@ -40,6 +40,7 @@ func (f *Facts) Addresses(w Word, namespace string) []object.ID {
 		return f.hasPort(object.ID{Kind: "Service", Namespace: namespace, Name: host}, port)
 	}
 	for at, end := range text.Hosts(w.Value) {
+		at += text.Glued(f.Base, w.Value[at:end])
 		host := strings.TrimRight(w.Value[at:end], ".")
 		if f.Base.IsSANPrefix(w.Value[:at]) {
 			continue

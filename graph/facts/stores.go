@@ -22,6 +22,17 @@ func (f *Facts) MayBeStore(i int) bool {
 // that leads to no workload.
 func (f *Facts) IsStore(i int) bool { return f.stores.get(f.findStores)[i] }
 
+// IsKnownStore reports whether a node runs an image that is called after a known store.
+func (f *Facts) IsKnownStore(i int) bool {
+	return f.IsStore(i) && slices.ContainsFunc(f.Images(i), func(image string) bool { is, _ := f.Base.IsStore(image); return is })
+}
+
+// RunsAnyProgram reports whether the images of a workload are those of interpreters or tools,
+// which run any program.
+func (f *Facts) RunsAnyProgram(i int) bool {
+	return !slices.ContainsFunc(f.Images(i), func(image string) bool { return !f.Base.RunsAnyProgram(image) })
+}
+
 func (f *Facts) findStores() []bool {
 	all := make([]bool, len(f.Nodes))
 	for i := range f.Nodes {

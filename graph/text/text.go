@@ -52,11 +52,52 @@ func Names(base *knowledge.Base, w Word) (all []string) {
 		return nil
 	}
 	for at, end := range Hosts(w.Value) {
+		at += Glued(base, w.Value[at:end])
 		if !isOther(base, w.Value[:at], w.Value[end:]) {
 			all = append(all, strings.Trim(w.Value[at:end], "-."))
 		}
 	}
 	return all
+}
+
+// Glued returns the length of the flag for an address with which a word of a command line
+// begins, as in "mysql -hdb"; 0 if it does not.
+func Glued(base *knowledge.Base, word string) int {
+	const length = 2
+	if len(word) > length && word[0] == '-' && word[1] != '-' && base.IsAddressFlag(word[:length]) {
+		return length
+	}
+	return 0
+}
+
+// Arguments returns the words of a command line or script that a program may take for names:
+// not the programs themselves, nor the parts of paths. isFirst says that the text is the first
+// word of a command line.
+func Arguments(base *knowledge.Base, w Word, isFirst bool) (all []string) {
+	if base.NamesNoObject(w.Name) {
+		return nil
+	}
+	isOne := !strings.ContainsAny(w.Value, " \t\n") && !isFirst && w.Name != "-c"
+	for at, end := range Hosts(w.Value) {
+		at += Glued(base, w.Value[at:end])
+		before := w.Value[:at]
+		isPath := strings.HasSuffix(before, "/") && !strings.HasSuffix(before, "://")
+		if !isPath && (isOne || !isProgram(base, before)) && !isOther(base, before, w.Value[end:]) {
+			all = append(all, strings.Trim(w.Value[at:end], "-."))
+		}
+	}
+	return all
+}
+
+// isProgram reports whether the word after a text is that of a program in a script: the first
+// one of a command, or the one after a program that runs others.
+func isProgram(base *knowledge.Base, before string) bool {
+	for _, word := range strings.Fields(before[strings.LastIndexAny(before, "\n;&|()`")+1:]) {
+		if word = strings.Trim(word, "\"'"); word != "" && !base.RunsProgram(word) && !assignment.MatchString(word) {
+			return false
+		}
+	}
+	return true
 }
 
 // isOther reports whether a word between two texts is certainly no name of an object.
@@ -147,6 +188,9 @@ func isHost(base *knowledge.Base, w Word, at, end int, hasPort func(host, port s
 		return !w.IsFile && base.IsAddress(w.Name)
 	}
 	ends := after == "" || blank(after[0])
+	if flag := lastWord(before); ends && flag != "" && strings.HasSuffix(before, flag) && Glued(base, flag+w.Value[at:end]) == len(flag) {
+		return true
+	}
 	if before != "" && blank(before[len(before)-1]) && ends {
 		return base.IsAddressFlag(lastWord(before)) || hasPort(w.Value[at:end], firstNumber(after))
 	}
