@@ -51,7 +51,7 @@ func (o jobOrder) outsideSync(j int, needs map[int]Reference) (refs []Reference)
 	}
 	refs = slices.Concat(o.changedWebhooks(j), o.initializations(j))
 	for store, field := range o.StoreFields(j) {
-		if _, known := needs[store]; !known && !doesNeed(o.set, j, store) {
+		if _, known := needs[store]; !known && !o.OnlyLooks(j) && !doesNeed(o.set, j, store) {
 			refs = append(refs, callTo(o.Facts, j, store, field, Healthy))
 		}
 	}

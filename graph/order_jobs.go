@@ -350,7 +350,7 @@ func (o jobOrder) checkedWorkloads(j int, needs map[int]Reference) (refs []Refer
 func (o jobOrder) needsOf(j int) map[int]Reference {
 	needs := map[int]Reference{}
 	sharers, initialized := o.Sharers(j), o.InitializedBy(j)
-	mayMigrate, validates := o.MayMigrate(j), !o.Nodes[j].InSync() && o.OnlyLooks(j)
+	mayMigrate, validates := o.MayMigrate(j), o.Nodes[j].IsHook() && o.OnlyLooks(j)
 	for _, w := range o.Words(j) {
 		for _, service := range o.Addresses(w, o.Nodes[j].Key.Namespace) {
 			for _, server := range o.Servers(service) {

@@ -219,7 +219,7 @@ func (d *decider) counts(i int, r *graph.Reference) bool {
 	case d.all[i].Events.IsUpgradeOnly() && r.Need == graph.Needs:
 		return true
 	case to.Store:
-		return r.Need == graph.Needs || !d.hasPermissions(d.node[i])
+		return r.Need == graph.Needs || !d.hasPermissions(d.node[i]) && !d.all[i].looks
 	}
 	return r.Need == graph.Needs && (!r.Inferred() || r.Sign == graph.Try)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -42,6 +43,15 @@ func (t Taken) findings() (found []finding.Finding) {
 			fmt.Sprintf("before you set hooks: keep again, remove the annotation %s with values or a patch", object.HelmHook)))
 	}
 	return found
+}
+
+// without leaves out what the warnings about Jobs that run again say already.
+func (t Taken) without(found []finding.Finding) []finding.Finding {
+	return slices.DeleteFunc(found, func(f finding.Finding) bool {
+		return f.Rule == graph.OneOperation && slices.ContainsFunc(t.again, func(again finding.Finding) bool {
+			return f.Object == again.Object || f.Object == again.About
+		})
+	})
 }
 
 // kept reports a hook that stays although its phase may be wrong.

@@ -106,6 +106,8 @@ type Decision struct {
 	outlives bool
 	// isHome means that other objects of the component keep data in it, a namespace.
 	isHome bool
+	// looks means that it only validates something.
+	looks bool
 	// risk are the words by which it stops, keeps or removes what is there.
 	risk string
 }
@@ -214,6 +216,7 @@ func decisions(objs []object.Object, base *knowledge.Base, opt Options) ([]Decis
 		isEndless := false
 		if d.runsOnce() {
 			commands := f.CommandLines(i)
+			d.looks = f.OnlyLooks(i)
 			isEndless = slices.ContainsFunc(commands, base.IsEndless)
 			for _, command := range commands {
 				d.risk = cmp.Or(d.risk, base.Risk(command))

@@ -21,7 +21,7 @@ func (t Taken) Order(g *graph.Graph) *graph.Graph {
 	o.setAsideCalls()
 	refs := slices.Concat(o.byWeight(), o.beforeChart(), o.afterChart())
 	ordered := g.Without(o.aside).With(refs, o.earlyJobs())
-	ordered.Findings = append(ordered.Findings, t.findings()...)
+	ordered.Findings = append(t.without(ordered.Findings), t.findings()...)
 	for n, d := range o.hooks {
 		ordered.Nodes[n].Was = d.Was()
 	}
