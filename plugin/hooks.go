@@ -80,7 +80,8 @@ func (opt options) aboutHooks(plan *wave.Plan) (all []int) {
 	for i, f := range plan.Findings {
 		isAbout := func(name string) bool { return isHook[name] }
 		runsAgain := f.Rule == graph.OneOperation // wherever it stands
-		if f.Severity != finding.Note && !runsAgain && (isHook[f.Object] || slices.ContainsFunc(strings.Split(f.About, ", "), isAbout)) {
+		isProblem := f.Severity != finding.Note || f.Rule == wave.Recreated
+		if isProblem && !runsAgain && (isHook[f.Object] || slices.ContainsFunc(strings.Split(f.About, ", "), isAbout)) {
 			all = append(all, i)
 		}
 	}

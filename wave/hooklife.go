@@ -1,6 +1,7 @@
 package wave
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ func (s *sync) lifeOfHooks() []finding.Finding {
 	}
 	return s.foundInHooks(faults)
 }
+
+// Recreated is the rule for hooks that Argo CD deletes at every sync, although they should stay.
+const Recreated = "recreated-hook"
 
 // hookFault is a hook that is deleted although something uses it.
 type hookFault struct {
@@ -61,11 +65,20 @@ func (s *sync) certainUses() [][]*graph.Reference {
 	return uses
 }
 
+// customRecreated says what happens to a custom resource that is a hook of Helm's, if it is no
+// task: what its controller makes for it usually belongs to it.
+func (s *sync) customRecreated(n *graph.Node) knowledge.Recreated {
+	if _, isHelm := n.HelmEvents(); !isHelm || s.base.Builtin(n.Key.Group) || n.Kind.Runs == "once" || n.DeletePolicy().Succeeded {
+		return knowledge.Recreated{}
+	}
+	return knowledge.Recreated{Why: "its controller may remove what it has made for it, and makes it anew", Alone: true, Severe: n.Store}
+}
+
 // recreatedHook finds a hook that Argo CD deletes and creates again at every sync, although
 // that harms it or what uses it.
 func (s *sync) recreatedHook(i int, uses [][]*graph.Reference) (hookFault, bool) {
 	n := &s.Graph.Nodes[i]
-	what := n.Kind.Recreated
+	what := cmp.Or(n.Kind.Recreated, s.customRecreated(n))
 	if what.Why == "" || !n.DeletePolicy().BeforeCreation || n.ID.Name == "" { // of a generated name, it deletes nothing
 		return hookFault{}, false
 	}
@@ -80,7 +93,7 @@ func (s *sync) recreatedHook(i int, uses [][]*graph.Reference) (hookFault, bool)
 	if len(lasting) == 0 && (!what.Alone || isTemporary) || !n.Kind.Pod.IsZero() && isTemporary {
 		return hookFault{}, false
 	}
-	f := hookFault{hookFaultKind: hookFaultKind{"recreated-hook", finding.Note, what}, node: i, others: max(0, len(lasting)-1), early: s.earlyUse(uses[i])}
+	f := hookFault{hookFaultKind: hookFaultKind{Recreated, finding.Note, what}, node: i, others: max(0, len(lasting)-1), early: s.earlyUse(uses[i])}
 	if len(lasting) > 0 {
 		f.use = lasting[0]
 	}
