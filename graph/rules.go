@@ -66,6 +66,7 @@ var steps = []Step{
 	{"operators", operators},          // operators installed from packages
 	{"smokes", smokes},                // tests of the other objects
 	{"jobs", jobs},                    // Jobs between workloads, and Jobs after them
+	{"parts", partsOfStores},          // programs and what operators make in their stores
 	{"secret-writers", secretWriters}, // Jobs that write Secrets for controllers
 	{"later-cas", laterCAs},           // PostSync Jobs without which an API is not trusted
 	{"webhooks", webhooks},            // objects and the webhooks that must admit them

@@ -243,6 +243,8 @@ type programFile struct {
 		Tools []string `yaml:"tools"`
 		// Names are other words for them in the names of settings.
 		Names []string `yaml:"names"`
+		// Copies are words of kinds that are about copies of their data.
+		Copies []string `yaml:"copies"`
 		// Ports are ports at which they usually listen.
 		Ports  []string `yaml:"ports"`
 		Source string   `yaml:"source"`
