@@ -371,6 +371,11 @@ func (o jobOrder) needsOf(j int) map[int]Reference {
 		}
 	}
 	o.addServersOfClient(j, sharers, initialized, needs)
+	for _, server := range o.RunsIn(j) {
+		if server != j && !o.writesInputOf(j, server) && !slices.Contains(initialized, server) && !o.WaitTargets(server)[j] {
+			needs[server] = inferred(o.Facts, j, server, "spec.template.spec", Call, Healthy, "runs commands in the Pods of")
+		}
+	}
 	return needs
 }
 

@@ -70,6 +70,11 @@ func oneOperation(r report) []finding.Finding {
 					fmt.Sprintf("Helm runs this hook only when it installs the chart, and %s only when it upgrades the chart; Argo CD runs both at every sync", r.Nodes[j].Key),
 					"make them one hook that may run at every sync, or annotate one of them with "+object.Hook+": Skip")
 				f.About = r.Nodes[j].Key.String()
+				for _, task := range []int{i, j} {
+					if command := r.HarmfulAgain(task); command != "" {
+						f.Message += fmt.Sprintf("; the command of %s says %q", r.Nodes[task].Key, command)
+					}
+				}
 				found = append(found, f)
 			}
 		}

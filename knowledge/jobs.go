@@ -167,6 +167,9 @@ func (b *Base) Risk(command string) string {
 	return saysOneOf(strings.ToLower(command), names().Risks)
 }
 
+// RunsInPods reports whether a command line or script runs something in another Pod.
+func (b *Base) RunsInPods(command string) bool { return saysOneOf(command, names().InPods) != "" }
+
 // IsEndless reports whether a command line or script never ends.
 func (b *Base) IsEndless(command string) bool { return saysOneOf(command, names().Endless) != "" }
 

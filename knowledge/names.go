@@ -102,9 +102,10 @@ type nameFile struct {
 		// Unless are parts of scripts that look before they run such a command.
 		Unless []string `yaml:"unless"`
 	} `yaml:"once"`
-	// Risks are words of command lines that stop, keep or remove what is there, and Endless
-	// those of commands that never end.
+	// Risks are words of command lines that stop, keep or remove what is there, InPods those of
+	// commands in other Pods, and Endless those of commands that never end.
 	Risks   []string `yaml:"risks"`
+	InPods  []string `yaml:"inPods"`
 	Endless []string `yaml:"endless"`
 	// Validations are words in names of Jobs that validate a configuration.
 	Validations []string `yaml:"validations"`

@@ -66,6 +66,23 @@ func (f *Facts) HarmfulAgain(j int) string {
 	return ""
 }
 
+// RunsIn returns the StatefulSets in whose first Pod a command of a Job runs something.
+func (f *Facts) RunsIn(j int) (all []int) {
+	scripts := slices.DeleteFunc(f.commands(j), func(script string) bool { return !f.Base.RunsInPods(script) })
+	if len(scripts) == 0 {
+		return nil
+	}
+	for _, s := range f.PodsOf(f.Nodes[j].Part) {
+		n := &f.Nodes[s]
+		if n.Key.GroupKind() == "StatefulSet.apps" && n.Key.Namespace == f.Nodes[j].Key.Namespace && slices.ContainsFunc(scripts, func(script string) bool {
+			return knowledge.ContainsWord(script, n.Key.Name+"-0", text.IsHostByte)
+		}) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // OnlyLooks reports whether the command lines of all containers of a Job, or its name, say that
 // it only looks at something, such as a validation of files.
 func (f *Facts) OnlyLooks(j int) bool {
