@@ -15,8 +15,10 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/render/kustomize"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -60,8 +62,20 @@ func (req Request) options(f profile.Fleet) (options, component.Description, err
 		opt.render.Remote = opt.fetched
 	}
 	app := Settings{Name: req.App.Name, Namespace: req.App.Namespace, Revision: req.App.Revision}
-	for _, s := range slices.Concat([]Settings{own}, environment, []Settings{app}, req.Settings) {
+	for _, s := range slices.Concat([]Settings{own}, environment, []Settings{app}) {
 		opt.add(s)
+	}
+	unrestricted := opt.render.Unrestricted
+	for _, s := range req.Settings {
+		opt.add(s)
+	}
+	if !req.OwnSettings {
+		unrestricted = opt.render.Unrestricted
+	}
+	if unrestricted && !slices.ContainsFunc(f.Allow.BuildOptions, allowsAllFiles) {
+		return options{}, description, finding.Finding{Severity: finding.Error, Rule: knowledge.RefusedRule, File: req.show(req.Dir), Field: "parameter build-options",
+			Message: "with LoadRestrictionsNone, the kustomization may read files of other components, and the platform does not allow it",
+			Remedy:  `remove it, or add "--load-restrictor=LoadRestrictionsNone" to fleet.allow.buildOptions of the platform's ladder.yaml`}
 	}
 	name := req.DirName
 	if name == "" {
@@ -79,6 +93,12 @@ func (req Request) options(f profile.Fleet) (options, component.Description, err
 	opt.render.Pinned = opt.capabilities != "" && opt.capabilities != capabilitiesOfCluster
 	opt.substitute(req.variables())
 	return opt, description, opt.derive(req.Random, req.NoDerivation)
+}
+
+// allowsAllFiles reports whether an option of kustomize lets it read files outside of its directory.
+func allowsAllFiles(option string) bool {
+	restricted, err := kustomize.BuildOptions(option)
+	return err == nil && !restricted
 }
 
 // complete sets defaults.

@@ -70,6 +70,9 @@ type Request struct {
 	// Settings are the flags or parameters of the caller. They override
 	// component.yaml.
 	Settings []Settings
+	// OwnSettings means that Settings are those of the user who runs the program, and not of an
+	// Application, whose author may be anyone.
+	OwnSettings bool
 	// Memory caches data between requests; it may be nil.
 	Memory *input.Memory
 	// Remote fetches remote sources; nil disables fetching.

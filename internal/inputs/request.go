@@ -139,7 +139,7 @@ func (o Options) Request(c *checkout.Checkout, defaults ...plugin.Settings) (plu
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	req := plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings)}
+	req := plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings), OwnSettings: true}
 	if o.generators != nil {
 		values, err := o.generators()
 		if err != nil {

@@ -76,6 +76,8 @@ type Allow struct {
 	Annotations []string `yaml:"annotations"`
 	// NamespaceMetadata are keys of labels and annotations of namespaces.
 	NamespaceMetadata []string `yaml:"namespaceMetadata"`
+	// BuildOptions are options of kustomize that let a kustomization read the files of others.
+	BuildOptions []string `yaml:"buildOptions"`
 }
 
 // Allows reports whether a list has a key; an entry that ends in "*" is for all keys
