@@ -3,23 +3,7 @@ package finding
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
-
-// TestCut keeps the start and the end, and whole characters.
-func TestCut(t *testing.T) {
-	if got := Cut("short", 5); got != "short" {
-		t.Errorf("got %q", got)
-	}
-	for _, text := range []string{"begin" + strings.Repeat("x", 1000) + "end", "begin" + strings.Repeat("é", 1000) + "end", "begin" + strings.Repeat("€", 1001) + "end"} {
-		for most := 20; most < 60; most++ {
-			got := Cut(text, most)
-			if len(got) > most || !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "end") || !utf8.ValidString(got) {
-				t.Errorf("%d: %q", most, got)
-			}
-		}
-	}
-}
 
 // TestHugeFindings: a text of any size leaves as a short one, and what a URL hides stays hidden
 // where it is cut.
