@@ -15,7 +15,7 @@ import (
 // says what it is for, points to it. A smoke is applied last anyway. This is the last step,
 // so that no other concludes anything from it.
 func possibilities(f *facts.Facts, roles Roles, s Set) ([]Claim, []Reference) {
-	return nil, slices.Concat(storesNearby(f, roles), jobsNearby(f, roles, s), makersNearby(f, roles), namersOfAbsent(f, roles), wordsOfNames(f, roles, s))
+	return nil, slices.Concat(storesNearby(f, roles), jobsNearby(f, roles, s), makersNearby(f, roles), namersOfAbsent(f, roles), wordsOfNames(f, roles, s), hostsOfNames(f, roles))
 }
 
 // place is a namespace of a component.
@@ -187,6 +187,28 @@ func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 				isCustom := n.Kind.Pod.IsZero() || f.Nodes[to].Kind.Pod.IsZero()
 				if !isCustom || !roles.IsController(i) && !roles.IsController(to) && !s.Refers(i, to) && !s.Refers(to, i) {
 					refs = append(refs, possible(f, i, to, w.Field, Word, "mentions"))
+				}
+			}
+		}
+	}
+	return refs
+}
+
+// hostsOfNames makes a program may need the Ingress or route whose host a text that it reads
+// names, and the programs behind it: an issuer of tokens, for example,
+// which a program asks when it starts.
+func hostsOfNames(f *facts.Facts, roles Roles) (refs []Reference) {
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		if n.Kind.Pod.IsZero() || n.Kind.Runs == "later" || !n.InSync() || roles.Of(i) == knowledge.Smokes || f.IsStore(i) || n.Kind.Runs == "once" && f.MigrationWord(i) != "" {
+			continue
+		}
+		exposed := f.Exposed(i)
+		for _, to := range slices.Sorted(maps.Keys(exposed)) {
+			refs = append(refs, possible(f, i, to, exposed[to], Word, "mentions a host of"))
+			for _, server := range f.Behind(to) {
+				if server != i {
+					refs = append(refs, possible(f, i, server, exposed[to], Word, "mentions a host of"))
 				}
 			}
 		}

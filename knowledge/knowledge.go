@@ -50,6 +50,7 @@ const (
 	Secrets     = "secrets"
 	Workloads   = "workloads"
 	Bootstraps  = "bootstraps"
+	Exposure    = "exposure"
 	Smokes      = "smokes"
 )
 

@@ -65,7 +65,7 @@ var effects = []Effect{
 	{When: "needs not: the object names the target and certainly works without it", Does: Ignores,
 		fits: func(r related) bool { return r.Need == graph.NeedsNot }},
 
-	{When: "may need, together: the object runs Pods, or an operator does for it and its spec names the target; and the target runs Pods, too, or is a custom resource of the same component", Does: Accompanies, Yields: true,
+	{When: "may need, together: the object runs Pods, or an operator does for it and its spec names the target; and the target runs Pods, too, or is an Ingress or a custom resource of the same component", Does: Accompanies, Yields: true,
 		fits: func(r related) bool {
 			return r.isMerelyTogether() && r.from.Part == r.to.Part && r.mayRun() && r.mayServe()
 		}},
@@ -133,9 +133,10 @@ func (r related) mayRun() bool {
 	return r.from.Kind.Runs != "later"
 }
 
-// mayServe reports whether Pods run for the target of a reference, now or by an operator.
+// mayServe reports whether Pods run for the target of a reference, now or by an operator, or
+// whether it leads traffic to some.
 func (r related) mayServe() bool {
-	return !r.to.Kind.Pod.IsZero() && r.to.Kind.Runs != "later" || !r.base.Builtin(r.to.Key.Group)
+	return !r.to.Kind.Pod.IsZero() && r.to.Kind.Runs != "later" || !r.base.Builtin(r.to.Key.Group) || r.to.Kind.Rung == knowledge.Exposure
 }
 
 // isMerelyTogether reports whether the target must or may be there while the object

@@ -37,6 +37,7 @@ type programFacts struct {
 	services  memo[map[object.ID]bool]
 	runtimes  memo[map[string][]int] // by namespace, custom resources that start workloads
 	nameable  memo[[]knowledge.GroupKind]
+	exposed   memo[exposures]
 	// migrates are the words that make a Job a migration.
 	migrates map[int]string
 }
