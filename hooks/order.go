@@ -81,7 +81,10 @@ func (t Taken) newOrdering(g *graph.Graph) *ordering {
 // it installs the chart, needs a program of the chart.
 func (o *ordering) isIdleCall(r *graph.Reference) bool {
 	to := &o.g.Nodes[r.To]
-	return o.isFirst(r.From) && o.hooks[r.To] == nil && to.Serves() && !to.Store && r.Inferred() && r.Sign != graph.Try
+	if !o.isFirst(r.From) || o.hooks[r.To] != nil || !to.Serves() {
+		return false
+	}
+	return !to.Store && r.Inferred() && r.Sign != graph.Try || r.Sign == graph.Beside && o.preparesVolume(r.From, r.To)
 }
 
 // setAsideCalls collects the calls that Helm shows to be none.
@@ -166,6 +169,24 @@ func (o *ordering) beforeChart() (refs []graph.Reference) {
 		}
 	}
 	return refs
+}
+
+// preparesVolume reports whether a Job writes into a volume of a workload before that starts: both
+// use one PVC, and only that they stand side by side says that the Job may need the workload.
+func (o *ordering) preparesVolume(job, workload int) bool {
+	uses := map[[2]int]bool{}
+	shared := false
+	for at := range o.g.References {
+		switch r := &o.g.References[at]; {
+		case r.From == job && r.To == workload && r.Sign != graph.Beside:
+			return false
+		case o.g.Nodes[r.To].Kind.Placement != knowledge.WithConsumer:
+		case r.From == job || r.From == workload:
+			uses[[2]int{r.From, r.To}] = true
+			shared = shared || uses[[2]int{job + workload - r.From, r.To}]
+		}
+	}
+	return shared
 }
 
 // isAwaited reports whether something waits for a Job.
