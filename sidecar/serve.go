@@ -108,6 +108,15 @@ type Config struct {
 // increases it to 16 MiB for each waiting stream.
 const window = 256 << 10
 
+// What a client sends takes memory before the server can count it. Argo CD's client has a
+// connection for each request, and sends the variables of an Application, at most maxEnvironment,
+// and then parts of a kilobyte.
+const (
+	maxReceived = 4 * maxEnvironment
+	maxHeaders  = 64 << 10
+	maxStreams  = 1000 // of a connection
+)
+
 // timeToRespond is subtracted from the deadline of a request, so that the reason for
 // a timeout still reaches the client.
 const timeToRespond = 500 * time.Millisecond
@@ -130,7 +139,9 @@ const minPing = 5 * time.Second
 // requests. It returns nil after a regular shutdown.
 func Serve(ctx context.Context, lis net.Listener, cfg Config) error {
 	srv := grpc.NewServer(append(tracing(cfg.Traces),
-		grpc.MaxRecvMsgSize(task.MaxMessage),
+		grpc.MaxRecvMsgSize(maxReceived),
+		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.MaxSendMsgSize(task.MaxMessage),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),

@@ -10,7 +10,7 @@ import (
 // commands.
 const (
 	mostHelp     = 24
-	mostHelpRoot = 54
+	mostHelpRoot = 55
 )
 
 // TestHelpFitsAScreen makes sure that the help of each command begins with few lines, and

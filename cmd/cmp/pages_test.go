@@ -135,7 +135,7 @@ func TestCommandsPage(t *testing.T) {
 	for _, path := range paths[1:] {
 		fmt.Fprintf(&b, "- [`%s`](#%s): %s\n", path, strings.ReplaceAll(path, " ", "-"), all[path].Short)
 	}
-	b.WriteString("\nEvery command accepts `--quiet` (`-q`), which suppresses warnings, notes and progress, and `--color auto|always|never`. On a\nterminal, severities and comparisons are colored, unless `NO_COLOR` is set or `TERM` is `dumb`; in a pipe, the output is\nplain, unless `CLICOLOR_FORCE` is set.\n")
+	b.WriteString("\nEvery command accepts `--quiet` (`-q`), which suppresses warnings, notes and progress, `--max-memory`, a number of bytes at\nwhich the command stops (default: half of the machine's memory; 0 means no limit), and `--color auto|always|never`. On a terminal, severities and comparisons are colored, unless `NO_COLOR` is set or `TERM` is `dumb`; in a pipe, the output is\nplain, unless `CLICOLOR_FORCE` is set.\n")
 	for _, path := range paths {
 		b.WriteString(commandSection(all[path]))
 	}
@@ -170,7 +170,7 @@ func commandSection(cmd *cobra.Command) string {
 			name = "`-" + f.Shorthand + "`, " + name
 		}
 		switch {
-		case f.Name == "help" || f.Hidden || f.Name == "color" || f.Name == "quiet":
+		case f.Name == "help" || f.Hidden || f.Name == "color" || f.Name == "quiet" || f.Name == "max-memory":
 		case isParameter(f.Name):
 			rendering = append(rendering, name)
 		default:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -25,6 +26,8 @@ const (
 // run executes a command line and returns the exit code. It prints each error as one line on
 // Err, and writes to Out only if the command succeeds.
 func run(args []string, s streams) int {
+	s.Memory = &maxMemory{}
+	defer s.Memory.end()
 	root := newRoot(s)
 	s.Out, s.Err = root.OutOrStdout(), root.ErrOrStderr()
 	root.SetArgs(args)
@@ -73,6 +76,10 @@ output or their help says otherwise.`,
 	root.Flags().Bool("version", false, "Print the version, as cmp version does")
 	root.PersistentFlags().Var(&color, "color", "Color output: auto (terminals only), always or never")
 	root.PersistentFlags().BoolVarP(s.Quiet, "quiet", "q", false, "Do not print warnings, notes or progress to standard error")
+	memory := cmp.Or(s.Memory, &maxMemory{})
+	root.PersistentFlags().Var(memory, "max-memory", "Memory limit in bytes; 0 means no limit (default: half the machine's)")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return memory.watch(cmd, s) }
+	_ = root.RegisterFlagCompletionFunc("max-memory", cobra.NoFileCompletions) // the flag exists
 	option.Choices(root, "color", screen.ColorModes...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if suggestion := option.Suggestion(cmd.Flags(), err); suggestion != "" {

@@ -22,6 +22,8 @@ type streams struct {
 	Root *cobra.Command
 	// Quiet is the flag --quiet; nil if there are no flags.
 	Quiet *bool
+	// Memory is the flag --max-memory; nil if nothing is run.
+	Memory *maxMemory
 }
 
 // name returns the name under which the program was called.
