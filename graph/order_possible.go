@@ -15,7 +15,8 @@ import (
 // says what it is for, points to it. A smoke is applied last anyway. This is the last step,
 // so that no other concludes anything from it.
 func possibilities(f *facts.Facts, roles Roles, s Set) ([]Claim, []Reference) {
-	return nil, slices.Concat(storesNearby(f, roles), jobsNearby(f, roles, s), makersNearby(f, roles), namersOfAbsent(f, roles), wordsOfNames(f, roles, s), hostsOfNames(f, roles))
+	refs := slices.Concat(storesNearby(f, roles, s), jobsNearby(f, roles, s), makersNearby(f, roles), namersOfAbsent(f, roles), wordsOfNames(f, roles, s), nodeAgents(f, roles, s), hostsOfNames(f, roles))
+	return nil, append(refs, operatorsBehind(f, roles, s.With(refs))...)
 }
 
 // place is a namespace of a component.
@@ -29,8 +30,9 @@ type place struct {
 const mostNearby = 64
 
 // storesNearby makes every program of a namespace may need the stores in it: the address of
-// a database is often in an encrypted Secret, or compiled into the program.
-func storesNearby(f *facts.Facts, roles Roles) (refs []Reference) {
+// a database is often in an encrypted Secret, or compiled into the program. A custom resource
+// that itself refers to the program is no store of it.
+func storesNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	stores, programs := map[place][]int{}, map[place][]int{}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
@@ -51,7 +53,7 @@ func storesNearby(f *facts.Facts, roles Roles) (refs []Reference) {
 		}
 		for _, program := range programs[at] {
 			for _, store := range all {
-				if store == program {
+				if store == program || f.Nodes[store].Kind.Pod.IsZero() && s.Refers(store, program) {
 					continue
 				}
 				refs = append(refs, possible(f, program, store, "spec.template", Beside, "may use"))
@@ -171,7 +173,7 @@ func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 		seen := map[int]bool{i: true}
 		calls := func(to int, w facts.Word) bool {
 			switch {
-			case f.IsStore(to):
+			case f.MayBeStore(to):
 				return true
 			case n.Kind.Runs == "once": // a migration waits for stores only
 				return f.MigrationWord(i) == ""
@@ -248,7 +250,7 @@ func (t targets) at(name string, n *facts.Node) []int {
 	if strings.Contains(name, ".") {
 		return t[nameIn{n.Part, "", name}]
 	}
-	return t[nameIn{n.Part, n.Key.Namespace, name}]
+	return slices.Concat(t[nameIn{n.Part, n.Key.Namespace, name}], t[nameIn{n.Part, "", name}])
 }
 
 // targetsByName maps names to the nodes that they may stand for: those that run Pods, now or
@@ -282,7 +284,7 @@ func targetsByName(f *facts.Facts) targets {
 	running := maps.Clone(all)
 	addMaker := func(i int, id object.ID) {
 		n := &f.Nodes[i]
-		if f.Base.Builtin(n.ID.Group) || n.Kind.Rung != knowledge.Workloads && n.Kind.Rung != knowledge.Secrets {
+		if f.Base.Builtin(n.ID.Group) || !slices.Contains([]string{knowledge.Workloads, knowledge.Secrets, "configs"}, n.Kind.Rung) {
 			return
 		}
 		if len(running[nameIn{n.Part, id.Namespace, id.Name}]) == 0 && !f.IsNamespace(id.Name) {
@@ -295,6 +297,77 @@ func targetsByName(f *facts.Facts) targets {
 	for _, id := range f.Products() {
 		for _, i := range f.Producers(id) {
 			addMaker(i, id)
+		}
+	}
+	return all
+}
+
+// operatorsBehind makes a program that needs or may need a custom resource may need the
+// programs that reconcile it: before, nothing runs for it. A custom resource without a known
+// controller may be reconciled by the controllers of other kinds of its group, and by any
+// program of the component that may do everything.
+func operatorsBehind(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
+	mayDoAll := slices.DeleteFunc(allMighty(f), func(i int) bool { return roles.Of(i) == knowledge.Smokes })
+	isCustom := func(i int) bool {
+		return f.Nodes[i].Kind.Pod.IsZero() && f.Nodes[i].InSync() && !f.Base.Builtin(f.Nodes[i].ID.Group)
+	}
+	of, ofGroup := map[int][]int{}, map[string][]int{} // the controllers
+	for i := range f.Nodes {
+		for r := range s.Of(i) {
+			if group := f.Nodes[i].ID.Group; isCustom(i) && r.IsAboutKind() && f.Nodes[r.To].Serves() {
+				of[i] = append(of[i], r.To)
+				if !slices.Contains(ofGroup[group], r.To) {
+					ofGroup[group] = append(ofGroup[group], r.To)
+				}
+			}
+		}
+	}
+	behind := func(i int) []int {
+		for _, all := range [][]int{of[i], ofGroup[f.Nodes[i].ID.Group]} {
+			if len(all) > 0 {
+				return all
+			}
+		}
+		return mayDoAll
+	}
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		if !n.InSync() {
+			continue
+		}
+		if isCustom(i) && n.HasHealth {
+			for _, w := range behind(i) {
+				if !s.Refers(i, w) && f.Nodes[w].Part == n.Part {
+					refs = append(refs, possible(f, i, w, "spec", Permission, "may be reconciled by"))
+				}
+			}
+		}
+		if n.Kind.Pod.IsZero() || n.Kind.Runs == "later" || roles.Of(i) == knowledge.Smokes {
+			continue
+		}
+		seen := map[int]bool{i: true}
+		for r := range s.Of(i) {
+			if r.Need == NeedsNot || !isCustom(r.To) {
+				continue
+			}
+			for _, w := range behind(r.To) {
+				if !seen[w] && f.Nodes[w].Part == n.Part && !s.Refers(i, w) {
+					refs = append(refs, possible(f, i, w, r.Field, Beside, "may need what is reconciled by"))
+				}
+				seen[w] = true
+			}
+		}
+	}
+	return refs
+}
+
+// allMighty returns the programs whose permissions name every group and every kind.
+func allMighty(f *facts.Facts) (all []int) {
+	for i := range f.Nodes {
+		if n := &f.Nodes[i]; n.Serves() && n.InSync() && slices.ContainsFunc(f.RulesOfNode(i), func(r facts.Rule) bool {
+			return r.In == "" && r.Allows("*", "*", "*")
+		}) {
+			all = append(all, i)
 		}
 	}
 	return all

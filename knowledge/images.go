@@ -102,12 +102,15 @@ func imageWords(image string) []string {
 func (b *Base) IsStoreKind(group, kind string) bool {
 	const shortest = 5 // of a word that can be a part of another one
 	stores := programs().Stores
-	words := strings.Split(strings.ToLower(humps.ReplaceAllString(kind, "$1-$2")), "-")
+	words := strings.Split(strings.ToLower(humps.ReplaceAllString(kind, between)), "-")
 	if slices.ContainsFunc(words, func(word string) bool { return slices.Contains(stores.Tools, word) }) {
 		return false
 	}
 	name := strings.ToLower(kind + "." + group)
-	return !b.Builtin(group) && slices.ContainsFunc(stores.Words, func(word string) bool { return len(word) >= shortest && strings.Contains(name, word) })
+	isStore := func(word string) bool {
+		return slices.Contains(stores.Words, word) || slices.Contains(stores.Names, word)
+	}
+	return !b.Builtin(group) && (slices.ContainsFunc(words, isStore) || slices.ContainsFunc(stores.Words, func(word string) bool { return len(word) >= shortest && strings.Contains(name, word) }))
 }
 
 // Copies reports whether a custom kind, by its name, is about copies of a store's data.

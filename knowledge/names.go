@@ -330,15 +330,18 @@ func (b *Base) IsAdministrative(database string) bool {
 // SITE_DATABASE_URL does not.
 func (b *Base) IsRegistered(name string) bool {
 	isRegistered := func(word string) bool { return slices.Contains(names().Registered, word) }
-	words := nameWords(humps.ReplaceAllString(name, "$1-$2"))
+	words := nameWords(humps.ReplaceAllString(name, between))
 	for len(words) > 0 && !isRegistered(words[len(words)-1]) && slices.Contains(names().Addresses, words[len(words)-1]) {
 		words = words[:len(words)-1]
 	}
 	return len(words) > 0 && (isRegistered(words[len(words)-1]) || len(words) == 1 && slices.Contains(names().Own, words[0]))
 }
 
-// humps are the places between the words of a name in camel case.
-var humps = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+// between puts a dash into humps.
+const between = "$1$3-$2$4"
+
+// humps are the places between the words of a name in camel case, such as SQLInstance.
+var humps = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
 
 // NamesImage reports whether a variable or flag of that name contains an image.
 func (b *Base) NamesImage(name string) bool {

@@ -46,14 +46,15 @@ type trait struct {
 	// store marks units that keep data for others, and app those with other programs that
 	// run permanently and are no controllers.
 	store, app bool
-	// operated marks units with a custom resource for which an operator runs Pods.
-	operated bool
+	// operated marks units with a custom resource for which an operator runs Pods, and custom
+	// those with one that programs may use, such as a network or a class of nodes.
+	operated, custom bool
 	// everyNode marks units that run a Pod on every node, on which nothing relies.
 	everyNode bool
 	namespace string
 	// starts marks units that start a program, also indirectly, such as an
-	// operator's installation.
-	starts bool
+	// operator's installation; works those with Pods that are no part of an operator.
+	starts, works bool
 	// early marks configuration that any program may use.
 	early bool
 	// smoke marks tests of all other units.
@@ -91,6 +92,7 @@ func arrange(in input, c condensation, fewest bool) arrangement {
 func traitsOf(in input, units []unit, fewest bool) []trait {
 	g, base := in.graph, in.base
 	traits := make([]trait, len(units))
+	workloads, _ := base.Rung(knowledge.Workloads)
 	for u := range units {
 		t := trait{passive: true, builtin: true, group: g.Nodes[units[u].nodes[0]].ID.Group, namespace: g.Nodes[units[u].nodes[0]].Key.Namespace, defines: true, early: true, doubtful: -1}
 		for _, i := range units[u].nodes {
@@ -101,9 +103,11 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 			t.runs = t.runs || !n.Kind.Pod.IsZero()
 			t.store = t.store || n.Store
 			t.operated = t.operated || n.Kind.Rung == knowledge.Workloads && n.Kind.Pod.IsZero() && n.HasHealth && !base.Builtin(n.ID.Group)
+			t.custom = t.custom || !base.Builtin(n.ID.Group) && in.rungs[i].Wave <= workloads.Wave
 			t.everyNode = t.everyNode || n.Kind.EveryNode
 			t.app = t.app || isLongRunning(n) && !n.Store && n.Role != knowledge.Controllers
 			t.starts = t.starts || !n.Kind.Pod.IsZero() || n.Kind.Operator.Installs()
+			t.works = t.works || !n.Kind.Pod.IsZero() && in.rungs[i].Wave >= workloads.Wave
 			t.early = t.early && n.Kind.Placement == knowledge.First
 			t.smoke = t.smoke || n.Role == knowledge.Smokes
 			t.admits = t.admits || !n.Kind.Admits.IsZero()

@@ -65,7 +65,7 @@ var effects = []Effect{
 	{When: "needs not: the object names the target and certainly works without it", Does: Ignores,
 		fits: func(r related) bool { return r.Need == graph.NeedsNot }},
 
-	{When: "may need, together: the object runs Pods, or an operator does for it and its spec names the target; and the target runs Pods, too, or is an Ingress or a custom resource of the same component", Does: Accompanies, Yields: true,
+	{When: "may need, together: the object runs Pods, or an operator does for it and its spec names the target, or a program that may do everything is perhaps that operator; and the target runs Pods, too, or is an Ingress or a custom resource of the same component", Does: Accompanies, Yields: true,
 		fits: func(r related) bool {
 			return r.isMerelyTogether() && r.from.Part == r.to.Part && r.mayRun() && r.mayServe()
 		}},
@@ -128,7 +128,7 @@ var effects = []Effect{
 // reads the name of the target.
 func (r related) mayRun() bool {
 	if r.from.Kind.Pod.IsZero() {
-		return r.Sign == graph.Word && r.from.Kind.Rung == knowledge.Workloads
+		return r.Sign == graph.Word && r.from.Kind.Rung == knowledge.Workloads || r.Sign == graph.Permission && !r.IsAboutKind()
 	}
 	return r.from.Kind.Runs != "later"
 }

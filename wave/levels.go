@@ -100,6 +100,7 @@ func (s *unitSet) latest(g *graph.Graph, lowest []int) []int {
 		}
 	}
 	first, groups, gates := s.first(levels, top, func(t trait) bool { return t.starts }), s.awaitedGroups(levels), s.gateClasses(levels)
+	works := s.first(levels, top, func(t trait) bool { return t.works })
 	for u := len(levels) - 1; u >= 0; u-- {
 		t := s.traits[u]
 		if !t.passive || s.checksAll(u) || s.units[u].gated {
@@ -107,7 +108,7 @@ func (s *unitSet) latest(g *graph.Graph, lowest []int) []int {
 		}
 		at, _ := s.highestAllowed(u, levels, top, func(user int) bool { return !t.consumed || !g.Nodes[s.units[user].nodes[0]].Idle })
 		if !t.consumed && t.doubtful < 0 {
-			at = min(at, s.preferred(u, gates, groups, first, top))
+			at = min(at, s.preferred(u, gates, groups, first, works, top))
 		}
 		levels[u] = max(lowest[u], at)
 	}
@@ -151,7 +152,7 @@ func (s *unitSet) placeUnneeded(levels []int, top int) {
 		case s.checksAll(u), gatesLater(s.units[u], t), t.defines, t.early, s.awaited[u]:
 		case t.doubtful >= 0 || t.smoke || t.everyNode:
 			levels[u] = top
-		case !t.runs && !t.store:
+		case !t.runs && !t.store && !t.operated:
 			levels[u], _ = s.highestAllowed(u, levels, top, func(user int) bool { return !s.traits[user].passive && !s.checksAll(user) })
 		case t.store:
 			levels[u] = max(levels[u], program)
@@ -190,9 +191,11 @@ func (s *unitSet) awaitedGroups(levels []int) map[string]int {
 
 // preferred returns the level where a passive unit does the least harm. Programs
 // look up configuration, Secrets, ServiceAccounts and Services by names in their
-// code, and applying these early costs nothing. Objects that change admission, and
-// custom resources, are applied last.
-func (s *unitSet) preferred(u int, gates []gateClass, groups map[string]int, first, top int) int {
+// code, and applying these early costs nothing. A custom resource may be what the first
+// awaited program needs, such as its database or its network; before an operator, which
+// may install its kind or refuse it, it comes only if that needs it. Objects that change
+// admission are applied last.
+func (s *unitSet) preferred(u int, gates []gateClass, groups map[string]int, first, works, top int) int {
 	t := s.traits[u]
 	if t.admits {
 		return top
@@ -204,6 +207,9 @@ func (s *unitSet) preferred(u int, gates []gateClass, groups map[string]int, fir
 		// A unit of an awaited API group may be a part of the awaited object.
 		if level, awaited := groups[t.group]; awaited {
 			return level
+		}
+		if t.custom {
+			return works
 		}
 		return top
 	}

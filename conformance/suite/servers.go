@@ -88,8 +88,9 @@ func (w world) dialSocket(t *testing.T, socket string) Plugin {
 func (w world) startServe(t *testing.T, flags ...string) server {
 	t.Helper()
 	dir := socketDir(t)
-	// One stream is held open for longer than a repo-server ever is silent.
-	s := start(t, dir, exec.Command(w.cmp, append([]string{"serve", "--plugin-dir", dir, "--stall-timeout", "0"}, flags...)...))
+	// One stream is held open for longer than a repo-server ever is silent. A template that
+	// calls itself uses memory until Helm ends it; how much depends on when it is collected.
+	s := start(t, dir, exec.Command(w.cmp, append([]string{"serve", "--plugin-dir", dir, "--stall-timeout", "0", "--worker-memory", "0"}, flags...)...))
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
 			t.Errorf("cmp serve: %v", err)

@@ -236,7 +236,7 @@ func isNameByte(c byte) bool {
 }
 
 // Hints returns texts that show at most what an object may need: annotations of its Pods,
-// their probes and lifecycle hooks, mounted Secrets, mounted scripts that no command runs, and
+// the labels of nodes that they ask for, what they tell the drivers of their volumes, their probes and lifecycle hooks, mounted Secrets, mounted scripts that no command runs, and
 // the spec of a custom resource for which an operator starts Pods.
 func (f *Facts) Hints(i int) (all []Word) {
 	n := &f.Nodes[i]
@@ -250,6 +250,7 @@ func (f *Facts) Hints(i int) (all []Word) {
 	}
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		add(tmpl.Value.Get("metadata", "annotations"), Join(tmpl.Field, "metadata.annotations"))
+		add(tmpl.Value.Get("spec", "nodeSelector"), Join(tmpl.Field, "spec.nodeSelector"))
 		for _, list := range []string{"initContainers", "containers"} {
 			for at, c := range tmpl.Value.Get("spec", list).Items() {
 				for _, key := range []string{"startupProbe", "readinessProbe", "livenessProbe", "lifecycle"} {
@@ -258,6 +259,7 @@ func (f *Facts) Hints(i int) (all []Word) {
 			}
 		}
 		for at, v := range tmpl.Value.Get("spec", "volumes").Items() {
+			add(v.Get("csi", "volumeAttributes"), Join(tmpl.Field, "spec.volumes["+strconv.Itoa(at)+"].csi.volumeAttributes"))
 			_, idle := f.runFiles(i, tmpl.Value, v, Join(tmpl.Field, "spec.volumes["+strconv.Itoa(at)+"]"))
 			all = append(all, idle...)
 		}

@@ -8,10 +8,19 @@ import (
 
 type storeFacts struct{ stores memo[[]bool] }
 
-// MayBeStore reports whether a node is a store, or a StatefulSet with volumes of its own
-// that leads to no workload: it may also be an application that keeps files.
+// MayBeStore reports whether a node is a store; or a StatefulSet with volumes of its own
+// that leads to no workload, which may also be an application that keeps files; or a custom
+// resource for which an operator may run one: no record says that it runs something else, or
+// Argo CD does not wait for it, so that it costs nothing.
 func (f *Facts) MayBeStore(i int) bool {
 	n := &f.Nodes[i]
+	if n.Kind.Pod.IsZero() {
+		if n.Kind.Rung != knowledge.Workloads || f.Base.Builtin(n.ID.Group) {
+			return false
+		}
+		_, known := f.Base.Kind(n.ID.Group, n.ID.Kind)
+		return !known || !n.HasHealth || f.Base.IsStoreKind(n.ID.Group, n.ID.Kind)
+	}
 	return f.IsStore(i) || n.Serves() && len(n.Get("spec", "volumeClaimTemplates").Items()) > 0 &&
 		!slices.ContainsFunc(f.Images(i), f.Base.IsStoreTool) && !f.callsWorkload(i)
 }
