@@ -109,6 +109,23 @@ func (b *Base) HarmfulAgain(script string, commands [][]string) string {
 			}
 		}
 	}
+	return b.loadsFile(script)
+}
+
+// loadsFile returns the program of a script that runs a file of commands in a store, with the
+// sign of the shell before the file; empty if there is none.
+func (b *Base) loadsFile(script string) string {
+	for _, line := range strings.FieldsFunc(script, func(r rune) bool { return strings.ContainsRune("\n;&|()`", r) }) {
+		before, file, redirects := strings.Cut(line, "<")
+		if !redirects || strings.HasPrefix(file, "<") {
+			continue
+		}
+		for _, client := range names().Once.Clients {
+			if ContainsWord(before, client, isCommandByte) {
+				return client + " <"
+			}
+		}
+	}
 	return ""
 }
 

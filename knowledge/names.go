@@ -97,6 +97,8 @@ type nameFile struct {
 		Words []string `yaml:"words"`
 		// Others are words of commands with other meanings of these words.
 		Others []string `yaml:"others"`
+		// Clients are programs that run a file of commands in a store.
+		Clients []string `yaml:"clients"`
 		// Images are parts of the names of images whose commands change nothing then.
 		Images []string `yaml:"images"`
 		// Unless are parts of scripts that look before they run such a command.
