@@ -206,7 +206,7 @@ func (s *server) discard(ctx context.Context, name task.Name, from stream) (err 
 // log and trace.
 func (s *server) identify(ctx context.Context, req *request, got receivedRequest) {
 	req.input, req.tenant, req.repo = got.input, got.tenant, got.repo
-	req.app, req.dir = got.input.Env[appName], got.input.Dir
+	req.app, req.dir, req.project = got.input.Env[appName], got.input.Dir, got.tenant.project()
 	if req.dir != "" {
 		traceResult(ctx, "application", req.app, "component", req.dir)
 		req.log = s.cfg.Log.With("application", req.app, "component", req.dir)

@@ -21,6 +21,9 @@ type subject struct {
 	task task.Name
 	app  string
 	dir  string
+	// project keeps the responses of AppProjects apart: how long a response takes would otherwise
+	// tell a tenant whether the files of another one are what the tenant guesses.
+	project string
 }
 
 // result is a response with what it depends on.
@@ -54,7 +57,7 @@ func (r *result) used(env map[string]string) map[string]string {
 // size estimates the memory used by a result: everything that it holds.
 func (r *result) size() int64 {
 	const perEntry = 128
-	size := perEntry + int64(len(r.subject.task)+len(r.subject.app)+len(r.subject.dir)) + r.response.Output.Size()
+	size := perEntry + int64(len(r.subject.task)+len(r.subject.app)+len(r.subject.dir)+len(r.subject.project)) + r.response.Output.Size()
 	for q := range r.read {
 		size += perEntry + int64(len(q.Path)) + repository.DigestSize
 	}

@@ -415,3 +415,30 @@ func TestReasonOnABusyMachine(t *testing.T) {
 		})
 	}
 }
+
+// TestResponsesOfProjects: the same files of the same Application are rendered for each AppProject,
+// so that nobody learns from the time of a response what another one renders.
+func TestResponsesOfProjects(t *testing.T) {
+	t.Parallel()
+	var works atomic.Int64
+	h := start(t, func(c *sidecar.Config) {
+		c.Cache = 1 << 20
+		c.Tasks = sidecartest.Tasks{Generate: func(ctx context.Context, in task.Input) (task.Output, error) {
+			out, err := counting(&works)(ctx, in)
+			out.Unused = []string{"ARGOCD_APP_PROJECT_NAME", "ARGOCD_APP_SOURCE_REPO_URL"}
+			return out, err
+		}}
+	})
+	for i, step := range []struct {
+		project, repository string
+		works               int64
+	}{{"a", "r", 1}, {"a", "r", 1}, {"b", "r", 2}, {"b", "r", 2}, {"a", "r", 2}, {"a", "another", 2}, {"", "r", 3}, {"", "another", 4}, {"", "r", 4}} {
+		env := map[string]string{"ARGOCD_APP_NAME": "app", "ARGOCD_APP_PROJECT_NAME": step.project, "ARGOCD_APP_SOURCE_REPO_URL": step.repository}
+		if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"app/manifest.yaml": "kind: A\n"}), Dir: "app", Env: env}); err != nil {
+			t.Fatal(err)
+		}
+		if got := works.Load(); got != step.works {
+			t.Errorf("step %d: %d renderings, want %d", i, got, step.works)
+		}
+	}
+}

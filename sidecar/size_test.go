@@ -74,7 +74,7 @@ func TestSizeOfResults(t *testing.T) {
 	const large = 100_000
 	text := strings.Repeat("x", large)
 	results := map[string]*result{
-		"subject": {subject: subject{task.Name(text), text, text}},
+		"subject": {subject: subject{task.Name(text), text, text, text}},
 		"env":     {env: map[string]string{text: text}},
 		"read":    {read: repository.Answers{{Path: text}: {}}},
 		"fetched": {fetched: map[string]string{text: text}},
