@@ -298,7 +298,7 @@ var namesAddress = regexp.MustCompile(`\S+://\S+|\S+\.(?:com|net|org|example)\b|
 // checkRemedy makes sure that a remedy names no address but those that the operator configured.
 func checkRemedy(t *testing.T, f remote.Fetcher, found finding.Finding) {
 	t.Helper()
-	if strings.HasPrefix(found.Remedy, "correct the credentials for ") || strings.HasPrefix(found.Remedy, "write oci://HOST/PATH") {
+	if strings.HasPrefix(found.Remedy, "correct the credentials for ") || strings.HasPrefix(found.Remedy, "check the credentials for ") || strings.HasPrefix(found.Remedy, "write oci://HOST/PATH") {
 		return // the operator mounted them
 	}
 	own, is := f.(*Fetcher)
