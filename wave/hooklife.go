@@ -84,7 +84,7 @@ func (s *sync) recreatedHook(i int, uses [][]*graph.Reference) (hookFault, bool)
 	}
 	lasting := slices.DeleteFunc(slices.Clone(uses[i]), func(r *graph.Reference) bool {
 		user := &s.Graph.Nodes[r.From]
-		return user.Kind.Runs == "once" || !what.Alone && user.IsHook() && slices.Equal(user.Phases(), n.Phases())
+		return user.Kind.Runs == "once" || !what.Alone && (user.Kind.Runs == "later" || user.IsHook() && slices.Equal(user.Phases(), n.Phases()))
 	})
 	isTemporary := len(uses[i]) > 0 // only tasks use it
 	if !n.Kind.Pod.IsZero() {
