@@ -15,7 +15,8 @@ import (
 // says what it is for, points to it. A smoke is applied last anyway. This is the last step,
 // so that no other concludes anything from it.
 func possibilities(f *facts.Facts, roles Roles, s Set) ([]Claim, []Reference) {
-	refs := slices.Concat(storesNearby(f, roles, s), jobsNearby(f, roles, s), makersNearby(f, roles), namersOfAbsent(f, roles), wordsOfNames(f, roles, s), nodeAgents(f, roles, s), hostsOfNames(f, roles))
+	refs := makersNearby(f, roles)
+	refs = slices.Concat(refs, storesNearby(f, roles, s.With(refs)), jobsNearby(f, roles, s), namersOfAbsent(f, roles), wordsOfNames(f, roles, s), nodeAgents(f, roles, s), hostsOfNames(f, roles))
 	return nil, append(refs, operatorsBehind(f, roles, s.With(refs))...)
 }
 
@@ -30,8 +31,8 @@ type place struct {
 const mostNearby = 64
 
 // storesNearby makes every program of a namespace may need the stores in it: the address of
-// a database is often in an encrypted Secret, or compiled into the program. A custom resource
-// that itself refers to the program is no store of it.
+// a database is often in an encrypted Secret, or compiled into the program. About a
+// custom resource, any other reference says more.
 func storesNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	stores, programs := map[place][]int{}, map[place][]int{}
 	for i := range f.Nodes {
@@ -53,7 +54,7 @@ func storesNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 		}
 		for _, program := range programs[at] {
 			for _, store := range all {
-				if store == program || f.Nodes[store].Kind.Pod.IsZero() && s.Refers(store, program) {
+				if store == program || f.Nodes[store].Kind.Pod.IsZero() && (s.Refers(store, program) || s.Refers(program, store)) {
 					continue
 				}
 				refs = append(refs, possible(f, program, store, "spec.template", Beside, "may use"))
