@@ -92,7 +92,8 @@ func TestTables(t *testing.T) {
 		"rungs":       rungsTable(),
 		"effects":     wave.EffectsTable(),
 		"serve":       serveTable(t),
-		"drawing":     drawing(t),
+		"drawing":     drawing(t, "../../testdata/components/shop", "--object", "Job/shop-migrate"),
+		"picture":     drawing(t, "../../testdata/components/beacon-operator", "--namespace", "lights"),
 		"metrics":     metricsTable(t),
 		"alerts":      alertsTable(t),
 		"keys":        keysTable(),
@@ -102,7 +103,7 @@ func TestTables(t *testing.T) {
 		"doctor":      doctorTable(),
 		"adopt":       adopted(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|drawing|metrics|alerts|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|drawing|picture|metrics|alerts|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -282,10 +283,10 @@ func rungsTable() string {
 
 // drawing is what the section around it says that it is. It is called before
 // documents are read, and so not from the root of the repository.
-func drawing(t *testing.T) string {
+func drawing(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, faults bytes.Buffer
-	if code := run([]string{"graph", "../../testdata/components/shop", "--object", "Job/shop-migrate"}, streams{Out: &out, Err: &faults}); code != exitOK {
+	if code := run(append([]string{"graph"}, args...), streams{Out: &out, Err: &faults}); code != exitOK {
 		t.Fatal(faults.String())
 	}
 	return "```mermaid\n" + out.String() + "```\n"

@@ -31,13 +31,13 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
   cmp fleet simulate ./components --fail vault
   cmp fleet simulate ./components --compare ./components-before
-  cmp fleet simulate ./components -o svg > rollout.svg`,
+  cmp fleet simulate ./components -o mermaid > rollout.mmd`,
 	}
 	in := inputs.AddFleet(cmd)
 	in.Source.Partial = true
 	var sim view.Simulation
 	flags := cmd.Flags()
-	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid", "svg")
+	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid")
 	layout := option.Choice(cmd, "layout", "Steps to simulate: set (from the files), computed, or compact (the fewest steps)", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
 	flags.StringSliceVar(&sim.Fail, "fail", nil, "Names of Applications that never become healthy")
 	flags.StringVar(&sim.Compare, "compare", "", "Another directory of components to compare with")

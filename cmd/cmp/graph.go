@@ -25,7 +25,7 @@ the order are omitted, and similar objects of a wave are drawn as one.
 If DIR is a directory of components, or there are several, draw the steps of the fleet
 with its components and their dependencies. A red arrow contradicts the order.`,
 		Example: `  cmp graph ./component
-  cmp graph ./component --object Deployment/web -o svg > web.svg
+  cmp graph ./component --object Deployment/web -o dot > web.dot
   cmp graph ./components --component keycloak
   cmp graph ./components -o dot | dot -Tpdf > fleet.pdf`,
 		Args: option.Args(1, option.Many),

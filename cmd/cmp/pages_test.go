@@ -247,21 +247,6 @@ func unindented(text string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(text, "  "), "\n  ", "\n")
 }
 
-// TestPictures draws the pictures of the documents again. With -update they are
-// written.
-func TestPictures(t *testing.T) {
-	documents(t)
-	for file, args := range map[string][]string{
-		"docs/pictures/beacon-operator.svg": {"graph", "testdata/components/beacon-operator", "--namespace", "lights", "-o", "svg"},
-	} {
-		var out, faults bytes.Buffer
-		if code := run(args, streams{Out: &out, Err: &faults}); code != exitOK {
-			t.Fatal(faults.String())
-		}
-		golden.File(t, file, out.String())
-	}
-}
-
 // walked are the pages whose commands are run one after the other, in a folder
 // of their own.
 var walked = []string{"docs/getting-started.md", "docs/migration.md"}

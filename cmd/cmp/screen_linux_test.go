@@ -122,7 +122,7 @@ func TestNothingElseIsShown(t *testing.T) {
 	for _, args := range [][]string{
 		{"render", "testdata/screen/table"},
 		{"explain", shop, "-o", "json"},
-		{"graph", shop, "-o", "svg"},
+		{"graph", shop, "-o", "dot"},
 		{"fleet", "schema"},
 		{"completion", "zsh"},
 	} {

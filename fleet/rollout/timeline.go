@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"encoding/xml"
 	"fmt"
 	"strings"
 	"time"
@@ -93,94 +92,4 @@ func mermaidName(s string) string {
 		}
 		return ' '
 	}, s)
-}
-
-// The dimensions of an SVG drawing, in pixels.
-const (
-	svgNames = 330 // the column of names
-	svgTimes = 820 // the width of the time
-	svgRow   = 20
-	svgTop   = 40
-)
-
-const svgHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img" aria-label="%[3]s">
-<style>
-text { font: 12px system-ui, sans-serif; fill: #1f2328; }
-.page { fill: #ffffff; }
-.step { font-weight: 600; }
-.line { stroke: #d0d7de; }
-.bar { fill: #6e7781; }
-.critical { fill: #bc4c00; }
-.never { fill: none; stroke: #cf222e; stroke-dasharray: 6 4; }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3; }
-  .page { fill: #0d1117; }
-  .line { stroke: #30363d; }
-  .bar { fill: #8b949e; }
-  .critical { fill: #f0883e; }
-  .never { stroke: #ff7b72; }
-}
-</style>
-<rect class="page" width="%[1]d" height="%[2]d"/>
-`
-
-// SVG draws the rollout as a self-contained picture. The critical path is highlighted;
-// bars of Applications that never become healthy are dashed. Each bar has its reason as
-// a tooltip.
-func (r *Run) SVG() string {
-	order := r.inSteps()
-	rows, section := 0, ""
-	for _, i := range order {
-		if now := r.section(i); now != section {
-			section = now
-			rows++
-		}
-		rows++
-	}
-	width, height := svgNames+svgTimes+20, svgTop+svgRow*(rows+1)
-	var b strings.Builder
-	fmt.Fprintf(&b, svgHead, width, height, xmlText("rollout in "+When(r.Total)))
-	horizon := r.horizon()
-	x := func(d time.Duration) int { return svgNames + int(int64(d)*svgTimes/int64(horizon)) }
-	const ticks = 8
-	for n := range ticks + 1 {
-		d := horizon / ticks * time.Duration(n)
-		fmt.Fprintf(&b, "<line class=\"line\" x1=\"%[1]d\" y1=\"%[2]d\" x2=\"%[1]d\" y2=\"%[3]d\"/><text x=\"%[1]d\" y=\"20\" text-anchor=\"middle\">%[4]s</text>\n", x(d), svgTop-10, height-10, When(d))
-	}
-	critical, y := r.critical(), svgTop
-	section = ""
-	for _, i := range order {
-		s := r.Spans[i]
-		if now := r.section(i); now != section {
-			section = now
-			fmt.Fprintf(&b, "<text class=\"step\" x=\"10\" y=\"%d\">%s</text>\n", y+14, xmlText(section))
-			y += svgRow
-		}
-		class, end := "bar", s.End
-		switch {
-		case !s.Healthy:
-			class, end = "never", horizon
-		case critical[i]:
-			class = "critical"
-		}
-		name := r.fleet.Applications[s.Application].Name
-		fmt.Fprintf(&b, "<g><title>%s</title><text x=\"24\" y=\"%d\">%s</text><rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\"/></g>\n",
-			xmlText(fmt.Sprintf("%s: %s to %s; %s (%s)", name, When(s.Start), whenHealthy(s), s.Why, s.Takes)), y+14, xmlText(name), class, x(s.Start), y+3, max(x(end)-x(s.Start), 1), svgRow-6)
-		y += svgRow
-	}
-	b.WriteString("</svg>\n")
-	return b.String()
-}
-
-func whenHealthy(s Span) string {
-	if !s.Healthy {
-		return "never"
-	}
-	return When(s.End)
-}
-
-func xmlText(s string) string {
-	var b strings.Builder
-	xml.EscapeText(&b, []byte(s)) // into memory
-	return b.String()
 }

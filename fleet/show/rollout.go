@@ -25,13 +25,11 @@ type Rollout struct {
 
 func (r Rollout) name(i int) string { return r.Fleet.Applications[i].Name }
 
-// Render returns the rollout as text, JSON, Mermaid or SVG.
+// Render returns the rollout as text, JSON or Mermaid.
 func (r Rollout) Render(format string) (string, error) {
 	switch format {
 	case "mermaid":
 		return r.Run.Mermaid(), nil
-	case "svg":
-		return r.Run.SVG(), nil
 	case "json":
 		text, err := json.MarshalIndent(r.Timeline(), "", "  ")
 		return string(text) + "\n", err

@@ -24,12 +24,10 @@ const (
 	Mermaid Format = "mermaid"
 	// Dot is a graph for Graphviz.
 	Dot Format = "dot"
-	// SVG is an image that browsers display.
-	SVG Format = "svg"
 )
 
 // Formats lists the formats, the default first.
-func Formats() []Format { return []Format{Mermaid, Dot, SVG} }
+func Formats() []Format { return []Format{Mermaid, Dot} }
 
 // Options limit what is drawn. The zero value draws every object, and the
 // references that affect the order, except those of every object: to its namespace,
@@ -52,11 +50,8 @@ func Ladder(p *wave.Plan, f Format, opt Options) string {
 
 // encode returns the picture in a format.
 func (p *picture) encode(f Format) string {
-	switch f {
-	case Dot:
+	if f == Dot {
 		return p.dot()
-	case SVG:
-		return p.svg()
 	}
 	return p.mermaid()
 }

@@ -66,14 +66,6 @@ type edge struct {
 // tip returns all reasons in one line.
 func (e edge) tip() string { return strings.Join(e.reasons, "; ") }
 
-// brief returns the first reason, and the number of others.
-func (e edge) brief() string {
-	if len(e.reasons) < 2 {
-		return e.tip()
-	}
-	return fmt.Sprintf("%s (+%d)", e.reasons[0], len(e.reasons)-1)
-}
-
 // sketch is a picture being built, with the node numbers of the graph.
 type sketch struct {
 	plan *wave.Plan
