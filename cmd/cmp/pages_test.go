@@ -13,12 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ladder-cmp/ladder/internal/fetchers"
-	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -117,134 +113,6 @@ func testsOfProject(t *testing.T) map[string]bool {
 		t.Fatal(err)
 	}
 	return all
-}
-
-// TestCommandsPage compares the reference of the commands with the commands.
-// With -update it is written.
-func TestCommandsPage(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // the default of --remote-cache is below
-	all := commands()
-	documents(t)
-	var paths []string
-	for path := range all {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	var b strings.Builder
-	b.WriteString("# Commands\n\nThis page contains the output of `cmp --help` and of `cmp COMMAND --help` for all commands. It is generated from the program.\n\n")
-	for _, path := range paths[1:] {
-		fmt.Fprintf(&b, "- [`%s`](#%s): %s\n", path, strings.ReplaceAll(path, " ", "-"), all[path].Short)
-	}
-	b.WriteString("\nEvery command accepts `--quiet` (`-q`), which suppresses warnings, notes and progress, `--max-memory`, a number of bytes at\nwhich the command stops (default: half of the machine's memory; 0 means no limit), and `--color auto|always|never`. On a terminal, severities and comparisons are colored, unless `NO_COLOR` is set or `TERM` is `dumb`; in a pipe, the output is\nplain, unless `CLICOLOR_FORCE` is set.\n")
-	for _, path := range paths {
-		b.WriteString(commandSection(all[path]))
-	}
-	golden.File(t, "docs/reference/commands.md", b.String())
-}
-
-func commandSection(cmd *cobra.Command) string {
-	var b strings.Builder
-	long := cmd.Long
-	if long == "" {
-		long = cmd.Short + "."
-	}
-	use := cmd.UseLine()
-	if below := cmd.CommandPath() + " COMMAND"; cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") {
-		use = below
-	} else if cmd.HasSubCommands() {
-		use += "\n" + below
-	}
-	fmt.Fprintf(&b, "\n## %s\n\n```sh\n%s\n```\n\n%s\n", cmd.CommandPath(), use, prose(long))
-	fmt.Fprintf(&b, "\n```sh\n%s\n```\n", unindented(cmd.Example))
-	if cmd.Name() == "serve" {
-		return b.String() + "\nIts flags are in [operations.md](../operations.md#flags-and-variables).\n"
-	}
-	var rendering []string
-	rows := ""
-	isParameter := func(name string) bool {
-		return cmd.Flags().Lookup("namespace") != nil && slices.ContainsFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == name })
-	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		name := "`--" + f.Name + "`"
-		if f.Shorthand != "" {
-			name = "`-" + f.Shorthand + "`, " + name
-		}
-		switch {
-		case f.Name == "help" || f.Hidden || f.Name == "color" || f.Name == "quiet" || f.Name == "max-memory":
-		case isParameter(f.Name):
-			rendering = append(rendering, name)
-		default:
-			rows += fmt.Sprintf("| %s | %s | %s |\n", name, valueOf(f), strings.ReplaceAll(f.Usage+defaultOf(f), "|", `\|`))
-		}
-	})
-	if rows != "" {
-		b.WriteString("\n| flag | value | meaning |\n| --- | --- | --- |\n" + rows)
-	}
-	if len(rendering) > 0 {
-		fmt.Fprintf(&b, "\nRendering flags, which [parameters](../components.md#parameters) describes: %s.\n", strings.Join(rendering, "; "))
-	}
-	return b.String()
-}
-
-// valueOf says what to write as the value of a flag.
-func valueOf(f *pflag.Flag) string {
-	words := map[string]string{"bool": "none", "string": "text", "int": "number", "int64": "number", "duration": "duration", "stringArray": "text, may be repeated", "stringSlice": "list, separated by commas or repeated"}
-	value := words[f.Value.Type()]
-	if f.NoOptDefVal != "" && value != "none" {
-		value += "; or none"
-	}
-	return value
-}
-
-// defaultOf is the default of a flag, if its description does not contain it.
-func defaultOf(f *pflag.Flag) string {
-	value := f.DefValue
-	switch {
-	case slices.Contains([]string{"", "0", "false", "[]"}, value) || strings.Contains(f.Usage, "(default"):
-		return ""
-	case value == fetchers.UserCache():
-		return " (default: ladder in the user's cache directory)"
-	}
-	return " (default: " + strings.TrimSuffix(value, "0s") + ")"
-}
-
-// prose is a text of --help in Markdown: what is indented there is a list, a table below
-// a head in capitals, or code.
-func prose(text string) string {
-	var parts []string
-	for part := range strings.SplitSeq(text, "\n\n") {
-		head, _, _ := strings.Cut(part, "\n")
-		switch {
-		case strings.HasPrefix(part, "  - "):
-			part = unindented(part)
-		case strings.HasPrefix(part, "  ") && strings.ToUpper(head) == head:
-			part = columns(unindented(part))
-		case strings.HasPrefix(part, "  "):
-			part = "```sh\n" + unindented(part) + "\n```"
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, "\n\n")
-}
-
-// columns is a table of --help in Markdown. Its second column contains commands.
-func columns(text string) string {
-	gap := regexp.MustCompile(` {2,}`)
-	var b strings.Builder
-	for i, line := range strings.Split(text, "\n") {
-		cells := gap.Split(line, -1)
-		if i == 0 {
-			fmt.Fprintf(&b, "| %s |\n|%s", strings.ToLower(strings.Join(cells, " | ")), strings.Repeat(" --- |", len(cells)))
-			continue
-		}
-		cells[1] = "`" + strings.ReplaceAll(cells[1], "|", `\|`) + "`"
-		fmt.Fprintf(&b, "\n| %s |", strings.Join(cells, " | "))
-	}
-	return b.String()
-}
-
-func unindented(text string) string {
-	return strings.ReplaceAll(strings.TrimPrefix(text, "  "), "\n  ", "\n")
 }
 
 // walked are the pages whose commands are run one after the other, in a folder
