@@ -41,7 +41,7 @@ func storesNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 		if !n.InSync() {
 			continue
 		}
-		if f.MayBeStore(i) {
+		if f.MayBeStore(i) || f.KeepsFiles(i) {
 			stores[at] = append(stores[at], i)
 		}
 		if !f.IsStore(i) && !n.Kind.Pod.IsZero() && n.Kind.Runs != "later" && roles.Of(i) == "" {

@@ -6,7 +6,10 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-type storeFacts struct{ stores memo[[]bool] }
+type storeFacts struct {
+	stores       memo[[]bool]
+	volumeOwners memo[map[int]bool]
+}
 
 // MayBeStore reports whether a node is a store; or a StatefulSet with volumes of its own
 // that leads to no workload, which may also be an application that keeps files; or a custom
@@ -23,6 +26,38 @@ func (f *Facts) MayBeStore(i int) bool {
 	}
 	return f.IsStore(i) || n.Serves() && len(n.Get("spec", "volumeClaimTemplates").Items()) > 0 &&
 		!slices.ContainsFunc(f.Images(i), f.Base.IsStoreTool) && !f.callsWorkload(i)
+}
+
+// KeepsFiles reports whether a workload may keep data for others because it alone mounts some PVC
+// of the component: a store, or an application that keeps files. One that runs the image of a
+// migration is the application.
+func (f *Facts) KeepsFiles(i int) bool {
+	if !f.Nodes[i].Serves() || slices.ContainsFunc(f.Images(i), f.Base.IsStoreTool) || f.callsWorkload(i) {
+		return false
+	}
+	return f.volumeOwners.get(f.findVolumeOwners)[i] && !slices.ContainsFunc(f.JobsOf(f.Nodes[i].Part), func(j int) bool {
+		return f.MigrationWord(j) != "" && slices.Contains(f.Sharers(j), i)
+	})
+}
+
+// findVolumeOwners returns the long-running workloads that alone mount a PVC of the component.
+func (f *Facts) findVolumeOwners() map[int]bool {
+	mounters := map[int][]int{} // by PVC
+	for _, m := range f.Mentions() {
+		for _, to := range m.Targets {
+			if f.Nodes[to].Kind.Placement == knowledge.WithConsumer && !f.Nodes[m.From].Kind.Pod.IsZero() && !slices.Contains(mounters[to], m.From) {
+				mounters[to] = append(mounters[to], m.From)
+			}
+		}
+	}
+	owners := map[int]bool{}
+	for _, by := range mounters {
+		by = slices.DeleteFunc(by, func(i int) bool { return !f.Nodes[i].Serves() }) // Jobs may fill it
+		if len(by) == 1 {
+			owners[by[0]] = true
+		}
+	}
+	return owners
 }
 
 // IsStore reports whether a node keeps data or messages for others, and starts without
