@@ -17,6 +17,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/hooks"
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/link/appofapps"
@@ -135,6 +136,9 @@ type Result struct {
 	Renewals []random.Renewal
 	// Lookups are the calls of lookup in templates. Each returned nothing.
 	Lookups []random.Lookup
+	// LeavesHooks means that the settings take Helm hooks into the order, and that there is none,
+	// because no waves are computed.
+	LeavesHooks bool
 }
 
 // Manifests returns the text of each manifest.
@@ -349,7 +353,8 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	for _, o := range rendered.Objects {
 		found = append(found, o.Warnings()...)
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Expects: opt.expects, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups, Findings: append(found, opt.withHelp(rendered, plan, base)...)}, nil
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Expects: opt.expects, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups,
+		LeavesHooks: opt.hooks == hooks.Order && !opt.takesHooks(), Findings: append(found, opt.withHelp(rendered, plan, base)...)}, nil
 }
 
 // Detect reports whether a directory contains anything that Ladder renders.

@@ -20,8 +20,8 @@ func newCheck(s streams) *cobra.Command {
 		Long: `Simulate a sync of manifests with their waves and hooks, report each object that
 cannot be applied or become healthy in its wave, and list what Argo CD waits for in
 each wave. DIR is a component to render; FILE or - (standard input) contains manifests.
-With --waves rungs or --waves compact, check the waves that Ladder computes instead of
-those in the manifests.
+With --waves rungs or --waves compact, or if hooks are taken into the order (--hooks
+order), check the waves that Ladder computes instead of those in the manifests.
 
 If DIR is a directory of components, check each of them with the waves that Ladder
 computes, and print a line for each Application. With --changed, check the components
@@ -38,7 +38,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	}
 	in := inputs.AddAny(cmd, "Check only the components deployed in this environment")
 	in.ExpandSets()
-	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: rungs for a directory of components and with --changed, otherwise off)"
+	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: rungs for a directory of components, with --changed and with hooks: order, otherwise off)"
 	help.Put(cmd.Flags(), help.Own, "waves") // the text above names it
 	in.ForComponent("generator-values")
 	in.Fleet.AddProjects()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/ladder-cmp/ladder/hooks"
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
@@ -48,11 +49,11 @@ func one(ctx context.Context, opt inputs.Options, stdin io.Reader, arg string, d
 	var res plugin.Result
 	var err error
 	var found []finding.Finding
-	isDir := manifests.IsDir(arg)
-	if isDir {
-		res, found, err = component(ctx, opt, arg, defaults)
+	waves := checkedWaves(opt, defaults)
+	if manifests.IsDir(arg) {
+		res, found, waves, err = component(ctx, opt, arg, defaults)
 	} else {
-		res, err = opt.Annotate(stdin, arg, defaults)
+		res, err = opt.Annotate(stdin, arg, defaultsFor(opt, defaults)...)
 		found = append(res.AllFindings(), notExpandedNotes(res.Objects)...)
 	}
 	if usage.Is(err) {
@@ -61,7 +62,6 @@ func one(ctx context.Context, opt inputs.Options, stdin io.Reader, arg string, d
 	if err != nil { // report that the manifests cannot be ordered as a finding, not as an error of the command
 		return verdict.Verdict{Findings: append(finding.Of(err), found...)}, nil
 	}
-	waves := checkedWaves(opt, defaults)
 	if waves == verdict.Computed && slices.ContainsFunc(res.Plan.Places, func(p wave.Placement) bool { return p.Author }) {
 		waves = verdict.Following
 	}
@@ -75,9 +75,12 @@ func all(ctx context.Context, opt inputs.Options, dirs []string, defaults ...plu
 		if !manifests.IsDir(dir) {
 			return r, usage.Errorf("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
 		}
-		_, found, err := component(ctx, opt, dir, defaults...)
+		_, found, waves, err := component(ctx, opt, dir, defaults...)
 		if usage.Is(err) {
 			return r, err
+		}
+		if waves != r.Waves {
+			r.Waves = verdict.Mixed
 		}
 		r.Findings = slices.Concat(r.Findings, found, finding.Of(err))
 	}
@@ -85,9 +88,18 @@ func all(ctx context.Context, opt inputs.Options, dirs []string, defaults ...plu
 	return r, nil
 }
 
-// checkedWaves returns which waves are checked, from the defaults of the command and --waves.
+// defaultsFor returns the defaults of the command, unless flags take hooks into the order: then it
+// is that order that the user asks about.
+func defaultsFor(opt inputs.Options, defaults ...plugin.Settings) []plugin.Settings {
+	if opt.Settings.Hooks == hooks.Order {
+		return nil
+	}
+	return defaults
+}
+
+// checkedWaves returns which waves are checked, from the defaults of the command and its flags.
 func checkedWaves(opt inputs.Options, defaults ...plugin.Settings) verdict.Waves {
-	if waves := opt.Settings.Order.Waves; waves != "" && waves != wave.Off || waves == "" && len(defaults) == 0 {
+	if waves := opt.Settings.Order.Waves; waves != "" && waves != wave.Off || waves == "" && len(defaultsFor(opt, defaults...)) == 0 {
 		return verdict.Computed
 	}
 	return verdict.Written

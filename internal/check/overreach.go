@@ -9,20 +9,27 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/verdict"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
 // component renders a component, and adds to its findings what it requests although only the
-// platform may set it.
-func component(ctx context.Context, opt inputs.Options, dir string, defaults ...plugin.Settings) (plugin.Result, []finding.Finding, error) {
-	res, err := opt.Generate(ctx, dir, defaults...)
+// platform may set it. It returns which waves it checked: those in the manifests are not what the
+// plugin writes if the component takes hooks into the order.
+func component(ctx context.Context, opt inputs.Options, dir string, defaults ...plugin.Settings) (plugin.Result, []finding.Finding, verdict.Waves, error) {
+	waves := checkedWaves(opt, defaults...)
+	res, err := opt.Generate(ctx, dir, defaultsFor(opt, defaults...)...)
+	if res.LeavesHooks && opt.Settings.Order.Waves == "" {
+		waves = verdict.Computed
+		res, err = opt.Generate(ctx, dir)
+	}
 	found, overreachErr := overreach(ctx, opt, dir)
 	if overreachErr != nil {
-		return res, res.AllFindings(), err // the rendering reports the files that cannot be read
+		return res, res.AllFindings(), waves, err // the rendering reports the files that cannot be read
 	}
 	rendering := slices.DeleteFunc(res.AllFindings(), func(f finding.Finding) bool { return f.Rule == knowledge.RefusedRule }) // found, as errors
-	return res, append(rendering, found...), err
+	return res, append(rendering, found...), waves, err
 }
 
 // overreach finds what a component requests although only the platform may set it, by the settings

@@ -43,7 +43,7 @@ func With[T any](ctx context.Context, o Options, dir string, do func(context.Con
 
 // Annotate orders the manifests of a file, or of standard input ("-"). The options take
 // precedence over the defaults.
-func (o Options) Annotate(stdin io.Reader, file string, defaults plugin.Settings) (plugin.Result, error) {
+func (o Options) Annotate(stdin io.Reader, file string, defaults ...plugin.Settings) (plugin.Result, error) {
 	objs, err := manifests.Read(stdin, file)
 	if err != nil {
 		return plugin.Result{}, err
@@ -55,7 +55,7 @@ func (o Options) Annotate(stdin io.Reader, file string, defaults plugin.Settings
 	if base, err = KnowledgeAt(ladderDir(file), base); err != nil {
 		return plugin.Result{}, err
 	}
-	return plugin.Annotate(objs, base, defaults, o.Settings)
+	return plugin.Annotate(objs, base, append(defaults, o.Settings)...)
 }
 
 // ladderDir returns the directory whose ladder.yaml applies to manifests: that of their

@@ -38,6 +38,9 @@ type Waves string
 const (
 	// Written are those in the manifests, which may be an author's.
 	Written Waves = "checked the waves in the manifests; --waves rungs checks those that Ladder computes"
+	// Mixed are those in the manifests of some components, and those that Ladder computes for
+	// others.
+	Mixed Waves = "checked the waves in the manifests, and for components with hooks: order those that Ladder computes; --waves rungs computes all"
 	// Computed are those that Ladder computes.
 	Computed Waves = "checked the waves that Ladder computes"
 	// Following are those that Ladder computes from an author's.
