@@ -104,10 +104,11 @@ func (s *sync) recreatedHook(i int, uses [][]*graph.Reference) (hookFault, bool)
 }
 
 // needsToken reports whether a reference is that of Pods with permissions to their
-// ServiceAccount: without a valid token they have none.
+// ServiceAccount: without a valid token they have none. The binding may be a hook, too.
 func (s *sync) needsToken(r *graph.Reference) bool {
 	return s.Graph.Nodes[r.To].Key.GroupKind() == "ServiceAccount" && slices.ContainsFunc(s.Graph.References, func(granted graph.Reference) bool {
-		return granted.From == r.From && granted.Need == graph.Needs && s.Graph.Nodes[granted.To].Kind.Permissions == "binding"
+		from, to := &s.Graph.Nodes[granted.From], &s.Graph.Nodes[granted.To]
+		return granted.From == r.From && granted.Need == graph.Needs && to.Kind.Permissions == "binding" || granted.To == r.To && from.Kind.Permissions == "binding"
 	})
 }
 
