@@ -131,6 +131,17 @@ func (p *Plan) NeedsNoWaves() bool {
 // OmitsGates reports whether gates were left out, because the objects may never be healthy.
 func (p *Plan) OmitsGates() bool { return len(p.omitted) > 0 }
 
+// RefersToAwaited reports whether an object that takes time to become ready refers to another
+// one, so that one of them may have to wait for the other.
+func (p *Plan) RefersToAwaited() bool {
+	takesTime := func(n *graph.Node) bool {
+		return n.InSync() && !n.External && (n.HasHealth || !n.Kind.Pod.IsZero() || !p.base.Builtin(n.ID.Group))
+	}
+	return slices.ContainsFunc(p.Graph.References, func(r graph.Reference) bool {
+		return r.Need != graph.NeedsNot && r.Sign != graph.Beside && !r.IsAboutKind() && takesTime(&p.Graph.Nodes[r.From]) && takesTime(&p.Graph.Nodes[r.To])
+	})
+}
+
 // AuthorPolicy says how existing sync waves are treated.
 type AuthorPolicy string
 

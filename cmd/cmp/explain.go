@@ -7,6 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/wave"
 	"github.com/ladder-cmp/ladder/wave/explain"
 )
 
@@ -45,11 +46,7 @@ if there is an error or a warning.`,
 		}
 		exitErr := warnStrictly(s, res.AllFindings(), *strict)
 		if len(args) == 1 && res.Plan.NeedsNoWaves() {
-			if res.Plan.OmitsGates() {
-				s.note("Ladder adds no waves: each wait would be for an object that may never be healthy")
-			} else {
-				s.note("no object needs to wait for another, so Ladder adds no waves")
-			}
+			s.note("%s", whyNoWaves(res.Plan))
 		}
 		if awaited := res.Plan.WaitsToRead(); len(args) == 1 && awaited != "" {
 			s.note("each sync waits for %s, only because other objects read what that writes: while it is unhealthy, no sync goes on; waves: compact does not wait", awaited)
@@ -60,4 +57,15 @@ if there is an error or a warning.`,
 		return cmp.Or(s.print(order.Text(), nil), exitErr)
 	}
 	return cmd
+}
+
+// whyNoWaves says why a plan has one wave.
+func whyNoWaves(p *wave.Plan) string {
+	switch {
+	case p.OmitsGates():
+		return "Ladder adds no waves: each wait would be for an object that may never be healthy"
+	case p.RefersToAwaited():
+		return "Ladder adds no waves: nothing shows that one object must wait for another, and those that refer to others start together with them"
+	}
+	return "no object needs to wait for another, so Ladder adds no waves"
 }
