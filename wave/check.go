@@ -236,6 +236,10 @@ func (s *sync) remedyOfPhases(i, later int) string {
 func (s *sync) doubtfulGate(i int) []finding.Finding {
 	n := s.Graph.Nodes[i]
 	doubt := cmp.Or(n.Health.Uncertain(), n.TemporarilyDegraded)
+	if n.Idle && n.IsHook() && n.HasHealth && n.Kind.Runs == "once" && s.at[i].phase != object.Sync && s.at[i] != never {
+		return []finding.Finding{s.finding(i, finding.Warning, "doubtful-gate", fmt.Sprintf("Argo CD waits for this hook %s, but %s, so the sync waits until somebody resumes it", s.at[i], doubt),
+			"set spec.suspend to false, or remove its hook annotations")}
+	}
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Health.Never != "" {
 		return nil
 	}
@@ -256,7 +260,11 @@ func (s *sync) doubtfulGate(i int) []finding.Finding {
 	if !s.awaits(i) {
 		message = fmt.Sprintf("while Argo CD waits for the hooks in wave %d, the sync fails if this object is Degraded: %s", s.at[i].wave, doubt)
 	}
-	return []finding.Finding{s.finding(i, finding.Warning, "doubtful-gate", message, remedy)}
+	severity := finding.Warning
+	if s.final.phase != object.Sync && (n.Kind.Rung == knowledge.Exposure || !n.Kind.Selects.IsZero()) {
+		severity = finding.Note // a hook after any order waits for it, and most clusters give it an address
+	}
+	return []finding.Finding{s.finding(i, severity, "doubtful-gate", message, remedy)}
 }
 
 // notAwaited says how to keep Argo CD from waiting for an object. It waits for every hook,
