@@ -62,7 +62,7 @@ func (a *Absent) Absence(g *Graph) string {
 // be Degraded until they exist.
 func absentIn(f *facts.Facts) (all []Absent) {
 	for _, u := range f.Unresolved() {
-		if u.Created {
+		if u.Created || u.Named {
 			continue
 		}
 		a := Absent{From: u.From, ID: u.ID, Entry: f.ExpectedEntry(u.From, u.ID), Field: u.Field, Why: u.Record.Why, Starts: !f.Nodes[u.From].Kind.Pod.IsZero(), Makers: u.Makers, Later: u.Later}

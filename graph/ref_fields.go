@@ -113,7 +113,7 @@ func products(f *facts.Facts, _ Roles) (refs []Reference) {
 				r.Until = Exists
 			}
 			r.Fails, r.Unless = failsSoftly(m.Record), ""
-			if f.Nodes[m.From].Kind.Rung == exposure && f.IsService(m.ID) {
+			if f.Nodes[m.From].Kind.Rung == knowledge.Exposure && f.IsService(m.ID) {
 				r.Need, r.Until = MayNeed, Exists // a route is there before what it leads to
 			}
 			r.Why += " " + m.ID.String() + ", which is written by"

@@ -149,7 +149,7 @@ func (r *missing) missingRoutes() {
 		if !n.Kind.Selects.IsZero() {
 			hasServices[n.Key.Namespace] = true
 		}
-		if !r.Base.Builtin(n.ID.Group) && n.Kind.Rung != exposure {
+		if !r.Base.Builtin(n.ID.Group) && n.Kind.Rung != knowledge.Exposure {
 			custom[n.Key.Namespace] = append(custom[n.Key.Namespace], n.ID.Name)
 		}
 	}
@@ -157,7 +157,7 @@ func (r *missing) missingRoutes() {
 	for at := range reads {
 		m := &reads[at]
 		n, id := &r.Nodes[m.From], m.ID
-		if n.Kind.Rung != exposure || !r.IsService(id) || id.Namespace != n.Key.Namespace || !hasServices[id.Namespace] || len(r.ByKey(id)) > 0 ||
+		if n.Kind.Rung != knowledge.Exposure || !r.IsService(id) || id.Namespace != n.Key.Namespace || !hasServices[id.Namespace] || len(r.ByKey(id)) > 0 ||
 			r.MayBeMade(id) || r.Expects(m.From, id) {
 			continue
 		}
@@ -170,9 +170,6 @@ func (r *missing) missingRoutes() {
 			"it "+m.Record.Why+" "+id.String()+", which is not in the component: requests fail until it exists", "correct the name, or add the Service")
 	}
 }
-
-// exposure is the rung for incoming traffic.
-const exposure = "exposure"
 
 // missingServers reports a webhook, a conversion or an API whose Service is not in the component,
 // although it should be in the destination namespace, or is a placeholder.

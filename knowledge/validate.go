@@ -79,8 +79,8 @@ func (r *reader) checkRecord(n *yaml.Node, field string, k userKind, added map[s
 			r.fault(n, field, `only one of "early" and "earlyFix" is set`, "set both, or remove both")
 		}
 		for j, n := range items(value(n, "when")) {
-			if c := h.When[j]; c.At.IsZero() || len(c.In) == 0 {
-				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path or values", "write {at: PATH, in: [VALUE, ...]}")
+			if h.When[j].At.IsZero() {
+				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path", "write {at: PATH}, and in: [VALUE, ...] unless any value will do")
 			}
 		}
 	}

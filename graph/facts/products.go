@@ -385,6 +385,9 @@ type Unresolved struct {
 	Created bool
 	// Later are those that do so only in a later phase than that of the reader.
 	Later []int
+	// Named means that the object is named after a custom resource beside the reader, whose
+	// operator probably makes it.
+	Named bool
 }
 
 // Unresolved returns the reads of objects that Pods need to start, or another object
@@ -407,7 +410,31 @@ func (f *Facts) findUnresolved() (all []Unresolved) {
 			continue
 		}
 		by := f.CreatorsFor(m)
-		all = append(all, Unresolved{m, by.InTime, by.Before || pods && len(by.InTime) > 0, by.Later})
+		all = append(all, Unresolved{m, by.InTime, by.Before || pods && len(by.InTime) > 0, by.Later, IsData(m.ID) && f.isNamedAfterCustom(m.ID)})
 	}
 	return all
+}
+
+// isNamedAfterCustom reports whether the name of an object contains that of a custom resource of
+// its namespace which runs something: between dots or, if no record says which Secrets its kind
+// writes, at the beginning before a hyphen, as in db-auth.
+func (f *Facts) isNamedAfterCustom(id object.ID) bool {
+	for _, kind := range f.Kinds() {
+		if f.Base.Builtin(kind.Group) {
+			continue
+		}
+		for i := kind.From; i < kind.To; i++ {
+			n := &f.Nodes[i]
+			if n.Key.Namespace != id.Namespace || !n.Kind.Pod.IsZero() || n.Kind.Rung != knowledge.Workloads && n.Kind.Rung != knowledge.Bootstraps || n.ID.Name == "" {
+				continue
+			}
+			writesSecrets := slices.ContainsFunc(n.Kind.References, func(rec knowledge.Reference) bool {
+				return rec.Meaning == knowledge.Produces && len(rec.To) > 0 && rec.To[0].Kind == "Secret"
+			})
+			if strings.Contains("."+id.Name+".", "."+n.ID.Name+".") || !writesSecrets && (id.Name == n.ID.Name || strings.HasPrefix(id.Name, n.ID.Name+"-")) {
+				return true
+			}
+		}
+	}
+	return false
 }
