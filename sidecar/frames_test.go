@@ -63,81 +63,84 @@ func (c rawConn) open(stream uint32, more ...string) {
 	c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(more...), EndHeaders: true})
 }
 
+// frameAttacks are what a client does with its connection.
+var frameAttacks = map[string]func(c rawConn){
+	"the preface and nothing more": func(rawConn) {},
+	"garbage":                      func(c rawConn) { c.Write(bytes.Repeat([]byte("garbage"), 10_000)) },
+	"headers without end": func(c rawConn) {
+		c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers()[:10]})
+	},
+	"continuations without end": func(c rawConn) {
+		c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers()})
+		for range 20_000 {
+			if c.WriteContinuation(1, false, bytes.Repeat([]byte{0x40, 1, 'a', 1, 'b'}, 1000)) != nil {
+				return
+			}
+		}
+	},
+	"streams and resets": func(c rawConn) {
+		for i := range uint32(10_000) {
+			c.open(2*i + 1)
+			if c.WriteRSTStream(2*i+1, http2.ErrCodeCancel) != nil {
+				return
+			}
+		}
+	},
+	"many streams": func(c rawConn) {
+		for i := range uint32(10_000) {
+			c.open(2*i + 1)
+		}
+	},
+	"pings": func(c rawConn) {
+		for range 10_000 {
+			if c.WritePing(false, [8]byte{}) != nil {
+				return
+			}
+		}
+	},
+	"settings": func(c rawConn) {
+		for i := range uint32(10_000) {
+			if c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: i}) != nil {
+				return
+			}
+		}
+	},
+	"empty data": func(c rawConn) {
+		c.open(1)
+		for range 10_000 {
+			if c.WriteData(1, false, nil) != nil {
+				return
+			}
+		}
+	},
+	"a window of no bytes": func(c rawConn) {
+		c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		c.open(1)
+		c.WriteData(1, true, nil)
+	},
+	"a message that never comes": func(c rawConn) {
+		for i := range uint32(200) {
+			c.open(2*i + 1)
+			c.WriteData(2*i+1, false, binary.BigEndian.AppendUint32([]byte{0}, 100<<20))
+		}
+	},
+	"a message of four gigabytes": func(c rawConn) {
+		c.open(1)
+		c.WriteData(1, false, []byte{0, 0xff, 0xff, 0xff, 0xff})
+	},
+	"an unknown compression": func(c rawConn) {
+		c.open(1, "grpc-encoding", "x")
+		c.WriteData(1, true, []byte{1, 0, 0, 0, 1, 0})
+	},
+	"a deadline that has passed": func(c rawConn) { c.open(1, "grpc-timeout", "1n") },
+	"a deadline without end":     func(c rawConn) { c.open(1, "grpc-timeout", "99999999H") },
+	"a deadline that is none":    func(c rawConn) { c.open(1, "grpc-timeout", "-1S") },
+}
+
 // TestHostileFrames: clients that misuse HTTP/2 or gRPC hold nothing that others need, and leave
 // nothing when they are gone.
 func TestHostileFrames(t *testing.T) {
-	for name, attack := range map[string]func(c rawConn){
-		"the preface and nothing more": func(rawConn) {},
-		"garbage":                      func(c rawConn) { c.Write(bytes.Repeat([]byte("garbage"), 10_000)) },
-		"headers without end": func(c rawConn) {
-			c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers()[:10]})
-		},
-		"continuations without end": func(c rawConn) {
-			c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers()})
-			for range 20_000 {
-				if c.WriteContinuation(1, false, bytes.Repeat([]byte{0x40, 1, 'a', 1, 'b'}, 1000)) != nil {
-					return
-				}
-			}
-		},
-		"streams and resets": func(c rawConn) {
-			for i := range uint32(10_000) {
-				c.open(2*i + 1)
-				if c.WriteRSTStream(2*i+1, http2.ErrCodeCancel) != nil {
-					return
-				}
-			}
-		},
-		"many streams": func(c rawConn) {
-			for i := range uint32(10_000) {
-				c.open(2*i + 1)
-			}
-		},
-		"pings": func(c rawConn) {
-			for range 10_000 {
-				if c.WritePing(false, [8]byte{}) != nil {
-					return
-				}
-			}
-		},
-		"settings": func(c rawConn) {
-			for i := range uint32(10_000) {
-				if c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: i}) != nil {
-					return
-				}
-			}
-		},
-		"empty data": func(c rawConn) {
-			c.open(1)
-			for range 10_000 {
-				if c.WriteData(1, false, nil) != nil {
-					return
-				}
-			}
-		},
-		"a window of no bytes": func(c rawConn) {
-			c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-			c.open(1)
-			c.WriteData(1, true, nil)
-		},
-		"a message that never comes": func(c rawConn) {
-			for i := range uint32(200) {
-				c.open(2*i + 1)
-				c.WriteData(2*i+1, false, binary.BigEndian.AppendUint32([]byte{0}, 100<<20))
-			}
-		},
-		"a message of four gigabytes": func(c rawConn) {
-			c.open(1)
-			c.WriteData(1, false, []byte{0, 0xff, 0xff, 0xff, 0xff})
-		},
-		"an unknown compression": func(c rawConn) {
-			c.open(1, "grpc-encoding", "x")
-			c.WriteData(1, true, []byte{1, 0, 0, 0, 1, 0})
-		},
-		"a deadline that has passed": func(c rawConn) { c.open(1, "grpc-timeout", "1n") },
-		"a deadline without end":     func(c rawConn) { c.open(1, "grpc-timeout", "99999999H") },
-		"a deadline that is none":    func(c rawConn) { c.open(1, "grpc-timeout", "-1S") },
-	} {
+	for name, attack := range frameAttacks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			registry := prometheus.NewRegistry()

@@ -63,78 +63,81 @@ func (q *queued) note(format string, args ...any) {
 	q.log = append(q.log, fmt.Sprintf("%v ", time.Since(q.start))+fmt.Sprintf(format, args...))
 }
 
+// sharedHosts are fetches of several tenants, and when they start and end.
+var sharedHosts = map[string]struct {
+	places int
+	play   func(ctx context.Context, q *queued)
+	want   string
+}{
+	"one project holds half of a host": {4, func(ctx context.Context, q *queued) {
+		for i := range 24 {
+			q.fetch(ctx, fmt.Sprint("evil", i), "h", "evil", 0)
+		}
+		time.Sleep(4 * time.Second)
+		q.fetch(ctx, "good", "h", "good", time.Second)
+		time.Sleep(4 * time.Second)
+	}, "0s evil0 starts, 4s good starts, 5s good is done"},
+	"two projects hold all places": {4, func(ctx context.Context, q *queued) {
+		for _, host := range []string{"h1", "h2"} {
+			q.fetch(ctx, "a-"+host, host, "a", 0)
+			time.Sleep(10 * time.Millisecond)
+			q.fetch(ctx, "b-"+host, host, "b", 0)
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(4 * time.Second)
+		q.fetch(ctx, "good", "h3", "good", time.Second)
+		time.Sleep(10 * time.Second)
+	}, "0s a-h1 starts, 10ms b-h1 starts, 20ms a-h2 starts, 30ms b-h2 starts, 4.04s a-h1 makes room, 4.04s good starts, 5.04s good is done, 5.04s a-h1 starts"},
+	"not before its slice": {4, func(ctx context.Context, q *queued) {
+		for _, host := range []string{"h1", "h2"} {
+			q.fetch(ctx, "a-"+host, host, "a", 0)
+			q.fetch(ctx, "b-"+host, host, "b", 0)
+		}
+		q.fetch(ctx, "good", "h3", "good", time.Second)
+		time.Sleep(1500 * time.Millisecond)
+	}, "0s a-h1 starts, 0s b-h1 starts, 0s a-h2 starts, 0s b-h2 starts, 1s a-h1 makes room, 1s good starts"},
+	"a host of several": {8, func(ctx context.Context, q *queued) {
+		for i := range 2 {
+			q.fetch(ctx, fmt.Sprint("a", i), "h", "a", 0)
+			q.fetch(ctx, fmt.Sprint("b", i), "h", "b", 0)
+		}
+		time.Sleep(2 * time.Second)
+		q.fetch(ctx, "good", "h", "good", time.Second)
+		time.Sleep(500 * time.Millisecond)
+	}, "0s a0 starts, 0s b0 starts, 0s a1 starts, 0s b1 starts, 2s a0 makes room, 2s good starts"},
+	"the only one of a project stays": {4, func(ctx context.Context, q *queued) {
+		for i, tenant := range []string{"a", "b"} {
+			q.fetch(ctx, tenant, "h", tenant, time.Duration(i+5)*time.Second)
+		}
+		q.fetch(ctx, "good", "h", "good", 100*time.Millisecond)
+		time.Sleep(10 * time.Second)
+	}, "0s a starts, 0s b starts, 5s a is done, 5s good starts, 5.1s good is done, 6s b is done"},
+	"nobody else waits": {4, func(ctx context.Context, q *queued) {
+		q.fetch(ctx, "a1", "h1", "a", 0)
+		q.fetch(ctx, "a2", "h2", "a", 0)
+		q.fetch(ctx, "a3", "h3", "a", 0)
+		time.Sleep(time.Minute)
+	}, "0s a1 starts, 0s a2 starts"},
+	"no tenants": {2, func(ctx context.Context, q *queued) {
+		q.fetch(ctx, "a1", "h1", "", 0)
+		q.fetch(ctx, "a2", "h2", "", 0)
+		q.fetch(ctx, "a3", "h3", "", 0)
+		time.Sleep(time.Minute)
+	}, "0s a1 starts, 0s a2 starts"},
+	"places do not go back and forth": {4, func(ctx context.Context, q *queued) {
+		for _, tenant := range []string{"a", "b"} {
+			for i := range 3 {
+				q.fetch(ctx, fmt.Sprint(tenant, i), fmt.Sprint("h", i), tenant, 0)
+			}
+		}
+		time.Sleep(time.Minute)
+	}, "0s a0 starts, 0s a1 starts, 0s b0 starts, 0s b1 starts"},
+}
+
 // TestSlowHost: a tenant whose downloads never end leaves half of a host to others, and the
 // longest of several downloads makes room where another tenant waits.
 func TestSlowHost(t *testing.T) {
-	for name, tt := range map[string]struct {
-		places int
-		play   func(ctx context.Context, q *queued)
-		want   string
-	}{
-		"one project holds half of a host": {4, func(ctx context.Context, q *queued) {
-			for i := range 24 {
-				q.fetch(ctx, fmt.Sprint("evil", i), "h", "evil", 0)
-			}
-			time.Sleep(4 * time.Second)
-			q.fetch(ctx, "good", "h", "good", time.Second)
-			time.Sleep(4 * time.Second)
-		}, "0s evil0 starts, 4s good starts, 5s good is done"},
-		"two projects hold all places": {4, func(ctx context.Context, q *queued) {
-			for _, host := range []string{"h1", "h2"} {
-				q.fetch(ctx, "a-"+host, host, "a", 0)
-				time.Sleep(10 * time.Millisecond)
-				q.fetch(ctx, "b-"+host, host, "b", 0)
-				time.Sleep(10 * time.Millisecond)
-			}
-			time.Sleep(4 * time.Second)
-			q.fetch(ctx, "good", "h3", "good", time.Second)
-			time.Sleep(10 * time.Second)
-		}, "0s a-h1 starts, 10ms b-h1 starts, 20ms a-h2 starts, 30ms b-h2 starts, 4.04s a-h1 makes room, 4.04s good starts, 5.04s good is done, 5.04s a-h1 starts"},
-		"not before its slice": {4, func(ctx context.Context, q *queued) {
-			for _, host := range []string{"h1", "h2"} {
-				q.fetch(ctx, "a-"+host, host, "a", 0)
-				q.fetch(ctx, "b-"+host, host, "b", 0)
-			}
-			q.fetch(ctx, "good", "h3", "good", time.Second)
-			time.Sleep(1500 * time.Millisecond)
-		}, "0s a-h1 starts, 0s b-h1 starts, 0s a-h2 starts, 0s b-h2 starts, 1s a-h1 makes room, 1s good starts"},
-		"a host of several": {8, func(ctx context.Context, q *queued) {
-			for i := range 2 {
-				q.fetch(ctx, fmt.Sprint("a", i), "h", "a", 0)
-				q.fetch(ctx, fmt.Sprint("b", i), "h", "b", 0)
-			}
-			time.Sleep(2 * time.Second)
-			q.fetch(ctx, "good", "h", "good", time.Second)
-			time.Sleep(500 * time.Millisecond)
-		}, "0s a0 starts, 0s b0 starts, 0s a1 starts, 0s b1 starts, 2s a0 makes room, 2s good starts"},
-		"the only one of a project stays": {4, func(ctx context.Context, q *queued) {
-			for i, tenant := range []string{"a", "b"} {
-				q.fetch(ctx, tenant, "h", tenant, time.Duration(i+5)*time.Second)
-			}
-			q.fetch(ctx, "good", "h", "good", 100*time.Millisecond)
-			time.Sleep(10 * time.Second)
-		}, "0s a starts, 0s b starts, 5s a is done, 5s good starts, 5.1s good is done, 6s b is done"},
-		"nobody else waits": {4, func(ctx context.Context, q *queued) {
-			q.fetch(ctx, "a1", "h1", "a", 0)
-			q.fetch(ctx, "a2", "h2", "a", 0)
-			q.fetch(ctx, "a3", "h3", "a", 0)
-			time.Sleep(time.Minute)
-		}, "0s a1 starts, 0s a2 starts"},
-		"no tenants": {2, func(ctx context.Context, q *queued) {
-			q.fetch(ctx, "a1", "h1", "", 0)
-			q.fetch(ctx, "a2", "h2", "", 0)
-			q.fetch(ctx, "a3", "h3", "", 0)
-			time.Sleep(time.Minute)
-		}, "0s a1 starts, 0s a2 starts"},
-		"places do not go back and forth": {4, func(ctx context.Context, q *queued) {
-			for _, tenant := range []string{"a", "b"} {
-				for i := range 3 {
-					q.fetch(ctx, fmt.Sprint(tenant, i), fmt.Sprint("h", i), tenant, 0)
-				}
-			}
-			time.Sleep(time.Minute)
-		}, "0s a0 starts, 0s a1 starts, 0s b0 starts, 0s b1 starts"},
-	} {
+	for name, tt := range sharedHosts {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := &queued{queue: newQueue(tt.places), start: time.Now()}
