@@ -1,13 +1,15 @@
 package conformance
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/ladder-cmp/ladder/component"
 )
 
 // hostileValues are values, in YAML, that mean something to a template, to YAML, to JSON, to a
@@ -23,31 +25,51 @@ var hostileValues = []string{
 	`"é"`, `"\U0001F600"`, `"A"`, `"-x"`, `"x-"`, `"x.y"`, `"x/y"`, `"x_y"`, `"argoproj.io/x"`,
 }
 
-// TestHostileFields puts each value into each field of a component.yaml.
+// TestHostileFields puts each value into the fields of a component.yaml: into all at once, and into some alone.
 func TestHostileFields(t *testing.T) {
-	fields := component.Keys()
+	text, err := os.ReadFile("../../docs/component.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties map[string]any `json:"properties"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil || len(schema.Properties) < 20 {
+		t.Fatal(len(schema.Properties), err)
+	}
+	fields := slices.Sorted(maps.Keys(schema.Properties))
 	for _, within := range []string{"repoURL", "path", "chart", "version", "valueFiles", "ignoreMissingValueFiles", "skipCrds", "releaseName"} {
 		fields = append(fields, "chart."+within)
 	}
+	document := func(field, value string) string {
+		if outer, inner, nested := strings.Cut(field, "."); nested {
+			return fmt.Sprintf("%s: {repoURL: https://charts.example.com, %s: %s}\n", outer, inner, value)
+		}
+		return field + ": " + value + "\n"
+	}
 	sets := generated(t)
-	for _, field := range fields {
-		t.Run(field, func(t *testing.T) {
-			for _, value := range hostileValues {
-				text := field + ": " + value + "\n"
-				if outer, inner, nested := strings.Cut(field, "."); nested {
-					text = fmt.Sprintf("%s: {repoURL: https://charts.example.com, %s: %s}\n", outer, inner, value)
-				}
-				var one map[string]any
-				if yaml.Unmarshal([]byte(text), &one) != nil {
-					continue // not YAML: Argo CD reads none of the files
-				}
-				for _, set := range sets {
-					if t.Failed() {
-						t.Fatalf("%s: %.300s", set.fleet, text)
-					}
-					set.attack(t, text)
-				}
+	for i, value := range hostileValues {
+		all := ""
+		for j, field := range fields {
+			if !strings.HasPrefix(field, "chart") {
+				all += document(field, value)
 			}
-		})
+			if (i+j)%40 == 0 { // each field with a few of the values alone
+				attackWith(t, sets[(i/40+j)%len(sets)], document(field, value))
+			}
+		}
+		attackWith(t, sets[i%len(sets)], all)
+	}
+}
+
+// attackWith attacks with a file that Argo CD can read.
+func attackWith(t *testing.T, set *generatedSet, text string) {
+	t.Helper()
+	var one map[string]any
+	if yaml.Unmarshal([]byte(text), &one) != nil {
+		return // none of the files would be read
+	}
+	if set.attack(t, text); t.Failed() {
+		t.Fatalf("%s: %.300s", set.fleet, text)
 	}
 }
