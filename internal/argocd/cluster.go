@@ -1,6 +1,6 @@
 // Package argocd reads the installation of an Argo CD: from a live cluster, and
-// from values files of its chart. It modifies nothing, and reads only the names of
-// Secrets, except for Secrets requested by name (Cluster.Secrets).
+// from values files of its chart. It modifies nothing, and reads no
+// Secrets but those requested by name (Cluster.Secrets).
 package argocd
 
 import (
@@ -33,52 +33,36 @@ type Cluster struct {
 // Read reads the installation. Missing permissions are findings; a cluster that
 // does not respond is an error.
 func (c Cluster) Read(ctx context.Context) (Found, error) {
-	found, config, err := c.list(ctx)
+	config, err := c.config()
 	if err != nil {
 		return Found{}, err
 	}
-	found.Secrets, err = secretNames(ctx, config, c.Namespace)
-	if apierrors.IsForbidden(err) {
-		found.Findings, err = append(found.Findings, notSeen("secrets")), nil
-	}
+	all, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return Found{}, c.fault(err)
 	}
-	return found, nil
-}
-
-// list lists the objects of the listed kinds.
-func (c Cluster) list(ctx context.Context) (Found, *rest.Config, error) {
-	config, err := c.config()
-	if err != nil {
-		return Found{}, nil, err
-	}
-	all, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return Found{}, nil, c.fault(err)
-	}
 	var found Found
 	for _, kind := range listedKinds {
-		items, err := list(ctx, all, kind.GroupVersionResource, c.Namespace, kind.everywhere, kind.only)
+		items, err := list(ctx, all, kind.GroupVersionResource, c.Namespace, kind.everywhere)
 		switch {
 		case err == nil:
-		case apierrors.IsNotFound(err) && (kind.optional || kind.only != ""):
+		case apierrors.IsNotFound(err) && kind.optional:
 		case apierrors.IsForbidden(err):
 			found.Findings = append(found.Findings, notSeen(kind.Resource))
 		case apierrors.IsNotFound(err):
-			return Found{}, nil, c.fault(fmt.Errorf("it has no %s; is Argo CD installed there?", kind.Resource))
+			return Found{}, c.fault(fmt.Errorf("it has no %s; is Argo CD installed there?", kind.Resource))
 		default:
-			return Found{}, nil, c.fault(err)
+			return Found{}, c.fault(err)
 		}
 		for _, item := range items {
 			o, err := parsed(item)
 			if err != nil {
-				return Found{}, nil, err
+				return Found{}, err
 			}
 			found.Objects = append(found.Objects, o...)
 		}
 	}
-	return found, config, nil
+	return found, nil
 }
 
 func (c Cluster) config() (*rest.Config, error) {
@@ -114,10 +98,7 @@ func (c Cluster) fault(err error) error {
 
 // Found is the installation found in a cluster.
 type Found struct {
-	Objects []object.Object
-	// Secrets are the names of the Secrets in the namespace; nil if they may not be
-	// listed.
-	Secrets  []string
+	Objects  []object.Object
 	Findings []finding.Finding
 }
 
@@ -129,8 +110,6 @@ const requestTimeout = 20 * time.Second
 type listedKind struct {
 	schema.GroupVersionResource
 	everywhere, optional bool
-	// only is the name of the only relevant object, for cluster-scoped kinds.
-	only string
 }
 
 var listedKinds = []listedKind{
@@ -142,7 +121,6 @@ var listedKinds = []listedKind{
 	{GroupVersionResource: schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: "v1", Resource: "podmonitors"}, everywhere: true, optional: true},
 	{GroupVersionResource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}, everywhere: true},
 	{GroupVersionResource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applicationsets"}, everywhere: true, optional: true},
-	{GroupVersionResource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, only: "applications.argoproj.io"},
 }
 
 func notSeen(what string) finding.Finding {
@@ -151,14 +129,7 @@ func notSeen(what string) finding.Finding {
 
 // list lists the objects of a kind: in all namespaces if requested and permitted,
 // otherwise in one.
-func list(ctx context.Context, from dynamic.Interface, kind schema.GroupVersionResource, namespace string, everywhere bool, only string) ([]unstructured.Unstructured, error) {
-	if only != "" {
-		one, err := from.Resource(kind).Get(ctx, only, metav1.GetOptions{})
-		if err != nil {
-			return nil, err
-		}
-		return []unstructured.Unstructured{*one}, nil
-	}
+func list(ctx context.Context, from dynamic.Interface, kind schema.GroupVersionResource, namespace string, everywhere bool) ([]unstructured.Unstructured, error) {
 	var at dynamic.ResourceInterface = from.Resource(kind).Namespace(namespace)
 	if everywhere {
 		at = from.Resource(kind)
@@ -167,7 +138,7 @@ func list(ctx context.Context, from dynamic.Interface, kind schema.GroupVersionR
 	for opt := (metav1.ListOptions{Limit: 500}); ; {
 		page, err := at.List(ctx, opt)
 		if everywhere && apierrors.IsForbidden(err) {
-			return list(ctx, from, kind, namespace, false, "")
+			return list(ctx, from, kind, namespace, false)
 		}
 		if err != nil {
 			return nil, err

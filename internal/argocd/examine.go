@@ -6,15 +6,11 @@ import (
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/server"
-	"github.com/ladder-cmp/ladder/plugin"
 )
 
 // Examine finds what is wrong with an Argo CD.
 func Examine(ctx context.Context, e doctor.Input) []finding.Finding {
 	e.ParseServe = server.FlagsOf
 	e.CheckHealth = func(script string) []string { return checkChildHealth(ctx, script) }
-	for _, p := range plugin.Parameters() {
-		e.Parameters = append(e.Parameters, p.Name)
-	}
 	return doctor.Examine(e)
 }

@@ -89,7 +89,7 @@ func (d Installation) diagnose(ctx context.Context, e doctor.Input) (r verdict.V
 		if err != nil {
 			return r, err
 		}
-		e.Objects, e.Secrets, e.Live = append(e.Objects, found.Objects...), found.Secrets, true
+		e.Objects, e.Live = append(e.Objects, found.Objects...), true
 		r.Findings = found.Findings
 	}
 	if d.Sandbox {

@@ -3,7 +3,6 @@ package doctor
 import (
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -87,21 +86,6 @@ func (i *installation) checkExecTimeout() (all []finding.Finding) {
 			}
 		}
 	})
-	return all
-}
-
-func (i *installation) checkSettings() (all []finding.Finding) {
-	for _, o := range options {
-		s := i.setting(o)
-		if !s.isSet {
-			continue
-		}
-		_, err := strconv.ParseUint(s.text, 10, 31)
-		bad := o.kind == number && err != nil || o.kind == boolean && !s.isTrue() && !strings.EqualFold(s.text, "false")
-		if bad {
-			all = append(all, withRemedy(s.fault("%q is invalid, so Argo CD uses the default, %s", s.text, o.fallback), "write %s", o.kind))
-		}
-	}
 	return all
 }
 

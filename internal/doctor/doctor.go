@@ -23,14 +23,10 @@ type Input struct {
 	// Their keys are checked without rendering the chart.
 	Values []Values
 	// Live means that Objects come from a cluster, so missing objects do not exist.
-	// Secrets are then the names of those in Argo CD's namespace; nil if unknown.
-	Live    bool
-	Secrets []string
+	Live bool
 	// ParseServe parses the arguments after "cmp serve" and the environment, as the
 	// program does. The error joins all findings.
 	ParseServe func(args []string, env map[string]string) (Flags, error)
-	// Parameters are the names of the plugin's parameters.
-	Parameters []string
 	// CheckHealth runs the health check of Applications, and returns its problems.
 	CheckHealth func(script string) []string
 }

@@ -46,7 +46,6 @@ func TestRules(t *testing.T) {
 		default:
 			e.Objects = sample.Objects(t, sample.Patched(t, string(base), string(in.Data)))
 			e.Live = in.Name == "live.yaml"
-			e.Secrets = []string{"there"}
 		}
 		var b strings.Builder
 		for _, f := range argocd.Examine(t.Context(), e) {

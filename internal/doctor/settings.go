@@ -32,9 +32,6 @@ var (
 	grpcSize          = option{repoServer, "reposerver.grpc.max.size", "ARGOCD_GRPC_MAX_SIZE_MB", "", "100", number}
 	controllerGRPC    = option{controller, "", "ARGOCD_GRPC_MAX_SIZE_MB", "", "100", number}
 	progressive       = option{setsController, "applicationsetcontroller.enable.progressive.syncs", "ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS", "enable-progressive-syncs", "false", boolean}
-	parallelism       = option{repoServer, "reposerver.parallelism.limit", "ARGOCD_REPO_SERVER_PARALLELISM_LIMIT", "parallelismlimit", "0", number}
-
-	options = []option{controllerTimeout, serverTimeout, exclusions, generatePaths, grpcSize, controllerGRPC, progressive, parallelism}
 )
 
 // setting is the value of an option.

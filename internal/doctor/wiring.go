@@ -169,20 +169,6 @@ func (i *installation) checkPluginsVolume() (all []finding.Finding) {
 	return all
 }
 
-func (i *installation) checkVolumes() (all []finding.Finding) {
-	i.forEachSidecar(func(w *workload, s *sidecar) {
-		for _, m := range s.at("volumeMounts").items() {
-			if _, ok := w.volumes[m.name()]; !ok && (w.isComplete || !slices.Contains(chartMounts, m.name())) {
-				all = append(all, m.fault("the Pod has no volume %s", m.name()))
-			}
-		}
-	})
-	return all
-}
-
-// chartMounts are further read-only volumes of the chart.
-var chartMounts = []string{"ssh-known-hosts", "tls-certs", "gpg-keys", "argocd-repo-server-tls"}
-
 // identity is the user and group of a container.
 type identity struct {
 	user, group string
@@ -366,44 +352,6 @@ func (i *installation) checkDiscovery() (all []finding.Finding) {
 			all = append(all, ladder.fault("%s match Applications that do not name a plugin", strings.Join(names, " and ")))
 		}
 	}
-	return all
-}
-
-func (i *installation) checkMissingSources() (all []finding.Finding) {
-	if !i.Live {
-		return nil
-	}
-	i.forEachSidecar(func(w *workload, s *sidecar) {
-		checkExists := func(t node, kind, name string) {
-			exists := i.Secrets == nil || slices.Contains(i.Secrets, name)
-			if kind == "ConfigMap" {
-				_, exists = i.configMap(w.namespace, name)
-			}
-			if name != "" && !exists {
-				all = append(all, t.fault("%s %s not found", kind, name))
-			}
-		}
-		for _, m := range s.at("volumeMounts").items() {
-			if v := w.volumes[m.name()]; !v.optional {
-				checkExists(m, "ConfigMap", v.configMap)
-				checkExists(m, "Secret", v.secret)
-			}
-		}
-		for _, e := range s.at("env").items() {
-			for key, kind := range map[string]string{"configMapKeyRef": "ConfigMap", "secretKeyRef": "Secret"} {
-				if ref := e.at("valueFrom", key); !ref.Get("optional").True() {
-					checkExists(e, kind, ref.name())
-				}
-			}
-		}
-		for _, e := range s.at("envFrom").items() {
-			for key, kind := range map[string]string{"configMapRef": "ConfigMap", "secretRef": "Secret"} {
-				if ref := e.at(key); !ref.Get("optional").True() {
-					checkExists(e, kind, ref.name())
-				}
-			}
-		}
-	})
 	return all
 }
 
