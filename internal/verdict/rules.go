@@ -38,7 +38,7 @@ var described = sync.OnceValue(func() map[string]Rule {
 		all[r.Name] = Rule{r.Name, r.Finds, r.Remedy, "doctor.md#the-rules"}
 	}
 	for _, r := range vary.Rules() {
-		all[r.Name] = Rule{r.Name, r.Finds, "", "capabilities.md"}
+		all[r.Name] = Rule{r.Name, r.Finds, "", "repeatable.md"}
 	}
 	for _, r := range lint.Rules() {
 		all[r.Name] = Rule{r.Name, r.Finds, "", "fleet.md#lint"}
