@@ -64,7 +64,7 @@ func oneOperation(r report) []finding.Finding {
 	paired := map[int]bool{}
 	for _, i := range tasks[0] {
 		for _, j := range tasks[1] {
-			if !paired[i] && !paired[j] && r.Nodes[i].Part == r.Nodes[j].Part && slices.Equal(r.Nodes[i].Phases(), r.Nodes[j].Phases()) && r.RunOneProgram(i, j) {
+			if !paired[i] && !paired[j] && r.Nodes[i].Part == r.Nodes[j].Part && r.areOneTask(i, j) {
 				paired[i], paired[j] = true, true
 				f := onTask(&r.Nodes[i], finding.Warning,
 					fmt.Sprintf("Helm runs this hook only when it installs the chart, and %s only when it upgrades the chart; Argo CD runs both at every sync", r.Nodes[j].Key),
@@ -101,6 +101,12 @@ func oneOperation(r report) []finding.Finding {
 		}
 	}
 	return found
+}
+
+// areOneTask reports whether two Jobs are the same task of a program, done differently at an
+// installation and at an upgrade: both run in one phase, or both migrate.
+func (r report) areOneTask(i, j int) bool {
+	return r.RunOneProgram(i, j) && (slices.Equal(r.Nodes[i].Phases(), r.Nodes[j].Phases()) || r.MigrationWord(i) != "" && r.MigrationWord(j) != "")
 }
 
 // onTask returns a finding about a task of one operation.

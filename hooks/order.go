@@ -137,6 +137,27 @@ func (o *ordering) earlyJobs() map[int]graph.Role {
 	return roles
 }
 
+// isInstalledBy reports whether one Job, which Helm runs only when it installs the chart, makes
+// what another Job of the same program changes at every upgrade, whose side comes first: without
+// it, the other one has nothing to upgrade.
+func (o *ordering) isInstalledBy(first, then int) bool {
+	x, y := o.hooks[first], o.hooks[then]
+	if !x.runsOnce() || !y.runsOnce() || !x.Events.IsInstallOnly() || !y.Events.IsUpgradeOnly() || !o.isAwaited(first) {
+		return false
+	}
+	return slices.ContainsFunc(o.imagesOf(first), func(image string) bool {
+		return slices.ContainsFunc(o.imagesOf(then), func(other string) bool { return knowledge.SameRepository(image, other) })
+	})
+}
+
+// imagesOf returns the images of a Job's containers.
+func (o *ordering) imagesOf(job int) (images []string) {
+	for _, c := range o.g.Nodes[job].Get("spec", "template", "spec", "containers").Items() {
+		images = append(images, c.Get("image").Text())
+	}
+	return images
+}
+
 // byWeight orders the hooks of one side of the chart: those of a lower weight come first. A
 // hook on both sides counts as one after the chart, as at the first sync.
 func (o *ordering) byWeight() (refs []graph.Reference) {
@@ -144,7 +165,7 @@ func (o *ordering) byWeight() (refs []graph.Reference) {
 		for _, then := range o.nodes {
 			x, y := o.hooks[first], o.hooks[then]
 			sameSide := x.Events.IsBefore() == y.Events.IsBefore()
-			isEarlier := sameSide && x.Weight < y.Weight || x.Events.IsBefore() && !y.Events.IsBefore()
+			isEarlier := (sameSide && x.Weight < y.Weight || x.Events.IsBefore() && !y.Events.IsBefore()) && !o.isInstalledBy(then, first) || o.isInstalledBy(first, then)
 			if isEarlier && o.acts(first) && o.acts(then) && !o.leads(first)[then] {
 				refs = append(refs, o.after(then, first))
 			}

@@ -38,6 +38,11 @@ func (h HelmEvents) IsUpgradeOnly() bool {
 	return !slices.ContainsFunc(h.Sync, func(t string) bool { return t != "pre-upgrade" && t != "post-upgrade" })
 }
 
+// IsInstallOnly reports whether Helm runs the hook only at an installation.
+func (h HelmEvents) IsInstallOnly() bool {
+	return len(h.Sync) > 0 && !slices.ContainsFunc(h.Sync, func(hook string) bool { return hook != "pre-install" && hook != "post-install" })
+}
+
 func (h HelmEvents) only(p Phase) bool {
 	return !slices.ContainsFunc(h.Sync, func(t string) bool { return helmSyncTypes[t] != p })
 }
