@@ -175,17 +175,21 @@ func build(rules rules, parts []Part, base *knowledge.Base, opt facts.Options) (
 	for _, report := range reports {
 		findings = append(findings, report(in)...)
 	}
-	g := &Graph{Nodes: nodesOf(f, roles), References: set.all, Aside: set.aside, Claims: roles.claims, Absent: in.Absent, Creations: creations(f), Findings: findings}
+	g := &Graph{Nodes: nodesOf(f, roles, set), References: set.all, Aside: set.aside, Claims: roles.claims, Absent: in.Absent, Creations: creations(f), Findings: findings}
 	g.sort()
 	return g, nil
 }
 
-// nodesOf returns the nodes with what they are for.
-func nodesOf(f *facts.Facts, roles Roles) []Node {
+// nodesOf returns the nodes with what they are for. A server that is not ready by itself is, if a
+// Job that runs no later initializes it.
+func nodesOf(f *facts.Facts, roles Roles, set Set) []Node {
 	nodes := make([]Node, len(f.Nodes))
 	for i := range f.Nodes {
 		counting, doubts := roles.counting(i), f.DoubtsOf(i)
 		nodes[i] = Node{Node: f.Nodes[i], Role: counting.Rung, RoleWhy: counting.Why, Companion: counting.Companion, Store: f.IsStore(i), Doubt: doubts.Uncertain, DoubtEntry: doubts.Entry, Expected: f.ExpectsKind(i), TemporarilyDegraded: doubts.TemporarilyDegraded}
+		if slices.ContainsFunc(slices.Collect(set.Of(i)), func(r *Reference) bool { return r.initializes() && !f.Nodes[r.To].IsAfter(&f.Nodes[i]) }) {
+			nodes[i].Health.Never = ""
+		}
 		nodes[i].Health.Never = cmp.Or(nodes[i].Health.Never, doubts.Never)
 		if counting.Rung == knowledge.Controllers && !counting.Companion {
 			nodes[i].Reconciles = reconciledGroups(f, i)

@@ -39,6 +39,12 @@ func (o jobOrder) initializations(j int) (refs []Reference) {
 	return refs
 }
 
+// initializes reports whether a reference is to a Job without which a server certainly is not
+// ready.
+func (r *Reference) initializes() bool {
+	return r.Sign == Image && r.Need == Needs && r.Until == Together
+}
+
 // outsideSync makes objects need a hook of another phase: the readers of what it writes too
 // late, the servers that it initializes, and the users of a migration, unless another one of
 // their image runs in an earlier phase. The hook itself needs the stores that its settings and

@@ -248,16 +248,25 @@ func isIdle(n Node) bool {
 }
 
 // neverReady says why the Pods of a workload cannot become ready by themselves;
-// empty if there is no known reason.
+// empty if there is no known reason. A Job with the image of a server is a client.
 func neverReady(n Node, base *knowledge.Base) string {
+	if n.Kind.Runs != "" {
+		return ""
+	}
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
-			if p, ok := base.Program(c.Get("image").Text(), commandOf(c), c.Get("readinessProbe", "httpGet", "path").Text()); ok {
+			if p, ok := base.Program(c.Get("image").Text(), commandOf(c), probeOf(c)); ok {
 				return p.Never
 			}
 		}
 	}
 	return ""
+}
+
+// probeOf returns what the readiness probe of a container asks: the path of a URL, or a command.
+func probeOf(container object.Value) string {
+	probe := container.Get("readinessProbe")
+	return strings.Join(append(Texts(probe.Get("exec", "command")), probe.Get("httpGet", "path").Text()), " ")
 }
 
 // commandOf returns the command line of a container.

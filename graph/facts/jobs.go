@@ -232,7 +232,7 @@ func (f *Facts) Initialization(server int) (knowledge.Initialization, bool) {
 	n := &f.Nodes[server]
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, c := range tmpl.Value.Get("spec", "containers").Items() {
-			if by, ok := f.Base.Initialization(c.Get("image").Text(), commandOf(c), c.Get("readinessProbe", "httpGet", "path").Text()); ok {
+			if by, ok := f.Base.Initialization(c.Get("image").Text(), commandOf(c), probeOf(c)); ok {
 				return by, true
 			}
 		}
