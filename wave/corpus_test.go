@@ -124,7 +124,7 @@ func TestStartOfCorpus(t *testing.T) {
 	})
 }
 
-// TestCorpusTable keeps the table of docs/corpus.md: what Ladder makes of each
+// TestCorpusTable keeps the table in testdata/corpus: what Ladder makes of each
 // rendered chart.
 func TestCorpusTable(t *testing.T) {
 	var b strings.Builder
@@ -169,5 +169,5 @@ This page shows how Ladder orders charts of public projects. The charts are rend
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", t.Name()[strings.LastIndex(t.Name(), "/")+1:], len(objs),
 			plan.Waves(), compact.Waves(), len(plan.Graph.References), gates, inferred, count[finding.Error], count[finding.Warning])
 	})
-	golden.File(t, "../docs/corpus.md", b.String())
+	golden.File(t, "testdata/corpus/table.md", b.String())
 }
