@@ -47,7 +47,7 @@ func newFlagGroups(all []*cobra.Command) flagGroups {
 		for _, f := range flagsOf(cmd) {
 			row := flagRow(f)
 			times[row]++
-			switch in := help.Of(f); {
+			switch in := groupOf(f); {
 			case f.Name == "max-memory" || f.Name == "quiet" || f.Name == "color":
 				g[row] = everywhere
 			case in != help.Own && (g[row] == help.Own || g[row] == several || in < g[row]):
@@ -70,6 +70,17 @@ func newFlagGroups(all []*cobra.Command) flagGroups {
 		}
 	}
 	return g
+}
+
+// groupOf is the section of a flag. The parameters of a rendering are one group here, because a
+// command that renders has all of them.
+func groupOf(f *pflag.Flag) help.Section {
+	switch in := help.Of(f); in {
+	case help.Waves, help.Helm, help.Kustomize, help.Directory, help.Seed:
+		return help.Rendering
+	default:
+		return in
+	}
 }
 
 // flags are the rows of a group.
