@@ -20,7 +20,8 @@ func (u Used) Add(g *graph.Graph) {
 	}
 	own := func(i int) holding { return holding{g.Nodes[i].Part, g.Nodes[i].Key} }
 	for _, r := range g.References {
-		if r.From != r.To {
+		isShown := r.Sign > graph.Beside || !g.Nodes[r.To].Kind.Pod.IsZero() // not only that it is there
+		if r.From != r.To && isShown {
 			u[own(r.To)] = true
 		}
 	}
