@@ -27,7 +27,7 @@ func TestCommandsPage(t *testing.T) {
 	paths := slices.Sorted(maps.Keys(all))
 	groups := newFlagGroups(slices.Collect(maps.Values(all)))
 	var b strings.Builder
-	b.WriteString("# Commands\n\nThis page contains the help of all commands, generated from the program. Flags that several commands have are in\n[groups of flags](#groups-of-flags). A list is separated by commas or repeats the flag.\n")
+	b.WriteString("# Commands\n\nThis page contains the help of all commands, generated from the program. Flags that several commands have are in\n[groups of flags](#groups-of-flags). A list is separated by commas or repeats the flag; `text...` repeats it.\n")
 	for _, path := range paths {
 		b.WriteString(groups.command(all[path]))
 	}
@@ -137,7 +137,7 @@ func (g flagGroups) command(cmd *cobra.Command) string {
 		}
 	}
 	if rows != "" {
-		b.WriteString("\n| flag | value | meaning |\n| --- | --- | --- |\n" + rows)
+		b.WriteString("\n" + rows)
 	}
 	var names []string
 	for _, in := range slices.Sorted(maps.Keys(some)) {
@@ -177,20 +177,24 @@ func (g flagGroups) text() string {
 		if in == help.Own {
 			continue
 		}
-		rows, parameters := "", []string(nil)
+		rows, parameters, shorts := "", []string(nil), []string(nil)
 		for _, row := range g.flags(in) {
 			if in != help.Fleet && in != several && slices.ContainsFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == rowName(row) }) {
-				parameters = append(parameters, strings.Split(row, " | ")[0][2:])
+				parameters = append(parameters, rowName(row))
+				if short := regexp.MustCompile("`-[a-z], ").FindString(row); short != "" {
+					shorts = append(shorts, short[:3]+"` for `--"+rowName(row)+"`")
+				}
 				continue
 			}
 			rows += row
 		}
 		fmt.Fprintf(&b, "\n### %s flags\n", in)
 		if rows != "" {
-			b.WriteString("\n| flag | value | meaning |\n| --- | --- | --- |\n" + rows)
+			b.WriteString("\n" + rows)
 		}
 		if len(parameters) > 0 {
-			fmt.Fprintf(&b, "\n[Parameters](../components.md#parameters): %s.\n", strings.Join(parameters, "; "))
+			fmt.Fprintf(&b, "\nThere is also a flag for each of %d [parameters](../components.md#parameters), with the short forms %s.\n",
+				len(parameters), strings.Join(shorts, ", "))
 		}
 	}
 	return b.String()
@@ -198,26 +202,27 @@ func (g flagGroups) text() string {
 
 // rowName is the name of the flag in a row.
 func rowName(row string) string {
-	_, name, _ := strings.Cut(row, "`--")
-	name, _, _ = strings.Cut(name, "`")
-	return name
+	return regexp.MustCompile("--([a-z-]+)").FindStringSubmatch(row)[1]
 }
 
-// flagRow is a flag in a table.
+// flagRow is a flag in a list, with the type of its value as in --help.
 func flagRow(f *pflag.Flag) string {
-	name := "`--" + f.Name + "`"
+	name := "--" + f.Name
 	if f.Shorthand != "" {
-		name = "`-" + f.Shorthand + "`, " + name
+		name = "-" + f.Shorthand + ", " + name
 	}
-	return fmt.Sprintf("| %s | %s | %s |\n", name, valueOf(f), strings.ReplaceAll(f.Usage+defaultOf(f), "|", `\|`))
+	return fmt.Sprintf("- `%s`: %s\n", strings.TrimSpace(name+" "+valueOf(f)), f.Usage+defaultOf(f))
 }
 
 // valueOf says what to write as the value of a flag.
 func valueOf(f *pflag.Flag) string {
-	words := map[string]string{"bool": "none", "string": "text", "int": "number", "int64": "number", "duration": "duration", "stringArray": "text, repeatable", "stringSlice": "list"}
-	value := cmp.Or(words[f.Value.Type()], "text")
-	if f.NoOptDefVal != "" && value != "none" {
-		value += "; or none"
+	words := map[string]string{"bool": "", "int": "number", "int64": "number", "duration": "duration", "stringArray": "text...", "stringSlice": "list"}
+	value, known := words[f.Value.Type()]
+	if !known {
+		value = "text"
+	}
+	if f.NoOptDefVal != "" && value != "" {
+		return "[=" + value + "]"
 	}
 	return value
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
-	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -178,13 +177,13 @@ func descriptiveKeys() []string {
 
 func parametersTable() string {
 	var b strings.Builder
-	b.WriteString("| parameter | type | component.yaml | variable | meaning |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("| parameter | type | meaning |\n| --- | --- | --- |\n")
 	for _, p := range plugin.Parameters() {
 		kind := p.Collection
 		if p.Item == "boolean" {
-			kind = "boolean, as a string"
+			kind = "boolean"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | `%s` | %s |\n", p.Name, kind, p.Key(), p.Variable(), p.Tooltip)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Name, kind, p.Tooltip)
 	}
 	return b.String()
 }
@@ -296,16 +295,17 @@ func serveTable(t *testing.T) string {
 	t.Setenv(server.SocketDirVariable, "") // they set defaults
 	t.Setenv(ladderfile.Variable, "")
 	var b strings.Builder
-	b.WriteString("| flag | variable | default | meaning |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| flag | default | meaning |\n| --- | --- | --- |\n")
+	rendering := newRender(streams{}).Flags()
 	newServe(streams{}).Flags().VisitAll(func(f *pflag.Flag) {
+		if same := rendering.Lookup(f.Name); f.Name == "help" || same != nil && same.Usage == f.Usage {
+			return // the page of commands has it
+		}
 		value := f.DefValue
-		switch {
-		case f.Name == "help":
-			return
-		case f.Name == "parallel":
+		if f.Name == "parallel" {
 			value = "the CPUs that the container has"
 		}
-		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", f.Name, option.Variable(f.Name), value, f.Usage)
+		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, value, f.Usage)
 	})
 	return b.String()
 }
