@@ -25,15 +25,15 @@ func TestKeysOfLadder(t *testing.T) {
 	for of, keys := range ladderKeys() {
 		_, section, found := strings.Cut(string(text), "\n### "+of+"\n")
 		section, _, _ = strings.Cut(section, "\n#")
-		row := regexp.MustCompile("(?m)^\\| `(.+\\.)?" + of + "` \\|.*").FindString(string(components))
+		row := regexp.MustCompile("(?m)^- `(.+\\.)?" + of + "`: .*").FindString(string(components))
 		if !found && row == "" {
 			t.Errorf("docs/knowledge.md has no section %q", of)
 		}
 		for _, key := range keys {
-			if found && !strings.Contains(section, "\n| `"+key+"` |") {
+			if found && !strings.Contains(section, "\n- `"+key+"`: ") {
 				t.Errorf("docs/knowledge.md, section %q: no row for the key %s", of, key)
 			}
-			if !found && !strings.Contains(string(components), "`"+of+"."+key+"` |") && !strings.Contains(row, key) {
+			if !found && !strings.Contains(string(components), "`"+of+"."+key+"`: ") && !strings.Contains(row, key) {
 				t.Errorf("docs/fleet.md: no row for the key %s of %s", key, of)
 			}
 		}

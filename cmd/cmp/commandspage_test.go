@@ -27,7 +27,8 @@ func TestCommandsPage(t *testing.T) {
 	paths := slices.Sorted(maps.Keys(all))
 	groups := newFlagGroups(slices.Collect(maps.Values(all)))
 	var b strings.Builder
-	b.WriteString("# Commands\n\nThis page contains the help of all commands, generated from the program. Flags that several commands have are in\n[groups of flags](#groups-of-flags). A list is separated by commas or repeats the flag; `text...` repeats it.\n")
+	b.WriteString("# Commands\n\nThis page contains the help of all commands, generated from the program. Flags that several commands have " +
+		"are in\n[groups of flags](#groups-of-flags). A list is separated by commas or repeats the flag; `text...` repeats it.\n")
 	for _, path := range paths {
 		b.WriteString(groups.command(all[path]))
 	}
@@ -179,7 +180,8 @@ func (g flagGroups) text() string {
 		}
 		rows, parameters, shorts := "", []string(nil), []string(nil)
 		for _, row := range g.flags(in) {
-			if in != help.Fleet && in != several && slices.ContainsFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == rowName(row) }) {
+			isParameter := func(p plugin.Parameter) bool { return p.Name == rowName(row) }
+			if in != help.Fleet && in != several && slices.ContainsFunc(plugin.Parameters(), isParameter) {
 				parameters = append(parameters, rowName(row))
 				if short := regexp.MustCompile("`-[a-z], ").FindString(row); short != "" {
 					shorts = append(shorts, short[:3]+"` for `--"+rowName(row)+"`")
@@ -216,7 +218,8 @@ func flagRow(f *pflag.Flag) string {
 
 // valueOf says what to write as the value of a flag.
 func valueOf(f *pflag.Flag) string {
-	words := map[string]string{"bool": "", "int": "number", "int64": "number", "duration": "duration", "stringArray": "text...", "stringSlice": "list"}
+	words := map[string]string{"bool": "", "int": "number", "int64": "number", "duration": "duration", "stringArray": "text...",
+		"stringSlice": "list"}
 	value, known := words[f.Value.Type()]
 	if !known {
 		value = "text"
@@ -236,8 +239,10 @@ func defaultOf(f *pflag.Flag) string {
 	case value == fetchers.UserCache():
 		return " (default: ladder in the user's cache directory)"
 	}
-	if f.Value.Type() == "duration" {
-		value = strings.TrimSuffix(value, "m0s") + map[bool]string{true: "m"}[strings.HasSuffix(value, "m0s")]
+	for _, zero := range []string{"m0s", "h0m"} {
+		if f.Value.Type() == "duration" && strings.HasSuffix(value, zero) {
+			value = value[:len(value)-2]
+		}
 	}
 	return " (default: " + value + ")"
 }

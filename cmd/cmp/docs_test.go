@@ -177,24 +177,22 @@ func descriptiveKeys() []string {
 
 func parametersTable() string {
 	var b strings.Builder
-	b.WriteString("| parameter | type | meaning |\n| --- | --- | --- |\n")
 	for _, p := range plugin.Parameters() {
 		kind := p.Collection
 		if p.Item == "boolean" {
 			kind = "boolean"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Name, kind, p.Tooltip)
+		fmt.Fprintf(&b, "- `%s` (%s): %s\n", p.Name, kind, p.Tooltip)
 	}
 	return b.String()
 }
 
 func keysTable() string {
 	var b strings.Builder
-	b.WriteString("| key | meaning |\n| --- | --- |\n")
 	for _, k := range component.DocumentedKeys() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", k.Name, k.Doc)
+		fmt.Fprintf(&b, "- `%s`: %s\n", k.Name, k.Doc)
 		for _, inner := range k.Keys {
-			fmt.Fprintf(&b, "| `%s.%s` | %s |\n", k.Name, inner.Name, inner.Doc)
+			fmt.Fprintf(&b, "- `%s.%s`: %s\n", k.Name, inner.Name, inner.Doc)
 		}
 	}
 	return b.String()
@@ -295,17 +293,15 @@ func serveTable(t *testing.T) string {
 	t.Setenv(server.SocketDirVariable, "") // they set defaults
 	t.Setenv(ladderfile.Variable, "")
 	var b strings.Builder
-	b.WriteString("| flag | default | meaning |\n| --- | --- | --- |\n")
 	rendering := newRender(streams{}).Flags()
 	newServe(streams{}).Flags().VisitAll(func(f *pflag.Flag) {
 		if same := rendering.Lookup(f.Name); f.Name == "help" || same != nil && same.Usage == f.Usage {
 			return // the page of commands has it
 		}
-		value := f.DefValue
 		if f.Name == "parallel" {
-			value = "the CPUs that the container has"
+			f.DefValue = "the CPUs that the container has"
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, value, f.Usage)
+		b.WriteString(flagRow(f))
 	})
 	return b.String()
 }
