@@ -53,10 +53,12 @@ func newEnded(cause task.Cause, code codes.Code, format string, args ...any) *ta
 // code of ours, and the memory used until then (rusage) may be small.
 //
 // Sources, of Go 1.26: throw in runtime/mem_linux.go, malloc.go, mheap.go,
-// mcache.go, mpagealloc.go and stack.go; newosproc in runtime/os_linux.go; and
-// x_cgo_thread_start in runtime/cgo, where a program is built with cgo.
+// mcache.go, mpagealloc.go and stack.go; newosproc in runtime/os_linux.go; and, where a
+// program is built with cgo, x_cgo_thread_start in runtime/cgo, and sighandler in
+// runtime/signal_unix.go: a fault in C, such as in a thread that got no memory. One in
+// Go is a panic.
 var (
-	memoryMessages = []string{"out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed"}
+	memoryMessages = []string{"out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed", "SIGSEGV: segmentation violation\nPC="}
 	stackMessages  = []string{"stack exceeds", "stack overflow"} // newstack in runtime/stack.go
 )
 
