@@ -81,7 +81,7 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// TestNativeTable makes sure that each row of the tables in docs/native.md has an
+// TestNativeTable makes sure that each row of the tables and lists in docs/native.md has an
 // archive, and each archive a row.
 func TestNativeTable(t *testing.T) {
 	text, err := os.ReadFile("../../docs/native.md")
@@ -92,11 +92,15 @@ func TestNativeTable(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| .* \\| `([a-z-]+\\.[a-z-]+)` \\|$").FindAllStringSubmatch(string(text), -1) {
 		rows = append(rows, m[1])
 	}
+	listed := regexp.MustCompile("(?m)^- .* \\(`([a-z-]+\\.[a-z-]+)`\\)$").FindAllStringSubmatch(string(text), -1)
 	// Every line of a table is a row, its head or the line below.
 	lines := regexp.MustCompile(`(?m)^\|`).FindAllString(string(text), -1)
 	heads := regexp.MustCompile(`(?m)^\| ---`).FindAllString(string(text), -1)
 	if len(lines) != len(rows)+2*len(heads) {
 		t.Errorf("of %d rows in docs/native.md %d name their test in the last column", len(lines)-2*len(heads), len(rows))
+	}
+	for _, m := range listed {
+		rows = append(rows, m[1])
 	}
 	files, err := filepath.Glob("testdata/native/*.txtar")
 	if err != nil {
