@@ -318,7 +318,6 @@ func TestDashboard(t *testing.T) {
 func metricsTable(t *testing.T) string {
 	known := exposed(t)
 	var b strings.Builder
-	b.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		m := known[name]
 		if !strings.HasPrefix(name, "ladder_") || m.kind == "" {
@@ -333,7 +332,10 @@ func metricsTable(t *testing.T) string {
 			}
 			labels = append(labels, text)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", name, m.kind, strings.Join(labels, "; "), m.help)
+		if len(labels) > 0 {
+			labels[0] = ", by " + labels[0]
+		}
+		fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", name, m.kind, strings.Join(labels, "; "), m.help)
 	}
 	return b.String()
 }
@@ -342,9 +344,8 @@ func metricsTable(t *testing.T) string {
 // the repository.
 func alertsTable(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString("| alert | severity | when |\n| --- | --- | --- |\n")
 	for _, a := range alerts(t, monitoringDir) {
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", a.Alert, strings.ToLower(a.Alert), a.Labels["severity"], a.Annotations["summary"])
+		fmt.Fprintf(&b, "- [%s](#%s) (%s): %s\n", a.Alert, strings.ToLower(a.Alert), a.Labels["severity"], a.Annotations["summary"])
 	}
 	return b.String()
 }
