@@ -35,7 +35,7 @@ func values() map[string]cobra.CompletionFunc {
 		complete cobra.CompletionFunc
 		flags    []string
 	}{
-		{ManifestFiles, []string{"ladder", "file", "values", "durations", "observed", "applications", "check", "argocd-cm", "generator-values", "template", "remote-verify"}},
+		{ManifestFiles, []string{"ladder", "file", "values", "durations", "check", "argocd-cm", "generator-values", "template"}},
 		{Directories, []string{"out", "dir", "plugin-dir", "compare", "path", "components", "libs", "remote-cache", "remote-credentials", "remote-projects"}},
 		{AnyFile, []string{"set-file", "kubeconfig", "seed-file", "remote-ca"}},
 	} {

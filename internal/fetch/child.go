@@ -27,7 +27,7 @@ func Work(in io.Reader, out io.Writer) error {
 	}
 	confine.Memory(order.Limits.Memory)
 	confine.Limits{CPU: order.Limits.Time, FileBytes: max(order.Limits.Bytes, order.Limits.Unpacked+order.Limits.Unpacked/512) + 1<<20, OpenFiles: 128}.Apply()
-	f, err := New(Config{Allow: order.Allow, AllowPrivate: order.AllowPrivate, PlainHTTP: order.PlainHTTP, Verify: order.Verify, CAFile: order.CAFile, Limits: order.Limits})
+	f, err := New(Config{Allow: order.Allow, AllowPrivate: order.AllowPrivate, PlainHTTP: order.PlainHTTP, CAFile: order.CAFile, Limits: order.Limits})
 	if err != nil {
 		return err
 	}

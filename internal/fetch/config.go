@@ -33,10 +33,6 @@ type Config struct {
 	// those of http:// URLs, and registries without TLS.
 	PlainHTTP []string
 
-	// Verify lists the charts that must be signed. It also applies to Fetchers
-	// returned by For.
-	Verify Policy
-
 	// Credentials configures user names, passwords and certificates.
 	Credentials Credentials
 	// CAFile contains CA certificates (PEM) to trust for all hosts, in addition to
@@ -169,11 +165,6 @@ func (config Config) check(authorities *x509.CertPool) (allowList, error) {
 	}
 	if l := config.Limits; l.Bytes < 0 || l.Unpacked < 0 || l.Time < 0 || l.Concurrent < 0 || l.Backoff < 0 {
 		bad("limits", "a limit is less than 0", "leave it out for the default")
-	}
-	for _, s := range config.Verify {
-		if _, fault := parsePattern(s.Address); fault != "" || (s.Keyring == nil) == (s.Key == nil) {
-			bad("--remote-verify", fmt.Sprintf("the entry %q needs a valid address and either a keyring or a key", finding.WithoutCredentials(s.Address)), "correct it")
-		}
 	}
 	if config.OnFailure != "" && config.OnFailure != Fail && config.OnFailure != UseCached {
 		bad("--remote-on-failure", fmt.Sprintf("%q is neither %s nor %s", config.OnFailure, Fail, UseCached), "write one of the two")

@@ -28,15 +28,14 @@ const (
 	broken      outcome = "broken"    // an invalid response
 	changed     outcome = "changed"   // content that differs from the recorded digest
 	tooLarge    outcome = "too-large"
-	unverified  outcome = "unverified" // not signed as required by the policy
-	notCached   outcome = "offline"    // and the network may not be used
+	notCached   outcome = "offline" // and the network may not be used
 	canceled    outcome = "canceled"
 )
 
 // Changed is the rule for content that differs from the recorded digest.
 const Changed = "remote-" + string(changed)
 
-var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed, tooLarge, unverified, notCached, canceled}
+var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed, tooLarge, notCached, canceled}
 
 // retryable are the outcomes after which a retry may succeed.
 var retryable = map[outcome]bool{unreachable: true}

@@ -275,15 +275,11 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, ignor
 	}
 	cached, isCached := f.cachedRecord(ref)
 	if want != "" {
-		seen := cached.Digest == want
 		cached = record{Version: cached.Version, Digest: want, At: cached.At}
 		if cached.Version == "" && isImmutable(ref) {
 			cached.Version = ref.Version
 		}
 		isCached = cached.Version != "" || ref.Kind == remote.File
-		if ref.Kind == remote.Chart && len(f.config.Verify) > 0 {
-			isCached = isCached && seen // a lock records content, not signatures
-		}
 	}
 	age := f.now().Sub(cached.At)
 	usable := f.config.Offline || !ignoreCache && (isImmutable(ref) || age < f.ttl && age > -f.ttl)
@@ -327,8 +323,8 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, ignor
 // changed reports content that differs from the recorded digest.
 func (f *Fetcher) changed(ref remote.Ref, was, is string) *failure {
 	remedy := "ask its publisher why it changed, and record the new digest if the change is intended"
-	if known, found := f.store.lookup(f.scopeOf(ref), ref); found && known.Digest == was {
-		remedy += " (the cache has the old one in " + f.store.refPath(f.scopeOf(ref), ref) + ")"
+	if known, found := f.store.lookup(f.scope, ref); found && known.Digest == was {
+		remedy += " (the cache has the old one in " + f.store.refPath(f.scope, ref) + ")"
 	}
 	return failed(changed, remedy, "its content has changed: its digest was %s and is %s", was, is)
 }

@@ -94,9 +94,9 @@ func (f *Fetcher) cachedData(digest string) ([]byte, bool) {
 // parsed, which is left to other processes.
 func (f *Fetcher) cachedRecord(ref remote.Ref) (record, bool) {
 	if f.config.Process == nil {
-		return f.store.verifiedLookup(f.scopeOf(ref), ref)
+		return f.store.verifiedLookup(f.scope, ref)
 	}
-	known, found := f.store.lookup(f.scopeOf(ref), ref)
+	known, found := f.store.lookup(f.scope, ref)
 	return known, found && (known.Whole || ref.Kind != remote.Chart)
 }
 
@@ -138,8 +138,8 @@ func (f *Fetcher) finish(ref remote.Ref, h fetchedContent) (remote.Content, erro
 // put records the result of a Ref.
 func (f *Fetcher) put(ref remote.Ref, c remote.Content) {
 	if f.config.Process == nil {
-		f.store.put(f.scopeOf(ref), ref, c, f.now())
+		f.store.put(f.scope, ref, c, f.now())
 		return
 	}
-	f.store.record(f.scopeOf(ref), ref, c, f.now())
+	f.store.record(f.scope, ref, c, f.now())
 }

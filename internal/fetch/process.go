@@ -47,7 +47,7 @@ func (f *Fetcher) fetchInProcess(ctx context.Context, ref remote.Ref, at *url.UR
 		}
 	}
 	until, _ := ctx.Deadline()
-	done, err := t.run(ctx, files, fetchOrder{Ref: ref, IgnoreCache: ignoreCache, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP, Verify: f.config.Verify,
+	done, err := t.run(ctx, files, fetchOrder{Ref: ref, IgnoreCache: ignoreCache, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP,
 		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: cred, Index: t.index, Until: until})
 	if err != nil {
 		return fetchedContent{}, err

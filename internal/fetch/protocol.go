@@ -21,7 +21,6 @@ type fetchOrder struct {
 	Allow        []string
 	AllowPrivate []string
 	PlainHTTP    []string
-	Verify       Policy
 	CAFile       string
 	Limits       Limits
 	Proxy        *httpproxy.Config

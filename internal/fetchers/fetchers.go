@@ -21,8 +21,6 @@ import (
 type Options struct {
 	Config    fetch.Config
 	OnFailure string
-	// Verify is the policy file.
-	Verify string
 	// Anything is the default allow-list.
 	Anything []string
 	// Projects is the directory with the allow-lists of AppProjects; only for
@@ -52,10 +50,6 @@ func (in *Options) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*fe
 	}
 	if most := config.Limits.Bytes; most <= 0 || most > math.MaxInt64/fetch.UnpackedRatio {
 		err = errors.Join(err, fmt.Errorf("--remote-max-bytes is %d; use a number of bytes such as %d (64 MiB)", most, fetch.DefaultBytes))
-	}
-	if in.Verify != "" {
-		policy, faults := fetch.ReadPolicy(in.Verify)
-		config.Verify, err = policy, errors.Join(err, faults)
 	}
 	if err != nil {
 		return nil, usage.Error{Err: err}

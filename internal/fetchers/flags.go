@@ -28,7 +28,6 @@ func (in *Options) define(f *pflag.FlagSet, cache string) {
 	f.Int64Var(&c.Limits.Bytes, "remote-max-bytes", fetch.DefaultBytes, fmt.Sprintf("Maximum download of one fetch in bytes; the files of a git repository may take %d times as much", fetch.UnpackedRatio))
 	f.StringVar(&in.OnFailure, "remote-on-failure", string(fetch.Fail), "What to do if a source is down or broken: error, or cached, which uses --remote-cache and warns")
 	f.StringVar(&c.Credentials.Dir, "remote-credentials", "", "Directory with one subdirectory per host, in the layout of a mounted Secret: username, password, token, ca.crt, tls.crt, tls.key")
-	f.StringVar(&in.Verify, "remote-verify", "", "Policy file that says which charts must be signed and by which keys (Helm provenance or cosign)")
 	f.StringVar(&c.CAFile, "remote-ca", "", "PEM file of CA certificates to trust in addition to those of the system")
 	f.StringSliceVar(&c.PlainHTTP, "remote-plain-http", nil, "Hosts, with their port, to connect to without TLS")
 }

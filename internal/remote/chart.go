@@ -76,13 +76,6 @@ func sparse(header *tar.Header) bool {
 	return header.Typeflag == tar.TypeGNUSparse
 }
 
-// ChartName returns name and version of a packaged chart from its Chart.yaml; empty
-// if unknown.
-func ChartName(data []byte) (name, version string) {
-	about, _ := aboutChart(data)
-	return about.Name, about.Version
-}
-
 type chartFile struct{ Name, Version string }
 
 // aboutChart reads the Chart.yaml of a packaged chart.
