@@ -47,7 +47,7 @@ func (a *account) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) 
 	for _, s := range spans {
 		a.span = max(a.span, len(s.Status().Description))
 		for _, attribute := range s.Attributes() {
-			a.span = max(a.span, len(attribute.Value.Emit()))
+			a.span = max(a.span, len(attribute.Value.String()))
 		}
 	}
 	return nil
