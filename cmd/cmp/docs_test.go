@@ -200,9 +200,8 @@ func keysTable() string {
 
 func rulesTable() string {
 	var b strings.Builder
-	b.WriteString("| rule | severity | finds |\n| --- | --- | --- |\n")
 	for _, r := range lint.Rules() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, joined(r.Severities), r.Finds)
+		fmt.Fprintf(&b, "- `%s` (%s): %s\n", r.Name, joined(r.Severities), r.Finds)
 	}
 	return b.String()
 }
@@ -224,9 +223,8 @@ func adopted(t *testing.T) string {
 
 func varyingTable() string {
 	var b strings.Builder
-	b.WriteString("| rule | severity | finds |\n| --- | --- | --- |\n")
 	for _, r := range vary.Rules() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, r.Severity, r.Finds)
+		fmt.Fprintf(&b, "- `%s` (%s): %s\n", r.Name, r.Severity, r.Finds)
 	}
 	return b.String()
 }
@@ -241,9 +239,8 @@ func joined(severities []finding.Severity) string {
 
 func doctorTable() string {
 	var b strings.Builder
-	b.WriteString("| rule | severity | finds | why it matters |\n| --- | --- | --- | --- |\n")
 	for _, r := range doctor.Rules() { // the program prints what to do
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Name, joined(r.Severities), r.Finds, r.Why)
+		fmt.Fprintf(&b, "- `%s` (%s): %s. Why: %s\n", r.Name, joined(r.Severities), r.Finds, r.Why)
 	}
 	return b.String()
 }
