@@ -25,10 +25,8 @@ order), check the waves that Ladder computes instead of those in the manifests.
 
 If DIR is a directory of components, check each of them with the waves that Ladder
 computes, and print a line for each Application. With --changed, check the components
-that contain FILE..., such as the files that a commit changes, with the waves that
-Ladder computes, but print only the findings and a summary. The first line of the
-output says which waves were checked. If one of the components has a component.yaml, only
-those that have one are checked, and other directories with manifests get a warning.
+that contain FILE..., and print only the findings and a summary. If one of the components
+has a component.yaml, only those that have one are checked, and others get a warning.
 
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp check ./component

@@ -24,17 +24,13 @@ func newFleetBootstrap(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bootstrap DIR... --until STEP --out DIR",
 		Short: "Generate the manifests to apply before Argo CD is installed",
-		Long: `Write the components up to a step, such as the Gateway API CRDs, the network and whatever
-else Argo CD needs, as manifests in numbered files. Also write a script, apply.sh, that
-applies the files with kubectl in this order, and waits until each component is ready. The
-Pod network comes before the components that need it, whatever their steps are. With
---talos, also write the manifests into a Talos machine configuration, as inline manifests.
-Argo CD later adopts the objects, because it renders the same manifests from the same
-components.
+		Long: `Write the components up to a step, such as the network and whatever else Argo CD needs, as
+manifests in numbered files, and a script, apply.sh, that applies them with kubectl in
+this order and waits until each component is ready. The Pod network comes before the
+components that need it, whatever their steps are. Argo CD later adopts the objects,
+because it renders the same manifests.
 
-With --check, compare a generated directory with what the components render to now, which
-is what Argo CD syncs. If a component is only for some environments, --environment selects
-the environment of the cluster.
+If a component is only for some environments, --environment selects that of the cluster.
 
 Exits with 1 if there is an error or, with --check, a difference.`,
 		Example: `  cmp fleet bootstrap ./components --until 020 --out bootstrap && sh bootstrap/apply.sh

@@ -26,11 +26,9 @@ func newFleetSteps(s streams) *cobra.Command {
 earlier. The step depends on the bands of the component's domain, on the kinds of its
 objects, and on the components that it depends on.
 
---diff compares the steps in the component.yaml files (rolloutPhase) with the computed
-ones. --write writes the computed steps to the files, each with the reason in a comment,
-but keeps a later step if an earlier one would not make the rollout faster; --diff calls
-it "intentionally later". --compact shows the fewest steps in which each component comes
-after everything that must be healthy before it, and how long they take.
+--write writes the steps to the component.yaml files (rolloutPhase), each with the reason
+in a comment, but keeps a later step if an earlier one would not make the rollout faster;
+--diff calls it "intentionally later".
 
 If dependencies form a cycle, Ladder ignores the dependency that is easiest to remove, and
 the error names it.

@@ -15,15 +15,14 @@ func newInit(s streams) *cobra.Command {
 		Long: `Write a component.yaml to each DIR with the name, the namespace if the manifests have one,
 the description of the chart, and whether to move the CRDs to a separate Application.
 Below a ladder.yaml with a fleet profile, also write the domain and the earliest possible
-rolloutPhase. A key whose value is unknown is written as a comment. If a parent directory
-or its docs directory contains the component.schema.json of cmp fleet schema, the first
-line refers to it.
+rolloutPhase. A key whose value is unknown is written as a comment. The first line refers
+to the component.schema.json of a parent directory or its docs directory.
 
 With --recursive, write a component.yaml for each component below DIR: every chart and
 kustomization that no other one refers to. Bases, kustomizations of kind Component, and
 those that only group other components or Applications are not components.
 
-An existing component.yaml is not changed. With --force, missing keys are added.`,
+An existing component.yaml is not changed, except with --force.`,
 		Example: `  cmp init ./components/vault
   cmp init ./components/* --stdout
   cmp init --recursive .`,

@@ -22,11 +22,9 @@ adds the plugin to Argo CD: the repo-server sidecar with the image of this versi
 health check for Applications, and a setting that keeps Argo CD from sending the git
 history to plugins. No file or cluster is changed.
 
-With --file, print your own values or kustomization with these additions. Your other
-containers, your settings of the "ladder" container and your comments are kept, and
-settings that the container lacks are added. Only the image of the container is replaced,
-with --image or, by default, with the image of this version. Running the command again on
-its output changes nothing.`,
+With --file, print your own values or kustomization with these additions. Your containers,
+settings and comments are kept; only the image of a "ladder" container is replaced.
+Running the command again on its output changes nothing.`,
 		Example: `  cmp install --print values -f your-values.yaml > argocd-values.yaml
   cmp install --print kustomize --image registry.example.com/ladder:v1.2.3 > ladder/kustomization.yaml
   cmp install --print kustomize -f kustomization.yaml --image registry.example.com/ladder:v1.2.3`,
