@@ -14,8 +14,7 @@ func newDoctor(s streams) *cobra.Command {
 		Use:   "doctor [DIR|FILE|-]...",
 		Short: "Check the installation of Ladder in Argo CD",
 		Long: `Check an Argo CD installation for everything that the plugin needs: the container with
-its volumes, user, probes and memory, the settings of Argo CD, and the plugin fields of
-Applications. The input is any of:
+its volumes, user, probes and memory, and the settings of Argo CD. The input is any of:
 
   - manifests of Argo CD and Applications, or a directory to render first
   - values for the argo-cd Helm chart
