@@ -15,7 +15,7 @@ import (
 const nodeRetries = 5
 
 // TestTheDoubleAgrees plays components on the double that were seen on a real node
-// (docs/reality.md): programs of ours, whose habits a scenario tells the double. Both
+// (docs/e2e.md): programs of ours, whose habits a scenario tells the double. Both
 // have to come to the same end, with and without waves, or what other suites show on
 // the double is worth nothing.
 func TestTheDoubleAgrees(t *testing.T) {

@@ -29,7 +29,7 @@ type groupFile struct {
 	Product string `yaml:"product"`
 	Source  string `yaml:"source"`
 	// Observed is the version of the program that was observed on a real node
-	// (docs/reality.md). If empty, the records are based on documentation and
+	// (docs/e2e.md). If empty, the records are based on documentation and
 	// source code only.
 	Observed string `yaml:"observed"`
 	// Platform applies to all kinds of the group that do not set it, including

@@ -29,7 +29,7 @@ func (r *table) add(row row) {
 	r.rows = append(r.rows, row)
 }
 
-// table prints the rows as docs/reality.md has them.
+// table prints the rows as docs/e2e.md has them.
 func (r *table) table() string {
 	order := []way{ladder, without, expert}
 	slices.SortStableFunc(r.rows, func(x, y row) int {
