@@ -31,7 +31,7 @@ func documents(t *testing.T) []string {
 	t.Helper()
 	t.Chdir("../..")
 	docs := []string{"README.md", "CONTRIBUTING.md"}
-	for _, pattern := range []string{"docs/*.md", "docs/fleets/*.md", "docs/reference/*.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/reference/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no documents at %s: %v", pattern, err)
@@ -245,11 +245,11 @@ func doctorTable() string {
 	return b.String()
 }
 
-// profilesTable lists the built-in profiles; the fleet that is made for each has
-// its page.
+// profilesTable lists the built-in profiles; the fleet that is made for each has a
+// section of a page.
 func profilesTable(t *testing.T) string {
 	t.Helper()
-	pages := map[string]string{"bands": "bands", "gitops": "appofapps", "layers": "layers", "tiers": "tiers", "waves": "zerotouch"}
+	sections := map[string]string{"bands": "bands", "gitops": "appofapps", "layers": "layers", "tiers": "tiers", "waves": "zerotouch"}
 	var b strings.Builder
 	b.WriteString("| profile | steps | style | for |\n| --- | --- | --- | --- |\n")
 	for _, name := range profile.Names() {
@@ -257,11 +257,11 @@ func profilesTable(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if pages[name] == "" {
-			t.Errorf("the profile %s has no page", name)
+		if sections[name] == "" {
+			t.Errorf("the profile %s has no section", name)
 		}
 		all := p.All()
-		fmt.Fprintf(&b, "| [`%s`](fleets/%s.md) | %s to %s | %s | %s |\n", name, pages[name], p.Write(all[0].Step), p.Write(all[len(all)-1].Step), p.Style, p.Why)
+		fmt.Fprintf(&b, "| [`%s`](fleets.md#%s) | %s to %s | %s | %s |\n", name, sections[name], p.Write(all[0].Step), p.Write(all[len(all)-1].Step), p.Style, p.Why)
 	}
 	return b.String()
 }
