@@ -91,7 +91,6 @@ func TestTables(t *testing.T) {
 		"rungs":       rungsTable(),
 		"effects":     wave.EffectsTable(),
 		"serve":       serveTable(t),
-		"drawing":     drawing(t, "../../testdata/components/shop", "--object", "Job/shop-migrate"),
 		"picture":     drawing(t, "../../testdata/components/beacon-operator", "--namespace", "lights"),
 		"metrics":     metricsTable(t),
 		"alerts":      alertsTable(t),
@@ -102,7 +101,7 @@ func TestTables(t *testing.T) {
 		"doctor":      doctorTable(),
 		"adopt":       adopted(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|drawing|picture|metrics|alerts|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|picture|metrics|alerts|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
