@@ -165,7 +165,7 @@ func (p *tab) listen(event any) {
 	case *log.EventEntryAdded:
 		p.logged = append(p.logged, e.Entry.Text)
 	case *network.EventRequestWillBeSent:
-		if url := e.Request.URL; !strings.HasPrefix(url, "file://"+p.file) && !strings.HasPrefix(url, "data:image/svg+xml,") {
+		if url := e.Request.URL; !strings.HasPrefix(url, p.address()) && !strings.HasPrefix(url, "data:image/svg+xml,") {
 			p.requested = append(p.requested, url)
 		}
 	}
@@ -186,8 +186,16 @@ func (p *tab) run(actions ...chromedp.Action) {
 // loaded anew.
 func (p *tab) visit(place string) {
 	p.Helper()
-	p.run(chromedp.Navigate("about:blank"), chromedp.Navigate("file://"+p.file+place))
+	p.run(chromedp.Navigate("about:blank"), chromedp.Navigate(p.address()+place))
 	p.settle()
+}
+
+// address is where the page is: that of its file, or of the server that serves it.
+func (p *tab) address() string {
+	if strings.HasPrefix(p.file, "http://") {
+		return p.file
+	}
+	return "file://" + p.file
 }
 
 // awaitDrawing is a function that waits until the page is drawn, at most a quarter of a

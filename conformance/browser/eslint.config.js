@@ -1,4 +1,5 @@
-// How the program of the page is checked: each file as the module that it is.
+// How the programs of pages are checked: as modules, which the extension of Argo CD, a script,
+// could be too.
 export default [
   {
     files: ["**/*.js"],
@@ -6,7 +7,7 @@ export default [
       ecmaVersion: 2024,
       sourceType: "module",
       globals: Object.fromEntries(
-        ["document", "location", "history", "addEventListener", "localStorage", "requestAnimationFrame", "cancelAnimationFrame", "setTimeout", "clearTimeout", "scrollTo", "ResizeObserver", "URLSearchParams"].map((name) => [name, "readonly"]),
+        ["window", "document", "location", "history", "addEventListener", "localStorage", "requestAnimationFrame", "cancelAnimationFrame", "setTimeout", "clearTimeout", "scrollTo", "ResizeObserver", "URLSearchParams"].map((name) => [name, "readonly"]),
       ),
     },
     linterOptions: { reportUnusedDisableDirectives: "error" },

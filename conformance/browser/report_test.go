@@ -371,21 +371,19 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestProgram has eslint read the program of the page.
+// TestProgram has eslint read the program of the page, and the extension of Argo CD.
 func TestProgram(t *testing.T) {
 	fromNPM(t, "eslint@9.39.1", "package.json")
 	dir := filepath.Join(installed, "node_modules", ".bin")
-	source, err := filepath.Abs(filepath.Join(root, "internal", "report", "page"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	config, err := filepath.Abs("eslint.config.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(dir, "eslint"), "--config", config, "--max-warnings", "0", ".")
-	cmd.Dir = source
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for _, source := range []string{"internal/report/page", "deploy/ui-extension"} {
+		cmd := exec.Command(filepath.Join(dir, "eslint"), "--config", config, "--max-warnings", "0", ".")
+		cmd.Dir = filepath.Join(root, source)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", source, err, out)
+		}
 	}
 }
