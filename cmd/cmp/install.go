@@ -34,6 +34,7 @@ Running the command again on its output changes nothing.`,
 	form := option.Choice(cmd, "print", "What to print: values (for the argo-cd Helm chart) or kustomize (a kustomize component)", install.FormValues, install.FormKustomize)
 	flags.StringArrayVarP(&files, "file", "f", nil, `Your values or kustomization.yaml to merge into; "-" is standard input`)
 	flags.StringVar(&o.Image, "image", "", "Image of the sidecar, preferably with a digest (default: that of this release)")
+	flags.BoolVar(&o.UI, "ui", false, "Also add the extension that shows in Argo CD's user interface what a sync waits for")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if len(files) > 1 {
 			return usage.Errorf("--file names one file to merge into, not %d; use the one that sets repoServer, and pass the others to Helm as before", len(files))

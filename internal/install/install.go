@@ -44,12 +44,17 @@ type Options struct {
 	// Released is the image of this version. It replaces a placeholder and the image of
 	// another release, but not the image of a user's own registry.
 	Released string
+	// UI also adds the extension of Argo CD's user interface.
+	UI bool
 }
 
 // Values returns values for the argo-cd chart that are merged into those of a user.
 // Values of an umbrella chart are below the name of the subchart.
 func Values(text string, o Options) (string, error) {
 	add := template()
+	if o.UI {
+		add.Content = append(add.Content, scalar("server"), uiServer(), scalar("extraObjects"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{uiObject()}})
+	}
 	root, err := mapping(text)
 	if err != nil {
 		return "", err
@@ -86,6 +91,10 @@ func Kustomization(text string, o Options) (string, error) {
 	add("argocd-cm", "v1", "ConfigMap", "data", find(values, "configs", "cm"))
 	add("argocd-cmd-params-cm", "v1", "ConfigMap", "data", find(values, "configs", "params"))
 	whole := entry("patches", patches)
+	if o.UI {
+		add("argocd-server", "apps/v1", "Deployment", "spec", uiPod())
+		whole.Content = append(whole.Content, scalar("configMapGenerator"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{uiGenerator()}})
+	}
 	if strings.TrimSpace(text) == "" {
 		whole.Content = append([]*yaml.Node{scalar("apiVersion"), scalar("kustomize.config.k8s.io/v1alpha1"), scalar("kind"), scalar("Component")}, whole.Content...)
 	}

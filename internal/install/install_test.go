@@ -1,12 +1,15 @@
 package install_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	yaml "go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 
+	"github.com/ladder-cmp/ladder/deploy"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/internal/install"
@@ -71,5 +74,86 @@ func TestImage(t *testing.T) {
 	}
 	if _, err := install.Values("", install.Options{}); err == nil || !strings.Contains(finding.Of(err)[0].Remedy, "--image") {
 		t.Errorf("without an image: %v", err)
+	}
+}
+
+// TestUI adds the extension of the user interface to values and kustomizations of users, in
+// whose lists are others, and replaces that of another version, but nothing beside it.
+func TestUI(t *testing.T) {
+	o := install.Options{Released: install.Image("1.2.3"), UI: true}
+	for _, tt := range []struct {
+		name  string
+		write func(string, install.Options) (string, error)
+		text  string
+		read  func(t *testing.T, text string) []string
+	}{
+		{"values", install.Values, `server:
+  volumes:
+  - {name: theirs, emptyDir: {}}
+extraObjects:
+- |
+  kind: {{ .Values.theirs }}
+- kind: ConfigMap
+  metadata: {name: theirs}
+`, func(t *testing.T, text string) []string {
+			var v struct {
+				Server struct {
+					Volumes, VolumeMounts []struct{ Name, MountPath string }
+				}
+				ExtraObjects []any `yaml:"extraObjects"`
+			}
+			decode(t, text, &v)
+			return []string{fmt.Sprintf("%d %s %d", len(v.Server.Volumes), v.Server.Volumes[1].Name, len(v.ExtraObjects)), v.ExtraObjects[2].(map[string]any)["data"].(map[string]any)[deploy.UIFile].(string)}
+		}},
+		{"kustomization", install.Kustomization, `resources: [argocd.yaml]
+configMapGenerator:
+- name: theirs
+  literals: [a=b]
+`, func(t *testing.T, text string) []string {
+			var v struct {
+				Generators []struct {
+					Name     string
+					Literals []string
+				} `yaml:"configMapGenerator"`
+				Patches []struct{ Patch string }
+			}
+			decode(t, text, &v)
+			return []string{fmt.Sprint(len(v.Generators), len(v.Patches), strings.Contains(v.Patches[3].Patch, "name: argocd-server\n")), strings.TrimPrefix(v.Generators[1].Literals[0], deploy.UIFile+"=")}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			merged, err := tt.write(tt.text, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := tt.read(t, merged)
+			if want := map[string]string{"values": "2 ladder-ui 3", "kustomization": "2 4 true"}[tt.name]; got[0] != want || got[1] != deploy.UIScript {
+				t.Errorf("got %s, want %s, and the extension:\n%s", got[0], want, merged)
+			}
+			older := strings.Replace(merged, `"use strict";`, "older();", 1) + "# the end\n"
+			for _, text := range []string{merged, older} {
+				want := merged
+				if text == older {
+					want += "# the end\n"
+				}
+				if again, err := tt.write(text, o); err != nil || again != want {
+					t.Errorf("merging again: %v\n%s", err, again)
+				}
+			}
+			if bare, err := tt.write("", o); err != nil || !strings.Contains(bare, "/tmp/extensions/ladder") {
+				t.Errorf("%v\n%s", err, bare)
+			}
+		})
+	}
+	// Helm's chart reads extra objects as templates, and kustomize takes quotes off a literal.
+	if strings.Contains(deploy.UIScript, "{{") || strings.Trim(deploy.UIScript, `"'`) != deploy.UIScript {
+		t.Error("the extension would not arrive as it is")
+	}
+}
+
+func decode(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%v\n%s", err, text)
 	}
 }

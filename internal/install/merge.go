@@ -9,6 +9,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/deploy"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )
@@ -73,7 +74,7 @@ func keeps(before, after any) bool {
 	case map[string]any:
 		after, ok := after.(map[string]any)
 		for key, value := range before {
-			changes := key == "patch" || key == "image" && before["name"] == container
+			changes := key == "patch" || key == deploy.UIFile || key == "image" && before["name"] == container
 			ok = ok && (changes || keeps(value, after[key]))
 		}
 		return ok
@@ -85,7 +86,7 @@ func keeps(before, after any) bool {
 		}
 		return ok
 	}
-	return reflect.DeepEqual(before, after)
+	return isScript(before, after) || reflect.DeepEqual(before, after)
 }
 
 // fail remembers the first error.
@@ -195,6 +196,8 @@ func (m *merger) items(old, add *yaml.Node) {
 			continue
 		case isPatch(item):
 			m.patch(there, item)
+		case script(item) != nil:
+			m.setScript(there, item)
 		default:
 			m.item(there, item)
 		}

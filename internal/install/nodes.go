@@ -69,12 +69,23 @@ func sameItem(list, item *yaml.Node) *yaml.Node {
 			}
 			continue
 		}
-		a, b := lookUp(is, "name"), lookUp(item, "name")
-		if a != nil && b != nil && a.Value == b.Value {
+		if name := itemName(item); name != "" && itemName(is) == name {
 			return is
 		}
 	}
 	return nil
+}
+
+// itemName names an item of a list, which may be an object; empty if it has no name.
+func itemName(n *yaml.Node) string {
+	if name := lookUp(n, "name"); name != nil {
+		return name.Value
+	}
+	kind, name := lookUp(n, "kind"), find(n, "metadata", "name")
+	if kind == nil || name == nil {
+		return ""
+	}
+	return kind.Value + " " + name.Value
 }
 
 // target names the object that an inline patch changes; empty for a JSON patch.
