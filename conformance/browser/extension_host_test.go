@@ -85,7 +85,7 @@ func (a *argocd) page(t *testing.T, s screen) *tab {
 	files := map[string]string{
 		base + "react.js": react(t, cmp.Or(a.react, reacts[1])), base + "host.js": string(host), base + "extensions.js": wrapped + string(script),
 		base + "applications/argocd/shop": `<!DOCTYPE html><html lang="en"><head><meta charset="UTF-8"><title>Argo CD</title><base href="` + base + `">
-<link rel="icon" href="data:image/svg+xml,"><style>body { margin: 0 } .theme-dark { background: #100f0f; color: #fff } .unseen { font-size: 1px }</style></head><body><div id="app"></div>
+<link rel="icon" href="data:image/svg+xml,"><style>body { margin: 0; font-family: sans-serif } .application-status-panel__item { padding: 8px 20px } .theme-dark { background: #100f0f; color: #fff } .unseen { font-size: 1px }</style></head><body><div id="app"></div>
 <script src="react.js"></script><script src="host.js"></script><script src="extensions.js"></script><script>start("` + cmp.Or(a.theme, "light") + `", ` + string(at) + `)</script></body></html>`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -32,23 +32,33 @@ func TestPictures(t *testing.T) {
 	}
 	for name, picture := range pictures {
 		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(root, "docs", "images", name+".png")
-			if *update {
-				p := open(t, picture.file, picture.place, picture.screen)
-				var raw []byte
-				p.run(chromedp.CaptureScreenshot(&raw))
-				if err := os.WriteFile(file, small256(t, raw), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			info, err := os.Stat(file)
-			if err != nil {
-				t.Fatalf("%v; run with -update", err)
-			}
-			if info.Size() > 150_000 {
-				t.Errorf("it has %d bytes, which is too much for a repository", info.Size())
-			}
+			takePicture(t, name, func() *tab { return open(t, picture.file, picture.place, picture.screen) })
 		})
+	}
+	t.Run("ui-extension", func(t *testing.T) {
+		takePicture(t, "ui-extension", func() *tab {
+			return hanging(t, "light", reacts[1]).page(t, screen{width: 900, height: 590, scheme: "light"})
+		})
+	})
+}
+
+// takePicture writes what is in sight of a page with -update.
+func takePicture(t *testing.T, name string, open func() *tab) {
+	t.Helper()
+	file := filepath.Join(root, "docs", "images", name+".png")
+	if *update {
+		var raw []byte
+		open().run(chromedp.CaptureScreenshot(&raw))
+		if err := os.WriteFile(file, small256(t, raw), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatalf("%v; run with -update", err)
+	}
+	if info.Size() > 150_000 {
+		t.Errorf("it has %d bytes, which is too much for a repository", info.Size())
 	}
 }
 

@@ -50,7 +50,7 @@
       try {
         o = JSON.parse(text);
       } catch {
-        return; // a text that is no object says nothing about order
+        return; // it says nothing about order
       }
       if (!o || !o.metadata) return;
       const notes = o.metadata.annotations || {};
