@@ -57,12 +57,13 @@ type Settings struct {
 // line, the parameters of the plugin, the keys of component.yaml and the content of
 // Argo CD's UI, so that the four cannot diverge.
 type Parameter struct {
-	// Name is the name of the flag and of the plugin parameter. component.yaml uses
+	// Name is the name of the plugin parameter, and in --param on the command line. component.yaml uses
 	// camel case, the environment upper case with the prefix LADDER_.
 	Name string
-	// Short is the one-letter form of the flag, if there is one.
-	Short string
-	Title string
+	// Visible gives the parameter a flag of its own, and Short a one-letter form of it.
+	Visible bool
+	Short   string
+	Title   string
 	// Tooltip describes the parameter in a sentence.
 	Tooltip string
 	// Flag replaces Tooltip on the command line if the meaning of file names or the default
@@ -325,5 +326,5 @@ func unknown(field, word string, name func(Parameter) string) finding.Finding {
 		names = append(names, name(p))
 	}
 	return finding.Finding{Severity: finding.Error, Rule: "unknown-parameter", Field: field, Message: "unknown parameter",
-		Remedy: "remove it; cmp render --help lists the parameters"}.Asking(nearest.Suggest(word, names))
+		Remedy: "remove it; cmp render --help-all lists the parameters"}.Asking(nearest.Suggest(word, names))
 }

@@ -22,24 +22,24 @@ var (
 
 var ofRendering = []Parameter{
 	{
-		Name: "name", Kinds: templated, Title: "Release name", Item: "string", Collection: "string",
+		Name: "name", Visible: true, Kinds: templated, Title: "Release name", Item: "string", Collection: "string",
 		Tooltip: "Name of the Helm release, and .Release.Name in templates. The Application's name if empty.",
 		Flag:    "Name of the Helm release, and .Release.Name in templates (default: name in component.yaml, or the name of the directory)",
 		set:     one(func(s *Settings) *string { return &s.Name }),
 	},
 	{
-		Name: "namespace", Short: "n", Title: "Namespace", Item: "string", Collection: "string",
+		Name: "namespace", Visible: true, Short: "n", Title: "Namespace", Item: "string", Collection: "string",
 		Tooltip: "Namespace that templates see, and that Ladder assumes for objects without one. The Application's destination if empty.",
 		Flag:    `Namespace that templates see, and that Ladder assumes for objects without one (default: namespace in component.yaml, or "` + defaultNamespace + `")`,
 		set:     checked(namespaceFault, one(func(s *Settings) *string { return &s.Namespace })),
 	},
 	{
-		Name: "environment", Title: "Environment", Item: "string", Collection: "string",
+		Name: "environment", Visible: true, Title: "Environment", Item: "string", Collection: "string",
 		Tooltip: "Environment of the fleet, whose values from component.yaml and ladder.yaml are used.",
 		set:     one(func(s *Settings) *string { return &s.Environment }),
 	},
 	{
-		Name: "renderer", Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
+		Name: "renderer", Visible: true, Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
 		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree (the charts and kustomizations below the directory, and the other manifests as plain YAML). Detected from its files if empty; tree is never detected.",
 		Flag:    "Renderer: helm, kustomize, helm-kustomize, template or plain; or tree, which is never detected: it renders the charts and kustomizations below the directory, and the other manifests as plain YAML",
 		Choices: words(render.Kinds()...),
@@ -52,37 +52,37 @@ var ofRendering = []Parameter{
 		},
 	},
 	{
-		Name: "values", Short: "f", Title: "Values files", Item: "string", Collection: "array",
+		Name: "values", Visible: true, Short: "f", Title: "Values files", Item: "string", Collection: "array",
 		Tooltip: "Values files; later ones override earlier ones. Relative to the component's directory; /path is relative to the repository.",
 		Flag:    "Values files; later ones override earlier ones",
 		set:     list(func(s *Settings) *[]string { return &s.Values.Files }),
 	},
 	{
-		Name: "set", Title: "Values", Item: "string", Collection: "map",
+		Name: "set", Visible: true, Title: "Values", Item: "string", Collection: "map",
 		Tooltip: "Single values by their path, such as image.tag: v2. They override values files.",
 		Flag:    "Set values, such as image.tag=v2; overrides values files",
 		set:     list(func(s *Settings) *[]string { return &s.Values.Set }),
 	},
 	{
-		Name: "set-string", Title: "Text values", Item: "string", Collection: "map",
+		Name: "set-string", Visible: true, Title: "Text values", Item: "string", Collection: "map",
 		Tooltip: "Like set, but the value is always text, even if it looks like a number.",
 		Flag:    "Set text values, even if they look like numbers",
 		set:     list(func(s *Settings) *[]string { return &s.Values.SetString }),
 	},
 	{
-		Name: "set-file", Title: "Values from files", Item: "string", Collection: "map",
+		Name: "set-file", Visible: true, Title: "Values from files", Item: "string", Collection: "map",
 		Tooltip: "Like set, but the value is the content of the named file.",
 		Flag:    "Set values to the content of files",
 		set:     list(func(s *Settings) *[]string { return &s.Values.SetFile }),
 	},
 	{
-		Name: "kube-version", Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string", Default: "in Argo CD, the version of the destination cluster; otherwise " + render.DefaultKubeVersion,
+		Name: "kube-version", Visible: true, Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string", Default: "in Argo CD, the version of the destination cluster; otherwise " + render.DefaultKubeVersion,
 		Tooltip: "Kubernetes version for .Capabilities in templates, such as 1.34.2. The cluster's if empty.",
 		Flag:    "Kubernetes version for .Capabilities in templates, such as 1.34.2",
 		set:     checked(kubeVersionFault, one(func(s *Settings) *string { return &s.KubeVersion })),
 	},
 	{
-		Name: "api-versions", Kinds: templated, Short: "a", Title: "API versions", Item: "string", Collection: "array",
+		Name: "api-versions", Visible: true, Kinds: templated, Short: "a", Title: "API versions", Item: "string", Collection: "array",
 		Tooltip: "API versions for .Capabilities in templates, in addition to the cluster's, such as monitoring.coreos.com/v1; capabilities: pinned omits the cluster's.",
 		Flag:    "API versions for .Capabilities in templates, such as monitoring.coreos.com/v1",
 		set:     checked(apiVersionFault, list(func(s *Settings) *[]string { return &s.APIVersions })),
@@ -108,13 +108,13 @@ var ofRendering = []Parameter{
 
 var ofOrder = []Parameter{
 	{
-		Name: "waves", Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
+		Name: "waves", Visible: true, Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
 		Tooltip: "How many waves to create. rungs: one wherever Argo CD has to wait for an object; compact: only where an object would otherwise fail or use the wrong data; off: none.",
 		Choices: words(wave.Rungs, wave.Compact, wave.Off),
 		set:     one(func(s *Settings) *wave.Style { return &s.Order.Waves }),
 	},
 	{
-		Name: "author-waves", Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
+		Name: "author-waves", Visible: true, Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
 		Tooltip: "How to treat existing sync waves. refine: split a wave only if an object in it would fail otherwise; keep: do not change them; override: replace them.",
 		Choices: words(wave.Refine, wave.Keep, wave.Override),
 		set:     one(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
@@ -137,7 +137,7 @@ var ofOrder = []Parameter{
 		set:     one(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
 	},
 	{
-		Name: "hooks", Title: "Helm hooks", Item: "string", Collection: "string", Default: string(hooks.Keep),
+		Name: "hooks", Visible: true, Title: "Helm hooks", Item: "string", Collection: "string", Default: string(hooks.Keep),
 		Tooltip: "How to treat Helm hooks. order: take them into the order of the Sync phase (Jobs become Sync hooks where their phase is wrong, other objects ordinary ones); keep: do not change them.",
 		Choices: words(hooks.Keep, hooks.Order),
 		set:     one(func(s *Settings) *hooks.Mode { return &s.Hooks }),
@@ -149,7 +149,7 @@ var ofOrder = []Parameter{
 		set:     nativeText(func(o *options) *string { return &o.tests }),
 	},
 	{
-		Name: "crds", Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
+		Name: "crds", Visible: true, Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
 		Tooltip: "Which part of the component to render. include: everything that its values enable; skip: everything except CRDs; only: its CRDs, including those that a CRD switch disables, and nothing else.",
 		Choices: words(crds.Include, crds.Only, crds.Skip),
 		set:     one(func(s *Settings) *crds.Mode { return &s.CRDs }),

@@ -166,9 +166,9 @@ func TestFormats(t *testing.T) {
 var freeText = []string{
 	"name", "namespace", "application", "set", "set-string", "kube-version", "api-versions", "revision", "parallel", "repo-url", "argocd-version",
 	"timeout", "stall-timeout", "max-memory", "render-timeout", "worker-memory", "max-repository-bytes", "max-repository-files", "max-repository-depth",
-	"allow-remote", "allow-private", "remote-min-rate", "remote-memory", "remote-parallel", "remote-ttl", "remote-timeout", "remote-max-bytes", "remote-plain-http", "update", "limit", "context", "destination-namespace", "image", "images", "replicas", "patches",
-	"name-prefix", "name-suffix", "kustomize-namespace", "common-labels", "common-annotations", "build-options", "values-object",
-	"include", "exclude", "tlas", "tlas-code", "ext-vars", "ext-vars-code", "max-repository-ratio", "repository-memory", "answer-memory", "max-answer-bytes", "allow-project", "repo", "cache-bytes", "cache-age", "operations-address", "drain-timeout", "expects",
+	"allow-remote", "allow-private", "remote-min-rate", "remote-memory", "remote-parallel", "remote-ttl", "remote-timeout", "remote-max-bytes", "remote-plain-http", "update", "limit", "context", "destination-namespace", "image",
+	"values-object",
+	"max-repository-ratio", "repository-memory", "answer-memory", "max-answer-bytes", "allow-project", "repo", "cache-bytes", "cache-age", "operations-address", "drain-timeout",
 }
 
 // TestFlagsComplete makes sure that every flag with a value completes to

@@ -77,7 +77,7 @@ func newFlagGroups(all []*cobra.Command) flagGroups {
 // command that renders has all of them.
 func groupOf(f *pflag.Flag) help.Section {
 	switch in := help.Of(f); in {
-	case help.Waves, help.Helm, help.Kustomize, help.Directory, help.Seed:
+	case help.Waves, help.Seed:
 		return help.Rendering
 	default:
 		return in

@@ -58,8 +58,8 @@ func TestHelpAll(t *testing.T) {
 		text, flag string
 		shown      bool
 	}{
-		{short, "--values ", true}, {short, "--name-prefix ", false}, {short, "--remote-ttl ", false}, {short, "--quiet ", true},
-		{all, "--values ", true}, {all, "--name-prefix ", true}, {all, "--remote-ttl ", true}, {all, "--help-all", false},
+		{short, "--values ", true}, {short, "name-prefix ", false}, {short, "--remote-ttl ", false}, {short, "--quiet ", true},
+		{all, "--values ", true}, {all, "  name-prefix ", true}, {all, "--remote-ttl ", true}, {all, "      --help-all", false},
 	} {
 		if strings.Contains(c.text, c.flag) != c.shown {
 			t.Errorf("%s is shown: %t, want %t, in\n%s", c.flag, !c.shown, c.shown, c.text)

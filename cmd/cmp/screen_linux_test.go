@@ -68,7 +68,7 @@ func TestTerminal(t *testing.T) {
 	for name, args := range map[string][]string{
 		"explain": {"explain", shop},
 		"check":   {"check", "testdata/screen/late.yaml"},
-		"warning": {"render", "testdata/screen/useless", "--skip-tests"},
+		"warning": {"render", "testdata/screen/useless", "--param", "skip-tests=true"},
 		"fleet":   {"check", "../../testdata/fleets/faults/components"},
 	} {
 		// A dumb terminal gets no bar that shows the progress, which depends on time.

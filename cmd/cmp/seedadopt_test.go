@@ -95,7 +95,7 @@ func TestSeedAdopt(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if quiet, _ := cmp(exitOK, append(adopt, "--random", "derived", "-o", file)...); quiet != "" {
+	if quiet, _ := cmp(exitOK, append(adopt, "--param", "random=derived", "-o", file)...); quiet != "" {
 		t.Errorf("printed, too:\n%s", quiet)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

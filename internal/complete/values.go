@@ -36,7 +36,7 @@ func values() map[string]cobra.CompletionFunc {
 		flags    []string
 	}{
 		{ManifestFiles, []string{"ladder", "file", "values", "durations", "check", "argocd-cm", "generator-values", "template"}},
-		{Directories, []string{"out", "dir", "plugin-dir", "compare", "path", "components", "libs", "remote-cache", "remote-credentials", "remote-projects"}},
+		{Directories, []string{"out", "dir", "plugin-dir", "compare", "path", "remote-cache", "remote-credentials", "remote-projects"}},
 		{AnyFile, []string{"set-file", "kubeconfig", "seed-file", "remote-ca"}},
 	} {
 		for _, flag := range of.flags {

@@ -19,9 +19,6 @@ const (
 	Rendering Section = "Rendering"
 	Fleet     Section = "Fleet"
 	Waves     Section = "Sync wave"
-	Helm      Section = "Helm"
-	Kustomize Section = "Kustomize"
-	Directory Section = "Directory and jsonnet"
 	Seed      Section = "Seed"
 	Fetching  Section = "Fetching"
 )
@@ -30,7 +27,7 @@ const (
 var sections = []struct {
 	Section
 	tail bool
-}{{Own, false}, {Fleet, false}, {Rendering, false}, {Waves, true}, {Helm, true}, {Kustomize, true}, {Directory, true}, {Seed, true}, {Fetching, true}}
+}{{Own, false}, {Fleet, false}, {Rendering, false}, {Waves, true}, {Seed, true}, {Fetching, true}}
 
 // annotation names the section of a flag.
 const annotation = "section"
@@ -58,6 +55,35 @@ func Of(f *pflag.Flag) Section {
 		return Section(in[0])
 	}
 	return Own
+}
+
+// list names what a flag takes.
+const list = "list"
+
+// List adds rows, each a name, a tab and a text, to the help with all flags: what the flag takes.
+func List(f *pflag.Flag, rows []string) {
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[list] = rows
+}
+
+// ListOf is what List added.
+func ListOf(f *pflag.Flag) []string { return f.Annotations[list] }
+
+// lists are what flags take, one part for each flag that has a list.
+func lists(cmd *cobra.Command) (parts []string) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if rows := ListOf(f); len(rows) > 0 {
+			text := "For --" + f.Name + ":\n"
+			for _, row := range rows {
+				name, about, _ := strings.Cut(row, "\t")
+				text += fmt.Sprintf("  %-28s %s\n", name, about)
+			}
+			parts = append(parts, text)
+		}
+	})
+	return parts
 }
 
 // allFlag shows all flags.
@@ -128,6 +154,9 @@ func Usage(cmd *cobra.Command) error {
 	}
 	parts = append(parts, commands(cmd)...)
 	parts = append(parts, flags(cmd)...)
+	if wantsAll(cmd) {
+		parts = append(parts, lists(cmd)...)
+	}
 	if n, names := tail(cmd); n > 0 && !wantsAll(cmd) {
 		parts = append(parts, fmt.Sprintf("Use %q for %d more flags: %s.\n", cmd.CommandPath()+" --"+allFlag, n, strings.Join(names, ", ")))
 	}

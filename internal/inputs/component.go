@@ -4,9 +4,9 @@ package inputs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,7 +15,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
-	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -31,10 +30,13 @@ type Component struct {
 	// Remote are the flags about fetching; nil for a command without them.
 	Remote *fetchers.Options
 
-	cmd       *cobra.Command
-	flags     *pflag.FlagSet
-	revision  string
-	seedFlags *seedFlags
+	cmd   *cobra.Command
+	flags *pflag.FlagSet
+	// parameters are those that the command takes, and params what --param sets of them.
+	parameters []plugin.Parameter
+	params     *[]string
+	revision   string
+	seedFlags  *seedFlags
 	// generators reads the parameters of generators of ApplicationSets; nil for commands
 	// that do not expand ApplicationSets.
 	generators func() (appset.Values, error)
@@ -66,30 +68,12 @@ func AddWithoutSeed(cmd *cobra.Command, only ...string) *Component {
 		if only != nil && !slices.Contains(only, p.Name) {
 			continue
 		}
-		usage := strings.TrimSuffix(p.Tooltip, ".")
-		if p.Flag != "" {
-			usage = p.Flag
-		}
-		if p.Default != "" && p.Item != "boolean" {
-			usage += " (default: " + p.Default + ")"
-		}
-		switch {
-		case p.Item == "boolean":
-			in.flags.BoolP(p.Name, p.Short, p.Default == "true", usage)
-		case p.YAML && p.Collection == "array":
-			in.flags.StringArrayP(p.Name, p.Short, nil, usage+"; may be repeated")
-		case p.Collection == "array":
-			in.flags.StringSliceP(p.Name, p.Short, nil, usage)
-		case p.Collection == "map":
-			in.flags.StringArrayP(p.Name, p.Short, nil, usage+" (key=value, may be repeated)")
-		default:
-			in.flags.StringP(p.Name, p.Short, "", usage)
-		}
-		help.Put(in.flags, sectionOf(p), p.Name)
-		if len(p.Choices) > 0 {
-			option.Choices(cmd, p.Name, p.Choices...)
+		in.parameters = append(in.parameters, p)
+		if p.Visible {
+			in.addParameter(p)
 		}
 	}
+	in.addParam()
 	in.Ladder = ladderfile.Flag(in.flags)
 	help.Put(in.flags, help.Rendering, "ladder")
 	if only != nil {
@@ -98,7 +82,7 @@ func AddWithoutSeed(cmd *cobra.Command, only ...string) *Component {
 	in.Remote = fetchers.Add(in.flags, fetchers.UserCache())
 	ShowProgress(cmd, in.Remote)
 	in.flags.StringVar(&in.revision, "revision", "", "Commit that templated YAML can read as .Release.Revision; in Helm charts, it is always 1")
-	help.Put(in.flags, help.Helm, "revision")
+	help.Put(in.flags, help.Rendering, "revision")
 	return in
 }
 
@@ -123,28 +107,35 @@ func (in *Component) Options() (Options, error) {
 	settings, err := in.Settings()
 	opt := Options{Settings: settings, Ladder: *in.Ladder, Remote: in.Remote, Command: in.cmd.Name(), seed: in.seedFlags, generators: in.generators}
 	in.flags.Visit(func(f *pflag.Flag) { opt.Flags = append(opt.Flags, f.Name) })
+	opt.Flags = append(opt.Flags, in.named()...)
 	return opt, err
 }
 
 // Base returns the knowledge with the file of --ladder.
 func (in *Component) Base() (*knowledge.Base, error) { return ladderfile.Base(*in.Ladder) }
 
-// IsSet reports whether a flag is set.
-func (in *Component) IsSet(flag string) bool { return in.flags.Changed(flag) }
+// IsSet reports whether a flag is set, or the parameter of that name with --param.
+func (in *Component) IsSet(flag string) bool {
+	return in.flags.Changed(flag) || slices.Contains(in.named(), flag)
+}
 
 // Settings returns what the flags set.
 func (in *Component) Settings() (plugin.Settings, error) {
 	s := plugin.Settings{Revision: in.revision}
 	s.Values.Read = os.ReadFile
-	var faults []error
-	for _, p := range plugin.Parameters() {
-		flag := in.flags.Lookup(p.Name)
-		if flag == nil || !flag.Changed {
-			continue
+	given, faults := in.givenParams()
+	for _, p := range in.parameters {
+		values := given[p.Name]
+		if flag := in.flags.Lookup(p.Name); flag != nil && p.Visible && flag.Changed {
+			if list, ok := flag.Value.(pflag.SliceValue); ok {
+				values = append(list.GetSlice(), values...)
+			} else {
+				values = append([]string{flag.Value.String()}, values...)
+			}
 		}
-		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
+		if len(values) > 1 && p.Collection == "string" && !p.YAML {
+			faults = append(faults, badParam("parameter "+p.Name, fmt.Sprintf("set %d times", len(values)), "set it once"))
+			continue
 		}
 		if err := p.Set(&s, values); err != nil {
 			faults = append(faults, err)
