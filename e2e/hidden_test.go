@@ -37,7 +37,7 @@ func TestHiddenNeeds(t *testing.T) {
 				{"rungs-awaited", func(_ *testing.T, _, text string) string { return text }, true},
 				{"without-waves", func(_ *testing.T, _, text string) string { return handWave.ReplaceAllString(text, "") }, false},
 				{"ladder", func(t *testing.T, namespace, text string) string {
-					ordered, err := program(t.Context(), handWave.ReplaceAllString(text, ""), "annotate", "--namespace", namespace)
+					ordered, err := program(t.Context(), handWave.ReplaceAllString(text, ""), "render", "-", "--namespace", namespace)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -156,7 +156,7 @@ func (g *stage) compared(t *testing.T) argocd.Status {
 }
 
 // TestCorpus does the same with manifests that other tools have rendered, from
-// the folder that E2E_CORPUS names: "cmp annotate" orders them, and they are
+// the folder that E2E_CORPUS names: "cmp render -" orders them, and they are
 // committed as plain YAML.
 func TestCorpus(t *testing.T) {
 	dir := os.Getenv("E2E_CORPUS")
@@ -177,7 +177,7 @@ func TestCorpus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			namespace := namespaceOf(t, text)
-			ordered, err := program(t.Context(), text, "annotate", "--namespace", namespace)
+			ordered, err := program(t.Context(), text, "render", "-", "--namespace", namespace)
 			if err != nil {
 				t.Fatal(err)
 			}

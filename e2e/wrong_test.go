@@ -120,7 +120,7 @@ func right(t *testing.T, w wrongOrder) {
 	t.Run("ladder", func(t *testing.T) {
 		name := "righted-" + w.name
 		text := strings.ReplaceAll(w.text, "NAMESPACE", name)
-		ordered, err := program(t.Context(), text, "annotate", "--namespace", name, "--author-waves", "override")
+		ordered, err := program(t.Context(), text, "render", "-", "--namespace", name, "--author-waves", "override")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -170,7 +170,7 @@ func (s *sync) orCompute(byHand string, a, b int) string {
 	case ofB:
 		return byHand + fmt.Sprintf(", or delete the %s annotation of %s, so that Ladder computes both waves", object.SyncWave, s.name(b))
 	case s.opt.Waves == Off && s.at[a].phase == object.Sync:
-		return "let Ladder compute the waves, with the plugin, cmp render or cmp annotate (--waves rungs checks them); without Ladder, " + byHand
+		return "let Ladder compute the waves, with the plugin or cmp render (--waves rungs checks them); without Ladder, " + byHand
 	}
 	return byHand
 }

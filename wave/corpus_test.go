@@ -131,7 +131,7 @@ func TestCorpusTable(t *testing.T) {
 	b.WriteString(`# Waves of real charts
 
 This page shows how Ladder orders charts of public projects. The charts are rendered with default values
-(` + "`helm template rel CHART -n ns --include-crds`" + `) and ordered by ` + "`cmp annotate`" + `.
+(` + "`helm template rel CHART -n ns --include-crds`" + `) and ordered by ` + "`cmp render -`" + `.
 
 | column | counts |
 | --- | --- |

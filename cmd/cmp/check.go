@@ -10,13 +10,14 @@ import (
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 )
 
 func newCheck(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check DIR...|FILE|- | --changed FILE...",
-		Short: "Check sync waves by simulating a sync",
+		Short: "Check sync waves by simulating a sync, or find non-deterministic output",
 		Long: `Simulate a sync of manifests with their waves and hooks, report each object that
 cannot be applied or become healthy in its wave, and list what Argo CD waits for in
 each wave. DIR is a component to render; FILE or - (standard input) contains manifests.
@@ -28,9 +29,13 @@ computes, and print a line for each Application. With --changed, check the compo
 that contain FILE..., and print only the findings and a summary. If one of the components
 has a component.yaml, only those that have one are checked, and others get a warning.
 
+With --deterministic, render the components several times instead, and report what makes
+the output differ: API versions, the Kubernetes version, generated values, the time.
+
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp check ./component
   cmp check ./components --strict
+  cmp check ./components --deterministic
   kustomize build ./overlay | cmp check - -o sarif > waves.sarif
   git diff --name-only main | xargs cmp check --changed`,
 	}
@@ -43,6 +48,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	in.ForFleet("project-from-components", "allow-project")
 	changed := cmd.Flags().Bool("changed", false, "Check the components that contain the named files")
 	in.ForComponent("changed")
+	deterministic := cmd.Flags().Bool("deterministic", false, "Render components several times, and report what differs and why")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if *changed {
 			return nil // without files, there are no components to check
@@ -52,6 +58,9 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
 	strict := strictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *deterministic {
+			return checkDeterminism(cmd, s, in, args, *format, *strict)
+		}
 		isFleet := !*changed && in.AnyFleet(manifests.Dirs(args), nil)
 		if err := in.Reject(isFleet, args); err != nil {
 			return err
@@ -75,6 +84,30 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		return writeVerdict(s, r, *format, *strict)
 	}
 	return cmd
+}
+
+// checkDeterminism reports non-deterministic output of components, also of each component of a
+// fleet with the flags for one.
+func checkDeterminism(cmd *cobra.Command, s streams, in *inputs.Any, dirs []string, format string, strict bool) error {
+	for _, flag := range []string{"changed", "waves", "parallel", "project-from-components", "allow-project"} {
+		if in.IsSet(flag) {
+			return usage.Errorf("--%s has no effect with --deterministic; remove one of the two", flag)
+		}
+	}
+	for _, arg := range dirs {
+		if !manifests.IsDir(arg) {
+			return usage.Errorf("%s is not a directory; --deterministic renders components, so name their directories", arg)
+		}
+	}
+	opt, err := in.Options()
+	if err != nil {
+		return err
+	}
+	r, err := check.Determinism(cmd.Context(), opt, s.withoutFiles(dirs))
+	if err != nil {
+		return err
+	}
+	return writeVerdict(s, r, format, strict)
 }
 
 func checkFleet(ctx context.Context, s streams, in *inputs.Any, dirs []string, format string, strict bool) error {

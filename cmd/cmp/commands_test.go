@@ -83,16 +83,14 @@ var noJSON = map[string]string{
 	"cmp":                 "prints its help",
 	"cmp fleet":           "prints its help",
 	"cmp render":          "prints manifests, which programs read as YAML",
-	"cmp annotate":        "prints manifests",
 	"cmp generate":        "prints manifests, for Argo CD",
 	"cmp fleet appset":    "prints a manifest",
 	"cmp fleet apps":      "prints manifests",
 	"cmp fleet bootstrap": "writes files, and prints a line for each",
 	"cmp install":         "prints values or a kustomization, which are YAML",
-	"cmp crds split":      "writes files, and prints a line for each of two directories",
 	"cmp health":          "prints a ConfigMap or values, which are YAML",
 	"cmp knowledge":       "prints records as YAML, in the form of a ladder.yaml, with -o yaml",
-	"cmp graph":           "draws; cmp fleet inventory -o json has the components and their needs",
+	"cmp graph":           "draws; cmp explain, cmp fleet inventory and cmp fleet simulate have what it draws with -o json",
 	"cmp fleet schema":    "prints JSON, and nothing else",
 	"cmp serve":           "is asked by gRPC; its log is JSON with --log-format json",
 	"cmp completion":      "prints a script for a shell",
@@ -102,7 +100,6 @@ var noJSON = map[string]string{
 	"cmp seed":            "prints its help",
 	"cmp seed new":        "prints a seed, which is one line",
 	"cmp seed adopt":      "prints values, which are YAML",
-	"cmp report":          "writes a page; cmp explain -o json and cmp fleet simulate -o json have what is on it",
 }
 
 // TestJSON makes sure that scripts can read what commands print, or that there

@@ -1,16 +1,25 @@
 package main
 
 import (
+	gocmp "cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/screen"
+	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/verdict"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
 func newCRDs(s streams) *cobra.Command {
@@ -26,20 +35,31 @@ note names the CRD and the value.
 With --against, which names a directory with the old version of the component, list what
 the update breaks: CRDs and versions that DIR removes or no longer serves, and changed
 scopes. For each, print the objects of DIR that still use the CRD or version. Exits with 1
-if the update breaks anything.`,
+if the update breaks anything.
+
+With --out, write the CRDs (--crds only) to OUT/crds and the other manifests (--crds skip)
+to OUT/rest, one file per manifest. Both are directories of plain YAML that any tool can
+apply, and components for Ladder. OUT must be empty or missing.`,
 		Example: `  cmp crds ./component
-  cmp crds ./component --against ../main/component`,
+  cmp crds ./component --against ../main/component
+  cmp crds ./component --out ./rendered --name cert-manager --namespace cert-manager`,
 		Args: option.Args(1, 1),
 	}
-	cmd.AddCommand(newCRDsSplit(s))
 	in := inputs.Add(cmd)
 	format := option.Format(cmd, "Format", reportText, reportJSON)
 	against := cmd.Flags().String("against", "", "Directory with the old version of the component")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.Directories)
+	out := cmd.Flags().String("out", "", "Directory to write the CRDs and the other manifests to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := gocmp.Or(option.Alone(cmd.Flags(), "against", "out"), option.Alone(cmd.Flags(), "output", "out")); err != nil {
+			return err
+		}
 		opt, err := in.Options()
 		if err != nil {
 			return err
+		}
+		if in.IsSet("out") {
+			return splitCRDs(cmd.Context(), s, opt, args[0], *out)
 		}
 		now, err := opt.FindCRDs(cmd.Context(), args[0])
 		if err != nil {
@@ -76,4 +96,30 @@ if the update breaks anything.`,
 		return nil
 	}
 	return cmd
+}
+
+// splitCRDs writes the CRDs of a component and the rest of it into two directories.
+func splitCRDs(ctx context.Context, s streams, opt inputs.Options, dir, out string) error {
+	if out == "" {
+		return usage.New("--out is empty; write --out DIR")
+	}
+	if opt.IsSet("crds") {
+		return usage.New("--out writes both parts; remove --crds")
+	}
+	if err := wholefile.EmptyDir(out, "remove it, or name another"); err != nil {
+		return err
+	}
+	parts, found, err := opt.Split(ctx, dir)
+	s.warn(found...)
+	if err != nil {
+		return err
+	}
+	if err := manifests.Write(out, parts...); err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, h := range parts {
+		fmt.Fprintf(&text, "%s: %s\n", filepath.ToSlash(filepath.Join(out, h.Dir)), finding.Counted(len(h.Objects), "manifest"))
+	}
+	return s.emit(text.String(), nil)
 }

@@ -13,8 +13,8 @@ func addCommands(root *cobra.Command, s, plain streams) {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"order", "Render and order:", []*cobra.Command{newRender(s), newExplain(s), newGraph(s), newReport(s), newAnnotate(s)}},
-		{"check", "Check and compare:", []*cobra.Command{newCheck(s), newLint(s), newDiff(s)}},
+		{"order", "Render and order:", []*cobra.Command{newRender(s), newExplain(s), newGraph(s)}},
+		{"check", "Check and compare:", []*cobra.Command{newCheck(s), newDiff(s)}},
 		{"write", "Components and fleets:", []*cobra.Command{newInit(s), newCRDs(s), newVendor(s), newSeed(s), newFleet(s)}},
 		{"install", "Install in Argo CD:", []*cobra.Command{newInstall(s), newDoctor(s), newHealth(s)}},
 		{help.Unlisted, "For Argo CD and packagers:", []*cobra.Command{newGenerate(plain), newServe(plain), newMan()}},

@@ -1,32 +1,38 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/plugin"
 )
 
 func newRender(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "render DIR",
-		Short: "Print the manifests of a component with their sync waves",
+		Use:   "render DIR|FILE|-",
+		Short: "Print the manifests of a component, or of another tool, with their sync waves",
 		Long: `Print the manifests of the component in DIR in the order in which Argo CD applies
-them, with computed sync waves. By default, only annotations for waves and sync options
-are added.
+them, with computed sync waves. FILE or - (standard input) contains manifests that another
+tool rendered: the ladder.yaml beside it or above it applies, component.yaml does not. By
+default, only annotations for waves and sync options are added.
 
-Exits with 1 and prints nothing if the component cannot be rendered or ordered. Other
+Exits with 1 and prints nothing if the manifests cannot be rendered or ordered. Other
 errors, such as a deadlock in existing waves, are reported on standard error, but the
 command still prints the manifests and exits with 0. With --strict, it prints nothing and
 exits with 1 if there is an error or a warning.`,
 		Example: `  cmp render ./component
-  cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2`,
+  cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2
+  kustomize build ./overlay | cmp render - --namespace shop > manifests.yaml`,
 		Args: option.Args(1, 1),
 	}
 	in := inputs.Add(cmd)
 	strict := cmd.Flags().Bool("strict", false, "Print nothing and exit with 1 if there are errors or warnings")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		res, err := in.Generate(args[0])
+		res, err := renderAny(cmd.Context(), s, in, args[0])
 		if err != nil {
 			s.warn(res.Findings...)
 			return err
@@ -37,4 +43,16 @@ exits with 1 if there is an error or a warning.`,
 		return s.emit(res.YAML(), nil)
 	}
 	return cmd
+}
+
+// renderAny orders a component, a file of manifests, or those of standard input.
+func renderAny(ctx context.Context, s streams, in *inputs.Component, arg string) (plugin.Result, error) {
+	opt, err := in.Options()
+	if err != nil {
+		return plugin.Result{}, err
+	}
+	if manifests.IsDir(arg) {
+		return opt.Generate(ctx, arg)
+	}
+	return opt.Annotate(s.In, arg)
 }

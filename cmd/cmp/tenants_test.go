@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,42 +39,5 @@ func TestAnswersWithAliases(t *testing.T) {
 	}
 	if err := ask(aliased(10, 50_000, 2)); err != nil {
 		t.Errorf("few aliases: %.300v", err)
-	}
-}
-
-// TestWritesThroughNoLink: where cmp writes a file, a symlink in its place goes, and what
-// it leads to stays.
-func TestWritesThroughNoLink(t *testing.T) {
-	dir := t.TempDir()
-	victim := filepath.Join(dir, "victim")
-	c := &ciCheckout{t: t, dir: dir, env: os.Environ()}
-	component, err := filepath.Abs("../../testdata/components/shop")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"ladder.html", "cmp.1"} {
-		if err := os.WriteFile(victim, []byte("kept"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink("victim", filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, code := c.run("cmp", "report", component, "-o", "ladder.html"); code != 0 {
-		t.Fatal(out)
-	}
-	if out, code := c.run("cmp", "man", dir); code != 0 {
-		t.Fatal(out)
-	}
-	if text, err := os.ReadFile(victim); err != nil || string(text) != "kept" {
-		t.Errorf("what the links lead to is %.100q, %v", text, err)
-	}
-	for _, name := range []string{"ladder.html", "cmp.1"} {
-		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || !info.Mode().IsRegular() {
-			t.Errorf("%s: %v, %v", name, info, err)
-		}
-	}
-	if out, code := c.run("cmp", "report", component, "-o", "/dev/stdout"); code != 0 || !strings.Contains(out, "<html") {
-		t.Errorf("%d: %.200s", code, out)
 	}
 }

@@ -1,4 +1,4 @@
-// Package browser opens the pages that cmp report writes in a real Chromium.
+// Package browser opens the pages that cmp graph -o html writes in a real Chromium.
 //
 // It needs the programs chromium and npm (Debian's names); npm brings the checks
 // of accessibility (axe-core) and of the page's program (eslint).
@@ -78,10 +78,14 @@ const root = "../.."
 func made(t testing.TB, args ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.html")
-	cmd := exec.Command(program, append([]string{"report", "-o", file}, args...)...)
+	cmd := exec.Command(program, append([]string{"graph", "-o", "html"}, args...)...)
 	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	page, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, page, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return file
 }

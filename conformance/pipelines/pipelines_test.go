@@ -164,14 +164,14 @@ func waves(t *testing.T, text string) map[string]string {
 }
 
 // TestExamples runs the examples. Each must put the same waves on the manifests as
-// cmp annotate does on what the tool alone prints.
+// cmp render - does on what the tool alone prints.
 func TestExamples(t *testing.T) {
 	documented := examples(t)
 	for _, c := range []struct{ title, tool, same string }{
-		{"Any tool", "kustomize", "kustomize build ./base | cmp annotate --namespace shop"},
+		{"Any tool", "kustomize", "kustomize build ./base | cmp render - --namespace shop"},
 		// Helm 3 shows its hooks to no post-renderer.
-		{"Helm 3", "helm3", "helm template shop ./chart --namespace shop --no-hooks | cmp annotate --namespace shop"},
-		{"Helm 4", "helm4", "helm template shop ./chart --namespace shop | cmp annotate --namespace shop --waves compact"},
+		{"Helm 3", "helm3", "helm template shop ./chart --namespace shop --no-hooks | cmp render - --namespace shop"},
+		{"Helm 4", "helm4", "helm template shop ./chart --namespace shop | cmp render - --namespace shop --waves compact"},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			e, there := documented[c.title]

@@ -2,10 +2,12 @@ package inputs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -44,6 +46,9 @@ func With[T any](ctx context.Context, o Options, dir string, do func(context.Con
 // Annotate orders the manifests of a file, or of standard input ("-"). The options take
 // precedence over the defaults.
 func (o Options) Annotate(stdin io.Reader, file string, defaults ...plugin.Settings) (plugin.Result, error) {
+	if err := o.rejectRendering(file); err != nil {
+		return plugin.Result{}, err
+	}
 	objs, err := manifests.Read(stdin, file)
 	if err != nil {
 		return plugin.Result{}, err
@@ -57,6 +62,22 @@ func (o Options) Annotate(stdin io.Reader, file string, defaults ...plugin.Setti
 	}
 	return plugin.Annotate(objs, base, append(defaults, o.Settings)...)
 }
+
+// rejectRendering rejects flags and parameters that have no effect on manifests, because another
+// tool has rendered them.
+func (o Options) rejectRendering(file string) error {
+	var faults []error
+	for _, name := range o.Flags {
+		isParameter := slices.ContainsFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == name })
+		if isParameter && !slices.Contains(Ordering, name) || slices.Contains(ofRendering, name) {
+			faults = append(faults, usage.Errorf("%s has no effect on manifests, which another tool rendered; remove it, or name the directory of a component instead of %s", name, file))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// ofRendering are flags for a rendering that are no parameters.
+var ofRendering = []string{"revision", "seed-file", "application", "destination-namespace"}
 
 // ladderDir returns the directory whose ladder.yaml applies to manifests: that of their
 // file, or the working directory for standard input or a pipe.

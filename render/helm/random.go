@@ -158,7 +158,7 @@ func (s source) nonDeterministic(docs []Document, c *random.Chart) []finding.Fin
 	message := "%s differs on every render, because its template calls %s"
 	switch {
 	case most > 1:
-		message = "some of %s differ on every render, because their templates call %s; cmp lint shows which"
+		message = "some of %s differ on every render, because their templates call %s; cmp check --deterministic shows which"
 	case len(objects) > 1:
 		message = "%s differ on every render, because their templates call %s"
 	}
