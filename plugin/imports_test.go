@@ -134,7 +134,7 @@ func TestHeavyLibraries(t *testing.T) {
 		"helm.sh/":                     {"render/helm", "render/input", "render/vary", "internal/fetch"},
 		"sigs.k8s.io/kustomize/":       {"render/kustomize", "internal/sample"},
 		"google.golang.org/grpc":       {"sidecar", "sidecar/task", "sidecar/worker", "sidecar/wire", "sidecar/sidecartest"},
-		"github.com/spf13/cobra":       {"cmd/cmp", "internal/option", "internal/complete", "internal/manual", "internal/help", "internal/inputs"},
+		"github.com/spf13/cobra":       {"cmd/cmp", "internal/option", "internal/complete", "internal/help", "internal/inputs"},
 		"k8s.io/":                      {"internal/argocd", "internal/doctor", "object"},
 		"github.com/Masterminds/":      {"render/helm", "render/kustomize", "render/random", "render/vary", "internal/fetch", "internal/appset"},
 		"filippo.io/":                  {"internal/seed"},

@@ -21,21 +21,19 @@ func newCheck(s streams) *cobra.Command {
 		Long: `Simulate a sync of manifests with their waves and hooks, report each object that
 cannot be applied or become healthy in its wave, and list what Argo CD waits for in
 each wave. DIR is a component to render; FILE or - (standard input) contains manifests.
-With --waves rungs or --waves compact, or if hooks are taken into the order (--hooks
-order), check the waves that Ladder computes instead of those in the manifests.
+With --waves rungs, --waves compact or --hooks order, check the waves that Ladder computes
+instead of those in the manifests.
 
-If DIR is a directory of components, check each of them with the waves that Ladder
-computes, and print a line for each Application. With --changed, check the components
-that contain FILE..., and print only the findings and a summary. If one of the components
-has a component.yaml, only those that have one are checked, and others get a warning.
+If DIR is a directory of components, check each of them with computed waves, and print a
+line for each Application; with --changed, those that contain FILE.... If one of them has
+a component.yaml, only those that have one are checked, and others get a warning.
 
 With --deterministic, render the components several times instead, and report what makes
 the output differ: API versions, the Kubernetes version, generated values, the time.
 
 Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp check ./component
-  cmp check ./components --strict
-  cmp check ./components --deterministic
+  cmp check ./components --deterministic --strict
   kustomize build ./overlay | cmp check - -o sarif > waves.sarif
   git diff --name-only main | xargs cmp check --changed`,
 	}

@@ -27,7 +27,7 @@ fleet.`,
 	help.Parent(cmd)
 	cmd.AddCommand(
 		newFleetInventory(s),
-		newFleetLint(s), newFleetSchema(s),
+		newFleetLint(s),
 		newFleetSteps(s),
 		newFleetSimulate(s),
 		newFleetAppset(s),

@@ -17,7 +17,7 @@ func addCommands(root *cobra.Command, s, plain streams) {
 		{"check", "Check and compare:", []*cobra.Command{newCheck(s), newDiff(s)}},
 		{"write", "Components and fleets:", []*cobra.Command{newInit(s), newCRDs(s), newVendor(s), newSeed(s), newFleet(s)}},
 		{"install", "Install in Argo CD:", []*cobra.Command{newInstall(s), newDoctor(s), newHealth(s)}},
-		{help.Unlisted, "For Argo CD and packagers:", []*cobra.Command{newGenerate(plain), newServe(plain), newMan()}},
+		{help.Unlisted, "For Argo CD:", []*cobra.Command{newGenerate(plain), newServe(plain)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
 		for _, cmd := range group.commands {
@@ -25,7 +25,7 @@ func addCommands(root *cobra.Command, s, plain streams) {
 			root.AddCommand(cmd)
 		}
 	}
-	root.AddCommand(newKnowledge(s), newCompletion(s), newVersion(s))
+	root.AddCommand(newKnowledge(s), newCompletion(s))
 	root.AddCommand(newWorker(plain), newFetcher(plain))
 	root.SetHelpCommand(newHelp())
 }

@@ -38,13 +38,13 @@ func TestHelpFitsAScreen(t *testing.T) {
 }
 
 // TestHelpListsWhatPeopleRun makes sure that the help of the program describes no commands that
-// Argo CD or packagers run, but names them.
+// Argo CD runs, but names them.
 func TestHelpListsWhatPeopleRun(t *testing.T) {
 	text := helpOf(t)
-	if !strings.Contains(text, "\nFor Argo CD and packagers: generate, man, serve\n") {
-		t.Errorf("the help does not name the commands for Argo CD and packagers:\n%s", text)
+	if !strings.Contains(text, "\nFor Argo CD: generate, serve\n") {
+		t.Errorf("the help does not name the commands for Argo CD:\n%s", text)
 	}
-	for _, name := range []string{"generate", "man", "serve"} {
+	for _, name := range []string{"generate", "serve"} {
 		if strings.Contains(text, "\n  "+name+" ") {
 			t.Errorf("the help describes cmp %s:\n%s", name, text)
 		}

@@ -13,6 +13,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/librarylog"
 )
 
+// release is the version of the program, set by -ldflags in a release build.
+var release = "dev"
+
 func main() {
 	http.DefaultTransport = noNetwork{}
 	log.SetFlags(0)

@@ -60,9 +60,9 @@ YAML), finds the dependencies between its objects, and adds Argo CD sync waves o
 Argo CD has to wait for an object before it applies another one.
 
 Exit codes: 0 success; 1 invalid input, or findings of severity error in a command that
-checks or plans, such as check, lint, diff, doctor and fleet lint; 2 invalid command
-line. Other commands print findings, and exit with 0 unless they cannot produce their
-output or their help says otherwise.`,
+checks or plans, such as check, diff, doctor and fleet lint; 2 invalid command line.
+Other commands print findings, and exit with 0 unless they cannot produce their output or
+their help says otherwise.`,
 		Example: `  cmp explain ./component
   cmp render ./component | kubectl apply --dry-run=server -f -`,
 		SilenceErrors: true,
@@ -73,7 +73,7 @@ output or their help says otherwise.`,
 	root.SetErr(s.Err)
 	root.Version = release
 	root.SetVersionTemplate(help.WithProgramName(build.This(release).Text(), s.name()))
-	root.Flags().Bool("version", false, "Print the version, as cmp version does")
+	root.Flags().Bool("version", false, "Print the version of the program, and of Helm, kustomize and Go in it")
 	root.PersistentFlags().Var(&color, "color", "Color output: auto (terminals only), always or never")
 	root.PersistentFlags().BoolVarP(s.Quiet, "quiet", "q", false, "Do not print warnings, notes or progress to standard error")
 	memory := cmp.Or(s.Memory, &maxMemory{})

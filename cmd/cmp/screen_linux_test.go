@@ -123,7 +123,6 @@ func TestNothingElseIsShown(t *testing.T) {
 		{"render", "testdata/screen/table"},
 		{"explain", shop, "-o", "json"},
 		{"graph", shop, "-o", "dot"},
-		{"fleet", "schema"},
 		{"completion", "zsh"},
 	} {
 		piped, err := exec.Command("cmp", args...).Output()

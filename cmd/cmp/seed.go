@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 )
@@ -11,23 +10,19 @@ import (
 func newSeed(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "seed",
-		Short: "Manage the seed of generated passwords, keys and certificates",
+		Short: "Print a new seed for generated passwords, keys and certificates",
 		Long: `Charts generate passwords, keys and certificates. With a seed, Ladder derives them, so
-that they are the same on every render.`,
-		Example: `  cmp seed new > seed`,
-	}
-	help.Parent(cmd)
-	cmd.AddCommand(&cobra.Command{
-		Use:   "new",
-		Short: "Print a new seed",
-		Long: `Print a new seed of 256 random bits. Protect it like a private key: anyone who has it can
+that they are the same on every render.
+
+Print a new seed of 256 random bits. Protect it like a private key: anyone who has it can
 compute every password that is derived from it. If you lose it, Ladder can no longer
 derive these passwords; only the copies in the cluster remain.`,
-		Example: `  cmp seed new > seed && kubectl -n argocd create secret generic ladder-seed --from-file=seed`,
+		Example: `  cmp seed > seed && kubectl -n argocd create secret generic ladder-seed --from-file=seed`,
 		Args:    option.Args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			return s.emit(seedfile.New(), nil)
 		},
-	}, newSeedAdopt(s))
+	}
+	cmd.AddCommand(newSeedAdopt(s))
 	return cmd
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -53,6 +54,12 @@ func (s streams) emit(text string, err error) error {
 		_, err = io.WriteString(s.Out, text)
 	}
 	return err
+}
+
+// writeJSON prints a value as JSON.
+func writeJSON(s streams, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	return s.emit(string(text)+"\n", err)
 }
 
 // warn writes findings that did not prevent the result.

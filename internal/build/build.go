@@ -13,18 +13,18 @@ const ArgoCD = "2.14 to 3.5"
 
 // Info is the build information. Empty fields are unknown.
 type Info struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
+	Version string
+	Commit  string
 	// Date is the date of the commit (RFC 3339).
-	Date string `json:"date,omitempty"`
+	Date string
 	// Dirty means that the work tree had changes.
-	Dirty     bool   `json:"dirty"`
-	Go        string `json:"go"`
-	Platform  string `json:"platform"`
-	Helm      string `json:"helm,omitempty"`
-	Kustomize string `json:"kustomize,omitempty"`
+	Dirty     bool
+	Go        string
+	Platform  string
+	Helm      string
+	Kustomize string
 	// ArgoCD is the range of supported releases of Argo CD.
-	ArgoCD string `json:"argocd"`
+	ArgoCD string
 }
 
 func (b Info) Text() string {

@@ -71,7 +71,7 @@ func argumentsOf(cmd *cobra.Command) cobra.CompletionFunc {
 			return Paths(typed, locate.DescribedKindOf, false)
 		case name == "DIR":
 			return Paths(typed, locate.KindOf, false)
-		case name == "DIR...|FILE|-":
+		case strings.HasSuffix(name, "|FILE|-"):
 			return Paths(typed, locate.KindOf, true)
 		case name == "KIND/NAME":
 			return objects(cmd, args, typed)

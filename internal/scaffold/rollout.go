@@ -6,7 +6,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
-// schemaFile is the usual file name for the output of cmp fleet schema.
+// schemaFile is the name of docs/component.schema.json in a repository.
 const schemaFile = "component.schema.json"
 
 // application returns the Application of a directory.

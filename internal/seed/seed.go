@@ -53,7 +53,7 @@ func Parse(content []byte) (Seed, error) {
 		secret = rest
 	}
 	if len(secret) < MinBytes {
-		return Seed{}, fmt.Errorf("the seed has %d bytes and needs at least %d; fix: make one with cmp seed new", len(secret), MinBytes)
+		return Seed{}, fmt.Errorf("the seed has %d bytes and needs at least %d; fix: make one with cmp seed", len(secret), MinBytes)
 	}
 	extracted, err := hkdf.Extract(sha256.New, secret, []byte("ladder seed "+Version))
 	if err != nil {

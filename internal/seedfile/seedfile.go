@@ -38,7 +38,7 @@ func Read(file string) (*seed.Seed, error) {
 	}
 	content, err := read(file)
 	if err != nil {
-		return nil, fmt.Errorf("--seed-file: %w; fix: correct --seed-file or %s, or make a seed with cmp seed new", err, Variable)
+		return nil, fmt.Errorf("--seed-file: %w; fix: correct --seed-file or %s, or make a seed with cmp seed", err, Variable)
 	}
 	s, err := seed.Parse(content)
 	if err != nil {

@@ -1,4 +1,4 @@
-package schema_test
+package component_test
 
 import (
 	"bytes"
@@ -11,18 +11,17 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/component/schema"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
 // TestSchemaIsPublished keeps the schema in the documents up to date.
 func TestSchemaIsPublished(t *testing.T) {
-	text, err := schema.JSON()
+	text, err := schemaFile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.File(t, "../../docs/component.schema.json", string(text))
+	golden.File(t, "../docs/component.schema.json", string(text))
 }
 
 // TestSchemaKnowsEveryKey makes sure that each key has a description.
@@ -42,7 +41,7 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 // TestSchemaAgrees compares what the schema says of files with what their reader
 // says.
 func TestSchemaAgrees(t *testing.T) {
-	text, err := schema.JSON()
+	text, err := schemaFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +91,7 @@ func TestSchemaAgrees(t *testing.T) {
 	for _, text := range examples.Bad {
 		check(t, text, false)
 	}
-	files, err := filepath.Glob("../../testdata/fleets/*/components/*/" + component.File)
+	files, err := filepath.Glob("../testdata/fleets/*/components/*/" + component.File)
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no fleets", err)
 	}
@@ -101,6 +100,6 @@ func TestSchemaAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(strings.TrimPrefix(file, "../../testdata/fleets/"), func(t *testing.T) { check(t, string(text), true) })
+		t.Run(strings.TrimPrefix(file, "../testdata/fleets/"), func(t *testing.T) { check(t, string(text), true) })
 	}
 }

@@ -1,5 +1,4 @@
-// Package schema describes component.yaml for editors.
-package schema
+package component_test
 
 import (
 	"encoding/json"
@@ -33,10 +32,10 @@ type schema struct {
 	Default      any            `json:"default,omitempty"`
 }
 
-// JSON returns the JSON Schema (draft 7, which editors support best) of component.yaml. It
+// schemaFile returns the JSON Schema (draft 7, which editors support best) of component.yaml. It
 // is generated from the keys of descriptions and the parameters of renderings, and accepts
 // exactly what the reader of the file accepts.
-func JSON() ([]byte, error) {
+func schemaFile() ([]byte, error) {
 	root := schema{Schema: "http://json-schema.org/draft-07/schema#", Title: component.File,
 		Description: "A component of a fleet: what it is, where it is deployed, when it is rolled out, and how it is rendered.",
 		Type:        "object", Properties: map[string]*schema{}, Additional: false,
