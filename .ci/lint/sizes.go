@@ -8,15 +8,11 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
-	"strings"
 )
 
 const (
 	maxFile     = 500
 	maxFunction = 70
-	// commands bind flags, call a function of a package, and print.
-	commands   = "cmd/cmp"
-	maxCommand = 120
 )
 
 // sizes finds files and functions that are longer than they may be. Generated code may be
@@ -37,11 +33,7 @@ func sizes(tree fs.FS) ([]string, error) {
 		if ast.IsGenerated(f) {
 			return nil
 		}
-		limit := maxFile
-		if path.Dir(name) == commands && !strings.HasSuffix(name, "_test.go") {
-			limit = maxCommand
-		}
-		check(name+":1", name, bytes.Count(text, []byte("\n")), limit)
+		check(name+":1", name, bytes.Count(text, []byte("\n")), maxFile)
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok {
 				from, to := files.Position(fn.Pos()).Line, files.Position(fn.End()).Line

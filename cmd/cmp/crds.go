@@ -20,6 +20,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/plugin"
 )
 
 func newCRDs(s streams) *cobra.Command {
@@ -76,26 +77,31 @@ apply, and components for Ladder. OUT must be empty or missing.`,
 			}
 			return s.emit(crds.Table(now.CRDs), nil)
 		}
-		before, err := opt.FindCRDs(cmd.Context(), *against)
-		if err != nil {
-			return err
-		}
-		removed := crds.Compare(before.Objects, now.Objects)
-		text := crds.RemovedText(screen.PaintFor(s.Out), removed, len(before.CRDs))
-		if *format == reportJSON {
-			if text, err = (verdict.Verdict{Findings: removed}).Render(reportJSON, paint.Paint{}); err != nil {
-				return err
-			}
-		}
-		if err := s.emit(text, nil); err != nil {
-			return err
-		}
-		if len(removed) > 0 {
-			return errReported
-		}
-		return nil
+		return compareCRDs(cmd.Context(), s, opt, *against, now, *format)
 	}
 	return cmd
+}
+
+// compareCRDs prints what an update of a component breaks. It fails if that is anything.
+func compareCRDs(ctx context.Context, s streams, opt inputs.Options, against string, now plugin.CRDSurvey, format string) error {
+	before, err := opt.FindCRDs(ctx, against)
+	if err != nil {
+		return err
+	}
+	removed := crds.Compare(before.Objects, now.Objects)
+	text := crds.RemovedText(screen.PaintFor(s.Out), removed, len(before.CRDs))
+	if format == reportJSON {
+		if text, err = (verdict.Verdict{Findings: removed}).Render(reportJSON, paint.Paint{}); err != nil {
+			return err
+		}
+	}
+	if err := s.emit(text, nil); err != nil {
+		return err
+	}
+	if len(removed) > 0 {
+		return errReported
+	}
+	return nil
 }
 
 // splitCRDs writes the CRDs of a component and the rest of it into two directories.
