@@ -3,12 +3,14 @@ package object
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
@@ -18,15 +20,31 @@ func isList(v Value) bool {
 	return strings.HasSuffix(v.Get("kind").Text(), "List") && v.Get("items").IsList()
 }
 
-// isNullList reports whether a list has null items. Like Argo CD
-// (reposerver/repository, isNullList) Ladder ignores these for lists of a specific
-// kind, which kubectl prints for empty results. "kind: List" is written by people,
-// and is probably incomplete.
+// isNullList reports whether items are null, which a template writes if it has none. Like Argo
+// CD (reposerver/repository, isNullList), which does not look at the kind, Ladder ignores it.
 func isNullList(v Value) bool {
 	items := v.Get("items").resolved()
-	kind := v.Get("kind").Text()
-	return kind != "List" && strings.HasSuffix(kind, "List") && items != nil && items.Tag == "!!null" && !v.Get("spec").Exists() && !v.Get("status").Exists()
+	return items != nil && items.Tag == "!!null" && !v.Get("spec").Exists() && !v.Get("status").Exists()
 }
+
+// NullLists reports lists in a file that people write whose items are null: Argo CD ignores
+// them, and they are probably incomplete.
+func NullLists(file, text string) []finding.Finding {
+	var found []finding.Finding
+	for _, chunk := range split(text) {
+		if !nullItems.MatchString(chunk.text) {
+			continue
+		}
+		root, err := parseText(chunk.text)
+		if v := (Value{root}); err == nil && root != nil && isNullList(v) {
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "null-list", File: file, Line: chunk.line + v.Get("items").Line() - 1,
+				Message: "the items of the list are null, so Argo CD ignores it", Remedy: "write its objects in a list under items, or remove it"})
+		}
+	}
+	return found
+}
+
+var nullItems = regexp.MustCompile(`(?m)^["']?items["']?:\s*(?:null|~|#.*)?\s*$`)
 
 // unfold returns the items of a list as separate objects.
 func (d sourceDocument) unfold(v Value) ([]Object, error) {

@@ -125,7 +125,7 @@ func (d sourceDocument) objects() ([]Object, error) {
 	if isNullList(v) {
 		return nil, nil
 	}
-	if v.Get("kind").Text() == "List" && v.Get("apiVersion").Text() == "v1" {
+	if v.Get("kind").Text() == "List" && v.Get("apiVersion").Text() == "v1" && !v.Get("items").Exists() {
 		return nil, d.fault("not-an-object", v.Line(), "the List has no items", "write its objects in a list under items")
 	}
 	o, err := d.object(v)

@@ -28,53 +28,53 @@ func (s source) plain() (Result, error) {
 	}
 	var faults []error
 	for _, name := range names {
-		read := s.manifestFile
-		if path.Ext(name) == ".jsonnet" {
-			read = s.jsonnetFile
+		if path.Ext(name) != ".jsonnet" {
+			faults = append(faults, s.manifestFile(&res, name))
+			continue
 		}
-		objs, err := read(name)
+		objs, err := s.jsonnetFile(name)
 		res.Objects = append(res.Objects, objs...)
 		faults = append(faults, err)
 	}
 	return res, errors.Join(faults...)
 }
 
-// manifestFiles reads the objects in those files of the component for which include returns
+// manifestFiles adds the objects in those files of the component for which include returns
 // true.
-func (s source) manifestFiles(include func(name string) bool) ([]object.Object, error) {
-	var objs []object.Object
+func (s source) manifestFiles(res *Result, include func(name string) bool) error {
 	var faults []error
 	err := input.Walk(s.FS, s.Dir, func(name string) error {
 		if !include(name) {
 			return nil
 		}
-		some, err := s.manifestFile(name)
-		objs = append(objs, some...)
-		faults = append(faults, err)
+		faults = append(faults, s.manifestFile(res, name))
 		return nil
 	})
 	if err != nil {
 		faults = append(faults, s.Unreadable(err))
 	}
-	return objs, errors.Join(faults...)
+	return errors.Join(faults...)
 }
 
-// manifestFile reads the objects in a file of the component.
-func (s source) manifestFile(name string) ([]object.Object, error) {
+// manifestFile adds the objects in a file of the component, and what is to be said of it.
+func (s source) manifestFile(res *Result, name string) error {
 	if base := path.Base(name); !hidden(name) && (base == "Chart.yaml" || kustomize.IsFile(base)) {
-		return nil, s.Fault("nested-component", name, "this chart or kustomization cannot be rendered together with the plain YAML around it",
+		return s.Fault("nested-component", name, "this chart or kustomization cannot be rendered together with the plain YAML around it",
 			"make the directory "+s.Show(path.Join(s.Dir, path.Dir(name)))+" a separate component, or set renderer: tree to render both")
 	}
 	text, skip, err := s.readUnlessSkipped(name)
 	if skip || err != nil {
-		return nil, err
+		return err
 	}
-	objs, err := s.opt.Memory.Parse(s.Show(path.Join(s.Dir, name)), 1, text)
+	file := s.Show(path.Join(s.Dir, name))
+	objs, err := s.opt.Memory.Parse(file, 1, text)
+	if err != nil && hidden(name) && !looksLikeManifest(text) {
+		return nil
+	}
+	res.Objects = append(res.Objects, objs...)
+	res.Findings = append(res.Findings, object.NullLists(file, text)...)
 	if err == nil {
-		return objs, nil
-	}
-	if hidden(name) && !looksLikeManifest(text) {
-		return nil, nil
+		return nil
 	}
 	faults := finding.Of(err)
 	for i := range faults {
@@ -91,7 +91,7 @@ func (s source) manifestFile(name string) ([]object.Object, error) {
 			faults[i].Remedy = "add the missing fields, or begin the file with \"# " + skipMarker + "\" if it contains no manifests"
 		}
 	}
-	return objs, finding.Err(faults)
+	return finding.Err(faults)
 }
 
 // readUnlessSkipped reads a file of the component, and reports whether it contains the skip

@@ -154,8 +154,7 @@ func (s source) templates() (Result, error) {
 		res.Objects = append(res.Objects, objs...)
 		faults = append(faults, err)
 	}
-	objs, err := s.manifestFiles(func(name string) bool { return isManifest(name) && !reserved(name) && !helm.IsValues(name) })
-	res.Objects = append(res.Objects, objs...)
+	err = s.manifestFiles(&res, func(name string) bool { return isManifest(name) && !reserved(name) && !helm.IsValues(name) })
 	return res, errors.Join(append(faults, err)...)
 }
 

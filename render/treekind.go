@@ -35,13 +35,13 @@ func (s source) tree(ctx context.Context) (Result, error) {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(path.Join(s.Dir, name), input.Prefix(p)) })
 	}
 	var templates []error
-	objs, err := s.manifestFiles(func(name string) bool {
+	var res Result
+	err = s.manifestFiles(&res, func(name string) bool {
 		if helm.IsTemplate(name) && !within(name) {
 			templates = append(templates, s.Fault("nested-component", name, "templates are not rendered in a tree", "make the directory a separate component, or a chart"))
 		}
 		return isManifest(name) && !reserved(name) && !within(name)
 	})
-	res := Result{Objects: objs}
 	faults := append(templates, err)
 	referencedDirs := s.referencedDirs(parts)
 	for _, dir := range parts {
