@@ -22,9 +22,9 @@ const (
 )
 
 // Warnings reports content that readers of the manifest silently ignore: duplicate
-// keys, and hook weights that are not numbers.
+// keys, hook weights that are not numbers, and misspelled annotations.
 func (o Object) Warnings() []finding.Finding {
-	return append(o.reportDuplicates(), o.invalidWeight()...)
+	return slices.Concat(o.reportDuplicates(), o.invalidWeight(), o.misspelled())
 }
 
 // invalidWeight reports a hook weight that is not an integer.
