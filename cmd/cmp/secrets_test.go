@@ -35,6 +35,12 @@ func plant(r repo, env ...string) plantedRequest {
 	return q
 }
 
+// given returns a request with values in a parameter.
+func given(values string, r repo) plantedRequest {
+	text, _ := json.Marshal([]map[string]string{{"name": "values-object", "string": values}})
+	return plant(r, "ARGOCD_APP_PARAMETERS", string(text))
+}
+
 // plantedInSecrets has it in a Secret, where it belongs, and most of them are wrong.
 func plantedInSecrets() map[string]plantedRequest {
 	return map[string]plantedRequest{
@@ -52,29 +58,29 @@ func plantedInSecrets() map[string]plantedRequest {
 	}
 }
 
-// plantedInCharts has it in values that templates and schemas cannot use.
+// plantedInCharts has it in values from parameters, which templates and schemas cannot use.
 func plantedInCharts() map[string]plantedRequest {
 	return map[string]plantedRequest{
-		"values":                   plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", secretHead+"stringData: {p: {{ .Values.password }}}\n")),
+		"values":                   given(secretValues, chartOf("app/templates/a.yaml", secretHead+"stringData: {p: {{ .Values.password }}}\n")),
 		"values, broken":           plant(chartOf("app/values.yaml", secretValues+"x: "+planted+": y\n", "app/templates/a.yaml", configMap)),
 		"values, a word":           plant(chartOf("app/values.yaml", planted+"\n", "app/templates/a.yaml", configMap)),
-		"values, not in order":     plant(chartOf("app/values.yaml", secretValues, "app/values.schema.json", `{"properties": {"password": {"type": "number", "const": 1, "enum": [1], "maxLength": 2, "pattern": "^x"}, "list": {"maxItems": 0, "items": {"format": "ipv4", "type": "integer"}}, "url": {"not": {"type": "string"}}}, "propertyNames": {"maxLength": 3}}`, "app/templates/a.yaml", configMap)),
-		"a template with no such":  plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "{{ .Values.password.x }}")),
-		"a template, index":        plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "{{ index .Values.list 7 }}{{ index .Values.password \"x\" }}")),
-		"a template, number":       plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "{{ add .Values.password 1 }}{{ atoi .Values.password }}{{ semver .Values.password }}")),
-		"a template, semver":       plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "{{ semverCompare .Values.password \"1\" }}")),
-		"a template, regex":        plant(chartOf("app/values.yaml", "password: \""+planted+"(\"\n", "app/templates/a.yaml", "{{ mustRegexMatch .Values.password \"x\" }}")),
-		"a template, json":         plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "{{ mustFromJson .Values.password }}")),
-		"a template, date":         plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "{{ mustToDate \"2006\" .Values.password }}")),
-		"a template, url":          plant(chartOf("app/values.yaml", "url: \"https://user:"+planted+"@exa mple.com:x\"\n", "app/templates/a.yaml", "{{ urlParse .Values.url }}")),
-		"a template, b64":          plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "{{ fromYaml .Values.password }}{{ .Values.password | b64dec | decryptAES .Values.password }}")),
-		"a template, tpl":          plant(chartOf("app/values.yaml", "password: '"+planted+" {{'\n", "app/templates/a.yaml", "{{ tpl .Values.password . }}")),
-		"a template, tpl that no":  plant(chartOf("app/values.yaml", "password: '"+planted+" {{ .x.y }}'\n", "app/templates/a.yaml", "{{ tpl .Values.password . }}")),
-		"a template, include":      plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "{{ include .Values.password . }}")),
-		"a template, prints it":    plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "kind: Secret\napiVersion: v1\nmetadata: {name: a}\nstringData:\n  p: {{ .Values.password }}: x\n   {{ .Values.password }}: [\n")),
-		"a template, nothing else": plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "{{ .Values.password }}\n")),
-		"a template, text":         plant(files("app/values.yaml", secretValues, "app/a.yaml.tmpl", "{{ .Values.password.x }}")),
-		"a template, panic":        plant(chartOf("app/values.yaml", secretValues, "app/templates/a.yaml", "{{ $d := dict \"p\" .Values.password }}{{ $_ := set $d \"d\" $d }}{{ $d }}")),
+		"values, not in order":     given(secretValues, chartOf("app/values.schema.json", `{"properties": {"password": {"type": "number", "const": 1, "enum": [1], "maxLength": 2, "pattern": "^x"}, "list": {"maxItems": 0, "items": {"format": "ipv4", "type": "integer"}}, "url": {"not": {"type": "string"}}}, "propertyNames": {"maxLength": 3}}`, "app/templates/a.yaml", configMap)),
+		"a template with no such":  given(secretValues, chartOf("app/templates/a.yaml", "{{ .Values.password.x }}")),
+		"a template, index":        given(secretValues, chartOf("app/templates/a.yaml", "{{ index .Values.list 7 }}{{ index .Values.password \"x\" }}")),
+		"a template, number":       given(secretValues, chartOf("app/templates/a.yaml", "{{ add .Values.password 1 }}{{ atoi .Values.password }}{{ semver .Values.password }}")),
+		"a template, semver":       given(secretValues, chartOf("app/templates/a.yaml", "{{ semverCompare .Values.password \"1\" }}")),
+		"a template, regex":        given("password: \""+planted+"(\"\n", chartOf("app/templates/a.yaml", "{{ mustRegexMatch .Values.password \"x\" }}")),
+		"a template, json":         given(secretValues, chartOf("app/templates/a.yaml", "{{ mustFromJson .Values.password }}")),
+		"a template, date":         given(secretValues, chartOf("app/templates/a.yaml", "{{ mustToDate \"2006\" .Values.password }}")),
+		"a template, url":          given("url: \"https://user:"+planted+"@exa mple.com:x\"\n", chartOf("app/templates/a.yaml", "{{ urlParse .Values.url }}")),
+		"a template, b64":          given(secretValues, chartOf("app/templates/a.yaml", "{{ fromYaml .Values.password }}{{ .Values.password | b64dec | decryptAES .Values.password }}")),
+		"a template, tpl":          given("password: '"+planted+" {{'\n", chartOf("app/templates/a.yaml", "{{ tpl .Values.password . }}")),
+		"a template, tpl that no":  given("password: '"+planted+" {{ .x.y }}'\n", chartOf("app/templates/a.yaml", "{{ tpl .Values.password . }}")),
+		"a template, include":      given(secretValues, chartOf("app/templates/a.yaml", "{{ include .Values.password . }}")),
+		"a template, prints it":    given(secretValues, chartOf("app/templates/a.yaml", "kind: Secret\napiVersion: v1\nmetadata: {name: a}\nstringData:\n  p: {{ .Values.password }}: x\n   {{ .Values.password }}: [\n")),
+		"a template, nothing else": given(secretValues, chartOf("app/templates/a.yaml", "{{ .Values.password }}\n")),
+		"a template, text":         given(secretValues, files("app/values.yaml", "password: ''\n", "app/a.yaml.tmpl", "{{ .Values.password.x }}")),
+		"a template, panic":        given(secretValues, chartOf("app/templates/a.yaml", "{{ $d := dict \"p\" .Values.password }}{{ $_ := set $d \"d\" $d }}{{ $d }}")),
 		"a subchart's":             plant(chartOf("app/values.yaml", "b: "+planted+"\n", "app/charts/b/Chart.yaml", "apiVersion: v2\nname: b\nversion: 1.0.0\n", "app/charts/b/values.yaml", "a: {b: c}\n", "app/templates/a.yaml", configMap)),
 		"tables over values":       plant(chartOf("app/values.yaml", "a: {b: "+planted+"}\n", "app/component.yaml", "values: [v.yaml]\n", "app/v.yaml", "a: "+planted+"\n", "app/templates/a.yaml", configMap)),
 	}

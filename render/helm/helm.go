@@ -236,6 +236,10 @@ const FailedTemplate = "template"
 // unparsed is the rule for syntax errors in templates.
 const unparsed = "template-syntax"
 
+// reported begins the message about what the author of a template reports, with fail or
+// required.
+const reported = "the template reports: "
+
 // execute runs the templates of a chart. If one fails, it continues without that
 // one, to find all problems at once.
 func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (map[string]string, error) {
@@ -251,11 +255,12 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 			// and every further error would be about those.
 			break
 		}
-		fault, failed := s.templateFault(ch, err)
+		fault, failed := s.templateFault(ch, map[string]any(top["Values"].(common.Values)), err)
 		if parsing {
 			fault.Rule = unparsed
 		}
-		if !slices.Contains(faults, fault) { // templates may share a helper that includes itself
+		// Templates may share a helper that includes itself, or include one that failed.
+		if !slices.Contains(faults, fault) && !s.includesFailed(ch, err) {
 			faults = append(faults, fault)
 		}
 		switch {
@@ -279,7 +284,35 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 		}
 	}
 	finding.Sort(faults)
-	return nil, finding.Err(faults)
+	return nil, finding.Err(authorsFirst(faults))
+}
+
+// noTemplate matches the error of an include that finds nothing.
+var noTemplate = regexp.MustCompile(`no template "([^"]*)" associated`)
+
+// includesFailed reports whether an error is about the include of a template that failed, and
+// that was excluded for it.
+func (s source) includesFailed(ch *chart.Chart, err error) bool {
+	missing := noTemplate.FindStringSubmatch(err.Error())
+	if missing == nil {
+		return false
+	}
+	_, excluded := s.templateFile(ch, path.Join(path.Dir(missing[1]), "_"+path.Base(missing[1])))
+	return excluded != nil
+}
+
+// authorsFirst returns only what the author of the chart reports, if anything: the value that
+// this is about is often the cause of the other errors, of which it says the number.
+func authorsFirst(faults []finding.Finding) []finding.Finding {
+	own := slices.DeleteFunc(slices.Clone(faults), func(f finding.Finding) bool { return !strings.HasPrefix(f.Message, reported) })
+	if rest := len(faults) - len(own); len(own) > 0 && rest > 0 {
+		last := &own[len(own)-1]
+		last.Remedy += fmt.Sprintf("; templates that fail otherwise, perhaps for the same reason: %d", rest)
+	}
+	if len(own) == 0 {
+		return faults
+	}
+	return own
 }
 
 // manifests sorts the output like "helm template": crds/, then the output of

@@ -1,8 +1,9 @@
 package helm
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // templatePlace matches a place in a message of the engine, such as
@@ -35,10 +37,7 @@ func (s source) endlessInclude(ch *chart.Chart, f finding.Finding) (_ finding.Fi
 	if nested == nil {
 		return f, nil, false
 	}
-	name := "a template" // defined in a value
-	if file, t := s.templateFile(ch, nested[1]); t != nil || inTemplates(ch, nested[1]) {
-		name = "template " + strconv.Quote(file)
-	}
+	name, _ := s.templateFile(ch, nested[1])
 	for _, place := range templatePlace.FindAllStringSubmatch(f.Message, -1) {
 		file, t := s.templateFile(ch, place[1])
 		if t == nil {
@@ -50,7 +49,7 @@ func (s source) endlessInclude(ch *chart.Chart, f finding.Finding) (_ finding.Fi
 		f.File = file
 		f.Line, _ = strconv.Atoi(place[2])
 	}
-	f.Message = name + " includes itself, and Helm stops after 1000 nested references"
+	f.Message = "template " + strconv.Quote(name) + " includes itself, and Helm stops after 1000 nested references"
 	f.Remedy = "end the recursion with a condition, or remove the include"
 	f.About = f.Message
 	return f, executed, true
@@ -58,30 +57,33 @@ func (s source) endlessInclude(ch *chart.Chart, f finding.Finding) (_ finding.Fi
 
 // templateFault converts an error of the engine to a finding, and returns the
 // template, if known.
-func (s source) templateFault(ch *chart.Chart, err error) (finding.Finding, *common.File) {
-	f := finding.Finding{Severity: finding.Error, Rule: FailedTemplate, File: s.Show(s.Dir), Message: withoutTplText(err.Error()), Remedy: "correct the template, or set the value that it needs"}
+func (s source) templateFault(ch *chart.Chart, vals any, err error) (finding.Finding, *common.File) {
+	message, escape := withoutTplText(input.Outside(s.opt.Values).From(err.Error()), vals)
+	f := finding.Finding{Severity: finding.Error, Rule: FailedTemplate, File: s.Show(s.Dir), Message: message,
+		Remedy: cmp.Or(escape, "correct the template, or set the value that it needs")}
 	if endless, executed, is := s.endlessInclude(ch, f); is {
 		return endless, executed
 	}
 	m := templatePlace.FindStringSubmatchIndex(f.Message)
 	if m == nil {
-		f.Message = withoutArguments(ch, f.Message)
 		f.About = f.Message
 		return f, nil
 	}
 	name := f.Message[m[2]:m[3]]
 	f.Line, _ = strconv.Atoi(f.Message[m[4]:m[5]])
-	message := f.Message[:m[0]] + f.Message[m[1]:]
-	message, unparsed := strings.CutPrefix(message, "parse error at ")
+	message = f.Message[:m[0]] + f.Message[m[1]:]
+	message, isSyntax := strings.CutPrefix(message, "parse error at ")
 	message, own := strings.CutPrefix(strings.TrimLeft(strings.TrimPrefix(message, "template: "), ": \n"), "execution error at : ")
 	f.Message = s.withoutEngine(ch, message)
-	switch call := disabledCall.FindString(f.Message); {
-	case unparsed:
+	switch call, root := disabledCall.FindString(f.Message), ofRoot.FindStringSubmatch(message); {
+	case isSyntax:
 		f.Remedy = "correct the syntax of the template"
 	case own: // of the functions fail and required
-		f.Message, f.Remedy = "the template reports: "+f.Message, "change the values that cause it"
+		f.Message, f.Remedy = reported+f.Message, "change the values that cause it"
 	case call != "":
 		f.Message, f.Remedy = call, "read the value from .Values instead"
+	case root != nil:
+		f.Remedy = "in range and with, the dot is another value: write $." + root[1] + "; a template that include calls needs the root as its argument"
 	}
 	f.About = f.Message // the engine has only a text
 	var failed *common.File
@@ -93,60 +95,59 @@ var (
 	engineWords = regexp.MustCompile(`executing "[^"]*" (at )|template: |gotpl:\d+:(?:\d+:)? | associated with template "gotpl"`)
 	nilPointer  = regexp.MustCompile(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
 	noField     = regexp.MustCompile(`can't evaluate field ([\w-]+) in type (?:map\[string\])?(?:interface \{\}|\S+)`)
+	ofRoot      = regexp.MustCompile(`(?:can't evaluate field|evaluating interface \{\}\.)\s?(Values|Release|Chart|Files|Capabilities|Template|Subcharts)\b`)
 	goTypes     = strings.NewReplacer("map[string]interface {}", "mapping", "[]interface {}", "list", "interface {}", "value")
 )
 
 var (
-	tplText  = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*": `)
-	quotedIn = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	tplText   = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*": `)
+	undefined = regexp.MustCompile(`(?:function|variable) "([^"]+)"`)
 )
 
-// withoutTplText removes the argument of tpl, which the engine quotes in full: it
-// is usually a value, and may contain a password. If it cannot be parsed, the
-// offending words are removed, too.
-func withoutTplText(message string) string {
+// withoutTplText removes the argument of tpl, which the engine quotes in full, usually a value.
+// If it cannot be parsed, because it contains braces for another program, it also returns what
+// to do about the values that may be meant.
+func withoutTplText(message string, vals any) (text, remedy string) {
 	at := tplText.FindStringSubmatchIndex(message)
 	if at == nil {
-		return message
+		return message, ""
 	}
-	before, rest := message[:at[0]], withoutTplText(message[at[1]:])
-	if message[at[2]:at[3]] == "cannot parse template" {
-		return before + "the text given to tpl cannot be parsed: " + quotedIn.ReplaceAllLiteralString(rest, "(a value)")
+	rest, remedy := withoutTplText(message[at[1]:], vals)
+	if message[at[2]:at[3]] != "cannot parse template" {
+		return message[:at[0]] + "in the text given to tpl: " + rest, remedy
 	}
-	return before + "in the text given to tpl: " + rest
-}
-
-var (
-	ofFunction = regexp.MustCompile(`error calling \w+:\s`)
-	quotedText = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`")
-)
-
-// withoutArguments removes function arguments from error messages, unless they are
-// literals in a template. They may be passwords.
-func withoutArguments(ch *chart.Chart, message string) string {
-	calls := ofFunction.FindAllStringIndex(message, -1)
-	if calls == nil {
-		return message
-	}
-	at := calls[len(calls)-1][1]
-	return message[:at] + quotedText.ReplaceAllStringFunc(message[at:], func(quoted string) string {
-		if inTemplates(ch, quoted[1:len(quoted)-1]) {
-			return quoted
+	remedy = "escape the braces in the value that the template gives to tpl: {{`{{ … }}`}}"
+	if word := undefined.FindStringSubmatch(rest); word != nil {
+		if keys := valuesWith(vals, word[1], ""); len(keys) > 0 {
+			remedy = "escape the braces in the value " + strings.Join(keys[:min(len(keys), 3)], ", ") + ": {{`{{ … }}`}}"
 		}
-		return "(a value)"
-	})
+	}
+	return message[:at[0]] + "the text given to tpl cannot be parsed: " + rest, remedy
 }
 
-// inTemplates reports whether a template of a chart contains a text.
-func inTemplates(ch *chart.Chart, text string) bool {
-	return slices.ContainsFunc(ch.Templates, func(t *common.File) bool { return bytes.Contains(t.Data, []byte(text)) }) ||
-		slices.ContainsFunc(ch.Dependencies(), func(d *chart.Chart) bool { return inTemplates(d, text) })
+// valuesWith returns the keys of the values that contain an action with a word.
+func valuesWith(value any, word, key string) (keys []string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			keys = append(keys, valuesWith(v[k], word, strings.TrimPrefix(key+"."+k, "."))...)
+		}
+	case []any:
+		for i, item := range v {
+			keys = append(keys, valuesWith(item, word, key+"["+strconv.Itoa(i)+"]")...)
+		}
+	case string:
+		if _, action, found := strings.Cut(v, "{{"); found && strings.Contains(action, word) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // withoutEngine replaces the engine's names of templates by files, and Go types by
 // words.
 func (s source) withoutEngine(ch *chart.Chart, message string) string {
-	message = withoutArguments(ch, engineWords.ReplaceAllString(message, "$1"))
+	message = engineWords.ReplaceAllString(message, "$1")
 	message = nilPointer.ReplaceAllString(message, "nil pointer: \"$1\" is read from a value that is not set")
 	message = noField.ReplaceAllString(message, "cannot read \"$1\": its parent has no such field (the parent may be a string or a number instead of a map)")
 	message = templatePlace.ReplaceAllStringFunc(message, func(place string) string {

@@ -2,7 +2,10 @@ package kustomize
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -13,6 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/ladder-cmp/ladder/internal/cut"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -34,8 +38,7 @@ func (a *assembly) run(at string) (built resmap.ResMap, err error) {
 
 // Each kustomization on the way to a problem, and each entry of its resources, adds a
 // prefix to kustomize's message, which is a text. Some prefixes quote the input of a
-// generator or transformer, which may be a secret; some repeat the error of another
-// attempt to read an entry.
+// generator or transformer; some repeat the error of another attempt to read an entry.
 var (
 	prefix = regexp.MustCompile("(?s)^(?:(?:accumulating|merging) resources from '(?P<resource>[^']*)': " +
 		"|(?:accumulation err='.*?': )?(?:recursed accumulation of|recursed merging from|couldn't make target for) path '(?P<dir>[^']*)': " +
@@ -44,9 +47,6 @@ var (
 	notDirectory = regexp.MustCompile(`(?s)^accumulation err='(.*)': must build at directory: '.*$`)
 	cycle        = regexp.MustCompile(`(?s)^accumulation err='.*?': (cycle detected: .*)$`)
 )
-
-// registered begins the message about two resources of the same identity.
-const registered = "may not add resource with an already registered id: "
 
 // readBuildError splits a message of kustomize into the kustomizations on the way,
 // outermost first, the entry of the last one's resources that was read, and the problem.
@@ -66,39 +66,86 @@ func readBuildError(text string) (dirs []string, resource, message string) {
 			break
 		}
 	}
-	message = readable(text)
-	if id, found := strings.CutPrefix(message, registered); found {
-		message = "duplicate object: " + id
-	}
-	return dirs, resource, message
+	return dirs, resource, text
 }
 
-// Other quotations in messages of kustomize: objects by identity, the path of a
-// patch, and the offending input in Go syntax, YAML or JSON.
+// Quotations in messages of kustomize: objects by identity, the path of a patch, and
+// generators and other data in Go syntax.
 var (
-	quotedID     = regexp.MustCompile(`"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\[\]-]+/([\w.-]+?)\.(\[noNs\]|[\w-]+)"?`)
+	quotedID     = regexp.MustCompile(`"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\[\]-]+/((?:[\w.:-]|\[noName\])+)\.(\[noNs\]|[\w-]+)"?`)
 	quotedGoID   = regexp.MustCompile(`&?resid\.ResId\{Gvk:resid\.Gvk\{[^}]*?Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`)
 	quotedPath   = regexp.MustCompile(`\[path: "([^"]*)"\]`)
-	quotedScalar = regexp.MustCompile("(cannot unmarshal !!\\w+) `[^`]*`")
-	quotedTree   = regexp.MustCompile(`(^|[\s(])(?:&|map|\w+\.)*[\[{].*[\]}]`)
+	selectorPath = regexp.MustCompile(`(for selector [^:\s]+):(\S+)$`)
+	goPointer    = regexp.MustCompile(`&?\{?0x[0-9a-f]+[^)}]*\}?`)
+	jsonTree     = regexp.MustCompile(`(^|[\s(])\[?(\{"[^\n]*\})\]?`)
 )
 
-// readable returns the first line of a message of kustomize, with objects in the
-// usual notation and without whole trees, such as the patch that does not apply.
+// readable returns the first line of a message of kustomize, with objects as Ladder names
+// them.
 func readable(text string) string {
+	text = selectorPath.ReplaceAllString(text, "$1, field $2")
 	for _, ids := range []*regexp.Regexp{quotedGoID, quotedID} {
 		text = ids.ReplaceAllStringFunc(text, func(id string) string {
 			m := ids.FindStringSubmatch(id)
-			return object.ID{Kind: m[1], Namespace: strings.TrimPrefix(m[3], "[noNs]"), Name: m[2]}.String()
+			of := object.ID{Kind: m[1], Namespace: strings.TrimPrefix(m[3], "[noNs]"), Name: strings.TrimPrefix(m[2], "[noName]")}
+			return strings.TrimSpace(of.String())
 		})
 	}
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	text = quotedPath.ReplaceAllString(text, "$1")
-	text = quotedScalar.ReplaceAllString(text, "$1")
-	text = quotedTree.ReplaceAllString(text, "$1(…)")
+	text = jsonTree.ReplaceAllStringFunc(text, func(tree string) string {
+		m := jsonTree.FindStringSubmatch(tree)
+		if names := objectsIn(m[2]); names != "" {
+			return m[1] + names
+		}
+		return tree
+	})
+	text = goPointer.ReplaceAllString(text, "(…)")
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	// The rest repeats the same in other words.
 	text, _, _ = strings.Cut(text, ": no matches for Id ")
-	return strings.TrimRight(text, " :")
+	return cut.Middle(strings.TrimRight(text, " :"), maxMessage)
+}
+
+// maxMessage is the maximum length in bytes of a message of kustomize, which may quote files.
+const maxMessage = 1000
+
+// The annotations in which kustomize keeps what an object was called before it was changed.
+const (
+	previousNames      = "internal.config.kubernetes.io/previousNames"
+	previousNamespaces = "internal.config.kubernetes.io/previousNamespaces"
+)
+
+// objectsIn names the objects that a message quotes as JSON, one after the other, with their
+// names before kustomize changed them; empty if they are something else.
+func objectsIn(trees string) string {
+	var names []string
+	for decoder := json.NewDecoder(strings.NewReader(trees)); ; {
+		var o struct {
+			Kind     string
+			Metadata struct {
+				Name, Namespace string
+				Annotations     map[string]string
+			}
+		}
+		err := decoder.Decode(&o)
+		if errors.Is(err, io.EOF) {
+			return strings.Join(names, " and ")
+		}
+		if err != nil || o.Kind+o.Metadata.Name == "" {
+			return ""
+		}
+		id := object.ID{Kind: o.Kind, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
+		before := id
+		if name, _, _ := strings.Cut(o.Metadata.Annotations[previousNames], ","); name != "" {
+			before.Name = name
+		}
+		if namespace, _, _ := strings.Cut(o.Metadata.Annotations[previousNamespaces], ","); namespace != "" && namespace != "default" {
+			before.Namespace = namespace
+		}
+		if names = append(names, id.String()); before != id {
+			names[len(names)-1] += " (before: " + before.String() + ")"
+		}
+	}
 }
 
 // fault reports why kustomize failed, at the innermost kustomization that its error
@@ -113,7 +160,7 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 		resource = "" // of a kustomization generated for charts
 	}
 	f := finding.Finding{Severity: finding.Error, Rule: "kustomize", File: t.Show(path.Join(dir, File(t.FS, dir))),
-		Message: a.userPaths(redactValues(message, a.read)), Remedy: "correct the kustomization"}
+		Message: a.userPaths(readable(a.hidden().From(message))), Remedy: "correct the kustomization"}
 	for _, known := range explained {
 		if m := known.message.FindStringSubmatchIndex(f.Message); m != nil {
 			f.Message, f.Remedy = string(known.message.ExpandString(nil, known.instead, f.Message, m)), known.remedy
@@ -134,6 +181,9 @@ var explained = []struct {
 	message         *regexp.Regexp
 	instead, remedy string
 }{
+	{regexp.MustCompile(`^may not add resource with an already registered id: (.*)$`), "duplicate object: $1", "keep one of the two"},
+	{regexp.MustCompile(`^namespace transformation produces ID conflict: (.*)$`), "the namespace of the kustomization makes two objects one: $1", "rename one of them, or use a NamespaceTransformer with unsetOnly: true"},
+	{regexp.MustCompile(`^(unable to parse SM or JSON patch from .*)$`), "$1", "set \"target\" for a JSON patch; any other patch is an object with apiVersion, kind and metadata.name"},
 	{regexp.MustCompile(`^id (.+) does not exist; cannot merge or replace$`), "a generator for $1 has the behavior merge or replace, but no base contains $1", "remove \"behavior\", or correct the name"},
 	{regexp.MustCompile(`^no resource matches strategic merge patch "?([^"]+)"?$`), "a patch is for $1, which is not in the kustomization", "correct the kind, the name or the namespace in the patch"},
 	{regexp.MustCompile(`^resource with name (\S+) does not match a config with the following GVK.*$`), "replicas are set for $1, but no workload has this name", "correct the name in replicas"},

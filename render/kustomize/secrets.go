@@ -1,229 +1,147 @@
 package kustomize
 
 import (
-	"encoding/base64"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// valueTexts are texts of files that may be secrets: all except names.
-type valueTexts struct{ names, texts map[string]bool }
-
-// redactValues removes values of the files that kustomize read from a message: any
-// of them may be a secret.
-func redactValues(message string, read []readFile) string {
-	v := valueTexts{names: map[string]bool{}, texts: map[string]bool{}}
-	for _, f := range read {
-		v.file(f.name, f.data)
+// hidden returns the texts that no message may show: contents of Secrets, by their position
+// in the files that kustomize read, and what the parameters set.
+func (a *assembly) hidden() input.Hidden {
+	s := secrets{files: map[string]bool{}, left: maxContents}
+	for _, f := range a.read {
+		if IsFile(path.Base(f.name)) {
+			docs, _ := object.Documents(string(f.data)) // none if it is not YAML
+			for _, doc := range docs {
+				s.kustomization(object.ValueOf(doc), path.Dir(f.name))
+			}
+		}
 	}
-	return v.redact(message)
+	for _, f := range a.read {
+		switch docs, _ := object.Documents(string(f.data)); {
+		case s.files[f.name]:
+			s.Add(string(f.data))
+		case IsFile(path.Base(f.name)):
+		default:
+			for _, doc := range docs {
+				s.object(object.ValueOf(doc), false)
+			}
+		}
+	}
+	e := a.component.opt.Edits
+	for _, patch := range e.Patches {
+		s.patch(patch, true)
+	}
+	for _, pairs := range []map[string]string{e.CommonLabels, e.CommonAnnotations} {
+		for _, value := range pairs {
+			s.Add(value)
+		}
+	}
+	return s.Hidden
 }
 
-// minSecret is the minimum length in bytes of values to look for in messages.
-// Shorter ones occur in any sentence; those shorter than wholeSecret must match
-// whole words.
-const (
-	minSecret   = 4
-	wholeSecret = 8
-)
+// secrets collects the contents of Secrets, and the files that become their contents.
+type secrets struct {
+	input.Hidden
+	files map[string]bool
+	// left is how many more values are read: aliases may multiply them.
+	left int
+}
 
-// file reads a file of a kustomization: the kustomization itself, objects, patches,
-// or the input of a generator, which can be anything.
-func (v valueTexts) file(name string, data []byte) {
-	docs, _ := object.Documents(string(data)) // none if it is not YAML
-	if IsFile(path.Base(name)) {
-		for _, doc := range docs {
-			v.kustomization(doc, "")
+const maxContents = 100_000
+
+// kustomization reads the generators and patches of a kustomization.
+func (s *secrets) kustomization(k object.Value, dir string) {
+	for _, g := range k.Get("secretGenerator").Items() {
+		for _, key := range []string{"literals", "files", "envs"} {
+			for _, item := range g.Get(key).Items() {
+				if key == "literals" {
+					s.Add(item.Text())
+					continue
+				}
+				_, file, isPair := strings.Cut(item.Text(), "=")
+				if !isPair {
+					file = item.Text()
+				}
+				s.files[path.Join(dir, file)] = true
+			}
 		}
-		return
+		s.files[path.Join(dir, g.Get("env").Text())] = true
 	}
-	for _, doc := range docs {
-		if doc.Kind == yaml.ScalarNode {
-			docs = nil // lines of another format, not manifests
-			break
+	for _, p := range k.Get("patches").Items() {
+		s.patch(p.Get("patch").Text(), p.Get("target", "kind").Text() == "Secret")
+		if p.Get("target", "kind").Text() == "Secret" {
+			s.files[path.Join(dir, p.Get("path").Text())] = true
 		}
 	}
-	for _, doc := range docs {
-		v.node(doc, nil)
-	}
-	if docs == nil {
-		v.add(string(data))
+	for _, key := range []string{"patchesStrategicMerge", "patchesJson6902"} {
+		for _, p := range k.Get(key).Items() {
+			s.patch(p.Text()+p.Get("patch").Text(), p.Get("target", "kind").Text() == "Secret")
+		}
 	}
 }
 
-// kustomization reads a kustomization itself. It consists of names and paths,
-// except for literals and patches.
-func (v valueTexts) kustomization(n *yaml.Node, key string) {
-	switch {
-	case n.Kind == yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			v.names[n.Content[i].Value] = true
-			v.kustomization(n.Content[i+1], n.Content[i].Value)
+// patch reads the text of a patch. If all of it is hidden, only its structure is not.
+func (s *secrets) patch(text string, all bool) {
+	docs, _ := object.Documents(text)
+	for _, doc := range docs {
+		s.object(object.ValueOf(doc), all)
+	}
+	if all && len(docs) == 0 || all && slices.ContainsFunc(docs, func(doc *yaml.Node) bool { return doc.Kind == yaml.ScalarNode }) {
+		s.Add(text)
+	}
+	for line := range strings.Lines(text) {
+		if _, comment, found := strings.Cut(line, "#"); all && found {
+			s.Add(comment)
 		}
-	case n.Kind == yaml.SequenceNode:
-		for _, item := range n.Content {
-			v.kustomization(item, key)
-		}
-	case n.Kind != yaml.ScalarNode:
-	case key == "literals" || key == "literal":
-		v.add(n.Value)
-	case key == "patch" || key == "jsonOp" || strings.ContainsAny(n.Value, "\n{"):
-		v.text(n.Value)
-	default:
-		v.names[n.Value] = true
 	}
 }
 
 // identifyingKeys are the keys whose values identify an object or an operation of a JSON
 // patch in a message.
-var identifyingKeys = []string{"apiVersion", "kind", "metadata.name", "metadata.namespace", "path", "from"}
+var identifyingKeys = []string{"apiVersion", "kind", "metadata", "path", "from"}
 
 // operations are the operations of JSON patches.
 var operations = []string{"add", "remove", "replace", "move", "copy", "test"}
 
-// node reads a part of a manifest or patch. Aliases are not followed, so nothing
-// counts twice.
-func (v valueTexts) node(n *yaml.Node, at []string) {
-	switch n.Kind {
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			v.names[n.Content[i].Value] = true
-			v.node(n.Content[i+1], append(slices.Clone(at), n.Content[i].Value))
-		}
-	case yaml.SequenceNode:
-		for _, item := range n.Content {
-			v.node(item, at)
-		}
-	case yaml.ScalarNode:
-		field := strings.TrimPrefix(strings.Join(at, "."), "items.")
-		if slices.Contains(identifyingKeys, field) || field == "op" && slices.Contains(operations, n.Value) {
-			v.names[n.Value] = true
-			return
-		}
-		v.text(n.Value)
-	}
-}
-
-// text reads a value. If it is YAML itself, such as a patch, its values count
-// instead of its lines, which contain paths and names.
-func (v valueTexts) text(value string) {
-	var docs []*yaml.Node
-	if strings.ContainsAny(value, "\n{[") {
-		docs, _ = object.Documents(value)
-	}
-	if len(docs) == 0 || slices.ContainsFunc(docs, func(doc *yaml.Node) bool { return doc.Kind == yaml.ScalarNode }) {
-		v.add(value)
+// object reads a manifest or a patch, and everything of it if all is set. An object without
+// a kind may be meant as a Secret.
+func (s *secrets) object(v object.Value, all bool) {
+	if s.left--; s.left < 0 {
 		return
 	}
-	for _, doc := range docs {
-		v.node(doc, nil)
+	for _, item := range append(v.Items(), v.Get("items").Items()...) {
+		p := item.Get("path").Text()
+		s.object(item, all || strings.HasPrefix(p, "/data") || strings.HasPrefix(p, "/stringData"))
 	}
-	for line := range strings.Lines(value) {
-		if _, comment, found := strings.Cut(line, "#"); found {
-			v.add(comment)
+	kind := v.Get("kind").Text()
+	for _, e := range v.Fields() {
+		switch secret := e.Key == "stringData" || e.Key == "data" && (kind == "Secret" || kind == ""); {
+		case slices.Contains(identifyingKeys, e.Key), e.Key == "op" && slices.Contains(operations, e.Value.Text()):
+		case secret, all, kind == "Secret" && e.Key != "type":
+			s.scalars(e.Value)
 		}
-	}
-	v.addMultiline(value)
-}
-
-// add adds a value in each form in which a message may quote it.
-func (v valueTexts) add(text string) {
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		forms := []string{line}
-		if _, value, found := strings.Cut(line, "="); found {
-			forms = append(forms, value)
-		}
-		if _, value, found := strings.Cut(line, ": "); found {
-			forms = append(forms, strings.Trim(value, `"' `))
-		}
-		if decoded, err := base64.StdEncoding.DecodeString(line); err == nil && strings.IndexFunc(string(decoded), unicode.IsControl) < 0 {
-			forms = append(forms, string(decoded))
-		}
-		for _, form := range forms {
-			quoted := strconv.Quote(form)
-			for _, f := range []string{form, quoted[1 : len(quoted)-1], base64.StdEncoding.EncodeToString([]byte(form))} {
-				if len(form) >= minSecret {
-					v.texts[f] = true
-				}
-			}
-		}
-	}
-	v.addMultiline(text)
-}
-
-// addMultiline adds a multi-line text in the form in which libraries quote it.
-func (v valueTexts) addMultiline(text string) {
-	if len(text) >= minSecret {
-		v.texts[base64.StdEncoding.EncodeToString([]byte(text))] = true
 	}
 }
 
-// redact removes the values from a message.
-func (v valueTexts) redact(message string) string {
-	var found []string
-	for text := range v.texts {
-		if !v.names[text] && strings.Contains(message, text) {
-			found = append(found, text)
-		}
+// scalars adds everything in a value.
+func (s *secrets) scalars(v object.Value) {
+	if s.left--; s.left < 0 {
+		return
 	}
-	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) }) // one may contain another
-	for _, text := range found {
-		var b strings.Builder
-		rest := message
-		for {
-			at := strings.Index(rest, text)
-			if at < 0 {
-				break
-			}
-			before, after := rest[:at], rest[at+len(text):]
-			b.WriteString(before)
-			if (len(text) >= wholeSecret || !endsInsideWord(before) && !beginsInsideWord(after)) && !v.inName(before, text, after) {
-				b.WriteString("(a value)")
-			} else {
-				b.WriteString(text)
-			}
-			rest = after
-		}
-		message = b.String() + rest
+	for _, item := range v.Items() {
+		s.scalars(item)
 	}
-	return message
-}
-
-// inName reports whether a text is part of a longer name, which is not a secret:
-// repo-server in argocd-repo-server.
-func (v valueTexts) inName(before, text, after string) bool {
-	start := strings.LastIndexFunc(before, func(r rune) bool { return !nameRune(r) }) + 1
-	end := strings.IndexFunc(after, func(r rune) bool { return !nameRune(r) })
-	if end < 0 {
-		end = len(after)
+	for _, e := range v.Fields() {
+		s.scalars(e.Value)
 	}
-	word := strings.TrimRight(before[start:]+text+after[:end], ".")
-	return word != text && v.names[word]
-}
-
-func nameRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.'
-}
-
-// endsInsideWord reports whether a word continues at the end of a text. The n of an
-// escaped \n does not count.
-func endsInsideWord(text string) bool {
-	if len(text) > 1 && text[len(text)-2] == '\\' {
-		return false
+	if text := v.Text(); text != "" {
+		s.Add(text)
 	}
-	return text != "" && wordByte(text[len(text)-1])
-}
-
-func beginsInsideWord(text string) bool { return text != "" && wordByte(text[0]) }
-
-func wordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
 }
