@@ -16,7 +16,7 @@ func addCommands(root *cobra.Command, s, plain streams) {
 		{"order", "Render and order:", []*cobra.Command{newRender(s), newExplain(s), newGraph(s)}},
 		{"check", "Check and compare:", []*cobra.Command{newCheck(s), newDiff(s)}},
 		{"write", "Components and fleets:", []*cobra.Command{newInit(s), newCRDs(s), newVendor(s), newSeed(s), newFleet(s)}},
-		{"install", "Install in Argo CD:", []*cobra.Command{newInstall(s), newDoctor(s), newHealth(s)}},
+		{"install", "Install in Argo CD:", []*cobra.Command{newInstall(s), newDoctor(s), newHealth(s), newWhy(s)}},
 		{help.Unlisted, "For Argo CD:", []*cobra.Command{newGenerate(plain), newServe(plain)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

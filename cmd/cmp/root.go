@@ -23,6 +23,11 @@ const (
 	exitUsage  = 2 // the command line is wrong
 )
 
+// exitCode makes a command that has printed its result exit with a code.
+type exitCode int
+
+func (c exitCode) Error() string { return errReported.Error() }
+
 // run executes a command line and returns the exit code. It prints each error as one line on
 // Err, and writes to Out only if the command succeeds.
 func run(args []string, s streams) int {
@@ -35,8 +40,8 @@ func run(args []string, s streams) int {
 	if err == nil {
 		return exitOK
 	}
-	if errors.Is(err, errReported) {
-		return exitFailed
+	if code := exitCode(exitFailed); errors.Is(err, errReported) || errors.As(err, &code) {
+		return int(code)
 	}
 	for _, f := range finding.Of(err) {
 		s.say("%s", f.Error())

@@ -33,13 +33,13 @@ type Cluster struct {
 // Read reads the installation. Missing permissions are findings; a cluster that
 // does not respond is an error.
 func (c Cluster) Read(ctx context.Context) (Found, error) {
-	config, err := c.config()
+	config, err := c.Config()
 	if err != nil {
 		return Found{}, err
 	}
 	all, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return Found{}, c.fault(err)
+		return Found{}, c.Fault(err)
 	}
 	var found Found
 	for _, kind := range listedKinds {
@@ -50,9 +50,9 @@ func (c Cluster) Read(ctx context.Context) (Found, error) {
 		case apierrors.IsForbidden(err):
 			found.Findings = append(found.Findings, notSeen(kind.Resource))
 		case apierrors.IsNotFound(err):
-			return Found{}, c.fault(fmt.Errorf("it has no %s; is Argo CD installed there?", kind.Resource))
+			return Found{}, c.Fault(fmt.Errorf("it has no %s; is Argo CD installed there?", kind.Resource))
 		default:
-			return Found{}, c.fault(err)
+			return Found{}, c.Fault(err)
 		}
 		for _, item := range items {
 			o, err := parsed(item)
@@ -65,7 +65,8 @@ func (c Cluster) Read(ctx context.Context) (Found, error) {
 	return found, nil
 }
 
-func (c Cluster) config() (*rest.Config, error) {
+// Config returns how to reach the cluster. Its error names the flag to correct.
+func (c Cluster) Config() (*rest.Config, error) {
 	if c.Kubeconfig != "" {
 		text, err := os.ReadFile(c.Kubeconfig)
 		if err != nil {
@@ -87,8 +88,8 @@ func (c Cluster) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// fault says why a cluster cannot be read.
-func (c Cluster) fault(err error) error {
+// Fault says why a cluster cannot be read.
+func (c Cluster) Fault(err error) error {
 	where := "the cluster"
 	if c.Context != "" {
 		where = "the cluster of the context " + c.Context

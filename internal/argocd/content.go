@@ -18,13 +18,13 @@ import (
 // Secrets reads the content of the named Secrets, each once. Missing ones are left
 // out. Errors do not contain secret values.
 func (c Cluster) Secrets(ctx context.Context, named []object.ID) (map[object.ID]map[string][]byte, error) {
-	config, err := c.config()
+	config, err := c.Config()
 	if err != nil {
 		return nil, err
 	}
 	all, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, c.fault(err)
+		return nil, c.Fault(err)
 	}
 	found := map[object.ID]map[string][]byte{}
 	for _, id := range named {
@@ -35,7 +35,7 @@ func (c Cluster) Secrets(ctx context.Context, named []object.ID) (map[object.ID]
 		case apierrors.IsForbidden(err):
 			return nil, fmt.Errorf("this user is not allowed to read %s; select a user with this permission with --context", id)
 		case err != nil:
-			return nil, c.fault(err)
+			return nil, c.Fault(err)
 		}
 		if found[id], err = dataOf(item); err != nil {
 			return nil, fmt.Errorf("%s: %w", id, err)

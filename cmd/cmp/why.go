@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/live"
+	"github.com/ladder-cmp/ladder/live/cluster"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+func newWhy(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "why APP",
+		Short: "Say why a sync hangs or failed",
+		Long: `Read an Application and the objects that its sync waits for, and print in ten lines what
+it waits for, what is behind that, the proof, and the fix. Any Application will do.
+Applications below it, and those before it in a RollingSync, are followed to the one that
+blocks. Nothing is changed, and Secrets are never read.
+
+With --file, read exported objects instead of a cluster: a List or documents with the
+Application, its objects, their Pods and Events.
+
+Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
+		Example: `  cmp why shop
+  cmp why shop --context production --watch
+  kubectl get app,deploy,rs,pod,job,pvc,event -A -o yaml > all.yaml && cmp why shop --file all.yaml`,
+		Args: option.Args(0, 1),
+	}
+	var c clusterInput
+	c.addFlags(cmd, "Argo CD's cluster")
+	flags := cmd.Flags()
+	flags.StringVarP(&c.Namespace, "namespace", "n", c.Namespace, "Namespace of the Application")
+	file := flags.String("file", "", "File with exported objects, instead of a cluster; - for standard input")
+	watch := flags.Bool("watch", false, "Print each position of the sync until it ends")
+	format := option.Format(cmd, "Format of the diagnosis", reportText, reportJSON)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := option.Alone(flags, "file", "watch"); err != nil {
+			return err
+		}
+		app := object.ID{Group: "argoproj.io", Kind: "Application", Namespace: c.Namespace}
+		if len(args) > 0 {
+			app.Name = args[0]
+		} else if *file == "" {
+			return usage.Errorf("missing APP; fix: name the Application")
+		}
+		base := knowledge.Default()
+		if *file != "" {
+			objs, err := manifests.Read(s.In, *file)
+			if err != nil {
+				return err
+			}
+			snap, err := live.FromObjects(objs, app)
+			if err != nil {
+				return err
+			}
+			return writeDiagnosis(s, live.Diagnose(snap, base), *format)
+		}
+		r, err := cluster.New(*c.current(), base)
+		if err != nil {
+			return err
+		}
+		if *watch {
+			if err := r.Watch(cmd.Context(), app, func(line string) error { return s.print(line+"\n", nil) }); err != nil {
+				return err
+			}
+		}
+		snap, err := r.Read(cmd.Context(), app)
+		if err != nil {
+			return err
+		}
+		return writeDiagnosis(s, live.Diagnose(snap, base), *format)
+	}
+	return cmd
+}
+
+// writeDiagnosis prints a diagnosis, and returns its exit code.
+func writeDiagnosis(s streams, d live.Diagnosis, format string) error {
+	text, err := d.String(), error(nil)
+	if format == reportJSON {
+		text, err = d.JSON()
+	} else if d.NeverSynced {
+		return finding.Fault(fmt.Sprintf("Application %s has never been synced: it has no status.operationState", d.Application.Name), "sync it: argocd app sync "+d.Application.Name)
+	}
+	if err := s.print(text, err); err != nil {
+		return err
+	}
+	if code := d.ExitCode(); code != exitOK {
+		return exitCode(code)
+	}
+	return nil
+}

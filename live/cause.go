@@ -1,0 +1,161 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/cut"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Evidence says how well a cause is shown. Later ones show more.
+type Evidence int
+
+const (
+	// Appearance: only the state of the object, such as a missing address, shows it.
+	Appearance Evidence = iota
+	// Missing: an object that is needed does not exist.
+	Missing
+	// Condition: a controller says so in the status of the object.
+	Condition
+	// Event: a controller says so in an Event.
+	Event
+	// Refusal: the kubelet or the API server says so about this very object.
+	Refusal
+)
+
+var evidenceNames = [...]string{"appearance", "missing object", "condition", "event", "refusal"}
+
+func (e Evidence) String() string { return evidenceNames[e] }
+
+// MarshalJSON writes the name.
+func (e Evidence) MarshalJSON() ([]byte, error) { return json.Marshal(e.String()) }
+
+// Cause says why an object is not as Argo CD waits for it.
+type Cause struct {
+	// Rule is the stable name of the cause, such as "missing-object".
+	Rule string
+	// Object is the object whose state shows it.
+	Object object.ID
+	// Text continues a sentence that starts with the object, or with the one that owns it.
+	Text string
+	// Proof quotes what shows it.
+	Proof    string
+	Evidence Evidence
+	// Because is the object that is behind it, if another one is: it is looked at next.
+	Because object.ID
+	// Fix starts with a verb, and Command is what to type for it.
+	Fix, Command string
+	// IsYoung means that this may be normal: it has not lasted long enough to blame anybody.
+	IsYoung bool
+}
+
+// rule finds the causes that one object shows. Rules see the scene and never each other's causes.
+type rule struct {
+	// kinds are the kinds in kubectl's form, such as "Deployment.apps"; empty for all.
+	kinds []string
+	find  func(s *scene, o object.Object) []Cause
+}
+
+// rules are about objects that exist.
+var rules = []rule{
+	{[]string{"Pod"}, podScheduling},
+	{[]string{"Pod"}, podContainers},
+	{[]string{"Pod"}, podEvents},
+	{[]string{"Pod"}, podReadiness},
+	{[]string{"Pod"}, podEnd},
+	{[]string{"ReplicaSet.apps", "StatefulSet.apps", "DaemonSet.apps", "Job.batch", "Deployment.apps"}, podsRefused},
+	{[]string{"Deployment.apps"}, deployment},
+	{[]string{"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps"}, unobserved},
+	{[]string{"Job.batch"}, job},
+	{[]string{"PersistentVolumeClaim"}, volumeClaim},
+	{[]string{"Service"}, loadBalancer},
+	{[]string{"Ingress.networking.k8s.io"}, ingress},
+	{[]string{"CustomResourceDefinition.apiextensions.k8s.io"}, crd},
+	{[]string{"APIService.apiregistration.k8s.io"}, apiService},
+	{[]string{"Namespace"}, namespace},
+	{[]string{"Application.argoproj.io"}, application},
+	{[]string{"Application.argoproj.io"}, rollingSync},
+	{nil, deletion},
+	{nil, customResource},
+	{nil, withoutController},
+	{nil, claimsHealthy},
+}
+
+// appRules are about an Application as a whole, and what it says about its objects.
+var appRules = []func(s *scene, app object.Object, op operation) []Cause{
+	endedOrStuck, syncWindow, awaitsDeletion, awaitsConfirmation, hookGone, conditions, failedEntries,
+}
+
+// causesOf returns what all rules say about an object.
+func (s *scene) causesOf(id object.ID) (all []Cause) {
+	o, ok := s.objects[id]
+	if !ok {
+		return s.absence(id)
+	}
+	for _, r := range rules {
+		if len(r.kinds) > 0 && !contains(r.kinds, id.GroupKind()) {
+			continue
+		}
+		for _, c := range r.find(s, o) {
+			if c.Object.IsZero() {
+				c.Object = id
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func contains(all []string, one string) bool {
+	for _, s := range all {
+		if s == one {
+			return true
+		}
+	}
+	return false
+}
+
+// kubectl returns a command about an object.
+func kubectl(verb string, id object.ID, more ...string) string {
+	kind := strings.ToLower(id.Kind)
+	if id.Group != "" && id.Group != appsGroup && id.Group != batchGroup {
+		kind += "." + id.Group
+	}
+	words := []string{"kubectl", verb, kind, id.Name}
+	switch verb {
+	case "logs":
+		words = []string{"kubectl", "logs", id.Name}
+		if id.Kind != "Pod" {
+			words[2] = kind + "/" + id.Name
+		}
+	}
+	if id.Namespace != "" {
+		words = append(words, "-n", id.Namespace)
+	}
+	return strings.Join(append(words, more...), " ")
+}
+
+// argocd returns a command of Argo CD's program about an Application.
+func argocd(verb string, app object.ID, more ...string) string {
+	name := app.Name
+	if app.Namespace != "" && app.Namespace != "argocd" {
+		name = app.Namespace + "/" + app.Name
+	}
+	return strings.Join(append([]string{"argocd", "app", verb, name}, more...), " ")
+}
+
+// quoted quotes what somebody else says, on one line and not too long.
+func quoted(text string) string {
+	const most = 400
+	return `"` + cut.Middle(oneLine(text), most) + `"`
+}
+
+// said formats a reason with a message.
+func said(what, reason, message string) string {
+	if message != "" {
+		message = quoted(message)
+	}
+	return oneLine(fmt.Sprintf("%s %s %s", what, reason, message))
+}

@@ -1,0 +1,239 @@
+package live
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// products are facts about the status of custom resources that no convention says.
+//
+//go:embed products.yaml
+var productsText []byte
+
+// product is what is particular about the status of a kind.
+type product struct {
+	// Kind is the kind in kubectl's form; "*.group" are all kinds of a group.
+	Kind string `yaml:"kind"`
+	// Owns are kinds that such an object makes to do its work, by owner reference.
+	Owns []owned `yaml:"owns"`
+	// States are values of a field that mean something.
+	States []state `yaml:"states"`
+	// Refers is the path of a reference in the status, to an object of kind To.
+	Refers string `yaml:"refers"`
+	To     string `yaml:"to"`
+	Source string `yaml:"source"`
+}
+
+// owned is a kind to list in the namespace of its owner.
+type owned struct {
+	Group string `yaml:"group"`
+	Kind  string `yaml:"kind"`
+}
+
+// state says what a value of a field, or a reason of a condition, means.
+type state struct {
+	At     string   `yaml:"at"`
+	Reason []string `yaml:"reason"`
+	Is     []string `yaml:"is"`
+	Detail string   `yaml:"detail"`
+	Rule   string   `yaml:"rule"`
+	Text   string   `yaml:"text"`
+	Fix    string   `yaml:"fix"`
+	// Command is what to type, with {name} and {namespace}; by default kubectl describe.
+	Command string `yaml:"command"`
+	// Lasts is how many seconds the state is normal for.
+	Lasts int64 `yaml:"lasts"`
+}
+
+var products = func() (all []product) {
+	if err := yaml.Unmarshal(productsText, &all); err != nil {
+		panic(err) // TestProducts reads it, too
+	}
+	return all
+}()
+
+// Groups returns the groups of custom resources that are listed, sorted.
+func Groups() (all []string) {
+	for _, p := range products {
+		if _, group, _ := strings.Cut(p.Kind, "."); !strings.HasPrefix(p.Kind, "*") && group != argoGroup {
+			all = append(all, group)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// productsOf returns what is particular about a kind.
+func productsOf(id object.ID) (all []product) {
+	for _, p := range products {
+		suffix, wild := strings.CutPrefix(p.Kind, "*.")
+		if p.Kind == id.GroupKind() || wild && (id.Group == suffix || strings.HasSuffix(id.Group, "."+suffix)) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// isCustom reports whether an object is a custom resource of an operator.
+func (s *scene) isCustom(id object.ID) bool {
+	return id.Group != "" && !s.base.Builtin(id.Group) && id.Group != argoGroup || id.Group == argoGroup && id.Kind == "Rollout"
+}
+
+func at(v object.Value, path string) object.Value { return v.Get(strings.Split(path, ".")...) }
+
+// customResource reads the status of a custom resource: what products.yaml says of it, else its
+// conditions, as all operators write them.
+func customResource(s *scene, o object.Object) []Cause {
+	if !s.isCustom(o.ID) {
+		return nil
+	}
+	for _, p := range productsOf(o.ID) {
+		for _, st := range p.States {
+			if cause, ok := s.inState(o, p, st); ok {
+				return []Cause{cause}
+			}
+		}
+	}
+	generation := number(o.Get("metadata", "generation"), 0)
+	for _, c := range conditionsOf(o) {
+		bad := c.status == "False" && slices.Contains([]string{"Ready", "Synced", "Available", "Established", "Healthy", "Accepted", "Programmed", "Reconciled", "ResolvedRefs", "ReconcileSuccess"}, c.kind) ||
+			c.status == "True" && slices.Contains([]string{"Stalled", "Degraded", "Failed", "Error", "ReconcileError"}, c.kind)
+		if !bad || c.reason == "" && c.message == "" {
+			continue
+		}
+		what := c.reason
+		if c.message != "" {
+			what = c.message
+		}
+		cause := Cause{Rule: "condition", Text: "is not ready: " + what, Proof: said("condition "+c.kind+":", c.reason, c.message), Evidence: Condition,
+			IsYoung: s.created(o) < aWhile && !soundsFinal(c.reason+" "+c.message) || number(o.Get("status", "observedGeneration"), generation) < generation,
+			Fix:     "correct what its controller reports", Command: kubectl("describe", o.ID)}
+		if missing, ok := missingIn(c.message, o.ID.Namespace); ok {
+			cause.Because = missing
+		} else if to, ok := s.namedIn(c.message, o); ok {
+			cause.Because = to
+		}
+		return []Cause{s.sayMissing(cause)}
+	}
+	return nil
+}
+
+// sayMissing adds to a cause that the object behind it does not exist.
+func (s *scene) sayMissing(c Cause) Cause {
+	if s.absent[c.Because] {
+		c.Rule, c.Text, c.Fix = "missing-object", c.Text+": "+c.Because.String()+" does not exist", "create "+c.Because.String()+", or correct the name in the manifest"
+	}
+	return c
+}
+
+// soundsFinal reports whether a message is about an error, not about progress.
+func soundsFinal(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{"error", "fail", "not found", "invalid", "denied", "forbidden", "could not", "cannot", "unauthorized", "missing"}, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// inState compares an object with a state of its product.
+func (s *scene) inState(o object.Object, p product, st state) (cause Cause, ok bool) {
+	var proof, since string
+	if kind, is := strings.CutPrefix(st.At, "condition "); is {
+		c := conditionOf(o, kind)
+		if !slices.Contains(st.Is, c.status) || len(st.Reason) > 0 && !slices.Contains(st.Reason, c.reason) {
+			return cause, false
+		}
+		proof, since = said("condition "+kind+":", c.reason, c.message), c.since
+	} else {
+		value := at(o.Root(), st.At)
+		if list := value.Items(); len(list) > 0 {
+			value = list[0].Get("reason")
+		}
+		if !slices.ContainsFunc(st.Is, func(is string) bool { return is == value.Text() || is == "*" && value.Text() != "" }) {
+			return cause, false
+		}
+		proof = said(st.At+":", value.Text(), at(o.Root(), st.Detail).Text())
+	}
+	text := strings.ReplaceAll(st.Text, "{detail}", oneLine(at(o.Root(), st.Detail).Text()))
+	cause = Cause{Rule: st.Rule, Text: text, Proof: proof, Evidence: Condition, Fix: st.Fix, Command: kubectl("describe", o.ID),
+		IsYoung: st.Lasts > 0 && max(s.age(since), s.created(o)) < st.Lasts}
+	if p.Refers != "" && p.To != "" {
+		group, kind := "", p.To
+		if k, g, ok := strings.Cut(p.To, "."); ok {
+			group, kind = g, k
+		}
+		if name := at(o.Root(), p.Refers).Get("name").Text(); name != "" {
+			cause.Because = object.ID{Group: group, Kind: kind, Namespace: o.ID.Namespace, Name: name}
+		}
+	} else if missing, ok := missingIn(proof, o.ID.Namespace); ok {
+		cause.Because = missing
+	} else if to, ok := s.namedIn(proof, o); ok {
+		cause.Because = to
+	}
+	if st.Command != "" {
+		cause.Command = strings.NewReplacer("{name}", o.ID.Name, "{namespace}", o.ID.Namespace).Replace(st.Command)
+	}
+	return s.sayMissing(cause), true
+}
+
+// withoutController finds custom resources that nobody has looked at: their operator does not
+// run. Which workload it is, the graph says.
+func withoutController(s *scene, o object.Object) []Cause {
+	if !s.isCustom(o.ID) || s.created(o) < 2*briefly || isTerminating(o) {
+		return nil
+	}
+	kind, _ := s.base.Kind(o.ID.Group, o.ID.Kind)
+	status := o.Get("status")
+	if len(kind.Health) == 0 && kind.Status == nil && !status.Exists() && len(productsOf(o.ID)) == 0 {
+		return nil // it may have no status at all
+	}
+	observed := number(status.Get("observedGeneration"), -1) // -1: none, or a hash
+	stale := observed >= 0 && observed < number(o.Get("metadata", "generation"), 0)
+	if len(status.Fields()) > 0 && !stale {
+		return nil
+	}
+	proof := o.ID.String() + " has no status"
+	if stale {
+		proof = o.ID.String() + ": status.observedGeneration is older than metadata.generation"
+	}
+	cause := Cause{Rule: "operator-absent", Text: "is not looked at by its operator", Proof: proof, Evidence: Appearance, Fix: "install the operator of " + o.ID.GroupKind() + ", or start it", Command: kubectl("describe", o.ID)}
+	by, found := s.operatorOf(o)
+	switch {
+	case found:
+		cause.Because = by
+		cause.Text = "is not looked at by its operator, " + by.String()
+		if text, ok := s.shortOf(by); ok {
+			cause.Text = "is not looked at, because its operator does not run: " + by.String() + " " + text
+			cause.Evidence, cause.Fix, cause.Command = Missing, "repair the operator", kubectl("describe", by)
+		}
+	case s.listedOperators():
+		if _, from := s.base.Origin(o.ID.Group, o.ID.Kind); len(from) > 0 {
+			cause.Fix = "install the operator, such as with the package " + packageNames(from)
+		}
+	}
+	return []Cause{cause}
+}
+
+func packageNames(from []knowledge.Package) string {
+	var names []string
+	for _, p := range from[:min(len(from), 2)] {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, " or ")
+}
+
+// claimsHealthy finds objects that say they are ready while Argo CD goes on waiting.
+func claimsHealthy(s *scene, o object.Object) []Cause {
+	if !s.isCustom(o.ID) || !s.isAwaited(o.ID) {
+		return nil
+	}
+	ready := conditionOf(o, "Ready")
+	if ready.status != "True" || s.age(ready.since) < aWhile || slices.ContainsFunc(conditionsOf(o), func(c condition) bool { return c.status == "False" && c.kind != ready.kind }) {
+		return nil
+	}
+	return []Cause{{Rule: "health-check", Text: "says that it is ready, but Argo CD's health check does not say Healthy", Proof: said("condition Ready:", "True", ready.message), Evidence: Condition,
+		Fix: "correct resource.customizations.health." + o.ID.Group + "_" + o.ID.Kind + " in argocd-cm; if it has none, refresh the Application, whose cache is stale", Command: argocd("get", s.Application, "--hard-refresh")}}
+}

@@ -1,0 +1,225 @@
+package live
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/graph/facts"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// relations are what the objects need of each other, as package graph finds it in manifests.
+type relations struct {
+	sorted []object.ID
+	graph  *graph.Graph
+	facts  *facts.Facts
+	nodes  map[object.ID]int
+}
+
+// relate builds the graph of the objects that people write. What the cluster makes of them, such
+// as Pods, would only repeat them.
+func (s *scene) relate() {
+	s.sorted = slices.SortedFunc(maps.Keys(s.objects), compareIDs)
+	var written []object.Object
+	for _, id := range s.sorted {
+		if o := s.objects[id]; len(o.Get("metadata", "ownerReferences").Items()) == 0 && id.Group != argoGroup {
+			written = append(written, o)
+		}
+	}
+	s.nodes = map[object.ID]int{}
+	f, found := facts.New([]facts.Part{{Objects: written}}, s.base, facts.Options{})
+	if len(found) > 0 {
+		return
+	}
+	s.facts = f
+	for i := range f.Nodes {
+		s.nodes[f.Nodes[i].ID] = i
+	}
+	// An invalid annotation of Ladder's hides the graph; facts need none.
+	s.graph, _ = graph.Build(written, s.base, graph.Options{})
+}
+
+// references returns the references of an object in the graph.
+func (s *scene) references(id object.ID) (all []graph.Reference) {
+	if s.graph == nil {
+		return nil
+	}
+	for _, r := range s.graph.References {
+		if s.graph.Nodes[r.From].ID == id {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// needed returns the objects that an object needs, and that are there or certainly are not.
+func (s *scene) needed(id object.ID) (all []object.ID) {
+	for _, r := range s.references(id) {
+		if to := s.graph.Nodes[r.To].ID; r.Need == graph.Needs && !r.Inferred() && !r.IsAboutKind() && r.Fails != graph.Lacks {
+			all = append(all, to)
+		}
+	}
+	for _, m := range s.mentions(id) {
+		if _, exists := s.objects[m]; !exists && s.absent[m] {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// mentions returns the objects that the fields of an object name, those that it writes excepted.
+func (s *scene) mentions(id object.ID) (all []object.ID) {
+	i, ok := s.nodes[id]
+	if !ok {
+		return nil
+	}
+	for _, m := range s.facts.Reads() {
+		if m.From == i && !m.Optional {
+			all = append(all, m.ID)
+		}
+	}
+	return all
+}
+
+var anyNotFound = regexp.MustCompile(`([a-z]+)\.([a-z0-9.-]+) "([^"]+)" not found`)
+
+// namedIn returns the object that a message names, if the object with the message refers to it,
+// or if the message says that it was not found, and it was not.
+func (s *scene) namedIn(message string, o object.Object) (object.ID, bool) {
+	if m := anyNotFound.FindStringSubmatch(message); m != nil {
+		for id := range s.absent {
+			if strings.EqualFold(id.Kind, m[1]) && id.Group == m[2] && id.Name == m[3] && (id.Namespace == "" || id.Namespace == o.ID.Namespace) {
+				return id, true
+			}
+		}
+	}
+	for _, id := range s.mentions(o.ID) {
+		if strings.Contains(message, `"`+id.Name+`"`) {
+			return id, true
+		}
+	}
+	return object.ID{}, false
+}
+
+// consumer returns the workload that uses a PVC; the zero ID if none is known.
+func (s *scene) consumer(claim object.ID) object.ID {
+	if s.graph == nil {
+		return object.ID{}
+	}
+	for _, r := range s.graph.References {
+		if from := &s.graph.Nodes[r.From]; s.graph.Nodes[r.To].ID == claim && !from.Kind.Pod.IsZero() {
+			return from.ID
+		}
+	}
+	return object.ID{}
+}
+
+// laterWorkload returns the only workload in a namespace that a running sync applies later.
+func (s *scene) laterWorkload(namespace string) (id object.ID, wave int, ok bool) {
+	found := 0
+	for _, app := range s.applications() {
+		for _, r := range resourcesOf(app) {
+			kind, _ := s.base.Kind(r.id.Group, r.id.Kind)
+			if at, is := s.later(app, r.id); is && r.id.Namespace == namespace && !kind.Pod.IsZero() {
+				id, wave = r.id, at
+				found++
+			}
+		}
+	}
+	return id, wave, found == 1
+}
+
+// operatorOf returns the workload that reconciles the kind of an object.
+func (s *scene) operatorOf(o object.Object) (object.ID, bool) {
+	for _, r := range s.references(o.ID) {
+		if to := &s.graph.Nodes[r.To]; r.IsAboutKind() && !to.Kind.Pod.IsZero() {
+			return to.ID, true
+		}
+	}
+	if s.graph == nil {
+		return object.ID{}, false
+	}
+	for i := range s.graph.Nodes {
+		if n := &s.graph.Nodes[i]; slices.Contains(n.Reconciles, o.ID.Group) {
+			return n.ID, true
+		}
+	}
+	return object.ID{}, false
+}
+
+// listedOperators reports whether the operators of the cluster were read.
+func (s *scene) listedOperators() bool {
+	return slices.ContainsFunc(s.sorted, func(id object.ID) bool { return id.Kind == "ClusterRoleBinding" })
+}
+
+// shortOf says how many Pods a workload lacks.
+func (s *scene) shortOf(id object.ID) (text string, is bool) {
+	o := s.objects[id]
+	want, ready := number(o.Get("spec", "replicas"), 1), number(o.Get("status", "readyReplicas"), 0)
+	switch {
+	case want == 0:
+		return "is scaled to 0", true
+	case ready < want:
+		return fmt.Sprintf("has %d of %d Pods", ready, want), true
+	}
+	return "", false
+}
+
+// absence says why an object that is needed does not exist: it comes later in the same sync, or
+// another object should write it.
+func (s *scene) absence(id object.ID) (all []Cause) {
+	for _, app := range s.applications() {
+		op := operationOf(app)
+		if wave, is := s.later(app, id); is && (op.isRunning() || op.hasFailed()) {
+			all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: fmt.Sprintf("is part of the Application, in wave %d: Argo CD applies it only after what waits for it", wave), Proof: "status.resources: OutOfSync", Evidence: Missing,
+				Fix: "move it before what needs it: to an earlier wave, or out of Sync", Command: argocd("manifests", app.ID)})
+		}
+		all = append(all, s.laterWriter(app, id)...)
+	}
+	if s.facts != nil {
+		for _, i := range s.facts.Producers(id) {
+			by := s.facts.Nodes[i].ID
+			all = append(all, Cause{Rule: "not-written", Object: id, Text: "should be written by " + by.String(), Proof: by.String() + " writes it", Evidence: Missing, Because: by, Fix: "see why " + by.String() + " does not write it", Command: kubectl("describe", by)})
+		}
+	}
+	return all
+}
+
+// laterWriter finds an object that writes a missing one and that the sync applies only later.
+func (s *scene) laterWriter(app object.Object, id object.ID) (all []Cause) {
+	for _, r := range resourcesOf(app) {
+		wave, is := s.later(app, r.id)
+		if !is || r.id.Namespace != id.Namespace {
+			continue
+		}
+		kind, _ := s.base.Kind(r.id.Group, r.id.Kind)
+		for _, ref := range kind.References {
+			if ref.Meaning == "produces" && ref.Named != "" && strings.ReplaceAll(ref.Named, "{name}", r.id.Name) == id.Name {
+				all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: fmt.Sprintf("should be written by %s, which Argo CD applies only in wave %d, after what waits for it", r.id, wave), Proof: "status.resources: " + r.id.String() + " is OutOfSync", Evidence: Missing,
+					Fix: "move " + r.id.String() + " to an earlier wave", Command: argocd("manifests", app.ID)})
+			}
+		}
+	}
+	return all
+}
+
+// applications returns the Applications of the snapshot that sync.
+func (s *scene) applications() (all []object.Object) {
+	for _, id := range s.sorted {
+		if id.Group == argoGroup && id.Kind == "Application" {
+			all = append(all, s.objects[id])
+		}
+	}
+	return all
+}
+
+// isAwaited reports whether a running sync waits for an object.
+func (s *scene) isAwaited(id object.ID) bool {
+	return slices.ContainsFunc(s.applications(), func(app object.Object) bool {
+		return slices.ContainsFunc(operationOf(app).awaited(), func(e entry) bool { return e.id == id && e.state == running })
+	})
+}
