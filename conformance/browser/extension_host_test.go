@@ -209,6 +209,24 @@ func synced(objects []explained, at int) *argocd {
 	return a
 }
 
+// recorded is an Application with what Argo CD's API answered about it.
+func recorded(t *testing.T, file string) *argocd {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "extension", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		Application, Tree, Live map[string]any
+		Managed                 []map[string]any
+		Manifests               []string
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	return &argocd{Application: r.Application, Tree: r.Tree, Managed: r.Managed, Manifests: r.Manifests, Live: r.Live}
+}
+
 // operation is the state of the last sync.
 func (a *argocd) operation() map[string]any {
 	return a.Application["status"].(map[string]any)["operationState"].(map[string]any)

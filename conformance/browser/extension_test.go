@@ -34,13 +34,13 @@ func TestExtension(t *testing.T) {
 				is(p, `registered.appView[0].title`, "Ladder")
 				is(p, panelText, "wave 51 (2 of 3): waits for Job shop-migrate, 14 min")
 				is(p, headline, "wave 51 (2 of 3): waits for Job shop-migrate")
-				is(p, places, "Wave 50,Wave 51,Wave 60")
-				is(p, `[...document.querySelectorAll("#view .ladder-counts")].map((e) => e.textContent.trim()).join(";")`, "8 done;1 awaited;5 not applied yet")
+				is(p, places, "Wave 50,Wave 51,Wave 60,PostSync, wave 0")
+				is(p, `[...document.querySelectorAll("#view .ladder-counts")].map((e) => e.textContent.trim()).join(";")`, "8 done;1 awaited;5 not applied yet;1 not applied yet")
 				is(p, openRows, 1)
 				blocker := eval[string](p, `document.querySelector("#view .ladder-blockers").textContent`)
 				for _, want := range []string{
-					"Job default/shop-migrate is Progressing", "Pods run", `Pod shop-migrate-x2x: CreateContainerConfigError: secret "db-app" not found`,
-					"Failed: Error: secret \"db-app\" not found", "wave 51, because it calls StatefulSet default/shop-database (inferred)", "Needed by: Deployment shop-web",
+					"Job shop/shop-migrate is Progressing", "job.batch/shop-migrate created", `Pod shop-migrate-x2x: CreateContainerConfigError: secret "db-app" not found`,
+					"Failed: Error: secret \"db-app\" not found", "wave 51, because it calls StatefulSet shop/shop-database (inferred)", "Needed by: Deployment shop-web",
 				} {
 					if !strings.Contains(blocker, want) {
 						t.Errorf("the view does not say %q: %s", want, blocker)
@@ -57,22 +57,35 @@ func TestExtension(t *testing.T) {
 	}
 }
 
-// hanging is the shop while a Pod of its Job waits for a Secret.
+// hanging is the shop while a Pod of its Job waits for a Secret: recorded where the real Argo CD
+// 3.5 synced it, with a hook for PostSync beside it; but no Pods ran there.
 func hanging(t *testing.T, theme, version string) *argocd {
-	a := synced(explain(t, shop), 51)
+	a := recorded(t, "waiting.json")
 	a.theme, a.react = theme, version
-	a.entry("shop-migrate")["message"] = "batch/Job created"
-	job := named(a.Tree["nodes"], "shop-migrate")["uid"]
-	pod := map[string]any{"group": "", "version": "v1", "kind": "Pod", "namespace": "default", "name": "shop-migrate-x2x", "uid": "uid-pod",
-		"parentRefs": []any{map[string]any{"kind": "Job", "uid": job}}, "health": map[string]any{"status": "Degraded", "message": `secret "db-app" not found`},
-		"info": []any{map[string]any{"name": "Status Reason", "value": "CreateContainerConfigError"}}}
+	pod := map[string]any{"version": "v1", "kind": "Pod", "namespace": "shop", "name": "shop-migrate-x2x", "uid": "uid-pod",
+		"parentRefs": []any{map[string]any{"kind": "Job", "uid": named(a.Tree["nodes"], "shop-migrate")["uid"]}},
+		"health":     map[string]any{"status": "Degraded", "message": `secret "db-app" not found`},
+		"info":       []any{map[string]any{"name": "Status Reason", "value": "CreateContainerConfigError"}}}
 	a.Tree["nodes"] = append(a.Tree["nodes"].([]any), pod)
-	a.Events["shop-migrate-x2x"] = map[string]any{"items": []any{
+	a.Events = map[string]any{"shop-migrate-x2x": map[string]any{"items": []any{
 		map[string]any{"type": "Normal", "reason": "Scheduled", "message": "assigned", "lastTimestamp": "2026-03-01T10:14:00Z"},
-		map[string]any{"type": "Warning", "reason": "Failed", "message": `Error: secret "db-app" not found`, "lastTimestamp": "2026-03-01T10:13:00Z"}}}
-	a.Events["shop-migrate"] = map[string]any{"items": []any{}}
-	a.Live["shop-migrate"] = map[string]any{"status": map[string]any{"active": 1}}
+		map[string]any{"type": "Warning", "reason": "Failed", "message": `Error: secret "db-app" not found`, "lastTimestamp": "2026-03-01T10:13:00Z"}}},
+		"shop-migrate": map[string]any{"items": nil}}
 	return a
+}
+
+// TestRecorded reads what the Application alone says, as the status panel does: while the sync
+// waits, and after it.
+func TestRecorded(t *testing.T) {
+	p := hanging(t, "light", reacts[1]).page(t, desktop)
+	done := recorded(t, "done.json")
+	for want, a := range map[string]*argocd{"wave 51 (2 of 3): waits for Job shop-migrate": recorded(t, "waiting.json"), "done: 4 waves, 15 objects": done} {
+		is(p, fmt.Sprintf(`ladderExtension.headline(ladderExtension.model(%s, null, null)).text`, encoded(t, a.Application)), want)
+	}
+	p.run(chromedp.Evaluate(fmt.Sprintf(`show(%s)`, encoded(t, done)), nil))
+	p.settle()
+	is(p, panelText, "done: 4 waves, 15 objects")
+	is(p, `document.querySelectorAll("#view .ladder-at-done").length`, 4)
 }
 
 // TestPositions reads the line of the panel for each state of a sync.

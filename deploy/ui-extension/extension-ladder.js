@@ -140,7 +140,8 @@
       const target = known.objects.get(key);
       const inherited = last && last.phase === phase && last.wave !== REMOVALS ? last.wave : null;
       const wave = entry.status === "Pruned" ? REMOVALS : [target && target.wave, hookWaves.get(key), inherited].find((w) => w !== undefined);
-      last = items.get(`${phase} ${key}`) || add(entry, phase, wave, { hook: Boolean(entry.hookType) });
+      // Entries have the Application's namespace also for kinds that have none.
+      last = items.get(`${phase} ${key}`) || items.get(`${phase} ${keyOf({ ...entry, namespace: "" })}`) || add(entry, phase, wave, { hook: Boolean(entry.hookType) });
       last.entry = entry;
     }
     for (const hook of known.hooks) {
@@ -201,12 +202,12 @@
 
   const numbered = (p) => placeOf(p) + (p.of > 1 && p.index > 0 ? ` (${p.index} of ${p.of})` : "");
   const several = (items) => nameOf(items[0]) + (items.length > 1 ? ` and ${items.length - 1} more` : "");
-  const cut = (text) => (text.length > 160 ? `${text.slice(0, 159)}…` : text);
+  const cut = (text, most = 1000) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
   // headline is the answer in one line, with a tone: good, busy, bad or idle.
   function headline(m) {
     const at = m.current ? numbered(m.current) : "";
-    const failure = at && m.blockers.length > 0 ? `${at} failed: ${several(m.blockers)}` : `failed: ${cut(m.message)}`;
+    const failure = at && m.blockers.length > 0 ? `${at} failed: ${several(m.blockers)}` : `failed: ${cut(m.message, 160)}`;
     if (!m.phase) return { tone: "idle", text: "not synced yet" };
     if (m.retry) return { tone: "bad", text: `${failure}; waits for the next attempt` };
     if (m.ended && m.phase !== "Succeeded") return { tone: "bad", text: failure };
@@ -259,7 +260,12 @@
   // Deployment, not its ReplicaSet.
   function culprit(nodes, item) {
     const children = new Map();
-    for (const node of nodes) for (const parent of list(node.parentRefs)) children.set(parent.uid, [...(children.get(parent.uid) || []), node]);
+    for (const node of nodes) {
+      for (const parent of list(node.parentRefs)) {
+        if (!children.has(parent.uid)) children.set(parent.uid, []);
+        children.get(parent.uid).push(node);
+      }
+    }
     let best = null;
     const seen = new Set([item.uid]);
     const visit = (uid, depth) => {
@@ -396,8 +402,8 @@
     const dependents = dependentsOf(item, m.items);
     const said = saidOf(item);
     return h("li", null, h("strong", null, item.kind, " ", item.namespace && `${item.namespace}/`, item.name), item.health && ` is ${item.health}`,
-      said && h("div", { className: "ladder-text" }, said),
-      (evidence || []).map((one) => h("div", { key: one.of + one.text, className: "ladder-text" }, h("b", null, one.of, ": "), one.text)),
+      said && h("div", { className: "ladder-text" }, cut(said)),
+      (evidence || []).map((one) => h("div", { key: one.of + one.text, className: "ladder-text" }, h("b", null, one.of, ": "), cut(one.text))),
       item.why && h("div", { className: "ladder-why" }, `${placeOf(item)}, because it ${item.why}`),
       dependents.length > 0 && h("div", null, "Needed by: ", dependents.slice(0, 5).map(nameOf).join(", "), dependents.length > 5 && ` and ${dependents.length - 5} more`));
   }
@@ -406,8 +412,8 @@
     const message = item.state === "failed" || item.state === "awaited" ? saidOf(item) : "";
     return h("li", { className: "ladder-row" }, h(Icon, { tone: TONES[item.state] }), " ", h("span", { className: "ladder-state" }, WORDS[item.state]), " ",
       h("span", { className: "ladder-name" }, item.kind, " ", item.namespace && `${item.namespace}/`, h("strong", null, item.name)),
-      item.hook && " (hook)", item.health && h("span", { className: `ladder-health ladder-is-${item.health}` }, " ", item.health),
-      message && h("div", { className: "ladder-text" }, message), item.why && h("div", { className: "ladder-why" }, item.why));
+      item.hook && " (hook)", item.health && h("span", { className: "ladder-health" }, " ", item.health),
+      message && h("div", { className: "ladder-text" }, cut(message)), item.why && h("div", { className: "ladder-why" }, item.why));
   }
 
   const Position = React.memo(function Position({ position, open, toggle }) {
@@ -439,8 +445,8 @@
     return h("section", { className: "ladder", "aria-label": "Ladder" },
       h("div", { role: "status" }, h("h2", null, h(Icon, { tone }), " ", text)),
       running && h("p", null, `The sync began ${ageOf(m.startedAt, now)} ago. `, m.next > 0 && `${count(m.next, "object")} not applied yet.`),
-      m.message && h("p", { className: "ladder-text" }, h("b", null, "Argo CD: "), m.message),
-      hints(app, m).map((hint, i) => h("p", { key: i, className: "ladder-text ladder-hint" }, hint)),
+      m.message && h("p", { className: "ladder-text" }, h("b", null, "Argo CD: "), cut(m.message)),
+      hints(app, m).map((hint, i) => h("p", { key: i, className: "ladder-text ladder-hint" }, cut(hint))),
       error && h("p", { className: "ladder-hint", role: "alert" }, `Reasons could not be read: ${error}`),
       blockers.length > 0 && h("div", { className: "ladder-blockers" }, h("h3", null, m.active ? "What is awaited" : m.sick.length > 0 ? "What is not healthy" : "What failed"),
         h("ul", null, blockers.slice(0, 3).map((item) => h(Blocker, { key: `${item.phase} ${item.key}`, app, tree, item, m, tick: Math.floor(now / 30000) })))),
