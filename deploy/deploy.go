@@ -20,7 +20,8 @@ var UIValues string
 // (^extension(.*)\.js$, server/server.go).
 const UIFile = "extension-ladder.js"
 
-// UIScript is the extension.
+// UIScript is the extension. It contains no "{{", because the chart reads extra objects as
+// templates.
 //
 //go:embed ui-extension/extension-ladder.js
 var UIScript string
