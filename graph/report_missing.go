@@ -7,7 +7,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -233,7 +232,7 @@ func (r *missing) missingSiblings() {
 					report.Severity, report.Remedy = finding.Warning, "name "+r.Nodes[writer].Key.String()
 					report.Message += fmt.Sprintf("; the name is that of %s, which %s writes", product, r.Nodes[writer].Key)
 				} else {
-					report = report.Asking(nearest.Suggest(id.Name, names))
+					report = report.Asking(finding.Suggest(id.Name, names))
 				}
 				r.addOnce(i, id.String(), report)
 			}
@@ -324,7 +323,7 @@ func (r *missing) unknownKinds() {
 		for i := kind.From; wrong && i < kind.To; i++ {
 			version := r.Nodes[i].Get("apiVersion").Text()
 			r.addOnce(i, gk.String(), finding.Finding{Severity: finding.Error, Rule: UnknownKind, Field: "kind",
-				Message: "unknown kind in " + version + ": the API server rejects it", Remedy: "correct apiVersion or kind"}.Asking(nearest.Suggest(gk.Kind, names)))
+				Message: "unknown kind in " + version + ": the API server rejects it", Remedy: "correct apiVersion or kind"}.Asking(finding.Suggest(gk.Kind, names)))
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
@@ -41,7 +41,7 @@ func (r *reader) unknownRung(n *yaml.Node, field, name string) {
 		r.fault(n, field, `missing key "name", the name of the rung`, remedy)
 		return
 	}
-	r.faults = append(r.faults, r.Fault(n.Line, field, fmt.Sprintf("unknown rung %q", name), remedy).Asking(nearest.Suggest(name, names)))
+	r.faults = append(r.faults, r.Fault(n.Line, field, fmt.Sprintf("unknown rung %q", name), remedy).Asking(finding.Suggest(name, names)))
 }
 
 // checkIdentity checks the kind of a record.

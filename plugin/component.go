@@ -15,7 +15,6 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/settings"
 	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
@@ -96,7 +95,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 		case !slices.Contains(keys, key.Value):
 			f := finding.Finding{Severity: finding.Error, Rule: "bad-component", File: req.show(file), Line: key.Line, Field: key.Value, Message: "unknown key",
 				Remedy: "remove it, or use one of the keys in docs/components.md"}
-			faults = append(faults, f.Asking(nearest.Suggest(key.Value, allKeys())))
+			faults = append(faults, f.Asking(finding.Suggest(key.Value, allKeys())))
 		}
 	}
 	// Decode also reports values that a parameter has already reported; keep only the

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -71,7 +70,7 @@ func (req Request) environmentSettings(own Settings, d component.Description, f 
 	known = slices.Compact(known)
 	if len(known) > 0 && !slices.Contains(known, environment) {
 		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter environment", Message: fmt.Sprintf("unknown environment %q", environment),
-			Remedy: "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(nearest.Suggest(environment, known))
+			Remedy: "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(finding.Suggest(environment, known))
 	}
 	if !d.IsIn(environment) && !req.AllowUndeployed {
 		return nil, req.notDeployedError(d, environment)

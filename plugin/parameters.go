@@ -13,7 +13,6 @@ import (
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/render/helm"
@@ -150,7 +149,7 @@ func (p Parameter) Set(s *Settings, values []string) error {
 		return errors.Join(all...)
 	}
 	if last := len(p.Choices) - 1; last > 0 && !slices.Contains(p.Choices, values[0]) {
-		return p.fault(fmt.Sprintf("unknown value %q", values[0]), fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last])).Asking(nearest.Suggest(values[0], p.Choices))
+		return p.fault(fmt.Sprintf("unknown value %q", values[0]), fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last])).Asking(finding.Suggest(values[0], p.Choices))
 	}
 	return nil
 }
@@ -326,5 +325,5 @@ func unknown(field, word string, name func(Parameter) string) finding.Finding {
 		names = append(names, name(p))
 	}
 	return finding.Finding{Severity: finding.Error, Rule: "unknown-parameter", Field: field, Message: "unknown parameter",
-		Remedy: "remove it; cmp render --help-all lists the parameters"}.Asking(nearest.Suggest(word, names))
+		Remedy: "remove it; cmp render --help-all lists the parameters"}.Asking(finding.Suggest(word, names))
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -45,7 +44,7 @@ var ofRendering = []Parameter{
 		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
-				return finding.Fault(fmt.Sprintf("unknown renderer %q", values[0]), "use helm, kustomize, helm-kustomize, template, plain or tree").Asking(nearest.Suggest(values[0], words(render.Kinds()...)))
+				return finding.Fault(fmt.Sprintf("unknown renderer %q", values[0]), "use helm, kustomize, helm-kustomize, template, plain or tree").Asking(finding.Suggest(values[0], words(render.Kinds()...)))
 			}
 			s.Renderer = values[0]
 			return nil

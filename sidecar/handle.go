@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"github.com/ladder-cmp/ladder/internal/cut"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
@@ -243,5 +243,5 @@ func shorten(err error) error {
 	if !known || len(s.Message()) <= maxFault {
 		return err
 	}
-	return status.Error(s.Code(), cut.Middle(s.Message(), maxFault))
+	return status.Error(s.Code(), finding.CutMiddle(s.Message(), maxFault))
 }

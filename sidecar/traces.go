@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
-	"github.com/ladder-cmp/ladder/internal/cut"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/wire"
 )
@@ -92,7 +92,7 @@ func traceResult(ctx context.Context, pairs ...any) {
 		case bool:
 			span.SetAttributes(name.Bool(value))
 		default:
-			span.SetAttributes(name.String(cut.Middle(fmt.Sprint(value), task.MaxLine)))
+			span.SetAttributes(name.String(finding.CutMiddle(fmt.Sprint(value), task.MaxLine)))
 		}
 	}
 }

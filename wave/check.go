@@ -10,7 +10,6 @@ import (
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -66,7 +65,7 @@ func (s *sync) unknownHooks(i int) []finding.Finding {
 		}
 		f := s.finding(i, finding.Warning, "unknown-hook", problem+effect, remedy)
 		f.Field, f.About = "metadata.annotations["+hook.Annotation+"]", hook.Type
-		found = append(found, f.Asking(nearest.Suggest(hook.Type, types)))
+		found = append(found, f.Asking(finding.Suggest(hook.Type, types)))
 	}
 	return found
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
@@ -127,7 +126,7 @@ func Sets(f *fleet.Fleet, environment string) ([]Set, error) {
 	if len(wanted) == 0 {
 		names := f.Known()
 		return nil, finding.Finding{Severity: finding.Error, Rule: "no-environment", Field: "fleet.environments",
-			Message: fmt.Sprintf("unknown environment %q", environment), Remedy: "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(nearest.Suggest(environment, names))
+			Message: fmt.Sprintf("unknown environment %q", environment), Remedy: "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(finding.Suggest(environment, names))
 	}
 	environments := Set{Name: name, Suffixed: len(all) > 1, Rest: true}
 	if environments.Suffixed && environment != "" {

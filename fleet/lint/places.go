@@ -11,7 +11,6 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -139,7 +138,7 @@ func (l *checker) similarDomain(domain string) string {
 	if domain == "" || slices.Contains(known, domain) {
 		return ""
 	}
-	return nearest.Suggest(domain, known)
+	return finding.Suggest(domain, known)
 }
 
 func (l *checker) noPlace() []fault {

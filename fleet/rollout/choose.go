@@ -13,7 +13,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -31,8 +30,8 @@ func CheckDurations(d Durations, fleets ...*fleet.Fleet) error {
 	return errors.Join(faults...)
 }
 
-func nearestApplication(f *fleet.Fleet, name string) *nearest.Names {
-	near := nearest.New(name)
+func nearestApplication(f *fleet.Fleet, name string) *finding.Nearest {
+	near := finding.NearestTo(name)
 	for _, app := range f.Applications {
 		near.Add(app.Name, app.Name)
 	}

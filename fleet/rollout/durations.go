@@ -14,7 +14,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
@@ -116,7 +116,7 @@ func (d *Durations) readDefaults(f settings.File, n *yaml.Node) []error {
 			for _, a := range d.Kinds {
 				names = append(names, a.Name)
 			}
-			faults = append(faults, f.Fault(key.Line, defaults+"."+key.Value, "unknown default", "use a default that docs/fleet.md lists").Asking(nearest.Suggest(key.Value, names)))
+			faults = append(faults, f.Fault(key.Line, defaults+"."+key.Value, "unknown default", "use a default that docs/fleet.md lists").Asking(finding.Suggest(key.Value, names)))
 		}
 	}
 	return faults

@@ -9,7 +9,6 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
@@ -91,7 +90,7 @@ func candidatesFor(p profile.Profile, app *fleet.Application, opt Options) candi
 	case len(bands) == 0 && app.Component.DomainOrTier() == "":
 		s.fault = unplaced(app, finding.Error, "it has no step and no domain, so its band is unknown", nameDomain(p, app))
 	case len(bands) == 0:
-		s.fault = unplaced(app, finding.Error, fmt.Sprintf("it has no step, and no band is for its domain %s", app.Component.DomainOrTier()), "use a domain of a band in the profile, or add a band to it").Asking(nearest.Suggest(app.Component.DomainOrTier(), domains(p)))
+		s.fault = unplaced(app, finding.Error, fmt.Sprintf("it has no step, and no band is for its domain %s", app.Component.DomainOrTier()), "use a domain of a band in the profile, or add a band to it").Asking(finding.Suggest(app.Component.DomainOrTier(), domains(p)))
 	case app.Rung == "":
 		s.fault = unplaced(app, finding.Error, "it has no step, and its purpose is unknown", "set its "+p.Key)
 	case app.Component.DomainOrTier() == "" && len(domainsFor(p, app)) > 0:

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -112,7 +111,7 @@ func (r *requestReader) readAll() {
 			case strings.HasPrefix(name, nelmDependency):
 				r.addNelm(i, field.Key, text)
 			case strings.HasPrefix(name, object.Prefix) && name != object.Why:
-				r.Faults = append(r.Faults, r.fault(i, field.Key, name, "unknown annotation", "use "+After+", "+NotAfter+", "+Expects+" or "+OnRung).Asking(nearest.Suggest(name, []string{After, NotAfter, Expects, OnRung})))
+				r.Faults = append(r.Faults, r.fault(i, field.Key, name, "unknown annotation", "use "+After+", "+NotAfter+", "+Expects+" or "+OnRung).Asking(finding.Suggest(name, []string{After, NotAfter, Expects, OnRung})))
 			}
 		}
 	}
@@ -247,7 +246,7 @@ func (r *requestReader) addRung(i int, key, rung string) {
 		for _, known := range r.Base.Rungs() {
 			names = append(names, known.Name)
 		}
-		r.Faults = append(r.Faults, r.fault(i, key, rung, "unknown rung "+object.QuoteName(rung), "use a rung of docs/waves.md#rungs").Asking(nearest.Suggest(rung, names)))
+		r.Faults = append(r.Faults, r.fault(i, key, rung, "unknown rung "+object.QuoteName(rung), "use a rung of docs/waves.md#rungs").Asking(finding.Suggest(rung, names)))
 		return
 	}
 	r.Rungs = append(r.Rungs, RequestedRung{i, rung, key})

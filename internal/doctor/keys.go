@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 )
 
 // checkDuplicateKeys reports duplicate keys of values, and of workloads and ConfigMaps
@@ -72,7 +71,7 @@ func (i *installation) checkUnknownValues() (all []finding.Finding) {
 				if slices.Contains(keys, key) {
 					continue
 				}
-				if suggestion := nearest.Suggest(key, keys); suggestion != "" {
+				if suggestion := finding.Suggest(key, keys); suggestion != "" {
 					all = append(all, v.fault("unknown value %q: the argo-cd chart ignores it", key).Asking(suggestion))
 				}
 			}
@@ -107,12 +106,12 @@ func (i *installation) checkUnknownSettings() (all []finding.Finding) {
 				continue
 			}
 			if read := reads(role); len(read) > 0 && !slices.Contains(read, name) {
-				all = append(all, withRemedy(v.fault("unknown key %q: the %s does not read it", name, role), "correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists all keys").Asking(nearest.Suggest(name, read)))
+				all = append(all, withRemedy(v.fault("unknown key %q: the %s does not read it", name, role), "correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists all keys").Asking(finding.Suggest(name, read)))
 			}
 			return
 		}
 		part, _, _ := strings.Cut(name, ".")
-		if suggestion := nearest.Suggest(part, parts); suggestion != "" && !slices.Contains(parts, part) {
+		if suggestion := finding.Suggest(part, parts); suggestion != "" && !slices.Contains(parts, part) {
 			all = append(all, v.fault("unknown key %q: no component of Argo CD reads it", name).Asking(suggestion))
 		}
 	}

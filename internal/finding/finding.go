@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/ladder-cmp/ladder/internal/cut"
 )
 
 // Severity is the effect of a finding.
@@ -175,7 +173,7 @@ func (f Finding) Redacted() Finding {
 // oneLine ensures that a finding is one line, whatever a library put into its
 // message.
 func oneLine(s string) string {
-	return Sanitize(strings.Join(strings.Fields(cut.Middle(s, rawText)), " "))
+	return Sanitize(strings.Join(strings.Fields(CutMiddle(s, rawText)), " "))
 }
 
 // Sanitize escapes what a terminal or a log would interpret: line breaks, escape
@@ -184,7 +182,7 @@ func oneLine(s string) string {
 // MaxText.
 func Sanitize(s string) string {
 	var b strings.Builder
-	for _, r := range cut.Middle(WithoutCredentials(cut.Middle(s, rawText)), MaxText) {
+	for _, r := range CutMiddle(WithoutCredentials(CutMiddle(s, rawText)), MaxText) {
 		if unicode.IsPrint(r) {
 			b.WriteRune(r)
 			continue

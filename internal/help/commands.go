@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -20,7 +20,7 @@ func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	near := nearest.New(args[0])
+	near := finding.NearestTo(args[0])
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() {
 			near.Add(sub.CommandPath(), sub.Name())

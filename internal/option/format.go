@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -33,7 +33,7 @@ func FormatFlag(cmd *cobra.Command, usageText string, known ...string) *string {
 		if slices.Contains(known, *format) {
 			return nil
 		}
-		return usage.Errorf("unknown format %q; %s", *format, nearest.Or(*format, known, "use "+anyOf(known)))
+		return usage.Errorf("unknown format %q; %s", *format, finding.NearestOr(*format, known, "use "+anyOf(known)))
 	})
 	return format
 }
@@ -69,7 +69,7 @@ func OneOf(flag, value string, known ...string) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	return usage.Errorf("--%s: unknown value %q; %s", flag, value, nearest.Or(value, known, "use "+anyOf(known)))
+	return usage.Errorf("--%s: unknown value %q; %s", flag, value, finding.NearestOr(value, known, "use "+anyOf(known)))
 }
 
 // Alone checks that at most one of several flags is set.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
@@ -38,7 +38,7 @@ func FromVariables(flags *pflag.FlagSet, env map[string]string) error {
 	})
 	for name := range env {
 		if strings.HasPrefix(name, servePrefix) && !known[name] {
-			near := nearest.New(name)
+			near := finding.NearestTo(name)
 			for _, variable := range slices.Sorted(maps.Keys(known)) {
 				near.Add(variable, variable)
 			}
@@ -66,7 +66,7 @@ func Suggestion(flags *pflag.FlagSet, err error) string {
 	if !errors.As(err, &unknown) {
 		return ""
 	}
-	near := nearest.New(unknown.GetSpecifiedName())
+	near := finding.NearestTo(unknown.GetSpecifiedName())
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			near.Add("--"+f.Name, f.Name)

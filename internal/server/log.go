@@ -5,7 +5,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/ladder-cmp/ladder/internal/cut"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -43,10 +43,10 @@ const maxLogText = 32 << 10
 func cutText(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:
-		a.Value = slog.StringValue(cut.Middle(a.Value.String(), maxLogText))
+		a.Value = slog.StringValue(finding.CutMiddle(a.Value.String(), maxLogText))
 	case slog.KindAny:
 		if text := fmt.Sprint(a.Value.Any()); len(text) > maxLogText {
-			a.Value = slog.StringValue(cut.Middle(text, maxLogText))
+			a.Value = slog.StringValue(finding.CutMiddle(text, maxLogText))
 		}
 	}
 	return a

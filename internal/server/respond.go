@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ladder-cmp/ladder/internal/cut"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -95,7 +94,7 @@ func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error
 		out.Expanded += object.ExpandedSize(m)
 	}
 	if len(res.Findings) > 0 {
-		out.Log = append(out.Log, "first", cut.Middle(worst(res.Findings).Error(), task.MaxLine))
+		out.Log = append(out.Log, "first", finding.CutMiddle(worst(res.Findings).Error(), task.MaxLine))
 	}
 	if !res.UsesRevision {
 		out.Unused = append(out.Unused, plugin.Revision)
@@ -132,7 +131,7 @@ func Remarks(findings []finding.Finding) []task.Remark {
 		if i == task.MaxRemarks {
 			return append(all, task.Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("further findings: %d; cmp render lists all", len(findings)-i)})
 		}
-		all = append(all, task.Remark{Level: levels[f.Severity], Text: cut.Middle(f.Error(), task.MaxLine)})
+		all = append(all, task.Remark{Level: levels[f.Severity], Text: finding.CutMiddle(f.Error(), task.MaxLine)})
 	}
 	return all
 }
@@ -143,7 +142,7 @@ func inOneLine(err error) error {
 	var all []string
 	found := finding.Of(err)
 	for _, f := range found[:min(len(found), maxFaults)] {
-		all = append(all, cut.Middle(f.Error(), task.MaxLine))
+		all = append(all, finding.CutMiddle(f.Error(), task.MaxLine))
 	}
 	if more := len(found) - len(all); more > 0 {
 		all = append(all, fmt.Sprintf("and %d more; cmp render lists all", more))

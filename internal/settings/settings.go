@@ -19,7 +19,6 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -173,7 +172,7 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		})...)
 	case c.choices[key] != nil && !slices.Contains(c.choices[key], n.Value):
 		named := slices.DeleteFunc(slices.Clone(c.choices[key]), func(s string) bool { return s == "" })
-		c.faults = append(c.faults, c.Fault(n.Line, field, fmt.Sprintf("unknown %s %q", key, n.Value), "use one of "+strings.Join(named, ", ")).Asking(nearest.Suggest(n.Value, named)))
+		c.faults = append(c.faults, c.Fault(n.Line, field, fmt.Sprintf("unknown %s %q", key, n.Value), "use one of "+strings.Join(named, ", ")).Asking(finding.Suggest(n.Value, named)))
 	}
 }
 
@@ -194,7 +193,7 @@ func (c *checker) mapping(n *yaml.Node, t reflect.Type, field string) {
 			for _, k := range fields {
 				names = append(names, k.Name)
 			}
-			c.faults = append(c.faults, c.Fault(key.Line, prefix+key.Value, "unknown key", "use one of "+strings.Join(names, ", ")).Asking(nearest.Suggest(key.Value, names)))
+			c.faults = append(c.faults, c.Fault(key.Line, prefix+key.Value, "unknown key", "use one of "+strings.Join(names, ", ")).Asking(finding.Suggest(key.Value, names)))
 			continue
 		}
 		c.value(value, fields[at].Type, prefix+key.Value, key.Value)

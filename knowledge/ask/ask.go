@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
@@ -104,8 +103,8 @@ func (a *Question) qualified(group, kind string) {
 }
 
 // nearest suggests kinds and groups for an unknown name.
-func (a *Question) nearest(arg string) *nearest.Names {
-	near := nearest.New(arg)
+func (a *Question) nearest(arg string) *finding.Nearest {
+	near := finding.NearestTo(arg)
 	for _, g := range a.Groups {
 		near.Add(GroupName(g.Name), g.Name, g.Product)
 		for _, k := range g.Kinds {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // Similar returns up to three files that a missing one may be: those with its base
@@ -16,7 +16,7 @@ import (
 func Similar(repo fs.FS, name string, near []string, parents ...string) []string {
 	const most, searched = 3, 10_000 // entries: a message does not justify reading a large repository
 	base := path.Base(name)
-	like := nearest.New(stem(base))
+	like := finding.NearestTo(stem(base))
 	var found []string
 	visited := map[string]bool{}
 	entries := 0

@@ -16,7 +16,6 @@ import (
 	"helm.sh/helm/v4/pkg/strvals"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -332,7 +331,7 @@ func (v Values) readFault(name string, err error) error {
 	missing, pattern := errors.Is(err, fs.ErrNotExist), isPattern(name) && v.Glob != nil
 	var question string
 	if missing && !pattern && v.Similar != nil {
-		question = nearest.Question(v.Similar(name)...)
+		question = finding.DidYouMean(v.Similar(name)...)
 	}
 	switch {
 	case placed:

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -49,7 +48,7 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 				f.Line = input.LineOf(c.written, steps)
 				f.Remedy = "remove it, or correct its name"
 				if len(steps) == 1 {
-					f = f.Asking(nearest.Suggest(steps[0], topFields()))
+					f = f.Asking(finding.Suggest(steps[0], topFields()))
 				}
 				faults = append(faults, f)
 			}

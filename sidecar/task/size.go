@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ladder-cmp/ladder/internal/cut"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // MaxRemarks and MaxLine limit the log lines of a response, and a text of one in bytes: what they
@@ -27,14 +27,14 @@ func (o *Output) Cut() {
 		switch value := value.(type) {
 		case int, bool, float64:
 		default:
-			o.Log[i] = cut.Middle(fmt.Sprint(value), MaxLine)
+			o.Log[i] = finding.CutMiddle(fmt.Sprint(value), MaxLine)
 		}
 	}
 	if more := len(o.Remarks) - MaxRemarks - 1; more > 0 { // the last one may count further findings
 		o.Remarks = append(o.Remarks[:MaxRemarks:MaxRemarks], Remark{Level: slog.LevelWarn, Text: fmt.Sprintf("further log lines: %d", more+1)})
 	}
 	for i := range o.Remarks {
-		o.Remarks[i].Text = cut.Middle(o.Remarks[i].Text, MaxLine)
+		o.Remarks[i].Text = finding.CutMiddle(o.Remarks[i].Text, MaxLine)
 	}
 	// A variable that is left out counts as used.
 	o.Unused = slices.DeleteFunc(o.Unused, func(name string) bool { return len(name) > MaxLine })

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/wave"
@@ -39,7 +38,7 @@ func Find(p *wave.Plan, expr string) ([]int, error) {
 			return found, nil
 		}
 	}
-	near := nearest.New(expr)
+	near := finding.NearestTo(expr)
 	name := expr[strings.LastIndexByte(expr, '/')+1:]
 	for _, n := range p.Graph.Nodes {
 		id := n.Key
@@ -51,7 +50,7 @@ func Find(p *wave.Plan, expr string) ([]int, error) {
 	remedy := "use KIND/NAME, KIND/NAMESPACE/NAME or NAME from the table that cmp explain prints"
 	question := near.String()
 	if same := ofKind(p, expr); question == "" && len(same) <= 3 {
-		question = nearest.Question(same...)
+		question = finding.DidYouMean(same...)
 	}
 	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "object not found in the component", Remedy: remedy}.Asking(question)
 }

@@ -1,5 +1,4 @@
-// Package nearest suggests names for a misspelled word.
-package nearest
+package finding
 
 import (
 	"cmp"
@@ -9,8 +8,8 @@ import (
 	"strings"
 )
 
-// Names collects the known names that are similar to an unknown word.
-type Names struct {
+// Nearest collects the known names that are similar to an unknown word.
+type Nearest struct {
 	word  string
 	names []candidate
 }
@@ -20,13 +19,13 @@ type candidate struct {
 	distance int
 }
 
-// New starts with the unknown word.
-func New(word string) *Names { return &Names{word: strings.ToLower(word)} }
+// NearestTo starts with the unknown word.
+func NearestTo(word string) *Nearest { return &Nearest{word: strings.ToLower(word)} }
 
 // Add offers a name, and the spellings that a user may know. The name is a
 // candidate if a spelling contains the word, or differs from it by a few letters,
 // depending on the length of the word after its last slash.
-func (n *Names) Add(name string, spellings ...string) {
+func (n *Nearest) Add(name string, spellings ...string) {
 	own := n.word[strings.LastIndexByte(n.word, '/')+1:]
 	limit := 1 + len(own)/5
 	best := limit + 1
@@ -45,17 +44,17 @@ func (n *Names) Add(name string, spellings ...string) {
 
 // String returns a suggestion: did you mean "a" or "b"? It is empty if no name is
 // similar.
-func (n *Names) String() string {
+func (n *Nearest) String() string {
 	slices.SortStableFunc(n.names, func(x, y candidate) int { return x.distance - y.distance })
 	var names []string
 	for _, c := range n.names {
 		names = append(names, c.name)
 	}
-	return Question(names...)
+	return DidYouMean(names...)
 }
 
 // Closest returns the most similar names.
-func (n *Names) Closest() []string {
+func (n *Nearest) Closest() []string {
 	best := math.MaxInt
 	for _, c := range n.names {
 		best = min(best, c.distance)
@@ -69,8 +68,8 @@ func (n *Names) Closest() []string {
 	return names
 }
 
-// Question suggests the first three names; it is empty if there are none.
-func Question(names ...string) string {
+// DidYouMean suggests the first three names; it is empty if there are none.
+func DidYouMean(names ...string) string {
 	switch len(names) {
 	case 0:
 		return ""
@@ -82,22 +81,22 @@ func Question(names ...string) string {
 	return fmt.Sprintf("did you mean %q, %q or %q?", names[0], names[1], names[2])
 }
 
-// Or returns the suggestion, or otherwise if no name is similar.
-func (n *Names) Or(otherwise string) string {
+// NearestOr returns the suggestion, or otherwise if no name is similar.
+func (n *Nearest) Or(otherwise string) string {
 	return cmp.Or(n.String(), otherwise)
 }
 
 // Suggest suggests names that are similar to a word; empty if none is.
 func Suggest(word string, names []string) string {
-	n := New(word)
+	n := NearestTo(word)
 	for _, name := range names {
 		n.Add(name, name)
 	}
 	return n.String()
 }
 
-// Or suggests names that are similar to a word, or else returns otherwise.
-func Or(word string, names []string, otherwise string) string {
+// NearestOr suggests names that are similar to a word, or else returns otherwise.
+func NearestOr(word string, names []string, otherwise string) string {
 	return cmp.Or(Suggest(word, names), otherwise)
 }
 

@@ -1,21 +1,21 @@
-package nearest_test
+package finding_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/internal/nearest"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 func TestClosest(t *testing.T) {
-	n := nearest.New("values-prd")
+	n := finding.NearestTo("values-prd")
 	for _, name := range []string{"values-dev", "values-prod", "values-pred", "other"} {
 		n.Add(name, name)
 	}
 	if got := n.Closest(); !slices.Equal(got, []string{"values-prod", "values-pred"}) {
 		t.Error(got)
 	}
-	if got := nearest.New("x").Closest(); len(got) > 0 {
+	if got := finding.NearestTo("x").Closest(); len(got) > 0 {
 		t.Error(got)
 	}
 }
@@ -32,7 +32,7 @@ func TestOr(t *testing.T) {
 		"x":        "use one of them",
 		"":         "use one of them",
 	} {
-		if got := nearest.Or(word, keys, "use one of them"); got != want {
+		if got := finding.NearestOr(word, keys, "use one of them"); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
