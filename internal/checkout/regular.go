@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/internal/symlink"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // Regular is a checkout with restrictions for renderings. It only opens regular
@@ -23,7 +23,7 @@ var (
 )
 
 func (r Regular) check(name string) error {
-	resolved, _ := symlink.In(r.FS, name) // opening it reports what cannot be resolved
+	resolved, _ := vfs.ResolveIn(r.FS, name) // opening it reports what cannot be resolved
 	if isGit(name) || isGit(resolved) {
 		return &fs.PathError{Op: "open", Path: name, Err: errGit}
 	}

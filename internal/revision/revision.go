@@ -21,7 +21,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/memfs"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // Repository is the object database of a git repository. It is safe for concurrent
@@ -138,5 +138,5 @@ func (c Commit) Files() (fs.FS, error) {
 	if _, err := c.commit.Tree(); err != nil {
 		return nil, fault("", fmt.Sprintf("the files of commit %.12s are not there: %v", c.Hash, err), "fetch them")
 	}
-	return &memfs.Tree{Root: c.of.node(object.TreeEntry{Name: ".", Mode: filemode.Dir, Hash: c.commit.TreeHash})}, nil
+	return &vfs.Tree{Root: c.of.node(object.TreeEntry{Name: ".", Mode: filemode.Dir, Hash: c.commit.TreeHash})}, nil
 }

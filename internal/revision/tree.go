@@ -9,16 +9,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/ladder-cmp/ladder/internal/memfs"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // node returns a file or directory of a commit, which is read when it is needed.
-func (r *Repository) node(e object.TreeEntry) *memfs.Node {
-	n := &memfs.Node{Name: e.Name, Mode: 0o644}
+func (r *Repository) node(e object.TreeEntry) *vfs.Node {
+	n := &vfs.Node{Name: e.Name, Mode: 0o644}
 	read := r.readFile
 	switch e.Mode {
 	case filemode.Submodule:
-		return memfs.NewDir(e.Name)
+		return vfs.NewDir(e.Name)
 	case filemode.Dir:
 		n.Mode, read = fs.ModeDir|0o755, r.readDir
 	case filemode.Symlink:
@@ -34,19 +34,19 @@ func (r *Repository) node(e object.TreeEntry) *memfs.Node {
 	return n
 }
 
-func (r *Repository) readDir(n *memfs.Node, hash plumbing.Hash) error {
+func (r *Repository) readDir(n *vfs.Node, hash plumbing.Hash) error {
 	tree, err := r.git.TreeObject(hash)
 	if err != nil {
 		return err
 	}
-	n.Children = map[string]*memfs.Node{}
+	n.Children = map[string]*vfs.Node{}
 	for _, e := range tree.Entries {
 		n.Children[e.Name] = r.node(e)
 	}
 	return nil
 }
 
-func (r *Repository) readFile(n *memfs.Node, hash plumbing.Hash) error {
+func (r *Repository) readFile(n *vfs.Node, hash plumbing.Hash) error {
 	blob, err := r.git.BlobObject(hash)
 	if err != nil {
 		return err

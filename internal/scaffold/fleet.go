@@ -16,7 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/overlay"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -65,7 +65,7 @@ func (b *Draft) place(ctx context.Context) {
 
 // fleet loads the fleet including the drafts; nil if that fails.
 func (b *Draft) fleet(ctx context.Context, home string, members []*undescribed) *fleet.Fleet {
-	repo := overlay.FS{FS: b.Repo, Files: map[string]string{}}
+	repo := vfs.Overlay{FS: b.Repo, Files: map[string]string{}}
 	for _, f := range members {
 		repo.Files[path.Join(f.dir, component.File)] = f.draft.Text()
 	}

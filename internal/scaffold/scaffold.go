@@ -19,8 +19,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
-	"github.com/ladder-cmp/ladder/internal/overlay"
 	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -102,7 +102,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	f.names = b.namesFor(f)
 	name := f.names[0]
 	f.draft.Name = name
-	repo := overlay.FS{FS: b.Repo, Files: map[string]string{}}
+	repo := vfs.Overlay{FS: b.Repo, Files: map[string]string{}}
 	if f.draft.Existing != nil {
 		said, err := plugin.Request{Repo: b.Repo, NoRepository: b.NoRepository, Dir: f.dir, Show: b.Show}.Describe()
 		if err != nil {
@@ -155,7 +155,7 @@ func (b *Draft) schema(dir string) string {
 func (b *Draft) check() error {
 	var faults []error
 	for _, f := range b.found {
-		repo := overlay.FS{FS: b.Repo, Files: map[string]string{path.Join(f.dir, component.File): f.draft.Text()}}
+		repo := vfs.Overlay{FS: b.Repo, Files: map[string]string{path.Join(f.dir, component.File): f.draft.Text()}}
 		_, err := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, Show: b.Show}.Describe()
 		faults = append(faults, err)
 	}

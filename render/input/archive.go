@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/ladder-cmp/ladder/internal/memfs"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // maxArchiveBytes and maxArchiveFiles limit the unpacked size of an archive.
@@ -21,7 +21,7 @@ const (
 )
 
 // Archive is the content of a fetched archive: an isolated file system in memory.
-type Archive struct{ *memfs.Tree }
+type Archive struct{ *vfs.Tree }
 
 var errArchiveLink = errors.New("the symlink points outside the archive, or to nothing")
 
@@ -32,7 +32,7 @@ func Unpack(tgz []byte) (Archive, error) {
 	if err != nil {
 		return Archive{}, err
 	}
-	a := Archive{&memfs.Tree{Root: memfs.NewDir("."), BadLink: errArchiveLink}}
+	a := Archive{&vfs.Tree{Root: vfs.NewDir("."), BadLink: errArchiveLink}}
 	bytes, files := int64(0), 0
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
@@ -52,11 +52,11 @@ func Unpack(tgz []byte) (Archive, error) {
 		if !fs.ValidPath(name) {
 			return Archive{}, fmt.Errorf("it contains %q, which leads outside the archive", h.Name)
 		}
-		n := &memfs.Node{Name: path.Base(name), Mode: fs.FileMode(h.Mode).Perm()}
+		n := &vfs.Node{Name: path.Base(name), Mode: fs.FileMode(h.Mode).Perm()}
 		switch h.Typeflag {
 		case tar.TypeDir:
 			n.Mode |= fs.ModeDir
-			n.Children = map[string]*memfs.Node{}
+			n.Children = map[string]*vfs.Node{}
 		case tar.TypeReg:
 			if n.Data, err = io.ReadAll(r); err != nil {
 				return Archive{}, err
@@ -72,12 +72,12 @@ func Unpack(tgz []byte) (Archive, error) {
 	}
 }
 
-func (a Archive) put(name string, n *memfs.Node) error {
+func (a Archive) put(name string, n *vfs.Node) error {
 	if name == "." {
 		return nil
 	}
 	dir, err := a.MakeDirs(path.Dir(name), nil)
-	var notDir *memfs.NotDirError
+	var notDir *vfs.NotDirError
 	if errors.As(err, &notDir) {
 		return fmt.Errorf("it contains %q, which is not a directory", notDir.Part)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/symlink"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -115,7 +115,7 @@ func (a *assembly) addGenerated(files map[string]string) *tree {
 // joins all findings of the kustomization and those below it, once for all
 // references.
 func (a *assembly) visit(t *tree, dir, namespace string) (*tree, string, error) {
-	dir, err := symlink.In(t.FS, dir)
+	dir, err := vfs.ResolveIn(t.FS, dir)
 	if err != nil {
 		return t, dir, t.Unreadable(err)
 	}

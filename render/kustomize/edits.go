@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/overlay"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -130,7 +130,7 @@ func (s source) withEdits() (source, error) {
 	if result, err = e.withEntries(result, s); err != nil {
 		return s, fault("patches", err)
 	}
-	s.FS = editedFS{overlay.FS{FS: s.FS, Files: map[string]string{name: string(result)}}, name, data}
+	s.FS = editedFS{vfs.Overlay{FS: s.FS, Files: map[string]string{name: string(result)}}, name, data}
 	return s, nil
 }
 
@@ -247,7 +247,7 @@ func componentsIn(s source, pattern string) []string {
 
 // editedFS is a repository with an edited kustomization.
 type editedFS struct {
-	overlay.FS
+	vfs.Overlay
 	name string
 	// original is the content before the edits.
 	original []byte

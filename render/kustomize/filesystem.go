@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/ladder-cmp/ladder/internal/symlink"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // repoFS is the read-only file system for kustomize: its root contains the trees as
@@ -84,7 +84,7 @@ func (r repoFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 		return "", "", err
 	}
 	if _, isGenerated := t.overlay[name]; !isGenerated {
-		if name, err = symlink.In(t.FS, name); err != nil {
+		if name, err = vfs.ResolveIn(t.FS, name); err != nil {
 			return "", "", err
 		}
 	}

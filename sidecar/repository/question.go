@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ladder-cmp/ladder/internal/memfs"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // operation is a kind of question.
@@ -210,10 +210,10 @@ func (a FS) Open(name string) (fs.File, error) {
 	}
 	if info.IsDir() {
 		entries, err := a.ReadDir(name)
-		return memfs.NewDirFile(info, entries), err
+		return vfs.NewDirFile(info, entries), err
 	}
 	data, err := a.ReadFile(name)
-	return memfs.NewFile(info, data), err
+	return vfs.NewFile(info, data), err
 }
 
 func (r Reply) Err() error {

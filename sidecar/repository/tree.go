@@ -3,17 +3,17 @@ package repository
 import (
 	"sync"
 
-	"github.com/ladder-cmp/ladder/internal/memfs"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // Tree is a repository in memory: an isolated, immutable file system that is safe
 // for concurrent use.
 type Tree struct {
-	memfs.Tree
+	vfs.Tree
 	// Bytes is its size in memory, as counted by Limits.
 	Bytes int64
 	files int
-	sums  sync.Map // *memfs.Node to Digest, for files that were read
+	sums  sync.Map // *vfs.Node to Digest, for files that were read
 }
 
 // digest returns the digest of a reply. Those of files are cached, since a

@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/ladder-cmp/ladder/internal/memfs"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // Limits are the limits for a repository. Zero means no limit.
@@ -69,7 +69,7 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 		return nil, fmt.Errorf("the stream is not a gzip file: %w", err)
 	}
 	unpacked := &inflated{from: z, packed: packed, ratio: int64(limits.Ratio)}
-	t := &unpacker{Tree: &Tree{Tree: memfs.Tree{Root: memfs.NewDir(".")}}, limits: limits, grow: grow}
+	t := &unpacker{Tree: &Tree{Tree: vfs.Tree{Root: vfs.NewDir(".")}}, limits: limits, grow: grow}
 	for tr := tar.NewReader(unpacked); ; {
 		h, err := tr.Next()
 		if errors.Is(err, io.EOF) {
@@ -220,7 +220,7 @@ func (t *unpacker) add(name string, h *tar.Header, content io.Reader) error {
 	if err := t.charge(name, h.Size, len(h.Name)+len(h.Linkname)); err != nil {
 		return err
 	}
-	n := &memfs.Node{Name: path.Base(name), Mode: 0o644}
+	n := &vfs.Node{Name: path.Base(name), Mode: 0o644}
 	switch h.Typeflag {
 	case tar.TypeReg:
 		data, err := t.content(content, h.Size)
@@ -270,9 +270,9 @@ func (t *unpacker) content(r io.Reader, size int64) ([]byte, error) {
 }
 
 // dir returns the directory of that name, and creates it and its parents if needed.
-func (t *unpacker) dir(name string) (*memfs.Node, error) {
+func (t *unpacker) dir(name string) (*vfs.Node, error) {
 	d, err := t.MakeDirs(name, func(part string) error { return t.charge(name, 0, len(part)) })
-	if errors.As(err, new(*memfs.NotDirError)) {
+	if errors.As(err, new(*vfs.NotDirError)) {
 		return nil, fmt.Errorf("the repository contains files below %q, which is not a directory", name)
 	}
 	return d, err
@@ -280,7 +280,7 @@ func (t *unpacker) dir(name string) (*memfs.Node, error) {
 
 // checkLinks refuses symlinks below a directory that leave the repository. Dangling
 // symlinks are allowed; reading them fails.
-func (t *unpacker) checkLinks(dir string, n *memfs.Node) error {
+func (t *unpacker) checkLinks(dir string, n *vfs.Node) error {
 	for _, name := range n.SortedNames() {
 		child, at := n.Children[name], path.Join(dir, name)
 		var err error

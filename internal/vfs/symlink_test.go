@@ -1,4 +1,4 @@
-package symlink_test
+package vfs_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/internal/symlink"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // TestResolve follows symlinks as Linux does: what ".." means in a target depends on
@@ -16,7 +16,7 @@ func TestResolve(t *testing.T) {
 	// A target of "" is a directory or a file.
 	files := map[string]string{"a": "", "a/b": "", "a/b/c": "", "x": "", "to-b": "a/b", "up": "to-b/../x", "down": "a/b/../../x", "out": "../x", "abs": "/x", "loop": "loop",
 		"self": ".", "a/far": "../to-b", "gone": "nowhere", "through-out": "a/../../x"}
-	for i := range symlink.Max + 1 {
+	for i := range vfs.MaxLinks + 1 {
 		files[fmt.Sprint("n", i+1)] = fmt.Sprint("n", i)
 	}
 	files["n0"] = ""
@@ -27,7 +27,7 @@ func TestResolve(t *testing.T) {
 		}
 		return target, target != "", nil
 	}
-	max := fmt.Sprint("n", symlink.Max)
+	max := fmt.Sprint("n", vfs.MaxLinks)
 	for _, tt := range []struct {
 		name   string
 		follow bool
@@ -45,21 +45,21 @@ func TestResolve(t *testing.T) {
 		{"self/self/x", true, "x", nil},
 		{"self", true, ".", nil},
 		{max, true, "n0", nil},
-		{fmt.Sprint("n", symlink.Max+1), true, "", symlink.ErrTooMany},
-		{"loop", true, "", symlink.ErrTooMany},
+		{fmt.Sprint("n", vfs.MaxLinks+1), true, "", vfs.ErrTooManyLinks},
+		{"loop", true, "", vfs.ErrTooManyLinks},
 		{"loop", false, "loop", nil},
-		{"out", true, "", symlink.ErrLeaves},
-		{"through-out", true, "", symlink.ErrLeaves},
-		{"abs", true, "", symlink.ErrLeaves},
+		{"out", true, "", vfs.ErrLeaves},
+		{"through-out", true, "", vfs.ErrLeaves},
+		{"abs", true, "", vfs.ErrLeaves},
 		{"gone", true, "", fs.ErrNotExist},
 		{"../x", true, "", fs.ErrInvalid},
 	} {
-		got, err := symlink.Resolve(tt.name, tt.follow, read)
+		got, err := vfs.ResolveLinks(tt.name, tt.follow, read)
 		if got != tt.want || !errors.Is(err, tt.err) {
 			t.Errorf("%s: %q, %v; want %q, %v", tt.name, got, err, tt.want, tt.err)
 		}
 	}
-	if _, err := symlink.Resolve("up", true, read); err == nil || strings.Contains(err.Error(), "leaves") {
+	if _, err := vfs.ResolveLinks("up", true, read); err == nil || strings.Contains(err.Error(), "leaves") {
 		t.Error(err)
 	}
 }

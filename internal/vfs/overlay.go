@@ -1,6 +1,4 @@
-// Package overlay shows unwritten files on top of a file system: files that a
-// program is about to write, or has changed in memory.
-package overlay
+package vfs
 
 import (
 	"io"
@@ -11,18 +9,18 @@ import (
 	"time"
 )
 
-// FS is a file system with additional files, by path. They hide files below; their
+// Overlay is a file system with additional files, by path. They hide files below; their
 // directories must exist.
-type FS struct {
+type Overlay struct {
 	fs.FS
 	Files map[string]string
 }
 
 var (
-	_ fs.ReadFileFS = FS{}
-	_ fs.ReadDirFS  = FS{}
-	_ fs.StatFS     = FS{}
-	_ fs.ReadLinkFS = FS{}
+	_ fs.ReadFileFS = Overlay{}
+	_ fs.ReadDirFS  = Overlay{}
+	_ fs.StatFS     = Overlay{}
+	_ fs.ReadLinkFS = Overlay{}
 )
 
 // unwritten is an additional file.
@@ -39,12 +37,12 @@ func (u unwritten) ModTime() time.Time         { return time.Time{} }
 func (u unwritten) IsDir() bool                { return false }
 func (u unwritten) Sys() any                   { return nil }
 
-func (o FS) file(name string) (unwritten, bool) {
+func (o Overlay) file(name string) (unwritten, bool) {
 	text, ok := o.Files[name]
 	return unwritten{strings.NewReader(text), path.Base(name)}, ok
 }
 
-func (o FS) Open(name string) (fs.File, error) {
+func (o Overlay) Open(name string) (fs.File, error) {
 	if u, ok := o.file(name); ok {
 		return u, nil
 	}
@@ -61,7 +59,7 @@ func (o FS) Open(name string) (fs.File, error) {
 // directory is an open directory.
 type directory struct {
 	fs.File
-	of   FS
+	of   Overlay
 	name string
 	left []fs.DirEntry
 	read bool
@@ -86,31 +84,31 @@ func (d *directory) ReadDir(n int) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-func (o FS) ReadFile(name string) ([]byte, error) {
+func (o Overlay) ReadFile(name string) ([]byte, error) {
 	if text, ok := o.Files[name]; ok {
 		return []byte(text), nil
 	}
 	return fs.ReadFile(o.FS, name)
 }
 
-func (o FS) Stat(name string) (fs.FileInfo, error) {
+func (o Overlay) Stat(name string) (fs.FileInfo, error) {
 	if u, ok := o.file(name); ok {
 		return u, nil
 	}
 	return fs.Stat(o.FS, name)
 }
 
-func (o FS) Lstat(name string) (fs.FileInfo, error) {
+func (o Overlay) Lstat(name string) (fs.FileInfo, error) {
 	if u, ok := o.file(name); ok {
 		return u, nil
 	}
 	return fs.Lstat(o.FS, name)
 }
 
-func (o FS) ReadLink(name string) (string, error) { return fs.ReadLink(o.FS, name) }
+func (o Overlay) ReadLink(name string) (string, error) { return fs.ReadLink(o.FS, name) }
 
 // ReadDir lists existing and additional files, sorted.
-func (o FS) ReadDir(dir string) ([]fs.DirEntry, error) {
+func (o Overlay) ReadDir(dir string) ([]fs.DirEntry, error) {
 	all, err := fs.ReadDir(o.FS, dir)
 	if err != nil {
 		return nil, err

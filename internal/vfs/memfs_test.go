@@ -1,4 +1,4 @@
-package memfs_test
+package vfs_test
 
 import (
 	"errors"
@@ -8,13 +8,13 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/ladder-cmp/ladder/internal/memfs"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // tree returns a file system with files, and with symlinks, written as "name -> target".
-func tree(t *testing.T, names ...string) *memfs.Tree {
+func tree(t *testing.T, names ...string) *vfs.Tree {
 	t.Helper()
-	all := &memfs.Tree{Root: memfs.NewDir(".")}
+	all := &vfs.Tree{Root: vfs.NewDir(".")}
 	for _, name := range names {
 		name, target, isLink := strings.Cut(name, " -> ")
 		parent, base := ".", name
@@ -25,9 +25,9 @@ func tree(t *testing.T, names ...string) *memfs.Tree {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir.Children[base] = &memfs.Node{Name: base, Mode: 0o644, Data: []byte("content of " + name)}
+		dir.Children[base] = &vfs.Node{Name: base, Mode: 0o644, Data: []byte("content of " + name)}
 		if isLink {
-			dir.Children[base] = &memfs.Node{Name: base, Mode: fs.ModeSymlink | 0o777, Target: target}
+			dir.Children[base] = &vfs.Node{Name: base, Mode: fs.ModeSymlink | 0o777, Target: target}
 		}
 	}
 	return all
@@ -135,7 +135,7 @@ func TestMakeDirs(t *testing.T) {
 	if dir, err := all.MakeDirs("a/b/c", making); err != nil || dir != all.Lookup("a/b/c") || strings.Join(made, " ") != "b c" {
 		t.Errorf("made %q, %v", made, err)
 	}
-	var notDir *memfs.NotDirError
+	var notDir *vfs.NotDirError
 	if _, err := all.MakeDirs("a/file/x", nil); !errors.As(err, &notDir) || notDir.Part != "file" {
 		t.Errorf("a directory below a file: %v", err)
 	}

@@ -1,6 +1,7 @@
-// Package memfs is an isolated file system in memory, for a repository, a commit or an
-// archive. It follows symlinks like Linux.
-package memfs
+// Package vfs has file systems that are not on disk: in memory, for a repository, a commit or
+// an archive, and files that are not yet written on top of another file system. They follow
+// symlinks like Linux, and refuse targets outside the file system.
+package vfs
 
 import (
 	"cmp"
@@ -11,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/ladder-cmp/ladder/internal/symlink"
 )
 
 // Tree is a file system. It implements fs.ReadDirFS, fs.ReadFileFS, fs.StatFS and
@@ -21,7 +20,7 @@ type Tree struct {
 	// Root is a directory.
 	Root *Node
 	// BadLink is the error for symlinks that leave the tree or dangle; nil means
-	// that of package symlink.
+	// that of ResolveLinks.
 	BadLink error
 }
 
@@ -130,8 +129,8 @@ func (t *Tree) Find(op, name string, follow bool) (*Node, error) {
 			return n, nil // the usual case
 		}
 	}
-	at, err := symlink.Resolve(name, follow, t.readLink)
-	if t.BadLink != nil && (errors.Is(err, symlink.ErrLeaves) || errors.Is(err, symlink.ErrTooMany)) {
+	at, err := ResolveLinks(name, follow, t.readLink)
+	if t.BadLink != nil && (errors.Is(err, ErrLeaves) || errors.Is(err, ErrTooManyLinks)) {
 		err = t.BadLink
 	}
 	if err != nil {

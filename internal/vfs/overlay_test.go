@@ -1,4 +1,4 @@
-package overlay
+package vfs
 
 import (
 	"io/fs"
@@ -10,7 +10,7 @@ import (
 // each of the ways in which files can be read.
 func TestFS(t *testing.T) {
 	below := fstest.MapFS{"dir/kept": {Data: []byte("kept")}, "dir/hidden": {Data: []byte("below")}}
-	fsys := FS{below, map[string]string{"dir/hidden": "hidden", "dir/added": "added!"}}
+	fsys := Overlay{below, map[string]string{"dir/hidden": "hidden", "dir/added": "added!"}}
 	if err := fstest.TestFS(fsys, "dir/kept", "dir/hidden", "dir/added"); err != nil {
 		t.Error(err)
 	}

@@ -1,7 +1,4 @@
-// Package symlink resolves symlinks like Linux in file systems that are not on
-// disk: a repository in memory, a commit, an archive. It refuses targets outside
-// the file system.
-package symlink
+package vfs
 
 import (
 	"errors"
@@ -11,23 +8,23 @@ import (
 	"strings"
 )
 
-// Max is the maximum number of symlinks in a path, as on Linux.
-const Max = 40
+// MaxLinks is the maximum number of symlinks in a path, as on Linux.
+const MaxLinks = 40
 
 var (
 	// ErrLeaves is the error for a symlink with a target outside the file system.
 	ErrLeaves = errors.New("the symlink leaves the repository")
-	// ErrTooMany is the error of a path with more symlinks than Max.
-	ErrTooMany = errors.New("too many symlinks")
+	// ErrTooManyLinks is the error of a path with more symlinks than Max.
+	ErrTooManyLinks = errors.New("too many symlinks")
 )
 
-// Resolve resolves the symlinks in name on the way to its last element, and with
+// ResolveLinks resolves the symlinks in name on the way to its last element, and with
 // follow also of that. name is a path of package fs.
 //
 // read reports whether a path is a symlink, and its target; its errors are returned
 // unchanged. It is called for one element after the other, and only after the
 // parent directories.
-func Resolve(name string, follow bool, read func(name string) (target string, isLink bool, err error)) (string, error) {
+func ResolveLinks(name string, follow bool, read func(name string) (target string, isLink bool, err error)) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", fs.ErrInvalid
 	}
@@ -54,8 +51,8 @@ func Resolve(name string, follow bool, read func(name string) (target string, is
 			at = next
 			continue
 		}
-		if links++; links > Max {
-			return "", ErrTooMany
+		if links++; links > MaxLinks {
+			return "", ErrTooManyLinks
 		}
 		if path.IsAbs(target) {
 			return "", ErrLeaves
@@ -65,14 +62,14 @@ func Resolve(name string, follow bool, read func(name string) (target string, is
 	return at, nil
 }
 
-// In returns the path of a file in a file system without symlinks. Names in a file system
+// ResolveIn returns the path of a file in a file system without symlinks. Names in a file system
 // that has none are returned unchanged.
-func In(fsys fs.FS, name string) (string, error) {
+func ResolveIn(fsys fs.FS, name string) (string, error) {
 	links, ok := fsys.(fs.ReadLinkFS)
 	if !ok || name == "." {
 		return name, nil
 	}
-	at, err := Resolve(name, true, func(name string) (string, bool, error) {
+	at, err := ResolveLinks(name, true, func(name string) (string, bool, error) {
 		info, err := links.Lstat(name)
 		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			return "", false, err
@@ -80,7 +77,7 @@ func In(fsys fs.FS, name string) (string, error) {
 		target, err := links.ReadLink(name)
 		return filepath.ToSlash(target), true, err
 	})
-	if errors.Is(err, ErrLeaves) || errors.Is(err, ErrTooMany) {
+	if errors.Is(err, ErrLeaves) || errors.Is(err, ErrTooManyLinks) {
 		err = &fs.PathError{Op: "resolve", Path: name, Err: err}
 	}
 	return at, err
