@@ -7,7 +7,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/paint"
-	"github.com/ladder-cmp/ladder/internal/table"
 )
 
 // Table formats CRDs as a table.
@@ -24,7 +23,7 @@ func Table(all []Description) string {
 		}
 		rows = append(rows, cells)
 	}
-	return table.Rows([]string{"NAME", "KIND", "GROUP", "SCOPE", "VERSIONS", "SIZE", "SWITCH", "CONVERSION", "USED BY", "FROM"}, rows)
+	return paint.Rows([]string{"NAME", "KIND", "GROUP", "SCOPE", "VERSIONS", "SIZE", "SWITCH", "CONVERSION", "USED BY", "FROM"}, rows)
 }
 
 // RemovedText lists what is removed from a number of CRDs.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
+	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/report"
-	"github.com/ladder-cmp/ladder/internal/table"
 )
 
 // Rollouts shows two rollouts side by side.
@@ -60,13 +60,13 @@ func (c Rollouts) Render(format string) (string, error) {
 		}
 		return c.Runs[i].Total.String()
 	})
-	b.WriteString(table.Rows([]string{"", c.Titles[0], c.Titles[1]}, rows) + "\n")
+	b.WriteString(paint.Rows([]string{"", c.Titles[0], c.Titles[1]}, rows) + "\n")
 	rows = nil
 	for _, name := range c.names() {
 		rows = append(rows, []string{name, c.when(0, name), c.when(1, name)})
 	}
 	if len(rows) > 0 {
-		b.WriteString(table.Rows([]string{"NAME", c.Titles[0], c.Titles[1]}, rows) + "\n")
+		b.WriteString(paint.Rows([]string{"NAME", c.Titles[0], c.Titles[1]}, rows) + "\n")
 	}
 	switch {
 	case c.ratio() > 0:

@@ -12,8 +12,8 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/report"
-	"github.com/ladder-cmp/ladder/internal/table"
 )
 
 // Rollout shows a simulated rollout.
@@ -57,7 +57,7 @@ func (r Rollout) text() string {
 		rows = append(rows, []string{rollout.When(s.Start), end, r.step(s.Set, s.Step), r.name(s.Application), s.Takes})
 	}
 	if len(rows) > 0 {
-		b.WriteString(table.Rows([]string{"START", "HEALTHY", "STEP", "NAME", "BASIS"}, rows) + "\n")
+		b.WriteString(paint.Rows([]string{"START", "HEALTHY", "STEP", "NAME", "BASIS"}, rows) + "\n")
 	}
 	if len(r.Fail) > 0 || !run.Done() {
 		b.WriteString(r.heldBack())
@@ -87,7 +87,7 @@ func (r Rollout) text() string {
 		rows = append(rows, []string{r.step(s.Set, s.Step), fmt.Sprint(len(step.Applications)), atOnce, rollout.When(s.Start), end, takes})
 	}
 	if len(rows) > 0 {
-		b.WriteString(table.Rows([]string{"STEP", "MEMBERS", "AT ONCE", "START", "END", "TIME"}, rows) + "\n")
+		b.WriteString(paint.Rows([]string{"STEP", "MEMBERS", "AT ONCE", "START", "END", "TIME"}, rows) + "\n")
 	}
 	if len(run.Layout.Sets) > 1 || len(run.Unordered) > 0 {
 		b.WriteString(r.sets())

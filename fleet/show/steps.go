@@ -17,7 +17,6 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/paint"
-	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -163,7 +162,7 @@ func (r *Steps) Render(format string, p paint.Paint) (string, error) {
 		for _, row := range r.rows {
 			cells = append(cells, row.cells)
 		}
-		b.WriteString(table.Rows(r.head, cells) + "\n")
+		b.WriteString(paint.Rows(r.head, cells) + "\n")
 	}
 	b.WriteString(strings.Join(r.summary, "\n") + "\n")
 	return b.String(), nil

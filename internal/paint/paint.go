@@ -1,4 +1,4 @@
-// Package paint colors text for terminals.
+// Package paint prints for people: colors for terminals, rows in columns.
 package paint
 
 import (

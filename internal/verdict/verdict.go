@@ -12,7 +12,6 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/paint"
-	"github.com/ladder-cmp/ladder/internal/table"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -172,7 +171,7 @@ func applicationTable(p paint.Paint, all []Application) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return table.Columns("NAME\tOBJECTS\tWAVES\tFINDINGS", func(w io.Writer) {
+	return paint.Columns("NAME\tOBJECTS\tWAVES\tFINDINGS", func(w io.Writer) {
 		for _, j := range all {
 			objects, waves := fmt.Sprint(j.Objects), fmt.Sprint(j.Waves)
 			found := "none"

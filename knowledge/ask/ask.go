@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/table"
+	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -116,7 +116,7 @@ func (a *Question) nearest(arg string) *finding.Nearest {
 
 // GroupTable lists the groups with records.
 func (a *Question) GroupTable() string {
-	return table.Columns("GROUP\tKINDS\tPRODUCT", func(w io.Writer) {
+	return paint.Columns("GROUP\tKINDS\tPRODUCT", func(w io.Writer) {
 		for _, g := range a.Groups {
 			fmt.Fprintf(w, "%s\t%d\t%s\n", finding.Sanitize(GroupName(g.Name)), len(g.Kinds), a.product(g.Name))
 		}
@@ -138,7 +138,7 @@ func (a *Question) product(group string) string {
 // Text formats the answer for users.
 func (a *Question) Text() string {
 	if a.listed || len(a.Kinds) > 1 {
-		table := table.Columns("GROUP\tKIND\tRUNG\tWAVE\tARGO CD WAITS\tWHY", func(w io.Writer) {
+		table := paint.Columns("GROUP\tKIND\tRUNG\tWAVE\tARGO CD WAITS\tWHY", func(w io.Writer) {
 			for _, k := range a.Kinds {
 				if k.Rung == "" { // a record for any kind of its group
 					k.Rung = a.Base.Guess(k.Group, k.Kind).Rung
@@ -178,7 +178,7 @@ func (a *Question) record(k knowledge.Kind) string {
 	a.health(k, line)
 	if len(k.References) > 0 {
 		line("  refers to:")
-		table := table.Columns("FIELD\tMEANING\tTO\tWHY", func(w io.Writer) {
+		table := paint.Columns("FIELD\tMEANING\tTO\tWHY", func(w io.Writer) {
 			for _, r := range k.References {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Sanitize(field(r)), meaning(r), finding.Sanitize(targets(r.To)), finding.Sanitize(r.Why+note(r.Note)))
 			}

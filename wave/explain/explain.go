@@ -8,7 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/table"
+	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -23,7 +23,7 @@ func orderTable(rows []wave.Row) string {
 		}
 		cells = append(cells, []string{r.Wave, r.Rung, r.Object.Kind, name, r.Why})
 	}
-	return table.Rows([]string{"WAVE", "RUNG", "KIND", "NAME", "WHY"}, cells)
+	return paint.Rows([]string{"WAVE", "RUNG", "KIND", "NAME", "WHY"}, cells)
 }
 
 // Find returns the objects that the user named, also by kubectl's short names of

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/table"
+	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -60,5 +60,5 @@ func (s Set) table() string {
 		}
 		rows = append(rows, row)
 	}
-	return fmt.Sprintf("\nApplicationSet %s generates %s:\n", name, finding.Counted(len(s.Applications), "Application")) + table.Rows(head, rows)
+	return fmt.Sprintf("\nApplicationSet %s generates %s:\n", name, finding.Counted(len(s.Applications), "Application")) + paint.Rows(head, rows)
 }

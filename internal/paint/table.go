@@ -1,5 +1,4 @@
-// Package table formats rows in columns.
-package table
+package paint
 
 import (
 	"bytes"
