@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ladder-cmp/ladder/internal/sandbox"
+	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 	"github.com/ladder-cmp/ladder/sidecar/task"
@@ -338,7 +338,7 @@ func TestSandboxOfAWorker(t *testing.T) {
 		t.Errorf("a rendering could: %s; %v", got, err)
 	}
 	for _, gap := range workers.Gaps() {
-		if gap.Layer != sandbox.Landlock { // not all kernels have it
+		if gap.Layer != confine.Landlock { // not all kernels have it
 			t.Errorf("missing: %s", gap)
 		}
 	}

@@ -106,7 +106,7 @@ func prepare(text []byte) (task.Runner, error) {
 	}, nil
 }
 
-// escapes tries what internal/sandbox refuses, and prints what worked: its tests try
+// escapes tries what internal/confine refuses, and prints what worked: its tests try
 // more.
 func escapes(in task.Input) (task.Output, error) {
 	var out task.Output

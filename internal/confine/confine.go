@@ -1,6 +1,12 @@
 // Package confine limits the resources of processes that read untrusted input. The
 // server starts one for each rendering and each fetch, and continues if it has to
 // be killed.
+//
+// Its sandbox removes permissions that such a process does not need: files, sockets,
+// other processes. It keeps open file descriptors, memory, threads, the clock and
+// random numbers. A worker renders untrusted content of tenants. A template that
+// bypasses Go's memory safety, through a bug of a parser or of the compiler, only
+// has a process that can compute and write to its pipes.
 package confine
 
 import (

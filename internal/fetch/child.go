@@ -12,7 +12,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
 // Work is the main function of a fetch process: it fetches one source for the
@@ -33,7 +32,7 @@ func Work(in io.Reader, out io.Writer) error {
 	}
 	// The CA certificates were read before, and no remote content yet.
 	net.DefaultResolver.PreferGo = true // the C library's loads libraries
-	gaps := sandbox.EnterFetcher(resolverFiles...)
+	gaps := confine.SandboxFetcher(resolverFiles...)
 	if connectAs != nil {
 		f.connect = connectAs
 	}

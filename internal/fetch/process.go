@@ -18,7 +18,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
 // A server fetches each source in a separate process, since untrusted content can
@@ -202,7 +201,7 @@ func (t *childFetch) talk(to io.Writer, from io.Reader, order fetchOrder) (*done
 
 // logGaps logs gaps in the sandbox of the processes once, since they all run in
 // the same container.
-func (f *Fetcher) logGaps(gaps []sandbox.Gap) {
+func (f *Fetcher) logGaps(gaps []confine.Gap) {
 	if len(gaps) == 0 {
 		return
 	}

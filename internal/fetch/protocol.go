@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
 // The messages between a server and its fetch process, in lines of JSON. A
@@ -48,7 +48,7 @@ type doneMessage struct {
 	Kept       bool  // the cache already contains it, according to a reply
 	Index      bool  // the file contains a new index
 	Downloaded int64 // bytes
-	Gaps       []sandbox.Gap
+	Gaps       []confine.Gap
 	Failure    *failureMessage
 }
 

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"os/exec"
 
+	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/sidecar/worker"
 )
 
@@ -20,16 +20,16 @@ func ExamineSandbox(command func(cache bool) *exec.Cmd) ([]finding.Finding, erro
 	return sandboxFindings(workers.Gaps()), nil
 }
 
-func sandboxFindings(gaps []sandbox.Gap) (all []finding.Finding) {
+func sandboxFindings(gaps []confine.Gap) (all []finding.Finding) {
 	for _, gap := range gaps {
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "sandbox-incomplete", Field: string(gap.Layer), Message: "the layer is not active in workers: " + gap.Why, Remedy: sandboxRemedies[gap.Layer]})
 	}
 	return all
 }
 
-var sandboxRemedies = map[sandbox.Layer]string{
-	sandbox.Undumpable: "allow prctl in the container's seccomp profile",
-	sandbox.Landlock:   "run it on Linux 5.13 or later with landlock among the kernel's lsm=, and the seccomp profile RuntimeDefault",
-	sandbox.Limits:     "allow prlimit64 in the container's seccomp profile",
-	sandbox.Seccomp:    "run it on Linux, with the seccomp profile RuntimeDefault",
+var sandboxRemedies = map[confine.Layer]string{
+	confine.Undumpable:     "allow prctl in the container's seccomp profile",
+	confine.Landlock:       "run it on Linux 5.13 or later with landlock among the kernel's lsm=, and the seccomp profile RuntimeDefault",
+	confine.ResourceLimits: "allow prlimit64 in the container's seccomp profile",
+	confine.Seccomp:        "run it on Linux, with the seccomp profile RuntimeDefault",
 }

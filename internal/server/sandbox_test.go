@@ -3,8 +3,8 @@ package server
 import (
 	"testing"
 
+	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/sandbox"
 )
 
 // TestSandboxFindings: each layer that is missing is a warning with a remedy of its
@@ -15,8 +15,8 @@ func TestSandboxFindings(t *testing.T) {
 		t.Errorf("a complete sandbox: %v", got)
 	}
 	remedies := map[string]bool{}
-	for _, layer := range []sandbox.Layer{sandbox.Undumpable, sandbox.Landlock, sandbox.Limits, sandbox.Seccomp} {
-		got := sandboxFindings([]sandbox.Gap{{Layer: layer, Why: "refused"}})
+	for _, layer := range []confine.Layer{confine.Undumpable, confine.Landlock, confine.ResourceLimits, confine.Seccomp} {
+		got := sandboxFindings([]confine.Gap{{Layer: layer, Why: "refused"}})
 		if len(got) != 1 || got[0].Severity != finding.Warning || got[0].Field != string(layer) || got[0].Remedy == "" {
 			t.Errorf("%s: %+v", layer, got)
 			continue

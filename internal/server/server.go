@@ -21,10 +21,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
-	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
@@ -81,7 +81,7 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	opt.limitMemory()
-	if err := sandbox.Seclude(); err != nil {
+	if err := confine.Seclude(); err != nil {
 		log.Warn("other processes of this user may read the memory of the server", "error", err.Error())
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)

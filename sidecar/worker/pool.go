@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ladder-cmp/ladder/internal/sandbox"
+	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
@@ -47,7 +47,7 @@ type Pool struct {
 	busy       int // processes with a job, without those whose task runs in the background
 	starting   int // processes being started
 	setup      []byte
-	gaps       []sandbox.Gap
+	gaps       []confine.Gap
 	gapsLogged bool // whether the gaps were logged
 	closed     bool
 	all        sync.WaitGroup // running processes
@@ -71,7 +71,7 @@ func NewPool(cfg Config) (*Pool, error) {
 
 // Gaps returns the parts of the workers' sandbox that the kernel or the container
 // does not support.
-func (pool *Pool) Gaps() []sandbox.Gap {
+func (pool *Pool) Gaps() []confine.Gap {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
 	return pool.gaps
@@ -79,7 +79,7 @@ func (pool *Pool) Gaps() []sandbox.Gap {
 
 // noteGaps records the gaps in the first worker's sandbox. Other workers run in the
 // same container.
-func (pool *Pool) noteGaps(gaps []sandbox.Gap) {
+func (pool *Pool) noteGaps(gaps []confine.Gap) {
 	pool.mu.Lock()
 	first := !pool.gapsLogged
 	if first {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ladder-cmp/ladder/internal/sandbox"
+	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/sidecar/repository"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
@@ -70,7 +70,7 @@ type fromWorker struct {
 
 // ready means that the worker accepts jobs.
 type ready struct {
-	Gaps []sandbox.Gap // in its sandbox
+	Gaps []confine.Gap // in its sandbox
 }
 
 // fetchRequest requests the content of a key, or a part of its data that starts at

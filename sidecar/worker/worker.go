@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/ladder-cmp/ladder/internal/confine"
-	"github.com/ladder-cmp/ladder/internal/sandbox"
 	"github.com/ladder-cmp/ladder/sidecar/repository"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
@@ -40,7 +39,7 @@ func Main(in io.Reader, out io.Writer, prepare func(text []byte) (task.Runner, e
 		return errors.New("the first message is not a setup")
 	}
 	confine.Memory(first.Setup.Memory)
-	gaps := sandbox.Enter()
+	gaps := confine.Sandbox()
 	tasks, err := prepare(first.Setup.Text)
 	if err != nil {
 		return err

@@ -1,18 +1,18 @@
 //go:build !linux
 
-package sandbox
+package confine
 
 import "runtime"
 
-// Enter does nothing: Landlock and seccomp are only available on Linux.
-func Enter() []Gap {
+// Sandbox does nothing: Landlock and seccomp are only available on Linux.
+func Sandbox() []Gap {
 	return []Gap{{Seccomp, "not available on " + runtime.GOOS}, {Landlock, "not available on " + runtime.GOOS}}
 }
 
 // Seclude does nothing.
 func Seclude() error { return nil }
 
-// EnterFetcher does nothing.
-func EnterFetcher(...string) []Gap {
+// SandboxFetcher does nothing.
+func SandboxFetcher(...string) []Gap {
 	return []Gap{{Landlock, "not available on " + runtime.GOOS}}
 }

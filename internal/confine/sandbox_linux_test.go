@@ -1,4 +1,4 @@
-package sandbox
+package confine
 
 import (
 	"encoding/json"
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	from := surroundings{os.Getenv(dir), os.Getenv(listener), os.Getppid()}
 	var said report
 	if how != "free" {
-		for _, gap := range Enter() {
+		for _, gap := range Sandbox() {
 			said.Gaps = append(said.Gaps, gap.String())
 		}
 	}
@@ -344,7 +344,7 @@ func TestGaps(t *testing.T) {
 	}{
 		"seccomp":                 {Seccomp, []string{"create 1000 files", "open a pipe", "TCP", "a Unix socket", "environment of parent"}},
 		"landlock_create_ruleset": {Landlock, []string{"read a file", "TCP", "run a program", "fork", "signal the parent", "memory of parent"}},
-		"prlimit64":               {Limits, []string{"read a file", "open a pipe", "TCP"}},
+		"prlimit64":               {ResourceLimits, []string{"read a file", "open a pipe", "TCP"}},
 	} {
 		r := try(t, "without "+refused)
 		found := false

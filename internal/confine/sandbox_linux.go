@@ -1,4 +1,4 @@
-package sandbox
+package confine
 
 import (
 	"errors"
@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter confines all threads of the process permanently. It returns the layers that
+// Sandbox confines all threads of the process permanently. It returns the layers that
 // the kernel or the container does not support; the others are effective.
 //
 // There is no limit on the number of processes (RLIMIT_NPROC), since the kernel
 // counts all threads of the user, including those in other containers: seccomp
 // denies new processes instead. There is no limit on CPU time (RLIMIT_CPU), since a
 // worker is used for many renderings: the server ends each after its time limit.
-func Enter() []Gap {
+func Sandbox() []Gap {
 	load()
 	// The seccomp filter applies to all threads if the calling one has
 	// no_new_privs.
@@ -34,7 +34,7 @@ func Enter() []Gap {
 	}{
 		{Undumpable, undump},
 		{Landlock, enterLandlock}, // first, since it needs a descriptor and system calls of its own
-		{Limits, limit},
+		{ResourceLimits, limitResources},
 		{Seccomp, filter},
 	} {
 		if err := layer.enter(); err != nil {
@@ -62,7 +62,7 @@ func Seclude() error {
 	return errors.Join(undump(), err)
 }
 
-// EnterFetcher confines all threads of a fetch process permanently: it keeps the
+// SandboxFetcher confines all threads of a fetch process permanently: it keeps the
 // network and open descriptors, and can only read the given files and directories,
 // as far as they exist. It cannot write files, start processes, gain privileges or,
 // from Linux 6.12, signal other processes. It returns the layers that are not
@@ -70,7 +70,7 @@ func Seclude() error {
 //
 // There is no seccomp filter: a resolver and TLS need many system calls, and the
 // network, which a filter would protect, is available anyway.
-func EnterFetcher(readable ...string) []Gap {
+func SandboxFetcher(readable ...string) []Gap {
 	var gaps []Gap
 	if err := Seclude(); err != nil {
 		gaps = append(gaps, Gap{Undumpable, err.Error()})
@@ -124,8 +124,8 @@ func verifyLandlock() error {
 	return nil
 }
 
-// limit denies new file descriptors.
-func limit() error {
+// limitResources denies new file descriptors.
+func limitResources() error {
 	var faults []error
 	for _, resource := range []int{unix.RLIMIT_NOFILE, unix.RLIMIT_CORE} {
 		faults = append(faults, unix.Setrlimit(resource, &unix.Rlimit{}))

@@ -1,11 +1,4 @@
-// Package sandbox removes permissions that rendering does not need from a process:
-// files, sockets, other processes. It keeps open file descriptors, memory, threads,
-// the clock and random numbers.
-//
-// A worker renders untrusted content of tenants. A template that bypasses Go's
-// memory safety, through a bug of a parser or of the compiler, only has a process
-// that can compute and write to its pipes.
-package sandbox
+package confine
 
 // Layer is a layer of the sandbox. Layers are independent of each other.
 type Layer string
@@ -18,8 +11,8 @@ const (
 	// as far as the kernel supports it: files from 5.13, TCP from 6.7, signals from
 	// 6.12.
 	Landlock Layer = "landlock"
-	// Limits deny new file descriptors and core dumps.
-	Limits Layer = "rlimits"
+	// ResourceLimits deny new file descriptors and core dumps.
+	ResourceLimits Layer = "rlimits"
 	// Seccomp denies all system calls except those a Go program needs to compute.
 	Seccomp Layer = "seccomp"
 )

@@ -1,4 +1,4 @@
-package sandbox
+package confine
 
 import (
 	seccomp "github.com/elastic/go-seccomp-bpf"
