@@ -17,7 +17,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/ladder-cmp/ladder/graph/facts"
-	"github.com/ladder-cmp/ladder/internal/corpus"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -58,7 +58,7 @@ func eachComponent(t *testing.T, run func(t *testing.T, objs []object.Object)) {
 		t.Run(fmt.Sprint("mixed ", i), func(t *testing.T) { run(t, mixed) })
 	}
 	t.Run("corpus", func(t *testing.T) {
-		corpus.Some(t, func(t *testing.T, text string) {
+		golden.SomeCharts(t, func(t *testing.T, text string) {
 			objs, err := object.Parse("corpus.yaml", 1, text)
 			if err != nil {
 				t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 )
@@ -119,7 +118,7 @@ func TestAliasesThatMultiply(t *testing.T) {
 // and compares meanings before and after.
 func TestParseCorpus(t *testing.T) {
 	total := 0
-	corpus.Each(t, func(t *testing.T, text string) {
+	golden.EachChart(t, func(t *testing.T, text string) {
 		objs, err := Parse("corpus", 1, text)
 		if err != nil {
 			t.Fatal(err)

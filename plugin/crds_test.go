@@ -13,7 +13,6 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -272,7 +271,7 @@ func dropEmptyProperties(v any) {
 
 // TestLawOnCharts proves the law on what real charts render to.
 func TestLawOnCharts(t *testing.T) {
-	corpus.Some(t, func(t *testing.T, text string) {
+	golden.SomeCharts(t, func(t *testing.T, text string) {
 		objs, err := object.Parse("chart.yaml", 1, text)
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ladder-cmp/ladder/internal/race"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 	"github.com/ladder-cmp/ladder/sidecar/task"
@@ -332,7 +332,7 @@ func niceOf(t *testing.T, pid string) int {
 // TestMemoryBesides has renderings move to the background until there is no more memory for
 // all of them: the last ones begin again later, and none fails before its time.
 func TestMemoryBesides(t *testing.T) {
-	const limit = race.MemoryFactor * 256 << 20 // of each
+	const limit = golden.MemoryFactor * 256 << 20 // of each
 	registry := prometheus.NewRegistry()
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics, c.Memory = registry, limit })
 	h := start(t, func(c *sidecar.Config) {

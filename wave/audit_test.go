@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -36,7 +35,7 @@ func audit(t *testing.T, text string) []wave.Gate {
 
 // TestAuditCorpus holds what must be true of the gates of every chart.
 func TestAuditCorpus(t *testing.T) {
-	corpus.Each(t, func(t *testing.T, text string) {
+	golden.EachChart(t, func(t *testing.T, text string) {
 		gates := audit(t, text)
 		total := 0
 		for i, g := range gates {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/internal/corpus"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
@@ -231,7 +231,7 @@ func BenchmarkManyObjects(b *testing.B) {
 // BenchmarkCorpus is the analysis of the largest rendering of a real chart,
 // reading the manifests included.
 func BenchmarkCorpus(b *testing.B) {
-	text := corpus.Largest(b)
+	text := golden.LargestChart(b)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		objs, err := object.Parse("corpus", 1, text)

@@ -11,7 +11,6 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -57,7 +56,7 @@ func TestControllersOfCorpus(t *testing.T) {
 	var truePositive, falsePositive, falseNegative, trueNegative, arguable int
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	corpus.Each(t, func(t *testing.T, text string) {
+	golden.EachChart(t, func(t *testing.T, text string) {
 		plan := planOf(t, text)
 		name := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
 		for _, l := range labels[name] {
@@ -105,7 +104,7 @@ func TestControllersOfCorpus(t *testing.T) {
 func TestStartOfCorpus(t *testing.T) {
 	var needs map[string][]string
 	readLabels(t, "testdata/corpus/startup.yaml", &needs)
-	corpus.Each(t, func(t *testing.T, text string) {
+	golden.EachChart(t, func(t *testing.T, text string) {
 		plan := planOf(t, text)
 		for _, line := range needs[t.Name()[strings.LastIndex(t.Name(), "/")+1:]] {
 			names, why, _ := strings.Cut(line, ": ")
@@ -143,7 +142,7 @@ This page shows how Ladder orders charts of public projects. The charts are rend
 | chart | objects | waves | compact | references | gates | inferred | errors | warnings |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `)
-	corpus.Each(t, func(t *testing.T, text string) {
+	golden.EachChart(t, func(t *testing.T, text string) {
 		plan := planOf(t, text)
 		objs, err := object.Parse("corpus", 1, text)
 		if err != nil {

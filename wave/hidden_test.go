@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/internal/corpus"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
@@ -79,7 +79,7 @@ func neededByDependents(plan *wave.Plan) map[object.ID]bool {
 // TestHidden holds it on what real charts render to.
 func TestHidden(t *testing.T) {
 	tried, excused := 0, 0
-	corpus.Some(t, func(t *testing.T, text string) {
+	golden.SomeCharts(t, func(t *testing.T, text string) {
 		objs, err := object.Parse("corpus", 1, text)
 		if err != nil {
 			t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -16,7 +16,7 @@ import (
 // reads from the objects itself.
 func TestSubscriptionsOfExperts(t *testing.T) {
 	tried := 0
-	corpus.Experts(t, func(t *testing.T, text string) {
+	golden.Experts(t, func(t *testing.T, text string) {
 		if !strings.Contains(text, "operators.coreos.com/") || !strings.Contains(text, "kind: Subscription") {
 			return
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/hooks"
-	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -270,7 +269,7 @@ func output(t *testing.T, objs []object.Object, options ...string) []string {
 
 // TestCorpus holds the properties on what real charts render to.
 func TestCorpus(t *testing.T) {
-	corpus.Some(t, func(t *testing.T, text string) {
+	golden.SomeCharts(t, func(t *testing.T, text string) {
 		objs, err := object.Parse("corpus", 1, text)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ladder-cmp/ladder/internal/race"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
@@ -69,8 +69,8 @@ func TestHostileSources(t *testing.T) {
 	}))
 	defer good.Close()
 	goodURL := strings.Replace(good.URL, "127.0.0.1", "localhost", 1)
-	const memory = race.MemoryFactor * 192 // MiB
-	const seconds = race.MemoryFactor * 8  // to fetch; taking that much takes time, too
+	const memory = golden.MemoryFactor * 192 // MiB
+	const seconds = golden.MemoryFactor * 8  // to fetch; taking that much takes time, too
 	late := fmt.Sprintf("took longer than %ds", seconds)
 	wants := map[string]string{"memory": fmt.Sprintf("MiB of memory; the limit is %d MiB", memory), "silent": late, "endless": "sends more than 20000000 bytes"}
 	cache := t.TempDir()

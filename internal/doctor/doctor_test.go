@@ -11,7 +11,6 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/ladder-cmp/ladder/internal/argocd"
-	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
@@ -122,7 +121,7 @@ func TestCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	corpus.Each(t, func(t *testing.T, text string) {
+	golden.EachChart(t, func(t *testing.T, text string) {
 		look := func(text string) (rules []string) {
 			for _, f := range argocd.Examine(t.Context(), doctor.Input{Objects: sample.Objects(t, text)}) {
 				if f.Severity != finding.Note {

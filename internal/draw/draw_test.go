@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/ladder-cmp/ladder/internal/corpus"
 	"github.com/ladder-cmp/ladder/internal/draw"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
@@ -209,7 +208,7 @@ func TestManyObjects(t *testing.T) {
 
 // TestCorpus draws what real charts render to.
 func TestCorpus(t *testing.T) {
-	corpus.Some(t, func(t *testing.T, text string) {
+	golden.SomeCharts(t, func(t *testing.T, text string) {
 		p := sample.Plan(t, sample.Objects(t, text))
 		for _, f := range draw.Formats() {
 			drawn(t, p, f, draw.Options{})

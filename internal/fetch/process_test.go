@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/ladder-cmp/ladder/internal/race"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
@@ -78,7 +78,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	n.host("slow.example.com", func(w http.ResponseWriter, r *http.Request) { <-slow })
 	defer close(slow)
 	metrics := prometheus.NewRegistry()
-	const memory = race.MemoryFactor * 192 // MiB
+	const memory = golden.MemoryFactor * 192 // MiB
 	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 60 * time.Second, Memory: memory << 20}, Metrics: metrics}
 	n.apart(&config)
 	f := n.fetcher(config)

@@ -1,7 +1,6 @@
 //go:build race
 
-// Package race tells tests whether they run with the race detector.
-package race
+package golden
 
 // MemoryFactor is how much more memory a program needs with the race detector.
 // Tests multiply memory limits by it.

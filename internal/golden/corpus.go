@@ -1,7 +1,4 @@
-// Package corpus finds renderings of real charts for tests. The files are not part
-// of the project but next to it, in ../shared/corpus; tests that need them are
-// skipped with a message if they are missing.
-package corpus
+package golden
 
 import (
 	"compress/gzip"
@@ -12,21 +9,21 @@ import (
 	"testing"
 )
 
-// Whole reports whether property tests should use the whole corpus instead of a
+// WholeCorpus reports whether property tests should use the whole corpus instead of a
 // fixed sample.
-func Whole() bool { return os.Getenv("LADDER_CORPUS") == "whole" }
+func WholeCorpus() bool { return os.Getenv("LADDER_CORPUS") == "whole" }
 
-// Each runs a case for every rendered chart that is not empty.
-func Each(t *testing.T, run func(t *testing.T, text string)) {
+// EachChart runs a case for every rendered chart that is not empty.
+func EachChart(t *testing.T, run func(t *testing.T, text string)) {
 	t.Helper()
 	every(t, 1, run)
 }
 
-// Some runs a case for every third rendered chart, or for every one if Whole is
+// SomeCharts runs a case for every third rendered chart, or for every one if Whole is
 // set, for testing properties.
-func Some(t *testing.T, run func(t *testing.T, text string)) {
+func SomeCharts(t *testing.T, run func(t *testing.T, text string)) {
 	t.Helper()
-	if Whole() {
+	if WholeCorpus() {
 		every(t, 1, run)
 	} else {
 		every(t, 3, run)
@@ -64,8 +61,8 @@ func Experts(t *testing.T, run func(t *testing.T, text string)) {
 	}
 }
 
-// Largest returns the longest rendering.
-func Largest(tb testing.TB) string {
+// LargestChart returns the longest rendering.
+func LargestChart(tb testing.TB) string {
 	tb.Helper()
 	files := beside(tb, "corpus/*.yaml.gz")
 	if len(files) == 0 {
