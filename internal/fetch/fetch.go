@@ -33,7 +33,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/roots"
 )
 
 // Fetcher fetches over the network. It is safe for concurrent use.
@@ -107,7 +106,7 @@ func New(config Config) (*Fetcher, error) {
 		},
 	}
 	var err error
-	roots.Trust()
+	TrustPublicRoots()
 	if f.authorities, err = x509.SystemCertPool(); err != nil {
 		f.authorities = x509.NewCertPool()
 	}

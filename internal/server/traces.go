@@ -21,8 +21,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
+	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/roots"
 )
 
 // traces is the trace export of a server.
@@ -48,7 +48,7 @@ func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 	if protocol == "" {
 		return none
 	}
-	roots.Trust()
+	fetch.TrustPublicRoots()
 	// An exporter that cannot deliver logs each batch.
 	few := &rate.Sometimes{Interval: time.Minute}
 	otel.SetErrorHandler(errorHandler{log, few})

@@ -1,6 +1,4 @@
-// Package roots embeds Mozilla's public CA certificates, since the image only
-// contains the program.
-package roots
+package fetch
 
 import (
 	"crypto/x509"
@@ -10,11 +8,11 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// Trust makes TLS trust these certificates if the system has none. The system's
+// TrustPublicRoots makes TLS trust these certificates if the system has none. The system's
 // certificates take precedence; SSL_CERT_FILE and SSL_CERT_DIR locate them. It must
 // be called in each process that connects. It is not an init function, since it
 // takes milliseconds, and most commands and all workers use no network.
-var Trust = sync.OnceFunc(func() {
+var TrustPublicRoots = sync.OnceFunc(func() {
 	pool := x509.NewCertPool()
 	for root := range bundle.Roots() {
 		cert, err := x509.ParseCertificate(root.Certificate)
