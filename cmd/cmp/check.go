@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/check"
+	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/verdict"
@@ -59,7 +59,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		if *deterministic {
 			return checkDeterminism(cmd, s, in, args, *format, *strict)
 		}
-		isFleet := !*changed && in.AnyFleet(manifests.Dirs(args), nil)
+		isFleet := !*changed && in.AnyFleet(checkout.Dirs(args), nil)
 		if err := in.Reject(isFleet, args); err != nil {
 			return err
 		}

@@ -10,10 +10,10 @@ import (
 
 	"github.com/ladder-cmp/ladder/hooks"
 	"github.com/ladder-cmp/ladder/internal/appset"
+	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/locate"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/verdict"
 	"github.com/ladder-cmp/ladder/object"
@@ -50,7 +50,7 @@ func one(ctx context.Context, opt inputs.Options, stdin io.Reader, arg string, d
 	var err error
 	var found []finding.Finding
 	waves := checkedWaves(opt, defaults)
-	if manifests.IsDir(arg) {
+	if checkout.IsDir(arg) {
 		res, found, waves, err = component(ctx, opt, arg, defaults)
 	} else {
 		res, err = opt.Annotate(stdin, arg, defaultsFor(opt, defaults)...)
@@ -72,7 +72,7 @@ func one(ctx context.Context, opt inputs.Options, stdin io.Reader, arg string, d
 func all(ctx context.Context, opt inputs.Options, dirs []string, defaults ...plugin.Settings) (verdict.Verdict, error) {
 	r := verdict.Verdict{Scope: finding.Counted(len(dirs), "component"), Waves: checkedWaves(opt, defaults...)}
 	for _, dir := range dirs {
-		if !manifests.IsDir(dir) {
+		if !checkout.IsDir(dir) {
 			return r, usage.Errorf("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
 		}
 		_, found, waves, err := component(ctx, opt, dir, defaults...)

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/verdict"
@@ -106,7 +106,7 @@ func (d Installation) diagnose(ctx context.Context, e doctor.Input) (r verdict.V
 
 // checkFlags rejects flags that apply to none of the arguments.
 func (d Installation) checkFlags(args []string) error {
-	isChart, isDir := slices.ContainsFunc(args, argocd.IsChart), slices.ContainsFunc(args, manifests.IsDir)
+	isChart, isDir := slices.ContainsFunc(args, argocd.IsChart), slices.ContainsFunc(args, checkout.IsDir)
 	for _, name := range []string{"set", "set-string", "set-file"} {
 		if d.Options.IsSet(name) && !isChart {
 			return usage.Errorf("--%s applies only to the argo-cd chart; pass the directory of the chart", name)
@@ -122,8 +122,8 @@ func (d Installation) checkFlags(args []string) error {
 
 // manifestsOf reads a file of manifests, or renders a directory without computing waves.
 func (d Installation) manifestsOf(ctx context.Context, arg string) ([]object.Object, error) {
-	if !manifests.IsDir(arg) {
-		return manifests.Read(d.Stdin, arg)
+	if !checkout.IsDir(arg) {
+		return checkout.ReadManifests(d.Stdin, arg)
 	}
 	opt := d.Options
 	if !argocd.IsChart(arg) {

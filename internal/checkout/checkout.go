@@ -1,6 +1,6 @@
 // Package checkout opens a component directory as named on the command line: in its
 // git repository, on disk or at a revision. Paths are shown in the form that the
-// user typed.
+// user typed. It also reads and writes files of manifests that another tool rendered.
 package checkout
 
 import (

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -49,7 +48,7 @@ func (o Options) Annotate(stdin io.Reader, file string, defaults ...plugin.Setti
 	if err := o.rejectRendering(file); err != nil {
 		return plugin.Result{}, err
 	}
-	objs, err := manifests.Read(stdin, file)
+	objs, err := checkout.ReadManifests(stdin, file)
 	if err != nil {
 		return plugin.Result{}, err
 	}

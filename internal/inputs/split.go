@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render"
@@ -20,7 +20,7 @@ func (o Options) FindCRDs(ctx context.Context, dir string) (plugin.CRDSurvey, er
 
 // Split renders the CRDs of the component in dir and the rest of it, whatever its
 // component.yaml says about crds.
-func (o Options) Split(ctx context.Context, dir string) (halves []manifests.Part, found []finding.Finding, err error) {
+func (o Options) Split(ctx context.Context, dir string) (halves []checkout.ManifestDir, found []finding.Finding, err error) {
 	var faults []error
 	for _, half := range []struct {
 		dir  string
@@ -37,7 +37,7 @@ func (o Options) Split(ctx context.Context, dir string) (halves []manifests.Part
 			continue
 		}
 		found = append(found, res.Findings...)
-		halves = append(halves, manifests.Part{Dir: half.dir, Objects: res.Objects})
+		halves = append(halves, checkout.ManifestDir{Dir: half.dir, Objects: res.Objects})
 	}
 	return halves, found, errors.Join(faults...)
 }

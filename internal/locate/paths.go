@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/internal/manifests"
+	"github.com/ladder-cmp/ladder/internal/checkout"
 )
 
 // MaxEntries limits the directory entries to read for each offered directory.
@@ -37,7 +37,7 @@ func Paths(typed string, wanted func([]os.DirEntry) string, files bool) []Path {
 		switch {
 		case !strings.HasPrefix(e.Name(), begun) || strings.HasPrefix(e.Name(), ".") && begun == "":
 		case strings.ContainsAny(e.Name(), "\t\n"): // shells split at these
-		case manifests.IsDir(name):
+		case checkout.IsDir(name):
 			below, _ := os.ReadDir(name)
 			if kind := wanted(below); kind != "" {
 				all = append(all, Path{Path: name, Kind: kind})

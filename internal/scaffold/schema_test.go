@@ -11,8 +11,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/component/schema"
+	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -43,7 +44,7 @@ func TestAgreesWithTheSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, dir := range dirs {
-			if !manifests.IsDir(dir) {
+			if !checkout.IsDir(dir) {
 				continue
 			}
 			text, err := draftOf(t, dir)

@@ -1,4 +1,4 @@
-package manifests
+package checkout
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Part is the content of a directory.
-type Part struct {
+// ManifestDir is the content of a directory.
+type ManifestDir struct {
 	Dir     string
 	Objects []object.Object
 }
 
-// Write writes each manifest to a file in the directory of its part below dir: all of them or
+// WriteManifests writes each manifest to a file in the directory of its part below dir: all of them or
 // none.
-func Write(dir string, parts ...Part) error {
+func WriteManifests(dir string, parts ...ManifestDir) error {
 	var files []wholefile.File
 	for _, part := range parts {
 		below := filepath.Join(dir, part.Dir)

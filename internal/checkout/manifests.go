@@ -1,5 +1,4 @@
-// Package manifests reads manifests rendered by another tool.
-package manifests
+package checkout
 
 import (
 	"bufio"
@@ -14,9 +13,9 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Read reads manifests from a file, or from standard input if its name is "-".
+// ReadManifests reads manifests from a file, or from standard input if its name is "-".
 // Manifests from Helm contain the template's name.
-func Read(stdin io.Reader, name string) ([]object.Object, error) {
+func ReadManifests(stdin io.Reader, name string) ([]object.Object, error) {
 	in, shown := stdin, finding.StandardInput
 	if name != "-" {
 		f, err := os.Open(name)
