@@ -138,7 +138,7 @@ func TestHeavyLibraries(t *testing.T) {
 		"k8s.io/":                      {"internal/argocd", "internal/doctor", "live/cluster", "object"},
 		"github.com/Masterminds/":      {"render/helm", "render/kustomize", "render/random", "render/vary", "internal/fetch", "internal/appset"},
 		"filippo.io/":                  {"internal/seed"},
-		"github.com/go-git/":           {"internal/fetch", "internal/revision"},
+		"github.com/go-git/":           {"internal/fetch", "internal/checkout"},
 		"github.com/ProtonMail/":       {"internal/fetch"},
 		"oras.land/":                   {"internal/fetch"},
 		"go.opentelemetry.io/":         {"sidecar", "internal/server"},

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/revision"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -80,12 +79,12 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 }
 
 // repositoryOf opens the git repository of a directory, which need not exist.
-func repositoryOf(dir string) (*revision.Repository, error) {
+func repositoryOf(dir string) (*Repository, error) {
 	root := GitRoot(NearestExisting(dir))
 	if root == "" { // the library would open that of the working directory
 		return nil, finding.Finding{Severity: finding.Error, Rule: "no-revision", File: dir, Message: "not in a git repository", Remedy: "name a directory in a git repository"}
 	}
-	return revision.Open(root)
+	return OpenRepository(root)
 }
 
 // CheckDirs returns an error for directories that neither side of a change of revisions has.
@@ -113,7 +112,7 @@ func isAt(dir string, at *Commit) bool {
 
 // isRevision reports whether a name is a revision, and not a directory on disk or
 // before the change.
-func isRevision(repo *revision.Repository, name string, before *Commit) bool {
+func isRevision(repo *Repository, name string, before *Commit) bool {
 	if _, err := os.Stat(name); err == nil {
 		return false
 	}
@@ -130,10 +129,10 @@ func isRevision(repo *revision.Repository, name string, before *Commit) bool {
 }
 
 // readRange parses REV, REV..REV or REV...REV.
-func readRange(repo *revision.Repository, text string) (from, to *Commit, err error) {
+func readRange(repo *Repository, text string) (from, to *Commit, err error) {
 	left, right, ranged := strings.Cut(text, "..")
 	right, parted := strings.CutPrefix(right, ".")
-	open := func(name string) (revision.Commit, error) {
+	open := func(name string) (GitCommit, error) {
 		if name == "" {
 			name = "HEAD"
 		}
@@ -169,7 +168,7 @@ func readRange(repo *revision.Repository, text string) (from, to *Commit, err er
 	return from, to, err
 }
 
-func readCommit(name string, c revision.Commit) (*Commit, error) {
+func readCommit(name string, c GitCommit) (*Commit, error) {
 	files, err := c.Files()
 	return &Commit{Name: name, files: files}, err
 }

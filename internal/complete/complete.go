@@ -17,7 +17,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
-	"github.com/ladder-cmp/ladder/internal/revision"
 )
 
 // All adds completion to every command below root: arguments by their names in the
@@ -101,7 +100,7 @@ func sidesOf(typed string, fleet bool) ([]string, cobra.ShellCompDirective) {
 			before += "."
 		}
 	}
-	repo, err := revision.Open(checkout.GitRoot(checkout.WorkingDir()))
+	repo, err := checkout.OpenRepository(checkout.GitRoot(checkout.WorkingDir()))
 	if err != nil {
 		return all, directive
 	}

@@ -1,9 +1,4 @@
-// Package revision presents a commit of a git repository as a file system.
-//
-// The previous version of a component is not on disk. A checkout would need a
-// second work tree, and the git program, which CI images often lack; so files are
-// read from the object database.
-package revision
+package checkout
 
 import (
 	"errors"
@@ -26,15 +21,19 @@ import (
 
 // Repository is the object database of a git repository. It is safe for concurrent
 // use.
+//
+// The previous version of a component is not on disk. A checkout would need a
+// second work tree, and the git program, which CI images often lack; so files are
+// read from the object database.
 type Repository struct {
 	git *git.Repository
 	// reading serializes reads, since the library is not safe for concurrent use.
 	reading *sync.Mutex
 }
 
-// Open opens the repository of a work tree, which may be an additional one. The
+// OpenRepository opens the repository of a work tree, which may be an additional one. The
 // error is a finding.
-func Open(dir string) (*Repository, error) {
+func OpenRepository(dir string) (*Repository, error) {
 	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
 	if errors.Is(err, git.ErrRepositoryNotExists) {
 		return nil, fault(dir, "this is not in a git repository", "compare two directories")
@@ -49,27 +48,27 @@ func fault(file, message, remedy string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: "no-revision", File: file, Message: message, Remedy: remedy}
 }
 
-// Commit is a commit of a repository.
-type Commit struct {
+// GitCommit is a commit of a repository.
+type GitCommit struct {
 	// Hash is the full hash.
 	Hash   string
 	commit *object.Commit
 	of     *Repository
 }
 
-// Commit resolves an expression such as main, origin/main, v1.2, HEAD~1 or a hash.
+// GitCommit resolves an expression such as main, origin/main, v1.2, HEAD~1 or a hash.
 // Reflogs (main@{1}) and message searches (:/text) are refused: the library would
 // resolve the former to the branch itself, and does not support the latter.
-func (r *Repository) Commit(name string) (Commit, error) {
+func (r *Repository) Commit(name string) (GitCommit, error) {
 	if strings.Contains(name, "@{") || strings.Contains(name, ":/") {
-		return Commit{}, fault("", fmt.Sprintf("%q refers to the reflog or to a commit message, which Ladder does not read", name), "use the commit that git rev-parse prints for it")
+		return GitCommit{}, fault("", fmt.Sprintf("%q refers to the reflog or to a commit message, which Ladder does not read", name), "use the commit that git rev-parse prints for it")
 	}
 	if strings.Contains(name, ":") {
-		return Commit{}, fault("", fmt.Sprintf("%q is a file or directory of a revision", name), "pass the revision alone, and the directory as a separate argument")
+		return GitCommit{}, fault("", fmt.Sprintf("%q is a file or directory of a revision", name), "pass the revision alone, and the directory as a separate argument")
 	}
 	// The library resolves main^{tree} like main.
 	if kind := peeled.FindStringSubmatch(name); kind != nil && kind[1] != "commit" {
-		return Commit{}, fault("", fmt.Sprintf("%q names a %s, but a revision must be a commit", name, kind[1]), "leave out ^{"+kind[1]+"}")
+		return GitCommit{}, fault("", fmt.Sprintf("%q names a %s, but a revision must be a commit", name, kind[1]), "leave out ^{"+kind[1]+"}")
 	}
 	r.reading.Lock()
 	defer r.reading.Unlock()
@@ -77,18 +76,18 @@ func (r *Repository) Commit(name string) (Commit, error) {
 	if err == nil {
 		var c *object.Commit
 		if c, err = r.git.CommitObject(*hash); err == nil {
-			return Commit{hash.String(), c, r}, nil
+			return GitCommit{hash.String(), c, r}, nil
 		}
 	}
 	message := fmt.Sprintf("revision %q not found", name)
 	switch {
 	case errors.Is(err, plumbing.ErrReferenceNotFound), errors.Is(err, plumbing.ErrObjectNotFound), errors.Is(err, io.EOF):
 	case strings.HasPrefix(err.Error(), "Revision invalid"): // of a type that the library does not export
-		return Commit{}, fault("", fmt.Sprintf("%q is not a valid revision", name), "write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
+		return GitCommit{}, fault("", fmt.Sprintf("%q is not a valid revision", name), "write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
 	default:
 		message += " that can be read: " + err.Error()
 	}
-	return Commit{}, fault("", message, "name an existing directory, branch, tag or commit; in a shallow clone, fetch it first")
+	return GitCommit{}, fault("", message, "name an existing directory, branch, tag or commit; in a shallow clone, fetch it first")
 }
 
 // peeled matches an expression for an object of a kind.
@@ -116,23 +115,23 @@ func (r *Repository) Names() []string {
 
 // MergeBase returns the merge base of two commits. If there are several, it is the one
 // that git lists first.
-func (r *Repository) MergeBase(a, b Commit) (Commit, error) {
+func (r *Repository) MergeBase(a, b GitCommit) (GitCommit, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	all, err := a.commit.MergeBase(b.commit)
 	if err == nil && len(all) > 0 {
-		return Commit{all[0].Hash.String(), all[0], r}, nil
+		return GitCommit{all[0].Hash.String(), all[0], r}, nil
 	}
 	message := fmt.Sprintf("%.12s and %.12s have no commit in common", a.Hash, b.Hash)
 	if err != nil && !errors.Is(err, plumbing.ErrObjectNotFound) {
 		message += ": " + err.Error()
 	}
-	return Commit{}, fault("", message, "fetch their whole history, or name one commit in place of the two")
+	return GitCommit{}, fault("", message, "fetch their whole history, or name one commit in place of the two")
 }
 
 // Files returns the files of a commit. Symlinks are followed inside the repository;
 // submodules are empty directories.
-func (c Commit) Files() (fs.FS, error) {
+func (c GitCommit) Files() (fs.FS, error) {
 	c.of.reading.Lock()
 	defer c.of.reading.Unlock()
 	if _, err := c.commit.Tree(); err != nil {

@@ -1,4 +1,4 @@
-package revision_test
+package checkout_test
 
 import (
 	"io/fs"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/ladder-cmp/ladder/internal/revision"
+	"github.com/ladder-cmp/ladder/internal/checkout"
 )
 
 // git runs a command of git in a directory, undisturbed by who runs the test.
@@ -25,7 +25,7 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func write(t *testing.T, dir, name, text string) {
+func writeIn(t *testing.T, dir, name, text string) {
 	t.Helper()
 	file := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -42,10 +42,10 @@ func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	git(t, dir, "init", "-q", "-b", "main")
-	write(t, dir, "a/one.yaml", "one: 1\n")
-	write(t, dir, "a/deep/two.yaml", "two: 2\n")
-	write(t, dir, "a.b/three.yaml", "three: 3\n") // git sorts it before a/
-	write(t, dir, "empty", "")
+	writeIn(t, dir, "a/one.yaml", "one: 1\n")
+	writeIn(t, dir, "a/deep/two.yaml", "two: 2\n")
+	writeIn(t, dir, "a.b/three.yaml", "three: 3\n") // git sorts it before a/
+	writeIn(t, dir, "empty", "")
 	for link, target := range map[string]string{"a/link.yaml": "../a.b/three.yaml", "dir": "a/deep", "out": "../../etc/passwd", "abs": "/etc/passwd", "loop": "loop", "gone": "nowhere"} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
@@ -55,17 +55,17 @@ func repository(t *testing.T) string {
 	git(t, dir, "commit", "-q", "-m", "one")
 	git(t, dir, "tag", "-a", "-m", "the first", "v1")
 	git(t, dir, "branch", "side")
-	write(t, dir, "a/one.yaml", "one: 11\n")
+	writeIn(t, dir, "a/one.yaml", "one: 11\n")
 	git(t, dir, "commit", "-q", "-a", "-m", "two")
 	git(t, dir, "gc", "-q") // into a pack
-	write(t, dir, "a/one.yaml", "one: 111\n")
+	writeIn(t, dir, "a/one.yaml", "one: 111\n")
 	git(t, dir, "commit", "-q", "-a", "-m", "three")
 	return dir
 }
 
 func files(t *testing.T, dir, name string) fs.FS {
 	t.Helper()
-	repo, err := revision.Open(dir)
+	repo, err := checkout.OpenRepository(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func files(t *testing.T, dir, name string) fs.FS {
 func TestCommits(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
-	write(t, dir, "a/one.yaml", "one: not committed\n")
+	writeIn(t, dir, "a/one.yaml", "one: not committed\n")
 	added := filepath.Join(t.TempDir(), "added")
 	git(t, dir, "worktree", "add", "-q", added, "side")
 	for name, want := range map[string]string{"main": "one: 111\n", "HEAD~1": "one: 11\n", "v1": "one: 1\n", "side": "one: 1\n", git(t, dir, "rev-parse", "main~1"): "one: 11\n"} {
@@ -97,7 +97,7 @@ func TestCommits(t *testing.T) {
 			}
 		}
 	}
-	repo, err := revision.Open(dir)
+	repo, err := checkout.OpenRepository(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestCommits(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := revision.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not in a git repository") {
+	if _, err := checkout.OpenRepository(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not in a git repository") {
 		t.Error(err)
 	}
 }
@@ -126,16 +126,16 @@ func TestParted(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
 	git(t, dir, "checkout", "-q", "side")
-	write(t, dir, "side", "side\n")
+	writeIn(t, dir, "side", "side\n")
 	git(t, dir, "add", "side")
 	git(t, dir, "commit", "-q", "-m", "aside")
 	git(t, dir, "checkout", "-q", "--orphan", "other")
 	git(t, dir, "commit", "-q", "-m", "alone")
-	repo, err := revision.Open(dir)
+	repo, err := checkout.OpenRepository(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit := func(name string) revision.Commit {
+	commit := func(name string) checkout.GitCommit {
 		c, err := repo.Commit(name)
 		if err != nil {
 			t.Fatal(err)

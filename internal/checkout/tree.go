@@ -1,4 +1,4 @@
-package revision
+package checkout
 
 import (
 	"io"
