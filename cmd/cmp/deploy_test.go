@@ -13,8 +13,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/argocd/health"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/health"
 	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"

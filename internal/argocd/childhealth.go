@@ -9,9 +9,8 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/argocd/health"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/health"
-	"github.com/ladder-cmp/ladder/internal/health/lua"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -86,7 +85,7 @@ func checkChildHealth(ctx context.Context, script string) []string {
 		if state.status != nil {
 			obj["status"] = state.status
 		}
-		status, _, err := lua.Run(ctx, script, obj)
+		status, _, err := health.Run(ctx, script, obj)
 		if err != nil {
 			return append(all, "the health check for Applications fails: "+err.Error())
 		}

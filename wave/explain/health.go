@@ -3,8 +3,8 @@ package explain
 import (
 	"slices"
 
+	"github.com/ladder-cmp/ladder/argocd/health"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/health"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/wave"
 )

@@ -1,8 +1,4 @@
-// Package lua runs health checks like Argo CD, to test them.
-//
-// It is separate from package health, which only generates them: the interpreter
-// could access files and programs, which checks do not get here.
-package lua
+package health
 
 import (
 	"context"
@@ -29,7 +25,7 @@ func Run(ctx context.Context, script string, obj map[string]any) (status, messag
 	for _, name := range []string{"dofile", "loadfile", "require", "module", "print", lua.LoadLibName} {
 		l.SetGlobal(name, lua.LNil)
 	}
-	l.SetGlobal("obj", value(l, obj))
+	l.SetGlobal("obj", luaValue(l, obj))
 	if err := l.DoString(script); err != nil {
 		return "", "", err
 	}
@@ -40,19 +36,19 @@ func Run(ctx context.Context, script string, obj map[string]any) (status, messag
 	return result.RawGetString("status").String(), result.RawGetString("message").String(), nil
 }
 
-// value converts a decoded manifest to a Lua value.
-func value(l *lua.LState, v any) lua.LValue {
+// luaValue converts a decoded manifest to a Lua value.
+func luaValue(l *lua.LState, v any) lua.LValue {
 	switch v := v.(type) {
 	case map[string]any:
 		table := l.NewTable()
 		for key, item := range v {
-			table.RawSetString(key, value(l, item))
+			table.RawSetString(key, luaValue(l, item))
 		}
 		return table
 	case []any:
 		table := l.NewTable()
 		for _, item := range v {
-			table.Append(value(l, item))
+			table.Append(luaValue(l, item))
 		}
 		return table
 	case string:

@@ -5,8 +5,7 @@
 // configured: a Lua script gets the object as obj and returns a status and a
 // message. The scripts are written like Argo CD's own, and use only features of its
 // interpreter: no string library, no os, no io.
-//
-// The package is pure: records in, text out.
+// Run runs a script to test it.
 package health
 
 import (

@@ -7,15 +7,14 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/ladder-cmp/ladder/internal/health"
-	"github.com/ladder-cmp/ladder/internal/health/lua"
+	"github.com/ladder-cmp/ladder/argocd/health"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // run executes a check as Argo CD does.
 func run(t *testing.T, script string, obj map[string]any) (status, message string) {
 	t.Helper()
-	status, message, err := lua.Run(t.Context(), script, obj)
+	status, message, err := health.Run(t.Context(), script, obj)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, script)
 	}
