@@ -4,13 +4,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/internal/build"
 )
 
 // clusterInput contains the flags that name a cluster.
 type clusterInput struct {
-	argocd.Cluster
+	cluster.Cluster
 	flags *pflag.FlagSet
 	cmd   *cobra.Command
 }
@@ -28,7 +28,7 @@ func (c *clusterInput) isSet() bool {
 }
 
 // named returns the cluster that the flags name; nil if they name none.
-func (c *clusterInput) named() *argocd.Cluster {
+func (c *clusterInput) named() *cluster.Cluster {
 	if !c.isSet() {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (c *clusterInput) named() *argocd.Cluster {
 }
 
 // current returns the cluster of the flags, by default the current context.
-func (c *clusterInput) current() *argocd.Cluster {
+func (c *clusterInput) current() *cluster.Cluster {
 	cluster := c.Cluster
 	cluster.UserAgent = c.cmd.CommandPath() + " " + build.Version(release)
 	return &cluster

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet/lint"
-	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"

@@ -38,7 +38,7 @@ type installation struct {
 
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
-	base, err := os.ReadFile("../../internal/doctor/testdata/cases/base.yaml")
+	base, err := os.ReadFile("../../argocd/doctor/testdata/cases/base.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

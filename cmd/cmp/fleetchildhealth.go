@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
@@ -30,7 +30,7 @@ func printChildHealth(s streams, ladder, format string) error {
 	if err != nil {
 		return err
 	}
-	configMap, values := argocd.ChildHealthCheck(base)
+	configMap, values := cluster.ChildHealthCheck(base)
 	text, ok := map[string]string{"configmap": configMap, "values": values}[format]
 	if !ok {
 		return usage.Errorf("unknown health check format %q; use --health-check=configmap or --health-check=values", format)
@@ -43,6 +43,6 @@ func checkChildHealth(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	found, err := argocd.ChecksChildren(ctx, file, string(text))
+	found, err := cluster.ChecksChildren(ctx, file, string(text))
 	return errors.Join(err, finding.Err(found))
 }

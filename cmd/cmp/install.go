@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/argocd/install"
 	"github.com/ladder-cmp/ladder/internal/build"
-	"github.com/ladder-cmp/ladder/internal/install"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )

@@ -7,9 +7,9 @@ import (
 	"os/exec"
 	"slices"
 
-	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/argocd/cluster"
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
 	"github.com/ladder-cmp/ladder/internal/server"
@@ -26,7 +26,7 @@ type Installation struct {
 	Options inputs.Options
 	Stdin   io.Reader
 	// Cluster is nil for a check without a cluster.
-	Cluster *argocd.Cluster
+	Cluster *cluster.Cluster
 	// Sandbox also checks whether this machine supports the sandbox of a worker, which Worker
 	// starts.
 	Sandbox bool
@@ -51,11 +51,11 @@ func (d Installation) Check(ctx context.Context, args []string) (r verdict.Verdi
 		return verdict.Verdict{Findings: finding.Of(err)}, nil
 	}
 	d.Stdin = bytes.NewReader(stdin)
-	e, err := argocd.ReadFiles(args, values, stdin, func(arg string) ([]object.Object, error) { return d.manifestsOf(ctx, arg) })
+	e, err := cluster.ReadFiles(args, values, stdin, func(arg string) ([]object.Object, error) { return d.manifestsOf(ctx, arg) })
 	if usage.Is(err) {
 		return r, err
 	}
-	if err := argocd.CheckOne(e, d.Cluster != nil); err != nil {
+	if err := cluster.CheckOne(e, d.Cluster != nil); err != nil {
 		return r, err
 	}
 	if err != nil {
@@ -99,14 +99,14 @@ func (d Installation) diagnose(ctx context.Context, e doctor.Input) (r verdict.V
 		}
 		r.Findings = append(r.Findings, found...)
 	}
-	r.Findings = append(r.Findings, argocd.Examine(ctx, e)...)
-	r.Scope = argocd.Described(e)
+	r.Findings = append(r.Findings, cluster.Examine(ctx, e)...)
+	r.Scope = cluster.Described(e)
 	return r, nil
 }
 
 // checkFlags rejects flags that apply to none of the arguments.
 func (d Installation) checkFlags(args []string) error {
-	isChart, isDir := slices.ContainsFunc(args, argocd.IsChart), slices.ContainsFunc(args, checkout.IsDir)
+	isChart, isDir := slices.ContainsFunc(args, cluster.IsChart), slices.ContainsFunc(args, checkout.IsDir)
 	for _, name := range []string{"set", "set-string", "set-file"} {
 		if d.Options.IsSet(name) && !isChart {
 			return usage.Errorf("--%s applies only to the argo-cd chart; pass the directory of the chart", name)
@@ -126,7 +126,7 @@ func (d Installation) manifestsOf(ctx context.Context, arg string) ([]object.Obj
 		return checkout.ReadManifests(d.Stdin, arg)
 	}
 	opt := d.Options
-	if !argocd.IsChart(arg) {
+	if !cluster.IsChart(arg) {
 		opt.Settings = opt.Settings.WithoutValues() // those of the flags are for the chart only
 	}
 	res, err := opt.Generate(ctx, arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Order: wave.Options{Waves: wave.Off}})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
@@ -13,7 +13,7 @@ import (
 
 // Adopt finds the generated values of the component in dir, and the chart values that keep
 // those of a cluster.
-func (o Options) Adopt(ctx context.Context, dir string, c argocd.Cluster) (result adopt.Adoption, notes []finding.Finding, err error) {
+func (o Options) Adopt(ctx context.Context, dir string, c cluster.Cluster) (result adopt.Adoption, notes []finding.Finding, err error) {
 	req, base, done, err := o.Open(dir)
 	if err != nil {
 		return result, nil, err

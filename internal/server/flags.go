@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/doctor"
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"

@@ -8,8 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/fleet/lint"
-	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/render/vary"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/ladder-cmp/ladder/internal/argocd"
-	"github.com/ladder-cmp/ladder/internal/doctor"
+	"github.com/ladder-cmp/ladder/argocd/cluster"
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/internal/sample"
@@ -27,7 +27,7 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := argocd.Examine(t.Context(), doctor.Input{Objects: sample.Objects(t, string(base))}); len(found) > 0 {
+	if found := cluster.Examine(t.Context(), doctor.Input{Objects: sample.Objects(t, string(base))}); len(found) > 0 {
 		t.Errorf("of what has no fault: %v", found)
 	}
 	proved := map[string]bool{}
@@ -47,7 +47,7 @@ func TestRules(t *testing.T) {
 			e.Live = in.Name == "live.yaml"
 		}
 		var b strings.Builder
-		for _, f := range argocd.Examine(t.Context(), e) {
+		for _, f := range cluster.Examine(t.Context(), e) {
 			if f.Remedy == "" {
 				t.Errorf("%s has no remedy", f.Rule)
 			}
@@ -98,7 +98,7 @@ func TestDeploy(t *testing.T) {
 			t.Errorf("%s has other problems than the placeholder of its image: %v", file, found)
 		}
 	}
-	onlyPlaceholder("deploy/argocd-values.yaml", argocd.Examine(t.Context(), doctor.Input{Values: []doctor.Values{v}}))
+	onlyPlaceholder("deploy/argocd-values.yaml", cluster.Examine(t.Context(), doctor.Input{Values: []doctor.Values{v}}))
 	base, err := os.ReadFile(filepath.Join(cases, "base.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestDeploy(t *testing.T) {
 		}
 		docs[0] = sample.Patched(t, docs[0], string(patch))
 	}
-	onlyPlaceholder("deploy/kustomize", argocd.Examine(t.Context(), doctor.Input{Objects: sample.Objects(t, docs[0])}))
+	onlyPlaceholder("deploy/kustomize", cluster.Examine(t.Context(), doctor.Input{Objects: sample.Objects(t, docs[0])}))
 }
 
 // TestCorpus looks at what real charts render to: that of Argo CD lacks the
@@ -123,7 +123,7 @@ func TestCorpus(t *testing.T) {
 	}
 	golden.EachChart(t, func(t *testing.T, text string) {
 		look := func(text string) (rules []string) {
-			for _, f := range argocd.Examine(t.Context(), doctor.Input{Objects: sample.Objects(t, text)}) {
+			for _, f := range cluster.Examine(t.Context(), doctor.Input{Objects: sample.Objects(t, text)}) {
 				if f.Severity != finding.Note {
 					rules = append(rules, f.Rule)
 				}

@@ -14,8 +14,8 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/deploy"
-	"github.com/ladder-cmp/ladder/internal/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )

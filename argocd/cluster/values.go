@@ -1,4 +1,4 @@
-package argocd
+package cluster
 
 import (
 	"os"
@@ -7,7 +7,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/internal/doctor"
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/ladder-cmp/ladder/deploy"
+	"github.com/ladder-cmp/ladder/argocd/install"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/install"
 )
 
 // TestMerge merges into values and kustomizations of users. Merging again changes nothing,

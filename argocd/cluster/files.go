@@ -1,4 +1,4 @@
-package argocd
+package cluster
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/internal/doctor"
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"

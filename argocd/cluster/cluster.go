@@ -1,7 +1,7 @@
-// Package argocd reads the installation of an Argo CD: from a live cluster, and
+// Package cluster reads the installation of an Argo CD: from a live cluster, and
 // from values files of its chart. It modifies nothing, and reads no
 // Secrets but those requested by name (Cluster.Secrets).
-package argocd
+package cluster
 
 import (
 	"context"

@@ -1,9 +1,9 @@
-package argocd
+package cluster
 
 import (
 	"context"
 
-	"github.com/ladder-cmp/ladder/internal/doctor"
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/server"
 )

@@ -1,11 +1,11 @@
-package argocd_test
+package cluster_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
@@ -13,7 +13,7 @@ import (
 // TestChecksChildren tells configurations with which Argo CD waits for children
 // from those with which it does not.
 func TestChecksChildren(t *testing.T) {
-	configMap, values := argocd.ChildHealthCheck(knowledge.Default())
+	configMap, values := cluster.ChildHealthCheck(knowledge.Default())
 	key := "resource.customizations.health.argoproj.io_Application: "
 	for name, c := range map[string]struct{ text, want string }{
 		"what is printed":       {configMap, ""},
@@ -27,7 +27,7 @@ func TestChecksChildren(t *testing.T) {
 		"it reads files itself": {"data:\n  " + key + "dofile('/etc/passwd')", "fails: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found, err := argocd.ChecksChildren(t.Context(), "argocd-cm.yaml", c.text)
+			found, err := cluster.ChecksChildren(t.Context(), "argocd-cm.yaml", c.text)
 			err = errors.Join(err, finding.Err(found))
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
