@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/ladder-cmp/ladder/hooks"
+	"github.com/ladder-cmp/ladder/graph/hooks"
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
