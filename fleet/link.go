@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fleet/link"
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/internal/link"
 )
 
 // Link is a dependency of one Application on another. Both are indices of Fleet.Applications.

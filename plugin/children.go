@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/internal/link/appofapps"
+	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// childSources gives package appofapps access to the children's sources in the repository
+// childSources gives package parent access to the children's sources in the repository
 // of their parent.
 type childSources struct {
 	parent Request
@@ -22,8 +22,8 @@ type childSources struct {
 }
 
 // appOfApps returns the options to find the children of the component.
-func (req Request) appOfApps(opt options, base *knowledge.Base) appofapps.Options {
-	o := appofapps.Options{Name: req.App.Name, Namespace: opt.render.Namespace, Dir: req.Dir, RepoURL: req.App.RepoURL, Show: req.Show}
+func (req Request) appOfApps(opt options, base *knowledge.Base) parent.Options {
+	o := parent.Options{Name: req.App.Name, Namespace: opt.render.Namespace, Dir: req.Dir, RepoURL: req.App.RepoURL, Show: req.Show}
 	if req.Repo != nil {
 		o.Repository = childSources{req, base}
 	}
@@ -42,29 +42,29 @@ func (s childSources) HasDir(dir string) bool {
 // Open returns the source of a child Application in directory dir, with the settings of
 // the Application. It ignores the API versions of the cluster, because these change while
 // the children are synced, and the order must not change with them.
-func (s childSources) Open(app appofapps.Application, dir string, source object.Value, refs map[string]bool) appofapps.Source {
+func (s childSources) Open(app parent.Application, dir string, source object.Value, refs map[string]bool) parent.Source {
 	r := Request{Repo: s.parent.Repo, Dir: dir, Show: s.parent.Show, KubeVersion: s.parent.KubeVersion, Memory: s.parent.Memory, Remote: s.parent.Remote, Files: s.parent.Files,
 		App: App{Name: app.ID.Name, Namespace: app.Namespace, Revision: s.parent.App.Revision, RepoURL: app.RepoURL}}
 	if d, err := r.Describe(); err == nil && d.Chart.Remote() && !r.Vendored(d.Chart) {
-		return appofapps.Source{Registry: d.Chart.RepoURL, Chart: d.Chart.Chart}
+		return parent.Source{Registry: d.Chart.RepoURL, Chart: d.Chart.Chart}
 	}
 	helm, err := r.fromHelm(app.ID, source.Get("helm"), refs)
 	own, faults := r.fromPlugin(source.Get("plugin"))
 	native, more := r.fromNative(source)
 	r.Settings = slices.Concat(own, native, []Settings{helm})
 	faults = append(faults, more...)
-	return appofapps.Source{Render: r.asChild(s.base), Err: errors.Join(append(faults, err)...)}
+	return parent.Source{Render: r.asChild(s.base), Err: errors.Join(append(faults, err)...)}
 }
 
 // asChild returns a function that renders the component of the request, so that it can be
 // ordered within its parent.
-func (req Request) asChild(base *knowledge.Base) func(context.Context) (appofapps.Rendered, error) {
-	return func(ctx context.Context) (appofapps.Rendered, error) {
+func (req Request) asChild(base *knowledge.Base) func(context.Context) (parent.Rendered, error) {
+	return func(ctx context.Context) (parent.Rendered, error) {
 		req, opt, base, err := req.prepare(ctx, base)
 		if err != nil {
-			return appofapps.Rendered{}, err
+			return parent.Rendered{}, err
 		}
-		r := appofapps.Rendered{Base: base, Waves: opt.waves, CRDs: opt.crds.mode}
+		r := parent.Rendered{Base: base, Waves: opt.waves, CRDs: opt.crds.mode}
 		rendered, err := req.render(ctx, opt, base)
 		if err != nil {
 			return r, err

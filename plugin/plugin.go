@@ -16,11 +16,11 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/graph/hooks"
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/link/appofapps"
 	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/seed"
@@ -185,7 +185,7 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err != nil {
 		return Result{Findings: rendered.Findings}, err
 	}
-	children, err := appofapps.Follow(ctx, refs, base, req.appOfApps(opt, base))
+	children, err := parent.Follow(ctx, refs, base, req.appOfApps(opt, base))
 	if err != nil {
 		return Result{Findings: rendered.Findings}, err
 	}
@@ -267,7 +267,7 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 	}
 	// Children in a repository cannot be rendered here; charts in registries are
 	// known by name.
-	children, err := appofapps.Follow(context.Background(), refs, base, Request{}.appOfApps(opt, base))
+	children, err := parent.Follow(context.Background(), refs, base, Request{}.appOfApps(opt, base))
 	if err != nil {
 		return Result{}, err
 	}

@@ -5,9 +5,9 @@ import (
 	"context"
 	"io/fs"
 
+	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/link/appofapps"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -45,14 +45,14 @@ func (req Request) expandSets(ctx context.Context, plan *wave.Plan, base *knowle
 		}
 		return appset.Expand(o, in).Objects()
 	}
-	var generated []appofapps.Set
+	var generated []parent.Set
 	for i, n := range nodes {
 		if !appset.Is(n.Object) || n.External {
 			continue
 		}
 		set := GeneratedSet{i, appset.Expand(n.Object, in)}
 		sets = append(sets, set)
-		checked := appofapps.Set{Node: i, Applications: set.Objects()}
+		checked := parent.Set{Node: i, Applications: set.Objects()}
 		for _, app := range set.Applications {
 			if set.Steps > 0 {
 				checked.Steps = append(checked.Steps, app.Step)
@@ -72,7 +72,7 @@ func (req Request) expandSets(ctx context.Context, plan *wave.Plan, base *knowle
 	if sets == nil {
 		return nil, nil, nil
 	}
-	found, err := appofapps.CheckSets(ctx, plan, generated, base, of)
+	found, err := parent.CheckSets(ctx, plan, generated, base, of)
 	return sets, append(all, found...), err
 }
 

@@ -1,4 +1,4 @@
-package appofapps
+package parent
 
 import (
 	"github.com/ladder-cmp/ladder/crds"

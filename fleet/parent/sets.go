@@ -1,4 +1,4 @@
-package appofapps
+package parent
 
 import (
 	"cmp"
@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/fleet/link"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/link"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"

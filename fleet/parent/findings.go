@@ -1,4 +1,4 @@
-package appofapps
+package parent
 
 import (
 	"cmp"

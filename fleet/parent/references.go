@@ -1,13 +1,13 @@
-package appofapps
+package parent
 
 import (
 	"maps"
 	"slices"
 
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fleet/link"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/link"
 	"github.com/ladder-cmp/ladder/object"
 )
 

@@ -1,4 +1,4 @@
-package appofapps_test
+package parent_test
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/link/appofapps"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -22,13 +22,13 @@ type repository map[string]string
 
 func (r repository) HasDir(dir string) bool { _, there := r[dir]; return there }
 
-func (r repository) Open(app appofapps.Application, dir string, _ object.Value, _ map[string]bool) appofapps.Source {
-	return appofapps.Source{Render: func(context.Context) (appofapps.Rendered, error) {
+func (r repository) Open(app parent.Application, dir string, _ object.Value, _ map[string]bool) parent.Source {
+	return parent.Source{Render: func(context.Context) (parent.Rendered, error) {
 		if r[dir] == "" {
-			return appofapps.Rendered{}, errors.New("no manifests")
+			return parent.Rendered{}, errors.New("no manifests")
 		}
 		g, err := build(r[dir], app.Namespace)
-		return appofapps.Rendered{Graph: g, Base: knowledge.Default()}, err
+		return parent.Rendered{Graph: g, Base: knowledge.Default()}, err
 	}}
 }
 
@@ -51,13 +51,13 @@ const (
 	boat = "apiVersion: sea.example.com/v1\nkind: Boat\nmetadata: {name: a}\n"
 )
 
-func follow(t *testing.T, manifests string, repo repository) (before *graph.Graph, res appofapps.Result) {
+func follow(t *testing.T, manifests string, repo repository) (before *graph.Graph, res parent.Result) {
 	t.Helper()
 	g, err := build(manifests, "argocd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err = appofapps.Follow(t.Context(), g, knowledge.Default(), appofapps.Options{Namespace: "argocd", Dir: "apps", RepoURL: ours, Repository: repo})
+	res, err = parent.Follow(t.Context(), g, knowledge.Default(), parent.Options{Namespace: "argocd", Dir: "apps", RepoURL: ours, Repository: repo})
 	if err != nil {
 		t.Fatal(err)
 	}

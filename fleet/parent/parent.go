@@ -1,4 +1,4 @@
-// Package appofapps orders the Applications of an app of apps.
+// Package parent orders the Applications of an app of apps.
 //
 // An app of apps renders to Applications, its children. Their dependencies are in
 // the manifests that they render to. So children in the same repository are
@@ -7,7 +7,7 @@
 // computed like from all others.
 //
 // The package is pure: the caller renders.
-package appofapps
+package parent
 
 import (
 	"cmp"
