@@ -3,7 +3,7 @@ package fleet
 import (
 	"slices"
 
-	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 )
 
 // The rules about dependencies between Applications. Where the owners of a fleet accept one of

@@ -3,7 +3,7 @@ package fleet
 import (
 	"slices"
 
-	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 )
 
 // MissingDependency is a certain dependency that nothing satisfies.

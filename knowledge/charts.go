@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/object"
 )
 

@@ -26,8 +26,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/object"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/internal/settings"
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )

@@ -8,8 +8,8 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // checkAccepted checks an accepted finding, which needs a rule and a reason, and may have

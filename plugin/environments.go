@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 

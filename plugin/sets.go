@@ -5,8 +5,8 @@ import (
 	"context"
 	"io/fs"
 
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/parent"
-	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"

@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/fleet/scaffold"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/internal/scaffold"
 )
 
 func newInit(s streams) *cobra.Command {

@@ -27,10 +27,10 @@ import (
 	"github.com/argoproj/argo-cd/v3/util/git"
 )
 
-// TestExpand expands the ApplicationSets in the test data of internal/appset with Argo
+// TestExpand expands the ApplicationSets in the test data of fleet/appset with Argo
 // CD's code. The expected Applications there are what it must generate.
 func TestExpand(t *testing.T) {
-	files, err := filepath.Glob("../../internal/appset/testdata/*.txtar")
+	files, err := filepath.Glob("../../fleet/appset/testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
 	}

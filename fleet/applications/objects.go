@@ -5,7 +5,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 )
 
 // The objects of Argo CD that roll out a fleet, with the fields that are

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // JSON returns the inventory for other programs.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // fault is a finding with the Applications that it is about, which determine whether the

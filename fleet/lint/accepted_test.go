@@ -6,8 +6,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
 	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // TestFinalFleets: nothing is wrong with fleets in their final state, but what

@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/steps"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 )
 
 // Layout is the order in which a fleet is rolled out.

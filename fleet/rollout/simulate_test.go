@@ -10,8 +10,8 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
-	"github.com/ladder-cmp/ladder/internal/profile"
 )
 
 // play plays a fleet as its steps are set.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/draw"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 

@@ -8,8 +8,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/graph/hooks"
-	"github.com/ladder-cmp/ladder/internal/appset"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"

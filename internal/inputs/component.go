@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/appset"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"

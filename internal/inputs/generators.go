@@ -3,7 +3,7 @@ package inputs
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/appset"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )

@@ -3,7 +3,7 @@ package inputs
 import (
 	"slices"
 
-	"github.com/ladder-cmp/ladder/internal/appset"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/knowledge"

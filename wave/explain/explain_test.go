@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/internal/appset"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/sample"
 	"github.com/ladder-cmp/ladder/wave"

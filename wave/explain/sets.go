@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/internal/appset"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/object"

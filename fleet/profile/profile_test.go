@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 

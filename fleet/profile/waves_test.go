@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/internal/profile"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 )
 
 // TestWaves: bands may be below zero, and a wave may be left out.
