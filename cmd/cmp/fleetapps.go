@@ -7,9 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/applications"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/fleet/lint"
-	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/fleets"
 	"github.com/ladder-cmp/ladder/internal/inputs"
@@ -17,7 +16,7 @@ import (
 )
 
 func newFleetApps(s streams) *cobra.Command {
-	var opt applications.AppsOptions
+	var opt generate.AppsOptions
 	var out, argocdCM, healthCheckFormat string
 	cmd := &cobra.Command{
 		Use:   "apps DIR... | --health-check[=values]",
@@ -81,21 +80,21 @@ Argo CD waits for a child only if a health check for Applications is configured.
 }
 
 // writeApps prints the Applications of a fleet, or writes them to a directory.
-func writeApps(s streams, f *fleet.Fleet, opt applications.AppsOptions, out string, force bool) error {
-	manifests, faults, err := applications.Apps(f, opt)
+func writeApps(s streams, f *fleet.Fleet, opt generate.AppsOptions, out string, force bool) error {
+	manifests, faults, err := generate.Applications(f, opt)
 	if err != nil {
 		s.warn(lint.Failures(f, opt.Environment)...)
 		return noteUnproven(s, err)
 	}
 	s.warn(append(lint.Rendering(f, opt.Environment, nil), faults...)...)
 	if out == "" {
-		return s.emit(manifest.YAML(manifests...), nil)
+		return s.emit(generate.YAML(manifests...), nil)
 	}
-	return wholefile.ReplaceDir(out, force, applications.Files(manifests))
+	return wholefile.ReplaceDir(out, force, generate.Files(manifests))
 }
 
 // checkApps rejects invalid combinations before anything is rendered.
-func checkApps(ctx context.Context, opt applications.AppsOptions, dirs []string, out, argocdCM string) error {
+func checkApps(ctx context.Context, opt generate.AppsOptions, dirs []string, out, argocdCM string) error {
 	for _, dir := range dirs {
 		if err := checkout.CheckDir(dir); err != nil {
 			return err

@@ -6,9 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/fleet/applications"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/fleet/lint"
-	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/fleets"
@@ -16,7 +15,7 @@ import (
 )
 
 func newFleetAppset(s streams) *cobra.Command {
-	var opt applications.SetOptions
+	var opt generate.SetOptions
 	var check string
 	cmd := &cobra.Command{
 		Use:   "appset DIR...",
@@ -52,7 +51,7 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		if err != nil {
 			return err
 		}
-		sets, faults, err := applications.Sets(all.Fleet, opt)
+		sets, faults, err := generate.ApplicationSets(all.Fleet, opt)
 		if err != nil {
 			s.warn(lint.Failures(all.Fleet, opt.Environment)...)
 			return noteUnproven(s, err)
@@ -61,7 +60,7 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		if check != "" {
 			return show.UpToDate(check, sets)
 		}
-		if err := s.emit(manifest.YAML(sets...), nil); err != nil {
+		if err := s.emit(generate.YAML(sets...), nil); err != nil {
 			return err
 		}
 		s.note(`the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the argocd-cmd-params-cm ConfigMap`)
@@ -72,7 +71,7 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 
 // addTarget adds the flags for the destination of a fleet to a command that generates
 // some kind of manifests.
-func addTarget(flags *pflag.FlagSet, t *applications.Options, manifests string) {
+func addTarget(flags *pflag.FlagSet, t *generate.Options, manifests string) {
 	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
 	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
 	flags.BoolVar(&t.AllowBlocked, "unproven", false, "Generate the "+manifests+" even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")

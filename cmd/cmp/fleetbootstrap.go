@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/fleet/bootstrap"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/fleet/show"
 	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/fleets"
@@ -18,7 +18,7 @@ import (
 )
 
 func newFleetBootstrap(s streams) *cobra.Command {
-	var opt bootstrap.Options
+	var opt generate.BootstrapOptions
 	var out, until, check string
 	var talos, force bool
 	cmd := &cobra.Command{
@@ -65,7 +65,7 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		if err := opt.Check(all.Fleet, in.Source.Environment); err != nil {
 			return err
 		}
-		bundle, notes, err := bootstrap.New(all.Fleet, opt)
+		bundle, notes, err := generate.NewBootstrap(all.Fleet, opt)
 		if err != nil {
 			return err
 		}

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"github.com/ladder-cmp/ladder/fleet/applications"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
 // ownTemplate reads the file of --template; it returns nil if the flag is not set.
-func ownTemplate(file, kind string) (*applications.OwnTemplate, error) {
+func ownTemplate(file, kind string) (*generate.OwnTemplate, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -14,5 +14,5 @@ func ownTemplate(file, kind string) (*applications.OwnTemplate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return applications.NewOwnTemplate(file, kind, text)
+	return generate.NewOwnTemplate(file, kind, text)
 }

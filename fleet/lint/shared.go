@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/deployment"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -36,7 +35,7 @@ func contentsOf(f *fleet.Fleet) contents {
 }
 
 // of returns the objects of an Application at a destination.
-func (h contents) of(d deployment.Deployment) []object.ID {
+func (h contents) of(d fleet.Deployment) []object.ID {
 	var all []object.ID
 	moved, isRendered := h.fleet.Moved(d.Application, d.To.Name)
 	for _, n := range h.nodes[d.Application] {
@@ -66,7 +65,7 @@ func (h contents) of(d deployment.Deployment) []object.ID {
 
 // collision is an object in two Applications, or in one Application in two environments.
 type collision struct {
-	a, b deployment.Deployment
+	a, b fleet.Deployment
 	ids  []object.ID
 	// environments are those of both.
 	environments []string
@@ -76,7 +75,7 @@ type collision struct {
 // if one of the given environments is among them. It ignores objects that are shared within
 // one environment.
 func collisions(f *fleet.Fleet, environments []string) []*collision {
-	sets, err := deployment.Sets(f, "")
+	sets, err := fleet.Sets(f, "")
 	if err != nil || !sets[0].HasNames() {
 		return nil
 	}
@@ -86,7 +85,7 @@ func collisions(f *fleet.Fleet, environments []string) []*collision {
 	}
 	type pair struct{ a, b *fleet.Application }
 	h := contentsOf(f)
-	first := map[thing][]deployment.Deployment{}
+	first := map[thing][]fleet.Deployment{}
 	found := map[pair]*collision{}
 	var all []*collision
 	for _, s := range sets {
@@ -111,7 +110,7 @@ func collisions(f *fleet.Fleet, environments []string) []*collision {
 	return all
 }
 
-func (c *collision) add(id object.ID, at ...deployment.Deployment) {
+func (c *collision) add(id object.ID, at ...fleet.Deployment) {
 	if !slices.Contains(c.ids, id) {
 		c.ids = append(c.ids, id)
 	}

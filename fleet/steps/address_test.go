@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/applications"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/steps"
@@ -83,8 +83,8 @@ func TestAddressIsSure(t *testing.T) {
 			return found.Rule == "later-step" && found.Severity == finding.Error && strings.Contains(found.Message, "vault is in step 150 and store in step 130")
 		})
 	}
-	_, _, appset := applications.Sets(f, applications.SetOptions{})
-	_, _, apps := applications.Apps(f, applications.AppsOptions{Path: "apps"})
+	_, _, appset := generate.ApplicationSets(f, generate.SetOptions{})
+	_, _, apps := generate.Applications(f, generate.AppsOptions{Path: "apps"})
 	for name, all := range map[string][]finding.Finding{"lint": lint.Findings(f, ""), "appset": finding.Of(appset), "apps": finding.Of(apps), "simulate": rollout.Findings(f, rollout.LayoutSet, "")} {
 		if !same(all) {
 			t.Errorf("%s does not say that the store comes before the Vault: %v", name, all)

@@ -1,4 +1,4 @@
-package applications
+package generate
 
 import (
 	"encoding/json"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/deployment"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -24,13 +23,13 @@ import (
 
 // rolloutFaults returns findings about everything that prevents the rollout of the fleet in an
 // environment.
-func (w writer) rolloutFaults(environment string, sets []deployment.Set) []finding.Finding {
+func (w writer) rolloutFaults(environment string, sets []fleet.Set) []finding.Finding {
 	var all []finding.Finding
 	if w.Settings.RepoURL == "" {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "no-repository", Field: "fleet.repoURL",
 			Message: "the repository of the components is unknown", Remedy: "set fleet.repoURL in a ladder.yaml above them, or use --repo-url"})
 	}
-	if name := deployment.Name(w.Fleet); name != "." && !object.IsName(name) {
+	if name := fleet.NameOf(w.Fleet); name != "." && !object.IsName(name) {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "fleet.name",
 			Message: fmt.Sprintf("%q is not a valid object name", name), Remedy: "use lowercase letters, digits and \"-\""})
 	}
@@ -126,7 +125,7 @@ func (w writer) environmentFaults(environment string) []finding.Finding {
 
 // setOrderFaults returns findings about dependencies on a later set: the set of a cluster is
 // rolled out before those of its environments, and cannot depend on them.
-func (w writer) setOrderFaults(sets []deployment.Set) []finding.Finding {
+func (w writer) setOrderFaults(sets []fleet.Set) []finding.Finding {
 	var all []finding.Finding
 	if len(sets) < 2 {
 		return nil
@@ -258,12 +257,12 @@ func (w writer) patterns() []string {
 
 // reserved finds Applications with the name of a part of an app of apps: they would replace
 // the parent, or the list of children.
-func (w writer) reserved(sets []deployment.Set) []finding.Finding {
-	taken := []string{RootFile, "kustomization", deployment.Name(w.Fleet)}
+func (w writer) reserved(sets []fleet.Set) []finding.Finding {
+	taken := []string{RootFile, "kustomization", fleet.NameOf(w.Fleet)}
 	for _, b := range w.Profile.Bands {
-		taken = append(taken, deployment.Name(w.Fleet)+"-"+b.Name)
+		taken = append(taken, fleet.NameOf(w.Fleet)+"-"+b.Name)
 	}
-	taken = append(taken, deployment.Name(w.Fleet)+"-other")
+	taken = append(taken, fleet.NameOf(w.Fleet)+"-other")
 	var all []finding.Finding
 	for _, s := range sets {
 		for _, d := range w.deployments(s) {

@@ -1,4 +1,4 @@
-package applications
+package generate
 
 import (
 	"bytes"
@@ -12,13 +12,12 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/deployment"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/object"
 )
 
 // common returns the part that all Applications have in common.
-func (w writer) common(s deployment.Set) template {
+func (w writer) common(s fleet.Set) template {
 	t := template{
 		Metadata: metadata{Name: `{{ .values.name }}`, Labels: map[string]string{w.Profile.Label: `{{ .values.phase }}`}, Finalizers: []string{cascade}},
 		Spec: applicationSpec{
@@ -80,7 +79,7 @@ type templateParameter struct{ Name, Expression string }
 // parameters returns the parameters of every Application of a set: the release name is that of
 // the component, even if the Application is named after the environment, and the namespace that
 // templates see is the destination.
-func (w writer) parameters(s deployment.Set) []templateParameter {
+func (w writer) parameters(s fleet.Set) []templateParameter {
 	if !s.HasNames() {
 		return nil
 	}
@@ -101,7 +100,7 @@ var templatePatch = texttemplate.Must(texttemplate.New("").Delims("[[", "]]").Fu
 
 // templatePatch returns the part that differs between Applications. Argo CD fills it in with the
 // component.yaml of each.
-func (w writer) templatePatch(s deployment.Set) string {
+func (w writer) templatePatch(s fleet.Set) string {
 	type option struct{ Name, Value string }
 	d := struct {
 		LabelKey, ReservedKey string // regular expressions, quoted

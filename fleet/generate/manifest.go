@@ -1,6 +1,4 @@
-// Package manifest writes objects for a repository, with comments, and finds how a committed file
-// differs from them.
-package manifest
+package generate
 
 import (
 	"strings"
@@ -19,11 +17,11 @@ type Manifest struct {
 	node *yaml.Node
 }
 
-// New converts a value to a Manifest.
-func New(file string, value any) Manifest { return Manifest{File: file, node: encode(value)} }
+// NewManifest converts a value to a Manifest.
+func NewManifest(file string, value any) Manifest { return Manifest{File: file, node: encode(value)} }
 
-// Parse reads a Manifest from a text with one object.
-func Parse(file, text string) (Manifest, error) {
+// ParseManifest reads a Manifest from a text with one object.
+func ParseManifest(file, text string) (Manifest, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		return Manifest{}, err

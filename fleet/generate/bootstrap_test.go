@@ -1,4 +1,4 @@
-package bootstrap_test
+package generate_test
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/bootstrap"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/internal/golden"
 )
 
@@ -19,7 +19,7 @@ import (
 // POSIX shell must be able to read.
 func TestBootstrap(t *testing.T) {
 	f := fleettest.InRepository(t, "bootstrap")
-	made, notes, err := bootstrap.New(f, bootstrap.Options{Until: component.Step{Number: 20, Set: true}})
+	made, notes, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 20, Set: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestBootstrapRefuses(t *testing.T) {
 		{"bootstrap", 5, "the first one, gateway-api, is in step 010"},
 		{"rollout", 120, "the chart of cert-manager is in another repository"},
 	} {
-		_, _, err := bootstrap.New(fleettest.InRepository(t, c.fleet), bootstrap.Options{Until: component.Step{Number: c.until, Set: true}})
+		_, _, err := generate.NewBootstrap(fleettest.InRepository(t, c.fleet), generate.BootstrapOptions{Until: component.Step{Number: c.until, Set: true}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s until %d: got %v, want %s", c.fleet, c.until, err, c.want)
 		}
@@ -66,7 +66,7 @@ func TestBootstrapOrder(t *testing.T) {
 	for _, app := range f.Applications {
 		app.Step.Number = 10
 	}
-	made, _, err := bootstrap.New(f, bootstrap.Options{Until: component.Step{Number: 10, Set: true}})
+	made, _, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 10, Set: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestBootstrapOrder(t *testing.T) {
 func TestHostileBootstrap(t *testing.T) {
 	for _, name := range []string{`x\ntouch pwned`, `../../x`, `-rf`, `$(touch pwned)`} {
 		f := fleettest.Files(t, map[string]string{"shop/component.yaml": `{name: "` + name + `", rolloutPhase: "010"}` + "\n", "shop/a.yaml": fleettest.InDefault}, fleet.Source{})
-		if _, _, err := bootstrap.New(f, bootstrap.Options{Until: component.Step{Number: 10, Set: true}}); err == nil || !strings.Contains(err.Error(), "is not a valid Application name") {
+		if _, _, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 10, Set: true}}); err == nil || !strings.Contains(err.Error(), "is not a valid Application name") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestHostileBootstrap(t *testing.T) {
 		"shop/ladder.yaml":    "kinds:\n- {group: example.com, kind: --kubeconfig=pwned, rung: workloads, why: x, health: [{waits: condition Ready}]}\n- {group: example.com, kind: Web, rung: workloads, why: x, health: [{waits: \"x\\ntouch pwned\"}, {waits: condition Ready}]}\n",
 		"shop/a.yaml":         "apiVersion: example.com/v1\nkind: Web\nmetadata: {name: \"a'; touch pwned; '\", namespace: default}\n---\napiVersion: example.com/v1\nkind: --kubeconfig=pwned\nmetadata: {name: a, namespace: default}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: \"a\\ntouch pwned\", namespace: default}\nspec: {template: {spec: {containers: []}}}\n",
 	}, fleet.Source{})
-	made, _, err := bootstrap.New(f, bootstrap.Options{Until: component.Step{Number: 10, Set: true}})
+	made, _, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 10, Set: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,4 @@
-// Package bootstrap writes the manifests that a cluster needs before Argo CD runs.
-package bootstrap
+package generate
 
 import (
 	"bytes"
@@ -17,7 +16,6 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/link"
 	"github.com/ladder-cmp/ladder/fleet/lint"
-	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -28,13 +26,13 @@ import (
 // Bundle contains the manifests that a cluster needs before Argo CD runs: files in the order
 // in which to apply them, and the objects to wait for after each file.
 type Bundle struct {
-	Steps []Step
+	Steps []BootstrapStep
 	// Until is the last included step, in the format of the fleet.
 	Until string
 }
 
-// Step is a file with the objects to wait for after it is applied.
-type Step struct {
+// BootstrapStep is a file with the objects to wait for after it is applied.
+type BootstrapStep struct {
 	// Name is the name of the file without its extension; it starts with a number.
 	Name string
 	// About describes the content.
@@ -58,8 +56,8 @@ type WaitFor struct {
 	network, early bool
 }
 
-// Options select the Applications that are applied before Argo CD.
-type Options struct {
+// BootstrapOptions select the Applications that are applied before Argo CD.
+type BootstrapOptions struct {
 	// Until is the last step; if it is not set, all Applications with a step are included.
 	Until component.Step
 	// Only lists the names of the Applications to include (all if empty), and Skip those to
@@ -68,14 +66,14 @@ type Options struct {
 }
 
 // has reports whether an Application is included, by its own name or that of its component.
-func (o Options) has(app *fleet.Application) bool {
+func (o BootstrapOptions) has(app *fleet.Application) bool {
 	matches := func(names []string) bool {
 		return slices.Contains(names, app.Name) || slices.Contains(names, app.Component.Name)
 	}
 	return (len(o.Only) == 0 || matches(o.Only)) && !matches(o.Skip)
 }
 
-// New generates files for the components up to a step: one for each component, or several
+// NewBootstrap generates files for the components up to a step: one for each component, or several
 // if one of its waves must be ready before the next.
 //
 // Hooks become plain objects: PreSync hooks come first, PostSync hooks last. Hooks that Argo CD
@@ -83,7 +81,7 @@ func (o Options) has(app *fleet.Application) bool {
 //
 // The Pod network comes before everything that needs it, regardless of the steps, because a Pod
 // never becomes ready without it.
-func New(f *fleet.Fleet, opt Options) (Bundle, []finding.Finding, error) {
+func NewBootstrap(f *fleet.Fleet, opt BootstrapOptions) (Bundle, []finding.Finding, error) {
 	b := Bundle{}
 	apps, networkFindings := until(f, opt)
 	if len(apps) == 0 {
@@ -114,7 +112,7 @@ func New(f *fleet.Fleet, opt Options) (Bundle, []finding.Finding, error) {
 }
 
 // nothingToBootstrap says why no Application is included.
-func nothingToBootstrap(f *fleet.Fleet, opt Options) error {
+func nothingToBootstrap(f *fleet.Fleet, opt BootstrapOptions) error {
 	message, remedy := "no component has a "+f.Profile.Noun(), "use a later "+f.Profile.Noun()
 	if on := f.Enabled(); len(on) > 0 && on[0].Step.Set {
 		message = fmt.Sprintf("no component is in %s or before; the first one, %s, is in %s", f.Profile.StepName(opt.Until.Number), on[0].Name, f.Profile.StepName(on[0].Step.Number))
@@ -128,7 +126,7 @@ func nothingToBootstrap(f *fleet.Fleet, opt Options) error {
 // until returns the included Applications by step, with the Pod network before everything that
 // needs it. Within a step, each Application comes after its dependencies. The findings name the
 // Applications that move because of the Pod network.
-func until(f *fleet.Fleet, opt Options) ([]*fleet.Application, []finding.Finding) {
+func until(f *fleet.Fleet, opt BootstrapOptions) ([]*fleet.Application, []finding.Finding) {
 	var remaining, all []*fleet.Application
 	for _, app := range f.Enabled() {
 		if app.Step.Set && (!opt.Until.Set || app.Step.Number <= opt.Until.Number) && opt.has(app) {
@@ -153,7 +151,7 @@ func until(f *fleet.Fleet, opt Options) ([]*fleet.Application, []finding.Finding
 
 // Check checks that a fleet is that of one cluster: it has the named components and, without an
 // environment, no included component that is deployed only in some of them.
-func (o Options) Check(f *fleet.Fleet, environment string) error {
+func (o BootstrapOptions) Check(f *fleet.Fleet, environment string) error {
 	for _, name := range slices.Concat(o.Only, o.Skip) {
 		if _, err := rollout.FindComponent(f, name); err != nil {
 			return err
@@ -169,7 +167,7 @@ func (o Options) Check(f *fleet.Fleet, environment string) error {
 }
 
 // cannotBootstrap reports missing sources, and dependencies that are applied too late.
-func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt Options) []finding.Finding {
+func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt BootstrapOptions) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range apps {
 		all = slices.Concat(all, lint.Refused(f, app), lint.NameFaults(app, app.Name))
@@ -204,12 +202,12 @@ func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt Options) []f
 
 // bootstrapOne generates the files of an Application. existing lists the namespaces that exist
 // already; bootstrapOne adds those of the Application.
-func bootstrapOne(f *fleet.Fleet, app *fleet.Application, existing *[]string) ([]Step, []finding.Finding) {
+func bootstrapOne(f *fleet.Fleet, app *fleet.Application, existing *[]string) ([]BootstrapStep, []finding.Finding) {
 	nodes, notes := applied(f, app)
-	var steps []Step
+	var steps []BootstrapStep
 	var docs []string
 	for _, ns := range missingNamespaces(nodes, *existing) {
-		docs = append(docs, manifest.YAML(manifest.New("", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]string{"name": ns}})))
+		docs = append(docs, YAML(NewManifest("", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]string{"name": ns}})))
 		*existing = append(*existing, ns)
 	}
 	for _, n := range nodes {
@@ -220,7 +218,7 @@ func bootstrapOne(f *fleet.Fleet, app *fleet.Application, existing *[]string) ([
 	var waits []WaitFor
 	end := func() {
 		if len(docs) > 0 {
-			steps = append(steps, Step{Name: app.Name, About: stepAbout(f, app), Text: strings.Join(docs, "---\n"), Gates: waits})
+			steps = append(steps, BootstrapStep{Name: app.Name, About: stepAbout(f, app), Text: strings.Join(docs, "---\n"), Gates: waits})
 		}
 		docs, waits = nil, nil
 	}
@@ -316,9 +314,9 @@ func missingNamespaces(nodes []graph.Node, existing []string) []string {
 func inNamespace(n graph.Node) string {
 	text := n.Text()
 	if n.Key.Namespace != "" && n.ID.Namespace == "" {
-		if m, err := manifest.Parse("", text); err == nil {
+		if m, err := ParseManifest("", text); err == nil {
 			m.Set(n.Key.Namespace, "metadata", "namespace")
-			return manifest.YAML(m)
+			return YAML(m)
 		}
 	}
 	if !strings.HasSuffix(text, "\n") {
@@ -444,12 +442,12 @@ func (b Bundle) Talos() string {
 	for _, s := range b.Steps {
 		patch.Cluster.InlineManifests = append(patch.Cluster.InlineManifests, inline{s.Name, s.Text})
 	}
-	m := manifest.New("talos", patch)
+	m := NewManifest("talos", patch)
 	m.Comment("Generated by cmp fleet bootstrap: a patch for the machine configuration of control planes\n" +
 		"(talosctl machineconfig patch, or --config-patch-control-plane). Everyone who can read the\n" +
 		"configuration can read the Secrets in it.")
 	for i, s := range b.Steps {
 		m.Comment(s.About+".", "cluster", "inlineManifests", fmt.Sprint(i))
 	}
-	return manifest.YAML(m)
+	return YAML(m)
 }

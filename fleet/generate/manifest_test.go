@@ -1,11 +1,11 @@
-package manifest_test
+package generate_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/fleet/manifest"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 )
 
 const generated = `kind: ApplicationSet
@@ -23,7 +23,7 @@ spec:
 `
 
 // TestDifferences edits a committed file, and compares it with what is generated.
-func TestDifferences(t *testing.T) {
+func TestManifestDifferences(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, old, now, want string }{
 		{"layout and comments", "spec:\n", "# chosen by hand\nspec: # all\n", ""},
@@ -46,7 +46,7 @@ func TestDifferences(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			now, err := manifest.Parse("", generated)
+			now, err := generate.ParseManifest("", generated)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestDifferences(t *testing.T) {
 			if text == generated {
 				t.Fatal("the edit changes nothing")
 			}
-			all, err := manifest.Differences(text, []manifest.Manifest{now})
+			all, err := generate.Differences(text, []generate.Manifest{now})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,19 +71,19 @@ func TestDifferences(t *testing.T) {
 
 func TestBrokenFile(t *testing.T) {
 	t.Parallel()
-	now, err := manifest.Parse("", generated)
+	now, err := generate.ParseManifest("", generated)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{generated + "---\n[", "a: b: c"} {
-		if all, err := manifest.Differences(text, []manifest.Manifest{now}); err == nil {
+		if all, err := generate.Differences(text, []generate.Manifest{now}); err == nil {
 			t.Errorf("%q differs by %v, and is not YAML", text, all)
 		}
 	}
-	if all, err := manifest.Differences("", []manifest.Manifest{now}); err != nil || len(all) != 1 {
+	if all, err := generate.Differences("", []generate.Manifest{now}); err != nil || len(all) != 1 {
 		t.Errorf("an empty file differs by %v, %v", all, err)
 	}
-	if _, err := manifest.Parse("", "["); err == nil {
+	if _, err := generate.ParseManifest("", "["); err == nil {
 		t.Error("a broken text was parsed")
 	}
 }
@@ -91,7 +91,7 @@ func TestBrokenFile(t *testing.T) {
 // TestYAML writes manifests with comments, and reads them again.
 func TestYAML(t *testing.T) {
 	t.Parallel()
-	m := manifest.New("", map[string]any{"kind": "Set", "metadata": map[string]any{"name": "x"}, "steps": []any{map[string]any{"number": 1}, map[string]any{"number": 2}}, "text": "a\nb\n"})
+	m := generate.NewManifest("", map[string]any{"kind": "Set", "metadata": map[string]any{"name": "x"}, "steps": []any{map[string]any{"number": 1}, map[string]any{"number": 2}}, "text": "a\nb\n"})
 	m.Set("y", "metadata", "namespace")
 	m.Comment("all of it")
 	m.Comment("the first", "steps", "0")
@@ -115,11 +115,11 @@ text: |
 # as it is
 kind: Other
 `
-	text := manifest.YAML(m, manifest.Manifest{Text: "# as it is\nkind: Other"})
+	text := generate.YAML(m, generate.Manifest{Text: "# as it is\nkind: Other"})
 	if text != want {
 		t.Errorf("wrote\n%s\nwant\n%s", text, want)
 	}
-	if all, err := manifest.Differences(strings.Split(text, "---\n")[0], []manifest.Manifest{m}); err != nil || len(all) > 0 {
+	if all, err := generate.Differences(strings.Split(text, "---\n")[0], []generate.Manifest{m}); err != nil || len(all) > 0 {
 		t.Errorf("what was written differs by %v, %v", all, err)
 	}
 }

@@ -1,4 +1,4 @@
-package deployment_test
+package fleet_test
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/deployment"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
 )
 
@@ -32,7 +31,7 @@ func load(t *testing.T, environments string) *fleet.Fleet {
 }
 
 // lines describes sets: their names and waves, and below them their deployments.
-func lines(f *fleet.Fleet, sets []deployment.Set) string {
+func lines(f *fleet.Fleet, sets []fleet.Set) string {
 	var b strings.Builder
 	for _, s := range sets {
 		wave := "-"
@@ -97,7 +96,7 @@ web-environments, wave 1, rank 0
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			f := load(t, test.environments)
-			sets, err := deployment.Sets(f, test.environment)
+			sets, err := fleet.Sets(f, test.environment)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +105,7 @@ web-environments, wave 1, rank 0
 			}
 		})
 	}
-	if sets, err := deployment.Sets(load(t, "[{name: dev}, {name: prod}]"), "prd"); err == nil || !strings.Contains(err.Error(), `"prod"`) {
+	if sets, err := fleet.Sets(load(t, "[{name: dev}, {name: prod}]"), "prd"); err == nil || !strings.Contains(err.Error(), `"prod"`) {
 		t.Errorf("an unknown environment has sets %v, %v", sets, err)
 	}
 }
@@ -121,16 +120,16 @@ func TestInPromotionOrder(t *testing.T) {
 		"[]":                                            "web - 0",
 	} {
 		f := load(t, environments)
-		sets, err := deployment.Sets(f, "")
+		sets, err := fleet.Sets(f, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if same := deployment.InPromotionOrder(f, sets); len(same) != len(sets) {
+		if same := fleet.InPromotionOrder(f, sets); len(same) != len(sets) {
 			t.Errorf("%s has %d sets without promotion, want %d", environments, len(same), len(sets))
 		}
 		f.Settings.Promotion = true
 		var got []string
-		for _, s := range deployment.InPromotionOrder(f, sets) {
+		for _, s := range fleet.InPromotionOrder(f, sets) {
 			wave := "-"
 			if s.Wave != nil {
 				wave = fmt.Sprint(*s.Wave)
@@ -146,7 +145,7 @@ func TestInPromotionOrder(t *testing.T) {
 func TestRestrictedTo(t *testing.T) {
 	t.Parallel()
 	f := load(t, "[{name: dev}, {name: qa}]")
-	sets, err := deployment.Sets(f, "")
+	sets, err := fleet.Sets(f, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +170,7 @@ func TestNameOfFleet(t *testing.T) {
 	} {
 		f := &fleet.Fleet{}
 		f.Settings.Name, f.Settings.RepoURL = test.name, test.url
-		if got := deployment.Name(f); got != test.want {
+		if got := fleet.NameOf(f); got != test.want {
 			t.Errorf("the fleet of %s is called %s, want %s", test.url, got, test.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package manifest
+package generate
 
 import (
 	_ "embed"

@@ -1,4 +1,4 @@
-package applications_test
+package generate_test
 
 import (
 	"strings"
@@ -6,9 +6,8 @@ import (
 	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/applications"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
-	"github.com/ladder-cmp/ladder/fleet/manifest"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -57,8 +56,8 @@ func TestGuard(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			generated, faults, err := applications.Sets(f, applications.SetOptions{})
-			got := fleettest.Texts(faults) + manifest.YAML(generated...)
+			generated, faults, err := generate.ApplicationSets(f, generate.SetOptions{})
+			got := fleettest.Texts(faults) + generate.YAML(generated...)
 			if err != nil {
 				got = "error: " + err.Error()
 			}

@@ -1,4 +1,4 @@
-package applications
+package generate
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/deployment"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
@@ -53,7 +52,7 @@ func automation(a *component.Automated) *automated {
 
 // serverFor returns the cluster of an Application at a destination: the one that its component
 // names, if the platform allows it.
-func (w writer) serverFor(app *fleet.Application, p deployment.Destination) string {
+func (w writer) serverFor(app *fleet.Application, p fleet.Destination) string {
 	if app.Server != "" && slices.Contains(w.Settings.Allow.Servers, app.Server) {
 		return app.Server
 	}
@@ -88,7 +87,7 @@ func (w writer) chosenFieldsOf() []chosenFields {
 			spec["revisionHistoryLimit"] = x.RevisionHistoryLimit
 		}
 		if c.Server != "" {
-			spec["destination"] = destinationPatch(w.serverFor(app, deployment.Destination{Server: w.Settings.Server}))
+			spec["destination"] = destinationPatch(w.serverFor(app, fleet.Destination{Server: w.Settings.Server}))
 		}
 		if own.Automated != nil {
 			policy["automated"] = automation(x.Automated)

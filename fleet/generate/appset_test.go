@@ -1,4 +1,4 @@
-package applications_test
+package generate_test
 
 import (
 	"fmt"
@@ -10,9 +10,8 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/fleet/applications"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
-	"github.com/ladder-cmp/ladder/fleet/manifest"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/internal/golden"
 )
 
@@ -26,27 +25,27 @@ func TestApplicationSets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := fleettest.InRepository(t, name)
 			dir := fleettest.Dir(t, name)
-			for file, opt := range map[string]applications.SetOptions{
+			for file, opt := range map[string]generate.SetOptions{
 				"want.appset.yaml":      {},
-				"want.appset-2.14.yaml": {Options: applications.Options{ArgoCD: "2.14"}},
+				"want.appset-2.14.yaml": {Options: generate.Options{ArgoCD: "2.14"}},
 			} {
-				generated, faults, err := applications.Sets(f, opt)
+				generated, faults, err := generate.ApplicationSets(f, opt)
 				if err != nil {
 					t.Fatal(err)
 				}
-				golden.File(t, filepath.Join(dir, file), manifest.YAML(generated...))
+				golden.File(t, filepath.Join(dir, file), generate.YAML(generated...))
 				if file == "want.appset.yaml" && len(faults) > 0 {
 					golden.File(t, filepath.Join(dir, "want.guard.txt"), fleettest.Texts(faults))
 				}
-				if differences, err := manifest.Differences(manifest.YAML(generated...), generated); err != nil || len(differences) > 0 {
+				if differences, err := generate.Differences(generate.YAML(generated...), generated); err != nil || len(differences) > 0 {
 					t.Errorf("what is written is not what was written: %v %v", differences, err)
 				}
 			}
-			generated, _, err := applications.Apps(f, applications.AppsOptions{Path: "argocd/" + name})
+			generated, _, err := generate.Applications(f, generate.AppsOptions{Path: "argocd/" + name})
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden.File(t, filepath.Join(dir, "want.apps.yaml"), manifest.YAML(generated...))
+			golden.File(t, filepath.Join(dir, "want.apps.yaml"), generate.YAML(generated...))
 		})
 	}
 }
@@ -55,13 +54,13 @@ func TestApplicationSets(t *testing.T) {
 func TestTiers(t *testing.T) {
 	f := fleettest.InRepository(t, "rollout")
 	for file, sets := range map[string]bool{"want.tiers.txt": false, "want.tiers-sets.txt": true} {
-		generated, _, err := applications.Apps(f, applications.AppsOptions{Path: "argocd/rollout", Tiers: true, Sets: sets})
+		generated, _, err := generate.Applications(f, generate.AppsOptions{Path: "argocd/rollout", Tiers: true, Sets: sets})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		for _, m := range append(generated, applications.Kustomizations(generated)...) {
-			b.WriteString("# file: " + m.File + ".yaml\n" + manifest.YAML(m))
+		for _, m := range append(generated, generate.Kustomizations(generated)...) {
+			b.WriteString("# file: " + m.File + ".yaml\n" + generate.YAML(m))
 		}
 		golden.File(t, filepath.Join(fleettest.Dir(t, "rollout"), file), b.String())
 	}
@@ -71,7 +70,7 @@ func TestTiers(t *testing.T) {
 // are if it is unknown.
 func TestEnvironment(t *testing.T) {
 	f := fleettest.InRepository(t, "environments")
-	generated, _, err := applications.Apps(f, applications.AppsOptions{Path: "a", Options: applications.Options{Environment: "staging"}})
+	generated, _, err := generate.Applications(f, generate.AppsOptions{Path: "a", Options: generate.Options{Environment: "staging"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,11 +83,11 @@ func TestEnvironment(t *testing.T) {
 	}
 	for _, m := range generated {
 		// What a cluster has once is of no environment.
-		if text, of := manifest.YAML(m), strings.HasPrefix(m.File, "shop"); strings.Contains(text, "    environment: staging\n") != of || strings.Contains(text, "environment: dev-staging") {
+		if text, of := generate.YAML(m), strings.HasPrefix(m.File, "shop"); strings.Contains(text, "    environment: staging\n") != of || strings.Contains(text, "environment: dev-staging") {
 			t.Errorf("the label of %s is wrong:\n%s", m.File, text)
 		}
 	}
-	_, _, err = applications.Sets(f, applications.SetOptions{Options: applications.Options{Environment: "qa"}})
+	_, _, err = generate.ApplicationSets(f, generate.SetOptions{Options: generate.Options{Environment: "qa"}})
 	if err == nil || !strings.Contains(err.Error(), "unknown environment") {
 		t.Errorf("got %v", err)
 	}
@@ -99,7 +98,7 @@ func TestEnvironment(t *testing.T) {
 // still selects what no other does.
 func TestManualStep(t *testing.T) {
 	f := fleettest.InRepository(t, "first")
-	committed, _, err := applications.Sets(f, applications.SetOptions{})
+	committed, _, err := generate.ApplicationSets(f, generate.SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +112,11 @@ func TestManualStep(t *testing.T) {
 			}
 		}
 	}
-	generated, _, err := applications.Sets(f, applications.SetOptions{})
+	generated, _, err := generate.ApplicationSets(f, generate.SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := manifest.YAML(generated...)
+	text := generate.YAML(generated...)
 	var set struct {
 		Spec struct {
 			Strategy struct {
@@ -148,7 +147,7 @@ func TestManualStep(t *testing.T) {
 	if !strings.Contains(text, "# 120 foundation, operators, which people sync manually: cm.") {
 		t.Errorf("no word about it in\n%s", text)
 	}
-	differences, err := manifest.Differences(manifest.YAML(committed...), generated)
+	differences, err := generate.Differences(generate.YAML(committed...), generated)
 	if err != nil || len(differences) != 2 || !strings.Contains(differences[0].Message, "generated: 0") {
 		t.Errorf("differences are %v, %v", differences, err)
 	}
@@ -158,15 +157,15 @@ func TestManualStep(t *testing.T) {
 // comments and layout.
 func TestDifferences(t *testing.T) {
 	f := fleettest.InRepository(t, "first")
-	generated, _, err := applications.Sets(f, applications.SetOptions{})
+	generated, _, err := generate.ApplicationSets(f, generate.SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(manifest.YAML(generated...), "maxUpdate: 10", "maxUpdate: 12 # more", 1)
+	text := strings.Replace(generate.YAML(generated...), "maxUpdate: 10", "maxUpdate: 12 # more", 1)
 	text = strings.Replace(text, "    deletionOrder: Reverse\n", "", 1)
 	text = strings.Replace(text, `          values: ["130"]`, "          values:\n          - '130'\n          - \"131\"", 1)
 	text = strings.Replace(text, "\nspec:\n", "\nspec:\n  env: {TOKEN: hunter2}\n", 1)
-	got, err := manifest.Differences(text, generated)
+	got, err := generate.Differences(text, generated)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package applications
+package generate
 
 import (
 	"fmt"

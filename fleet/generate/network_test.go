@@ -1,4 +1,4 @@
-package bootstrap_test
+package generate_test
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/bootstrap"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
@@ -59,7 +59,7 @@ spec:
 		"cni/component.yaml": fleettest.Described("cni", "foundation", "120"), "cni/c.yaml": cni,
 		"crds/component.yaml": fleettest.Described("crds", "foundation", "100"), "crds/c.yaml": fleettest.CertificateCRD,
 	}, fleet.Source{})
-	made, notes, err := bootstrap.New(f, bootstrap.Options{Until: component.Step{Number: 130, Set: true}})
+	made, notes, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 130, Set: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +89,11 @@ spec:
 	}) {
 		t.Errorf("nothing says that local-path has moved: %v", notes)
 	}
-	only, _, err := bootstrap.New(f, bootstrap.Options{Only: []string{"cni"}})
+	only, _, err := generate.NewBootstrap(f, generate.BootstrapOptions{Only: []string{"cni"}})
 	if err != nil || len(only.Steps) != 2 || !strings.HasPrefix(only.Steps[0].Name, "00-cni") {
 		t.Errorf("--only cni: %v, %v", only.Steps, err)
 	}
-	skipped, _, err := bootstrap.New(f, bootstrap.Options{Until: component.Step{Number: 130, Set: true}, Skip: []string{"cni"}})
+	skipped, _, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 130, Set: true}, Skip: []string{"cni"}})
 	if err != nil || len(skipped.Steps) != 2 {
 		t.Errorf("--skip cni: %v, %v", skipped.Steps, err)
 	}
@@ -106,9 +106,9 @@ func TestBootstrapCheck(t *testing.T) {
 	// Two groups have a kind of the same name.
 	const vipers = "{apiVersion: a.example.com/v1, kind: Viper, metadata: {name: one}, spec: {fangs: 2}}\n---\n{apiVersion: b.example.com/v1, kind: Viper, metadata: {name: one}}\n"
 	files["cni/vipers.yaml"] = vipers
-	until := bootstrap.Options{Until: component.Step{Number: 130, Set: true}}
-	bootstrap := func() bootstrap.Bundle {
-		made, _, err := bootstrap.New(fleettest.Files(t, files, fleet.Source{}), until)
+	until := generate.BootstrapOptions{Until: component.Step{Number: 130, Set: true}}
+	bootstrap := func() generate.Bundle {
+		made, _, err := generate.NewBootstrap(fleettest.Files(t, files, fleet.Source{}), until)
 		if err != nil {
 			t.Fatal(err)
 		}

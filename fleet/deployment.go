@@ -1,9 +1,4 @@
-// Package deployment divides a fleet into sets, and says where each Application is deployed, and
-// under which name.
-//
-// A cluster has some Applications once, however many environments share it; all others exist once
-// in each environment.
-package deployment
+package fleet
 
 import (
 	"cmp"
@@ -12,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
@@ -30,7 +24,7 @@ type Destination struct {
 
 // Deployment is an Application at one of its destinations.
 type Deployment struct {
-	*fleet.Application
+	*Application
 	// Name is the name of the Application there.
 	Name      string
 	Namespace string
@@ -41,7 +35,8 @@ type Deployment struct {
 	Label string
 }
 
-// Set is the content of one ApplicationSet, or of one parent Application.
+// Set is a part of a fleet. A cluster has some Applications once, however many environments
+// share it; all others exist once in each environment. It is the content of one ApplicationSet, or of one parent Application.
 type Set struct {
 	Name string
 	// Title describes the set; empty if it is the only one.
@@ -54,12 +49,12 @@ type Set struct {
 	// Suffixed is true if the names of Applications contain the destination.
 	Suffixed bool
 	// Listed are the Applications in the set or, if Rest is true, those that are not in it.
-	Listed []*fleet.Application
+	Listed []*Application
 	Rest   bool
 }
 
 // Has reports whether an Application is in the set.
-func (s Set) Has(app *fleet.Application) bool { return slices.Contains(s.Listed, app) != s.Rest }
+func (s Set) Has(app *Application) bool { return slices.Contains(s.Listed, app) != s.Rest }
 
 // HasSuffix reports whether a destination of the set has a namespace suffix.
 func (s Set) HasSuffix() bool {
@@ -76,7 +71,7 @@ func (s Set) HasEnvironmentLabel() bool {
 func (s Set) HasNames() bool { return s.Destinations[0].Name != "" }
 
 // Deployments returns those of some Applications that are in the set, at its destinations.
-func (s Set) Deployments(apps []*fleet.Application) []Deployment {
+func (s Set) Deployments(apps []*Application) []Deployment {
 	var all []Deployment
 	for _, app := range apps {
 		for _, p := range s.Destinations {
@@ -98,7 +93,7 @@ func (s Set) Deployments(apps []*fleet.Application) []Deployment {
 
 // namespaceOf returns the destination namespace of an Application: the one that its component
 // has in this environment, or its usual one with the suffix of the environment.
-func (p Destination) namespaceOf(app *fleet.Application) string {
+func (p Destination) namespaceOf(app *Application) string {
 	if len(p.In) == 1 && app.Environments.Settings[p.In[0]].Namespace != "" {
 		return app.NamespaceIn(p.In[0])
 	}
@@ -106,15 +101,15 @@ func (p Destination) namespaceOf(app *fleet.Application) string {
 }
 
 // accepts reports whether a component is deployed to a destination.
-func (p Destination) accepts(app *fleet.Application) bool {
+func (p Destination) accepts(app *Application) bool {
 	return len(p.In) == 0 || slices.ContainsFunc(p.In, app.IsIn)
 }
 
 // Sets divides the part of a fleet in an environment, or all of it if that is empty: into one set,
 // unless several environments share a cluster. Then, components that exist once per cluster are in
 // a separate set.
-func Sets(f *fleet.Fleet, environment string) ([]Set, error) {
-	name, revision := Name(f), cmp.Or(f.Settings.Revision, "HEAD")
+func Sets(f *Fleet, environment string) ([]Set, error) {
+	name, revision := NameOf(f), cmp.Or(f.Settings.Revision, "HEAD")
 	all := f.Settings.Environments
 	if environment != "" && len(all) == 0 {
 		all = []profile.Environment{{Name: environment}}
@@ -170,7 +165,7 @@ func Sets(f *fleet.Fleet, environment string) ([]Set, error) {
 // InPromotionOrder returns the sets in promotion order: one for each environment, which is
 // rolled out when the previous one is healthy. Components that exist once per cluster come
 // first. Without promotion, the sets stay as they are.
-func InPromotionOrder(f *fleet.Fleet, sets []Set) []Set {
+func InPromotionOrder(f *Fleet, sets []Set) []Set {
 	last := len(sets) - 1
 	if !f.Settings.Promotion || len(sets[last].Destinations) < 2 {
 		return sets
@@ -189,13 +184,13 @@ func InPromotionOrder(f *fleet.Fleet, sets []Set) []Set {
 }
 
 // RestrictedTo returns the part of a set that contains some Applications.
-func (s Set) RestrictedTo(members []*fleet.Application) Set {
-	s.Listed, s.Rest = slices.DeleteFunc(slices.Clone(members), func(app *fleet.Application) bool { return !s.Has(app) }), false
+func (s Set) RestrictedTo(members []*Application) Set {
+	s.Listed, s.Rest = slices.DeleteFunc(slices.Clone(members), func(app *Application) bool { return !s.Has(app) }), false
 	return s
 }
 
-// Name returns the name of a fleet: from its ladder.yaml, or that of its repository.
-func Name(f *fleet.Fleet) string {
+// NameOf returns the name of a fleet: from its ladder.yaml, or that of its repository.
+func NameOf(f *Fleet) string {
 	address, _, _ := strings.Cut(finding.WithoutCredentials(f.Settings.RepoURL), "?")
 	return cmp.Or(f.Settings.Name, strings.TrimSuffix(path.Base(address), ".git"))
 }

@@ -1,4 +1,4 @@
-package applications_test
+package generate_test
 
 import (
 	"strings"
@@ -6,10 +6,9 @@ import (
 	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/applications"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/fleet/lint"
-	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -50,8 +49,8 @@ func TestSharing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fleetWith(t, c.environments, c.files)
-			generated, faults, err := applications.Sets(f, applications.SetOptions{})
-			_, _, errApps := applications.Apps(f, applications.AppsOptions{Path: "apps"})
+			generated, faults, err := generate.ApplicationSets(f, generate.SetOptions{})
+			_, _, errApps := generate.Applications(f, generate.AppsOptions{Path: "apps"})
 			got := fleettest.Texts(faults)
 			if err != nil {
 				got = "error: " + err.Error()
@@ -67,7 +66,7 @@ func TestSharing(t *testing.T) {
 				t.Errorf("lint: want %s\ngot %s", c.want, found)
 			}
 			if !strings.Contains(got, c.want) {
-				t.Errorf("appset: want %s\ngot %s%s", c.want, got, manifest.YAML(generated...))
+				t.Errorf("appset: want %s\ngot %s%s", c.want, got, generate.YAML(generated...))
 			}
 			if (err == nil) != (errApps == nil) {
 				t.Errorf("apps: %v", errApps)
@@ -120,22 +119,22 @@ func TestServerSide(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			apps, _, err := applications.Apps(f, applications.AppsOptions{Path: "apps"})
+			apps, _, err := generate.Applications(f, generate.AppsOptions{Path: "apps"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Contains(manifest.YAML(apps...), "ServerSideApply=true"); got != c.want {
+			if got := strings.Contains(generate.YAML(apps...), "ServerSideApply=true"); got != c.want {
 				t.Errorf("applied by the server: %v, want %v\n%s", got, c.want, fleettest.Texts(f.Findings))
 			}
-			sets, _, err := applications.Sets(f, applications.SetOptions{})
+			sets, _, err := generate.ApplicationSets(f, generate.SetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			listed := strings.Contains(manifest.YAML(sets...), `(list "a") }}{{ $_ := set $options "ServerSideApply" "true" }}`)
+			listed := strings.Contains(generate.YAML(sets...), `(list "a") }}{{ $_ := set $options "ServerSideApply" "true" }}`)
 			if listed != (c.want || name == "said otherwise") {
 				t.Errorf("listed in the ApplicationSet: %v", listed)
 			}
-			if text := manifest.YAML(apps...); strings.Contains(text, "oci://") {
+			if text := generate.YAML(apps...); strings.Contains(text, "oci://") {
 				t.Errorf("Argo CD would not look at the name of the chart:\n%s", text)
 			}
 		})

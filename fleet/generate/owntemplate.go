@@ -1,4 +1,4 @@
-package applications
+package generate
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/deployment"
-	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/textedit"
 	"github.com/ladder-cmp/ladder/object"
@@ -59,27 +57,27 @@ type field struct {
 }
 
 // with returns a manifest with some fields set.
-func (t *OwnTemplate) with(file string, fields ...field) (manifest.Manifest, error) {
+func (t *OwnTemplate) with(file string, fields ...field) (Manifest, error) {
 	text := t.text
 	for _, f := range fields {
 		var err error
 		if text, err = textedit.SetField(text, f.value, f.path...); err != nil {
-			return manifest.Manifest{}, t.fault(strings.Join(f.path, "."), "cannot set the field: "+err.Error(), "simplify the file")
+			return Manifest{}, t.fault(strings.Join(f.path, "."), "cannot set the field: "+err.Error(), "simplify the file")
 		}
 	}
-	m, err := manifest.Parse(file, text)
+	m, err := ParseManifest(file, text)
 	m.Text = strings.TrimPrefix(text, "---\n")
 	return m, err
 }
 
 // ownSet writes the steps and sources of a generated ApplicationSet into the template.
-func (w writer) ownSet(s deployment.Set, generated applicationSet) (manifest.Manifest, error) {
+func (w writer) ownSet(s fleet.Set, generated applicationSet) (Manifest, error) {
 	t := w.template
 	if !t.Get("spec", "goTemplate").True() {
-		return manifest.Manifest{}, t.fault("spec.goTemplate", "must be true: the step of a component is computed with a Go template", "set it, and write parameters like {{ .path.basename }}")
+		return Manifest{}, t.fault("spec.goTemplate", "must be true: the step of a component is computed with a Go template", "set it, and write parameters like {{ .path.basename }}")
 	}
 	if err := t.incomplete(s.HasNames()); err != nil {
-		return manifest.Manifest{}, err
+		return Manifest{}, err
 	}
 	name := t.Get("spec", "template", "metadata", "name").Text()
 	for _, needed := range []struct {
@@ -87,12 +85,12 @@ func (w writer) ownSet(s deployment.Set, generated applicationSet) (manifest.Man
 		value string
 	}{{w.split(), ".values.suffix"}, {s.HasNames() && s.Suffixed, ".values.environment"}} {
 		if needed.is && !strings.Contains(name, needed.value) {
-			return manifest.Manifest{}, t.fault("spec.template.metadata.name", fmt.Sprintf("does not contain {{ %s }}, so two Applications have the same name", needed.value), "add it, such as "+generated.Spec.Template.Metadata.Name)
+			return Manifest{}, t.fault("spec.template.metadata.name", fmt.Sprintf("does not contain {{ %s }}, so two Applications have the same name", needed.value), "add it, such as "+generated.Spec.Template.Metadata.Name)
 		}
 	}
 	patch := w.sourcePatch(s)
 	if patch != "" && t.Get("spec", "templatePatch").Text() != "" {
-		return manifest.Manifest{}, t.fault("spec.templatePatch", "the fleet needs this field for its sources: it has charts of other repositories, or components with crds: split or capabilities: fleet", "move the content of the field to spec.template, or vendor the charts")
+		return Manifest{}, t.fault("spec.templatePatch", "the fleet needs this field for its sources: it has charts of other repositories, or components with crds: split or capabilities: fleet", "move the content of the field to spec.template, or vendor the charts")
 	}
 	fields := []field{
 		{generated.Spec.Generators, []string{"spec", "generators"}},
@@ -113,7 +111,7 @@ func (w writer) ownSet(s deployment.Set, generated applicationSet) (manifest.Man
 
 // sourcePatch returns the part of templatePatch that sets the sources. It is empty if the
 // sources need no patch.
-func (w writer) sourcePatch(s deployment.Set) string {
+func (w writer) sourcePatch(s fleet.Set) string {
 	remote := slices.ContainsFunc(w.Components, func(c *fleet.Component) bool { return c.Chart.Remote() && !c.Vendored })
 	earlier := slices.ContainsFunc(w.Applications, func(a *fleet.Application) bool { return len(a.EarlierAPIVersions) > 0 })
 	if !remote && !earlier && !w.split() {
@@ -123,10 +121,10 @@ func (w writer) sourcePatch(s deployment.Set) string {
 }
 
 // ownChild writes the wave and the sources of a generated Application into the template.
-func (w writer) ownChild(d deployment.Deployment, file string, generated applicationObject) (manifest.Manifest, error) {
+func (w writer) ownChild(d fleet.Deployment, file string, generated applicationObject) (Manifest, error) {
 	t := w.template
 	if err := t.incomplete(d.To.Name != ""); err != nil {
-		return manifest.Manifest{}, err
+		return Manifest{}, err
 	}
 	fields := []field{
 		{generated.Metadata.Name, []string{"metadata", "name"}},

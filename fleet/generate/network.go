@@ -1,4 +1,4 @@
-package bootstrap
+package generate
 
 import (
 	"slices"
@@ -103,7 +103,7 @@ func dependsOn(f *fleet.Fleet, from, to *fleet.Application) bool {
 }
 
 // moveGatesAfterNetwork moves gates that need the Pod network after the gate of the network.
-func moveGatesAfterNetwork(steps []Step) {
+func moveGatesAfterNetwork(steps []BootstrapStep) {
 	last := -1
 	for i, s := range steps {
 		if slices.ContainsFunc(s.Gates, func(w WaitFor) bool { return w.network }) {

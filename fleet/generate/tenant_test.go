@@ -1,4 +1,4 @@
-package applications_test
+package generate_test
 
 import (
 	"strings"
@@ -6,10 +6,9 @@ import (
 	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/applications"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
+	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/fleet/lint"
-	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -24,8 +23,8 @@ func TestForeignProject(t *testing.T) {
 	}
 	refuses := func(f *fleet.Fleet, names ...string) {
 		t.Helper()
-		_, _, err := applications.Sets(f, applications.SetOptions{})
-		_, _, errApps := applications.Apps(f, applications.AppsOptions{Path: "apps"})
+		_, _, err := generate.ApplicationSets(f, generate.SetOptions{})
+		_, _, errApps := generate.Applications(f, generate.AppsOptions{Path: "apps"})
 		for _, err := range []error{err, errApps} {
 			for _, name := range names {
 				if err == nil || !strings.Contains(err.Error(), `sets the AppProject "`+name+`"`) {
@@ -50,11 +49,11 @@ func TestForeignProject(t *testing.T) {
 	files["admin/component.yaml"] = "{name: admin, rolloutPhase: 650}\n"
 	f = fleettest.Files(t, files, fleet.Source{Projects: []string{"shop"}})
 	refuses(f)
-	generated, _, err := applications.Apps(f, applications.AppsOptions{Path: "apps"})
+	generated, _, err := generate.Applications(f, generate.AppsOptions{Path: "apps"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := manifest.YAML(generated...); strings.Count(text, "project: shop\n") != 1 || strings.Count(text, "project: tenants\n") != 2 {
+	if text := generate.YAML(generated...); strings.Count(text, "project: shop\n") != 1 || strings.Count(text, "project: tenants\n") != 2 {
 		t.Errorf("the projects are others:\n%s", text)
 	}
 }
@@ -81,8 +80,8 @@ func TestOverreach(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fleettest.Files(t, map[string]string{"shop/component.yaml": "name: shop\nrolloutPhase: 650\n" + test.text + "\n", "shop/a.yaml": fleettest.InDefault}, fleet.Source{})
-			_, _, err := applications.Sets(f, applications.SetOptions{})
-			_, _, errApps := applications.Apps(f, applications.AppsOptions{Path: "apps"})
+			_, _, err := generate.ApplicationSets(f, generate.SetOptions{})
+			_, _, errApps := generate.Applications(f, generate.AppsOptions{Path: "apps"})
 			if err == nil || errApps == nil {
 				t.Errorf("it is generated: %v, %v", err, errApps)
 			}
@@ -102,7 +101,7 @@ func TestOverreach(t *testing.T) {
 func TestReservedNames(t *testing.T) {
 	for _, name := range []string{"root", "kustomization", "web"} {
 		f := fleettest.Files(t, map[string]string{"shop/component.yaml": "name: " + name + "\nrolloutPhase: 650\n", "shop/a.yaml": fleettest.InDefault}, fleet.Source{})
-		if _, _, err := applications.Apps(f, applications.AppsOptions{Path: "apps"}); err == nil || !strings.Contains(err.Error(), "the name of a parent Application of the generated app of apps") {
+		if _, _, err := generate.Applications(f, generate.AppsOptions{Path: "apps"}); err == nil || !strings.Contains(err.Error(), "the name of a parent Application of the generated app of apps") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -121,11 +120,11 @@ func TestQuotedInTemplates(t *testing.T) {
 		"shop/templates/a.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {has: {{ .Capabilities.APIVersions.Has "a/v1" | quote }}}}
 `,
 	}, fleet.Source{})
-	generated, _, err := applications.Sets(f, applications.SetOptions{})
+	generated, _, err := generate.ApplicationSets(f, generate.SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := manifest.YAML(generated...)
+	text := generate.YAML(generated...)
 	if strings.Contains(text, group) || !strings.Contains(text, `x\") (fail \"y/v1`) {
 		t.Errorf("a group of a CRD is part of the template:\n%s", text)
 	}
@@ -135,11 +134,11 @@ func TestQuotedInTemplates(t *testing.T) {
 // can change: one that takes the name of another does not get the other's cluster.
 func TestChosenFieldsStay(t *testing.T) {
 	f := fleettest.InRepository(t, "settings")
-	generated, _, err := applications.Sets(f, applications.SetOptions{})
+	generated, _, err := generate.ApplicationSets(f, generate.SetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := manifest.YAML(generated...)
+	text := generate.YAML(generated...)
 	_, table, found := strings.Cut(text, "{{- $chosen := get (dict")
 	table, after, _ := strings.Cut(table, "\n")
 	if !found || !strings.Contains(table, `"testdata/fleets/settings/components/far" (fromJson`) || !strings.HasSuffix(table, " .path.path }}") || strings.Contains(after, "near") {
@@ -161,7 +160,7 @@ func TestMisset(t *testing.T) {
 		}
 		f, err := fleet.Load(t.Context(), fleet.Source{Repo: repo, Dirs: []string{"a"}}, knowledge.Default())
 		if err == nil {
-			_, _, err = applications.Apps(f, applications.AppsOptions{Path: "apps"})
+			_, _, err = generate.Applications(f, generate.AppsOptions{Path: "apps"})
 		}
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", text, err)

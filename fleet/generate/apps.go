@@ -1,4 +1,4 @@
-package applications
+package generate
 
 import (
 	"cmp"
@@ -10,8 +10,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/deployment"
-	"github.com/ladder-cmp/ladder/fleet/manifest"
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -46,12 +44,12 @@ func (o AppsOptions) Check(out string) error {
 // RootFile is the name of the parent's file, which a person applies once.
 const RootFile = "root"
 
-// Apps generates an app of apps: a parent, and a child for each component with its step as its
+// Applications generates an app of apps: a parent, and a child for each component with its step as its
 // sync wave. The parent is the first manifest. With tiers, the parent contains an Application
 // for each band, which contains the children.
 //
 // Argo CD waits for a child only if it has a health check for Applications; see argocd.ChildHealthCheck.
-func Apps(f *fleet.Fleet, opt AppsOptions) ([]manifest.Manifest, []finding.Finding, error) {
+func Applications(f *fleet.Fleet, opt AppsOptions) ([]Manifest, []finding.Finding, error) {
 	w, sets, err := newWriter(f, opt.Options)
 	if err != nil {
 		return nil, nil, err
@@ -72,15 +70,15 @@ func Apps(f *fleet.Fleet, opt AppsOptions) ([]manifest.Manifest, []finding.Findi
 		all, err := w.tiers(sets, opt.Path, opt.Sets)
 		return all, faults, err
 	}
-	root := w.parent(deployment.Name(w.Fleet), opt.Path, sets[0].Destinations[0].Revision)
-	children, err := w.children(deployment.InPromotionOrder(w.Fleet, sets), "")
-	return append([]manifest.Manifest{root}, children...), faults, err
+	root := w.parent(fleet.NameOf(w.Fleet), opt.Path, sets[0].Destinations[0].Revision)
+	children, err := w.children(fleet.InPromotionOrder(w.Fleet, sets), "")
+	return append([]Manifest{root}, children...), faults, err
 }
 
 // children returns the Applications of sets that share an order. With promotion, those of an
 // environment come after all of the previous one.
-func (w writer) children(sets []deployment.Set, dir string) ([]manifest.Manifest, error) {
-	var all []manifest.Manifest
+func (w writer) children(sets []fleet.Set, dir string) ([]Manifest, error) {
+	var all []Manifest
 	first, last := 0, 0
 	for _, app := range w.Enabled() {
 		first, last = min(first, app.Step.Number), max(last, app.Step.Number)
@@ -103,7 +101,7 @@ func (w writer) children(sets []deployment.Set, dir string) ([]manifest.Manifest
 }
 
 // child returns the Application of a component.
-func (w writer) child(d deployment.Deployment, file string, wave int) (manifest.Manifest, error) {
+func (w writer) child(d fleet.Deployment, file string, wave int) (Manifest, error) {
 	app := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
 		Metadata: metadata{Name: d.Name, Namespace: w.namespace(), Labels: w.childLabels(d), Annotations: map[string]string{fleet.SyncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
 		Spec: applicationSpec{
@@ -129,7 +127,7 @@ func (w writer) child(d deployment.Deployment, file string, wave int) (manifest.
 	if w.template != nil {
 		return w.ownChild(d, file, app)
 	}
-	m := manifest.New(file, app)
+	m := NewManifest(file, app)
 	text := w.stepComment(d.Step.Number, nil)
 	if !d.Step.Set {
 		text = "It has no " + w.Profile.Noun() + ", so it comes last."
@@ -159,7 +157,7 @@ func remoteSources(c component.Chart, release string, repo source) []source {
 	return []source{s, repo}
 }
 
-func (w writer) childLabels(d deployment.Deployment) map[string]string {
+func (w writer) childLabels(d fleet.Deployment) map[string]string {
 	all := maps.Clone(w.Settings.Labels)
 	if all == nil {
 		all = map[string]string{}
@@ -176,7 +174,7 @@ func (w writer) childLabels(d deployment.Deployment) map[string]string {
 
 // childParameters returns the parameters for the plugin: the part of a split component, and the
 // release name and namespace if the Application has others.
-func (w writer) childParameters(d deployment.Deployment) []pluginParameter {
+func (w writer) childParameters(d fleet.Deployment) []pluginParameter {
 	var all []pluginParameter
 	if d.Part != "" || d.To.Name != "" {
 		all = append(all, pluginParameter{Name: "name", String: d.Component.Name})
@@ -206,7 +204,7 @@ func capabilities(a *fleet.Application) []pluginParameter {
 func (w writer) namespace() string { return cmp.Or(w.Settings.ArgoCDNamespace, "argocd") }
 
 // parent returns an Application for the content of a directory.
-func (w writer) parent(name, dir, revision string) manifest.Manifest {
+func (w writer) parent(name, dir, revision string) Manifest {
 	app := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
 		Metadata: metadata{Name: name, Namespace: w.namespace(), Finalizers: []string{cascade}},
 		Spec: applicationSpec{
@@ -218,7 +216,7 @@ func (w writer) parent(name, dir, revision string) manifest.Manifest {
 	if w.preserve {
 		app.Metadata.Finalizers = nil
 	}
-	m := manifest.New(RootFile, app)
+	m := NewManifest(RootFile, app)
 	m.Comment(lines(
 		"Generated by cmp fleet apps. Apply this Application by hand; it creates the others.",
 		"Argo CD waits for a child only with a health check for Applications in argocd-cm:",
@@ -228,10 +226,10 @@ func (w writer) parent(name, dir, revision string) manifest.Manifest {
 }
 
 // tiers returns a parent of parents: an Application for each band, in order.
-func (w writer) tiers(sets []deployment.Set, dir string, inSets bool) ([]manifest.Manifest, error) {
+func (w writer) tiers(sets []fleet.Set, dir string, inSets bool) ([]Manifest, error) {
 	revision := sets[0].Destinations[0].Revision
-	all := []manifest.Manifest{w.parent(deployment.Name(w.Fleet), dir, revision)}
-	var content []manifest.Manifest
+	all := []Manifest{w.parent(fleet.NameOf(w.Fleet), dir, revision)}
+	var content []Manifest
 	bands := append(slices.Clone(w.Profile.Bands), profile.Band{Name: "other", Why: "outside all bands", Wave: 1 + w.lastWave()})
 	var outside []*fleet.Application
 	for _, app := range w.Enabled() {
@@ -247,7 +245,7 @@ func (w writer) tiers(sets []deployment.Set, dir string, inSets bool) ([]manifes
 		if len(members) == 0 {
 			continue
 		}
-		name := deployment.Name(w.Fleet) + "-" + band.Name
+		name := fleet.NameOf(w.Fleet) + "-" + band.Name
 		tier := w.parent(name, path.Join(dir, band.Name), revision)
 		tier.File = band.Name
 		tier.Set(map[string]string{fleet.SyncWave: strconv.Itoa(band.Wave)}, "metadata", "annotations")
@@ -259,7 +257,7 @@ func (w writer) tiers(sets []deployment.Set, dir string, inSets bool) ([]manifes
 				continue
 			}
 			if !inSets {
-				children, err := w.children([]deployment.Set{s}, band.Name)
+				children, err := w.children([]fleet.Set{s}, band.Name)
 				if err != nil {
 					return nil, err
 				}
@@ -299,17 +297,17 @@ func (w writer) lastWave() int {
 // Kustomizations returns a kustomization for each directory of an app of apps except that of the
 // root. It lists the manifests of the directory, because Argo CD applies only those that it
 // lists.
-func Kustomizations(all []manifest.Manifest) []manifest.Manifest {
+func Kustomizations(all []Manifest) []Manifest {
 	files := map[string][]string{}
 	for _, m := range all {
 		if m.File != RootFile {
 			files[path.Dir(m.File)] = append(files[path.Dir(m.File)], path.Base(m.File)+".yaml")
 		}
 	}
-	var kustomizations []manifest.Manifest
+	var kustomizations []Manifest
 	for _, dir := range slices.Sorted(maps.Keys(files)) {
 		slices.Sort(files[dir])
-		kustomizations = append(kustomizations, manifest.New(path.Join(dir, "kustomization"), struct {
+		kustomizations = append(kustomizations, NewManifest(path.Join(dir, "kustomization"), struct {
 			APIVersion string   `yaml:"apiVersion"`
 			Kind       string   `yaml:"kind"`
 			Resources  []string `yaml:"resources"`
@@ -319,10 +317,10 @@ func Kustomizations(all []manifest.Manifest) []manifest.Manifest {
 }
 
 // Files returns the files of an app-of-apps, with their kustomizations.
-func Files(all []manifest.Manifest) map[string]string {
+func Files(all []Manifest) map[string]string {
 	files := map[string]string{}
 	for _, m := range slices.Concat(all, Kustomizations(all)) {
-		files[m.File+".yaml"] = manifest.YAML(m)
+		files[m.File+".yaml"] = YAML(m)
 	}
 	return files
 }
