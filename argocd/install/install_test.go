@@ -9,8 +9,8 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 
-	"github.com/ladder-cmp/ladder/deploy"
 	"github.com/ladder-cmp/ladder/argocd/install"
+	"github.com/ladder-cmp/ladder/deploy"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 )

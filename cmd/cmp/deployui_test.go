@@ -10,8 +10,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/argocd/install"
 	"github.com/ladder-cmp/ladder/deploy"
-	"github.com/ladder-cmp/ladder/internal/install"
 	"github.com/ladder-cmp/ladder/render"
 )
 

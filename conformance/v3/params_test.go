@@ -12,7 +12,7 @@ import (
 // TestParams keeps the keys that cmp doctor knows of argocd-cmd-params-cm to those
 // that this Argo CD reads.
 func TestParams(t *testing.T) {
-	known, err := os.ReadFile("../../internal/doctor/params.txt")
+	known, err := os.ReadFile("../../argocd/doctor/params.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestParams(t *testing.T) {
 	}
 	for _, key := range keys {
 		if !strings.Contains(string(known), "\n"+key[1]+"\n") {
-			t.Errorf("internal/doctor/params.txt lacks %s", key[1])
+			t.Errorf("argocd/doctor/params.txt lacks %s", key[1])
 		}
 	}
 }
