@@ -23,7 +23,6 @@ import (
 	"github.com/ladder-cmp/ladder/graph/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
@@ -215,7 +214,7 @@ func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Fi
 // Adopt finds the values that templates of the component generate into Secrets, and
 // the chart values that replace them (see package adopt). It
 // renders with both seeds and compares the results.
-func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]seed.Key) (*adopt.Component, error) {
+func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]random.Key) (*adopt.Component, error) {
 	fsys, dir, opt, err := req.templates(ctx, base)
 	if err != nil {
 		return nil, err

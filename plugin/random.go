@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
@@ -22,7 +21,7 @@ type Random struct {
 	// Key returns the key of an Application. Its argument is based on the settings
 	// of the rendering, which a tenant may control. A caller that knows the
 	// Application from Argo CD ignores it.
-	Key func(of seed.Application) seed.Key
+	Key func(of random.Application) random.Key
 	// Now is the time for renewing certificates.
 	Now time.Time
 	// Keys caches keys; it may be nil.
@@ -35,8 +34,8 @@ const ProjectName = "ARGOCD_APP_PROJECT_NAME"
 // SeedApplication returns the Application for which values are derived, as set by
 // Argo CD. Nothing in the repository or in the Application's parameters affects it.
 // ok is false if Argo CD does not name the AppProject, as before 3.0.
-func SeedApplication(env map[string]string) (app seed.Application, ok bool) {
-	app = seed.Application{Project: env[ProjectName], Name: env["ARGOCD_APP_NAME"], Namespace: env["ARGOCD_APP_NAMESPACE"]}
+func SeedApplication(env map[string]string) (app random.Application, ok bool) {
+	app = random.Application{Project: env[ProjectName], Name: env["ARGOCD_APP_NAME"], Namespace: env["ARGOCD_APP_NAMESPACE"]}
 	return app, app.Project != "" && app.Name != ""
 }
 
@@ -48,7 +47,7 @@ func (opt *options) derive(from *Random, reason random.NoDerivation) error {
 		return nil
 	}
 	if from != nil {
-		key := from.Key(seed.Application{Name: opt.render.Name, Namespace: opt.render.Namespace})
+		key := from.Key(random.Application{Name: opt.render.Name, Namespace: opt.render.Namespace})
 		opt.render.Random = random.Source{Key: &key, Now: from.Now, Keys: from.Keys}
 		return nil
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // TestSeedApplication: whom values are for is what Argo CD says, whatever the parameters and
@@ -18,7 +18,7 @@ import (
 func TestSeedApplication(t *testing.T) {
 	env := map[string]string{"ARGOCD_APP_PROJECT_NAME": "team", "ARGOCD_APP_NAME": "apps_shop", "ARGOCD_APP_NAMESPACE": "shop"}
 	want, ok := plugin.SeedApplication(env)
-	if !ok || want != (seed.Application{Project: "team", Name: "apps_shop", Namespace: "shop"}) {
+	if !ok || want != (random.Application{Project: "team", Name: "apps_shop", Namespace: "shop"}) {
 		t.Fatal(want, ok)
 	}
 	for name, value := range map[string]string{
@@ -39,7 +39,7 @@ func TestSeedApplication(t *testing.T) {
 
 // TestRandom: what component.yaml and the seed say about generated values together.
 func TestRandom(t *testing.T) {
-	s, err := seed.Parse([]byte(strings.Repeat("0123456789abcdef", 2)))
+	s, err := random.ParseSeed([]byte(strings.Repeat("0123456789abcdef", 2)))
 	if err != nil {
 		t.Fatal(err)
 	}

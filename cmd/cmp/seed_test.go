@@ -14,8 +14,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
+	"github.com/ladder-cmp/ladder/render/random"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
@@ -36,11 +36,11 @@ func TestSeedStaysInside(t *testing.T) {
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	parsed, err := seed.Parse([]byte(content))
+	parsed, err := random.ParseSeed([]byte(content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := seed.Application{Project: "default", Name: "shop", Namespace: "shop"}
+	of := random.Application{Project: "default", Name: "shop", Namespace: "shop"}
 	secret := strings.TrimSpace(strings.TrimPrefix(content, "v1:"))
 	raw, _ := hex.DecodeString(secret)
 	key := parsed.Key(of).Bytes()
@@ -110,7 +110,7 @@ func TestServersAgree(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "seed")
 	// The date that a chart draws is one of a year, so two Applications have the same one
 	// with some seeds. This is a seed with which they do not.
-	if err := os.WriteFile(file, []byte(seed.New([seed.MinBytes]byte{})), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(random.NewSeed([random.MinSeedBytes]byte{})), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var servers [2]*served

@@ -6,9 +6,9 @@ import (
 
 	"github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/render/adopt"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // Adopt finds the generated values of the component in dir, and the chart values that keep
@@ -50,13 +50,13 @@ func note(format string, args ...any) finding.Finding {
 }
 
 // twoSeeds generates two seeds, whose values differ wherever a template generates one.
-func twoSeeds() (keys [2]seed.Key, err error) {
+func twoSeeds() (keys [2]random.Key, err error) {
 	for i := range keys {
-		made, err := seed.Parse([]byte(seedfile.New()))
+		made, err := random.ParseSeed([]byte(seedfile.New()))
 		if err != nil {
 			return keys, err
 		}
-		keys[i] = made.Key(seed.Application{})
+		keys[i] = made.Key(random.Application{})
 	}
 	return keys, nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/ladder-cmp/ladder/internal/fetchers"
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
 	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // Environment contains the flags of a command that renders the component in the working
@@ -71,5 +71,5 @@ func (in *Environment) random(env map[string]string) (*plugin.Random, error) {
 	if err != nil || seedValue == nil || !known {
 		return nil, err
 	}
-	return &plugin.Random{Now: time.Now(), Key: func(seed.Application) seed.Key { return seedValue.Key(app) }}, nil
+	return &plugin.Random{Now: time.Now(), Key: func(random.Application) random.Key { return seedValue.Key(app) }}, nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/help"
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -21,7 +20,7 @@ type seedFlags struct {
 	application string
 	destination string
 	// seed is the seed of all renderings of the command: of the file, or generated.
-	seed *seed.Seed
+	seed *random.Seed
 	keys *random.Keys
 }
 
@@ -66,7 +65,7 @@ func TemporaryRandom() (*plugin.Random, error) {
 }
 
 func temporarySeed() (*seedFlags, error) {
-	made, err := seed.Parse([]byte(seedfile.New()))
+	made, err := random.ParseSeed([]byte(seedfile.New()))
 	return &seedFlags{seed: &made, keys: random.NewKeys(maxCachedKeys)}, err
 }
 
@@ -87,7 +86,7 @@ func (in *seedFlags) random() (*plugin.Random, error) {
 		return nil, err
 	}
 	made := *in.seed
-	return &plugin.Random{Now: time.Now(), Keys: in.keys, Key: func(app seed.Application) seed.Key {
+	return &plugin.Random{Now: time.Now(), Keys: in.keys, Key: func(app random.Application) random.Key {
 		app.Project = named.Project
 		if named.Name != "" {
 			app.Name = named.Name
@@ -100,16 +99,16 @@ func (in *seedFlags) random() (*plugin.Random, error) {
 }
 
 // applicationOf reads PROJECT/NAME and PROJECT/NAMESPACE/NAME.
-func applicationOf(text string) (seed.Application, error) {
+func applicationOf(text string) (random.Application, error) {
 	if text == "" {
-		return seed.Application{Project: "default"}, nil
+		return random.Application{Project: "default"}, nil
 	}
 	parts := strings.Split(text, "/")
 	for _, p := range parts {
 		if p == "" || len(parts) < 2 || len(parts) > 3 {
-			return seed.Application{}, usage.Error{Err: fmt.Errorf("--application: %q is not an Application; fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside Argo CD's namespace", text)}
+			return random.Application{}, usage.Error{Err: fmt.Errorf("--application: %q is not an Application; fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside Argo CD's namespace", text)}
 		}
 	}
 	// Argo CD writes an Application outside of its own namespace as NAMESPACE_NAME.
-	return seed.Application{Project: parts[0], Name: strings.Join(parts[1:], "_")}, nil
+	return random.Application{Project: parts[0], Name: strings.Join(parts[1:], "_")}, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/seed"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // Variable is the environment variable with the default of --seed-file.
@@ -22,9 +22,9 @@ func Flag(flags *pflag.FlagSet) *string {
 
 // New returns the content of a new file.
 func New() string {
-	var bits [seed.MinBytes]byte
+	var bits [random.MinSeedBytes]byte
 	rand.Read(bits[:]) // never fails
-	return seed.New(bits)
+	return random.NewSeed(bits)
 }
 
 // maxBytes limits how much of a file is read, which may be endless.
@@ -32,7 +32,7 @@ const maxBytes = 64 << 10
 
 // Read returns the seed in a file, or nil without a file. Errors do not contain any
 // of it.
-func Read(file string) (*seed.Seed, error) {
+func Read(file string) (*random.Seed, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -40,7 +40,7 @@ func Read(file string) (*seed.Seed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--seed-file: %w; fix: correct --seed-file or %s, or make a seed with cmp seed", err, Variable)
 	}
-	s, err := seed.Parse(content)
+	s, err := random.ParseSeed(content)
 	if err != nil {
 		return nil, fmt.Errorf("--seed-file: %s: %w", file, err)
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -71,11 +70,11 @@ func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error
 	}
 	req.Memory = t.memory
 	if len(in.Secret) > 0 {
-		key, err := seed.KeyFrom(in.Secret)
+		key, err := random.KeyFrom(in.Secret)
 		if err != nil {
 			return task.Output{}, err
 		}
-		req.Random = &plugin.Random{Key: func(seed.Application) seed.Key { return key }, Now: time.Now(), Keys: t.keys}
+		req.Random = &plugin.Random{Key: func(random.Application) random.Key { return key }, Now: time.Now(), Keys: t.keys}
 	}
 	if in.Fetch != nil {
 		req.Remote = serverFetcher(in.Fetch)

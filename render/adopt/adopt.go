@@ -21,7 +21,6 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/render/helm"
@@ -51,7 +50,7 @@ type Component struct {
 	fsys fs.FS
 	dir  string
 	opt  render.Options
-	keys [2]seed.Key
+	keys [2]random.Key
 	// Generated lists these fields in order.
 	Generated []Field
 	// NotTried is the number of values that were not tried because of maxTried.
@@ -74,7 +73,7 @@ type content struct{ plain, encoded string }
 // Find renders a component with two seeds to find the fields that differ, and the
 // values that set them. The error is that of rendering the component as it is, or
 // of the context.
-func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options, seeds [2]seed.Key) (*Component, error) {
+func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options, seeds [2]random.Key) (*Component, error) {
 	opt.Memory, opt.AllCRDs, opt.AllowEmpty = input.NewMemory(sharedBytes), false, true
 	opt.Random.Keys = random.NewKeys(rememberedKeys)
 	c := &Component{fsys: fsys, dir: dir, opt: opt, keys: seeds, setters: map[Field]setter{}, replacements: map[object.ID]string{}}

@@ -9,9 +9,9 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/random"
 )
 
 // chart has fields of every sort, also in a subchart of another name.
@@ -51,13 +51,13 @@ func found(t *testing.T) *Component {
 	for name, text := range chart {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	var seeds [2]seed.Key
+	var seeds [2]random.Key
 	for i := range seeds {
-		s, err := seed.Parse([]byte(strings.Repeat(fmt.Sprint(i), seed.MinBytes)))
+		s, err := random.ParseSeed([]byte(strings.Repeat(fmt.Sprint(i), random.MinSeedBytes)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		seeds[i] = s.Key(seed.Application{})
+		seeds[i] = s.Key(random.Application{})
 	}
 	opt := render.Options{Name: "shop", Namespace: "shop"}
 	opt.Random.Now = time.Unix(1_800_000_000, 0)

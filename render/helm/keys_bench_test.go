@@ -9,7 +9,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/random"
 )
@@ -20,7 +19,7 @@ import (
 // Application that chance has named. It counts the time of the processors, which others on the machine do not
 // disturb.
 func BenchmarkKeys(b *testing.B) {
-	s, err := seed.Parse([]byte(strings.Repeat("0123456789abcdef", 2)))
+	s, err := random.ParseSeed([]byte(strings.Repeat("0123456789abcdef", 2)))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -31,7 +30,7 @@ func BenchmarkKeys(b *testing.B) {
 {{ end }}`)},
 	}
 	derived := func(application string, keys *random.Keys) random.Source {
-		key := s.Key(seed.Application{Project: "default", Name: application, Namespace: "shop"})
+		key := s.Key(random.Application{Project: "default", Name: application, Namespace: "shop"})
 		return random.Source{Key: &key, Now: time.Unix(1_800_000_000, 0), Keys: keys}
 	}
 	known := random.NewKeys(4)

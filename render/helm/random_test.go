@@ -9,7 +9,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/ladder-cmp/ladder/internal/seed"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/random"
 )
@@ -32,11 +31,11 @@ var drawing = fstest.MapFS{
 
 func derived(t *testing.T) *random.Rendering {
 	t.Helper()
-	s, err := seed.Parse([]byte(strings.Repeat("0123456789abcdef", 2)))
+	s, err := random.ParseSeed([]byte(strings.Repeat("0123456789abcdef", 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := s.Key(seed.Application{Project: "default", Name: "shop", Namespace: "shop"})
+	key := s.Key(random.Application{Project: "default", Name: "shop", Namespace: "shop"})
 	return random.New(random.Source{Key: &key, Now: time.Unix(1_800_000_000, 0)})
 }
 

@@ -1,7 +1,7 @@
 // Package random provides the non-deterministic functions of templates: passwords,
 // keys, certificates, identifiers, the time. Without a seed they work as in Helm,
 // and the templates that call them are recorded. With a seed their results are
-// derived from the seed (package seed) and from the purpose of the value:
+// derived from the Seed and from the purpose of the value:
 //
 //	the Application   its AppProject, name and destination, as set by Argo CD
 //	the release       its name and namespace, and its number among releases with the same ones
@@ -24,15 +24,13 @@ import (
 	"time"
 
 	"github.com/Masterminds/sprig/v3"
-
-	"github.com/ladder-cmp/ladder/internal/seed"
 )
 
 // Source configures the functions. The zero value makes them random.
 type Source struct {
 	// Key is the key of the Application; nil means that results are random, and
 	// Without says why.
-	Key          *seed.Key
+	Key          *Key
 	NoDerivation NoDerivation
 	// Now is the time for renewing certificates.
 	Now time.Time
@@ -227,7 +225,7 @@ func (c *Chart) recorded() template.FuncMap {
 }
 
 // stream returns the random stream of a call. Each call has its own.
-func (c *Chart) stream(function string, args ...any) *seed.Stream {
+func (c *Chart) stream(function string, args ...any) *Stream {
 	c.note(function)
 	return c.rendering.source.Key.Stream(c.identity(function, args...)...)
 }

@@ -17,8 +17,6 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 	"golang.org/x/crypto/bcrypt"
-
-	"github.com/ladder-cmp/ladder/internal/seed"
 )
 
 var (
@@ -29,11 +27,11 @@ var (
 // source is one of an Application with a seed.
 func source(t *testing.T, application string, now time.Time) Source {
 	t.Helper()
-	s, err := seed.Parse([]byte(strings.Repeat("0123456789abcdef", 2)))
+	s, err := ParseSeed([]byte(strings.Repeat("0123456789abcdef", 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := s.Key(seed.Application{Project: "default", Name: application, Namespace: "shop"})
+	key := s.Key(Application{Project: "default", Name: application, Namespace: "shop"})
 	return Source{Key: &key, Now: now}
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"text/template"
-
-	"github.com/ladder-cmp/ladder/internal/seed"
 )
 
 // texts returns the functions that create passwords, numbers, hashes and keys. They
@@ -18,10 +16,10 @@ func (c *Chart) texts() template.FuncMap {
 		return func(count int) string { return c.stream(name, count).Text(alphabet, count) }
 	}
 	return template.FuncMap{
-		"randAlphaNum": text("randAlphaNum", seed.AlphaNum),
-		"randAlpha":    text("randAlpha", seed.Alpha),
-		"randNumeric":  text("randNumeric", seed.Numeric),
-		"randAscii":    text("randAscii", seed.ASCII),
+		"randAlphaNum": text("randAlphaNum", AlphaNum),
+		"randAlpha":    text("randAlpha", Alpha),
+		"randNumeric":  text("randNumeric", Numeric),
+		"randAscii":    text("randAscii", ASCII),
 		"randBytes": func(count int) (string, error) {
 			if count < 0 {
 				return "", fmt.Errorf("%d bytes cannot be generated", count)
@@ -43,7 +41,7 @@ func (c *Chart) texts() template.FuncMap {
 	}
 }
 
-func hash(s *seed.Stream, password string) string {
+func hash(s *Stream, password string) string {
 	text, err := s.Bcrypt(password)
 	if err != nil {
 		return fmt.Sprintf("failed to encrypt string with bcrypt: %s", err)

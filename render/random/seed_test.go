@@ -1,4 +1,4 @@
-package seed
+package random
 
 import (
 	//lint:ignore SA1019 charts can ask for such keys
@@ -22,11 +22,11 @@ import (
 // known is a Key that everybody knows.
 func known(t *testing.T) Key {
 	t.Helper()
-	var random [MinBytes]byte
+	var random [MinSeedBytes]byte
 	for i := range random {
 		random[i] = byte(i)
 	}
-	s, err := Parse([]byte(New(random)))
+	s, err := ParseSeed([]byte(NewSeed(random)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func hashed(b []byte) string {
 // TestVectors holds what is derived against values that are in use by now. There is no
 // way to update the file: a difference means that every database behind a seed would get
 // another password. What is to be derived otherwise gets a version of its own.
-func TestVectors(t *testing.T) {
+func TestSeedVectors(t *testing.T) {
 	key := known(t)
 	stream := func(name string) *Stream { return key.Stream("release", "chart/templates/secret.yaml", name, "0") }
 	must := func(text string, err error) string {
@@ -62,8 +62,8 @@ func TestVectors(t *testing.T) {
 	rsa, rsaErr := stream("rsa").RSA(2048)
 	ecdsa, ecdsaErr := stream("ecdsa").ECDSA()
 	dsaKey := stream("dsa").DSA()
-	var random [MinBytes]byte
-	s, err := Parse([]byte(New(random)))
+	var random [MinSeedBytes]byte
+	s, err := ParseSeed([]byte(NewSeed(random)))
 	got := []string{
 		"fingerprint " + must(s.Fingerprint(), err),
 		"key " + hex.EncodeToString(key.Bytes()),
@@ -85,7 +85,7 @@ func TestVectors(t *testing.T) {
 			return b
 		}, nil),
 	}
-	want, err := os.ReadFile("testdata/vectors.txt")
+	want, err := os.ReadFile("testdata/seedvectors.txt")
 	if err != nil {
 		t.Error(err)
 	}
@@ -94,18 +94,18 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
+func TestParseSeed(t *testing.T) {
 	long := strings.Repeat("s3cr", 8)
-	plain, err := Parse([]byte(long))
+	plain, err := ParseSeed([]byte(long))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, same := range []string{long + "\n", long + "\r\n", "v1:" + long} {
-		if s, err := Parse([]byte(same)); err != nil || s.Fingerprint() != plain.Fingerprint() {
+		if s, err := ParseSeed([]byte(same)); err != nil || s.Fingerprint() != plain.Fingerprint() {
 			t.Errorf("%q is another seed: %v", same, err)
 		}
 	}
-	if s, err := Parse([]byte(long + " ")); err != nil || s.Fingerprint() == plain.Fingerprint() {
+	if s, err := ParseSeed([]byte(long + " ")); err != nil || s.Fingerprint() == plain.Fingerprint() {
 		t.Errorf("a seed with one character more is the same: %v", err)
 	}
 	for content, want := range map[string]string{
@@ -115,7 +115,7 @@ func TestParse(t *testing.T) {
 		"v2:" + long:          "is unknown to this program",
 		long[1:] + "\n\n\r\n": "has 31 bytes",
 	} {
-		_, err := Parse([]byte(content))
+		_, err := ParseSeed([]byte(content))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr") {
 			t.Errorf("%q: %v, want %q", content, err, want)
 		}
@@ -125,7 +125,7 @@ func TestParse(t *testing.T) {
 // TestIdentities: any difference in whom or what a value is for makes another value, also
 // one in where a part ends.
 func TestIdentities(t *testing.T) {
-	s, err := Parse([]byte(strings.Repeat("x", 32)))
+	s, err := ParseSeed([]byte(strings.Repeat("x", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestIdentities(t *testing.T) {
 	for _, id := range [][]string{nil, {""}, {"", ""}, {"a"}, {"a", "b"}, {"ab"}, {"a", "b", ""}, {"b", "a"}} {
 		add(fmt.Sprintf("the value of %q", id), string(key.Stream(id...).Bytes(16)))
 	}
-	other, err := Parse([]byte(strings.Repeat("y", 32)))
+	other, err := ParseSeed([]byte(strings.Repeat("y", 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-func TestForms(t *testing.T) {
+func TestSeedForms(t *testing.T) {
 	key := known(t)
 	if uuid := key.Stream().UUID(); !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(uuid) {
 		t.Errorf("%s is not a UUID of version 4", uuid)

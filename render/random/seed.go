@@ -1,7 +1,26 @@
-// Package seed derives pseudorandom values from a secret: the same secret and the
-// same identity give the same passwords, keys and identifiers, on every machine and
-// on every day, and without the secret they cannot be distinguished from random
-// ones.
+package random
+
+import (
+	"bytes"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+)
+
+// MinSeedBytes is the minimum length of a seed: that of a Stream's key.
+const MinSeedBytes = 32
+
+// SeedVersion is the derivation version of new seeds.
+const SeedVersion = "v1"
+
+// versionLength is the maximum length of a version, as in "v12".
+const versionLength = 3
+
+// Seed is the secret from which the Keys of all Applications are derived: the same secret and the
+// same identity give the same passwords, keys and identifiers, on every machine and on every day,
+// and without the secret they cannot be distinguished from random ones.
 //
 // There are three steps, each of them HKDF-SHA256 (RFC 5869):
 //
@@ -13,49 +32,28 @@
 // that renders one Application needs only its Key.
 //
 // Derived values must never change: they are in use as passwords of databases.
-// Every info string contains the version, and testdata/vectors.txt contains a value
+// Every info string contains the version, and testdata/seedvectors.txt contains a value
 // of every kind. A change of any value requires a new version, which a seed names
-// (Parse), and the old version is kept.
-package seed
-
-import (
-	"bytes"
-	"crypto/hkdf"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
-	"fmt"
-)
-
-// MinBytes is the minimum length of a seed: that of a Stream's key.
-const MinBytes = 32
-
-// Version is the derivation version of new seeds.
-const Version = "v1"
-
-// versionLength is the maximum length of a version, as in "v12".
-const versionLength = 3
-
-// Seed is the secret from which the Keys of all Applications are derived.
+// (ParseSeed), and the old version is kept.
 type Seed struct {
 	extracted []byte // by HKDF
 }
 
-// Parse parses the content of a seed file: at least MinBytes bytes, optionally
+// ParseSeed parses the content of a seed file: at least MinSeedBytes bytes, optionally
 // after the version of the derivation, as in "v1:". A trailing line break is
 // ignored, because editors and shells add one. Errors do not contain any of it.
-func Parse(content []byte) (Seed, error) {
+func ParseSeed(content []byte) (Seed, error) {
 	secret := bytes.TrimRight(content, "\r\n")
 	if version, rest, found := bytes.Cut(secret, []byte(":")); found && isVersion(version) {
-		if string(version) != Version {
-			return Seed{}, fmt.Errorf("the seed names a version of the derivation that is unknown to this program, which knows %s; fix: run the version of Ladder that created the seed, or a later one", Version)
+		if string(version) != SeedVersion {
+			return Seed{}, fmt.Errorf("the seed names a version of the derivation that is unknown to this program, which knows %s; fix: run the version of Ladder that created the seed, or a later one", SeedVersion)
 		}
 		secret = rest
 	}
 	if len(secret) < MinBytes {
 		return Seed{}, fmt.Errorf("the seed has %d bytes and needs at least %d; fix: make one with cmp seed", len(secret), MinBytes)
 	}
-	extracted, err := hkdf.Extract(sha256.New, secret, []byte("ladder seed "+Version))
+	extracted, err := hkdf.Extract(sha256.New, secret, []byte("ladder seed "+SeedVersion))
 	if err != nil {
 		return Seed{}, fmt.Errorf("derive from the seed: %w", err)
 	}
@@ -74,9 +72,9 @@ func isVersion(text []byte) bool {
 	return true
 }
 
-// New formats random bytes as a seed for Parse.
-func New(random [MinBytes]byte) string {
-	return Version + ":" + hex.EncodeToString(random[:]) + "\n"
+// NewSeed formats random bytes as a seed for Parse.
+func NewSeed(random [MinSeedBytes]byte) string {
+	return SeedVersion + ":" + hex.EncodeToString(random[:]) + "\n"
 }
 
 // Fingerprint identifies a seed without helping to guess it. It is for logs, to
@@ -140,7 +138,7 @@ func (k Key) Stream(identity ...string) *Stream {
 // expand derives a secret of KeySize bytes. The info string contains the parts with
 // their lengths, so that it is unambiguous.
 func expand(secret []byte, purpose string, parts []string) []byte {
-	info := []byte("ladder seed " + Version + " " + purpose)
+	info := []byte("ladder seed " + SeedVersion + " " + purpose)
 	for _, p := range parts {
 		info = binary.BigEndian.AppendUint64(info, uint64(len(p)))
 		info = append(info, p...)

@@ -1,4 +1,4 @@
-package seed
+package random
 
 import (
 	"crypto/aes"

@@ -1,4 +1,4 @@
-package seed
+package random
 
 import (
 	//lint:ignore SA1019 charts can ask for such keys
