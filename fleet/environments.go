@@ -17,7 +17,7 @@ import (
 func (f *Fleet) inEnvironment(src Source, c *Component, environment string) EnvironmentValues {
 	req := plugin.Request{Repo: src.Repo, Dir: c.Dir}
 	v := EnvironmentValues{}
-	files, set := req.EnvironmentValues(c.Description, f.Settings, environment)
+	files, set := req.EnvironmentValues(c.Description, f.Settings.Platform(), environment)
 	for _, name := range files {
 		if !path.IsAbs(name) {
 			name = path.Join("/", c.Dir, name)

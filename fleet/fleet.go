@@ -184,10 +184,12 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	}
 	src.files = &plugin.Files{}
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show, Files: src.files}
+	base = profile.Reading(base)
 	own := base
 	base, err = top.Knowledge(base, dirs...)
 	faults := []error{err}
-	f := &Fleet{Dir: src.top(), Settings: base.Fleet(), Projects: append(slices.Clone(src.Projects), base.Fleet().Allow.Projects...), Dirs: src.Dirs, Skipped: skipped, Base: base}
+	settings := profile.In(base)
+	f := &Fleet{Dir: src.top(), Settings: settings, Projects: append(slices.Clone(src.Projects), settings.Allow.Projects...), Dirs: src.Dirs, Skipped: skipped, Base: base}
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ladder-cmp/ladder/fleet/profile"
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -95,12 +93,3 @@ func (b *Base) Chart(repoURL, name string) (Chart, bool) {
 
 // Charts lists all known charts by name.
 func (b *Base) Charts() []Chart { return charts() }
-
-// RefusedRule is the rule about settings of a component that only the platform may set.
-const RefusedRule = "platform-setting"
-
-// Refused returns errors about the fleet sections in files of the owner of a component.
-func (b *Base) Refused() []finding.Finding { return b.refused }
-
-// Fleet returns the fleet section of the nearest ladder.yaml of the platform that has one.
-func (b *Base) Fleet() profile.Fleet { return b.fleet }

@@ -1,4 +1,4 @@
-package knowledge
+package knowledge_test
 
 import (
 	"os"
@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/settings"
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // TestKeysOfLadder makes sure that docs/knowledge.md explains every key of a
@@ -59,6 +61,7 @@ func ladderKeys() map[string][]string {
 			visit(key.Name, key.Type)
 		}
 	}
-	visit(File, reflect.TypeFor[userFile]())
+	visit(knowledge.File, knowledge.UserFile)
+	visit("fleet", reflect.TypeFor[profile.Fleet]())
 	return all
 }

@@ -26,7 +26,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -63,7 +62,8 @@ type Base struct {
 	groups      map[string]group // by group name or suffix: "*.example.com"
 	changed     map[string]group // take precedence, because of a ladder.yaml
 	migrations  []string         // in addition to names.yaml
-	fleet       profile.Fleet
+	fleet       FleetSection
+	fleetReader FleetReader
 	refused     []finding.Finding
 	platform    string // from ladder.yaml
 	packages    func() packages

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 // mergeGroup returns a group with additional records that override existing ones.
@@ -45,13 +47,13 @@ func (f *groupFile) merge(k *Kind, a addition, guessed bool) {
 		k.Scope = ""
 	}
 	k.ChangedBy = append(slices.Clip(before.ChangedBy), a.place)
-	placed := k.Rung != before.Rung || guessed && value(a.node, "rung") != nil
+	placed := k.Rung != before.Rung || guessed && settings.Value(a.node, "rung") != nil
 	k.RungChanged = before.RungChanged || k.Rung != before.Rung
-	if placed && value(a.node, "why") == nil {
+	if placed && settings.Value(a.node, "why") == nil {
 		k.Why = "is assigned to this rung by " + a.place
 	}
 	source := a.place
-	if n := value(a.node, "source"); n != nil {
+	if n := settings.Value(a.node, "source"); n != nil {
 		source = k.Source
 	} else if k.Source == "" || placed || k.Why != before.Why {
 		k.Source = a.place

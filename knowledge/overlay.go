@@ -13,10 +13,8 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/settings"
-	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // File is the name of the files with which users extend the knowledge.
@@ -36,8 +34,8 @@ type userFile struct {
 	Platform string `yaml:"platform"`
 	// Packages extend or override the known packages.
 	Packages []Package `yaml:"packages"`
-	// Fleet configures the rollout of the components below the file.
-	Fleet profile.Fleet `yaml:"fleet"`
+	// Fleet is about all components below the file. A FleetReader reads it.
+	Fleet unread `yaml:"fleet"`
 }
 
 // userKind is a record with its group.
@@ -103,12 +101,12 @@ func (b *Base) with(name, text string, tenants bool) (*Base, error) {
 		r.faults = faults
 	}
 	over := *b
-	r.rungs(&over, value(root, "rungs"))
-	r.kinds(&over, value(root, "kinds"))
-	r.conventions(&over, value(root, "conventions"))
+	r.rungs(&over, settings.Value(root, "rungs"))
+	r.kinds(&over, settings.Value(root, "kinds"))
+	r.conventions(&over, settings.Value(root, "conventions"))
 	r.words(&over, root)
 	r.packages(&over, root)
-	r.fleet(&over, value(root, "fleet"))
+	r.fleet(&over, settings.Value(root, fleetKey))
 	if len(r.faults) > 0 {
 		faults := finding.Of(errors.Join(r.faults...))
 		finding.Sort(faults)
@@ -144,54 +142,11 @@ func (r *reader) decode(n *yaml.Node, field string, into any) bool {
 	return true
 }
 
-// fleet reads the fleet section, which replaces the whole fleet section of files in
-// parent directories.
-func (r *reader) fleet(over *Base, n *yaml.Node) {
-	if n == nil {
-		return
-	}
-	accepted := items(value(n, "accepted"))
-	for i, n := range accepted {
-		var a profile.Accepted
-		if field := fmt.Sprintf("fleet.accepted[%d]", i); r.decode(n, field, &a) {
-			r.checkAccepted(n, field, a)
-		}
-	}
-	var fleet profile.Fleet
-	if !r.decode(n, "fleet", &fleet) {
-		return
-	}
-	for i, n := range accepted {
-		fleet.Accepted[i].Line = n.Line
-	}
-	fleet.Check(func(key string) bool {
-		at := n
-		for name := range strings.SplitSeq(key, ".") {
-			at = value(at, name)
-		}
-		return at != nil
-	}, func(key, message, remedy string) { r.fault(n, "fleet."+key, message, remedy) })
-	if _, err := profile.Of(fleet); err != nil {
-		fault := finding.Of(err)[0]
-		r.fault(n, "fleet", fault.Message, fault.Remedy)
-		return
-	}
-	if r.tenants {
-		f := r.Fault(n.Line, "fleet", "this section has no effect: the file is in the directory of a component, and only the platform decides the project, cluster and repository of Applications",
-			"remove it, or move it to a ladder.yaml above the component")
-		f.Rule = RefusedRule
-		over.refused = append(slices.Clip(over.refused), f)
-		return
-	}
-	fleet.File, fleet.Line = r.Name, n.Line
-	over.fleet = fleet
-}
-
 // rungs changes the waves of rungs.
 func (r *reader) rungs(over *Base, list *yaml.Node) {
 	over.rungOrder = slices.Clone(over.rungOrder)
 	written := map[string]*yaml.Node{}
-	for i, n := range items(list) {
+	for i, n := range settings.Items(list) {
 		field := fmt.Sprintf("rungs[%d]", i)
 		var to Rung
 		if !r.decode(n, field, &to) {
@@ -205,18 +160,18 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 		case written[to.Name] != nil:
 			r.fault(n, field, fmt.Sprintf("rung %s is already set on line %d", to.Name, written[to.Name].Line), "keep one of the two")
 			continue
-		case value(n, "wave") == nil && value(n, "gates") == nil:
+		case settings.Value(n, "wave") == nil && settings.Value(n, "gates") == nil:
 			r.fault(n, field, `missing key "wave"`, "write {name: "+to.Name+", wave: N}")
 			continue
-		case value(n, "wave") == nil:
+		case settings.Value(n, "wave") == nil:
 			to.Wave = over.rungOrder[at].Wave
 		case to.Wave < 0 || to.Wave > topWave:
-			r.fault(value(n, "wave"), field+".wave", fmt.Sprintf("wave %d is not between 0 and %d", to.Wave, topWave), "write a number from 0 to "+strconv.Itoa(topWave))
+			r.fault(settings.Value(n, "wave"), field+".wave", fmt.Sprintf("wave %d is not between 0 and %d", to.Wave, topWave), "write a number from 0 to "+strconv.Itoa(topWave))
 			continue
 		}
 		written[to.Name] = n
 		over.rungOrder[at].Wave, over.rungOrder[at].Why = to.Wave, cmp.Or(to.Why, over.rungOrder[at].Why)
-		if value(n, "gates") != nil {
+		if settings.Value(n, "gates") != nil {
 			over.rungOrder[at].Gates = to.Gates
 		}
 	}
@@ -247,7 +202,7 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 // kinds merges records into existing ones, group by group.
 func (r *reader) kinds(over *Base, list *yaml.Node) {
 	added := map[string]map[string]addition{}
-	for i, n := range items(list) {
+	for i, n := range settings.Items(list) {
 		field := fmt.Sprintf("kinds[%d]", i)
 		var k userKind
 		if !r.decode(n, field, &k) || !r.checkIdentity(n, field, k) {
@@ -262,7 +217,7 @@ func (r *reader) kinds(over *Base, list *yaml.Node) {
 		}
 		added[k.Group][k.Kind.Kind] = addition{n, fmt.Sprintf("%s:%d", r.Name, n.Line)}
 	}
-	for i, n := range items(list) {
+	for i, n := range settings.Items(list) {
 		var k userKind
 		if len(r.Check(n, k, choices)) > 0 || n.Decode(&k) != nil {
 			continue // reported above
@@ -281,7 +236,7 @@ func (r *reader) kinds(over *Base, list *yaml.Node) {
 // conventions adds conventions before existing ones.
 func (r *reader) conventions(over *Base, list *yaml.Node) {
 	var all []Convention
-	for i, n := range items(list) {
+	for i, n := range settings.Items(list) {
 		field := fmt.Sprintf("conventions[%d]", i)
 		var c Convention
 		if !r.decode(n, field, &c) {
@@ -312,13 +267,13 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 
 // words adds words for tests and migrations.
 func (r *reader) words(over *Base, root *yaml.Node) {
-	if n := value(root, "migrations"); n != nil {
+	if n := settings.Value(root, "migrations"); n != nil {
 		var more []string
 		if r.decode(n, "migrations", &more) {
 			over.migrations = append(slices.Clip(over.migrations), more...)
 		}
 	}
-	if n := value(root, "smokes"); n != nil {
+	if n := settings.Value(root, "smokes"); n != nil {
 		var more userSmokes
 		if r.decode(n, "smokes", &more) {
 			before := over.smokes
@@ -334,11 +289,11 @@ func (r *reader) words(over *Base, root *yaml.Node) {
 
 // packages adds packages of operators, and sets the platform.
 func (r *reader) packages(over *Base, root *yaml.Node) {
-	if n := value(root, "platform"); n != nil {
+	if n := settings.Value(root, "platform"); n != nil {
 		r.decode(n, "platform", &over.platform)
 	}
 	var more []Package
-	for i, n := range items(value(root, "packages")) {
+	for i, n := range settings.Items(settings.Value(root, "packages")) {
 		field := fmt.Sprintf("packages[%d]", i)
 		var p Package
 		switch {
@@ -358,33 +313,4 @@ func (r *reader) packages(over *Base, root *yaml.Node) {
 		before := over.packages
 		over.packages = sync.OnceValue(func() packages { return before().with(more) })
 	}
-}
-
-// value returns the value of a key in a mapping with its alias resolved; nil if
-// there is none.
-func value(n *yaml.Node, key string) *yaml.Node {
-	n = resolved(n)
-	if i := textedit.Index(n, key); i >= 0 {
-		return resolved(n.Content[i+1])
-	}
-	return nil
-}
-
-// items returns the elements of a list.
-func items(n *yaml.Node) []*yaml.Node {
-	if n == nil || n.Kind != yaml.SequenceNode {
-		return nil
-	}
-	all := make([]*yaml.Node, len(n.Content))
-	for i, item := range n.Content {
-		all[i] = resolved(item)
-	}
-	return all
-}
-
-func resolved(n *yaml.Node) *yaml.Node {
-	for n != nil && n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
 }

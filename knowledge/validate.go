@@ -3,32 +3,13 @@ package knowledge
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
-
-// checkAccepted checks an accepted finding, which needs a rule and a reason, and may have
-// patterns.
-func (r *reader) checkAccepted(n *yaml.Node, field string, a profile.Accepted) {
-	for _, key := range []struct{ name, value, remedy string }{
-		{"rule", a.Rule, `set "rule" to the rule in the brackets of the finding`},
-		{"why", a.Why, `set "why" to the reason for accepting the finding`},
-	} {
-		if strings.TrimSpace(key.value) == "" {
-			r.fault(n, field, fmt.Sprintf("missing key %q", key.name), key.remedy)
-		}
-	}
-	for _, key := range []struct{ name, pattern string }{{"component", a.Component}, {"needs", a.Needs}} {
-		if _, err := path.Match(key.pattern, ""); err != nil {
-			r.fault(value(n, key.name), field+"."+key.name, fmt.Sprintf("%q is not a pattern", key.pattern), "write a name, with * for any characters")
-		}
-	}
-}
 
 // unknownRung reports a rung that does not exist.
 func (r *reader) unknownRung(n *yaml.Node, field, name string) {
@@ -47,7 +28,7 @@ func (r *reader) unknownRung(n *yaml.Node, field, name string) {
 // checkIdentity checks the kind of a record.
 func (r *reader) checkIdentity(n *yaml.Node, field string, k userKind) bool {
 	before := len(r.faults)
-	group, kind := value(n, "group"), value(n, "kind")
+	group, kind := settings.Value(n, "group"), settings.Value(n, "kind")
 	switch {
 	case group == nil:
 		r.fault(n, field, `missing key "group"`, `set "group" to the part of apiVersion before the slash, or to "" for the core API group`)
@@ -64,10 +45,10 @@ func (r *reader) checkIdentity(n *yaml.Node, field string, k userKind) bool {
 
 // checkRecord checks a record whose types are valid.
 func (r *reader) checkRecord(n *yaml.Node, field string, k userKind, added map[string]map[string]addition) {
-	if rung := value(n, "rung"); rung != nil && r.base.rungs[k.Rung].Name == "" {
+	if rung := settings.Value(n, "rung"); rung != nil && r.base.rungs[k.Rung].Name == "" {
 		r.unknownRung(rung, field+".rung", k.Rung)
 	}
-	for i, n := range items(value(n, "health")) {
+	for i, n := range settings.Items(settings.Value(n, "health")) {
 		h, field := k.Health[i], fmt.Sprintf("%s.health[%d]", field, i)
 		if h.Waits == "" && !h.Healthy {
 			r.fault(n, field, "the entry does not say what Argo CD waits for", `describe the condition in "waits", or write healthy: true if Argo CD does not wait`)
@@ -78,16 +59,16 @@ func (r *reader) checkRecord(n *yaml.Node, field string, k userKind, added map[s
 		if (h.Early == "") != (h.EarlyFix == "") {
 			r.fault(n, field, `only one of "early" and "earlyFix" is set`, "set both, or remove both")
 		}
-		for j, n := range items(value(n, "when")) {
+		for j, n := range settings.Items(settings.Value(n, "when")) {
 			if h.When[j].At.IsZero() {
 				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path", "write {at: PATH}, and in: [VALUE, ...] unless any value will do")
 			}
 		}
 	}
 	r.checkReferences(n, field, k.References, k.Group, added)
-	for i, n := range items(value(n, "defines")) {
-		o, field := value(n, "objects"), fmt.Sprintf("%s.defines[%d].objects", field, i)
-		if rung := value(o, "rung"); rung != nil && r.base.rungs[k.Defines[i].Objects.Rung].Name == "" {
+	for i, n := range settings.Items(settings.Value(n, "defines")) {
+		o, field := settings.Value(n, "objects"), fmt.Sprintf("%s.defines[%d].objects", field, i)
+		if rung := settings.Value(o, "rung"); rung != nil && r.base.rungs[k.Defines[i].Objects.Rung].Name == "" {
 			r.unknownRung(rung, field+".rung", k.Defines[i].Objects.Rung)
 		}
 		if o != nil {
@@ -98,7 +79,7 @@ func (r *reader) checkRecord(n *yaml.Node, field string, k userKind, added map[s
 
 // checkReferences checks references whose types are valid.
 func (r *reader) checkReferences(n *yaml.Node, field string, all []Reference, group string, added map[string]map[string]addition) {
-	for i, n := range items(value(n, "references")) {
+	for i, n := range settings.Items(settings.Value(n, "references")) {
 		ref, field := all[i], fmt.Sprintf("%s.references[%d]", field, i)
 		if !ref.hasOneTarget() {
 			r.fault(n, field, `a reference needs exactly one of the keys "at", "named" and "every"`, `set "at" to the path of the name, "named" to a template such as "{name}-app", or "every" to true`)
@@ -141,5 +122,5 @@ func (r *reader) checkTarget(n *yaml.Node, field string, to GroupKind) {
 	if known := r.base.groupsOf(to.Kind); len(known) > 0 {
 		remedy = "write the kind with its group, as in " + GroupKind{known[0], to.Kind}.String()
 	}
-	r.fault(cmp.Or(value(n, "to"), n), field+".to", to.Kind+" is neither in the record's group nor in the core API group", remedy)
+	r.fault(cmp.Or(settings.Value(n, "to"), n), field+".to", to.Kind+" is neither in the record's group nor in the core API group", remedy)
 }

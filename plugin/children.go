@@ -1,12 +1,14 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -23,7 +25,8 @@ type childSources struct {
 
 // appOfApps returns the options to find the children of the component.
 func (req Request) appOfApps(opt options, base *knowledge.Base) parent.Options {
-	o := parent.Options{Name: req.App.Name, Namespace: opt.render.Namespace, Dir: req.Dir, RepoURL: req.App.RepoURL, Show: req.Show}
+	platform, _ := component.PlatformOf(base.Fleet().Node) // prepare reports an error
+	o := parent.Options{Name: req.App.Name, Namespace: opt.render.Namespace, Dir: req.Dir, RepoURL: cmp.Or(req.App.RepoURL, platform.RepoURL), Show: req.Show}
 	if req.Repo != nil {
 		o.Repository = childSources{req, base}
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/component"
-	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -15,8 +14,8 @@ import (
 // EnvironmentValues returns what an environment of a fleet sets for the component: the
 // values files, those of the fleet first, and the paths and values of its set. Names of
 // files are relative to the component, or begin with "/".
-func (req Request) EnvironmentValues(d component.Description, f profile.Fleet, environment string) (files []string, set map[string]string) {
-	for _, e := range f.Environments {
+func (req Request) EnvironmentValues(d component.Description, platform component.Platform, environment string) (files []string, set map[string]string) {
+	for _, e := range platform.Environments {
 		if e.Name != environment {
 			continue
 		}
@@ -54,7 +53,7 @@ func (req Request) notDeployedError(d component.Description, environment string)
 // environmentSettings returns the settings of the environment of a request. An unknown
 // environment is an error, unless neither the fleet nor the component defines any
 // environment.
-func (req Request) environmentSettings(own Settings, d component.Description, f profile.Fleet) ([]Settings, error) {
+func (req Request) environmentSettings(own Settings, d component.Description, platform component.Platform) ([]Settings, error) {
 	environment := ""
 	for _, s := range append([]Settings{own}, req.Settings...) {
 		override(&environment, s.Environment)
@@ -63,7 +62,7 @@ func (req Request) environmentSettings(own Settings, d component.Description, f 
 		return nil, nil
 	}
 	known := d.Environments.Names()
-	for _, e := range f.Environments {
+	for _, e := range platform.Environments {
 		known = append(known, e.Name)
 	}
 	slices.Sort(known)
@@ -75,7 +74,7 @@ func (req Request) environmentSettings(own Settings, d component.Description, f 
 	if !d.IsIn(environment) && !req.AllowUndeployed {
 		return nil, req.notDeployedError(d, environment)
 	}
-	files, set := req.EnvironmentValues(d, f, environment)
+	files, set := req.EnvironmentValues(d, platform, environment)
 	settings := d.Environments.Settings[environment]
 	if len(files)+len(set) == 0 && settings.Namespace == "" {
 		return nil, nil

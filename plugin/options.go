@@ -11,7 +11,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/graph/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
@@ -48,9 +47,9 @@ type options struct {
 // the cluster, component.yaml, its environment, the Application, the request. The
 // Application overrides component.yaml because several Applications may deploy the
 // same component. The environments are those of a fleet.
-func (req Request) options(f profile.Fleet) (options, component.Description, error) {
+func (req Request) options(platform component.Platform) (options, component.Description, error) {
 	own, description, err := req.componentSettings()
-	environment, environmentErr := req.environmentSettings(own, description, f)
+	environment, environmentErr := req.environmentSettings(own, description, platform)
 	if err = errors.Join(err, environmentErr, req.checkName(own.Name, description)); err != nil {
 		return options{}, description, err
 	}
@@ -72,7 +71,7 @@ func (req Request) options(f profile.Fleet) (options, component.Description, err
 	if !req.OwnSettings {
 		unrestricted = opt.render.Unrestricted
 	}
-	if unrestricted && !slices.ContainsFunc(f.Allow.BuildOptions, allowsAllFiles) {
+	if unrestricted && !slices.ContainsFunc(platform.Allow.BuildOptions, allowsAllFiles) {
 		return options{}, description, finding.Finding{Severity: finding.Error, Rule: knowledge.RefusedRule, File: req.show(req.Dir), Field: "parameter build-options",
 			Message: "with LoadRestrictionsNone, the kustomization may read files of other components, and the platform does not allow it",
 			Remedy:  `remove it, or add "--load-restrictor=LoadRestrictionsNone" to fleet.allow.buildOptions of the platform's ladder.yaml`}

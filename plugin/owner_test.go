@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -68,11 +69,11 @@ func TestOwnFleetSection(t *testing.T) {
 		"team/x/sub/templates/NOTES.md": "",
 	}
 	req := plugin.Request{Dir: "team/x/sub", Repo: repository(files)}
-	res, err := plugin.Generate(context.Background(), req, knowledge.Default())
+	res, err := plugin.Generate(context.Background(), req, profile.Reading(knowledge.Default()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := res.Base.Fleet(); f.Project != "plat" || f.Name != "web" || len(f.Environments) != 1 || f.Environments[0].Name != "prod" {
+	if f := profile.In(res.Base); f.Project != "plat" || f.Name != "web" || len(f.Environments) != 1 || f.Environments[0].Name != "prod" {
 		t.Errorf("the fleet section of %s applies: %+v", f.File, f)
 	}
 	if k, _ := res.Base.Kind("a.example.com", "A"); k.Why != "mine" {
@@ -89,7 +90,7 @@ func TestOwnFleetSection(t *testing.T) {
 	}
 	// An environment that only the component's file defines is unknown.
 	req.Settings = []plugin.Settings{{Environment: "own"}}
-	if _, err := plugin.Generate(context.Background(), req, knowledge.Default()); err == nil || !strings.Contains(finding.Of(err)[0].Message, `unknown environment "own"`) {
+	if _, err := plugin.Generate(context.Background(), req, profile.Reading(knowledge.Default())); err == nil || !strings.Contains(finding.Of(err)[0].Message, `unknown environment "own"`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/parent"
-	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/graph/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -234,8 +234,8 @@ func (req Request) templates(ctx context.Context, base *knowledge.Base) (fs.FS, 
 }
 
 // UsesFleetCapabilities reports whether the component uses the API versions of its fleet.
-func (req Request) UsesFleetCapabilities(f profile.Fleet) bool {
-	opt, _, err := req.options(f)
+func (req Request) UsesFleetCapabilities(platform component.Platform) bool {
+	opt, _, err := req.options(platform)
 	return err == nil && opt.capabilities == CapabilitiesOfFleet
 }
 
@@ -243,8 +243,9 @@ func (req Request) UsesFleetCapabilities(f profile.Fleet) bool {
 // and the knowledge about their kinds.
 func (req Request) prepare(ctx context.Context, base *knowledge.Base) (Request, options, *knowledge.Base, error) {
 	base, ladderErr := req.Knowledge(base)
-	opt, description, err := req.options(base.Fleet())
-	if err := errors.Join(err, ladderErr); err != nil {
+	platform, platformErr := component.PlatformOf(base.Fleet().Node)
+	opt, description, err := req.options(platform)
+	if err := errors.Join(err, ladderErr, platformErr); err != nil {
 		return req, opt, base, err
 	}
 	req, opt, err = req.locate(ctx, description, opt)

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"cmp"
 	"context"
 	"io/fs"
 
@@ -26,7 +25,7 @@ type GeneratedSet struct {
 func (req Request) expandSets(ctx context.Context, plan *wave.Plan, base *knowledge.Base, opt options) (sets []GeneratedSet, all []finding.Finding, err error) {
 	of := req.appOfApps(opt, base)
 	nodes := plan.Graph.Nodes
-	if of.RepoURL = cmp.Or(of.RepoURL, base.Fleet().RepoURL); of.RepoURL == "" {
+	if of.RepoURL == "" {
 		var objs []object.Object
 		for _, n := range nodes {
 			objs = append(objs, n.Object)

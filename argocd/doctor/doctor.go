@@ -27,6 +27,9 @@ type Input struct {
 	// ParseServe parses the arguments after "cmp serve" and the environment, as the
 	// program does. The error joins all findings.
 	ParseServe func(args []string, env map[string]string) (Flags, error)
+	// ReadLadder reads the ladder.yaml for all components, as the program does. The error joins
+	// all findings.
+	ReadLadder func(text string) error
 	// CheckHealth runs the health check of Applications, and returns its problems.
 	CheckHealth func(script string) []string
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/distribution/reference"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 func (i *installation) checkRepoServer() []finding.Finding {
@@ -376,9 +375,11 @@ func (i *installation) checkLadderYAML() (all []finding.Finding) {
 		if !m.found {
 			return
 		}
-		_, err := knowledge.Default().With(knowledge.File, m.text)
+		if i.ReadLadder == nil {
+			return
+		}
 		var messages []string
-		for _, f := range finding.Of(err) {
+		for _, f := range finding.Of(i.ReadLadder(m.text)) {
 			messages = append(messages, fmt.Sprintf("line %d: %s", f.Line, errors.New(f.Message)))
 		}
 		if len(messages) > 0 {

@@ -140,16 +140,16 @@ func TestFleetsInDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
-			base, err := knowledge.Default().With(doc, m[1])
+			base, err := profile.Reading(knowledge.Default()).With(doc, m[1])
 			if err != nil {
 				t.Errorf("%s: %v in\n%s", doc, err, m[1])
 				continue
 			}
-			p, err := profile.Of(base.Fleet())
+			p, err := profile.Of(profile.In(base))
 			if err != nil {
 				t.Error(err)
 			}
-			if len(base.Fleet().Bands) == 0 {
+			if len(profile.In(base).Bands) == 0 {
 				continue
 			}
 			for _, place := range p.All() {

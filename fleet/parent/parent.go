@@ -99,7 +99,7 @@ func Follow(ctx context.Context, g *graph.Graph, base *knowledge.Base, opt Optio
 	if len(nodes) == 0 {
 		return Result{Graph: g}, nil
 	}
-	f := &follower{opt: opt, base: base, graph: g, nodes: nodes, repoURL: cmp.Or(opt.RepoURL, base.Fleet().RepoURL)}
+	f := &follower{opt: opt, base: base, graph: g, nodes: nodes, repoURL: opt.RepoURL}
 	if f.repoURL == "" && opt.Repository != nil {
 		f.repoURL = guessRepository(opt.Repository, specsOf(g, nodes))
 	}

@@ -69,7 +69,7 @@ const (
 // the findings say where it does not respect a dependency.
 func CheckSets(ctx context.Context, plan *wave.Plan, sets []Set, base *knowledge.Base, opt Options) ([]finding.Finding, error) {
 	g := plan.Graph
-	c := setChecker{follower: &follower{opt: opt, base: base, graph: g, nodes: applications(g), repoURL: cmp.Or(opt.RepoURL, base.Fleet().RepoURL)}, plan: plan}
+	c := setChecker{follower: &follower{opt: opt, base: base, graph: g, nodes: applications(g), repoURL: opt.RepoURL}, plan: plan}
 	for _, i := range c.nodes {
 		c.children = append(c.children, c.readChild(g.Nodes[i].Object, g.Nodes[i].Kind.Deploys))
 		c.units = append(c.units, unit{node: i})

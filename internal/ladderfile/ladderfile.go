@@ -52,9 +52,9 @@ func Read(file string) ([]byte, error) {
 func With(named []byte) (*knowledge.Base, error) {
 	name, text, any := strings.Cut(string(named), "\n")
 	if !any {
-		return knowledge.Default(), nil
+		return profile.Reading(knowledge.Default()), nil
 	}
-	return knowledge.Default().With(name, text)
+	return profile.Reading(knowledge.Default()).With(name, text)
 }
 
 // Profile returns a built-in profile, or that of a ladder.yaml.
@@ -69,5 +69,5 @@ func Profile(named string) (profile.Profile, error) {
 	if err != nil {
 		return profile.Profile{}, err
 	}
-	return profile.Of(base.Fleet())
+	return profile.Of(profile.In(base))
 }

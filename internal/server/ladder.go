@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ladder-cmp/ladder/internal/ladderfile"
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // ladderCheckInterval is the interval for checking a file for changes. Files of a ConfigMap
@@ -54,4 +55,11 @@ func followLadder(ctx context.Context, file string, known []byte, log *slog.Logg
 		count.refused.Set(0)
 		log.Info("the changed file is used from now on", "file", file)
 	}
+}
+
+// ReadLadder reads the ladder.yaml for all components as the server does. The error joins all
+// findings.
+func ReadLadder(text string) error {
+	_, err := ladderfile.With([]byte(knowledge.File + "\n" + text))
+	return err
 }

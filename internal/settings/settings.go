@@ -88,8 +88,13 @@ func (f File) twice(n *yaml.Node, field string, below func(value *yaml.Node, fie
 // duplicate keys, values of the wrong type, and values that are not among the
 // choices for their key. Choices may contain "" for resetting a value.
 func (f File) Check(n *yaml.Node, into any, choices map[string][]string) []error {
+	return f.CheckSection(n, "", into, choices)
+}
+
+// CheckSection is Check for the value of a key at the top of the file.
+func (f File) CheckSection(n *yaml.Node, key string, into any, choices map[string][]string) []error {
 	c := checker{File: f, choices: choices, seen: map[visit]bool{}}
-	c.value(n, reflect.TypeOf(into), "", "")
+	c.value(n, reflect.TypeOf(into), key, key)
 	return c.faults
 }
 
