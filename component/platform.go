@@ -9,7 +9,7 @@ type Platform struct {
 	Environments []PlatformEnvironment `yaml:"environments"`
 	// RepoURL is the repository with the components.
 	RepoURL string `yaml:"repoURL"`
-	Allow        struct {
+	Allow   struct {
 		// BuildOptions are options of kustomize that let a kustomization read the files of others.
 		BuildOptions []string `yaml:"buildOptions"`
 	} `yaml:"allow"`

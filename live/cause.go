@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/internal/cut"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -149,7 +149,7 @@ func argocd(verb string, app object.ID, more ...string) string {
 // quoted quotes what somebody else says, on one line and not too long.
 func quoted(text string) string {
 	const most = 400
-	return `"` + cut.Middle(oneLine(text), most) + `"`
+	return `"` + finding.CutMiddle(oneLine(text), most) + `"`
 }
 
 // said formats a reason with a message.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -65,5 +64,5 @@ func NoApplication(message string, app object.ID, all []object.Object) error {
 	if len(elsewhere) > 0 {
 		return finding.Fault(message, "pass --namespace "+elsewhere[0])
 	}
-	return finding.Fault(message, "correct the name, or pass --namespace").Asking(nearest.Suggest(app.Name, names))
+	return finding.Fault(message, "correct the name, or pass --namespace").Asking(finding.Suggest(app.Name, names))
 }

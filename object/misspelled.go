@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 )
 
 // vocabulary is what one annotation of Argo CD or Helm may contain: a list of values,
@@ -117,7 +116,7 @@ func nearestKey(key string) string {
 	var candidates []string
 	for known := range annotationWords {
 		knownPrefix, knownName, _ := strings.Cut(known, "/")
-		if prefix == knownPrefix && nearest.Suggest(name, []string{knownName}) != "" {
+		if prefix == knownPrefix && finding.Suggest(name, []string{knownName}) != "" {
 			candidates = append(candidates, known)
 		}
 		foreign := prefix == "" || prefix != knownPrefix && (strings.Contains(prefix, "argo") || strings.Contains(prefix, "helm"))
@@ -126,13 +125,13 @@ func nearestKey(key string) string {
 		}
 	}
 	slices.Sort(candidates)
-	return nearest.Suggest(key, candidates) // the nearest first
+	return finding.Suggest(key, candidates) // the nearest first
 }
 
 // suggest suggests values that are similar to an unknown one, or that begin like it: the words
 // are few and long, such as hook-succeeded for hook-success.
 func (words vocabulary) suggest(item string) string {
-	if question := nearest.Suggest(item, words); question != "" || item == "" {
+	if question := finding.Suggest(item, words); question != "" || item == "" {
 		return question
 	}
 	same := len(item)/2 + 1
@@ -149,5 +148,5 @@ func (words vocabulary) suggest(item string) string {
 			likely = append(likely, word)
 		}
 	}
-	return nearest.Question(likely...)
+	return finding.DidYouMean(likely...)
 }

@@ -93,7 +93,7 @@ func checkDeterminism(cmd *cobra.Command, s streams, in *inputs.Any, dirs []stri
 		}
 	}
 	for _, arg := range dirs {
-		if !manifests.IsDir(arg) {
+		if !checkout.IsDir(arg) {
 			return usage.Errorf("%s is not a directory; --deterministic renders components, so name their directories", arg)
 		}
 	}

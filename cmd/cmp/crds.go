@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/complete"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/screen"
@@ -120,7 +120,7 @@ func splitCRDs(ctx context.Context, s streams, opt inputs.Options, dir, out stri
 	if err != nil {
 		return err
 	}
-	if err := manifests.Write(out, parts...); err != nil {
+	if err := checkout.WriteManifests(out, parts...); err != nil {
 		return err
 	}
 	var text strings.Builder

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -51,7 +51,7 @@ func renderAny(ctx context.Context, s streams, in *inputs.Component, arg string)
 	if err != nil {
 		return plugin.Result{}, err
 	}
-	if manifests.IsDir(arg) {
+	if checkout.IsDir(arg) {
 		return opt.Generate(ctx, arg)
 	}
 	return opt.Annotate(s.In, arg)

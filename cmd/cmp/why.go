@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/manifests"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -52,7 +52,7 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 		}
 		base := knowledge.Default()
 		if *file != "" {
-			objs, err := manifests.Read(s.In, *file)
+			objs, err := checkout.ReadManifests(s.In, *file)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/help"
-	"github.com/ladder-cmp/ladder/internal/nearest"
 	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -77,7 +76,7 @@ func (in *Component) givenParams() (map[string][]string, []error) {
 			for _, p := range in.parameters {
 				names = append(names, p.Name)
 			}
-			faults = append(faults, badParam("--param "+name, "unknown parameter", "see "+in.cmd.CommandPath()+" --help-all").Asking(nearest.Suggest(name, names)))
+			faults = append(faults, badParam("--param "+name, "unknown parameter", "see "+in.cmd.CommandPath()+" --help-all").Asking(finding.Suggest(name, names)))
 		case !found || value == "":
 			faults = append(faults, badParam("--param "+name, "the value is missing", "write --param "+name+"=VALUE"))
 		default:

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/ladder-cmp/ladder/internal/argocd"
+	"github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/live"
@@ -34,7 +34,7 @@ const (
 
 // Reader reads snapshots of a cluster.
 type Reader struct {
-	cluster argocd.Cluster
+	cluster cluster.Cluster
 	base    *knowledge.Base
 	client  rest.Interface
 	// resources are the kinds that the API server serves, by group; without an entry, it was
@@ -45,7 +45,7 @@ type Reader struct {
 }
 
 // New returns a reader of a cluster. It asks nothing yet.
-func New(c argocd.Cluster, base *knowledge.Base) (*Reader, error) {
+func New(c cluster.Cluster, base *knowledge.Base) (*Reader, error) {
 	config, err := c.Config()
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	rbac "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ladder-cmp/ladder/internal/argocd"
+	argocd "github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/internal/sample"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/live"

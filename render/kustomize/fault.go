@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 
-	"github.com/ladder-cmp/ladder/internal/cut"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -103,7 +102,7 @@ func readable(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	// The rest repeats the same in other words.
 	text, _, _ = strings.Cut(text, ": no matches for Id ")
-	return cut.Middle(strings.TrimRight(text, " :"), maxMessage)
+	return finding.CutMiddle(strings.TrimRight(text, " :"), maxMessage)
 }
 
 // maxMessage is the maximum length in bytes of a message of kustomize, which may quote files.

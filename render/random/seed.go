@@ -50,8 +50,8 @@ func ParseSeed(content []byte) (Seed, error) {
 		}
 		secret = rest
 	}
-	if len(secret) < MinBytes {
-		return Seed{}, fmt.Errorf("the seed has %d bytes and needs at least %d; fix: make one with cmp seed", len(secret), MinBytes)
+	if len(secret) < MinSeedBytes {
+		return Seed{}, fmt.Errorf("the seed has %d bytes and needs at least %d; fix: make one with cmp seed", len(secret), MinSeedBytes)
 	}
 	extracted, err := hkdf.Extract(sha256.New, secret, []byte("ladder seed "+SeedVersion))
 	if err != nil {
