@@ -186,10 +186,22 @@ func parametersTable() string {
 	return b.String()
 }
 
+// fieldsOfArgoCD are the keys whose fields mean what they mean in an Application.
+var fieldsOfArgoCD = []string{"ignoreDifferences", "managedNamespaceMetadata", "info"}
+
 func keysTable() string {
 	var b strings.Builder
 	for _, k := range component.DocumentedKeys() {
-		fmt.Fprintf(&b, "- `%s`: %s\n", k.Name, k.Doc)
+		fmt.Fprintf(&b, "- `%s`: %s", k.Name, k.Doc)
+		if slices.Contains(fieldsOfArgoCD, k.Name) {
+			var names []string
+			for _, inner := range k.Keys {
+				names = append(names, "`"+inner.Name+"`")
+			}
+			fmt.Fprintf(&b, " Fields: %s.\n", strings.Join(names, ", "))
+			continue
+		}
+		b.WriteString("\n")
 		for _, inner := range k.Keys {
 			fmt.Fprintf(&b, "- `%s.%s`: %s\n", k.Name, inner.Name, inner.Doc)
 		}
@@ -239,7 +251,7 @@ func joined(severities []finding.Severity) string {
 func doctorTable() string {
 	var b strings.Builder
 	for _, r := range doctor.Rules() { // the program prints what to do
-		fmt.Fprintf(&b, "- `%s` (%s): %s. Why: %s\n", r.Name, joined(r.Severities), r.Finds, r.Why)
+		fmt.Fprintf(&b, "- `%s` (%s): %s. %s\n", r.Name, joined(r.Severities), r.Finds, strings.ToUpper(r.Why[:1])+r.Why[1:])
 	}
 	return b.String()
 }
