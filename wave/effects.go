@@ -162,13 +162,13 @@ func EffectsTable() string {
 		case Follows:
 			does = "the object is in no later wave than the target"
 		case Gates:
-			does = "gate: the object " + e.Reason.Without()
+			does = "gate"
 		}
 		if e.Yields {
 			does += "; yields first in a cycle"
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", e.When, does)
 	}
-	fmt.Fprintf(&b, "| %s | gate: the object %s |\n", "in addition, where an awaited custom resource is in the same wave as what it needs healthy, or is applied before what it needs, such as a Rollout, and reports Degraded meanwhile", Degrades.Without())
+	fmt.Fprintf(&b, "| %s | gate |\n", "in addition, where an awaited custom resource is in the same wave as what it needs healthy, or is applied before what it needs, such as a Rollout, and reports Degraded meanwhile")
 	return b.String()
 }
