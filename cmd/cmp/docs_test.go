@@ -93,7 +93,6 @@ func TestTables(t *testing.T) {
 		"serve":       serveTable(t),
 		"picture":     drawing(t, "../../testdata/components/beacon-operator", "--namespace", "lights"),
 		"metrics":     metricsTable(t),
-		"alerts":      alertsTable(t),
 		"keys":        keysTable(),
 		"rules":       rulesTable(),
 		"varying":     varyingTable(),
@@ -101,7 +100,7 @@ func TestTables(t *testing.T) {
 		"doctor":      doctorTable(),
 		"adopt":       adopted(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|picture|metrics|alerts|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|picture|metrics|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
