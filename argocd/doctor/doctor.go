@@ -81,8 +81,8 @@ type Rule struct {
 	// Severities are the severities of its findings, most severe first.
 	Severities []finding.Severity
 	// Finds describes what the check reports, such as "a sidecar without an image".
-	// Why is its consequence, and Remedy the fix, in documentation and findings.
-	Finds, Why, Remedy string
+	// Remedy is the fix.
+	Finds, Remedy string
 	// Source is the source of the fact.
 	Source string
 

@@ -249,8 +249,8 @@ func joined(severities []finding.Severity) string {
 
 func doctorTable() string {
 	var b strings.Builder
-	for _, r := range doctor.Rules() { // the program prints what to do
-		fmt.Fprintf(&b, "- `%s` (%s): %s. %s\n", r.Name, joined(r.Severities), r.Finds, strings.ToUpper(r.Why[:1])+r.Why[1:])
+	for _, r := range doctor.Rules() { // the program prints why it matters, and what to do
+		fmt.Fprintf(&b, "- `%s` (%s): %s\n", r.Name, joined(r.Severities), r.Finds)
 	}
 	return b.String()
 }

@@ -317,25 +317,21 @@ func TestDashboard(t *testing.T) {
 // metricsTable is the table of the server's own metrics.
 func metricsTable(t *testing.T) string {
 	known := exposed(t)
-	var b strings.Builder
+	byKind := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		m := known[name]
 		if !strings.HasPrefix(name, "ladder_") || m.kind == "" {
 			continue
 		}
-		var labels []string
-		for _, label := range slices.Sorted(maps.Keys(m.labels)) {
-			text := "`" + label + "`"
-			if name != "ladder_build_info" && len(m.labels[label]) <= 4 { // of others the meaning says more
-				slices.Sort(m.labels[label])
-				text += ": " + strings.Join(m.labels[label], ", ")
-			}
-			labels = append(labels, text)
+		text := "`" + name + "`"
+		if len(m.labels) > 0 {
+			text += " (by `" + strings.Join(slices.Sorted(maps.Keys(m.labels)), "`, `") + "`)"
 		}
-		if len(labels) > 0 {
-			labels[0] = ", by " + labels[0]
-		}
-		fmt.Fprintf(&b, "- `%s` (%s%s): %s\n", name, m.kind, strings.Join(labels, "; "), m.help)
+		byKind[m.kind] = append(byKind[m.kind], text)
+	}
+	var b strings.Builder
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		fmt.Fprintf(&b, "- %ss: %s\n", kind, strings.Join(byKind[kind], ", "))
 	}
 	return b.String()
 }
