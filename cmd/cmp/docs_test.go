@@ -82,7 +82,7 @@ func elsewhere(t *testing.T, args []string) []string {
 	return args
 }
 
-// TestTables compares the tables and drawings of the documents with what they
+// TestTables compares the tables of the documents with what they
 // are about. With -update they are written.
 func TestTables(t *testing.T) {
 	tables := map[string]string{
@@ -91,7 +91,6 @@ func TestTables(t *testing.T) {
 		"rungs":       rungsTable(),
 		"effects":     wave.EffectsTable(),
 		"serve":       serveTable(t),
-		"picture":     drawing(t, "../../testdata/components/beacon-operator", "--namespace", "lights"),
 		"metrics":     metricsTable(t),
 		"keys":        keysTable(),
 		"rules":       rulesTable(),
@@ -100,7 +99,7 @@ func TestTables(t *testing.T) {
 		"doctor":      doctorTable(),
 		"adopt":       adopted(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|picture|metrics|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|metrics|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -283,17 +282,6 @@ func rungsTable() string {
 		fmt.Fprintf(&b, "| %s | %d | %s |\n", r.Name, r.Wave, r.Why)
 	}
 	return b.String()
-}
-
-// drawing is what the section around it says that it is. It is called before
-// documents are read, and so not from the root of the repository.
-func drawing(t *testing.T, args ...string) string {
-	t.Helper()
-	var out, faults bytes.Buffer
-	if code := run(append([]string{"graph"}, args...), streams{Out: &out, Err: &faults}); code != exitOK {
-		t.Fatal(faults.String())
-	}
-	return "```mermaid\n" + out.String() + "```\n"
 }
 
 func serveTable(t *testing.T) string {
