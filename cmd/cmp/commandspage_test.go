@@ -27,7 +27,7 @@ func TestCommandsPage(t *testing.T) {
 	paths := slices.Sorted(maps.Keys(all))
 	groups := newFlagGroups(slices.Collect(maps.Values(all)))
 	var b strings.Builder
-	b.WriteString("# Commands\n\nThis page contains the help of all commands, generated from the program. Flags that several commands have " +
+	b.WriteString("# Commands\n\nThis page contains the help of all commands, generated from the program; `--help` has more examples. Flags that several commands have " +
 		"are in\n[groups of flags](#groups-of-flags). A list is separated by commas or repeats the flag; `text...` repeats it.\n")
 	for _, path := range paths {
 		b.WriteString(groups.command(all[path]))
@@ -124,7 +124,8 @@ func (g flagGroups) command(cmd *cobra.Command) string {
 		use += "\n" + below
 	}
 	fmt.Fprintf(&b, "\n## %s\n\n```sh\n%s\n```\n\n%s\n", cmd.CommandPath(), use, prose(long))
-	fmt.Fprintf(&b, "\n```sh\n%s\n```\n", unindented(cmd.Example))
+	first, _, _ := strings.Cut(unindented(cmd.Example), "\n") // --help has the others
+	fmt.Fprintf(&b, "\n```sh\n%s\n```\n", first)
 	if cmd.Name() == "serve" {
 		return b.String() + "\nIts flags are in [operations.md](../operations.md#flags-and-variables).\n"
 	}
