@@ -19,7 +19,7 @@ import (
 )
 
 // TestSilence lets 32 clients open their requests and send nothing for longer than
-// --stall-timeout, as Argo CD's do while they pack a large repository on a busy
+// the stall timeout, as Argo CD's do while they pack a large repository on a busy
 // machine; a half of them names the component before. They hold no memory
 // meanwhile, and are answered when they have sent what they have.
 func TestSilence(t *testing.T) {
@@ -73,7 +73,7 @@ func chunk(text []byte) *wire.AppStreamRequest {
 
 // TestClientsThatStall sends a part of a repository and then nothing. That is
 // nobody's matter until another waits for the memory: then it has to go on within
-// --stall-timeout, or the other gets it.
+// the stall timeout, or the other gets it.
 func TestClientsThatStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

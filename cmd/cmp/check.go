@@ -43,7 +43,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	help.Put(cmd.Flags(), help.Own, "waves") // the text above names it
 	in.ForComponent("generator-values")
 	in.Fleet.AddProjects()
-	in.ForFleet("project-from-components", "allow-project")
+	in.ForFleet("allow-project")
 	changed := cmd.Flags().Bool("changed", false, "Check the components that contain the named files")
 	in.ForComponent("changed")
 	deterministic := cmd.Flags().Bool("deterministic", false, "Render components several times, and report what differs and why")
@@ -87,7 +87,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 // checkDeterminism reports non-deterministic output of components, also of each component of a
 // fleet with the flags for one.
 func checkDeterminism(cmd *cobra.Command, s streams, in *inputs.Any, dirs []string, format string, strict bool) error {
-	for _, flag := range []string{"changed", "waves", "parallel", "project-from-components", "allow-project"} {
+	for _, flag := range []string{"changed", "waves", "parallel", "allow-project"} {
 		if in.IsSet(flag) {
 			return usage.Errorf("--%s has no effect with --deterministic; remove one of the two", flag)
 		}

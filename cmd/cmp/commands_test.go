@@ -159,10 +159,9 @@ func TestFormats(t *testing.T) {
 // freeText are flags whose values nobody can guess: names, addresses, numbers.
 var freeText = []string{
 	"name", "namespace", "application", "set", "set-string", "kube-version", "api-versions", "revision", "parallel", "repo-url", "argocd-version",
-	"timeout", "stall-timeout", "max-memory", "render-timeout", "worker-memory", "max-repository-bytes", "max-repository-files", "max-repository-depth",
-	"allow-remote", "allow-private", "remote-min-rate", "remote-memory", "remote-parallel", "remote-ttl", "remote-timeout", "remote-max-bytes", "remote-plain-http", "update", "limit", "context", "destination-namespace", "image",
-	"values-object",
-	"max-repository-ratio", "repository-memory", "answer-memory", "max-answer-bytes", "allow-project", "repo", "cache-bytes", "cache-age", "operations-address", "drain-timeout",
+	"timeout", "max-memory", "render-timeout", "worker-memory", "max-repository-bytes", "max-repository-files",
+	"allow-remote", "allow-private", "remote-memory", "remote-parallel", "remote-ttl", "remote-timeout", "remote-max-bytes", "remote-plain-http", "update", "limit", "context", "image",
+	"repository-memory", "answer-memory", "allow-project", "repo", "cache-bytes", "cache-age", "operations-address", "drain-timeout",
 }
 
 // TestFlagsComplete makes sure that every flag with a value completes to

@@ -27,9 +27,8 @@ components and objects; objects only if the component renders within ` + complet
 		ValidArgs:             complete.Shells,
 		DisableFlagsInUseLine: true,
 	}
-	noDescriptions := cmd.Flags().Bool("no-descriptions", false, "Complete without descriptions")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return complete.Script(cmd.Root(), s.Out, args[0], !*noDescriptions)
+		return complete.Script(cmd.Root(), s.Out, args[0])
 	}
 	return cmd
 }

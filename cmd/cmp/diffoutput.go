@@ -14,23 +14,22 @@ import (
 
 // diffOutput contains the flags for the output of a comparison.
 type diffOutput struct {
-	format             *string
-	exitCode, nameOnly *bool
-	null               *bool
-	limit              *int
+	format, nameOnly *string
+	exitCode         *bool
+	limit            *int
 	// isSet reports whether one of the flags is set.
 	isSet func(flag string) bool
 }
 
 func (o diffOutput) check() error {
+	if name := *o.nameOnly; name != "" && name != namesLines && name != namesNull {
+		return usage.Errorf("--name-only: unknown value %q; use --name-only, or --name-only=%s", name, namesNull)
+	}
 	if *o.limit < compare.LeastMarkdown {
 		return usage.Errorf("--limit is %d; use at least %d", *o.limit, compare.LeastMarkdown)
 	}
-	if *o.nameOnly && *o.format != compare.FormatText {
+	if *o.nameOnly != "" && *o.format != compare.FormatText {
 		return usage.Errorf("--name-only prints only names; remove it, or -o %s", *o.format)
-	}
-	if *o.null && !*o.nameOnly {
-		return usage.New("--null has no effect without --name-only; add it")
 	}
 	if o.isSet("limit") && *o.format != compare.FormatMarkdown {
 		return usage.New("--limit applies only to markdown; remove it, or add -o markdown")
@@ -49,8 +48,8 @@ func (o diffOutput) exitError(err error) error {
 // write prints a comparison. names are the items that differ, fails means that the change
 // introduces an error, and unknown lists the items that could not be compared.
 func (o diffOutput) write(s streams, comparison compare.Shown, names []string, fails bool, unknown []string) error {
-	text := compare.Lines(names, *o.null)
-	if !*o.nameOnly {
+	text := compare.Lines(names, *o.nameOnly == namesNull)
+	if *o.nameOnly == "" {
 		formatted, err := compare.Format(comparison, *o.format, *o.limit, screen.PaintFor(s.Out))
 		if err != nil {
 			return o.exitError(err)
@@ -69,6 +68,19 @@ func (o diffOutput) write(s streams, comparison compare.Shown, names []string, f
 	return nil
 }
 
+// Values of --name-only.
+const (
+	namesLines = "lines"
+	namesNull  = "null"
+)
+
+func nameOnlyFlag(cmd *cobra.Command) *string {
+	value := cmd.Flags().String("name-only", "", "Print only the name of each component that differs; with =null, end each with NUL and do not escape it, for scripts")
+	cmd.Flags().Lookup("name-only").NoOptDefVal = namesLines
+	option.Choices(cmd, "name-only", namesLines, namesNull)
+	return value
+}
+
 func addDiffOutput(cmd *cobra.Command) diffOutput {
 	flags := cmd.Flags()
 	return diffOutput{
@@ -76,7 +88,6 @@ func addDiffOutput(cmd *cobra.Command) diffOutput {
 		format:   option.Format(cmd, "Format (markdown is for a comment on a pull request)", compare.FormatText, compare.FormatMarkdown, compare.FormatJSON),
 		limit:    flags.Int("limit", compare.MostMarkdown, "Maximum size of the markdown in bytes; GitHub accepts 65536 characters in a comment. The rest is omitted, with a note"),
 		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 on errors"),
-		nameOnly: flags.Bool("name-only", false, "Print only the name of each component that differs"),
-		null:     flags.Bool("null", false, "With --name-only: end each name with NUL and do not escape it, for scripts"),
+		nameOnly: nameOnlyFlag(cmd),
 	}
 }

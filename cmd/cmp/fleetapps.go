@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 
 	"github.com/spf13/cobra"
 
@@ -12,26 +11,26 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/fleets"
 	"github.com/ladder-cmp/ladder/internal/inputs"
+	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
 func newFleetApps(s streams) *cobra.Command {
 	var opt generate.AppsOptions
-	var out, argocdCM, healthCheckFormat string
+	var out string
 	cmd := &cobra.Command{
-		Use:   "apps DIR... | --health-check[=values]",
+		Use:   "apps DIR...",
 		Short: "Generate an app of apps with sync waves",
 		Long: `Write a parent Application, and a child for each component with its step as its sync wave,
 to standard output or to a directory with a kustomization. With --tiers, also write one
 Application for each band, which is a child of the parent and deploys the components of
 the band.
 
-Argo CD waits for a child only if a health check for Applications is configured.
---health-check prints one; --argocd-cm checks that a configuration has one.`,
+Argo CD waits for a child only if a health check for Applications is configured: cmp
+install adds one, and cmp doctor checks a configuration.`,
 		Example: `  cmp fleet apps ./components --out argocd/platform
-  cmp fleet apps ./components --out argocd/platform --tiers --sets
-  cmp fleet apps --health-check > argocd-cm.patch.yaml
-  cmp fleet apps ./components --argocd-cm argocd-cm.yaml --out argocd/platform`,
+  cmp fleet apps ./components --out argocd/platform --tiers=sets`,
 	}
 	in := inputs.AddFleet(cmd)
 	flags := cmd.Flags()
@@ -41,21 +40,19 @@ Argo CD waits for a child only if a health check for Applications is configured.
 	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write one file per Application to")
 	force := flags.Bool("force", false, "Replace the directory of --out and everything in it")
-	flags.BoolVar(&opt.Tiers, "tiers", false, "Also generate one Application for each band, which is a child of the parent and deploys the components of the band")
-	flags.BoolVar(&opt.Sets, "sets", false, "With --tiers: generate one ApplicationSet for each band instead of children")
+	tiers := flags.String("tiers", "", "Also generate one Application for each band, which is a child of the parent and deploys the components of the band; with =sets, through an ApplicationSet for each band instead of children")
+	flags.Lookup("tiers").NoOptDefVal = tiersApps
+	option.Choices(cmd, "tiers", tiersApps, tiersSets)
 	flags.BoolVar(&opt.Preserve, "preserve", false, "When an Application is deleted, keep its resources")
-	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release for --sets, such as 2.14 (default: the latest)")
-	flags.StringVar(&healthCheckFormat, "health-check", "", "Print the health check for Applications: configmap, or values for the Argo CD Helm chart")
-	flags.Lookup("health-check").NoOptDefVal = "configmap"
-	flags.StringVar(&argocdCM, "argocd-cm", "", "Check that this file (argocd-cm or values for the Argo CD Helm chart) has a health check for Applications")
-	cmd.Args = func(cmd *cobra.Command, args []string) error { return appsArgs(cmd, args, healthCheckFormat) }
+	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release for --tiers=sets, such as 2.14 (default: the latest)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if healthCheckFormat != "" {
-			return printChildHealth(s, *in.Ladder, healthCheckFormat)
+		if *tiers != "" && *tiers != tiersApps && *tiers != tiersSets {
+			return usage.Errorf("--tiers: unknown value %q; use --tiers, or --tiers=%s", *tiers, tiersSets)
 		}
+		opt.Tiers, opt.Sets = *tiers != "", *tiers == tiersSets
 		var err error
 		opt.Template, err = ownTemplate(*template, "Application")
-		if err = cmp.Or(err, checkApps(cmd.Context(), opt, args, out, argocdCM)); err != nil {
+		if err = cmp.Or(err, checkApps(opt, args, out)); err != nil {
 			return err
 		}
 		opt.Environment = in.Source.Environment
@@ -71,13 +68,17 @@ Argo CD waits for a child only if a health check for Applications is configured.
 		if err := writeApps(s, all.Fleet, opt, out, *force); err != nil {
 			return err
 		}
-		if argocdCM == "" {
-			s.note("Argo CD waits for children only with a health check for Applications; print it with cmp fleet apps --health-check, check for it with --argocd-cm FILE")
-		}
+		s.note("Argo CD waits for children only with a health check for Applications; cmp install adds it, and cmp doctor checks for it")
 		return nil
 	}
 	return cmd
 }
+
+// Values of --tiers.
+const (
+	tiersApps = "applications"
+	tiersSets = "sets"
+)
 
 // writeApps prints the Applications of a fleet, or writes them to a directory.
 func writeApps(s streams, f *fleet.Fleet, opt generate.AppsOptions, out string, force bool) error {
@@ -94,14 +95,11 @@ func writeApps(s streams, f *fleet.Fleet, opt generate.AppsOptions, out string, 
 }
 
 // checkApps rejects invalid combinations before anything is rendered.
-func checkApps(ctx context.Context, opt generate.AppsOptions, dirs []string, out, argocdCM string) error {
+func checkApps(opt generate.AppsOptions, dirs []string, out string) error {
 	for _, dir := range dirs {
 		if err := checkout.CheckDir(dir); err != nil {
 			return err
 		}
 	}
-	if err := opt.Check(out); err != nil || argocdCM == "" {
-		return err
-	}
-	return checkChildHealth(ctx, argocdCM)
+	return opt.Check(out)
 }

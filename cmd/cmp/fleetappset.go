@@ -37,7 +37,6 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 	in.AddProjects()
 	flags := cmd.Flags()
 	template := flags.String("template", "", "File with an ApplicationSet to use as a template; only generators, steps and source are replaced")
-	flags.BoolVar(&opt.AllSteps, "all-steps", false, "Also generate the steps of the profile that no component uses")
 	flags.BoolVar(&opt.Preserve, "preserve", false, "When an Application or the ApplicationSet is deleted, keep the resources of the Applications")
 	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release to generate for, such as 2.14 (default: the latest)")
 	flags.StringVar(&check, "check", "", "Compare with a committed file, and exit with 1 if it is outdated")

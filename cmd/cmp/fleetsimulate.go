@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,7 +31,7 @@ With --fail, an Application never becomes healthy, and the report shows what wai
 Exits with 1 if the rollout never ends and --fail is not set.`,
 		Example: `  cmp fleet simulate ./components
   cmp fleet simulate ./components --fail vault
-  cmp fleet simulate ./components --compare ./components-before
+  cmp fleet simulate ./components --against ./components-before
   cmp fleet simulate ./components -o mermaid > rollout.mmd`,
 	}
 	in := inputs.AddFleet(cmd)
@@ -40,14 +41,17 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	format := option.Format(cmd, "Format", reportText, reportJSON, "mermaid")
 	layout := option.Choice(cmd, "layout", "Steps to simulate: set (from the files), computed, or compact (the fewest steps)", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
 	flags.StringSliceVar(&sim.Fail, "fail", nil, "Names of Applications that never become healthy")
-	flags.StringVar(&sim.Compare, "compare", "", "Another directory of components to compare with")
-	flags.StringVar(&sim.Against, "against", "", "Profile to compare with, for the same components: a built-in profile or a ladder.yaml")
+	against := flags.String("against", "", "What to compare with: another directory of components, or for the same components a built-in profile or a ladder.yaml")
 	_ = cmd.RegisterFlagCompletionFunc("against", complete.ProfilesOrFiles)
-	flags.BoolVar(&sim.WithoutCatchAll, "no-catch-all", false, "Leave out the last step, which contains the Applications that no other step selects")
 	durations := durationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		sim.Layout, sim.Durations = *layout, *durations
-		if err := checkSimulate(flags, sim, *format); err != nil {
+		if info, err := os.Stat(*against); err == nil && info.IsDir() {
+			sim.Compare = *against
+		} else {
+			sim.Against = *against
+		}
+		if err := checkSimulate(sim, *format); err != nil {
 			return err
 		}
 		opt, err := in.Options()
@@ -74,10 +78,7 @@ func durationsFlag(flags *pflag.FlagSet) *string {
 }
 
 // checkSimulate rejects flags that do not apply to one or two rollouts.
-func checkSimulate(flags *pflag.FlagSet, sim view.Simulation, format string) error {
-	if err := option.Alone(flags, "compare", "against"); err != nil {
-		return err
-	}
+func checkSimulate(sim view.Simulation, format string) error {
 	if sim.IsComparison() && format != reportText && format != reportJSON {
 		return usage.New("a comparison needs --output text or json; use one of them, or draw each rollout alone")
 	}

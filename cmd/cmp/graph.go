@@ -30,7 +30,7 @@ fleet, the simulated rollout of each environment. It has no content of manifests
 		Example: `  cmp graph ./component
   cmp graph ./component --object Deployment/web -o dot > web.dot
   cmp graph ./component -o html > report.html
-  cmp graph ./components --component keycloak
+  cmp graph ./components --object keycloak
   cmp graph ./components -o dot | dot -Tpdf > fleet.pdf`,
 		Args: option.Args(1, option.Many),
 	}
@@ -39,19 +39,17 @@ fleet, the simulated rollout of each environment. It has no content of manifests
 	in.ForComponent("generator-values")
 	in.Fleet.Source.Partial, in.Fleet.Source.Assume = true, true
 	format := option.Format(cmd, "Format of the drawing", graphFormats()...)
-	object := cmd.Flags().String("object", "", "Draw only this object, its dependencies and its dependents; as KIND/NAME")
-	component := cmd.Flags().String("component", "", "Draw only this component, its dependencies and its dependents")
+	around := cmd.Flags().String("object", "", "Draw only this object (KIND/NAME), or this component of a fleet, its dependencies and its dependents")
 	all := cmd.Flags().Bool("all", false, "Draw every reference or dependency, and do not group similar objects")
 	durations := durationsFlag(cmd.Flags())
-	in.ForComponent("object")
-	in.ForFleet("component", "durations")
+	in.ForFleet("durations")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		isFleet, err := in.IsFleet(args)
 		if err != nil {
 			return err
 		}
 		if *format == htmlFormat {
-			if in.IsSet("object") || in.IsSet("component") || *all {
+			if in.IsSet("object") || *all {
 				return usage.Error{Err: errWholePage}
 			}
 			page, err := pageOf(cmd.Context(), s, in, isFleet, args, *durations)
@@ -61,14 +59,11 @@ fleet, the simulated rollout of each environment. It has no content of manifests
 			return usage.Errorf("--durations has no effect on -o %s; remove it, or write -o html", *format)
 		}
 		graph := view.GraphOptions{Format: draw.Format(*format), All: *all}
-		if isFleet {
-			if in.IsSet("component") {
-				graph.Around = component
-			}
-			return graphFleet(cmd.Context(), s, in, args, graph)
-		}
 		if in.IsSet("object") {
-			graph.Around = object
+			graph.Around = around
+		}
+		if isFleet {
+			return graphFleet(cmd.Context(), s, in, args, graph)
 		}
 		opt, err := in.Options()
 		if err != nil {

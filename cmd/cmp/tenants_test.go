@@ -25,7 +25,7 @@ func aliased(objects, size, aliases int) string {
 // TestAnswersWithAliases: what reads an answer follows its aliases, and so they count: in
 // a document, and in an answer of many.
 func TestAnswersWithAliases(t *testing.T) {
-	s := serve(t, "LADDER_SERVE_MAX_ANSWER_BYTES=4000000")
+	s := serve(t)
 	ask := func(text string) error {
 		_, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(files("app/a.yaml", text)...), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
 		return err
@@ -33,8 +33,8 @@ func TestAnswersWithAliases(t *testing.T) {
 	if err := ask(aliased(1, 1<<20, 300)); err == nil || !strings.Contains(err.Error(), "aliases expand to more than 32 MiB") {
 		t.Errorf("a document: %.300v", err)
 	}
-	err := ask(aliased(10, 50_000, 10))
-	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "app: the manifests are 5") || !strings.Contains(err.Error(), "--max-answer-bytes") {
+	err := ask(aliased(10, 1_000_000, 10))
+	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "app: the manifests are 1") || !strings.Contains(err.Error(), "the limit is 94371840") {
 		t.Errorf("an answer: %.300v", err)
 	}
 	if err := ask(aliased(10, 50_000, 2)); err != nil {

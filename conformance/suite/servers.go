@@ -90,7 +90,7 @@ func (w world) startServe(t *testing.T, flags ...string) server {
 	dir := socketDir(t)
 	// One stream is held open for longer than a repo-server ever is silent. A template that
 	// calls itself uses memory until Helm ends it; how much depends on when it is collected.
-	s := start(t, dir, exec.Command(w.cmp, append([]string{"serve", "--plugin-dir", dir, "--stall-timeout", "0", "--worker-memory", "0"}, flags...)...))
+	s := start(t, dir, exec.Command(w.cmp, append([]string{"serve", "--plugin-dir", dir, "--worker-memory", "0"}, flags...)...))
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
 			t.Errorf("cmp serve: %v", err)

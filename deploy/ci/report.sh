@@ -66,7 +66,7 @@ if [ ${#components[@]} -gt 0 ] && differs "$cmp" diff --name-only -- "$base" "${
 		[ -d "$dir" ] || continue # it was deleted
 		printf '== cmp check --waves rungs %q\n' "$dir"
 		"$cmp" check --waves rungs -- "$dir" || found=1
-	done < <("$cmp" diff --name-only --null -- "$base" "${components[@]}" || true)
+	done < <("$cmp" diff --name-only=null -- "$base" "${components[@]}" || true)
 fi
 
 case $fail_on in

@@ -41,9 +41,7 @@ type Options struct {
 type writer struct {
 	// Fleet has the repository and the revision to write.
 	*fleet.Fleet
-	template *OwnTemplate
-	// allSteps adds the steps of places in the profile that have no component.
-	allSteps     bool
+	template     *OwnTemplate
 	preserve     bool
 	allowBlocked bool
 	// ordered is true if Argo CD can delete Applications in the reverse order of the steps.
@@ -81,8 +79,6 @@ var deletesInOrder = [2]int{3, 2}
 // SetOptions configure an ApplicationSet.
 type SetOptions struct {
 	Options
-	// AllSteps adds the steps of places in the profile that have no component.
-	AllSteps bool
 }
 
 // ApplicationSets generates the rollout of a fleet: an ApplicationSet that reads every component.yaml, with an
@@ -95,7 +91,6 @@ func ApplicationSets(f *fleet.Fleet, opt SetOptions) ([]Manifest, []finding.Find
 	if err != nil {
 		return nil, nil, err
 	}
-	w.allSteps = opt.AllSteps
 	faults := slices.Concat(w.rolloutFaults(opt.Environment, sets), w.labelFaults(), w.withoutAutomatedSync(), w.setOrderFaults(sets))
 	finding.Sort(faults)
 	if err := finding.Err(faults); err != nil {
@@ -320,16 +315,6 @@ func (w writer) steps(s fleet.Set) (steps []step, comments []string) {
 			members[d.Step.Number] = append(members[d.Step.Number], d.Name)
 		} else {
 			rest = append(rest, d.Name)
-		}
-	}
-	if w.allSteps {
-		for _, p := range w.Profile.All() {
-			members[p.Step] = append(members[p.Step], []string{}...)
-		}
-		for _, app := range w.Applications {
-			if app.Step.Set && app.Step.Number >= 0 {
-				members[app.Step.Number] = append(members[app.Step.Number], []string{}...)
-			}
 		}
 	}
 	var numbers []string

@@ -63,10 +63,7 @@ func findApplication(f *fleet.Fleet, name string) (int, error) {
 type Options struct {
 	// Layout names the steps.
 	Layout string
-	// WithoutCatchAll omits the last step, which contains the Applications that no other step
-	// selects.
-	WithoutCatchAll bool
-	Times           Durations
+	Times  Durations
 	// Failing are the indices of Applications that never become healthy.
 	Failing []int
 }
@@ -74,9 +71,6 @@ type Options struct {
 // Simulate simulates a rollout.
 func (o Options) Simulate(f *fleet.Fleet) (*Run, error) {
 	l, err := LayoutByName(f, o.Layout)
-	if o.WithoutCatchAll {
-		l = l.WithoutCatchAll()
-	}
 	return Simulate(f, l, o.Times, o.Failing), err
 }
 

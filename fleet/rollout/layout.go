@@ -136,18 +136,6 @@ func setName(f *fleet.Fleet, set int) string {
 	return f.Profile.Bands[set].Name
 }
 
-// WithoutCatchAll omits the catch-all step of each set.
-func (l Layout) WithoutCatchAll() Layout {
-	l.Sets, l.Never = slices.Clone(l.Sets), slices.Clone(l.Never)
-	for i, set := range l.Sets {
-		if last := len(set.Steps) - 1; set.Steps[last].Number == "" {
-			l.Never = append(l.Never, set.Steps[last].Applications...)
-			l.Sets[i].Steps = set.Steps[:last]
-		}
-	}
-	return l
-}
-
 // CompactLayout returns the layout with the fewest steps.
 func CompactLayout(f *fleet.Fleet, c *steps.Compact) Layout {
 	l := Layout{Name: "compact", Waves: f.Profile.Style == profile.Waves}

@@ -87,17 +87,6 @@ func TestSteps(t *testing.T) {
 0:31-0:34 unset
 34s by a, last, unset
 `)
-	l := r.Layout.WithoutCatchAll()
-	same(t, story(rollout.Simulate(m.Fleet, l, seconds(t, "a=30 b=10 c=10 d=5 last=1"), nil), m), `
-0:00-0:30 a
-0:00-0:10 b
-0:10-0:20 c
-0:20-0:25 d
-0:30-0:31 last
-nowhere: false, no step selects it, so it is only synced manually
-unset: false, no step selects it, so it is only synced manually
-31s by a, last
-`)
 }
 
 // TestFail: what never gets healthy holds its place in its step, and all steps

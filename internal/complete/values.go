@@ -18,8 +18,7 @@ import (
 // and formats define their own choices.
 func values() map[string]cobra.CompletionFunc {
 	all := map[string]cobra.CompletionFunc{
-		"object":            objects,
-		"component":         applications,
+		"object":            objectsOrApplications,
 		"fail":              applications,
 		"only":              applications,
 		"skip":              applications,
@@ -29,14 +28,13 @@ func values() map[string]cobra.CompletionFunc {
 		"log-format":        fixed("text", "json"),
 		"log-level":         fixed("debug", "info", "warn", "error"),
 		"remote-on-failure": fixed(string(fetch.Fail), string(fetch.UseCached)),
-		"health-check":      fixed("configmap", "values"),
 	}
 	for _, of := range []struct {
 		complete cobra.CompletionFunc
 		flags    []string
 	}{
-		{ManifestFiles, []string{"ladder", "file", "values", "durations", "check", "argocd-cm", "generator-values", "template"}},
-		{Directories, []string{"out", "dir", "plugin-dir", "compare", "path", "remote-cache", "remote-credentials", "remote-projects"}},
+		{ManifestFiles, []string{"ladder", "file", "values", "durations", "check", "generator-values", "template"}},
+		{Directories, []string{"out", "dir", "plugin-dir", "path", "remote-cache", "remote-credentials", "remote-projects"}},
 		{AnyFile, []string{"set-file", "kubeconfig", "seed-file", "remote-ca"}},
 	} {
 		for _, flag := range of.flags {
@@ -98,6 +96,14 @@ func fleetIn(cmd *cobra.Command, dirs []string) *fleet.Fleet {
 		return &fleet.Fleet{}
 	}
 	return f
+}
+
+// objectsOrApplications returns the objects of a component, or the components of a fleet.
+func objectsOrApplications(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if found, directive := objects(cmd, args, typed); len(found) > 0 {
+		return found, directive
+	}
+	return applications(cmd, args, typed)
 }
 
 // applications returns the names of the deployed Applications.

@@ -351,7 +351,7 @@ func (c *countedBody) Read(p []byte) (int, error) {
 	case over:
 		return 0, e.note(failed(tooLarge, moreBytes, "%s sends more than %d bytes", e.host(), e.f.limits.Bytes))
 	case err != nil && c.slow.Load():
-		return n, e.note(failed(slow, "try again later, or lower --remote-min-rate", "%s sends less than %d bytes a second", e.host(), e.f.limits.Rate))
+		return n, e.note(failed(slow, "try again later", "%s sends less than %d bytes a second", e.host(), e.f.limits.Rate))
 	case err != nil && e.ctx.Err() != nil:
 		// A server that closes regularly after we hang up has sent a complete
 		// response, too.

@@ -277,7 +277,7 @@ func TestDribble(t *testing.T) {
 		return // whose window is the real one
 	}
 	within(t, 20*time.Second, func() {
-		refuse(t, f, fileRef("https://slow.example.com/slow"), "timeout", "slow.example.com sends less than 1000 bytes a second; fix: try again later, or lower --remote-min-rate")
+		refuse(t, f, fileRef("https://slow.example.com/slow"), "timeout", "slow.example.com sends less than 1000 bytes a second; fix: try again later")
 	})
 	get(t, f, fileRef("https://slow.example.com/steady"))
 }

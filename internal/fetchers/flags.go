@@ -24,7 +24,6 @@ func (in *Options) define(f *pflag.FlagSet, cache string) {
 	f.BoolVar(&c.Offline, "offline", false, "Use only --remote-cache, however old its entries are")
 	f.DurationVar(&c.TTL, "remote-ttl", fetch.DefaultTTL, "TTL of version ranges, branches and files in --remote-cache; 0 requests them every time")
 	f.DurationVar(&c.Limits.Time, "remote-timeout", fetch.DefaultTime, "Timeout of one fetch, with its retries")
-	f.Int64Var(&c.Limits.Rate, "remote-min-rate", fetch.DefaultRate, "Minimum transfer rate in bytes per second, averaged over ten seconds; 0 disables it")
 	f.Int64Var(&c.Limits.Bytes, "remote-max-bytes", fetch.DefaultBytes, fmt.Sprintf("Maximum download of one fetch in bytes; the files of a git repository may take %d times as much", fetch.UnpackedRatio))
 	f.StringVar(&in.OnFailure, "remote-on-failure", string(fetch.Fail), "What to do if a source is down or broken: error, or cached, which uses --remote-cache and warns")
 	f.StringVar(&c.Credentials.Dir, "remote-credentials", "", "Directory with one subdirectory per host, in the layout of a mounted Secret: username, password, token, ca.crt, tls.crt, tls.key")

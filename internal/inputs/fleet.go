@@ -23,8 +23,6 @@ type Fleet struct {
 	cmd              *cobra.Command
 	remote           *fetchers.Options
 	allowUndescribed bool
-	// projectsFromComponents lets components choose among the projects of the source.
-	projectsFromComponents bool
 }
 
 // AddFleet adds the flags to a command whose arguments are directories of components.
@@ -60,7 +58,6 @@ func (in *Fleet) SetEnvironmentHelp(usage string) {
 // AddProjects adds the flags that let components choose their AppProject.
 func (in *Fleet) AddProjects() {
 	flags := in.cmd.Flags()
-	flags.BoolVar(&in.projectsFromComponents, "project-from-components", false, "Let components choose their AppProject among those of --allow-project")
 	flags.StringSliceVar(&in.Source.Projects, "allow-project", nil, "Name of an AppProject that a component may choose; may be repeated")
 }
 
@@ -79,14 +76,8 @@ func (in *Fleet) Options() (fleets.Options, error) {
 	return opt, nil
 }
 
-// checkProjects rejects a choice without a list, and a list without a choice.
+// checkProjects rejects names that no AppProject has.
 func (in *Fleet) checkProjects() error {
-	switch {
-	case in.projectsFromComponents && len(in.Source.Projects) == 0:
-		return usage.New("--project-from-components needs at least one AppProject to choose from; add --allow-project NAME")
-	case !in.projectsFromComponents && len(in.Source.Projects) > 0:
-		return usage.New("--allow-project has no effect without --project-from-components; add it")
-	}
 	for _, name := range in.Source.Projects {
 		if !object.IsName(name) {
 			return usage.Errorf("--allow-project: %q is not a valid AppProject name; write the whole name, patterns are not supported", name)

@@ -76,7 +76,7 @@ func (o Options) rejectRendering(file string) error {
 }
 
 // ofRendering are flags for a rendering that are no parameters.
-var ofRendering = []string{"revision", "seed-file", "application", "destination-namespace"}
+var ofRendering = []string{"revision", "seed-file", "application"}
 
 // ladderDir returns the directory whose ladder.yaml applies to manifests: that of their
 // file, or the working directory for standard input or a pipe.

@@ -18,7 +18,6 @@ import (
 type seedFlags struct {
 	file        *string
 	application string
-	destination string
 	// seed is the seed of all renderings of the command: of the file, or generated.
 	seed *random.Seed
 	keys *random.Keys
@@ -37,8 +36,7 @@ func addSeedFlags(flags *pflag.FlagSet) *seedFlags {
 
 func (in *seedFlags) define(flags *pflag.FlagSet) {
 	in.file = seedfile.Flag(flags)
-	flags.StringVar(&in.application, "application", "", "Application whose random values are derived from --seed-file: PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace (default: the release name, in the AppProject default)")
-	flags.StringVar(&in.destination, "destination-namespace", "", "Namespace of the Application's destination for --seed-file, if the component is rendered for another one (default: that of the rendering)")
+	flags.StringVar(&in.application, "application", "", "Application whose random values are derived from --seed-file: PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace; followed by :NAMESPACE if its destination is not the namespace of the rendering (default: the release name, in the AppProject default)")
 }
 
 // WithTemporarySeed returns options with a seed for this run if they have none, so that a
@@ -49,7 +47,7 @@ func (o Options) WithTemporarySeed() (Options, error) {
 	}
 	made, err := temporarySeed()
 	if o.seed != nil {
-		made.application, made.destination = o.seed.application, o.seed.destination
+		made.application = o.seed.application
 	}
 	o.seed = made
 	return o, err
@@ -91,24 +89,25 @@ func (in *seedFlags) random() (*plugin.Random, error) {
 		if named.Name != "" {
 			app.Name = named.Name
 		}
-		if in.destination != "" {
-			app.Namespace = in.destination
+		if named.Namespace != "" {
+			app.Namespace = named.Namespace
 		}
 		return made.Key(app)
 	}}, nil
 }
 
-// applicationOf reads PROJECT/NAME and PROJECT/NAMESPACE/NAME.
+// applicationOf reads PROJECT/NAME and PROJECT/NAMESPACE/NAME, and :NAMESPACE of the destination.
 func applicationOf(text string) (random.Application, error) {
 	if text == "" {
 		return random.Application{Project: "default"}, nil
 	}
-	parts := strings.Split(text, "/")
+	named, destination, given := strings.Cut(text, ":")
+	parts := strings.Split(named, "/")
 	for _, p := range parts {
-		if p == "" || len(parts) < 2 || len(parts) > 3 {
+		if p == "" || len(parts) < 2 || len(parts) > 3 || given && destination == "" {
 			return random.Application{}, usage.Error{Err: fmt.Errorf("--application: %q is not an Application; fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside Argo CD's namespace", text)}
 		}
 	}
 	// Argo CD writes an Application outside of its own namespace as NAMESPACE_NAME.
-	return random.Application{Project: parts[0], Name: strings.Join(parts[1:], "_")}, nil
+	return random.Application{Project: parts[0], Name: strings.Join(parts[1:], "_"), Namespace: destination}, nil
 }

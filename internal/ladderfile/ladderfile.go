@@ -63,7 +63,7 @@ func Profile(named string) (profile.Profile, error) {
 		return profile.Of(profile.Fleet{Profile: named})
 	}
 	if _, err := os.Stat(named); err != nil {
-		return profile.Profile{}, usage.Errorf("--against: %q is neither a file nor a profile; use one of %s, or name a ladder.yaml", named, strings.Join(profile.Names(), ", "))
+		return profile.Profile{}, usage.Errorf("--against: %q is neither a file nor a profile; use one of %s, or name a ladder.yaml or a directory of components", named, strings.Join(profile.Names(), ", "))
 	}
 	base, err := Base(named)
 	if err != nil {

@@ -28,27 +28,37 @@ const (
 	SocketDirVariable = "ARGOCD_PLUGINSOCKFILEPATH"
 )
 
+// Limits that nobody has a reason to change.
+const (
+	// stallTimeout ends a request whose repo-server stops in the middle of sending a repository
+	// while others wait for memory.
+	stallTimeout = 15 * time.Second
+	// maxDepth and maxRatio bound the directories of a repository, and the compression of one of
+	// more than 64 MiB: only malicious archives exceed them.
+	maxDepth, maxRatio = 128, 200
+	// maxResponse is the size of the manifests in a response, in bytes with YAML aliases expanded,
+	// below the 100 MiB that Argo CD accepts in a message by default.
+	maxResponse = 90 << 20
+)
+
 // AddFlags adds the flags of serve to a command.
 func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	c := &opt.Config
 	dir := cmp.Or(os.Getenv(SocketDirVariable), socketDir)
+	c.Stall, c.Limits.Depth, c.Limits.Ratio, c.ResponseBytes = stallTimeout, maxDepth, maxRatio, maxResponse
 	opt.Ladder = ladderfile.Flag(f)
 	opt.Seed = seedfile.Flag(f)
 	f.StringVar(&opt.Dir, "plugin-dir", dir, "Directory of the plugin sockets, shared with the repo-server; "+SocketDirVariable+" sets the default")
 	f.BoolVar(&opt.CheckOnly, "check", false, "Check the health of the server on the socket, and exit; for probes")
 	f.BoolVar(&c.Discovery, "discovery", false, "Also serve Applications that name no plugin; each request then sends the repository twice")
 	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum number of concurrent renderings, each in its own process; 0 means no limit")
-	f.DurationVar(&c.Stall, "stall-timeout", 15*time.Second, "Timeout for a repo-server that stops in the middle of sending a repository while other requests wait for memory; 0 disables it")
 	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "Timeout of a request, unless its own deadline is earlier; 0 leaves only that deadline")
 	f.DurationVar(&c.Render, "render-timeout", 20*time.Second, "Timeout of one rendering, from its start; longer for a rendering that was preempted; 0 leaves only the deadline of the request")
 	f.Int64Var(&opt.WorkerMemory, "worker-memory", 512<<20, "Memory limit of one rendering in bytes, at least 64 MiB; 0 means no limit")
 	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Maximum size of a repository, unpacked and without .git; 0 leaves only --repository-memory")
 	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Maximum number of files in a repository; 0 means no limit")
-	f.IntVar(&c.Limits.Depth, "max-repository-depth", 128, "Maximum depth of directories in a repository; 0 means no limit")
-	f.IntVar(&c.Limits.Ratio, "max-repository-ratio", 200, "Maximum compression ratio of a repository of more than 64 MiB; 0 means no limit")
 	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Maximum total size of the repositories in memory, unpacked; further requests wait; 0 means no limit")
 	f.Int64Var(&c.Responses, "answer-memory", 256<<20, "Memory limit for responses (answers) that are being sent to the repo-server; a response counts as twice its size; further requests wait; 0 means no limit")
-	f.IntVar(&c.ResponseBytes, "max-answer-bytes", 90<<20, "Maximum size of the manifests in a response, with YAML aliases expanded; 0 leaves only the fixed limit of 90 MiB, below the 100 MiB that Argo CD accepts in a message by default")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Maximum size of the cached responses; 0 disables all caching")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long a response, with the Secrets in it, stays cached; 0 means no limit")
 	opt.Remote = fetchers.Add(f, "")

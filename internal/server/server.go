@@ -183,14 +183,13 @@ func (opt *Options) limitMemory() {
 // showLimits exports limits as metrics, for comparison with usage.
 func (opt *Options) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
-		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings, fetches or bytes per second. 0 means no limit."}, []string{"flag"})
+		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings or fetches. 0 means no limit."}, []string{"flag"})
 	for flag, value := range map[string]float64{
 		"answer-memory":        float64(opt.Config.Responses),
 		"cache-bytes":          float64(opt.Config.Cache),
 		"max-repository-bytes": float64(opt.Config.Limits.Bytes),
 		"parallel":             float64(opt.Config.Parallel),
 		"remote-memory":        float64(opt.Remote.Config.Limits.Memory),
-		"remote-min-rate":      float64(opt.Remote.Config.Limits.Rate),
 		"remote-parallel":      float64(opt.Remote.Config.Limits.Concurrent),
 		"render-timeout":       opt.Config.Render.Seconds(),
 		"repository-memory":    float64(opt.Config.Memory),

@@ -25,8 +25,6 @@ type Simulation struct {
 	// Compare is another directory, and Against another profile, to compare with. At most one
 	// of the two is set.
 	Compare, Against string
-	// WithoutCatchAll leaves out the step of the Applications that no other step selects.
-	WithoutCatchAll bool
 	// Durations is a file; empty means that durations are assumed.
 	Durations string
 }
@@ -65,7 +63,7 @@ func (sim Simulation) Simulate(ctx context.Context, opt fleets.Options, dirs []s
 		return result, found, err
 	}
 	found = slices.Concat(found, lint.Failures(f, environment), rollout.Findings(f, sim.Layout, environment))
-	options := rollout.Options{Layout: sim.Layout, WithoutCatchAll: sim.WithoutCatchAll, Times: times, Failing: failing}
+	options := rollout.Options{Layout: sim.Layout, Times: times, Failing: failing}
 	run, err := options.Simulate(f)
 	if err != nil {
 		return result, found, err

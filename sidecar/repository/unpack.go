@@ -138,7 +138,7 @@ func (i *inflated) Read(p []byte) (int, error) {
 	n, err := i.from.Read(p)
 	i.n += int64(n)
 	if i.ratio > 0 && i.n > ratioFrom && i.n/i.ratio > i.packed.n {
-		return n, fmt.Errorf("%w: it unpacks to more than %d times the size of its stream (--max-repository-ratio)", ErrLimit, i.ratio)
+		return n, fmt.Errorf("%w: it unpacks to more than %d times the size of its stream", ErrLimit, i.ratio)
 	}
 	return n, err
 }
@@ -177,7 +177,7 @@ func beginning(name string) string { return name[:min(len(name), 100)] }
 // deep reports a path that exceeds the depth limit.
 func (t *unpacker) deep(name string) error {
 	if n := strings.Count(name, "/") + 1; t.limits.Depth > 0 && n > t.limits.Depth {
-		return fmt.Errorf("%w: %d levels of directories, and %d are allowed (--max-repository-depth), at %q", ErrLimit, n, t.limits.Depth, name[:min(len(name), 40)])
+		return fmt.Errorf("%w: %d levels of directories, and %d are allowed, at %q", ErrLimit, n, t.limits.Depth, name[:min(len(name), 40)])
 	}
 	return nil
 }
