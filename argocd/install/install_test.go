@@ -145,6 +145,20 @@ configMapGenerator:
 			}
 		})
 	}
+}
+
+// TestUIArrives puts the extension into the values of the subchart of an umbrella chart, in a
+// form that survives the templates of the chart and kustomize.
+func TestUIArrives(t *testing.T) {
+	umbrella, err := install.Values("argo-cd:\n  global: {}\n", install.Options{Released: install.Image("1.2.3"), UI: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]map[string]any
+	decode(t, umbrella, &v)
+	if len(v) != 1 || v["argo-cd"]["server"] == nil || v["argo-cd"]["extraObjects"] == nil {
+		t.Errorf("the values of an umbrella chart:\n%s", umbrella)
+	}
 	// Helm's chart reads extra objects as templates, and kustomize takes quotes off a literal.
 	if strings.Contains(deploy.UIScript, "{{") || strings.Trim(deploy.UIScript, `"'`) != deploy.UIScript {
 		t.Error("the extension would not arrive as it is")

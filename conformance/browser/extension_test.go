@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,71 +89,79 @@ func TestRecorded(t *testing.T) {
 	is(p, `document.querySelectorAll("#view .ladder-at-done").length`, 4)
 }
 
+// positions are states of a sync, with the line of the panel.
+var positions = []struct {
+	name   string
+	at     int
+	change func(*argocd)
+	want   string
+}{
+	{"running", 51, func(*argocd) {}, "wave 51 (2 of 3): waits for Job shop-migrate"},
+	{"several", 50, func(*argocd) {}, "wave 50 (1 of 3): waits for NetworkPolicy shop-web and 7 more"},
+	{"between steps", 51, func(a *argocd) { a.entry("shop-migrate")["hookPhase"] = "Succeeded" }, "wave 51 (2 of 3): applied"},
+	{"no step yet", 51, func(a *argocd) { a.operation()["syncResult"] = nil }, "begins"},
+	{"sync window", 51, func(a *argocd) {
+		a.operation()["syncResult"] = nil
+		a.operation()["message"] = "Sync operation blocked by sync window"
+	}, "waits for a sync window"},
+	{"terminating", 51, func(a *argocd) { a.operation()["phase"] = "Terminating" }, "is being terminated; wave 51 (2 of 3): waits for Job shop-migrate"},
+	{"failed", 51, func(a *argocd) {
+		a.entry("shop-migrate")["hookPhase"], a.operation()["phase"] = "Failed", "Failed"
+	}, "wave 51 (2 of 3) failed: Job shop-migrate"},
+	{"not applied", 51, func(a *argocd) {
+		a.entry("shop-migrate")["hookPhase"], a.entry("shop-migrate")["status"], a.operation()["phase"] = nil, "SyncFailed", "Failed"
+	}, "wave 51 (2 of 3) failed: Job shop-migrate"},
+	{"invalid", 51, func(a *argocd) {
+		a.operation()["phase"], a.operation()["syncResult"], a.operation()["message"] = "Error", nil, "Failed to load application project: gone"
+	}, "failed: Failed to load application project: gone"},
+	// The pause before a retry is phase Running with a time at which it finished.
+	{"retry", 51, func(a *argocd) {
+		a.entry("shop-migrate")["hookPhase"], a.operation()["finishedAt"] = "Failed", "2026-03-01T10:10:00Z"
+	}, "wave 51 (2 of 3) failed: Job shop-migrate; waits for the next attempt"},
+	// Nothing waits for the last wave, whose entries remain Running.
+	{"done", 60, func(a *argocd) {
+		a.operation()["phase"] = "Succeeded"
+		for _, r := range a.Application["status"].(map[string]any)["resources"].([]any) {
+			r.(map[string]any)["health"] = map[string]any{"status": "Healthy"}
+		}
+	}, "done: 3 waves, 14 objects"},
+	{"not healthy", 60, func(a *argocd) { a.operation()["phase"] = "Succeeded" }, "synced, but not healthy: PodDisruptionBudget shop-web and 4 more"},
+	{"out of sync since", 60, func(a *argocd) {
+		a.operation()["phase"] = "Succeeded"
+		a.operation()["syncResult"].(map[string]any)["resources"] = []any{}
+		for _, r := range a.Application["status"].(map[string]any)["resources"].([]any) {
+			r.(map[string]any)["health"] = map[string]any{"status": "Healthy"}
+		}
+		maps.Copy(a.resource("shop-config"), map[string]any{"status": "OutOfSync", "health": map[string]any{"status": "Missing"}})
+	}, "the last sync is done; 1 object out of sync"},
+	{"failing", 60, func(a *argocd) { a.entry("shop")["hookPhase"] = "Failed" }, "wave 60 (3 of 3): waits for PodDisruptionBudget shop-web and 3 more; Ingress shop failed"},
+	{"never", 0, func(a *argocd) { a.Application["status"].(map[string]any)["operationState"] = nil }, "not synced yet"},
+	{"no status", 0, func(a *argocd) { a.Application["status"] = nil }, "not synced yet"},
+	{"pruned", 51, func(a *argocd) {
+		old := map[string]any{"group": "batch", "version": "v1", "kind": "Job", "namespace": "default", "name": "old"}
+		status := a.Application["status"].(map[string]any)
+		status["resources"] = append(status["resources"].([]any), with(old, map[string]any{"status": "OutOfSync", "requiresPruning": true}))
+		result := a.operation()["syncResult"].(map[string]any)
+		result["resources"] = append(result["resources"].([]any), with(old, map[string]any{"status": "Pruned", "syncPhase": "Sync", "hookPhase": "Succeeded"}))
+		a.entry("shop-migrate")["hookPhase"], a.operation()["message"] = "Succeeded", "waiting for deletion of batch/Job/old"
+	}, "objects to remove: waits for the deletion of Job old"},
+	// Before Argo CD 3.4, the Application does not tell the wave of a hook: it is that of
+	// the entry before.
+	{"hook", 50, func(a *argocd) {
+		finish(a)
+		a.hook("shop-check", "Sync", "Running")
+	}, "wave 50 (1 of 3): waits for Job shop-check"},
+	{"hook of another phase", 60, func(a *argocd) {
+		finish(a)
+		a.hook("shop-smoke", "PostSync", "Running")
+	}, "PostSync: waits for Job shop-smoke"},
+}
+
 // TestPositions reads the line of the panel for each state of a sync.
 func TestPositions(t *testing.T) {
 	objects := explain(t, shop)
-	tests := []struct {
-		name   string
-		at     int
-		change func(*argocd)
-		want   string
-	}{
-		{"running", 51, func(*argocd) {}, "wave 51 (2 of 3): waits for Job shop-migrate"},
-		{"several", 50, func(*argocd) {}, "wave 50 (1 of 3): waits for NetworkPolicy shop-web and 7 more"},
-		{"between steps", 51, func(a *argocd) { a.entry("shop-migrate")["hookPhase"] = "Succeeded" }, "wave 51 (2 of 3): applied"},
-		{"no step yet", 51, func(a *argocd) { a.operation()["syncResult"] = nil }, "begins"},
-		{"sync window", 51, func(a *argocd) {
-			a.operation()["syncResult"] = nil
-			a.operation()["message"] = "Sync operation blocked by sync window"
-		}, "waits for a sync window"},
-		{"terminating", 51, func(a *argocd) { a.operation()["phase"] = "Terminating" }, "is being terminated; wave 51 (2 of 3): waits for Job shop-migrate"},
-		{"failed", 51, func(a *argocd) {
-			a.entry("shop-migrate")["hookPhase"], a.operation()["phase"] = "Failed", "Failed"
-		}, "wave 51 (2 of 3) failed: Job shop-migrate"},
-		{"not applied", 51, func(a *argocd) {
-			a.entry("shop-migrate")["hookPhase"], a.entry("shop-migrate")["status"], a.operation()["phase"] = nil, "SyncFailed", "Failed"
-		}, "wave 51 (2 of 3) failed: Job shop-migrate"},
-		{"invalid", 51, func(a *argocd) {
-			a.operation()["phase"], a.operation()["syncResult"], a.operation()["message"] = "Error", nil, "Failed to load application project: gone"
-		}, "failed: Failed to load application project: gone"},
-		// The pause before a retry is phase Running with a time at which it finished.
-		{"retry", 51, func(a *argocd) {
-			a.entry("shop-migrate")["hookPhase"], a.operation()["finishedAt"] = "Failed", "2026-03-01T10:10:00Z"
-		}, "wave 51 (2 of 3) failed: Job shop-migrate; waits for the next attempt"},
-		// Nothing waits for the last wave, whose entries remain Running.
-		{"done", 60, func(a *argocd) {
-			a.operation()["phase"] = "Succeeded"
-			for _, o := range objects {
-				a.resource(o.Name)["health"] = nil
-			}
-			for _, r := range a.Application["status"].(map[string]any)["resources"].([]any) {
-				r.(map[string]any)["health"] = map[string]any{"status": "Healthy"}
-			}
-		}, "done: 3 waves, 14 objects"},
-		{"not healthy", 60, func(a *argocd) { a.operation()["phase"] = "Succeeded" }, "synced, but not healthy: PodDisruptionBudget shop-web and 4 more"},
-		{"never", 0, func(a *argocd) { a.Application["status"].(map[string]any)["operationState"] = nil }, "not synced yet"},
-		{"no status", 0, func(a *argocd) { a.Application["status"] = nil }, "not synced yet"},
-		{"pruned", 51, func(a *argocd) {
-			old := map[string]any{"group": "batch", "version": "v1", "kind": "Job", "namespace": "default", "name": "old"}
-			status := a.Application["status"].(map[string]any)
-			status["resources"] = append(status["resources"].([]any), with(old, map[string]any{"status": "OutOfSync", "requiresPruning": true}))
-			result := a.operation()["syncResult"].(map[string]any)
-			result["resources"] = append(result["resources"].([]any), with(old, map[string]any{"status": "Pruned", "syncPhase": "Sync", "hookPhase": "Succeeded"}))
-			a.entry("shop-migrate")["hookPhase"], a.operation()["message"] = "Succeeded", "waiting for deletion of batch/Job/old"
-		}, "objects to remove: waits for the deletion of Job old"},
-		// Before Argo CD 3.4, the Application does not tell the wave of a hook: it is that of
-		// the entry before.
-		{"hook", 50, func(a *argocd) {
-			finish(a)
-			a.hook("shop-check", "Sync", "Running")
-		}, "wave 50 (1 of 3): waits for Job shop-check"},
-		{"hook of another phase", 60, func(a *argocd) {
-			finish(a)
-			a.hook("shop-smoke", "PostSync", "Running")
-		}, "PostSync: waits for Job shop-smoke"},
-	}
 	p := synced(objects, 51).page(t, desktop)
-	for _, tt := range tests {
+	for _, tt := range positions {
 		a := synced(objects, tt.at)
 		tt.change(a)
 		got := eval[string](p, fmt.Sprintf(`ladderExtension.headline(ladderExtension.model(%s, null, null)).text`, encoded(t, a.Application)))
@@ -199,6 +208,13 @@ func TestWithoutReasons(t *testing.T) {
 	is(p, `document.querySelector("#view .ladder-hint").textContent.includes("explain: annotations")`, true)
 
 	a := hanging(t, "light", reacts[0])
+	a.Forbidden = []string{"manifests"}
+	p = a.page(t, desktop)
+	is(p, `document.querySelector("#view [role=alert]").textContent`, "Hooks that do not exist yet could not be read: 403 Forbidden")
+	is(p, `document.querySelectorAll("#view .ladder-place").length`, 3)
+	p.forget() // Chromium itself tells the console
+
+	a = hanging(t, "light", reacts[0])
 	a.Forbidden = []string{"managed-resources", "manifests", "events", "resource"}
 	p = a.page(t, desktop)
 	is(p, headline, "wave 51 (2 of 3): waits for Job shop-migrate")
@@ -211,7 +227,8 @@ func TestWithoutReasons(t *testing.T) {
 func TestHints(t *testing.T) {
 	a := synced(explain(t, shop), 51)
 	status := a.Application["status"].(map[string]any)
-	status["sync"] = map[string]any{"revision": "bbbbbbbb22222222"}
+	status["sync"] = map[string]any{"revisions": []any{"cccccccc33333333", "bbbbbbbb22222222"}}
+	a.operation()["syncResult"].(map[string]any)["revisions"] = []any{"cccccccc33333333", "aaaaaaaa11111111"}
 	status["conditions"] = []any{map[string]any{"type": "SyncError", "message": "it failed"}}
 	delete(a.Application, "operation")
 	a.operation()["operation"].(map[string]any)["sync"].(map[string]any)["resources"] = []any{map[string]any{"group": "batch", "kind": "Job", "name": "shop-migrate"}}

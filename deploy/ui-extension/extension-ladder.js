@@ -91,6 +91,7 @@
   function stateWithout(item, op, reached) {
     if (op.selected && !op.selected.some((s) => s.kind === item.kind && s.name === item.name && (s.group || "") === item.group && (!s.namespace || s.namespace === item.namespace))) return "left out";
     if (item.wave === REMOVALS) return op.phase === "Succeeded" ? "kept" : "next";
+    if (op.phase === "Succeeded" && item.sync === "OutOfSync") return "out of sync";
     const passed = op.phase === "Succeeded" || (reached && order(item, reached) < 0);
     const skipped = (op.outOfSyncOnly || !op.phase) && item.sync === "Synced";
     return passed || skipped ? "unchanged" : "next";
@@ -168,10 +169,11 @@
     const is = (state) => items.filter((item) => item.state === state);
     const failed = op.active ? [] : is("failed");
     const blockers = op.active ? is("awaited") : failed;
-    const sick = op.phase === "Succeeded" ? items.filter((item) => !item.hook && !["", "Healthy"].includes(item.health)) : [];
+    // What is out of sync after a success is new or was changed since.
+    const sick = op.phase === "Succeeded" ? items.filter((item) => !item.hook && item.sync !== "OutOfSync" && !["", "Healthy"].includes(item.health)) : [];
     const at = op.active ? blockers[blockers.length - 1] || reached : failed[0] || reached;
     const positions = positionsOf(items);
-    return { ...op, items, positions, blockers, sick, next: is("next").length, explained: items.some((item) => item.why), current: positions.find((p) => at && p.items.includes(at)) || null };
+    return { ...op, items, positions, blockers, sick, failed: is("failed"), drifted: is("out of sync").length, next: is("next").length, explained: items.some((item) => item.why), current: positions.find((p) => at && p.items.includes(at)) || null };
   }
 
   const URGENCY = ["failed", "awaited", "next", "applied"];
@@ -213,8 +215,10 @@
     if (m.ended && m.phase !== "Succeeded") return { tone: "bad", text: failure };
     if (m.active) {
       const text = m.blockers.length > 0 ? `${at}: waits for ${m.blockers[0].wait || ""}${several(m.blockers)}` : /sync window/.test(m.message) ? "waits for a sync window" : at ? `${at}: applied` : "begins";
-      return { tone: "busy", text: m.phase === "Terminating" ? `is being terminated; ${text}` : text };
+      const whole = m.failed.length > 0 ? `${text}; ${several(m.failed)} failed` : text;
+      return { tone: m.failed.length > 0 ? "bad" : "busy", text: m.phase === "Terminating" ? `is being terminated; ${whole}` : whole };
     }
+    if (m.sick.length === 0 && m.drifted > 0) return { tone: "idle", text: `the last sync is done; ${count(m.drifted, "object")} out of sync` };
     if (m.sick.length === 0) return { tone: "good", text: `done: ${count(m.positions.length, "wave")}, ${count(m.items.length, "object")}` };
     return { tone: m.sick.some((item) => ["Degraded", "Missing"].includes(item.health)) ? "bad" : "busy", text: `synced, but not healthy: ${several(m.sick)}` };
   }
@@ -239,8 +243,11 @@
   function hints(app, m) {
     const all = [];
     const running = m.active || m.retry;
-    const wanted = (app.status && app.status.sync && app.status.sync.revision) || "";
-    if (running && wanted && m.result.revision && wanted !== m.result.revision) all.push(`Commit ${wanted.slice(0, 8)} waits until this sync of ${m.result.revision.slice(0, 8)} ends. If it is the fix, terminate the sync.`);
+    const revisions = (o) => (list(o.revisions).length > 0 ? o.revisions : [o.revision || ""]);
+    const synced = revisions(m.result);
+    revisions((app.status && app.status.sync) || {}).forEach((wanted, i) => {
+      if (running && wanted && synced[i] && wanted !== synced[i]) all.push(`Commit ${wanted.slice(0, 8)} waits until this sync of ${synced[i].slice(0, 8)} ends. If it is the fix, terminate the sync.`);
+    });
     if (running && !app.operation) all.push("Argo CD no longer continues this sync: the Application has no operation field. Sync again.");
     if (app.metadata.deletionTimestamp) all.push("The Application is being deleted.");
     if (m.selected) all.push(`This sync applies ${count(m.selected.length, "selected object")} and no hooks.`);
@@ -323,9 +330,9 @@
     const managed = get(app, "managed-resources", [["fields", fields]], signal);
     const { revision, revisions } = m.result;
     const wanted = list(revisions).length > 0 ? revisions.flatMap((r, i) => [["sourcePositions", String(i + 1)], ["revisions", r]]) : [["revision", revision || ""]];
-    const hooks = !m.phase || m.phase === "Succeeded" ? Promise.resolve({}) : get(app, "manifests", wanted, signal).catch(() => ({}));
+    const hooks = !m.phase || m.phase === "Succeeded" ? Promise.resolve({}) : get(app, "manifests", wanted, signal).catch((err) => ({ fault: `Hooks that do not exist yet could not be read: ${err.message}` }));
     const namespace = (app.spec && app.spec.destination && app.spec.destination.namespace) || "";
-    return Promise.all([managed, hooks]).then(([a, b]) => readTargets(a.items, b.manifests, namespace));
+    return Promise.all([managed, hooks]).then(([a, b]) => ({ ...readTargets(a.items, b.manifests, namespace), fault: b.fault }));
   }
 
   // getEvidence looks for what an object that blocks says, or the Pod that it owns.
@@ -344,7 +351,7 @@
   const h = React.createElement;
   const TONES = { failed: "bad", awaited: "busy", done: "good", next: "idle" };
   const ICONS = { good: "fa-check-circle", busy: "fa-circle-notch", bad: "fa-times-circle", idle: "fa-clock" };
-  const WORDS = { failed: "failed", awaited: "awaited", next: "not applied yet", applied: "applied", done: "done", unchanged: "unchanged", removed: "removed", kept: "not removed", "left out": "not part of this sync" };
+  const WORDS = { failed: "failed", awaited: "awaited", next: "not applied yet", applied: "applied", done: "done", unchanged: "unchanged", removed: "removed", kept: "not removed", "left out": "not part of this sync", "out of sync": "out of sync" };
   const PAGE = 200; // objects of a position that are drawn at once
 
   // Icon repeats what is said in words beside it.
@@ -447,7 +454,7 @@
       running && h("p", null, `The sync began ${ageOf(m.startedAt, now)} ago. `, m.next > 0 && `${count(m.next, "object")} not applied yet.`),
       m.message && h("p", { className: "ladder-text" }, h("b", null, "Argo CD: "), cut(m.message)),
       hints(app, m).map((hint, i) => h("p", { key: i, className: "ladder-text ladder-hint" }, cut(hint))),
-      error && h("p", { className: "ladder-hint", role: "alert" }, `Reasons could not be read: ${error}`),
+      (error || (targets && targets.fault)) && h("p", { className: "ladder-hint", role: "alert" }, error ? `Reasons could not be read: ${error}` : targets.fault),
       blockers.length > 0 && h("div", { className: "ladder-blockers" }, h("h3", null, m.active ? "What is awaited" : m.sick.length > 0 ? "What is not healthy" : "What failed"),
         h("ul", null, blockers.slice(0, 3).map((item) => h(Blocker, { key: `${item.phase} ${item.key}`, app, tree, item, m, tick: Math.floor(now / 30000) })))),
       blockers.length > 0 && h(Copy, { text: commandOf(app) }),
