@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
@@ -85,6 +86,8 @@ func (c Cluster) Config() (*rest.Config, error) {
 	config.Timeout = requestTimeout
 	config.UserAgent = c.UserAgent
 	config.WarningHandler = rest.NoWarnings{}
+	// Without this, a server with a public CA or none is asked through http.DefaultTransport, which the program disables.
+	config.Dial = (&net.Dialer{Timeout: requestTimeout}).DialContext
 	return config, nil
 }
 

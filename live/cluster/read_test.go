@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"text/template"
 
 	rbac "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
@@ -290,5 +291,108 @@ func TestFaults(t *testing.T) {
 	}
 	if d := live.Diagnose(snap, knowledge.Default()); !strings.Contains(d.String(), "not read: pods in namespace shop, which this user may not read") {
 		t.Errorf("does not say what it may not read:\n%s", d)
+	}
+}
+
+// fleet is a parent with 200 Applications of 100 objects each, all but one of which are healthy:
+// its Deployment of 100 Pods cannot pull its image.
+func (s *server) fleet() {
+	const apps, objects = 200, 100
+	bad := fmt.Sprintf("app-%d", apps-2)
+	var children []any
+	for i := range apps {
+		name := fmt.Sprintf("app-%d", i)
+		phase, health := "Succeeded", "Healthy"
+		var resources, entries []any
+		for k := range objects {
+			kind := []string{"ConfigMap", "Service", "Pod"}[k%3]
+			object := map[string]any{"version": "v1", "kind": kind, "namespace": name, "name": fmt.Sprintf("o%d", k), "status": "Synced"}
+			resources = append(resources, object)
+			s.put("v1", kind, name, fmt.Sprintf("o%d", k), map[string]any{}, map[string]any{"phase": "Running", "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}, "")
+		}
+		if name == bad {
+			phase, health = "Running", "Progressing"
+			entries = append(entries, map[string]any{"group": "apps", "version": "v1", "kind": "Deployment", "namespace": name, "name": "web", "hookPhase": "Running", "syncPhase": "Sync"})
+		}
+		children = append(children, map[string]any{"group": "argoproj.io", "version": "v1alpha1", "kind": "Application", "namespace": "argocd", "name": name, "status": "Synced"})
+		s.application(name, phase, health, entries, resources)
+	}
+	s.application("shop", "Succeeded", "Healthy", nil, children)
+	template := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": "a:gone"}}}}
+	s.put("apps/v1", "Deployment", bad, "web", map[string]any{"replicas": objects, "template": template}, map[string]any{}, "")
+	s.put("apps/v1", "ReplicaSet", bad, "web-1", map[string]any{"replicas": objects, "template": template}, map[string]any{"replicas": objects}, "web")
+	for k := range objects {
+		waiting := map[string]any{"reason": "ImagePullBackOff", "message": "a:gone: not found"}
+		s.put("v1", "Pod", bad, fmt.Sprintf("web-1-%d", k), map[string]any{"nodeName": "n", "containers": []any{map[string]any{"name": "a", "image": "a:gone"}}},
+			map[string]any{"phase": "Pending", "startTime": "2026-03-02T10:00:00Z", "containerStatuses": []any{map[string]any{"name": "a", "state": map[string]any{"waiting": waiting}}}}, "web-1")
+	}
+}
+
+// put adds an object, which the object of the name owner owns.
+func (s *server) put(apiVersion, kind, namespace, name string, spec, status map[string]any, owner string) {
+	meta := map[string]any{"name": name, "namespace": namespace, "uid": namespace + name}
+	if owner != "" {
+		meta["ownerReferences"] = []any{map[string]any{"name": owner, "uid": namespace + owner}}
+	}
+	s.objects = append(s.objects, map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": meta, "spec": spec, "status": status})
+}
+
+func (s *server) application(name, phase, health string, entries, resources []any) {
+	state := map[string]any{"phase": phase, "startedAt": "2026-03-02T10:00:00Z", "syncResult": map[string]any{"resources": entries}}
+	s.put("argoproj.io/v1alpha1", "Application", "argocd", name, map[string]any{}, map[string]any{"health": map[string]any{"status": health}, "sync": map[string]any{"status": "Synced"}, "operationState": state, "resources": resources}, "")
+	s.objects[len(s.objects)-1]["operation"] = map[string]any{"sync": map[string]any{}}
+}
+
+// TestRequests counts what is asked of a cluster with 200 Applications and 20,000 objects.
+func TestRequests(t *testing.T) {
+	s := &server{T: t}
+	s.fleet()
+	if len(s.objects) < 20000 {
+		t.Fatalf("%d objects", len(s.objects))
+	}
+	r := s.reader()
+	snap, err := r.Read(context.Background(), shop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := live.Diagnose(snap, knowledge.Default())
+	if want := "Application argocd/app-198 hangs in Sync, wave 0; behind it: Deployment app-198/web cannot pull image a:gone"; !strings.Contains(d.Headline(), want) {
+		t.Errorf("got %s", d)
+	}
+	if r.Requests > 20 || len(snap.Objects) > 1000 {
+		t.Errorf("%d requests, %d objects", r.Requests, len(snap.Objects))
+	}
+}
+
+// TestNotification fills in the template for Argo CD Notifications with an Application that hangs.
+func TestNotification(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/why/notifications.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Data map[string]string `json:"data"`
+	}
+	if err := yaml.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	var message struct {
+		Message string `json:"message"`
+	}
+	if err := yaml.Unmarshal([]byte(config.Data["template.sync-hangs"]), &message); err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := os.ReadFile("../testdata/secret-missing/snapshot.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, string(snapshot))
+	var out strings.Builder
+	if err := template.Must(template.New("").Parse(message.Message)).Execute(&out, map[string]any{"app": s.objects[0]}); err != nil {
+		t.Fatal(err)
+	}
+	want := "shop syncs since 2026-03-02T10:00:00Z: waiting for healthy state of batch/Job/shop-migrate\n- Sync: Job shop/shop-migrate job.batch/shop-migrate created\ncmp why shop -n argocd\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
