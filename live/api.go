@@ -75,6 +75,10 @@ func deletion(s *scene, o object.Object) []Cause {
 		return nil
 	}
 	text := "is being deleted and held by its finalizer " + strings.Join(names, ", ")
+	if isApplication(o.ID) {
+		return []Cause{{Rule: "finalizer", Text: "is being deleted, after its objects", Proof: "metadata.deletionTimestamp " + at, Evidence: Appearance, IsYoung: s.age(at) < aWhile, Fix: "see what holds up the deletion of its objects",
+			Command: argocd("get", o.ID)}}
+	}
 	switch names[0] {
 	case "foregroundDeletion":
 		text, fix = "is being deleted, but what it owns is still there", "see why the objects that it owns are not deleted"

@@ -245,10 +245,15 @@ func (s *scene) rank(chains []Chain) []Chain {
 		object object.ID
 		rule   string
 	}
-	seen := map[key]bool{}
+	seen, further := map[key]bool{}, map[key]bool{} // roots, and the first steps of longer chains
+	for _, c := range chains {
+		if len(c.Steps) > 1 && !c.isYoung() {
+			further[key{c.Steps[0].Cause.Object, c.Steps[0].Rule}] = true
+		}
+	}
 	return slices.DeleteFunc(chains, func(c Chain) bool {
 		k := key{c.root().Cause.Object, c.root().Rule}
-		if seen[k] {
+		if seen[k] || len(c.Steps) == 1 && further[k] {
 			return true
 		}
 		seen[k] = true

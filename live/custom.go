@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	_ "embed"
 	"slices"
 	"strings"
@@ -24,9 +25,11 @@ type product struct {
 	Owns []owned `yaml:"owns"`
 	// States are values of a field that mean something.
 	States []state `yaml:"states"`
-	// Refers is the path of a reference in the status, to an object of kind To.
-	Refers string `yaml:"refers"`
-	To     string `yaml:"to"`
+	// Leads are objects that the status names.
+	Leads []struct {
+		At string `yaml:"at"` // the path of a name, or of a mapping with a name
+		To string `yaml:"to"` // the kind in kubectl's form
+	} `yaml:"leads"`
 	Source string `yaml:"source"`
 }
 
@@ -53,15 +56,29 @@ type state struct {
 
 var products = func() (all []product) {
 	if err := yaml.Unmarshal(productsText, &all); err != nil {
-		panic(err) // TestProducts reads it, too
+		panic(err) // every test of this package reads it
 	}
 	return all
 }()
 
+// leads returns the objects that the status of an object names.
+func leads(o object.Object) (all []object.ID) {
+	for _, p := range productsOf(o.ID) {
+		for _, l := range p.Leads {
+			v := at(o.Root(), l.At)
+			kind, group, _ := strings.Cut(l.To, ".")
+			if name := cmp.Or(v.Get("name").Text(), v.Text()); name != "" {
+				all = append(all, object.ID{Group: group, Kind: kind, Namespace: o.ID.Namespace, Name: name})
+			}
+		}
+	}
+	return all
+}
+
 // Groups returns the groups of custom resources that are listed, sorted.
 func Groups() (all []string) {
 	for _, p := range products {
-		if _, group, _ := strings.Cut(p.Kind, "."); !strings.HasPrefix(p.Kind, "*") && group != argoGroup {
+		if _, group, _ := strings.Cut(p.Kind, "."); !strings.HasPrefix(p.Kind, "*") && group != argoGroup && strings.Contains(group, ".") {
 			all = append(all, group)
 		}
 	}
@@ -90,15 +107,15 @@ func at(v object.Value, path string) object.Value { return v.Get(strings.Split(p
 // customResource reads the status of a custom resource: what products.yaml says of it, else its
 // conditions, as all operators write them.
 func customResource(s *scene, o object.Object) []Cause {
-	if !s.isCustom(o.ID) {
-		return nil
-	}
 	for _, p := range productsOf(o.ID) {
 		for _, st := range p.States {
-			if cause, ok := s.inState(o, p, st); ok {
+			if cause, ok := s.inState(o, st); ok {
 				return []Cause{cause}
 			}
 		}
+	}
+	if !s.isCustom(o.ID) {
+		return nil
 	}
 	generation := number(o.Get("metadata", "generation"), 0)
 	for _, c := range conditionsOf(o) {
@@ -139,7 +156,7 @@ func soundsFinal(text string) bool {
 }
 
 // inState compares an object with a state of its product.
-func (s *scene) inState(o object.Object, p product, st state) (cause Cause, ok bool) {
+func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 	var proof, since string
 	if kind, is := strings.CutPrefix(st.At, "condition "); is {
 		c := conditionOf(o, kind)
@@ -160,15 +177,7 @@ func (s *scene) inState(o object.Object, p product, st state) (cause Cause, ok b
 	text := strings.ReplaceAll(st.Text, "{detail}", oneLine(at(o.Root(), st.Detail).Text()))
 	cause = Cause{Rule: st.Rule, Text: text, Proof: proof, Evidence: Condition, Fix: st.Fix, Command: kubectl("describe", o.ID),
 		IsYoung: st.Lasts > 0 && max(s.age(since), s.created(o)) < st.Lasts}
-	if p.Refers != "" && p.To != "" {
-		group, kind := "", p.To
-		if k, g, ok := strings.Cut(p.To, "."); ok {
-			group, kind = g, k
-		}
-		if name := at(o.Root(), p.Refers).Get("name").Text(); name != "" {
-			cause.Because = object.ID{Group: group, Kind: kind, Namespace: o.ID.Namespace, Name: name}
-		}
-	} else if missing, ok := missingIn(proof, o.ID.Namespace); ok {
+	if missing, ok := missingIn(proof, o.ID.Namespace); ok {
 		cause.Because = missing
 	} else if to, ok := s.namedIn(proof, o); ok {
 		cause.Because = to

@@ -200,6 +200,11 @@ func (s *scene) unfinished(app object.Object) (all []object.ID) {
 	if id, ok := inMessage(app, op); ok && op.isRunning() {
 		add(id)
 	}
+	for _, r := range resourcesOf(app) { // an Application is deleted after its objects
+		if o, ok := s.objects[r.id]; ok && isTerminating(app) && isTerminating(o) {
+			add(r.id)
+		}
+	}
 	for _, r := range resourcesOf(app) { // without a health check, a parent does not wait for its children
 		if child, ok := s.objects[r.id]; ok && r.id.Group == argoGroup && r.id.Kind == "Application" && s.isBehind(child) {
 			add(r.id)

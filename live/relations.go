@@ -58,6 +58,9 @@ func (s *scene) references(id object.ID) (all []graph.Reference) {
 
 // needed returns the objects that an object needs, and that are there or certainly are not.
 func (s *scene) needed(id object.ID) (all []object.ID) {
+	if o, ok := s.objects[id]; ok {
+		all = leads(o)
+	}
 	for _, r := range s.references(id) {
 		if to := s.graph.Nodes[r.To].ID; r.Need == graph.Needs && !r.Inferred() && !r.IsAboutKind() && r.Fails != graph.Lacks {
 			all = append(all, to)
@@ -71,14 +74,15 @@ func (s *scene) needed(id object.ID) (all []object.ID) {
 	return all
 }
 
-// mentions returns the objects that the fields of an object name, those that it writes excepted.
+// mentions returns the objects that the fields of an object name, those that it writes, and
+// those of an unknown namespace, excepted.
 func (s *scene) mentions(id object.ID) (all []object.ID) {
 	i, ok := s.nodes[id]
 	if !ok {
 		return nil
 	}
 	for _, m := range s.facts.Reads() {
-		if m.From == i && !m.Optional {
+		if m.From == i && !m.Optional && !m.Anywhere() {
 			all = append(all, m.ID)
 		}
 	}

@@ -50,7 +50,7 @@ var Kinds = []Kind{
 	{"argoproj.io", "v1alpha1", "Rollout", "rollouts", false},
 	{"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", false},
 	{"batch", "v1", "CronJob", "cronjobs", false},
-	{"batch", "v1", "Job", "jobs", false},
+	{"batch", "v1", "Job", "jobs", true},
 	{"networking.k8s.io", "v1", "Ingress", "ingresses", false},
 	{"networking.k8s.io", "v1", "IngressClass", "ingressclasses", false},
 	{"rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", true},
@@ -147,6 +147,11 @@ func (w *wants) application(id object.ID, visited map[object.ID]bool) {
 		}
 	}
 	all := w.unfinished(app)
+	if isTerminating(app) {
+		for _, r := range resourcesOf(app) {
+			all = append(all, r.id)
+		}
+	}
 	for _, to := range all[:min(len(all), maxAwaited)] {
 		if isApplication(to) {
 			w.application(to, visited)
@@ -218,10 +223,14 @@ func (w *wants) behind(id object.ID, app object.Object, visited map[object.ID]bo
 		for _, kind := range p.Owns {
 			w.list(kind.Group, kind.Kind, id.Namespace)
 		}
-		if name := at(o.Root(), p.Refers).Get("name").Text(); p.Refers != "" && name != "" {
-			kind, group, _ := strings.Cut(p.To, ".")
-			w.one(object.ID{Group: group, Kind: kind, Namespace: id.Namespace, Name: name})
+	}
+	if w.isCustom(id) && id.Namespace != "" { // what an operator has made of it
+		for _, kind := range []string{"Pod", "Event", "PersistentVolumeClaim"} {
+			w.list("", kind, id.Namespace)
 		}
+		w.list(appsGroup, "Deployment", id.Namespace)
+		w.list(appsGroup, "StatefulSet", id.Namespace)
+		w.list(batchGroup, "Job", id.Namespace)
 	}
 	for _, part := range w.parts(o) {
 		w.behind(part.ID, app, visited)
