@@ -172,6 +172,9 @@ func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 		if !slices.ContainsFunc(st.Is, func(is string) bool { return is == value.Text() || is == "*" && value.Text() != "" }) {
 			return cause, false
 		}
+		if st.Rule == "suspended" && isTimed(o) {
+			return cause, false
+		}
 		proof = said(st.At+":", value.Text(), at(o.Root(), st.Detail).Text())
 	}
 	text := strings.ReplaceAll(st.Text, "{detail}", oneLine(at(o.Root(), st.Detail).Text()))
@@ -234,9 +237,21 @@ func packageNames(from []knowledge.Package) string {
 	return strings.Join(names, " or ")
 }
 
+// isTimed reports whether the canary pauses for a while, not until somebody promotes it.
+func isTimed(o object.Object) bool {
+	steps, i := o.Get("spec", "strategy", "canary", "steps").Items(), number(o.Get("status", "currentStepIndex"), -1)
+	return i >= 0 && i < len(steps) && steps[i].Get("pause", "duration").Exists()
+}
+
 // claimsHealthy finds objects that say they are ready while Argo CD goes on waiting.
 func claimsHealthy(s *scene, o object.Object) []Cause {
-	if !s.isCustom(o.ID) || !s.isAwaited(o.ID) {
+	if !s.isAwaited(o.ID) {
+		return nil
+	}
+	if o.ID.GroupKind() == "Deployment.apps" {
+		return s.staleCache(o)
+	}
+	if !s.isCustom(o.ID) {
 		return nil
 	}
 	ready := conditionOf(o, "Ready")
@@ -245,4 +260,20 @@ func claimsHealthy(s *scene, o object.Object) []Cause {
 	}
 	return []Cause{{Rule: "health-check", Text: "says that it is ready, but Argo CD's health check does not say Healthy", Proof: said("condition Ready:", "True", ready.message), Evidence: Condition,
 		Fix: "correct resource.customizations.health." + o.ID.Group + "_" + o.ID.Kind + " in argocd-cm; if it has none, refresh the Application, whose cache is stale", Command: argocd("get", s.Application, "--hard-refresh")}}
+}
+
+// staleCache finds a Deployment that is complete while Argo CD goes on waiting: its controller has
+// missed the change.
+func (s *scene) staleCache(o object.Object) []Cause {
+	want, status, available := number(o.Get("spec", "replicas"), 1), o.Get("status"), conditionOf(o, "Available")
+	for _, count := range []string{"readyReplicas", "updatedReplicas", "availableReplicas"} {
+		if number(status.Get(count), 0) < want {
+			return nil
+		}
+	}
+	if available.status != "True" || s.age(available.since) < aWhile || number(status.Get("replicas"), 0) > want || o.Get("spec", "paused").True() {
+		return nil
+	}
+	return []Cause{{Rule: "stale-cache", Text: "is complete, but Argo CD has not noticed", Proof: said("condition Available:", available.reason, "since "+available.since), Evidence: Condition,
+		Fix: "refresh the Application; if that does not help, restart the application controller", Command: argocd("get", s.Application, "--hard-refresh")}}
 }

@@ -242,8 +242,8 @@ func (s *scene) crash(pod object.Object, c container, waiting string) []Cause {
 	switch {
 	case !end.Exists(), waiting != "CrashLoopBackOff" && c.status.Get("ready").True(), code == 0 && end.Get("reason").Text() == "Completed" && (c.init || isJob || waiting != "CrashLoopBackOff"):
 		return nil
-	case waiting != "CrashLoopBackOff" && !isJob && restarts < 3:
-		return nil
+	case waiting != "CrashLoopBackOff" && !isJob && (restarts < 3 || s.age(end.Get("finishedAt").Text()) > longWhile):
+		return nil // once in a while, such as with its node
 	}
 	reason := end.Get("reason").Text()
 	text := fmt.Sprintf("crashes: container %s exits with code %d", c.name, code)
