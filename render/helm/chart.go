@@ -61,9 +61,19 @@ func (s source) loadChart(dir string, parents []string, in *chartSize) (*chart.C
 		return nil, s.Fault("chart-too-large", "", in.exceeded(), "list files that are not part of it in .helmignore, and check for symlinks and dependencies that contain the same files several times")
 	}
 	if err != nil {
-		return nil, s.Unreadable(err)
+		f := s.Unreadable(err)
+		if errors.As(err, new(badIgnore)) {
+			f.Remedy = "correct the pattern, for example with one line for each directory: Helm has no double star"
+		}
+		return nil, f
 	}
 	ch, err := loader.LoadFiles(files)
+	if err != nil && !slices.ContainsFunc(files, func(f *archive.BufferedFile) bool { return f.Name == "Chart.yaml" }) {
+		if by := s.hiddenBy(dir, "Chart.yaml"); by != "" {
+			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-chart", File: s.Show(path.Join(dir, "Chart.yaml")),
+				Message: "the file is excluded by " + by, Remedy: "correct this line; a line that begins with ! excludes everything else"}
+		}
+	}
 	if err != nil {
 		return nil, s.loadFault(dir, err)
 	}
@@ -80,7 +90,7 @@ func chartFiles(fsys fs.FS, dir string, in *chartSize) ([]*archive.BufferedFile,
 	rules := ignore.Empty()
 	if data, err := fs.ReadFile(fsys, path.Join(dir, ignore.HelmIgnore)); err == nil {
 		if rules, err = ignore.Parse(bytes.NewReader(data)); err != nil {
-			return nil, &fs.PathError{Op: "parse", Path: path.Join(dir, ignore.HelmIgnore), Err: err}
+			return nil, &fs.PathError{Op: "parse", Path: path.Join(dir, ignore.HelmIgnore), Err: badIgnore{err}}
 		}
 	}
 	rules.AddDefaults()
@@ -132,6 +142,9 @@ func chartFiles(fsys fs.FS, dir string, in *chartSize) ([]*archive.BufferedFile,
 }
 
 const maxChartDepth = 64
+
+// badIgnore is the error for a .helmignore that Helm cannot use.
+type badIgnore struct{ error }
 
 // loadFault names the file that makes a chart unreadable. Helm's errors have no types,
 // so their texts decide.

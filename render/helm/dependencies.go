@@ -52,7 +52,7 @@ func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals
 	wanted := map[remote.Ref]bool{}
 	for i := range missing {
 		d := &missing[i]
-		if err := s.locate(d); err != nil {
+		if err := s.locate(d, in); err != nil {
 			faults = append(faults, err)
 			continue
 		}
@@ -189,13 +189,20 @@ func outline(ch *chart.Chart, in *chartSize) *chart.Chart {
 }
 
 // locate determines the source to fetch for a dependency.
-func (s source) locate(d *dependency) error {
+func (s source) locate(d *dependency, in *chartSize) error {
 	bad := func(rule, message, remedy string) finding.Finding {
 		return finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Line: lineOfDependency(d.parent, d.listed), Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
 	}
 	if s.opt.Remote == nil || d.listed.Repository == "" {
 		f := bad("missing-dependency", fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, d.listed.Repository),
 			"run helm dependency build "+s.Show(s.Dir)+" and commit charts/, or run "+s.VendorCommand())
+		if dir, isHere := in.dirs[d.parent]; isHere {
+			if hidden := s.hiddenDependency(dir, d.listed.Name); hidden != "" {
+				f.Message = fmt.Sprintf("chart %s %s is not in charts/: %s", d.listed.Name, d.listed.Version, hidden)
+				f.Remedy = "correct this line of .helmignore"
+				return f
+			}
+		}
 		f.Field = "dependencies"
 		if d.listed.Repository == "" {
 			f.Message = fmt.Sprintf("chart %s %s is not in charts/", d.listed.Name, d.listed.Version)

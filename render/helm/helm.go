@@ -142,6 +142,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	if err != nil {
 		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
+	replaced = append(replaced, s.valuesWarnings(ch, vals, top["Values"].(common.Values))...)
 	var findings []finding.Finding
 	if !s.opt.SkipSchema {
 		if findings, err = s.validateValues(ch, top["Values"].(common.Values)); err != nil {

@@ -135,6 +135,12 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 			f.Field = flag + " " + f.Field
 		}
 		f.Remedy = schemaRemedy(violated, flag, schemaFile)
+		if _, isExtra := violated.(*kind.AdditionalProperties); isExtra && !ch.IsRoot() && slices.Equal(at, []string{"global"}) {
+			f.File, f.Line, f.Field = schemaFile, 0, ""
+			f.Message = "Helm passes \"global\" to every subchart, but the schema of " + ch.Name() + " does not allow this key"
+			f.Remedy = "allow it in the schema, or set skip-schema-validation"
+			f.About = f.Message
+		}
 		faults = append(faults, f)
 	}
 	var visit func(e *jsonschema.ValidationError)

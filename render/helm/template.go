@@ -54,6 +54,7 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
 	vals = top["Values"].(common.Values)
+	replaced = append(replaced, s.valuesWarnings(ch, vals, vals)...)
 	var ships crdContent
 	if s.opt.AllCRDs {
 		if ships, err = s.describeCRDs(ch, vals); err != nil {

@@ -76,6 +76,14 @@ func MergeValues(all []Values, ignoreMissing bool) (map[string]any, error) {
 
 func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]any, error) {
 	var faults []error
+	v.Files = slices.DeleteFunc(slices.Clone(v.Files), func(name string) bool {
+		f, is := otherIdiom(name)
+		is = is && !strings.HasPrefix(v.Places[name].Field, "chart.") // where $repo is the root of the repository
+		if is {
+			faults = append(faults, v.readFault(name, f))
+		}
+		return is
+	})
 	files, err := v.files(ignoreMissing)
 	if err != nil {
 		faults = append(faults, err)
@@ -307,6 +315,9 @@ func (v Values) parseFile(expr string, into map[string]any) error {
 }
 
 func (v Values) read(name string) ([]byte, error) {
+	if f, is := otherIdiom(name); is {
+		return nil, f
+	}
 	data, err := v.Read(name)
 	if err == nil {
 		return data, nil

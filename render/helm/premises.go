@@ -1,0 +1,100 @@
+package helm
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/ignore"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// hiddenBy returns the line of a chart's .helmignore that hides a file or directory of it,
+// "" if none does. It asks each line alone, as Helm does: the first match decides.
+func (s source) hiddenBy(dir, name string) string {
+	file := path.Join(dir, ignore.HelmIgnore)
+	data, err := fs.ReadFile(s.FS, file)
+	if err != nil {
+		return ""
+	}
+	number := 0
+	for line := range strings.Lines(string(data)) {
+		number++
+		rule, err := ignore.Parse(strings.NewReader(line))
+		if err != nil {
+			continue
+		}
+		for at := name; at != "."; at = path.Dir(at) {
+			if info, err := fs.Stat(s.FS, path.Join(dir, at)); err == nil && rule.Ignore(at, info) {
+				return fmt.Sprintf("%s:%d (%s)", s.Show(file), number, strings.TrimSpace(line))
+			}
+		}
+	}
+	return ""
+}
+
+// hiddenDependency says which directory or archive in charts/ .helmignore hides, if it may be
+// the dependency; empty if there is none.
+func (s source) hiddenDependency(dir, name string) string {
+	for _, pattern := range []string{name + "*", "*.tgz"} {
+		found, _ := fs.Glob(s.FS, path.Join(dir, "charts", pattern)) // only a bad pattern is an error
+		for _, p := range found {
+			rel := strings.TrimPrefix(p, input.Prefix(dir))
+			if by := s.hiddenBy(dir, rel); by != "" {
+				return rel + " is excluded by " + by
+			}
+		}
+	}
+	return ""
+}
+
+// valuesWarnings reports what Helm does with values without saying so: values files with
+// mistakes, and nulls of a parent chart that have no effect.
+func (s source) valuesWarnings(ch *chart.Chart, overrides map[string]any, effective common.Values) []finding.Finding {
+	var found []finding.Finding
+	for _, v := range s.opt.Values {
+		found = append(found, v.FileWarnings()...)
+	}
+	at := slices.IndexFunc(ch.Raw, func(f *common.File) bool { return f.Name == "values.yaml" })
+	if at < 0 {
+		return found
+	}
+	data, file := ch.Raw[at].Data, s.chartFile(ch, "values.yaml")
+	found = append(found, input.FileWarnings(file, data)...)
+	own, err := loader.LoadValues(bytes.NewReader(data)) // ch.Values have lost their nulls
+	if err != nil {
+		return found
+	}
+	for _, sub := range ch.Dependencies() {
+		ignoredNulls(own[sub.Name()], effective[sub.Name()], overrides[sub.Name()], []string{sub.Name()}, func(key []string) {
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "ignored-null", File: file, Line: input.LineOf(data, key), Field: input.FieldPath(key),
+				Message: "Helm 4 ignores null here, unlike Helm 3, so the default of the subchart applies", Remedy: "write the null into a values file that you pass to the chart"})
+		})
+	}
+	return found
+}
+
+// ignoredNulls reports the keys that own sets to null, but that have an effective value that
+// no override sets.
+func ignoredNulls(own, effective, overrides any, at []string, report func(key []string)) {
+	mine, _ := asMap(own)
+	now, _ := asMap(effective)
+	above, _ := asMap(overrides)
+	for _, key := range slices.Sorted(maps.Keys(mine)) {
+		full := append(slices.Clone(at), key)
+		_, isOverridden := above[key]
+		if mine[key] == nil && now[key] != nil && !isOverridden {
+			report(full)
+		}
+		ignoredNulls(mine[key], now[key], above[key], full, report)
+	}
+}

@@ -1,0 +1,71 @@
+package input
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+var (
+	// sourceRef matches a file of another source of an Application.
+	sourceRef = regexp.MustCompile(`^\$\{?([\w-]+)\}?/`)
+	// otherScheme matches the schemes of programs that decrypt or fetch values for Helm, such as
+	// secrets://f and secrets+age-import:///key?f of helm-secrets, or ref+vault://a of vals.
+	otherScheme = regexp.MustCompile(`^([a-z][a-z0-9.+-]*):/`)
+)
+
+// otherIdiom returns the finding for the name of a values file that only other programs can
+// read.
+func otherIdiom(name string) (f finding.Finding, is bool) {
+	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: finding.WithoutCredentials(name)}
+	if m := sourceRef.FindStringSubmatch(name); m != nil {
+		f.Message = "Argo CD sends a plugin only its own source, so it cannot read files of the source $" + m[1]
+		f.Remedy = "write /" + finding.WithoutCredentials(name[len(m[0]):]) + " if the file is in the same repository; otherwise, copy it there"
+		return f, true
+	}
+	if m := otherScheme.FindStringSubmatch(name); m != nil && !slices.Contains([]string{"http", "https", "oci", "file"}, m[1]) {
+		f.Message = m[1] + ": is a scheme of another program, which Ladder does not run"
+		f.Remedy = "name a file of the repository without the scheme, and create Secrets in the cluster, for example with an operator"
+		return f, true
+	}
+	return f, false
+}
+
+// FileWarnings reports what Helm accepts in a values file, although it is probably a mistake:
+// a key that is there twice, and contents that are still encrypted.
+func FileWarnings(file string, data []byte) []finding.Finding {
+	var doc yaml.Node
+	if yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc) != nil || len(doc.Content) == 0 {
+		return nil // reported elsewhere, or empty
+	}
+	v := object.ValueOf(doc.Content[0])
+	var found []finding.Finding
+	for _, d := range v.DuplicateKeys() {
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: object.DuplicateKey, File: file, Line: d.Lines[1], Field: strings.TrimPrefix(d.Path+"."+d.Key, "."),
+			Message: fmt.Sprintf("the key is on lines %d and %d, and Helm uses only the last value", d.Lines[0], d.Lines[1]), Remedy: "keep one of the two"})
+	}
+	if mac := v.Get("sops", "mac"); mac.IsText() {
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "encrypted-values", File: file, Line: mac.Line(), Field: "sops",
+			Message: "the file is encrypted with sops, which neither Argo CD nor Ladder decrypts, so the encrypted text reaches the cluster", Remedy: "create Secrets in the cluster, for example with an operator"})
+	}
+	return found
+}
+
+// FileWarnings reports FileWarnings of all files.
+func (v Values) FileWarnings() []finding.Finding {
+	var found []finding.Finding
+	files, _ := v.files(true) // reported elsewhere
+	for _, name := range files {
+		if data, err := v.Read(name); err == nil {
+			found = append(found, FileWarnings(v.path(name), data)...)
+		}
+	}
+	return found
+}
