@@ -64,9 +64,10 @@ func (t *tasks) Run(ctx context.Context, name task.Name, in task.Input) (task.Re
 
 // generate returns the response to a request for manifests.
 func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error) {
+	in, part := whole(in)
 	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
 	if err != nil {
-		return task.Output{}, inOneLine(err)
+		return task.Output{}, inOneLine(part.explain(err))
 	}
 	req.Memory = t.memory
 	if len(in.Secret) > 0 {
@@ -81,7 +82,7 @@ func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error
 	}
 	res, err := plugin.Generate(ctx, req, t.base)
 	if err != nil {
-		return task.Output{}, inOneLine(err)
+		return task.Output{}, inOneLine(part.explain(err))
 	}
 	out := task.Output{
 		Manifests: res.Manifests(),
@@ -105,7 +106,7 @@ func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error
 		out.Until = res.Renewals[0].Renews
 	}
 	for _, name := range plugin.Substitutable() {
-		if !slices.Contains(res.Variables, name) && !(res.Derived && name == plugin.ProjectName) {
+		if name != sourcePath && !slices.Contains(res.Variables, name) && !(res.Derived && name == plugin.ProjectName) {
 			out.Unused = append(out.Unused, name)
 		}
 	}
