@@ -41,6 +41,8 @@ type options struct {
 	usedVariables []string
 	// random selects whether generated values are derived.
 	random string
+	// strict lets the plugin fail with the errors that it finds.
+	strict bool
 }
 
 // options merges the settings of a rendering, in increasing precedence: defaults,
@@ -141,6 +143,9 @@ func (opt *options) add(s Settings) {
 	opt.expects = append(opt.expects, s.Expects...)
 	if s.SkipTests != nil {
 		opt.render.SkipTests = *s.SkipTests
+	}
+	if s.Strict != nil {
+		opt.strict = *s.Strict
 	}
 	if !s.Values.Empty() {
 		opt.render.Values = append(opt.render.Values, s.Values)

@@ -33,6 +33,8 @@ type Settings struct {
 	KubeVersion string
 	APIVersions []string
 	SkipTests   *bool
+	// Strict lets the plugin fail with the errors in Result.Findings.
+	Strict *bool
 	// Order configures how waves are computed.
 	Order wave.Options
 	// Hooks says how to treat Helm hooks.

@@ -138,6 +138,18 @@ type Result struct {
 	// LeavesHooks means that the settings take Helm hooks into the order, and that there is none,
 	// because no waves are computed.
 	LeavesHooks bool
+
+	// strict is the parameter of this name.
+	strict bool
+}
+
+// Refused returns the errors in Findings if the parameter strict is set. The plugin then fails
+// with them, since who deploys the component does not see the log of the server.
+func (r Result) Refused() error {
+	if !r.strict {
+		return nil
+	}
+	return finding.Err(r.Findings)
 }
 
 // Manifests returns the text of each manifest.
@@ -195,7 +207,7 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 		res.Sets, found, err = req.expandSets(ctx, res.Plan, base, opt)
 		res.Findings = append(res.Findings, found...)
 	}
-	res.Variables = opt.usedVariables
+	res.Variables, res.strict = opt.usedVariables, opt.strict
 	res.UsesRevision = res.UsesRevision || children.Revision || slices.Contains(opt.usedVariables, Revision)
 	res.UsesRepoURL = children.RepoURL || slices.Contains(opt.usedVariables, RepoURL)
 	return res, err

@@ -125,6 +125,11 @@ var ofOrder = []Parameter{
 		set:     one(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
 	},
 	{
+		Name: "strict", Title: "Strict", Item: "boolean", Collection: "string", Default: "false",
+		Tooltip: "Fail the rendering in Argo CD if Ladder finds an error in the order, such as waves that certainly hang; otherwise, only the log of the sidecar contains it.",
+		set:     boolean(func(s *Settings) **bool { return &s.Strict }),
+	},
+	{
 		Name: "expects", Title: "Expected objects", Item: "string", Collection: "array",
 		Tooltip: "What exists outside of the component before the sync: objects such as Secret/backup or ClusterIssuer/corp, and API groups such as cert-manager.io, with their CRDs and controllers. It is not reported as missing.",
 		set:     checked(graph.ExpectedFault, list(func(s *Settings) *[]string { return &s.Expects })),

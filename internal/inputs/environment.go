@@ -60,7 +60,11 @@ func (in *Environment) Generate(ctx context.Context) (plugin.Result, error) {
 	if err != nil {
 		return plugin.Result{}, err
 	}
-	return plugin.Generate(ctx, req, base)
+	res, err := plugin.Generate(ctx, req, base)
+	if err == nil {
+		err = res.Refused()
+	}
+	return res, err
 }
 
 // random returns the random source of the rendering, from the seed and the Application that

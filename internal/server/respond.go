@@ -81,6 +81,9 @@ func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error
 		req.Remote = serverFetcher(in.Fetch)
 	}
 	res, err := plugin.Generate(ctx, req, t.base)
+	if err == nil {
+		err = res.Refused()
+	}
 	if err != nil {
 		return task.Output{}, inOneLine(part.explain(err))
 	}
