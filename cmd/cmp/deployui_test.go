@@ -34,24 +34,7 @@ func TestDeployUI(t *testing.T) {
 		"printed":   {"ui/kustomization.yaml": printed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			repo := fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [argocd.yaml]\ncomponents: [ui]\n")}, "argocd.yaml": {Data: []byte(`apiVersion: apps/v1
-kind: Deployment
-metadata: {name: argocd-server}
-spec: {template: {spec: {containers: [{name: argocd-server, image: argocd}]}}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: argocd-repo-server}
-spec: {template: {spec: {containers: [{name: argocd-repo-server, image: argocd}]}}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: argocd-cm}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: argocd-cmd-params-cm}
-`)}}
+			repo := fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [argocd.yaml]\ncomponents: [ui]\n")}, "argocd.yaml": {Data: []byte(argocdInstalled)}}
 			for file, text := range files {
 				repo[file] = &fstest.MapFile{Data: []byte(text)}
 			}
@@ -96,6 +79,26 @@ metadata: {name: argocd-cmd-params-cm}
 		})
 	}
 }
+
+// argocdInstalled is what the component changes of Argo CD.
+const argocdInstalled = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: argocd-server}
+spec: {template: {spec: {containers: [{name: argocd-server, image: argocd}]}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: argocd-repo-server}
+spec: {template: {spec: {containers: [{name: argocd-repo-server, image: argocd}]}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cm}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cmd-params-cm}
+`
 
 func read(t *testing.T, file string) string {
 	t.Helper()

@@ -56,7 +56,7 @@ type GitCommit struct {
 	of     *Repository
 }
 
-// GitCommit resolves an expression such as main, origin/main, v1.2, HEAD~1 or a hash.
+// Commit resolves an expression such as main, origin/main, v1.2, HEAD~1 or a hash.
 // Reflogs (main@{1}) and message searches (:/text) are refused: the library would
 // resolve the former to the branch itself, and does not support the latter.
 func (r *Repository) Commit(name string) (GitCommit, error) {

@@ -81,7 +81,7 @@ func DidYouMean(names ...string) string {
 	return fmt.Sprintf("did you mean %q, %q or %q?", names[0], names[1], names[2])
 }
 
-// NearestOr returns the suggestion, or otherwise if no name is similar.
+// Or returns the suggestion, or otherwise if no name is similar.
 func (n *Nearest) Or(otherwise string) string {
 	return cmp.Or(n.String(), otherwise)
 }
