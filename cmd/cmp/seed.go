@@ -9,7 +9,7 @@ import (
 
 func newSeed(s streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "seed",
+		Use:   "seed [flags]",
 		Short: "Print a new seed for generated passwords, keys and certificates",
 		Long: `Charts generate passwords, keys and certificates. With a seed, Ladder derives them, so
 that they are the same on every render.
