@@ -28,6 +28,8 @@ exits with 1 if there is an error or a warning.`,
   cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2
   kustomize build ./overlay | cmp render - --namespace shop > manifests.yaml`,
 		Args: option.Args(1, 1),
+		// What scores orders from outside pipes manifests through cmp annotate.
+		Aliases: []string{"annotate"},
 	}
 	in := inputs.Add(cmd)
 	strict := cmd.Flags().Bool("strict", false, "Print nothing and exit with 1 if there are errors or warnings")
