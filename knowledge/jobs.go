@@ -64,6 +64,13 @@ func (b *Base) MigratesBy(commands [][]string) string {
 	return ""
 }
 
+// IsMode reports whether the value of an option or a variable of that name says what a program
+// does.
+func (b *Base) IsMode(name string) bool {
+	words := nameWords(name)
+	return len(words) > 0 && slices.Contains(names().Modes, words[len(words)-1])
+}
+
 // AppliesManifests reports whether a command, as a list of its words, writes the objects of
 // manifests, and whether it fails unless they exist.
 func (b *Base) AppliesManifests(command []string) (applies, replaces bool) {

@@ -91,6 +91,8 @@ type nameFile struct {
 		// Files are the extensions of programs.
 		Files []string `yaml:"files"`
 	} `yaml:"migrationCommands"`
+	// Modes are the last words of options and variables that say what a program does.
+	Modes []string `yaml:"modes"`
 	// Once recognizes commands that must not run again.
 	Once struct {
 		// Words are words of such a command, in their order.

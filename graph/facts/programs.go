@@ -430,6 +430,11 @@ func (f *Facts) commandsOf(j int) (all [][]string) {
 			for _, script := range f.scripts(j, tmpl.Value, c) {
 				all = append(all, text.Commands(f.Base, script)...)
 			}
+			for _, v := range c.Get("env").Items() {
+				if name := v.Get("name").Text(); f.Base.IsMode(name) {
+					all = append(all, text.Commands(f.Base, "run --"+name+"="+v.Get("value").Text())...)
+				}
+			}
 		}
 	}
 	return all

@@ -22,8 +22,10 @@ func Commands(base *knowledge.Base, script string) (all [][]string) {
 		for _, token := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\"'", r) }) {
 			switch {
 			case strings.HasPrefix(token, "-"):
-				flag, _, _ := strings.Cut(token, "=")
-				words = append(words, strings.ToLower(flag))
+				flag, value, _ := strings.Cut(token, "=")
+				if words = append(words, strings.ToLower(flag)); base.IsMode(flag) {
+					words = append(words, strings.FieldsFunc(strings.ToLower(value), isNoLetter)...)
+				}
 			case begins && assignment.MatchString(token):
 			case !begins && strings.Contains(token, "/") && path.Ext(token) != "" && !base.IsProgramFile(token):
 			default:
@@ -40,6 +42,8 @@ func Commands(base *knowledge.Base, script string) (all [][]string) {
 	}
 	return all
 }
+
+func isNoLetter(r rune) bool { return r < 'a' || r > 'z' }
 
 // WithoutData returns a script without the JSON objects in it, which are what its commands send
 // and not commands.

@@ -33,7 +33,8 @@ var migrations = []string{
 	"odoo-bin -i base --stop-after-init", "gitea migrate", "river migrate-up", "supabase db push",
 	"set -e; alembic upgrade head; echo done", "cd /app && rails db:migrate", "if ! ready; then exit 1; fi; rails db:migrate", "RAILS_ENV=production rails db:migrate",
 	"until pg_isready -h db; do sleep 1; done; npm run migrate", "wait-for-it db:5432 -- alembic upgrade head", "dockerize -wait tcp://db:5432 rails db:migrate",
-	"sh /scripts/migrate.sh", "/app/docker/run_migrations.sh", "./run-migrations.sh", "exec ./manage.py \\\n  migrate", "worker migrate", "# first\nrails db:migrate",
+	"sh /scripts/migrate.sh", "/app/docker/run_migrations.sh", "./run-migrations.sh", "exec ./manage.py \\\n  migrate", "worker migrate",
+	"java -jar app.jar --spring.profiles.active=prod,migrate", "java -Dspring.profiles.active=migrate -jar app.jar", "./shop --mode=migrate", "./shop -role=db-migrate", "# first\nrails db:migrate",
 }
 
 // others are commands that are none, although most contain such a word.
@@ -44,7 +45,7 @@ var others = []string{
 	"npx prisma migrate status", "python manage.py migrate --check", "python manage.py showmigrations", "python manage.py makemigrations --check --dry-run", "rails db:seed", "npm run seed",
 	"npm run build", "npm run test", "python manage.py loaddata demo", "python report.py --schema migrations", "pg_dump --schema-only shop", "psql -f /sql/schema.sql",
 	"psql -c 'select * from schema_migrations'", "aws s3 cp s3://b/migrations .", "rm -rf /app/migrations", "ls db/migrate", "cat /migrations/README", "./worker --queue=migrations",
-	"./worker --queue migrations", "mc mb s3/migrations", "./serve --no-migrate", "./shop --skip-migrations serve", "dbt run", "airflow scheduler", "superset init", "wait_for.sh job shop-migrate",
+	"./worker --queue migrations", "./shop --mode=serve", "./shop --exclude=migrate", "./worker --queue-mode=serve --topic=migrate", "mc mb s3/migrations", "./serve --no-migrate", "./shop --skip-migrations serve", "dbt run", "airflow scheduler", "superset init", "wait_for.sh job shop-migrate",
 	"wait_for.sh job migrate", "node dist/migrate.js --help", "sleep 10", "# rails db:migrate\nrails db:seed", "git clone https://example.com/migrations", "python manage.py collectstatic",
 	"backup --file /backups/migrations.tar", "php artisan queue:work", "npm install db-migrate", "helm test migrate", "chown -R app /migrations", "bin/report --name x",
 }
