@@ -1,3 +1,7 @@
+//go:build !race
+
+// The memory of a worker leaves no room for what the race detector takes.
+
 package main
 
 import (
