@@ -79,14 +79,15 @@ func deletion(s *scene, o object.Object) []Cause {
 		return []Cause{{Rule: "finalizer", Text: "is being deleted, after its objects", Proof: "metadata.deletionTimestamp " + at, Evidence: Appearance, IsYoung: s.age(at) < aWhile, Fix: "see what holds up the deletion of its objects",
 			Command: argocd("get", o.ID)}}
 	}
+	evidence := Refusal
 	switch names[0] {
 	case "foregroundDeletion":
-		text, fix = "is being deleted, but what it owns is still there", "see why the objects that it owns are not deleted"
+		text, fix, evidence = "is being deleted, but what it owns is still there", "see why the objects that it owns are not deleted", Condition
 	case "kubernetes.io/pvc-protection":
 		text, fix = "is being deleted, but a Pod still uses it", "delete the Pod, or scale its workload to 0"
 	case "kubernetes.io/pv-protection":
 		text, fix = "is being deleted, but a PVC still uses it", "delete the PVC"
 	}
-	return []Cause{{Rule: "finalizer", Text: text, Proof: "metadata.deletionTimestamp " + at + ", finalizers " + strings.Join(names, ", "), Evidence: Refusal, IsYoung: s.age(at) < briefly, Fix: fix,
+	return []Cause{{Rule: "finalizer", Text: text, Proof: "metadata.deletionTimestamp " + at + ", finalizers " + strings.Join(names, ", "), Evidence: evidence, IsYoung: s.age(at) < briefly, Fix: fix,
 		Command: kubectl("get", o.ID, "-o yaml")}}
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -31,7 +32,14 @@ func endedOrStuck(s *scene, app object.Object, op operation) (all []Cause) {
 		all = append(all, Cause{Rule: "skip-reconcile", Text: "is ignored by Argo CD", Proof: "annotation argocd.argoproj.io/skip-reconcile: true", Evidence: Refusal, Fix: "remove the annotation",
 			Command: kubectl("annotate", app.ID, "argocd.argoproj.io/skip-reconcile-")})
 	}
+	policy := app.Get("spec", "syncPolicy", "automated")
 	switch {
+	case op.phase == "" && op.isAsked && cmp.Or(s.age(app.Get("status", "reconciledAt").Text()), s.created(app)) > aWhile:
+		all = append(all, Cause{Rule: "controller-down", Text: "has an operation that Argo CD does not take up", Proof: "operation is set, and there is no status.operationState; status.reconciledAt: " + app.Get("status", "reconciledAt").Text(), Evidence: Appearance,
+			Fix: "see whether the application controller runs, and handles this cluster and namespace", Command: "kubectl get pods -n argocd"})
+	case op.phase == "" && app.ID != s.Application && app.Get("status", "sync", "status").Text() == "OutOfSync" && (!policy.Exists() || policy.Get("enabled").Text() == "false"):
+		all = append(all, Cause{Rule: "never-synced", Text: "has never been synced, and does not sync automatically", Proof: "no status.operationState, no spec.syncPolicy.automated", Evidence: Condition, IsYoung: s.created(app) < briefly,
+			Fix: "sync it, or set spec.syncPolicy.automated", Command: argocd("sync", app.ID)})
 	case (op.phase == running || op.phase == terminating) && !op.isAsked && since > briefly:
 		all = append(all, Cause{Rule: "no-operation", Text: "has an operation that nobody continues: the field operation is gone", Proof: state, Evidence: Refusal,
 			Fix: "remove status from the manifest of the Application if it is there, and start a new sync", Command: argocd("sync", app.ID)})
@@ -104,7 +112,7 @@ func awaitsDeletion(s *scene, app object.Object, op operation) []Cause {
 	if o, exists := s.objects[id]; exists && isTerminating(o) {
 		return []Cause{cause}
 	}
-	if s.absent[id] {
+	if s.isAbsent(id) {
 		cause.Text, cause.Because, cause.IsYoung = "waits for the deletion of "+id.String()+", which no longer exists", object.ID{}, s.Now-op.started < 2*briefly
 		cause.Fix, cause.Command = "terminate the sync and start it again", argocd("terminate-op", app.ID)
 	}
@@ -128,7 +136,7 @@ func hookGone(s *scene, app object.Object, op operation) (all []Cause) {
 		return nil
 	}
 	for _, e := range op.entries {
-		if e.state != running || !s.absent[e.id] || e.id.Name == "" {
+		if e.state != running || !s.isAbsent(e.id) || e.id.Name == "" {
 			continue
 		}
 		what := e.id.String()
@@ -153,10 +161,11 @@ func conditions(_ *scene, app object.Object, op operation) (all []Cause) {
 			cause.Text, cause.Fix = "has an invalid spec, so it is not synced", "correct the Application as the message says"
 		case "DeletionError":
 			cause.Text, cause.Fix = "cannot be deleted", "correct what the message says"
-		case "SyncError":
+		case "SyncError": // auto-sync does not repeat what has failed: a consequence
 			if op.isRunning() {
 				continue // an earlier attempt
 			}
+			cause.Rule = "sync-error"
 			cause.Text, cause.Fix, cause.Command = "is not synced again automatically: the sync of this revision failed", "correct what failed, and push a new commit or sync by hand", argocd("sync", app.ID)
 			if strings.Contains(message, "auto-sync will wipe out all resources") {
 				cause.Text, cause.Fix = "is not synced automatically, because that would delete all of its objects", "correct the source, or set syncPolicy.automated.allowEmpty"

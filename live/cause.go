@@ -65,6 +65,8 @@ var rules = []rule{
 	{[]string{"Pod"}, podEvents},
 	{[]string{"Pod"}, podReadiness},
 	{[]string{"Pod"}, podEnd},
+	{[]string{"Pod"}, podNode},
+	{[]string{"Pod"}, keptAlive},
 	{[]string{"ReplicaSet.apps", "StatefulSet.apps", "DaemonSet.apps", "Job.batch", "Deployment.apps"}, podsRefused},
 	{[]string{"Deployment.apps"}, deployment},
 	{[]string{"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps"}, unobserved},
@@ -85,7 +87,7 @@ var rules = []rule{
 
 // appRules are about an Application as a whole, and what it says about its objects.
 var appRules = []func(s *scene, app object.Object, op operation) []Cause{
-	endedOrStuck, syncWindow, awaitsDeletion, awaitsConfirmation, hookGone, conditions, failedEntries,
+	endedOrStuck, syncWindow, awaitsDeletion, awaitsConfirmation, hookGone, failedEntries, conditions,
 }
 
 // causesOf returns what all rules say about an object.

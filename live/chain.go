@@ -103,6 +103,10 @@ func (w *walk) below(id object.ID, o object.Object) (all [][]Step) {
 				step := Step{to, w.childStep(w.objects[to])}
 				longer := make([][]Step, len(chains))
 				for i := range chains {
+					if chains[i][0].Object == to { // it says so itself
+						longer[i] = chains[i]
+						continue
+					}
 					longer[i] = append([]Step{step}, chains[i]...)
 				}
 				chains = longer
@@ -146,9 +150,17 @@ func (s *scene) parts(o object.Object) (all []object.Object) {
 	if o.ID.GroupKind() == "Deployment.apps" {
 		newest, _ = o.Annotation(revisionKey)
 	}
+	recreates := o.Get("spec", "strategy", "type").Text() == "Recreate"
 	for _, part := range s.owned(o, "") {
 		revision, _ := part.Annotation(revisionKey)
 		switch {
+		case part.ID.Kind == "ReplicaSet" && recreates && revision != newest: // its Pods must be gone first
+			for _, pod := range s.owned(part, "Pod") {
+				if isTerminating(pod) {
+					all = append(all, pod)
+				}
+			}
+		case part.ID.Kind == "Pod" && isTerminating(part) && o.ID.Kind == "ReplicaSet" && !isTerminating(o): // another one replaces it
 		case part.ID.Kind == "ReplicaSet" && newest != "" && revision != newest:
 		case part.ID.Kind == "ReplicaSet" && number(part.Get("spec", "replicas"), 1) == 0:
 		case part.ID.Kind == "Pod" && (conditionOf(part, "Ready").status == "True" || part.Get("status", "phase").Text() == succeeded):
@@ -176,7 +188,7 @@ func (w *walk) needs(id object.ID, own, below [][]Step) (all [][]Step) {
 	found := false
 	for _, to := range w.needed(id) {
 		chains := w.from(to)
-		if _, exists := w.objects[to]; !exists && w.absent[to] {
+		if _, exists := w.objects[to]; !exists && w.isAbsent(to) {
 			if head.Rule == "" && len(conditionsOf(w.objects[id])) > 0 {
 				continue // it would say so
 			}
@@ -220,7 +232,7 @@ func isFinal(rule string) bool {
 
 // effects are rules about what is often the effect of something else: a program that does not find
 // another one ends, or is not ready.
-var effects = []string{"crash", "probe", "init-container", "job-failed", "degraded", "progress-deadline", "needs", "operation", "terminated"}
+var effects = []string{"crash", "probe", "init-container", "job-failed", "degraded", "progress-deadline", "needs", "operation", "terminated", "sync-error"}
 
 // rank sorts chains: those that have lasted, then those whose innermost cause is no mere effect,
 // then by evidence, depth, and the order in which Argo CD applies the objects. Of several chains

@@ -99,7 +99,7 @@ func productsOf(id object.ID) (all []product) {
 
 // isCustom reports whether an object is a custom resource of an operator.
 func (s *scene) isCustom(id object.ID) bool {
-	return id.Group != "" && !s.base.Builtin(id.Group) && id.Group != argoGroup || id.Group == argoGroup && id.Kind == "Rollout"
+	return id.Group != "" && !s.base.Builtin(id.Group) && id.Group != argoGroup || id.Group == argoGroup && !strings.HasPrefix(id.Kind, "App")
 }
 
 func at(v object.Value, path string) object.Value { return v.Get(strings.Split(path, ".")...) }
@@ -119,9 +119,9 @@ func customResource(s *scene, o object.Object) []Cause {
 	}
 	generation := number(o.Get("metadata", "generation"), 0)
 	for _, c := range conditionsOf(o) {
-		bad := c.status == "False" && slices.Contains([]string{"Ready", "Synced", "Available", "Established", "Healthy", "Accepted", "Programmed", "Reconciled", "ResolvedRefs", "ReconcileSuccess"}, c.kind) ||
+		bad := (c.status == "False" || c.status == "Unknown") && slices.Contains([]string{"Ready", "Synced", "Available", "Established", "Healthy", "Accepted", "Programmed", "Reconciled", "ResolvedRefs", "ReconcileSuccess"}, c.kind) ||
 			c.status == "True" && slices.Contains([]string{"Stalled", "Degraded", "Failed", "Error", "ReconcileError"}, c.kind)
-		if !bad || c.reason == "" && c.message == "" {
+		if !bad || c.reason == "" && c.message == "" || c.reason == "RolloutHealthy" { // that of a Rollout is False while it goes on
 			continue
 		}
 		what := c.reason
@@ -129,7 +129,7 @@ func customResource(s *scene, o object.Object) []Cause {
 			what = c.message
 		}
 		cause := Cause{Rule: "condition", Text: "is not ready: " + what, Proof: said("condition "+c.kind+":", c.reason, c.message), Evidence: Condition,
-			IsYoung: s.created(o) < aWhile && !soundsFinal(c.reason+" "+c.message) || number(o.Get("status", "observedGeneration"), generation) < generation,
+			IsYoung: s.lasted(o, c) < aWhile && !soundsFinal(c.reason+" "+c.message) || number(o.Get("status", "observedGeneration"), generation) < generation,
 			Fix:     "correct what its controller reports", Command: kubectl("describe", o.ID)}
 		if missing, ok := missingIn(c.message, o.ID.Namespace); ok {
 			cause.Because = missing
@@ -138,12 +138,25 @@ func customResource(s *scene, o object.Object) []Cause {
 		}
 		return []Cause{s.sayMissing(cause)}
 	}
-	return nil
+	phase, message := o.Get("status", "phase").Text(), oneLine(o.Get("status", "message").Text())
+	if message == "" || !contains([]string{"Pending", "Waiting", "Blocked", "Failed", "Error"}, phase) {
+		return nil
+	}
+	return []Cause{{Rule: "phase", Text: "is " + phase + ": " + message, Proof: said("status.phase:", phase, message), Evidence: Condition, IsYoung: s.created(o) < aWhile && !soundsFinal(phase),
+		Fix: "see in this message what it waits for", Command: kubectl("describe", o.ID)}}
+}
+
+// lasted returns how long a condition has been as it is, at most as long as its object exists.
+func (s *scene) lasted(o object.Object, c condition) int64 {
+	if since := s.age(c.since); since > 0 {
+		return min(since, s.created(o))
+	}
+	return s.created(o)
 }
 
 // sayMissing adds to a cause that the object behind it does not exist.
 func (s *scene) sayMissing(c Cause) Cause {
-	if s.absent[c.Because] {
+	if s.isAbsent(c.Because) {
 		c.Rule, c.Text, c.Fix = "missing-object", c.Text+": "+c.Because.String()+" does not exist", "create "+c.Because.String()+", or correct the name in the manifest"
 	}
 	return c

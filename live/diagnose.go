@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -124,7 +125,7 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 		if len(old) == 0 {
 			d.Chains = chains
 		}
-	case len(old) > 0 && op.phase != running && op.phase != terminating && (health == "Degraded" || old[0].root().Rule == "application-condition"):
+	case len(old) > 0 && op.phase != running && op.phase != terminating && (health == "Degraded" || contains([]string{"application-condition", "sync-error"}, old[0].root().Rule)):
 		d.State, d.Chains = Failed, old
 	case len(old) > 0:
 		d.State, d.Chains = Hangs, old
@@ -137,6 +138,11 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 	}
 	d.NeverSynced = op.phase == "" && len(d.Chains) == 0 && app.Get("status", "sync", "status").Text() != "Synced"
 	d.Blocked = s.blockedFix(app, op, d.State)
+	if snap.IsExport && len(d.Chains) == 0 && d.State != Healthy && d.Seconds >= aWhile {
+		if lacking := s.notInFile(d.Awaited); lacking != "" {
+			d.Notes = append(d.Notes, "unknown, because the file lacks it: "+lacking)
+		}
+	}
 	for _, what := range snap.Denied {
 		d.Notes = append(d.Notes, "not read: "+what)
 	}
@@ -228,18 +234,53 @@ func (s *scene) progress(id object.ID) string {
 	status := o.Get("status")
 	switch id.GroupKind() {
 	case "Deployment.apps", "StatefulSet.apps", "ReplicaSet.apps":
-		return fmt.Sprintf("%d of %d Pods are ready", number(status.Get("readyReplicas"), 0), number(o.Get("spec", "replicas"), 1))
+		return fewest(status, number(o.Get("spec", "replicas"), 1), "updatedReplicas", "readyReplicas", "availableReplicas")
 	case "DaemonSet.apps":
-		return fmt.Sprintf("%d of %d Pods are ready", number(status.Get("numberReady"), 0), number(status.Get("desiredNumberScheduled"), 0))
+		return fewest(status, number(status.Get("desiredNumberScheduled"), 0), "updatedNumberScheduled", "numberReady", "numberAvailable")
 	case "Job.batch":
 		return fmt.Sprintf("%d active, %d failed", number(status.Get("active"), 0), number(status.Get("failed"), 0))
 	case "Application.argoproj.io":
 		return cmp.Or(operationOf(o).phase, "no operation") + ", " + status.Get("health", "status").Text()
 	}
 	for _, c := range conditionsOf(o) {
-		if c.status == "False" {
+		if c.status == "False" && c.reason != "RolloutHealthy" {
 			return cmp.Or(c.message, c.kind+" is False")
 		}
 	}
 	return status.Get("phase").Text()
+}
+
+// fewest says how many Pods are updated, ready and available: the lowest of the numbers.
+func fewest(status object.Value, want int, updated, ready, available string) string {
+	least, is := number(status.Get(ready), 0), "ready"
+	if n := number(status.Get(available), 0); n < least {
+		least, is = n, "available"
+	}
+	if n := number(status.Get(updated), 0); n < least {
+		least, is = n, "updated"
+	}
+	return fmt.Sprintf("%d of %d Pods are %s", least, want, is)
+}
+
+// notInFile says what an export lacks that might show a cause.
+func (s *scene) notInFile(awaited []Progress) string {
+	has := func(kind string) bool {
+		return slices.ContainsFunc(s.Objects, func(o object.Object) bool { return o.ID.Kind == kind })
+	}
+	var lacking []string
+	pods := false
+	for _, p := range awaited {
+		kind, _ := s.base.Kind(p.Object.Group, p.Object.Kind)
+		pods = pods || !kind.Pod.IsZero()
+		if _, ok := s.objects[p.Object]; !ok && len(lacking) < 3 {
+			lacking = append(lacking, p.Object.String())
+		}
+	}
+	if pods && !has("Pod") {
+		lacking = append(lacking, "Pods")
+	}
+	if len(awaited) > 0 && !has("Event") {
+		lacking = append(lacking, "Events")
+	}
+	return strings.Join(lacking, ", ")
 }

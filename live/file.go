@@ -14,7 +14,7 @@ var times = []string{"lastTimestamp", "lastObservedTime", "eventTime", "startedA
 // FromObjects makes a snapshot of exported objects. Its time is the last that they mention. app
 // needs no name if there is only one Application.
 func FromObjects(all []object.Object, app object.ID) (Snapshot, error) {
-	snap := Snapshot{Application: app, Objects: all}
+	snap := Snapshot{Application: app, Objects: all, IsExport: true}
 	var apps []object.ID
 	for _, o := range all {
 		snap.Now = max(snap.Now, latest(o.Root()))

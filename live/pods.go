@@ -248,9 +248,13 @@ func (s *scene) crash(pod object.Object, c container, waiting string) []Cause {
 	reason := end.Get("reason").Text()
 	text := fmt.Sprintf("crashes: container %s exits with code %d", c.name, code)
 	fix := "read the log of the container, and correct what it reports"
+	limit := c.spec.Get("resources", "limits", "memory").Text()
+	if limit != "" {
+		limit = "limit of " + limit
+	}
 	switch {
 	case reason == "OOMKilled":
-		text = fmt.Sprintf("crashes: container %s needs more memory than its limit of %s (OOMKilled)", c.name, cmp.Or(c.spec.Get("resources", "limits", "memory").Text(), "its node"))
+		text = fmt.Sprintf("crashes: container %s needs more memory than its %s (OOMKilled)", c.name, cmp.Or(limit, "node has"))
 		fix = "raise resources.limits.memory"
 	case s.killedByProbe(pod, c.name):
 		text = fmt.Sprintf("restarts: the liveness or startup probe of container %s fails", c.name)

@@ -51,8 +51,9 @@ func keyKind(message string) string {
 // podReadiness finds out why a Pod that runs is not ready.
 func podReadiness(s *scene, pod object.Object) (all []Cause) {
 	ready := conditionOf(pod, "Ready")
-	if ready.status == "True" || pod.Get("status", "phase").Text() != running || isTerminating(pod) {
-		return s.waitingInit(pod)
+	phase := pod.Get("status", "phase").Text()
+	if ready.status == "True" || phase != running && phase != "Pending" || isTerminating(pod) {
+		return nil
 	}
 	for _, gate := range pod.Get("spec", "readinessGates").Items() {
 		kind := gate.Get("conditionType").Text()
@@ -63,15 +64,22 @@ func podReadiness(s *scene, pod object.Object) (all []Cause) {
 	}
 	for _, c := range containersOf(pod) {
 		since := s.age(c.status.Get("state", "running", "startedAt").Text())
-		if c.init || c.status.Get("ready").True() || !c.status.Get("state", "running").Exists() {
+		if c.status.Get("ready").True() || !c.status.Get("state", "running").Exists() {
 			continue
+		}
+		if c.init && c.spec.Get("restartPolicy").Text() != "Always" { // it probably waits for something, and only its log says what
+			return append(all, Cause{Rule: "init-container", Text: fmt.Sprintf("waits for its init container %s, which does not end", c.name), Proof: said("Pod "+pod.ID.Name+":", "PodInitializing", s.Logs[Container{pod.ID, c.name}]), Evidence: Appearance,
+				IsYoung: since < aWhile, Fix: "see in its log what it waits for", Command: kubectl("logs", pod.ID, "-c", c.name)})
+		}
+		restarts := number(c.status.Get("restartCount"), 0)
+		if restarts > 0 { // one attempt of several
+			since = max(since, s.age(ready.since))
 		}
 		for _, e := range s.eventsOf(pod.ID, "Unhealthy") {
 			probe, what, ok := strings.Cut(e.message, " probe ")
 			if !ok || probe == "Liveness" {
 				continue
 			}
-			restarts := number(c.status.Get("restartCount"), 0)
 			all = append(all, Cause{Rule: "probe", Text: fmt.Sprintf("is not ready: the %s probe of container %s fails", strings.ToLower(probe), c.name),
 				Proof: said("Pod "+pod.ID.Name+":", e.reason, probe+" probe "+what), Evidence: Event, IsYoung: since < aWhile && restarts < 3,
 				Fix: "see in the log why the program does not answer, or correct the probe", Command: kubectl("logs", pod.ID, "-c", c.name)})
@@ -86,28 +94,34 @@ func podReadiness(s *scene, pod object.Object) (all []Cause) {
 	return all
 }
 
-// waitingInit finds an init container that has been running for long: it probably waits for
-// something, and only its log says what.
-func (s *scene) waitingInit(pod object.Object) []Cause {
-	if pod.Get("status", "phase").Text() != "Pending" || isTerminating(pod) {
+// keptAlive finds the Pod of a Job of which a container has done its work and another one does
+// not end, such as a proxy that was injected.
+func keptAlive(s *scene, pod object.Object) []Cause {
+	if pod.Get("spec", "restartPolicy").Text() == "Always" || pod.Get("status", "phase").Text() != running || isTerminating(pod) {
 		return nil
 	}
+	done, since, runs := "", int64(0), ""
 	for _, c := range containersOf(pod) {
-		since := s.age(c.status.Get("state", "running", "startedAt").Text())
-		if !c.init || since == 0 || c.spec.Get("restartPolicy").Text() == "Always" {
-			continue
+		end := c.status.Get("state", "terminated")
+		switch {
+		case c.init:
+		case c.status.Get("state", "running").Exists():
+			runs = c.name
+		case end.Get("exitCode").Text() == "0":
+			done, since = c.name, s.age(end.Get("finishedAt").Text())
 		}
-		log := oneLine(s.Logs[Container{pod.ID, c.name}])
-		return []Cause{{Rule: "init-container", Text: fmt.Sprintf("waits for its init container %s, which does not end", c.name), Proof: said("Pod "+pod.ID.Name+":", "PodInitializing", log), Evidence: Appearance,
-			IsYoung: since < aWhile, Fix: "see in its log what it waits for", Command: kubectl("logs", pod.ID, "-c", c.name)}}
 	}
-	return nil
+	if done == "" || runs == "" {
+		return nil
+	}
+	return []Cause{{Rule: "sidecar", Text: fmt.Sprintf("does not end: container %s is done, but container %s still runs", done, runs), Proof: fmt.Sprintf("Pod %s: %s Completed, %s Running", pod.ID.Name, done, runs), Evidence: Condition,
+		IsYoung: since < aWhile, Fix: "make " + runs + " an init container with restartPolicy Always, or end it with the Job", Command: kubectl("logs", pod.ID, "-c", runs)}}
 }
 
 // podEnd finds out why a Pod was ended by its node.
-func podEnd(_ *scene, pod object.Object) []Cause {
+func podEnd(s *scene, pod object.Object) []Cause {
 	reason := pod.Get("status", "reason").Text()
-	if pod.Get("status", "phase").Text() != failed || reason == "" {
+	if pod.Get("status", "phase").Text() != failed || reason == "" || s.isReplaced(pod) {
 		return nil
 	}
 	message := pod.Get("status", "message").Text()
@@ -119,6 +133,55 @@ func podEnd(_ *scene, pod object.Object) []Cause {
 		fix = "raise activeDeadlineSeconds"
 	}
 	return []Cause{{Rule: "pod-ended", Text: "has a Pod that its node has ended: " + reason, Proof: said("Pod "+pod.ID.Name+":", reason, message), Evidence: Condition, Fix: fix, Command: kubectl("describe", pod.ID)}}
+}
+
+// isReplaced reports whether the owner of a Pod has made another one since.
+func (s *scene) isReplaced(pod object.Object) bool {
+	created := Time(pod.Get("metadata", "creationTimestamp").Text())
+	for _, owner := range pod.Get("metadata", "ownerReferences").Items() {
+		for _, id := range s.children[owner.Get("uid").Text()] {
+			if o := s.objects[id]; id.Kind == "Pod" && o.Get("status", "phase").Text() != failed && Time(o.Get("metadata", "creationTimestamp").Text()) >= created {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// podNode finds Pods that nobody runs or ends any more, because their node does not answer.
+func podNode(s *scene, pod object.Object) []Cause {
+	if !isLeft(pod) || pod.Get("spec", "nodeName").Text() == "" {
+		return nil
+	}
+	node := object.ID{Kind: "Node", Name: pod.Get("spec", "nodeName").Text()}
+	cause := Cause{Rule: "node", Evidence: Condition, Fix: "repair the node, or delete its Node object if it is gone", Command: kubectl("describe", node)}
+	var ready condition
+	if o, ok := s.objects[node]; ok {
+		ready = conditionOf(o, "Ready")
+	}
+	switch events := s.eventsOf(pod.ID, "NodeNotReady"); {
+	case ready.status == "False" || ready.status == "Unknown":
+		cause.Text, cause.Proof, cause.IsYoung = "has a Pod on "+node.String()+", which is not ready: "+ready.message, said(node.String()+":", ready.reason, ready.message), s.age(ready.since) < briefly
+	case ready.status == "" && len(events) > 0:
+		cause.Text, cause.Proof, cause.IsYoung = "has a Pod on "+node.String()+", which is not ready", said("Pod "+pod.ID.Name+":", events[0].reason, events[0].message), s.Now-events[0].last < briefly
+	case isTerminating(pod):
+		at := pod.Get("metadata", "deletionTimestamp").Text()
+		cause.Rule, cause.Text, cause.Proof, cause.IsYoung = "pod-terminating", "has a Pod that does not end: "+pod.ID.Name+" should be gone", "metadata.deletionTimestamp "+at, s.age(at) < 2*briefly
+		cause.Fix, cause.Command = "see whether a finalizer, a volume or its node holds it", kubectl("describe", pod.ID)
+	default:
+		return nil
+	}
+	return []Cause{cause}
+}
+
+// isLeft reports whether a Pod is to be gone, or is not ready though its containers are: that says
+// the controller of nodes. What a Deployment replaces, nobody waits for.
+func isLeft(pod object.Object) bool {
+	if isTerminating(pod) {
+		return true
+	}
+	ready := conditionOf(pod, "Ready").status == "False"
+	return ready && !slices.ContainsFunc(containersOf(pod), func(c container) bool { return !c.init && !c.status.Get("ready").True() })
 }
 
 // podsRefused finds out why a workload has fewer Pods than it should.

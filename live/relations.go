@@ -67,7 +67,7 @@ func (s *scene) needed(id object.ID) (all []object.ID) {
 		}
 	}
 	for _, m := range s.mentions(id) {
-		if _, exists := s.objects[m]; !exists && s.absent[m] {
+		if _, exists := s.objects[m]; !exists && s.isAbsent(m) {
 			all = append(all, m)
 		}
 	}

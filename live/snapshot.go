@@ -31,6 +31,8 @@ type Snapshot struct {
 	Objects []object.Object
 	// Absent are objects that the API server said do not exist.
 	Absent []object.ID
+	// IsExport means that the objects are a file, so that nothing else is known of the cluster.
+	IsExport bool
 	// Denied says what could not be read, each as the end of "it may not read …".
 	Denied []string
 	// Logs are the last lines of containers that crashed, by Pod and container.
@@ -131,6 +133,18 @@ func newScene(snap Snapshot, base *knowledge.Base) *scene {
 		slices.SortStableFunc(all, func(x, y event) int { return cmp.Compare(y.last, x.last) })
 	}
 	return s
+}
+
+// isAbsent reports whether an object certainly does not exist: the API server said so, or an export
+// has other classes of its kind.
+func (s *scene) isAbsent(id object.ID) bool {
+	if s.absent[id] {
+		return true
+	}
+	if _, ok := s.objects[id]; ok || !s.IsExport || !strings.HasSuffix(id.Kind, "Class") || id.Name == "" {
+		return false
+	}
+	return slices.ContainsFunc(s.Snapshot.Objects, func(o object.Object) bool { return o.ID.Kind == id.Kind && o.ID.Group == id.Group })
 }
 
 // addEvent files an Event under its object, without the group, which Events often lack.

@@ -122,7 +122,9 @@ func (d Diagnosis) String() string {
 	}
 	more := []string{}
 	for _, c := range d.Chains[min(1, len(d.Chains)):] {
-		more = append(more, "  also: "+c.Awaited.String()+" "+c.Steps[0].Text)
+		if line := "  also: " + c.Awaited.String() + " " + c.Steps[0].Text; !contains(more, line) {
+			more = append(more, line)
+		}
 	}
 	if len(d.Chains) == 0 && len(d.Awaited) > 1 {
 		for _, p := range d.Awaited[1:] {

@@ -30,6 +30,7 @@ var Kinds = []Kind{
 	{"", "v1", "ConfigMap", "configmaps", false},
 	{"", "v1", "Event", "events", true},
 	{"", "v1", "Namespace", "namespaces", false},
+	{"", "v1", "Node", "nodes", false},
 	{"", "v1", "PersistentVolume", "persistentvolumes", false},
 	{"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", true},
 	{"", "v1", "Pod", "pods", true},
@@ -207,12 +208,7 @@ func (w *wants) behind(id object.ID, app object.Object, visited map[object.ID]bo
 		w.one(object.ID{Group: storageGroup, Kind: "StorageClass", Name: o.Get("spec", "storageClassName").Text()})
 		w.workloads(id.Namespace, app)
 	case "Pod":
-		for _, v := range o.Get("spec", "volumes").Items() {
-			if name := v.Get("persistentVolumeClaim", "claimName").Text(); name != "" {
-				w.list("", "PersistentVolumeClaim", id.Namespace)
-			}
-		}
-		w.crashed(o)
+		w.pod(o)
 	case "Service":
 		w.list(appsGroup, "Deployment", id.Namespace)
 		w.list(appsGroup, "StatefulSet", id.Namespace)
@@ -275,7 +271,7 @@ func (w *wants) workloads(namespace string, app object.Object) {
 // writers asks for objects that may write a missing one: those of the Application whose kind
 // writes such objects.
 func (w *wants) writers(missing object.ID, app object.Object) {
-	if !w.absent[missing] && missing.Kind != "Secret" {
+	if !w.isAbsent(missing) && missing.Kind != "Secret" {
 		return
 	}
 	n := 0
@@ -293,6 +289,19 @@ func (w *wants) writers(missing object.ID, app object.Object) {
 			}
 		}
 	}
+}
+
+// pod asks for the volumes, the node and the logs of a Pod that is not ready.
+func (w *wants) pod(o object.Object) {
+	for _, v := range o.Get("spec", "volumes").Items() {
+		if name := v.Get("persistentVolumeClaim", "claimName").Text(); name != "" {
+			w.list("", "PersistentVolumeClaim", o.ID.Namespace)
+		}
+	}
+	if isLeft(o) {
+		w.one(object.ID{Kind: "Node", Name: o.Get("spec", "nodeName").Text()})
+	}
+	w.crashed(o)
 }
 
 // crashed asks for the last lines of containers that crashed, or that do not end.

@@ -103,7 +103,7 @@ func volumeClaim(s *scene, o object.Object) []Cause {
 		}
 		return []Cause{cause}
 	}
-	if s.absent[class] {
+	if s.isAbsent(class) {
 		cause = lacks(class, o.ID.String()+" names it in spec.storageClassName", Missing)
 		cause.IsYoung = young
 		return []Cause{cause}
@@ -202,7 +202,7 @@ func ingress(s *scene, o object.Object) []Cause {
 		return nil
 	}
 	class := object.ID{Group: networkGroup, Kind: "IngressClass", Name: o.Get("spec", "ingressClassName").Text()}
-	if class.Name != "" && s.absent[class] {
+	if class.Name != "" && s.isAbsent(class) {
 		return []Cause{lacks(class, o.ID.String()+" names it in spec.ingressClassName", Missing)}
 	}
 	cause := Cause{Rule: "no-address", Text: "has no address: no controller has taken it up", Proof: "status.loadBalancer.ingress is empty", Evidence: Appearance, IsYoung: s.created(o) < aWhile,
