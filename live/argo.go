@@ -158,9 +158,9 @@ func conditions(_ *scene, app object.Object, op operation) (all []Cause) {
 		case "ComparisonError":
 			cause.Text, cause.Fix = "cannot be compared with its source, so it is not synced", "correct the source as the message says"
 		case "InvalidSpecError":
-			cause.Text, cause.Fix = "has an invalid spec, so it is not synced", "correct the Application as the message says"
+			cause.Text, cause.Fix = "has an invalid spec, so it is not synced: "+message, "correct the Application, or add to Argo CD what the message misses"
 		case "DeletionError":
-			cause.Text, cause.Fix = "cannot be deleted", "correct what the message says"
+			cause.Text, cause.Fix = "cannot be deleted: "+message, "repair what the message says"
 		case "SyncError": // auto-sync does not repeat what has failed: a consequence
 			if op.isRunning() {
 				continue // an earlier attempt

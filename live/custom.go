@@ -8,6 +8,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -110,7 +111,7 @@ func customResource(s *scene, o object.Object) []Cause {
 	for _, p := range productsOf(o.ID) {
 		for _, st := range p.States {
 			if cause, ok := s.inState(o, st); ok {
-				return []Cause{cause}
+				return []Cause{s.withEvent(o, cause)}
 			}
 		}
 	}
@@ -119,7 +120,7 @@ func customResource(s *scene, o object.Object) []Cause {
 	}
 	generation := number(o.Get("metadata", "generation"), 0)
 	for _, c := range conditionsOf(o) {
-		bad := (c.status == "False" || c.status == "Unknown") && slices.Contains([]string{"Ready", "Synced", "Available", "Established", "Healthy", "Accepted", "Programmed", "Reconciled", "ResolvedRefs", "ReconcileSuccess"}, c.kind) ||
+		bad := (c.status == "False" || c.status == "Unknown") && slices.Contains([]string{"Ready", "Synced", "Available", "Established", "Healthy", "Accepted", "Programmed", "Reconciled", "ResolvedRefs", "ReconcileSuccess", "QuotaReserved", "Admitted"}, c.kind) ||
 			c.status == "True" && slices.Contains([]string{"Stalled", "Degraded", "Failed", "Error", "ReconcileError"}, c.kind)
 		if !bad || c.reason == "" && c.message == "" || c.reason == "RolloutHealthy" { // that of a Rollout is False while it goes on
 			continue
@@ -136,7 +137,7 @@ func customResource(s *scene, o object.Object) []Cause {
 		} else if to, ok := s.namedIn(c.message, o); ok {
 			cause.Because = to
 		}
-		return []Cause{s.sayMissing(cause)}
+		return []Cause{s.withEvent(o, s.sayMissing(cause))}
 	}
 	phase, message := o.Get("status", "phase").Text(), oneLine(o.Get("status", "message").Text())
 	if message == "" || !contains([]string{"Pending", "Waiting", "Blocked", "Failed", "Error"}, phase) {
@@ -144,6 +145,22 @@ func customResource(s *scene, o object.Object) []Cause {
 	}
 	return []Cause{{Rule: "phase", Text: "is " + phase + ": " + message, Proof: said("status.phase:", phase, message), Evidence: Condition, IsYoung: s.created(o) < aWhile && !soundsFinal(phase),
 		Fix: "see in this message what it waits for", Command: kubectl("describe", o.ID)}}
+}
+
+// withEvent adds to a cause what the controller says in its last Event, which often has the error
+// that the condition only mentions.
+func (s *scene) withEvent(o object.Object, c Cause) Cause {
+	const most = 300
+	if !s.isCustom(o.ID) || !c.Because.IsZero() {
+		return c
+	}
+	for _, e := range s.eventsOf(o.ID) {
+		if e.kind == "Warning" && !strings.Contains(c.Text+c.Proof, e.message) && !strings.Contains(e.message, "deletionTimestamp") {
+			c.Text, c.Proof = c.Text+": "+finding.CutMiddle(e.message, most), said(o.ID.String()+":", e.reason, e.message)
+			break
+		}
+	}
+	return c
 }
 
 // lasted returns how long a condition has been as it is, at most as long as its object exists.

@@ -77,6 +77,9 @@ type Diagnosis struct {
 	Blocked Cause
 	// Notes say what else matters, such as what could not be read.
 	Notes []string
+	// IsDeleted means that the Application is being deleted, and IsBehind that its manifests have
+	// changed since it was synced.
+	IsDeleted, IsBehind bool
 	// NeverSynced means that the Application has no operation, and nothing says why.
 	NeverSynced bool
 }
@@ -129,7 +132,7 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 		d.State, d.Chains = Failed, old
 	case len(old) > 0:
 		d.State, d.Chains = Hangs, old
-	case op.phase == running || op.phase == terminating || health == "Progressing" || health == "Missing":
+	case op.phase == running || op.phase == terminating || health == "Progressing" || health == "Missing" || isTerminating(app):
 		d.State = Slow
 	case health == "Degraded":
 		d.State = Failed
@@ -137,6 +140,10 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 		d.State = Healthy
 	}
 	d.NeverSynced = op.phase == "" && len(d.Chains) == 0 && app.Get("status", "sync", "status").Text() != "Synced"
+	d.IsBehind = app.Get("status", "sync", "status").Text() == "OutOfSync"
+	if d.IsDeleted = isTerminating(app); d.IsDeleted {
+		d.Seconds = s.age(app.Get("metadata", "deletionTimestamp").Text())
+	}
 	d.Blocked = s.blockedFix(app, op, d.State)
 	if snap.IsExport && len(d.Chains) == 0 && d.State != Healthy && d.Seconds >= aWhile {
 		if lacking := s.notInFile(d.Awaited); lacking != "" {

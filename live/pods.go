@@ -55,6 +55,9 @@ var (
 	volumeKey  = regexp.MustCompile(`references non-existent (secret|config) key: (\S+)`)
 )
 
+// notExecuted is what a container runtime says of a command that the image does not have.
+var notExecuted = regexp.MustCompile(`exec: "([^"]+)": (.+)$`)
+
 var namedKinds = map[string]object.ID{
 	"secret": {Kind: "Secret"}, "configmap": {Kind: "ConfigMap"}, "persistentvolumeclaim": {Kind: "PersistentVolumeClaim"}, "serviceaccount": {Kind: "ServiceAccount"},
 	"storageclass.storage.k8s.io": {Group: storageGroup, Kind: "StorageClass"}, "priorityclass": {Group: "scheduling.k8s.io", Kind: "PriorityClass"},
@@ -265,7 +268,15 @@ func (s *scene) crash(pod object.Object, c container, waiting string) []Cause {
 	case code == 126, code == 127, reason == "ContainerCannotRun", reason == "StartError":
 		fix = "correct the command of the container: it cannot be executed"
 	}
-	proof := said("Pod "+pod.ID.Name+":", reason, cmp.Or(oneLine(end.Get("message").Text()), oneLine(s.Logs[Container{pod.ID, c.name}])))
+	last := cmp.Or(oneLine(end.Get("message").Text()), oneLine(s.Logs[Container{pod.ID, c.name}]))
+	if m := notExecuted.FindStringSubmatch(last); m != nil {
+		text = fmt.Sprintf("cannot start container %s: its command %s cannot be executed: %s", c.name, m[1], strings.TrimSuffix(m[2], ": unknown"))
+	}
+	because := object.ID{}
+	if unreachable.MatchString(last) {
+		because = s.service(last, pod)
+	}
+	proof := said("Pod "+pod.ID.Name+":", reason, last)
 	if restarts > 0 {
 		proof += fmt.Sprintf(", %d restarts", restarts)
 	}
@@ -274,7 +285,7 @@ func (s *scene) crash(pod object.Object, c container, waiting string) []Cause {
 		more = append(more, "--previous")
 	}
 	return []Cause{{Rule: "crash", Text: text, Proof: proof, Evidence: Refusal, IsYoung: restarts < 3 && s.podAge(pod) < aWhile && !isJob || isJob && s.jobRetries(pod),
-		Fix: fix, Command: kubectl("logs", pod.ID, more...)}}
+		Because: because, Fix: fix, Command: kubectl("logs", pod.ID, more...)}}
 }
 
 // jobRetries reports whether the Job of a Pod may still run another one.

@@ -68,7 +68,7 @@ func podReadiness(s *scene, pod object.Object) (all []Cause) {
 			continue
 		}
 		if c.init && c.spec.Get("restartPolicy").Text() != "Always" { // it probably waits for something, and only its log says what
-			return append(all, Cause{Rule: "init-container", Text: fmt.Sprintf("waits for its init container %s, which does not end", c.name), Proof: said("Pod "+pod.ID.Name+":", "PodInitializing", s.Logs[Container{pod.ID, c.name}]), Evidence: Appearance,
+			return append(all, Cause{Rule: "init-container", Text: fmt.Sprintf("waits for its init container %s, which does not end", c.name), Proof: said("Pod "+pod.ID.Name+":", "PodInitializing", s.Logs[Container{pod.ID, c.name}]), Evidence: Appearance, Because: s.service(commandOf(c)+" "+s.Logs[Container{pod.ID, c.name}], pod),
 				IsYoung: since < aWhile, Fix: "see in its log what it waits for", Command: kubectl("logs", pod.ID, "-c", c.name)})
 		}
 		restarts := number(c.status.Get("restartCount"), 0)

@@ -2,6 +2,7 @@ package live
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/object"
@@ -28,8 +29,8 @@ var refusals = []refusal{
 		"is refused: webhook $1 does not answer, because Service $2 does not exist", "create Service $2, or delete the webhook configuration if its program is gone", object.ID{Kind: "Service"}, "$2", "webhook"},
 	{regexp.MustCompile(`failed calling webhook "([^"]+)".*x509: (.*)`), "webhook-ca",
 		"is refused: the API server does not trust the certificate of webhook $1", "set caBundle of the webhook configuration to the CA of its certificate, or let its injector do so", object.ID{}, "", ""},
-	{regexp.MustCompile(`failed calling webhook "([^"]+)".*(connection refused|context deadline exceeded|i/o timeout|no route to host|EOF)`), "webhook",
-		"is refused: webhook $1 does not answer ($2)", "repair the Pods behind the webhook, or the network between them and the API server", object.ID{}, "", ""},
+	{regexp.MustCompile(`failed calling webhook "([^"]+)"(?:.*https://([^./:"]+)\.([^./:"]+)\.svc)?.*(connection refused|context deadline exceeded|i/o timeout|no route to host|EOF)`), "webhook",
+		"is refused: webhook $1 does not answer ($4)", "repair the Pods behind the webhook, or the network between them and the API server", object.ID{Kind: "Service"}, "$2", "$3"},
 	{regexp.MustCompile(`failed calling webhook "([^"]+)"`), "webhook", "is refused: webhook $1 does not answer", "repair the program behind the webhook", object.ID{}, "", ""},
 	{regexp.MustCompile(`conversion webhook for ([^,]+), Kind=(\w+) failed`), "conversion-webhook", "is refused: the conversion webhook of $1 $2 does not answer",
 		"start the program behind the conversion webhook", object.ID{}, "", ""},
@@ -58,9 +59,10 @@ var refusals = []refusal{
 	{regexp.MustCompile(`is forbidden: user "([^"]+)" .*is attempting to grant RBAC permissions not currently held`), "permission", "is refused: $1 may not grant permissions that it does not have",
 		"grant Argo CD these permissions, or the verb escalate", object.ID{}, "", ""},
 	{regexp.MustCompile(`metadata\.annotations: Too long`), "too-large", "is too large for the annotation of a client-side apply", "set the sync option ServerSideApply=true", object.ID{}, "", ""},
-	{regexp.MustCompile(`[Ff]ield is immutable|updates to statefulset spec for fields other than|is immutable`), "immutable", "changes a field that is immutable", "delete the object, or set the sync option Replace=true,Force=true on it", object.ID{}, "", ""},
+	{regexp.MustCompile(`updates to statefulset spec for fields other than`), "immutable", "changes a field that is immutable", "revert the change, or delete it with kubectl delete --cascade=orphan, which leaves its Pods, and sync again", object.ID{}, "", ""},
+	{regexp.MustCompile(`[Ff]ield is immutable|is immutable`), "immutable", "changes a field that is immutable", "delete the object, or set the sync option Replace=true,Force=true on it", object.ID{}, "", ""},
 	{regexp.MustCompile(`Apply failed with \d+ conflicts?: conflicts? with "([^"]+)"`), "conflict", "changes fields that $1 manages", "remove the fields from the manifest, or set ignoreDifferences with RespectIgnoreDifferences=true", object.ID{}, "", ""},
-	{regexp.MustCompile(`provided port is already allocated`), "port", "asks for a node port that another Service has", "choose another nodePort, or none", object.ID{}, "", ""},
+	{regexp.MustCompile(`(?:Invalid value: (\d+): )?provided port is already allocated`), "port", "asks for node port $1, which another Service has", "choose another nodePort, or none", object.ID{}, "", ""},
 	{regexp.MustCompile(`(?:unknown field|strict decoding error|ValidationError|is invalid:)`), "invalid", "is invalid", "correct the manifest", object.ID{}, "", ""},
 }
 
@@ -82,7 +84,9 @@ func (s *scene) refused(message string, about object.ID) Cause {
 		cause.Rule, cause.Text, cause.Fix = r.rule, expand(braced(r.text)), expand(braced(r.fix))
 		if r.kind.Kind != "" {
 			id := r.kind
-			id.Name = expand(braced(r.name))
+			if id.Name = expand(braced(r.name)); id.Name == "" {
+				break // a webhook with a URL
+			}
 			switch {
 			case r.namespace == "webhook":
 				id.Namespace = serviceNamespace(message, id.Name)
@@ -95,6 +99,9 @@ func (s *scene) refused(message string, about object.ID) Cause {
 			if r.rule == "missing-object" {
 				cause.Command = kubectl("get", id)
 			}
+		}
+		if by := s.holder(expand("${1}"), about); r.rule == "port" && !by.IsZero() {
+			cause.Fix, cause.Command = cause.Fix+": "+by.String()+" has it", kubectl("get", by)
 		}
 		break
 	}
@@ -116,4 +123,14 @@ func serviceNamespace(message, service string) string {
 		}
 	}
 	return ""
+}
+
+// holder returns the other Service that has a node port.
+func (s *scene) holder(port string, about object.ID) object.ID {
+	for _, id := range s.sorted {
+		if id.Kind == "Service" && id != about && slices.ContainsFunc(s.objects[id].Get("spec", "ports").Items(), func(v object.Value) bool { return v.Get("nodePort").Text() == port }) {
+			return id
+		}
+	}
+	return object.ID{}
 }

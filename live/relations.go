@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/graph/facts"
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -179,8 +181,8 @@ func (s *scene) absence(id object.ID) (all []Cause) {
 	for _, app := range s.applications() {
 		op := operationOf(app)
 		if wave, is := s.later(app, id); is && (op.isRunning() || op.hasFailed()) {
-			all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: fmt.Sprintf("is part of the Application, in wave %d: Argo CD applies it only after what waits for it", wave), Proof: "status.resources: OutOfSync", Evidence: Missing,
-				Fix: "move it before what needs it: to an earlier wave, or out of Sync", Command: argocd("manifests", app.ID)})
+			all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: "is part of the Application, in " + laterPlace(op, wave) + ": Argo CD applies it only after what waits for it", Proof: "status.resources: OutOfSync", Evidence: Missing,
+				Fix: "move it before what needs it: to an earlier wave, or into its phase", Command: argocd("manifests", app.ID)})
 		}
 		all = append(all, s.laterWriter(app, id)...)
 	}
@@ -193,7 +195,16 @@ func (s *scene) absence(id object.ID) (all []Cause) {
 	return all
 }
 
-// laterWriter finds an object that writes a missing one and that the sync applies only later.
+// laterPlace says where an object is that the sync applies after the one that it is at.
+func laterPlace(op operation, wave int) string {
+	if at := op.awaited(); len(at) > 0 && at[0].phase == string(object.PreSync) {
+		return fmt.Sprintf("phase Sync, wave %d", wave)
+	}
+	return fmt.Sprintf("wave %d", wave)
+}
+
+// laterWriter finds an object that writes a missing one and that the sync applies only later. What
+// the sync has not applied shows no field, so that its own name counts as that of what it writes.
 func (s *scene) laterWriter(app object.Object, id object.ID) (all []Cause) {
 	for _, r := range resourcesOf(app) {
 		wave, is := s.later(app, r.id)
@@ -202,9 +213,10 @@ func (s *scene) laterWriter(app object.Object, id object.ID) (all []Cause) {
 		}
 		kind, _ := s.base.Kind(r.id.Group, r.id.Kind)
 		for _, ref := range kind.References {
-			if ref.Meaning == "produces" && ref.Named != "" && strings.ReplaceAll(ref.Named, "{name}", r.id.Name) == id.Name {
-				all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: fmt.Sprintf("should be written by %s, which Argo CD applies only in wave %d, after what waits for it", r.id, wave), Proof: "status.resources: " + r.id.String() + " is OutOfSync", Evidence: Missing,
-					Fix: "move " + r.id.String() + " to an earlier wave", Command: argocd("manifests", app.ID)})
+			writes := slices.ContainsFunc(ref.To, func(t knowledge.GroupKind) bool { return t.Kind == id.Kind })
+			if name := strings.ReplaceAll(cmp.Or(ref.Named, "{name}"), "{name}", r.id.Name); writes && ref.Meaning == knowledge.Produces && name == id.Name && len(all) == 0 {
+				all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: fmt.Sprintf("should be written by %s, which Argo CD applies only in %s, after what waits for it", r.id, laterPlace(operationOf(app), wave)), Proof: "status.resources: " + r.id.String() + " is OutOfSync", Evidence: Missing,
+					Fix: "move " + r.id.String() + " before it: to an earlier wave, or into its phase", Command: argocd("manifests", app.ID)})
 			}
 		}
 	}

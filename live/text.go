@@ -51,6 +51,10 @@ func (d Diagnosis) Headline() string {
 	name := d.Application.Name
 	head := ""
 	switch {
+	case d.IsDeleted:
+		head = fmt.Sprintf("%s is being deleted, for %s", name, Duration(d.Seconds))
+	case d.State == Healthy && d.IsBehind:
+		return name + " is healthy, but OutOfSync: it differs from its source"
 	case d.State == Healthy:
 		return name + " is healthy"
 	case d.State == Slow && d.Operation == running:
@@ -80,7 +84,7 @@ func (d Diagnosis) Headline() string {
 		head = name + " is not healthy"
 	}
 	if len(d.Chains) == 0 {
-		if d.Message != "" {
+		if d.Message != "" && !d.IsDeleted {
 			return head + ": " + d.Message
 		}
 		return head

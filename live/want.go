@@ -204,6 +204,10 @@ func (w *wants) behind(id object.ID, app object.Object, visited map[object.ID]bo
 	switch id.GroupKind() {
 	case "Deployment.apps":
 		w.list(appsGroup, "ReplicaSet", id.Namespace)
+	case "Job.batch":
+		if o.Label("kueue.x-k8s.io/queue-name") != "" {
+			w.list("kueue.x-k8s.io", "Workload", id.Namespace)
+		}
 	case "PersistentVolumeClaim":
 		w.one(object.ID{Group: storageGroup, Kind: "StorageClass", Name: o.Get("spec", "storageClassName").Text()})
 		w.workloads(id.Namespace, app)

@@ -38,7 +38,13 @@ func unobserved(s *scene, o object.Object) []Cause {
 // job looks at the conditions of a Job (kubernetes/api, batch/v1/types.go).
 func job(s *scene, o object.Object) []Cause {
 	if o.Get("spec", "suspend").True() {
-		return []Cause{{Rule: "suspended", Text: "is suspended, so it never completes", Proof: "spec.suspend: true", Evidence: Refusal, Fix: "set spec.suspend to false", Command: kubectl("get", o.ID, "-o yaml")}}
+		cause := Cause{Rule: "suspended", Text: "is suspended, so it never completes", Proof: "spec.suspend: true", Evidence: Refusal, Fix: "set spec.suspend to false", Command: kubectl("get", o.ID, "-o yaml")}
+		for _, part := range s.owned(o, "") {
+			if s.isCustom(part.ID) { // such as a Workload of Kueue, whose controller starts the Job
+				cause.Because, cause.Evidence, cause.Fix, cause.Command = part.ID, Condition, "see why "+part.ID.String()+" does not start it", kubectl("describe", part.ID)
+			}
+		}
+		return []Cause{cause}
 	}
 	for _, kind := range []string{"Failed", "FailureTarget"} {
 		c := conditionOf(o, kind)
@@ -49,6 +55,24 @@ func job(s *scene, o object.Object) []Cause {
 			Fix: "read the log of its Pods, correct what it reports, and sync again", Command: kubectl("logs", o.ID)}
 		if c.reason == "DeadlineExceeded" {
 			cause.Fix = "raise activeDeadlineSeconds, or see what the Job waits for"
+		}
+		if len(s.owned(o, "Pod")) > 0 {
+			return []Cause{cause}
+		}
+		cause.Command = kubectl("describe", o.ID) // there is no log
+		for _, e := range s.eventsOf(o.ID, "SuccessfulCreate") {
+			pod := object.ID{Kind: "Pod", Namespace: o.ID.Namespace, Name: strings.TrimPrefix(e.message, "Created pod: ")}
+			for _, e := range s.eventsOf(pod) {
+				proof := said("Pod "+pod.Name+":", e.reason, e.message)
+				if missing, ok := missingIn(e.message, pod.Namespace); ok {
+					cause = lacks(missing, proof, Event)
+				} else if e.kind == "Warning" {
+					cause.Text, cause.Proof = cause.Text+"; its Pod, which is gone: "+e.message, proof
+				} else {
+					continue
+				}
+				return []Cause{cause}
+			}
 		}
 		return []Cause{cause}
 	}
@@ -167,7 +191,7 @@ func (s *scene) withoutPods(o object.Object) []Cause {
 	}
 	var behind []object.ID
 	for _, id := range s.sorted {
-		if id.Kind == "Pod" && id.Namespace == o.ID.Namespace && !slices.ContainsFunc(selector, func(f object.Field) bool { return s.objects[id].Label(f.Key) != f.Value.Text() }) {
+		if id.Kind == "Pod" && id.Namespace == o.ID.Namespace && selects(o, s.objects[id]) {
 			if conditionOf(s.objects[id], "Ready").status == "True" {
 				return nil
 			}

@@ -41,8 +41,10 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 	watch := flags.Bool("watch", false, "Print each position of the sync until it ends")
 	format := option.Format(cmd, "Format of the diagnosis", reportText, reportJSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := option.Alone(flags, "file", "watch"); err != nil {
-			return err
+		for _, other := range []string{"watch", "context", "kubeconfig"} {
+			if err := option.Alone(flags, "file", other); err != nil {
+				return err
+			}
 		}
 		app := object.ID{Group: "argoproj.io", Kind: "Application", Namespace: c.Namespace}
 		if len(args) > 0 {
@@ -54,7 +56,7 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 		if *file != "" {
 			objs, err := checkout.ReadManifests(s.In, *file)
 			if err != nil {
-				return err
+				return asExport(err)
 			}
 			snap, err := live.FromObjects(objs, app)
 			if err != nil {
@@ -78,6 +80,18 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 		return writeDiagnosis(s, live.Diagnose(snap, base), *format)
 	}
 	return cmd
+}
+
+// asExport gives the faults of manifests the fix of an export, such as of what kubectl prints when
+// it may not read.
+func asExport(err error) error {
+	all := finding.Of(err)
+	for i := range all {
+		if all[i].Rule == object.Incomplete {
+			all[i].Message, all[i].Remedy = "this is no object of an export", "pass what kubectl get -o yaml prints; see whether it failed"
+		}
+	}
+	return finding.Err(all)
 }
 
 // writeDiagnosis prints a diagnosis, and returns its exit code.
