@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -97,7 +98,7 @@ func (s *scene) causesOf(id object.ID) (all []Cause) {
 		return s.absence(id)
 	}
 	for _, r := range rules {
-		if len(r.kinds) > 0 && !contains(r.kinds, id.GroupKind()) {
+		if len(r.kinds) > 0 && !slices.Contains(r.kinds, id.GroupKind()) {
 			continue
 		}
 		for _, c := range r.find(s, o) {
@@ -108,15 +109,6 @@ func (s *scene) causesOf(id object.ID) (all []Cause) {
 		}
 	}
 	return all
-}
-
-func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }
 
 // kubectl returns a command about an object.

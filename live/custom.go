@@ -125,13 +125,17 @@ func customResource(s *scene, o object.Object) []Cause {
 		if !bad || c.reason == "" && c.message == "" || c.reason == "RolloutHealthy" { // that of a Rollout is False while it goes on
 			continue
 		}
+		patience := int64(aWhile)
+		if c.status == "Unknown" { // its controller is at work, or there is none
+			patience *= 2
+		}
 		what := c.reason
 		if c.message != "" {
 			what = c.message
 		}
 		cause := Cause{Rule: "condition", Text: "is not ready: " + what, Proof: said("condition "+c.kind+":", c.reason, c.message), Evidence: Condition,
-			IsYoung: s.lasted(o, c) < aWhile && !soundsFinal(c.reason+" "+c.message) || number(o.Get("status", "observedGeneration"), generation) < generation,
-			Fix:     "correct what its controller reports", Command: kubectl("describe", o.ID)}
+			IsYoung: s.lasted(o, c) < patience && !soundsFinal(c.reason+" "+c.message) || number(o.Get("status", "observedGeneration"), generation) < generation,
+			Fix:     "repair what the message names; its controller tries again by itself", Command: kubectl("describe", o.ID)}
 		if missing, ok := missingIn(c.message, o.ID.Namespace); ok {
 			cause.Because = missing
 		} else if to, ok := s.namedIn(c.message, o); ok {
@@ -140,7 +144,7 @@ func customResource(s *scene, o object.Object) []Cause {
 		return []Cause{s.withEvent(o, s.sayMissing(cause))}
 	}
 	phase, message := o.Get("status", "phase").Text(), oneLine(o.Get("status", "message").Text())
-	if message == "" || !contains([]string{"Pending", "Waiting", "Blocked", "Failed", "Error"}, phase) {
+	if message == "" || !slices.Contains([]string{"Pending", "Waiting", "Blocked", "Failed", "Error"}, phase) {
 		return nil
 	}
 	return []Cause{{Rule: "phase", Text: "is " + phase + ": " + message, Proof: said("status.phase:", phase, message), Evidence: Condition, IsYoung: s.created(o) < aWhile && !soundsFinal(phase),
@@ -155,7 +159,7 @@ func (s *scene) withEvent(o object.Object, c Cause) Cause {
 		return c
 	}
 	for _, e := range s.eventsOf(o.ID) {
-		if e.kind == "Warning" && !strings.Contains(c.Text+c.Proof, e.message) && !strings.Contains(e.message, "deletionTimestamp") {
+		if e.kind == "Warning" && s.Now-e.last < longWhile && !strings.Contains(c.Text+c.Proof, e.message) && !strings.Contains(e.message, "deletionTimestamp") {
 			c.Text, c.Proof = c.Text+": "+finding.CutMiddle(e.message, most), said(o.ID.String()+":", e.reason, e.message)
 			break
 		}
@@ -270,7 +274,7 @@ func packageNames(from []knowledge.Package) string {
 // isTimed reports whether the canary pauses for a while, not until somebody promotes it.
 func isTimed(o object.Object) bool {
 	steps, i := o.Get("spec", "strategy", "canary", "steps").Items(), number(o.Get("status", "currentStepIndex"), -1)
-	return i >= 0 && i < len(steps) && steps[i].Get("pause", "duration").Exists()
+	return number(o.Get("spec", "strategy", "blueGreen", "autoPromotionSeconds"), 0) > 0 || i >= 0 && i < len(steps) && steps[i].Get("pause", "duration").Exists()
 }
 
 // claimsHealthy finds objects that say they are ready while Argo CD goes on waiting.

@@ -128,7 +128,7 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 		if len(old) == 0 {
 			d.Chains = chains
 		}
-	case len(old) > 0 && op.phase != running && op.phase != terminating && (health == "Degraded" || contains([]string{"application-condition", "sync-error"}, old[0].root().Rule)):
+	case len(old) > 0 && op.phase != running && op.phase != terminating && (health == "Degraded" || slices.Contains([]string{"application-condition", "sync-error"}, old[0].root().Rule)):
 		d.State, d.Chains = Failed, old
 	case len(old) > 0:
 		d.State, d.Chains = Hangs, old
@@ -235,7 +235,10 @@ func (s *scene) isBehind(app object.Object) bool {
 // progress says how far an object is, in a few words; empty if it does not say.
 func (s *scene) progress(id object.ID) string {
 	o, ok := s.objects[id]
-	if !ok {
+	switch {
+	case !ok && s.IsExport:
+		return "not in the file"
+	case !ok:
 		return ""
 	}
 	status := o.Get("status")
@@ -279,9 +282,6 @@ func (s *scene) notInFile(awaited []Progress) string {
 	for _, p := range awaited {
 		kind, _ := s.base.Kind(p.Object.Group, p.Object.Kind)
 		pods = pods || !kind.Pod.IsZero()
-		if _, ok := s.objects[p.Object]; !ok && len(lacking) < 3 {
-			lacking = append(lacking, p.Object.String())
-		}
 	}
 	if pods && !has("Pod") {
 		lacking = append(lacking, "Pods")

@@ -13,9 +13,9 @@ var unreachable = regexp.MustCompile(`(?i)no such host|connection refused|name o
 
 var hostName = regexp.MustCompile(`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*`)
 
-// service returns the Service of another program that a text names and that does not answer: the
-// sync applies it only later, or it is there and none of its Pods is ready.
-func (s *scene) service(text string, pod object.Object) object.ID {
+// named returns what another program runs as that a text names and that does not answer: the sync
+// applies it only later, or it is a Service without a ready Pod.
+func (s *scene) named(text string, pod object.Object) object.ID {
 	for _, host := range hostName.FindAllString(text, -1) {
 		labels := strings.Split(host, ".")
 		id := object.ID{Kind: "Service", Namespace: pod.ID.Namespace, Name: labels[0]}
@@ -23,22 +23,40 @@ func (s *scene) service(text string, pod object.Object) object.ID {
 			id.Namespace = labels[1]
 		}
 		if o, exists := s.objects[id]; exists {
-			if !selects(o, pod) && len(s.withoutPods(o)) > 0 {
+			if !selects(o, pod.Get("metadata", "labels")) && len(s.withoutPods(o)) > 0 {
 				return id
 			}
-			continue
-		}
-		if slices.ContainsFunc(s.applications(), func(app object.Object) bool { _, is := s.later(app, id); return is }) {
-			return id
+		} else if later := s.laterNamed(id); !later.IsZero() {
+			return later
 		}
 	}
 	return object.ID{}
 }
 
-// selects reports whether a Service has the Pod behind it.
-func selects(service, pod object.Object) bool {
+// laterNamed returns what the sync applies later and that has the name of a Service: the Service,
+// a workload, or the resource of an operator, which gives its Services its own name and a suffix.
+func (s *scene) laterNamed(service object.ID) (found object.ID) {
+	for _, app := range s.applications() {
+		for _, r := range resourcesOf(app) {
+			if _, is := s.later(app, r.id); !is || r.id.Namespace != service.Namespace {
+				continue
+			}
+			kind, _ := s.base.Kind(r.id.Group, r.id.Kind)
+			switch {
+			case r.id == service:
+				return r.id
+			case r.id.Name == service.Name && !kind.Pod.IsZero(), s.isCustom(r.id) && strings.HasPrefix(service.Name+"-", r.id.Name+"-"):
+				found = r.id
+			}
+		}
+	}
+	return found
+}
+
+// selects reports whether a Service has Pods with these labels behind it.
+func selects(service object.Object, labels object.Value) bool {
 	selector := service.Get("spec", "selector").Fields()
-	return len(selector) > 0 && !slices.ContainsFunc(selector, func(f object.Field) bool { return pod.Label(f.Key) != f.Value.Text() })
+	return len(selector) > 0 && !slices.ContainsFunc(selector, func(f object.Field) bool { return labels.Get(f.Key).Text() != f.Value.Text() })
 }
 
 // commandOf returns what a container runs, with the values that it gets.

@@ -152,7 +152,7 @@ func schedulingFix(message string) string {
 		{"volume node affinity", "add a node in the zone of the volume"},
 		{"didn't match pod anti-affinity", "add a node, or relax the anti-affinity"},
 		{"topology spread", "add a node, or relax topologySpreadConstraints"},
-		{"free ports", "do not use hostPort, or add a node"},
+		{"free ports", "let the old Pod go first, with strategy Recreate or maxSurge 0; or do not use hostPort"},
 		{"unbound immediate", "see why its PVC is not bound"},
 	} {
 		if strings.Contains(message, f.word) {
@@ -274,7 +274,7 @@ func (s *scene) crash(pod object.Object, c container, waiting string) []Cause {
 	}
 	because := object.ID{}
 	if unreachable.MatchString(last) {
-		because = s.service(last, pod)
+		because = s.named(last, pod)
 	}
 	proof := said("Pod "+pod.ID.Name+":", reason, last)
 	if restarts > 0 {

@@ -68,7 +68,7 @@ func podReadiness(s *scene, pod object.Object) (all []Cause) {
 			continue
 		}
 		if c.init && c.spec.Get("restartPolicy").Text() != "Always" { // it probably waits for something, and only its log says what
-			return append(all, Cause{Rule: "init-container", Text: fmt.Sprintf("waits for its init container %s, which does not end", c.name), Proof: said("Pod "+pod.ID.Name+":", "PodInitializing", s.Logs[Container{pod.ID, c.name}]), Evidence: Appearance, Because: s.service(commandOf(c)+" "+s.Logs[Container{pod.ID, c.name}], pod),
+			return append(all, Cause{Rule: "init-container", Text: fmt.Sprintf("waits for its init container %s, which does not end", c.name), Proof: said("Pod "+pod.ID.Name+":", "PodInitializing", s.Logs[Container{pod.ID, c.name}]), Evidence: Appearance, Because: s.named(commandOf(c)+" "+s.Logs[Container{pod.ID, c.name}], pod),
 				IsYoung: since < aWhile, Fix: "see in its log what it waits for", Command: kubectl("logs", pod.ID, "-c", c.name)})
 		}
 		restarts := number(c.status.Get("restartCount"), 0)
@@ -80,7 +80,11 @@ func podReadiness(s *scene, pod object.Object) (all []Cause) {
 			if !ok || probe == "Liveness" {
 				continue
 			}
-			all = append(all, Cause{Rule: "probe", Text: fmt.Sprintf("is not ready: the %s probe of container %s fails", strings.ToLower(probe), c.name),
+			because := object.ID{}
+			if unreachable.MatchString(what) {
+				because = s.named(what, pod)
+			}
+			all = append(all, Cause{Rule: "probe", Because: because, Text: fmt.Sprintf("is not ready: the %s probe of container %s fails", strings.ToLower(probe), c.name),
 				Proof: said("Pod "+pod.ID.Name+":", e.reason, probe+" probe "+what), Evidence: Event, IsYoung: since < aWhile && restarts < 3,
 				Fix: "see in the log why the program does not answer, or correct the probe", Command: kubectl("logs", pod.ID, "-c", c.name)})
 			break

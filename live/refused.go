@@ -35,6 +35,8 @@ var refusals = []refusal{
 	{regexp.MustCompile(`conversion webhook for ([^,]+), Kind=(\w+) failed`), "conversion-webhook", "is refused: the conversion webhook of $1 $2 does not answer",
 		"start the program behind the conversion webhook", object.ID{}, "", ""},
 	{regexp.MustCompile(`admission webhook "([^"]+)" denied the request: ?(.*)`), "webhook-denies", "is refused by webhook $1: $2", "change the object so that the webhook accepts it", object.ID{}, "", ""},
+	{regexp.MustCompile(`ValidatingAdmissionPolicy '([^']+)' with binding '([^']+)' denied request: (.*)`), "policy-denies", "is refused by ValidatingAdmissionPolicy $1: $3",
+		"change the manifest so that the policy accepts it, or its binding $2", object.ID{}, "", ""},
 	{regexp.MustCompile(`exceeded quota: ([^,]+), requested: (.*), used: (.*), limited: (.*?)(?:,? reason:|$)`), "quota",
 		"exceeds ResourceQuota $1: requested $2, used $3, limited $4", "raise the ResourceQuota, or lower the requests", object.ID{Kind: "ResourceQuota"}, "$1", ""},
 	{regexp.MustCompile(`failed quota: ([^:]+): must specify (.*)`), "quota", "must specify $2, because ResourceQuota $1 limits them", "set them in the resources of every container, or create a LimitRange with defaults", object.ID{}, "", ""},
@@ -63,13 +65,13 @@ var refusals = []refusal{
 	{regexp.MustCompile(`[Ff]ield is immutable|is immutable`), "immutable", "changes a field that is immutable", "delete the object, or set the sync option Replace=true,Force=true on it", object.ID{}, "", ""},
 	{regexp.MustCompile(`Apply failed with \d+ conflicts?: conflicts? with "([^"]+)"`), "conflict", "changes fields that $1 manages", "remove the fields from the manifest, or set ignoreDifferences with RespectIgnoreDifferences=true", object.ID{}, "", ""},
 	{regexp.MustCompile(`(?:Invalid value: (\d+): )?provided port is already allocated`), "port", "asks for node port $1, which another Service has", "choose another nodePort, or none", object.ID{}, "", ""},
-	{regexp.MustCompile(`(?:unknown field|strict decoding error|ValidationError|is invalid:)`), "invalid", "is invalid", "correct the manifest", object.ID{}, "", ""},
+	{regexp.MustCompile(`(?:unknown field|strict decoding error|ValidationError|is invalid:)`), "invalid", "is invalid", "change the manifest as the message says; kubectl apply --dry-run=server tries it", object.ID{}, "", ""},
 }
 
 // refused says why an object was refused.
 func (s *scene) refused(message string, about object.ID) Cause {
 	message = oneLine(message)
-	cause := Cause{Rule: "refused", Text: "is refused: " + message, Evidence: Refusal, Fix: "correct the object", Command: kubectl("describe", about)}
+	cause := Cause{Rule: "refused", Text: "is refused: " + message, Evidence: Refusal, Fix: "change the manifest as the message says; kubectl apply --dry-run=server tries it", Command: kubectl("describe", about)}
 	if strings.Contains(message, "Error creating: pods") {
 		cause.Text, cause.Fix = "gets no Pod: "+message, "correct the Pod template"
 	}

@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -126,7 +127,7 @@ func (d Diagnosis) String() string {
 	}
 	more := []string{}
 	for _, c := range d.Chains[min(1, len(d.Chains)):] {
-		if line := "  also: " + c.Awaited.String() + " " + c.Steps[0].Text; !contains(more, line) {
+		if line := "  also: " + c.Awaited.String() + " " + c.Steps[0].Text; !slices.Contains(more, line) {
 			more = append(more, line)
 		}
 	}

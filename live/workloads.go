@@ -185,13 +185,12 @@ func loadBalancer(s *scene, o object.Object) []Cause {
 // withoutPods finds a Service with a selector that no ready Pod matches. It is only asked if
 // something needs the Service.
 func (s *scene) withoutPods(o object.Object) []Cause {
-	selector := o.Get("spec", "selector").Fields()
-	if len(selector) == 0 {
+	if len(o.Get("spec", "selector").Fields()) == 0 {
 		return nil
 	}
 	var behind []object.ID
 	for _, id := range s.sorted {
-		if id.Kind == "Pod" && id.Namespace == o.ID.Namespace && selects(o, s.objects[id]) {
+		if id.Kind == "Pod" && id.Namespace == o.ID.Namespace && selects(o, s.objects[id].Get("metadata", "labels")) {
 			if conditionOf(s.objects[id], "Ready").status == "True" {
 				return nil
 			}
@@ -212,8 +211,7 @@ func (s *scene) withoutPods(o object.Object) []Cause {
 func (s *scene) workloadBehind(service object.Object) object.ID {
 	for _, id := range s.sorted {
 		labels := s.objects[id].Get("spec", "template", "metadata", "labels")
-		if id.Namespace == service.ID.Namespace && labels.Exists() && id.Kind != "ReplicaSet" &&
-			!slices.ContainsFunc(service.Get("spec", "selector").Fields(), func(f object.Field) bool { return labels.Get(f.Key).Text() != f.Value.Text() }) {
+		if id.Namespace == service.ID.Namespace && id.Kind != "ReplicaSet" && labels.Exists() && selects(service, labels) {
 			return id
 		}
 	}
