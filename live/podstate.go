@@ -139,14 +139,20 @@ func podEnd(s *scene, pod object.Object) []Cause {
 	return []Cause{{Rule: "pod-ended", Text: "has a Pod that its node has ended: " + reason, Proof: said("Pod "+pod.ID.Name+":", reason, message), Evidence: Condition, Fix: fix, Command: kubectl("describe", pod.ID)}}
 }
 
-// isReplaced reports whether the owner of a Pod has made another one since.
+// isReplaced reports whether the owner of a Pod has made another one since, or has all that it wants.
 func (s *scene) isReplaced(pod object.Object) bool {
 	created := Time(pod.Get("metadata", "creationTimestamp").Text())
 	for _, owner := range pod.Get("metadata", "ownerReferences").Items() {
+		alive, newer := 0, false
 		for _, id := range s.children[owner.Get("uid").Text()] {
-			if o := s.objects[id]; id.Kind == "Pod" && o.Get("status", "phase").Text() != failed && Time(o.Get("metadata", "creationTimestamp").Text()) >= created {
-				return true
+			if o := s.objects[id]; id.Kind == "Pod" && o.Get("status", "phase").Text() != failed {
+				alive++
+				newer = newer || Time(o.Get("metadata", "creationTimestamp").Text()) >= created
 			}
+		}
+		set, ok := s.objects[object.ID{Group: appsGroup, Kind: owner.Get("kind").Text(), Namespace: pod.ID.Namespace, Name: owner.Get("name").Text()}]
+		if newer || ok && alive > 0 && alive >= number(set.Get("spec", "replicas"), 1) {
+			return true
 		}
 	}
 	return false

@@ -190,7 +190,7 @@ func (s *scene) withoutPods(o object.Object) []Cause {
 	}
 	var behind []object.ID
 	for _, id := range s.sorted {
-		if id.Kind == "Pod" && id.Namespace == o.ID.Namespace && selects(o, s.objects[id].Get("metadata", "labels")) {
+		if id.Kind == "Pod" && id.Namespace == o.ID.Namespace && s.objects[id].Get("status", "phase").Text() != failed && selects(o, s.objects[id].Get("metadata", "labels")) {
 			if conditionOf(s.objects[id], "Ready").status == "True" {
 				return nil
 			}
