@@ -1,3 +1,7 @@
+//go:build !race
+
+// The limits of workers leave no room for the memory and the time that the race detector takes.
+
 package main
 
 import (
