@@ -145,11 +145,11 @@ func podScheduling(s *scene, pod object.Object) (all []Cause) {
 // scheduler's plugins (kubernetes/kubernetes, pkg/scheduler/framework/plugins).
 func schedulingFix(message string) string {
 	for _, f := range []struct{ word, fix string }{
+		{"volume node affinity", "add a node, or room on a node, in the zone of the volume"},
 		{"Insufficient", "lower the requests of the Pod, or add a node"},
 		{"Too many pods", "add a node"},
 		{"untolerated taint", "add a toleration for the taint, or a node without it"},
 		{"node affinity/selector", "correct nodeSelector or affinity, or label a node"},
-		{"volume node affinity", "add a node in the zone of the volume"},
 		{"didn't match pod anti-affinity", "add a node, or relax the anti-affinity"},
 		{"topology spread", "add a node, or relax topologySpreadConstraints"},
 		{"free ports", "let the old Pod go first, with strategy Recreate or maxSurge 0; or do not use hostPort"},
