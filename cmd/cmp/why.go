@@ -88,7 +88,7 @@ func asExport(err error) error {
 	all := finding.Of(err)
 	for i := range all {
 		if all[i].Rule == object.Incomplete {
-			all[i].Message, all[i].Remedy = "this is no object of an export", "pass what kubectl get -o yaml prints; see whether it failed"
+			all[i].Message, all[i].Remedy = "this is not an exported object", "pass what kubectl get -o yaml prints; see whether it failed"
 		}
 	}
 	return finding.Err(all)
