@@ -33,7 +33,8 @@ func missingObjects(in report) []finding.Finding {
 	r.missingRoles()
 	r.missingNamespaces()
 	r.unknownKinds()
-	return r.found
+	finding.Sort(r.found)
+	return finding.Together(r.found)
 }
 
 // Rules that other packages use.
@@ -301,7 +302,6 @@ func (r *missing) missingNamespaces() {
 		if n.External || n.Destination == "" || n.Destination == "default" || namespace == n.Destination || knownNamespaces[namespace] || r.Base.Everywhere("Namespace", namespace) {
 			continue
 		}
-		knownNamespaces[namespace] = true
 		id := object.ID{Kind: "Namespace", Name: namespace}
 		if len(r.InAnyNamespace(id))+len(r.Producers(id)) > 0 || r.HasNamed("project/"+namespace) || r.Expects(i, id) {
 			continue
@@ -320,10 +320,15 @@ func (r *missing) unknownKinds() {
 			continue
 		}
 		names, wrong := r.Base.CheckBuiltin(gk.Group, gk.Kind)
-		for i := kind.From; wrong && i < kind.To; i++ {
-			version := r.Nodes[i].Get("apiVersion").Text()
-			r.addOnce(i, gk.String(), finding.Finding{Severity: finding.Error, Rule: UnknownKind, Field: "kind",
-				Message: "unknown kind in " + version + ": the API server rejects it", Remedy: "correct apiVersion or kind"}.Asking(finding.Suggest(gk.Kind, names)))
+		if !wrong {
+			continue
 		}
+		var others []string
+		for i := kind.From + 1; i < kind.To; i++ {
+			others = append(others, r.Nodes[i].Key.String())
+		}
+		version := r.Nodes[kind.From].Get("apiVersion").Text()
+		r.addOnce(kind.From, gk.String(), finding.Finding{Severity: finding.Error, Rule: UnknownKind, Field: "kind", Object: r.Nodes[kind.From].Key.String(),
+			Message: "unknown kind in " + version + ": the API server rejects it", Remedy: "correct apiVersion or kind"}.Asking(finding.Suggest(gk.Kind, names)).WithAlso(others...))
 	}
 }

@@ -34,6 +34,7 @@ func (s *sync) check() []finding.Finding {
 		found = append(found, s.doubtfulGate(i)...)
 		found = append(found, s.earlyHealth(i)...)
 	}
+	found = finding.Together(found) // PVCs of one class
 	for _, l := range s.late {
 		found = append(found, s.isLate(l))
 	}
@@ -299,7 +300,9 @@ func (s *sync) unneededGates(specific []finding.Finding) []finding.Finding {
 	justified := s.justified()
 	reported := map[string]bool{} // objects with more specific findings
 	for _, f := range specific {
-		reported[f.Object] = reported[f.Object] || f.Severity == finding.Error || f.Rule == Late || f.Missing != ""
+		for _, name := range append(f.AlsoObjects(), f.Object) {
+			reported[name] = reported[name] || f.Severity == finding.Error || f.Rule == Late || f.Missing != ""
+		}
 	}
 	unneeded := map[moment][]int{}
 	hooks, needed := map[moment]bool{}, map[moment]bool{}

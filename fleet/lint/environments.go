@@ -119,7 +119,7 @@ func Rendering(f *fleet.Fleet, environment string, isSelected func(*fleet.Applic
 			all.add(fault{Finding: found, app: app.Component.Name}, where)
 		}
 	}
-	return all.findings(func(name string) []string { return deployedIn(f, name) })
+	return finding.Together(all.findings(func(name string) []string { return deployedIn(f, name) }))
 }
 
 // Failures returns the findings of severity Error in an environment, or in all if it is empty.

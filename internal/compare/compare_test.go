@@ -113,8 +113,7 @@ func TestFindings(t *testing.T) {
 	for what, change := range map[string]func(f *finding.Finding){
 		"severity": func(f *finding.Finding) { f.Severity = finding.Error },
 		"rule":     func(f *finding.Finding) { f.Rule = "other" },
-		"object":   func(f *finding.Finding) { f.Object = "Job k" },
-		"field":    func(f *finding.Finding) { f.Field = "g" },
+		"object":   func(f *finding.Finding) { f.Missing, f.Object = "", "Job k" },
 		"missing":  func(f *finding.Finding) { f.Missing = "Secret t" },
 		"about":    func(f *finding.Finding) { f.About = "m" },
 	} {
@@ -123,6 +122,11 @@ func TestFindings(t *testing.T) {
 		if appeared, fixed := compare.Findings([]finding.Finding{base}, "a", []finding.Finding{changed}, "a"); len(appeared) != 1 || len(fixed) != 1 {
 			t.Errorf("another %s: %v appeared, %v fixed", what, appeared, fixed)
 		}
+	}
+	other := base
+	other.Object, other.Field, other.Also = "Job k", "g", "Job l"
+	if appeared, fixed := compare.Findings([]finding.Finding{base}, "a", []finding.Finding{other}, "a"); len(appeared)+len(fixed) > 0 {
+		t.Errorf("other users of a missing object: %v appeared, %v fixed", appeared, fixed)
 	}
 	moved := base
 	moved.File, moved.Line, moved.Message = "a/y.yaml", 7, "in wave 3"

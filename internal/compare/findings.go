@@ -51,6 +51,9 @@ func identityOf(f finding.Finding, dir string) identity {
 	if f.Object == "" {
 		id.file = relative(f.File, dir)
 	}
+	if f.Missing != "" {
+		id.object, id.field = "", "" // the first of its users, which may change
+	}
 	return id
 }
 

@@ -57,6 +57,9 @@ type Finding struct {
 	// Missing is an object that is not in the component but may be in another one:
 	// "Service shop/web".
 	Missing string `json:"-"`
+	// Also are the names of other objects that the finding is about, separated by ", ";
+	// Message lists them (see WithAlso).
+	Also string `json:"-"`
 	// About tells the finding apart from others with the same rule at the same place:
 	// the names, or the cause that a library gives. Unlike Message it does not depend
 	// on the waves of objects, on lines and on the directory. Empty if one is possible.
