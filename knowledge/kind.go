@@ -111,6 +111,9 @@ type Kind struct {
 	References []Reference `yaml:"references"`
 	// Status is set only for kinds without Health: the status for a health check.
 	Status *Status `yaml:"sees"`
+	// Later is the first release of Argo CD with a health check for the kind, if the Argo CD that
+	// Base.For describes has none, such as v3.1.
+	Later string `yaml:"-"`
 	// Operator is set for kinds that install operators from packages.
 	Operator Operator `yaml:"operator"`
 
@@ -201,7 +204,9 @@ type Health struct {
 	EarlyFix string `yaml:"earlyFix"`
 	// Since is the first release of Argo CD with the check, if later than v2.14.
 	Since string `yaml:"since"`
-	Note  string `yaml:"note"`
+	// Earlier are kinds of a record for all kinds that had a check of their own before.
+	Earlier Targets `yaml:"earlier"`
+	Note    string  `yaml:"note"`
 }
 
 // Uncertain returns the reason why no object should wait for this one; empty if there

@@ -66,6 +66,7 @@ type Base struct {
 	fleetReader FleetReader
 	refused     []finding.Finding
 	platform    string // from ladder.yaml
+	argocd      ArgoCD
 	packages    func() packages
 	conventions func() []Convention
 	smokes      func() smokeFile
@@ -113,7 +114,7 @@ func (b *Base) Kind(groupName, kind string) (Kind, bool) {
 	if k.Rung == "" { // a ladder.yaml may set other fields only
 		k = b.guessRung(k)
 	}
-	return k, true
+	return b.withChecks(k), true
 }
 
 // kind returns the record of a kind or, failing that, the record for all kinds of
@@ -145,7 +146,7 @@ func (b *Base) Of(o object.Object) Kind {
 
 // Guess returns the assumptions about a kind without a record.
 func (b *Base) Guess(groupName, kind string) Kind {
-	return b.guessRung(Kind{Group: groupName, Kind: kind})
+	return b.withChecks(b.guessRung(Kind{Group: groupName, Kind: kind}))
 }
 
 // guessRung sets the rung that the name and group of a kind imply.

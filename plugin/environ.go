@@ -38,6 +38,7 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 	}
 	if env[ProjectName] == "" {
 		req.NoDerivation = random.NoProject
+		req.ArgoCD = withoutProject
 	}
 	for _, name := range substitutable {
 		req.Variables[name] = env[name]
@@ -61,6 +62,10 @@ func (req Request) settings(env map[string]string, params []passedParameter) ([]
 	}
 	return all, append(faults, more...)
 }
+
+// withoutProject is the Argo CD that does not name the AppProject: newEnv sets the variable since
+// 3.0, and 2.14 is the only supported release before.
+const withoutProject = "2.14"
 
 // Revision is the environment variable with the commit.
 const Revision = "ARGOCD_APP_REVISION"

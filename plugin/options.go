@@ -41,6 +41,8 @@ type options struct {
 	usedVariables []string
 	// random selects whether generated values are derived.
 	random string
+	// argocd is the version of the Argo CD that syncs; empty means the one of the knowledge.
+	argocd string
 	// strict lets the plugin fail with the errors that it finds.
 	strict bool
 }
@@ -55,7 +57,7 @@ func (req Request) options(platform component.Platform) (options, component.Desc
 	if err = errors.Join(err, environmentErr, req.checkName(own.Name, description)); err != nil {
 		return options{}, description, err
 	}
-	opt := options{waves: wave.Options{Explain: req.Explain}, render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}
+	opt := options{waves: wave.Options{Explain: req.Explain}, argocd: req.ArgoCD, render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}
 	if opt.fetched, err = req.sources(); err != nil {
 		return options{}, description, err
 	}

@@ -60,6 +60,9 @@ type Request struct {
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
 	KubeVersion string
 	APIVersions []string
+	// ArgoCD is the version of Argo CD, unless settings set another one; empty means the one of the
+	// knowledge.
+	ArgoCD string
 	// EarlierAPIVersions are the API versions of the CRDs that earlier steps of the fleet
 	// install. Templates of components with capabilities: fleet see them.
 	EarlierAPIVersions []string
@@ -261,7 +264,13 @@ func (req Request) prepare(ctx context.Context, base *knowledge.Base) (Request, 
 		return req, opt, base, err
 	}
 	req, opt, err = req.locate(ctx, description, opt)
-	return req, opt, base, err
+	return req, opt, opt.knowledge(base), err
+}
+
+// knowledge returns what is known about the Argo CD that syncs.
+func (opt options) knowledge(base *knowledge.Base) *knowledge.Base {
+	release, _ := knowledge.ReleaseOf(opt.argocd) // checked when it was set
+	return base.For(knowledge.ArgoCD{Release: release})
 }
 
 // Annotate orders manifests that another tool rendered. It uses only the settings
@@ -272,6 +281,7 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 		opt.add(s)
 	}
 	opt.complete(defaultNamespace)
+	base = opt.knowledge(base)
 	rendered := render.Result{Objects: objs}
 	refs, err := opt.refer(rendered, base)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/graph/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -128,6 +129,11 @@ var ofOrder = []Parameter{
 		Name: "strict", Title: "Strict", Item: "boolean", Collection: "string", Default: "false",
 		Tooltip: "Fail the rendering in Argo CD if Ladder finds an error in the order, such as waves that certainly hang; otherwise, only the log of the sidecar contains it.",
 		set:     boolean(func(s *Settings) **bool { return &s.Strict }),
+	},
+	{
+		Name: "argocd-version", Visible: true, Title: "Version of Argo CD", Item: "string", Collection: "string", Default: knowledge.NewestArgoCD.String() + "; in an Argo CD before 3.0, 2.14",
+		Tooltip: "Version of the Argo CD that syncs, such as 3.1, which determines for which kinds it has a health check, and waits.",
+		set:     checked(knowledge.ArgoCDFault, nativeText(func(o *options) *string { return &o.argocd })),
 	},
 	{
 		Name: "expects", Title: "Expected objects", Item: "string", Collection: "array",

@@ -257,7 +257,7 @@ func AuditText(gates []Gate) string {
 			for _, o := range list.all {
 				why := o.Why
 				if list.mark == noHealthCheck {
-					why += "; Argo CD does not wait for it; fix: add a health check, see cmp health"
+					why += "; Argo CD does not wait for it"
 				}
 				fmt.Fprintf(w, "  %s\t%s\t%s\n", list.mark, finding.Sanitize(o.Object), finding.Sanitize(why))
 				for at, c := range o.Waiters {

@@ -359,25 +359,34 @@ func (s *sync) justified() map[int]bool {
 	return digraph.Reachable(roots, func(i int) []int { return dependencies[i] })
 }
 
-// blindGates notes, once for each kind, that Argo CD does not wait for an object that a later one
+// blindGates reports, once for each kind, that Argo CD does not wait for an object that a later one
 // depends on.
 func (s *sync) blindGates() []finding.Finding {
 	var found []finding.Finding
 	noted := map[string]bool{}
 	for i, n := range s.Graph.Nodes {
 		kind, later := n.Key.GroupKind(), s.laterDependents(i)
-		if n.External || noted[kind] || !s.isBlind(i) {
+		if n.External || noted[kind] || !s.IsBlind(i) {
 			continue
 		}
 		noted[kind] = true
-		remedy := "add the health check that cmp health prints"
-		if n.Kind.Status == nil {
+		lacks, remedy := "it has no health check for "+kind, "add the health check that cmp health prints"
+		switch {
+		case n.Kind.Later != "":
+			lacks = fmt.Sprintf("Argo CD %s has no health check for %s", s.base.ArgoCD(), kind)
+			remedy = UpgradeOrCopy(&n)
+		case n.Kind.Status == nil:
 			remedy = "describe the status of " + kind + " in a ladder.yaml, and add the health check that cmp health prints"
 		}
-		found = append(found, s.finding(i, finding.Note, "blind-gate",
-			fmt.Sprintf("Argo CD does not wait for this object, on which %s in wave %s depends, because it has no health check for %s", s.name(later[0].Node), s.waveText(later[0].Node), kind), remedy))
+		found = append(found, s.finding(i, finding.Warning, "blind-gate",
+			fmt.Sprintf("Argo CD does not wait for this object, on which %s in wave %s depends, because %s", s.name(later[0].Node), s.waveText(later[0].Node), lacks), remedy))
 	}
 	return found
+}
+
+// UpgradeOrCopy says how to get the health check of a later Argo CD for the kind of a node.
+func UpgradeOrCopy(n *graph.Node) string {
+	return fmt.Sprintf("upgrade Argo CD to %s, or copy its check resource_customizations/%s/%s/health.lua into argocd-cm", n.Kind.Later, n.Key.Group, n.Key.Kind)
 }
 
 // deletedTogether notes, once for each kind and controller, a custom resource that Argo CD

@@ -135,7 +135,9 @@ func keepApart(g *graph.Graph, rules []constraint) {
 
 // showsHealth reports whether Argo CD has a health check for an object, or can get
 // one from Ladder.
-func showsHealth(n *graph.Node) bool { return n.HasHealth || n.Kind.Status != nil }
+func showsHealth(n *graph.Node) bool {
+	return n.HasHealth || n.Kind.Status != nil || n.Kind.Later != ""
+}
 
 // retriesPods reports whether a reference is about Pods that a controller recreates
 // when they are refused. Bare Pods are not recreated.

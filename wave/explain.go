@@ -89,24 +89,28 @@ func (p *Plan) dependentSuffix(i int) string {
 	if len(all) == 0 {
 		return ""
 	}
-	who, waits, wait := p.name(all[0].Node), "waits", "wait"
-	if p.isBlind(i) {
-		waits, wait = "does not wait", "do not wait"
-	}
+	who, waits := p.name(all[0].Node), "waits"
 	if len(all) > 1 {
-		who, waits = fmt.Sprintf("%s and %d more", who, len(all)-1), wait
+		who, waits = fmt.Sprintf("%s and %d more", who, len(all)-1), "wait"
 	}
-	suffix := fmt.Sprintf("; %s %s for it", who, waits)
-	if p.isBlind(i) {
-		suffix += ", since Argo CD has no health check for its kind"
+	if p.IsBlind(i) {
+		return fmt.Sprintf("; Argo CD does not wait for it before %s, since %s", who, p.whyBlind(i))
 	}
-	return suffix
+	return fmt.Sprintf("; %s %s for it", who, waits)
 }
 
-// isBlind reports whether a later object needs an object to be healthy, but Argo CD does not wait:
+// whyBlind says why Argo CD does not wait for a node that IsBlind, as a clause.
+func (p *Plan) whyBlind(i int) string {
+	if p.Graph.Nodes[i].Kind.Later != "" {
+		return fmt.Sprintf("Argo CD %s has no health check for its kind", p.base.ArgoCD())
+	}
+	return "it has no health check for its kind"
+}
+
+// IsBlind reports whether a later object needs an object to be healthy, but Argo CD does not wait:
 // its kind is not built in, and has no health check. For children of an app of apps, package
 // argocd says so.
-func (p *Plan) isBlind(i int) bool {
+func (p *Plan) IsBlind(i int) bool {
 	n := &p.Graph.Nodes[i]
 	return !n.HasHealth && len(n.Kind.Health) == 0 && n.Kind.Deploys.IsZero() && !p.base.Builtin(n.Key.Group) &&
 		slices.ContainsFunc(p.laterDependents(i), func(c Dependent) bool { return c.Reference.Until == graph.Healthy })
@@ -271,8 +275,8 @@ func (p *Plan) gates(b *strings.Builder, i int) {
 	for at, c := range p.laterDependents(i) {
 		if at == 0 {
 			heading := "objects that wait for it:\n"
-			if p.isBlind(i) {
-				heading = "objects that need it, although Argo CD does not wait for it, since it has no health check for its kind:\n"
+			if p.IsBlind(i) {
+				heading = fmt.Sprintf("objects that need it, although Argo CD does not wait for it, since %s:\n", p.whyBlind(i))
 			}
 			b.WriteString(heading)
 		}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 func (i *installation) checkOldPlugins() (all []finding.Finding) {
@@ -20,22 +21,22 @@ func (i *installation) checkOldPlugins() (all []finding.Finding) {
 // firstWithPluginNames is the first version in which Applications can name a sidecar
 // plugin. oldestTested is the oldest version that the plugin is tested with.
 var (
-	firstWithPluginNames = version{2, 6}
-	oldestTested         = version{2, 14}
+	firstWithPluginNames = knowledge.Release{Major: 2, Minor: 6}
+	oldestTested         = knowledge.OldestArgoCD
 	// firstWithDoubleStar is the first version whose exclusions support "**".
-	firstWithDoubleStar = version{3, 6}
+	firstWithDoubleStar = knowledge.Release{Major: 3, Minor: 6}
 )
 
 func (i *installation) checkVersion() (all []finding.Finding) {
 	for _, w := range i.workloadsOf(repoServer) {
-		v, ok := versionOf(w.image.tag)
+		v, ok := knowledge.ReleaseOf(w.image.tag)
 		at := w.program
 		if w.isComplete {
 			at = at.at("image")
 		}
 		switch {
-		case !ok || !v.before(oldestTested):
-		case v.before(firstWithPluginNames):
+		case !ok || !v.Before(oldestTested):
+		case v.Before(firstWithPluginNames):
 			all = append(all, at.fault("Applications of Argo CD %s cannot name a plugin that is a sidecar", v))
 		default:
 			all = append(all, withSeverity(finding.Note, at.fault("Argo CD %s is older than every version that the plugin is tested with", v)))
@@ -167,9 +168,9 @@ func excludes(pattern, p string) bool {
 func (i *installation) checkTarExclusions() (all []finding.Finding) {
 	s := i.setting(exclusions)
 	git := false
-	v, known := version{}, false
+	v, known := knowledge.Release{}, false
 	for _, w := range i.workloadsOf(repoServer) {
-		v, known = versionOf(w.image.tag)
+		v, known = knowledge.ReleaseOf(w.image.tag)
 	}
 	for _, pattern := range s.list() {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -177,7 +178,7 @@ func (i *installation) checkTarExclusions() (all []finding.Finding) {
 			continue
 		}
 		git = git || excludes(pattern, ".git/objects")
-		if slices.Contains(strings.Split(pattern, "/"), "**") && known && v.before(firstWithDoubleStar) {
+		if slices.Contains(strings.Split(pattern, "/"), "**") && known && v.Before(firstWithDoubleStar) {
 			all = append(all, withRemedy(withSeverity(finding.Warning, s.fault("Argo CD %s treats ** in %q as *, which does not match several directories", v, pattern)), "write a pattern for each depth, such as .git/*"))
 		}
 		for _, at := range []string{"", "shop/", "apps/shop/", "apps/shop/base/"} {

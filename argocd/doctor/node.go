@@ -138,22 +138,6 @@ func imageOf(text string) image {
 	return image{repository, path.Base(repository), tag, digest}
 }
 
-// version is the start of a version: 3.5 of v3.5.7.
-type version struct{ major, minor int }
-
-func (v version) before(w version) bool {
-	return v.major < w.major || v.major == w.major && v.minor < w.minor
-}
-
-func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
-
-// versionOf parses the tag of an image; false if it is not a version.
-func versionOf(tag string) (version, bool) {
-	var v version
-	n, err := fmt.Sscanf(strings.TrimPrefix(tag, "v"), "%d.%d", &v.major, &v.minor)
-	return v, err == nil && n == 2
-}
-
 // mebibytes formats a size.
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 

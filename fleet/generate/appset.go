@@ -15,6 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // Options select what is generated.
@@ -74,7 +75,7 @@ func (w writer) deployments(s fleet.Set) []fleet.Deployment {
 
 // deletesInOrder is the first release that deletes Applications in the reverse order of the
 // steps. Older releases reject the field.
-var deletesInOrder = [2]int{3, 2}
+var deletesInOrder = knowledge.Release{Major: 3, Minor: 2}
 
 // SetOptions configure an ApplicationSet.
 type SetOptions struct {
@@ -117,25 +118,19 @@ func ApplicationSets(f *fleet.Fleet, opt SetOptions) ([]Manifest, []finding.Find
 	return all, faults, nil
 }
 
-// oldest is the first supported release of Argo CD.
-var oldest = [2]int{2, 14}
-
-// atLeast reports whether release is the given release or a newer one.
-func atLeast(release string, than [2]int) (bool, error) {
+// atLeast reports whether a release of Argo CD is the given one or newer; empty means the newest.
+func atLeast(release string, than knowledge.Release) (bool, error) {
 	if release == "" {
 		return true, nil
 	}
-	major, minor, _ := strings.Cut(strings.TrimPrefix(release, "v"), ".")
-	minor, _, _ = strings.Cut(minor, ".")
-	x, err := strconv.Atoi(major)
-	y, err2 := strconv.Atoi(minor)
-	if err != nil || err2 != nil {
-		return false, fmt.Errorf("%q is not an Argo CD release; use a release such as 2.14 or 3.5", release)
+	r, ok := knowledge.ReleaseOf(release)
+	if !ok {
+		return false, fmt.Errorf("%q is not an Argo CD release; use a release such as %s or %s", release, knowledge.OldestArgoCD, knowledge.NewestArgoCD)
 	}
-	if x < oldest[0] || x == oldest[0] && y < oldest[1] {
-		return false, fmt.Errorf("release %s of Argo CD does not support the generated ApplicationSet; use %d.%d or later", release, oldest[0], oldest[1])
+	if r.Before(knowledge.OldestArgoCD) {
+		return false, fmt.Errorf("release %s of Argo CD does not support the generated ApplicationSet; use %s or later", release, knowledge.OldestArgoCD)
 	}
-	return x > than[0] || x == than[0] && y >= than[1], nil
+	return !r.Before(than), nil
 }
 
 func (w writer) applicationSet(s fleet.Set) (Manifest, error) {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ladder-cmp/ladder/argocd/health"
@@ -29,6 +30,11 @@ func Health(p *wave.Plan, gates []wave.Gate) ([]knowledge.Kind, []finding.Findin
 		n := p.Graph.Nodes[g.Node]
 		if n.Kind.Status != nil {
 			kinds = append(kinds, *n.Kind)
+			continue
+		}
+		if n.Kind.Later != "" {
+			unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,
+				Message: fmt.Sprintf("%s, but Argo CD has no health check for %s before %s", g.Why, g.Kind, n.Kind.Later), Remedy: wave.UpgradeOrCopy(&n)})
 			continue
 		}
 		unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,
