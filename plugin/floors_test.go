@@ -16,7 +16,7 @@ var floors = []struct {
 		"internal/textedit", "internal/usage", "internal/vfs", "internal/wholefile"}},
 	{"facts", []string{"component", "internal/remote", "internal/settings", "knowledge", "object"}},
 	{"order", []string{"crds", "graph", "graph/facts", "graph/hooks", "graph/text", "internal/sample", "wave"}},
-	{"render", []string{"render", "render/adopt", "render/helm", "render/input", "render/kustomize", "render/random", "render/vary"}},
+	{"render", []string{"render", "render/helm", "render/input", "render/kustomize", "render/random", "render/repeat"}},
 	{"plugin", []string{"plugin"}},
 	{"server", []string{"sidecar", "sidecar/repository", "sidecar/sidecartest", "sidecar/task", "sidecar/wire", "sidecar/worker"}},
 	{"sources and views", []string{"internal/checkout", "internal/compare", "internal/draw", "internal/fetch", "internal/locate", "internal/report"}},

@@ -132,12 +132,12 @@ func TestPurePackages(t *testing.T) {
 // there for it.
 func TestHeavyLibraries(t *testing.T) {
 	owners := map[string][]string{
-		"helm.sh/":                     {"render/helm", "render/input", "render/vary", "internal/fetch"},
+		"helm.sh/":                     {"render/helm", "render/input", "render/repeat", "internal/fetch"},
 		"sigs.k8s.io/kustomize/":       {"render/kustomize", "internal/sample"},
 		"google.golang.org/grpc":       {"sidecar", "sidecar/task", "sidecar/worker", "sidecar/wire", "sidecar/sidecartest"},
 		"github.com/spf13/cobra":       {"cmd/cmp", "internal/option", "internal/complete", "internal/help", "internal/inputs"},
 		"k8s.io/":                      {"argocd/cluster", "argocd/doctor", "live/cluster", "object"},
-		"github.com/Masterminds/":      {"render/helm", "render/kustomize", "render/random", "render/vary", "internal/fetch", "fleet/appset"},
+		"github.com/Masterminds/":      {"render/helm", "render/kustomize", "render/random", "render/repeat", "internal/fetch", "fleet/appset"},
 		"filippo.io/":                  {"render/random"},
 		"github.com/go-git/":           {"internal/fetch", "internal/checkout"},
 		"github.com/ProtonMail/":       {"internal/fetch"},

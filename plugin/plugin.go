@@ -26,10 +26,9 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
-	"github.com/ladder-cmp/ladder/render/adopt"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/random"
-	"github.com/ladder-cmp/ladder/render/vary"
+	"github.com/ladder-cmp/ladder/render/repeat"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -217,24 +216,24 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 }
 
 // Vary finds what makes the component of a request differ between renderings and
-// between clusters (see package vary).
+// between clusters (see package repeat).
 func (req Request) Vary(ctx context.Context, base *knowledge.Base) ([]finding.Finding, error) {
 	fsys, dir, opt, err := req.templates(ctx, base)
 	if err != nil {
 		return nil, err
 	}
-	return vary.Find(ctx, fsys, dir, opt)
+	return repeat.Vary(ctx, fsys, dir, opt)
 }
 
 // Adopt finds the values that templates of the component generate into Secrets, and
-// the chart values that replace them (see package adopt). It
+// the chart values that replace them (see package repeat). It
 // renders with both seeds and compares the results.
-func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]random.Key) (*adopt.Component, error) {
+func (req Request) Adopt(ctx context.Context, base *knowledge.Base, seeds [2]random.Key) (*repeat.Component, error) {
 	fsys, dir, opt, err := req.templates(ctx, base)
 	if err != nil {
 		return nil, err
 	}
-	return adopt.Find(ctx, fsys, dir, opt, seeds)
+	return repeat.Adopt(ctx, fsys, dir, opt, seeds)
 }
 
 // templates returns the location of the component's templates, and how to render

@@ -22,7 +22,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/render/vary"
+	"github.com/ladder-cmp/ladder/render/repeat"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -232,7 +232,7 @@ func adopted(t *testing.T) string {
 
 func varyingTable() string {
 	var b strings.Builder
-	for _, r := range vary.Rules() {
+	for _, r := range repeat.Rules() {
 		fmt.Fprintf(&b, "- `%s` (%s): %s\n", r.Name, r.Severity, r.Finds)
 	}
 	return b.String()

@@ -7,13 +7,13 @@ import (
 	"github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/seedfile"
-	"github.com/ladder-cmp/ladder/render/adopt"
 	"github.com/ladder-cmp/ladder/render/random"
+	"github.com/ladder-cmp/ladder/render/repeat"
 )
 
 // Adopt finds the generated values of the component in dir, and the chart values that keep
 // those of a cluster.
-func (o Options) Adopt(ctx context.Context, dir string, c cluster.Cluster) (result adopt.Adoption, notes []finding.Finding, err error) {
+func (o Options) Adopt(ctx context.Context, dir string, c cluster.Cluster) (result repeat.Adoption, notes []finding.Finding, err error) {
 	req, base, done, err := o.Open(dir)
 	if err != nil {
 		return result, nil, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/fleet/lint"
-	"github.com/ladder-cmp/ladder/render/vary"
+	"github.com/ladder-cmp/ladder/render/repeat"
 )
 
 // Rule describes a rule to users who do not know its name.
@@ -37,7 +37,7 @@ var described = sync.OnceValue(func() map[string]Rule {
 	for _, r := range doctor.Rules() {
 		all[r.Name] = Rule{r.Name, r.Finds, r.Remedy, "doctor.md#the-rules"}
 	}
-	for _, r := range vary.Rules() {
+	for _, r := range repeat.Rules() {
 		all[r.Name] = Rule{r.Name, r.Finds, "", "repeatable.md"}
 	}
 	for _, r := range lint.Rules() {

@@ -1,5 +1,6 @@
-// Package vary finds why a component renders differently although nobody changed
-// it: random and time functions, API versions of the cluster, and the version of
+// Package repeat renders a component several times and compares.
+//
+// Vary finds why a component renders differently although nobody changed it: random and time functions, API versions of the cluster, and the version of
 // Kubernetes.
 //
 // It renders with another seed, a later time, all API versions that templates name, and
@@ -8,7 +9,15 @@
 // that. The objects that differ are certain; template and line are found by
 // searching their template, or the helpers, for possible reasons. It covers charts
 // and templated YAML, also within kustomizations and trees.
-package vary
+//
+// Adopt finds the values of a chart that replace what its templates generate into
+// Secrets. An Application that runs with passwords that cannot be derived keeps them
+// this way. Generated fields are those that differ between two renderings with two
+// throwaway seeds. The value for a field is found by trying: each empty value of the
+// chart is set to a probe text, and if the probe appears in the field, that is the value.
+// Finally all values are set to the content of the cluster, and only fields that
+// match it count. Nothing is concluded from names.
+package repeat
 
 import (
 	"cmp"
@@ -78,9 +87,9 @@ type component struct {
 	first []object.Object
 }
 
-// Find renders a component several times, and reports why the results differ. The
+// Vary renders a component several times, and reports why the results differ. The
 // error is that of rendering the component as it is, or of the context.
-func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options) ([]finding.Finding, error) {
+func Vary(ctx context.Context, fsys fs.FS, dir string, opt render.Options) ([]finding.Finding, error) {
 	opt.Memory, opt.AllCRDs, opt.AllowEmpty = input.NewMemory(sharedBytes), false, true
 	c := &component{ctx: ctx, fsys: fsys, dir: dir, opt: opt, probe: newProbe(opt.Random.Key != nil)}
 	c.opt.Probe = c.probe.functions

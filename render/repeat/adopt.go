@@ -1,13 +1,4 @@
-// Package adopt finds the values of a chart that replace what its templates
-// generate into Secrets. An Application that runs with passwords that cannot be
-// derived keeps them this way.
-//
-// Generated fields are those that differ between two renderings with two throwaway
-// seeds. The value for a field is found by trying: each empty value of the chart is
-// set to a probe text, and if the probe appears in the field, that is the value.
-// Finally all values are set to the content of the cluster, and only fields that
-// match it count. Nothing is concluded from names.
-package adopt
+package repeat
 
 import (
 	"cmp"
@@ -29,14 +20,12 @@ import (
 )
 
 const (
-	// sharedBytes is the cache size for decoded text.
-	sharedBytes = 32 << 20
 	// rememberedKeys is the cache size for private keys.
 	rememberedKeys = 64
 	// maxTried limits the values that are tried, each with a rendering.
 	maxTried = 500
-	// probe is the value used for trying. It is also a valid name of a Secret.
-	probe = "ladder-adopts-7f3a9c51d20b"
+	// probeText is the value used for trying. It is also a valid name of a Secret.
+	probeText = "ladder-adopts-7f3a9c51d20b"
 )
 
 // Field is a key of a Secret.
@@ -70,10 +59,10 @@ type setter struct {
 // content is the content of a field, decoded and in base64.
 type content struct{ plain, encoded string }
 
-// Find renders a component with two seeds to find the fields that differ, and the
+// Adopt renders a component with two seeds to find the fields that differ, and the
 // values that set them. The error is that of rendering the component as it is, or
 // of the context.
-func Find(ctx context.Context, fsys fs.FS, dir string, opt render.Options, seeds [2]random.Key) (*Component, error) {
+func Adopt(ctx context.Context, fsys fs.FS, dir string, opt render.Options, seeds [2]random.Key) (*Component, error) {
 	opt.Memory, opt.AllCRDs, opt.AllowEmpty = input.NewMemory(sharedBytes), false, true
 	opt.Random.Keys = random.NewKeys(rememberedKeys)
 	c := &Component{fsys: fsys, dir: dir, opt: opt, keys: seeds, setters: map[Field]setter{}, replacements: map[object.ID]string{}}
@@ -142,7 +131,7 @@ func (c *Component) render(ctx context.Context, nth int, values map[string]any) 
 // try sets one value and records the fields it affects. A value that the chart
 // refuses is skipped.
 func (c *Component) try(ctx context.Context, path []string, first []object.Object) error {
-	objects, err := c.render(ctx, 0, put(map[string]any{}, path, probe))
+	objects, err := c.render(ctx, 0, put(map[string]any{}, path, probeText))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -154,7 +143,7 @@ func (c *Component) try(ctx context.Context, path []string, first []object.Objec
 		if _, known := c.setters[f]; known {
 			continue
 		}
-		switch now := fields[f]; probe {
+		switch now := fields[f]; probeText {
 		case now.plain:
 			c.setters[f] = setter{path, false}
 		case now.encoded:
@@ -174,7 +163,7 @@ func (c *Component) recordReplacement(path []string, before, after []object.Obje
 			return
 		}
 	}
-	if !slices.ContainsFunc(after, func(o object.Object) bool { return strings.Contains(o.Text(), probe) }) {
+	if !slices.ContainsFunc(after, func(o object.Object) bool { return strings.Contains(o.Text(), probeText) }) {
 		return
 	}
 	for _, id := range c.Secrets() {

@@ -1,4 +1,4 @@
-package vary
+package repeat
 
 import (
 	"fmt"

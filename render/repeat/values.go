@@ -1,4 +1,4 @@
-package adopt
+package repeat
 
 import (
 	"encoding/base64"

@@ -1,4 +1,4 @@
-package vary
+package repeat
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ func find(t *testing.T, template string) ([]string, int) {
 		t.Fatal(err)
 	}
 	once := fsys.reads
-	found, err := Find(t.Context(), fsys, ".", options)
+	found, err := Vary(t.Context(), fsys, ".", options)
 	if err != nil {
 		t.Fatal(err)
 	}

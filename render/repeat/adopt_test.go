@@ -1,4 +1,4 @@
-package adopt
+package repeat
 
 import (
 	"context"
@@ -61,7 +61,7 @@ func found(t *testing.T) *Component {
 	}
 	opt := render.Options{Name: "shop", Namespace: "shop"}
 	opt.Random.Now = time.Unix(1_800_000_000, 0)
-	c, err := Find(context.Background(), fsys, ".", opt, seeds)
+	c, err := Adopt(context.Background(), fsys, ".", opt, seeds)
 	if err != nil {
 		t.Fatal(err)
 	}
