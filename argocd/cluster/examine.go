@@ -5,13 +5,11 @@ import (
 
 	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/server"
 )
 
 // Examine finds what is wrong with an Argo CD.
 func Examine(ctx context.Context, e doctor.Input) []finding.Finding {
-	e.ParseServe = server.FlagsOf
-	e.ReadLadder = server.ReadLadder
+
 	e.CheckHealth = func(script string) []string { return checkChildHealth(ctx, script) }
 	return doctor.Examine(e)
 }

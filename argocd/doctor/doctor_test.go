@@ -15,6 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/internal/sample"
+	"github.com/ladder-cmp/ladder/sidecar/serve"
 )
 
 const cases = "testdata/cases"
@@ -27,7 +28,7 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := cluster.Examine(t.Context(), doctor.Input{Objects: sample.Objects(t, string(base))}); len(found) > 0 {
+	if found := examine(t, doctor.Input{Objects: sample.Objects(t, string(base))}); len(found) > 0 {
 		t.Errorf("of what has no fault: %v", found)
 	}
 	proved := map[string]bool{}
@@ -47,7 +48,7 @@ func TestRules(t *testing.T) {
 			e.Live = in.Name == "live.yaml"
 		}
 		var b strings.Builder
-		for _, f := range cluster.Examine(t.Context(), e) {
+		for _, f := range examine(t, e) {
 			if f.Remedy == "" {
 				t.Errorf("%s has no remedy", f.Rule)
 			}
@@ -98,7 +99,7 @@ func TestDeploy(t *testing.T) {
 			t.Errorf("%s has other problems than the placeholder of its image: %v", file, found)
 		}
 	}
-	onlyPlaceholder("deploy/argocd-values.yaml", cluster.Examine(t.Context(), doctor.Input{Values: []doctor.Values{v}}))
+	onlyPlaceholder("deploy/argocd-values.yaml", examine(t, doctor.Input{Values: []doctor.Values{v}}))
 	base, err := os.ReadFile(filepath.Join(cases, "base.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestDeploy(t *testing.T) {
 		}
 		docs[0] = sample.Patched(t, docs[0], string(patch))
 	}
-	onlyPlaceholder("deploy/kustomize", cluster.Examine(t.Context(), doctor.Input{Objects: sample.Objects(t, docs[0])}))
+	onlyPlaceholder("deploy/kustomize", examine(t, doctor.Input{Objects: sample.Objects(t, docs[0])}))
 }
 
 // TestCorpus looks at what real charts render to: that of Argo CD lacks the
@@ -123,7 +124,7 @@ func TestCorpus(t *testing.T) {
 	}
 	golden.EachChart(t, func(t *testing.T, text string) {
 		look := func(text string) (rules []string) {
-			for _, f := range cluster.Examine(t.Context(), doctor.Input{Objects: sample.Objects(t, text)}) {
+			for _, f := range examine(t, doctor.Input{Objects: sample.Objects(t, text)}) {
 				if f.Severity != finding.Note {
 					rules = append(rules, f.Rule)
 				}
@@ -142,4 +143,11 @@ func TestCorpus(t *testing.T) {
 			t.Errorf("found %v, want %s", found, want)
 		}
 	})
+}
+
+// examine checks an installation as cmp doctor does.
+func examine(t *testing.T, in doctor.Input) []finding.Finding {
+	t.Helper()
+	in.ParseServe, in.ReadLadder = serve.FlagsOf, serve.ReadLadder
+	return cluster.Examine(t.Context(), in)
 }

@@ -2,19 +2,30 @@ package main
 
 import (
 	"context"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/check"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/appset"
+	"github.com/ladder-cmp/ladder/fleet/command"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/graph/hooks"
 	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/help"
-	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/internal/verdict"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render/helm"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
-func newCheck(s streams) *cobra.Command {
+func newCheck(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check DIR...|FILE|- | --changed FILE...",
 		Short: "Check sync waves by simulating a sync, or find non-deterministic output",
@@ -37,10 +48,10 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
   kustomize build ./overlay | cmp check - -o sarif > waves.sarif
   git diff --name-only main | xargs cmp check --changed`,
 	}
-	in := inputs.AddAny(cmd, "Check only the components deployed in this environment")
+	in := command.AddAny(cmd, "Check only the components deployed in this environment")
 	in.ExpandSets()
 	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: rungs for a directory of components, with --changed and with hooks: order, otherwise off)"
-	help.Put(cmd.Flags(), help.Own, "waves") // the text above names it
+	cli.PutFlags(cmd.Flags(), cli.OwnFlags, "waves") // the text above names it
 	in.ForComponent("generator-values")
 	in.Fleet.AddProjects()
 	in.ForFleet("allow-project")
@@ -51,10 +62,10 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		if *changed {
 			return nil // without files, there are no components to check
 		}
-		return option.Args(1, option.Many)(cmd, args)
+		return cli.Args(1, cli.Many)(cmd, args)
 	}
-	format := option.Format(cmd, "Format of the report", reportText, reportJSON, reportSARIF)
-	strict := strictFlag(cmd.Flags())
+	format := cli.Format(cmd, "Format of the report", cli.Text, cli.JSON, cli.SARIF)
+	strict := cli.StrictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *deterministic {
 			return checkDeterminism(cmd, s, in, args, *format, *strict)
@@ -70,23 +81,23 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		if err != nil {
 			return err
 		}
-		var r verdict.Verdict
+		var r cli.Report
 		if *changed {
-			r, err = check.Changed(cmd.Context(), opt, args)
+			r, err = checkChanged(cmd.Context(), opt, args)
 		} else {
-			r, err = check.Named(cmd.Context(), opt, s.In, args)
+			r, err = checkNamed(cmd.Context(), opt, s.In, args)
 		}
 		if err != nil {
 			return err
 		}
-		return writeVerdict(s, r, *format, *strict)
+		return s.Report(r, *format, *strict)
 	}
 	return cmd
 }
 
 // checkDeterminism reports non-deterministic output of components, also of each component of a
 // fleet with the flags for one.
-func checkDeterminism(cmd *cobra.Command, s streams, in *inputs.Any, dirs []string, format string, strict bool) error {
+func checkDeterminism(cmd *cobra.Command, s cli.Streams, in *command.Any, dirs []string, format string, strict bool) error {
 	for _, flag := range []string{"changed", "waves", "parallel", "allow-project"} {
 		if in.IsSet(flag) {
 			return usage.Errorf("--%s has no effect with --deterministic; remove one of the two", flag)
@@ -101,21 +112,215 @@ func checkDeterminism(cmd *cobra.Command, s streams, in *inputs.Any, dirs []stri
 	if err != nil {
 		return err
 	}
-	r, err := check.Determinism(cmd.Context(), opt, s.withoutFiles(dirs))
+	r, err := determinismOf(cmd.Context(), opt, s.Directories(dirs))
 	if err != nil {
 		return err
 	}
-	return writeVerdict(s, r, format, strict)
+	return s.Report(r, format, strict)
 }
 
-func checkFleet(ctx context.Context, s streams, in *inputs.Any, dirs []string, format string, strict bool) error {
+func checkFleet(ctx context.Context, s cli.Streams, in *command.Any, dirs []string, format string, strict bool) error {
 	opt, err := in.FleetOptions()
 	if err != nil {
 		return err
 	}
-	r, err := check.Fleet(ctx, opt, s.withoutFiles(dirs))
+	r, err := command.CheckFleet(ctx, opt, s.Directories(dirs))
 	if err != nil {
 		return err
 	}
-	return writeVerdict(s, r, format, strict)
+	return s.Report(r, format, strict)
+}
+
+// withoutOrdering keeps the waves in the manifests, unless a flag says otherwise.
+var withoutOrdering = plugin.Settings{Order: wave.Options{Waves: wave.Off}}
+
+// checkNamed checks the arguments: several components, or one of a component, a file of manifests and
+// standard input.
+func checkNamed(ctx context.Context, opt flags.Options, stdin io.Reader, args []string) (cli.Report, error) {
+	if len(args) > 1 {
+		return all(ctx, opt, args, withoutOrdering)
+	}
+	return one(ctx, opt, stdin, args[0], withoutOrdering)
+}
+
+// checkChanged checks the components that contain some files, with the waves that the plugin
+// would compute.
+func checkChanged(ctx context.Context, opt flags.Options, files []string) (cli.Report, error) {
+	dirs, skipped := locate.Touched(files)
+	r, err := all(ctx, opt, dirs)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Rule == plugin.NotDeployed }) // the user did not name these components
+	r.Findings = append(r.Findings, skipped...)
+	finding.Sort(r.Findings)
+	return r, err
+}
+
+// one checks a component or manifests.
+func one(ctx context.Context, opt flags.Options, stdin io.Reader, arg string, defaults plugin.Settings) (cli.Report, error) {
+	var res plugin.Result
+	var err error
+	var found []finding.Finding
+	waves := checkedWaves(opt, defaults)
+	if checkout.IsDir(arg) {
+		res, found, waves, err = checkComponent(ctx, opt, arg, defaults)
+	} else {
+		res, err = opt.Annotate(stdin, arg, defaultsFor(opt, defaults)...)
+		found = append(res.AllFindings(), notExpandedNotes(res.Objects)...)
+	}
+	if usage.Is(err) {
+		return cli.Report{}, err
+	}
+	if err != nil { // report that the manifests cannot be ordered as a finding, not as an error of the command
+		return cli.Report{Findings: append(finding.Of(err), found...)}, nil
+	}
+	if waves == cli.Computed && slices.ContainsFunc(res.Plan.Places, func(p wave.Placement) bool { return p.Author }) {
+		waves = cli.Following
+	}
+	return cli.Report{Findings: found, Plan: res.Plan, Gates: res.Plan.Audit(res.Base), Waves: waves}, nil
+}
+
+// all checks several components one after the other.
+func all(ctx context.Context, opt flags.Options, dirs []string, defaults ...plugin.Settings) (cli.Report, error) {
+	r := cli.Report{Scope: finding.Counted(len(dirs), "component"), Waves: checkedWaves(opt, defaults...)}
+	for _, dir := range dirs {
+		if !checkout.IsDir(dir) {
+			return r, usage.Errorf("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
+		}
+		_, found, waves, err := checkComponent(ctx, opt, dir, defaults...)
+		if usage.Is(err) {
+			return r, err
+		}
+		if waves != r.Waves {
+			r.Waves = cli.Mixed
+		}
+		r.Findings = slices.Concat(r.Findings, found, finding.Of(err))
+	}
+	finding.Sort(r.Findings)
+	return r, nil
+}
+
+// defaultsFor returns the defaults of the command, unless flags take hooks into the order: then it
+// is that order that the user asks about.
+func defaultsFor(opt flags.Options, defaults ...plugin.Settings) []plugin.Settings {
+	if opt.Settings.Hooks == hooks.Order {
+		return nil
+	}
+	return defaults
+}
+
+// checkedWaves returns which waves are checked, from the defaults of the command and its flags.
+func checkedWaves(opt flags.Options, defaults ...plugin.Settings) cli.CheckedWaves {
+	if waves := opt.Settings.Order.Waves; waves != "" && waves != wave.Off || waves == "" && len(defaultsFor(opt, defaults...)) == 0 {
+		return cli.Computed
+	}
+	return cli.Written
+}
+
+// notExpandedNotes returns a note for each ApplicationSet of a file, because it is not expanded.
+func notExpandedNotes(objs []object.Object) []finding.Finding {
+	var all []finding.Finding
+	for _, o := range objs {
+		if appset.Is(o) {
+			all = append(all, finding.Finding{Severity: finding.Note, Rule: "not-expanded", File: o.File, Line: o.Line, Object: o.ID.String(),
+				Message: "an ApplicationSet in a file is not expanded, so its Applications are not checked", Remedy: "name the directory of the file in its repository"})
+		}
+	}
+	return all
+}
+
+// checkComponent renders a component, and adds to its findings what it requests although only the
+// platform may set it. It returns which waves it checked: those in the manifests are not what the
+// plugin writes if the component takes hooks into the order.
+func checkComponent(ctx context.Context, opt flags.Options, dir string, defaults ...plugin.Settings) (plugin.Result, []finding.Finding, cli.CheckedWaves, error) {
+	waves := checkedWaves(opt, defaults...)
+	res, err := opt.Generate(ctx, dir, defaultsFor(opt, defaults...)...)
+	if res.LeavesHooks && opt.Settings.Order.Waves == "" {
+		waves = cli.Computed
+		res, err = opt.Generate(ctx, dir)
+	}
+	found, overreachErr := overreach(ctx, opt, dir)
+	if overreachErr != nil {
+		return res, res.AllFindings(), waves, err // the rendering reports the files that cannot be read
+	}
+	rendering := slices.DeleteFunc(res.AllFindings(), func(f finding.Finding) bool { return f.Rule == knowledge.RefusedRule }) // found, as errors
+	return res, append(rendering, found...), waves, err
+}
+
+// overreach finds what a component requests although only the platform may set it, by the settings
+// of the platform above its directory.
+func overreach(ctx context.Context, opt flags.Options, dir string) ([]finding.Finding, error) {
+	base, err := opt.Base()
+	if err != nil {
+		return nil, err
+	}
+	c, err := checkout.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	f, err := fleet.Load(ctx, fleet.Source{Repo: c.Repo, NoRepository: c.NoRepository, Dirs: []string{c.Dir}, Show: c.Show, SkipRendering: true}, base)
+	if err != nil {
+		return nil, err
+	}
+	return lint.Overreach(f, ""), nil
+}
+
+// determinismOf renders the components in directories several times, and reports
+// non-deterministic output.
+func determinismOf(ctx context.Context, opt flags.Options, dirs []string) (cli.Report, error) {
+	var r cli.Report
+	components := 0
+	for _, dir := range dirs {
+		found, n, err := lintComponents(ctx, opt, dir)
+		if err != nil {
+			return r, err
+		}
+		r.Findings = append(r.Findings, found...)
+		components += n
+	}
+	r.Scope = finding.Counted(components, "component")
+	finding.Sort(r.Findings)
+	return r, nil
+}
+
+// lintComponents reports non-deterministic output of the component in a directory, or of each
+// component below it.
+func lintComponents(ctx context.Context, opt flags.Options, dir string) (found []finding.Finding, components int, err error) {
+	req, base, done, err := opt.Open(dir)
+	if usage.Is(err) {
+		return nil, 0, err
+	}
+	if err != nil {
+		return finding.Of(err), 1, nil
+	}
+	defer done()
+	found, err = lintComponent(ctx, req, base)
+	if err == nil {
+		return found, 1, nil
+	}
+	all, skipped := locate.Components(req)
+	if opt.IsSet("renderer") || len(all) == 0 {
+		return append(found, finding.Of(err)...), 1, nil
+	}
+	found = nil
+	for _, req.Dir = range all {
+		req.DirName = ""
+		some, err := lintComponent(ctx, req, base)
+		if plugin.IsNotDeployed(err) {
+			continue
+		}
+		found = append(append(found, some...), finding.Of(err)...)
+	}
+	return append(found, skipped...), len(all), nil
+}
+
+// lintComponent reports non-deterministic output of a component. Its error is the reason why the
+// component cannot be rendered; the findings are then those up to it.
+func lintComponent(ctx context.Context, req plugin.Request, base *knowledge.Base) ([]finding.Finding, error) {
+	res, err := plugin.Generate(ctx, req, base)
+	if err != nil {
+		return res.Findings, err
+	}
+	varying, err := req.Vary(ctx, base)
+	found := slices.DeleteFunc(res.Findings, func(f finding.Finding) bool { return f.Rule == helm.Random }) // the findings of Vary are more specific
+	return slices.Concat(found, varying, res.RenewalFindings(), res.LookupFindings(), finding.Of(err)), nil
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/build"
-	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/cli"
 )
 
 // commands are all that people see, by what they are called.
@@ -28,7 +27,7 @@ func commands() map[string]*cobra.Command {
 			}
 		}
 	}
-	add(newRoot(streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}))
+	add(newRoot(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, &maxMemory{}))
 	return all
 }
 
@@ -67,7 +66,7 @@ func TestExamples(t *testing.T) {
 
 // takes returns the command of a command line that the program understands.
 func takes(args []string) (string, error) {
-	root := newRoot(streams{})
+	root := newRoot(cli.Streams{}, &maxMemory{})
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return "", err
@@ -104,7 +103,7 @@ var noJSON = map[string]string{
 func TestJSON(t *testing.T) {
 	all := commands()
 	for path, cmd := range all {
-		has := slices.Contains(completed(cmd, "output"), reportJSON)
+		has := slices.Contains(completed(cmd, "output"), cli.JSON)
 		if _, reason := noJSON[path]; has == reason {
 			t.Errorf("%s: -o json: %t; a reason why not: %t", path, has, reason)
 		}
@@ -144,7 +143,7 @@ func TestFormats(t *testing.T) {
 			if cmd.ValidateArgs(args) != nil {
 				args = append(args, "no-other")
 			}
-			code := run(slices.Concat(strings.Fields(path)[1:], args, []string{"-o", value}), streams{In: strings.NewReader(""), Out: &out, Err: &out})
+			code := run(slices.Concat(strings.Fields(path)[1:], args, []string{"-o", value}), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
 			// What is wrong with a format is wrong with the command line.
 			if known := slices.Contains(values, value); known && code == exitUsage || !known && code != exitUsage {
 				t.Errorf("%s -o %s exits with %d: %s", path, value, code, out.String())
@@ -177,7 +176,7 @@ func TestFlagsComplete(t *testing.T) {
 				t.Errorf("%s: --%s completes to files", path, f.Name)
 				return
 			}
-			something := complete.HasValues(f.Name)
+			something := hasCompletion(f.Name)
 			if !something {
 				values, directive := completion(cmd, nil, "")
 				something = len(values) > 0 || directive != cobra.ShellCompDirectiveNoFileComp
@@ -192,7 +191,7 @@ func TestFlagsComplete(t *testing.T) {
 // TestVersion makes sure that a build says all that it knows, and that the
 // releases of Argo CD are those whose code is asked by the conformance tests.
 func TestVersion(t *testing.T) {
-	b := build.Info{Version: "v1.2.3", Commit: "0123456789abcdef", Date: "2026-01-02T03:04:05Z", Dirty: true, Go: "go1.26.8", Platform: "linux/arm64", Helm: "v4.2.4", Kustomize: "v0.21.2", ArgoCD: "2.14 to 3.5"}
+	b := cli.BuildInfo{Version: "v1.2.3", Commit: "0123456789abcdef", Date: "2026-01-02T03:04:05Z", Dirty: true, Go: "go1.26.8", Platform: "linux/arm64", Helm: "v4.2.4", Kustomize: "v0.21.2", ArgoCD: "2.14 to 3.5"}
 	want := `cmp v1.2.3
   commit:    0123456789abcdef, and changes
   date:      2026-01-02T03:04:05Z
@@ -212,7 +211,7 @@ func TestVersion(t *testing.T) {
 		}
 		tested = append(tested, string(regexp.MustCompile(`argo-cd/v\d v(\d+\.\d+)\.`).FindSubmatch(text)[1]))
 	}
-	if got := strings.Join(tested, " to "); got != build.ArgoCD {
-		t.Errorf("tested with the protocol of %s, and the program says %s", got, build.ArgoCD)
+	if got := strings.Join(tested, " to "); got != cli.ArgoCD {
+		t.Errorf("tested with the protocol of %s, and the program says %s", got, cli.ArgoCD)
 	}
 }

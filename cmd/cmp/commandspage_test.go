@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/internal/fetchers"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/help"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -36,11 +36,11 @@ func TestCommandsPage(t *testing.T) {
 }
 
 // flagGroups are the flags that several commands have: the section of the help, by row.
-type flagGroups map[string]help.Section
+type flagGroups map[string]cli.Section
 
 // The groups of the flags that each command inherits, and of those that three commands have and
 // that are in no section.
-const everywhere, several help.Section = "Global", "Common"
+const everywhere, several cli.Section = "Global", "Common"
 
 func newFlagGroups(all []*cobra.Command) flagGroups {
 	g, times, rows := flagGroups{}, map[string]int{}, map[string]map[string]bool{}
@@ -51,9 +51,9 @@ func newFlagGroups(all []*cobra.Command) flagGroups {
 			switch in := groupOf(f); {
 			case f.Name == "max-memory" || f.Name == "quiet" || f.Name == "color":
 				g[row] = everywhere
-			case in != help.Own && (g[row] == help.Own || g[row] == several || in < g[row]):
+			case in != cli.OwnFlags && (g[row] == cli.OwnFlags || g[row] == several || in < g[row]):
 				g[row] = in
-			case times[row] > 2 && g[row] == help.Own:
+			case times[row] > 2 && g[row] == cli.OwnFlags:
 				g[row] = several
 			}
 		}
@@ -75,17 +75,17 @@ func newFlagGroups(all []*cobra.Command) flagGroups {
 
 // groupOf is the section of a flag. The parameters of a rendering are one group here, because a
 // command that renders has all of them.
-func groupOf(f *pflag.Flag) help.Section {
-	switch in := help.Of(f); in {
-	case help.Waves, help.Seed:
-		return help.Rendering
+func groupOf(f *pflag.Flag) cli.Section {
+	switch in := cli.SectionOf(f); in {
+	case cli.WaveFlags, cli.SeedFlags:
+		return cli.RenderingFlags
 	default:
 		return in
 	}
 }
 
 // flags are the rows of a group.
-func (g flagGroups) flags(in help.Section) (rows []string) {
+func (g flagGroups) flags(in cli.Section) (rows []string) {
 	for row, section := range g {
 		if section == in {
 			rows = append(rows, row)
@@ -129,10 +129,10 @@ func (g flagGroups) command(cmd *cobra.Command) string {
 	if cmd.Name() == "serve" {
 		return b.String() + "\nIts flags are in [operations.md](../operations.md#flags-and-variables).\n"
 	}
-	rows, some := "", map[help.Section][]string{}
+	rows, some := "", map[cli.Section][]string{}
 	for _, f := range flagsOf(cmd) {
 		row := flagRow(f)
-		if in := g[row]; in == help.Own {
+		if in := g[row]; in == cli.OwnFlags {
 			rows += row
 		} else if in != everywhere {
 			some[in] = append(some[in], row)
@@ -152,7 +152,7 @@ func (g flagGroups) command(cmd *cobra.Command) string {
 }
 
 // named is a link to a group, with the flags that a command has of it, or has not.
-func (g flagGroups) named(in help.Section, have []string) string {
+func (g flagGroups) named(in cli.Section, have []string) string {
 	link := fmt.Sprintf("[%s](#%s-flags)", in, strings.ToLower(strings.ReplaceAll(string(in), " ", "-")))
 	missing := slices.DeleteFunc(g.flags(in), func(row string) bool { return slices.Contains(have, row) })
 	quoted := func(rows []string) string {
@@ -176,13 +176,13 @@ func (g flagGroups) text() string {
 	var b strings.Builder
 	b.WriteString("\n## Groups of flags\n")
 	for _, in := range slices.Compact(slices.Sorted(maps.Values(g))) {
-		if in == help.Own {
+		if in == cli.OwnFlags {
 			continue
 		}
 		rows, parameters, shorts := "", []string(nil), []string(nil)
 		for _, row := range g.flags(in) {
 			isParameter := func(p plugin.Parameter) bool { return p.Name == rowName(row) }
-			if in != help.Fleet && in != several && slices.ContainsFunc(plugin.Parameters(), isParameter) {
+			if in != cli.FleetFlags && in != several && slices.ContainsFunc(plugin.Parameters(), isParameter) {
 				parameters = append(parameters, rowName(row))
 				if short := regexp.MustCompile("`-[a-z], ").FindString(row); short != "" {
 					shorts = append(shorts, short[:3]+"` for `--"+rowName(row)+"`")
@@ -237,7 +237,7 @@ func defaultOf(f *pflag.Flag) string {
 	switch {
 	case slices.Contains([]string{"", "0", "false", "[]"}, value) || strings.Contains(f.Usage, "(default"):
 		return ""
-	case value == fetchers.UserCache():
+	case value == flags.UserCache():
 		return " (default: ladder in the user's cache directory)"
 	}
 	for _, zero := range []string{"m0s", "h0m"} {

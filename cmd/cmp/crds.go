@@ -11,19 +11,16 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/paint"
-	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/internal/verdict"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-func newCRDs(s streams) *cobra.Command {
+func newCRDs(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crds DIR",
 		Short: "List the CRDs of a component, or write them to a separate directory",
@@ -44,15 +41,15 @@ apply, and components for Ladder. OUT must be empty or missing.`,
 		Example: `  cmp crds ./component
   cmp crds ./component --against ../main/component
   cmp crds ./component --out ./rendered --name cert-manager --namespace cert-manager`,
-		Args: option.Args(1, 1),
+		Args: cli.Args(1, 1),
 	}
-	in := inputs.Add(cmd)
-	format := option.Format(cmd, "Format", reportText, reportJSON)
+	in := flags.AddRendering(cmd)
+	format := cli.Format(cmd, "Format", cli.Text, cli.JSON)
 	against := cmd.Flags().String("against", "", "Directory with the old version of the component")
-	_ = cmd.RegisterFlagCompletionFunc("against", complete.Directories)
+	_ = cmd.RegisterFlagCompletionFunc("against", completeDirectories)
 	out := cmd.Flags().String("out", "", "Directory to write the CRDs and the other manifests to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := gocmp.Or(option.Alone(cmd.Flags(), "against", "out"), option.Alone(cmd.Flags(), "output", "out")); err != nil {
+		if err := gocmp.Or(cli.Alone(cmd.Flags(), "against", "out"), cli.Alone(cmd.Flags(), "output", "out")); err != nil {
 			return err
 		}
 		opt, err := in.Options()
@@ -67,15 +64,15 @@ apply, and components for Ladder. OUT must be empty or missing.`,
 			return err
 		}
 		if !cmd.Flags().Changed("against") {
-			s.warn(now.Findings...)
-			if *format == reportJSON {
-				return writeJSON(s, map[string]any{"definitions": now.CRDs})
+			s.Warn(now.Findings...)
+			if *format == cli.JSON {
+				return s.JSON(map[string]any{"definitions": now.CRDs})
 			}
 			if len(now.CRDs) == 0 {
-				s.note("%s: the component has no CRDs", finding.Sanitize(args[0]))
+				s.Note("%s: the component has no CRDs", finding.Sanitize(args[0]))
 				return nil
 			}
-			return s.emit(crds.Table(now.CRDs), nil)
+			return s.Emit(crds.Table(now.CRDs), nil)
 		}
 		return compareCRDs(cmd.Context(), s, opt, *against, now, *format)
 	}
@@ -83,29 +80,29 @@ apply, and components for Ladder. OUT must be empty or missing.`,
 }
 
 // compareCRDs prints what an update of a component breaks. It fails if that is anything.
-func compareCRDs(ctx context.Context, s streams, opt inputs.Options, against string, now plugin.CRDSurvey, format string) error {
+func compareCRDs(ctx context.Context, s cli.Streams, opt flags.Options, against string, now plugin.CRDSurvey, format string) error {
 	before, err := opt.FindCRDs(ctx, against)
 	if err != nil {
 		return err
 	}
 	removed := crds.Compare(before.Objects, now.Objects)
-	text := crds.RemovedText(screen.PaintFor(s.Out), removed, len(before.CRDs))
-	if format == reportJSON {
-		if text, err = (verdict.Verdict{Findings: removed}).Render(reportJSON, paint.Paint{}); err != nil {
+	text := crds.RemovedText(cli.PaintFor(s.Out), removed, len(before.CRDs))
+	if format == cli.JSON {
+		if text, err = (cli.Report{Findings: removed}).Render(cli.JSON, paint.Paint{}); err != nil {
 			return err
 		}
 	}
-	if err := s.emit(text, nil); err != nil {
+	if err := s.Emit(text, nil); err != nil {
 		return err
 	}
 	if len(removed) > 0 {
-		return errReported
+		return cli.ErrReported
 	}
 	return nil
 }
 
 // splitCRDs writes the CRDs of a component and the rest of it into two directories.
-func splitCRDs(ctx context.Context, s streams, opt inputs.Options, dir, out string) error {
+func splitCRDs(ctx context.Context, s cli.Streams, opt flags.Options, dir, out string) error {
 	if out == "" {
 		return usage.New("--out is empty; write --out DIR")
 	}
@@ -116,7 +113,7 @@ func splitCRDs(ctx context.Context, s streams, opt inputs.Options, dir, out stri
 		return err
 	}
 	parts, found, err := opt.Split(ctx, dir)
-	s.warn(found...)
+	s.Warn(found...)
 	if err != nil {
 		return err
 	}
@@ -127,5 +124,5 @@ func splitCRDs(ctx context.Context, s streams, opt inputs.Options, dir, out stri
 	for _, h := range parts {
 		fmt.Fprintf(&text, "%s: %s\n", filepath.ToSlash(filepath.Join(out, h.Dir)), finding.Counted(len(h.Objects), "manifest"))
 	}
-	return s.emit(text.String(), nil)
+	return s.Emit(text.String(), nil)
 }

@@ -14,10 +14,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/argocd/health"
+	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/sidecar/serve"
 )
 
 // announcement is a parameter as plugin.yaml writes it.
@@ -35,7 +36,7 @@ type announcement struct {
 func TestPluginYAML(t *testing.T) {
 	const file = "../../plugin.yaml"
 	var want []announcement
-	for _, a := range server.Announcements() {
+	for _, a := range serve.Announcements() {
 		want = append(want, announcement{a.Name, a.Title, a.Tooltip, a.ItemType, a.CollectionType, a.String_})
 	}
 	data, err := os.ReadFile(file)
@@ -229,7 +230,7 @@ func checkMonitoring(t *testing.T, port int) {
 // serveFlags are those of the container's command line.
 func serveFlags(t *testing.T, args []string) *pflag.FlagSet {
 	t.Helper()
-	flags := newServe(streams{}).Flags()
+	flags := newServe(cli.Streams{}).Flags()
 	if len(args) == 0 || args[0] != "serve" {
 		t.Fatalf("the container runs %q", args)
 	}
@@ -259,7 +260,7 @@ func checkMemory(t *testing.T, container map[string]any) {
 	if env := container["env"]; env != nil && strings.Contains(fmt.Sprint(env), "GOMEMLIMIT") {
 		t.Errorf("the server computes its memory limit from its flags, unless the container sets GOMEMLIMIT: %v", env)
 	}
-	server := size("repository-memory") + size("cache-bytes") + size("answer-memory") + server.OwnMemory>>20
+	server := size("repository-memory") + size("cache-bytes") + size("answer-memory") + serve.OwnMemory>>20
 	parallel, err := flags.GetInt("parallel")
 	if err != nil || !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--parallel=") }) {
 		t.Errorf("as many renderings as the node has CPUs do not fit into any limit: %v", err)

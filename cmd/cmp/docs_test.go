@@ -16,13 +16,14 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/profile"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/ladderfile"
-	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/repeat"
+	"github.com/ladder-cmp/ladder/sidecar/serve"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -57,7 +58,7 @@ func TestConsoleBlocks(t *testing.T) {
 		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
 			total++
 			var out bytes.Buffer
-			run(elsewhere(t, strings.Fields(m[1])[1:]), streams{Out: &out, Err: &out})
+			run(elsewhere(t, strings.Fields(m[1])[1:]), cli.Streams{Out: &out, Err: &out})
 			parts := strings.Split(m[2], "...\n")
 			for i := range parts {
 				parts[i] = regexp.QuoteMeta(parts[i])
@@ -224,7 +225,7 @@ func adopted(t *testing.T) string {
 		"shop/cellar-tls":  {"ca.crt": []byte("a"), "tls.crt": []byte("b"), "tls.key": []byte("c")},
 	}, &forbidden)
 	var out, faults bytes.Buffer
-	if code := run([]string{"seed", "adopt", "../../testdata/charts/cellar", "--name", "cellar", "--namespace", "shop", "--kubeconfig", config}, streams{Out: &out, Err: &faults}); code != exitOK {
+	if code := run([]string{"seed", "adopt", "../../testdata/charts/cellar", "--name", "cellar", "--namespace", "shop", "--kubeconfig", config}, cli.Streams{Out: &out, Err: &faults}); code != exitOK {
 		t.Fatal(faults.String())
 	}
 	return "```yaml\n" + out.String() + "```\n"
@@ -285,11 +286,11 @@ func rungsTable() string {
 }
 
 func serveTable(t *testing.T) string {
-	t.Setenv(server.SocketDirVariable, "") // they set defaults
-	t.Setenv(ladderfile.Variable, "")
+	t.Setenv(serve.SocketDirVariable, "") // they set defaults
+	t.Setenv(flags.LadderVariable, "")
 	var b strings.Builder
-	rendering := newRender(streams{}).Flags()
-	newServe(streams{}).Flags().VisitAll(func(f *pflag.Flag) {
+	rendering := newRender(cli.Streams{}).Flags()
+	newServe(cli.Streams{}).Flags().VisitAll(func(f *pflag.Flag) {
 		if same := rendering.Lookup(f.Name); f.Name == "help" || same != nil && same.Usage == f.Usage {
 			return // the page of commands has it
 		}

@@ -12,6 +12,7 @@ import (
 
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/sample"
 )
 
@@ -29,14 +30,14 @@ spec: {containers: [{name: ladder, image: "ghcr.io/ladder-cmp/ladder:v1.2.3@sha2
 status: {containerStatuses: [{name: ladder, ready: false, restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}}}]}
 `
 
-// installation is a cluster with an Argo CD, which is only read.
-type installation struct {
+// argoCD is a cluster with an Argo CD, which is only read.
+type argoCD struct {
 	t          *testing.T
 	byResource map[string][]any
 	forbidden  string // a resource that the user may not list
 }
 
-func newInstallation(t *testing.T) *installation {
+func newArgoCD(t *testing.T) *argoCD {
 	t.Helper()
 	base, err := os.ReadFile("../../argocd/doctor/testdata/cases/base.yaml")
 	if err != nil {
@@ -52,10 +53,10 @@ func newInstallation(t *testing.T) *installation {
 		resource := strings.ToLower(o.ID.Kind) + "s"
 		byResource[resource] = append(byResource[resource], item)
 	}
-	return &installation{t: t, byResource: byResource}
+	return &argoCD{t: t, byResource: byResource}
 }
 
-func (i *installation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (i *argoCD) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	resource := filepath.Base(r.URL.Path)
 	var answer any
@@ -82,14 +83,14 @@ func (i *installation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestDoctorCluster reads a cluster that notes what it is asked: nothing is
 // changed, and no Secret is read.
 func TestDoctorCluster(t *testing.T) {
-	cluster := newInstallation(t)
+	cluster := newArgoCD(t)
 	server := httptest.NewServer(cluster)
 	defer server.Close()
 	kubeconfig := kubeconfigOf(t, server.URL)
 	look := func(want int, args ...string) string {
 		t.Helper()
 		var out, faults strings.Builder
-		if code := run(append([]string{"doctor", "--kubeconfig", kubeconfig}, args...), streams{In: strings.NewReader(""), Out: &out, Err: &faults}); code != want {
+		if code := run(append([]string{"doctor", "--kubeconfig", kubeconfig}, args...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &faults}); code != want {
 			t.Errorf("exit code %d: %s%s", code, out.String(), faults.String())
 		}
 		return out.String() + faults.String()

@@ -21,7 +21,7 @@ import (
 // TestEndWhileBusy sends SIGTERM while one request works that would never end:
 // it gets the drain time, then it is ended, and no process is left.
 func TestEndWhileBusy(t *testing.T) {
-	s := serve(t, "LADDER_SERVE_DRAIN_TIMEOUT=300ms")
+	s := startServe(t, "LADDER_SERVE_DRAIN_TIMEOUT=300ms")
 	endless := make(chan error, 1)
 	go func() {
 		_, err := s.GenerateManifest(context.Background(), sidecartest.Request{Archive: sidecartest.PackEntries(templated(`{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`)...),

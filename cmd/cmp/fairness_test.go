@@ -31,7 +31,7 @@ func BenchmarkGoodTenant(b *testing.B) {
 				continue
 			}
 			b.Run(tenants+"/"+takes, func(b *testing.B) {
-				s := serve(b, "LADDER_SERVE_PARALLEL=2")
+				s := startServe(b, "LADDER_SERVE_PARALLEL=2")
 				ctx, stop := context.WithCancel(b.Context())
 				var all sync.WaitGroup
 				b.Cleanup(func() { stop(); all.Wait() })

@@ -5,6 +5,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/ladder-cmp/ladder/internal/cli"
 )
 
 // TestFleetInterrupted asks for a report and does not wait for it.
@@ -12,7 +14,7 @@ func TestFleetInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
-	root := newRoot(streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	root := newRoot(cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, &maxMemory{})
 	root.SetArgs([]string{"check", "../../testdata/fleets/bands/components", "-o", "json"})
 	err := root.ExecuteContext(ctx)
 	if err == nil || !strings.Contains(err.Error(), "interrupted") {

@@ -3,17 +3,25 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/command"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/draw"
-	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/report"
 	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/internal/view"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
 )
 
-func newGraph(s streams) *cobra.Command {
+func newGraph(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph DIR...",
 		Short: "Draw the sync waves of a component, or the steps of a fleet, also as an HTML page",
@@ -32,16 +40,16 @@ fleet, the simulated rollout of each environment. It has no content of manifests
   cmp graph ./component -o html > report.html
   cmp graph ./components --object keycloak
   cmp graph ./components -o dot | dot -Tpdf > fleet.pdf`,
-		Args: option.Args(1, option.Many),
+		Args: cli.Args(1, cli.Many),
 	}
-	in := inputs.AddAny(cmd, "Omit components that are not deployed in this environment")
+	in := command.AddAny(cmd, "Omit components that are not deployed in this environment")
 	in.ExpandSets()
 	in.ForComponent("generator-values")
 	in.Fleet.Source.Partial, in.Fleet.Source.Assume = true, true
-	format := option.Format(cmd, "Format of the drawing", graphFormats()...)
+	format := cli.Format(cmd, "Format of the drawing", graphFormats()...)
 	around := cmd.Flags().String("object", "", "Draw only this object (KIND/NAME), or this component of a fleet, its dependencies and its dependents")
 	all := cmd.Flags().Bool("all", false, "Draw every reference or dependency, and do not group similar objects")
-	durations := durationsFlag(cmd.Flags())
+	durations := command.DurationsFlag(cmd.Flags())
 	in.ForFleet("durations")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		isFleet, err := in.IsFleet(args)
@@ -53,12 +61,12 @@ fleet, the simulated rollout of each environment. It has no content of manifests
 				return usage.Error{Err: errWholePage}
 			}
 			page, err := pageOf(cmd.Context(), s, in, isFleet, args, *durations)
-			return s.print(page, err)
+			return s.Print(page, err)
 		}
 		if in.IsSet("durations") {
 			return usage.Errorf("--durations has no effect on -o %s; remove it, or write -o html", *format)
 		}
-		graph := view.GraphOptions{Format: draw.Format(*format), All: *all}
+		graph := GraphOptions{Format: draw.Format(*format), All: *all}
 		if in.IsSet("object") {
 			graph.Around = around
 		}
@@ -69,40 +77,40 @@ fleet, the simulated rollout of each environment. It has no content of manifests
 		if err != nil {
 			return err
 		}
-		drawing, found, err := view.Graph(cmd.Context(), opt, args[0], graph)
-		s.warn(found...)
-		return s.emit(drawing, err)
+		drawing, found, err := drawComponent(cmd.Context(), opt, args[0], graph)
+		s.Warn(found...)
+		return s.Emit(drawing, err)
 	}
 	return cmd
 }
 
-func graphFleet(ctx context.Context, s streams, in *inputs.Any, dirs []string, graph view.GraphOptions) error {
+func graphFleet(ctx context.Context, s cli.Streams, in *command.Any, dirs []string, graph GraphOptions) error {
 	opt, err := in.FleetOptions()
 	if err != nil {
 		return err
 	}
-	drawing, found, err := view.FleetGraph(ctx, opt, s.withoutFiles(dirs), graph)
-	s.warn(found...)
-	return s.emit(drawing, err)
+	drawing, found, err := FleetGraph(ctx, opt, s.Directories(dirs), graph)
+	s.Warn(found...)
+	return s.Emit(drawing, err)
 }
 
 // pageOf returns the page of a component or a fleet.
-func pageOf(ctx context.Context, s streams, in *inputs.Any, isFleet bool, dirs []string, durations string) (string, error) {
+func pageOf(ctx context.Context, s cli.Streams, in *command.Any, isFleet bool, dirs []string, durations string) (string, error) {
 	if isFleet {
 		opt, err := in.FleetOptions()
 		if err != nil {
 			return "", err
 		}
-		page, found, err := view.FleetPage(ctx, opt, s.withoutFiles(dirs), durations)
-		s.warn(found...)
+		page, found, err := FleetPage(ctx, opt, s.Directories(dirs), durations)
+		s.Warn(found...)
 		return page, err
 	}
 	opt, err := in.Options()
 	if err != nil {
 		return "", err
 	}
-	page, found, err := view.Page(ctx, opt, dirs[0])
-	s.warn(found...)
+	page, found, err := componentPage(ctx, opt, dirs[0])
+	s.Warn(found...)
 	return page, err
 }
 
@@ -118,4 +126,81 @@ func graphFormats() []string {
 		names = append(names, string(f))
 	}
 	return append(names, htmlFormat)
+}
+
+// GraphOptions say what to draw.
+type GraphOptions struct {
+	Format draw.Format
+	// Around is the object or component to draw with its dependencies and dependents; nil draws
+	// everything.
+	Around *string
+	// All also draws references that do not affect the order, and does not group objects.
+	All bool
+}
+
+// drawComponent draws the waves of the component in dir.
+func drawComponent(ctx context.Context, opt flags.Options, dir string, graph GraphOptions) (drawing string, found []finding.Finding, err error) {
+	res, err := opt.Generate(ctx, dir)
+	if err != nil {
+		return "", res.Findings, err
+	}
+	of := draw.Options{All: graph.All, ApplicationNames: res.GeneratedNames()}
+	if graph.Around != nil {
+		if of.Focus, err = findObjects(res.Plan, *graph.Around); err != nil {
+			return "", nil, err
+		}
+	}
+	return draw.Ladder(res.Plan, graph.Format, of), res.Findings, nil
+}
+
+// FleetGraph draws the steps of a fleet.
+func FleetGraph(ctx context.Context, opt command.LoadOptions, dirs []string, graph GraphOptions) (drawing string, found []finding.Finding, err error) {
+	all, err := command.Load(ctx, opt, dirs)
+	if err != nil {
+		return "", nil, err
+	}
+	of := command.GraphOptions{All: graph.All}
+	if graph.Around != nil {
+		if of.Around, err = rollout.FindComponent(all.Fleet, *graph.Around); err != nil {
+			return "", nil, err
+		}
+	}
+	found = slices.Concat(lint.Rendering(all.Fleet, opt.Source.Environment, nil), all.Omissions)
+	return command.DrawFleet(all.Fleet, of).Draw(graph.Format), found, nil
+}
+
+// componentPage returns the HTML report of the component in dir, and the findings of its rendering.
+func componentPage(ctx context.Context, opt flags.Options, dir string) (page string, found []finding.Finding, err error) {
+	page, err = flags.With(ctx, opt, dir, func(ctx context.Context, req plugin.Request, base *knowledge.Base) (string, error) {
+		res, err := plugin.Generate(ctx, req, base)
+		if err != nil {
+			return "", err
+		}
+		found = res.Findings
+		return report.Component{Ladder: report.LadderOf(req.DirName, res.Plan, res.Base, res.Findings)}.HTML()
+	})
+	return page, found, err
+}
+
+// FleetPage returns the HTML report of a fleet. durations is a file; empty means that durations
+// are assumed.
+func FleetPage(ctx context.Context, opt command.LoadOptions, dirs []string, durations string) (page string, found []finding.Finding, err error) {
+	times, err := rollout.DurationsIn(durations)
+	if err != nil {
+		return "", nil, err
+	}
+	ladders := map[*fleet.Application]*report.Ladder{}
+	opt.Source.Rendered = func(app *fleet.Application, res plugin.Result) {
+		ladders[app] = report.LadderOf(app.Name, res.Plan, res.Base, res.Findings)
+	}
+	all, err := command.Load(ctx, opt, dirs)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := rollout.CheckDurations(times, all.Fleet); err != nil {
+		return "", nil, err
+	}
+	found = slices.Concat(lint.Failures(all.Fleet, opt.Source.Environment), all.Omissions)
+	page, err = command.FleetPage(all.Fleet, opt.Source.Environment, times, ladders)
+	return page, found, err
 }

@@ -15,8 +15,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/fetch"
-	"github.com/ladder-cmp/ladder/internal/seedfile"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 )
@@ -82,9 +82,9 @@ func TestFetchingIsDeployed(t *testing.T) {
 // of a Secret that must be there, and no other container has it.
 func TestSeedIsDeployed(t *testing.T) {
 	plain, seeded := ladderOf(t, deployed(t, "kustomize")), ladderOf(t, deployed(t, "kustomize", "seed"))
-	at := slices.IndexFunc(seeded.container.Env, func(e corev1.EnvVar) bool { return e.Name == seedfile.Variable })
+	at := slices.IndexFunc(seeded.container.Env, func(e corev1.EnvVar) bool { return e.Name == flags.SeedVariable })
 	if at < 0 {
-		t.Fatalf("the container has no %s", seedfile.Variable)
+		t.Fatalf("the container has no %s", flags.SeedVariable)
 	}
 	file := seeded.container.Env[at].Value
 	mount := slices.IndexFunc(seeded.container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == path.Dir(file) && m.ReadOnly })

@@ -4,13 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/argocd/health"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/wave/explain"
 )
 
-func newHealth(s streams) *cobra.Command {
+func newHealth(s cli.Streams) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "health DIR... | --all",
@@ -25,11 +24,11 @@ For several components, print the checks of all of them.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml
   cmp health ./components/* -o values
   cmp health --all`,
-		Args: option.ArgsUnless("all", 1, option.Many),
+		Args: cli.ArgsUnless("all", 1, cli.Many),
 	}
-	in := inputs.Add(cmd)
+	in := flags.AddRendering(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "Print the health checks of all known kinds")
-	format := option.FormatFlag(cmd, "Format: configmap, or values for the Argo CD Helm chart", "configmap", "values")
+	format := cli.FormatFlag(cmd, "Format: configmap, or values for the Argo CD Helm chart", "configmap", "values")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		base, err := in.Base()
 		if err != nil {
@@ -44,12 +43,12 @@ For several components, print the checks of all of them.`,
 				if err != nil {
 					return err
 				}
-				needed, notes := explain.Health(res.Plan, res.Plan.Audit(res.Base))
+				needed, notes := healthOf(res.Plan, res.Plan.Audit(res.Base))
 				kinds, unknown = append(kinds, needed...), append(unknown, notes...)
 			}
-			s.warn(unknown...)
+			s.Warn(unknown...)
 			if len(kinds)+len(unknown) == 0 {
-				s.note("nothing to print: Argo CD has a suitable health check for every object that a sync waits for")
+				s.Note("nothing to print: Argo CD has a suitable health check for every object that a sync waits for")
 				return nil
 			}
 		}
@@ -58,9 +57,9 @@ For several components, print the checks of all of them.`,
 			return nil
 		}
 		if *format == "values" {
-			return s.emit(health.Values(checks), nil)
+			return s.Emit(health.Values(checks), nil)
 		}
-		return s.emit(health.ConfigMap(checks), nil)
+		return s.Emit(health.ConfigMap(checks), nil)
 	}
 	return cmd
 }

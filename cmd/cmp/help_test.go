@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/ladder-cmp/ladder/internal/cli"
 )
 
 // The help of a command shows what it does on one screen; that of the program lists all
@@ -73,7 +75,7 @@ func TestHelpAll(t *testing.T) {
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if code := run(append(args, "--help"), streams{In: strings.NewReader(""), Out: &out, Err: &out}); code != exitOK {
+	if code := run(append(args, "--help"), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}); code != exitOK {
 		t.Fatalf("%v --help exits with %d", args, code)
 	}
 	return out.String()

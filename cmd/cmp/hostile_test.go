@@ -160,9 +160,9 @@ func hostileYAML() map[string]hostileRepository {
 // hold no more than at the beginning, and nobody has called.
 func TestHostileRepositories(t *testing.T) {
 	listener := listen(t, func() { t.Error("something was fetched") })
-	s := serve(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=1m", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
+	s := startServe(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=1m", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
 	// An endless template may not take the time of others.
-	brief := serve(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=3s", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
+	brief := startServe(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=3s", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
 	good, err := sidecartest.Pack(componentsDir)
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func listen(t testing.TB, connected func()) string {
 // some are taken until the server stops them. That is the component's fault, however
 // the process ends.
 func TestHugeAllocations(t *testing.T) {
-	s := serve(t, "LADDER_SERVE_WORKER_MEMORY=134217728", "LADDER_SERVE_TIMEOUT=2m", "LADDER_SERVE_RENDER_TIMEOUT=0", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0")
+	s := startServe(t, "LADDER_SERVE_WORKER_MEMORY=134217728", "LADDER_SERVE_TIMEOUT=2m", "LADDER_SERVE_RENDER_TIMEOUT=0", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0")
 	for _, text := range []string{
 		`{{ randBytes 1000000000 }}`,
 		`{{ randBytes 500000000 }}`,

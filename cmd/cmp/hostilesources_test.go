@@ -74,7 +74,7 @@ func TestHostileSources(t *testing.T) {
 	late := fmt.Sprintf("took longer than %ds", seconds)
 	wants := map[string]string{"memory": fmt.Sprintf("MiB of memory; the limit is %d MiB", memory), "silent": late, "endless": "sends more than 20000000 bytes"}
 	cache := t.TempDir()
-	s := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+evil.URL+","+goodURL, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1,localhost", "LADDER_SERVE_REMOTE_CACHE="+cache,
+	s := startServe(t, "LADDER_SERVE_ALLOW_REMOTE="+evil.URL+","+goodURL, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1,localhost", "LADDER_SERVE_REMOTE_CACHE="+cache,
 		"LADDER_SERVE_REMOTE_PLAIN_HTTP="+strings.TrimPrefix(evil.URL, "http://")+","+strings.TrimPrefix(goodURL, "http://"),
 		fmt.Sprintf("LADDER_SERVE_REMOTE_MEMORY=%d", memory<<20), fmt.Sprintf("LADDER_SERVE_REMOTE_TIMEOUT=%ds", seconds), "LADDER_SERVE_REMOTE_MAX_BYTES=20000000")
 	archive := fetchingComponents(t, goodURL, evil.URL, maps.Keys(wants))

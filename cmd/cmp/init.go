@@ -4,11 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet/scaffold"
-	"github.com/ladder-cmp/ladder/internal/ladderfile"
-	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 )
 
-func newInit(s streams) *cobra.Command {
+func newInit(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init DIR...",
 		Short: "Write a component.yaml for a directory",
@@ -26,20 +26,20 @@ An existing component.yaml is not changed, except with --force.`,
 		Example: `  cmp init ./components/vault
   cmp init ./components/* --stdout
   cmp init --recursive .`,
-		Args: option.Args(1, option.Many),
+		Args: cli.Args(1, cli.Many),
 	}
-	flags := cmd.Flags()
-	force := flags.Bool("force", false, "Add missing keys to an existing component.yaml")
-	recursive := flags.BoolP("recursive", "R", false, "Write one for each component below the directories")
-	stdout := flags.Bool("stdout", false, "Print the result instead of writing it")
-	ladder := ladderfile.Flag(flags)
+	set := cmd.Flags()
+	force := set.Bool("force", false, "Add missing keys to an existing component.yaml")
+	recursive := set.BoolP("recursive", "R", false, "Write one for each component below the directories")
+	stdout := set.Bool("stdout", false, "Print the result instead of writing it")
+	ladder := flags.LadderFlag(set)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		base, err := ladderfile.Base(*ladder)
+		base, err := flags.KnowledgeOf(*ladder)
 		if err != nil {
 			return err
 		}
 		in, found, err := scaffold.Begin(cmd.Context(), base, args, scaffold.Options{Recursive: *recursive, Force: *force})
-		s.warn(found...)
+		s.Warn(found...)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ An existing component.yaml is not changed, except with --force.`,
 				return err
 			}
 		}
-		return s.emit(in.Text(*stdout), nil)
+		return s.Emit(in.Text(*stdout), nil)
 	}
 	return cmd
 }

@@ -6,12 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/argocd/install"
-	"github.com/ladder-cmp/ladder/internal/build"
-	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
-func newInstall(s streams) *cobra.Command {
+func newInstall(s cli.Streams) *cobra.Command {
 	var files []string
 	var o install.Options
 	cmd := &cobra.Command{
@@ -28,10 +27,10 @@ Running the command again on its output changes nothing.`,
 		Example: `  cmp install --print values -f your-values.yaml > argocd-values.yaml
   cmp install --print kustomize --image registry.example.com/ladder:v1.2.3 > ladder/kustomization.yaml
   cmp install --print kustomize -f kustomization.yaml --image registry.example.com/ladder:v1.2.3`,
-		Args: option.Args(0, 0),
+		Args: cli.Args(0, 0),
 	}
 	flags := cmd.Flags()
-	form := option.Choice(cmd, "print", "What to print: values (for the argo-cd Helm chart) or kustomize (a kustomize component)", install.FormValues, install.FormKustomize)
+	form := cli.Choice(cmd, "print", "What to print: values (for the argo-cd Helm chart) or kustomize (a kustomize component)", install.FormValues, install.FormKustomize)
 	flags.StringArrayVarP(&files, "file", "f", nil, `Your values or kustomization.yaml to merge into; "-" is standard input`)
 	flags.StringVar(&o.Image, "image", "", "Image of the sidecar, preferably with a digest (default: that of this release)")
 	flags.BoolVar(&o.UI, "ui", false, "Also add the extension that shows in Argo CD's user interface what a sync waits for")
@@ -39,9 +38,9 @@ Running the command again on its output changes nothing.`,
 		if len(files) > 1 {
 			return usage.Errorf("--file names one file to merge into, not %d; use the one that sets repoServer, and pass the others to Helm as before", len(files))
 		}
-		o.Released = install.Image(build.This(release).Version)
+		o.Released = install.Image(cli.ThisBuild(release).Version)
 		merged, err := install.Merge(s.In, strings.Join(files, ""), *form, o)
-		return s.emit(merged, err)
+		return s.Emit(merged, err)
 	}
 	return cmd
 }

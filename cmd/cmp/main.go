@@ -9,8 +9,7 @@ import (
 	"os"
 	_ "time/tzdata" // a worker reads no files, and the image has none: dateInZone knew UTC only
 
-	"github.com/ladder-cmp/ladder/internal/help"
-	"github.com/ladder-cmp/ladder/internal/librarylog"
+	"github.com/ladder-cmp/ladder/internal/cli"
 )
 
 // release is the version of the program, set by -ldflags in a release build.
@@ -19,9 +18,9 @@ var release = "dev"
 func main() {
 	http.DefaultTransport = noNetwork{}
 	log.SetFlags(0)
-	out := streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: help.Program(os.Args[0])}
-	log.SetOutput(librarylog.New(out.Err))
-	wait := librarylog.DivertStderr(librarylog.New(out.Err))
+	out := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: cli.ProgramName(os.Args[0])}
+	log.SetOutput(cli.NewLibraryLog(out.Err))
+	wait := cli.DivertStderr(cli.NewLibraryLog(out.Err))
 	code := run(os.Args[1:], out)
 	wait()
 	os.Exit(code)

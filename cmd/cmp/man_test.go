@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/ladder-cmp/ladder/internal/cli"
 )
 
 // manualPages writes the manual pages, of the date SOURCE_DATE_EPOCH.
@@ -22,7 +24,7 @@ func manualPages(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := newRoot(streams{Name: "ladder"})
+	root := newRoot(cli.Streams{Name: "ladder"}, &maxMemory{})
 	root.DisableAutoGenTag = true
 	if err := writeManual(root, dir, time.Unix(seconds, 0).UTC()); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
@@ -43,7 +44,7 @@ const leastMemory = 64 << 20
 var unlimited = []string{"serve", "generate", workerName, fetcherName}
 
 // watch ends the program when it uses too much memory. It says what the limit is, and whose.
-func (m *maxMemory) watch(cmd *cobra.Command, s streams) error {
+func (m *maxMemory) watch(cmd *cobra.Command, s cli.Streams) error {
 	if m.bytes != 0 && m.bytes < leastMemory {
 		return usage.Errorf("--max-memory is %d bytes, too little; use %d (64 MiB) or more, or 0 for no limit", m.bytes, leastMemory)
 	}
@@ -55,7 +56,7 @@ func (m *maxMemory) watch(cmd *cobra.Command, s streams) error {
 		limit, whose = confine.MachineMemory()/2, "half of this machine's"
 	}
 	m.stop = confine.Own(limit, func() {
-		s.say("%s", fmt.Sprintf("stopped: the command needs more memory than its limit of %d MiB (%s); fix: look for what a template repeats, or raise --max-memory", limit>>20, whose))
+		s.Say("%s", fmt.Sprintf("stopped: the command needs more memory than its limit of %d MiB (%s); fix: look for what a template repeats, or raise --max-memory", limit>>20, whose))
 		os.Exit(exitFailed)
 	})
 	return nil

@@ -29,7 +29,7 @@ type metric struct {
 // series of histograms under names of their own.
 func exposed(t *testing.T) map[string]*metric {
 	t.Helper()
-	s := serve(t)
+	s := startServe(t)
 	archive := sidecartest.PackEntries(sidecartest.File("app/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
 	if _, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app"}); err != nil {
 		t.Fatal(err)

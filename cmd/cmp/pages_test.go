@@ -15,6 +15,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -171,7 +172,7 @@ func walk(t *testing.T, page string) (files, ran int) {
 			want = strings.TrimSuffix(want, "\n")
 			var shown, written bytes.Buffer
 			args, file, redirected := strings.Cut(line, " > ")
-			to := streams{In: strings.NewReader(""), Out: &shown, Err: &shown}
+			to := cli.Streams{In: strings.NewReader(""), Out: &shown, Err: &shown}
 			if redirected {
 				to.Out = &written
 			}

@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
-func newRender(s streams) *cobra.Command {
+func newRender(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render DIR|FILE|-",
 		Short: "Print the manifests of a component, or of another tool, with their sync waves",
@@ -27,28 +27,28 @@ exits with 1 if there is an error or a warning.`,
 		Example: `  cmp render ./component
   cmp render ./chart --name shop --namespace shop -f values-prod.yaml --set image.tag=v2
   kustomize build ./overlay | cmp render - --namespace shop > manifests.yaml`,
-		Args: option.Args(1, 1),
+		Args: cli.Args(1, 1),
 		// What scores orders from outside pipes manifests through cmp annotate.
 		Aliases: []string{"annotate"},
 	}
-	in := inputs.Add(cmd)
+	in := flags.AddRendering(cmd)
 	strict := cmd.Flags().Bool("strict", false, "Print nothing and exit with 1 if there are errors or warnings")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := renderAny(cmd.Context(), s, in, args[0])
 		if err != nil {
-			s.warn(res.Findings...)
+			s.Warn(res.Findings...)
 			return err
 		}
-		if err := warnStrictly(s, res.Findings, *strict); err != nil {
+		if err := s.WarnStrictly(res.Findings, *strict); err != nil {
 			return err
 		}
-		return s.emit(res.YAML(), nil)
+		return s.Emit(res.YAML(), nil)
 	}
 	return cmd
 }
 
 // renderAny orders a component, a file of manifests, or those of standard input.
-func renderAny(ctx context.Context, s streams, in *inputs.Component, arg string) (plugin.Result, error) {
+func renderAny(ctx context.Context, s cli.Streams, in *flags.Rendering, arg string) (plugin.Result, error) {
 	opt, err := in.Options()
 	if err != nil {
 		return plugin.Result{}, err

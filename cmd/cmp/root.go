@@ -1,18 +1,14 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/build"
-	"github.com/ladder-cmp/ladder/internal/complete"
+	"github.com/ladder-cmp/ladder/fleet/command"
+	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/help"
-	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/internal/screen"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -26,25 +22,26 @@ const (
 // exitCode makes a command that has printed its result exit with a code.
 type exitCode int
 
-func (c exitCode) Error() string { return errReported.Error() }
+func (c exitCode) Error() string { return cli.ErrReported.Error() }
 
 // run executes a command line and returns the exit code. It prints each error as one line on
 // Err, and writes to Out only if the command succeeds.
-func run(args []string, s streams) int {
-	s.Memory = &maxMemory{}
-	defer s.Memory.end()
-	root := newRoot(s)
+func run(args []string, s cli.Streams) int {
+	s.Release, s.Rules = release, rules
+	memory := &maxMemory{}
+	defer memory.end()
+	root := newRoot(s, memory)
 	s.Out, s.Err = root.OutOrStdout(), root.ErrOrStderr()
 	root.SetArgs(args)
 	err := root.Execute()
 	if err == nil {
 		return exitOK
 	}
-	if code := exitCode(exitFailed); errors.Is(err, errReported) || errors.As(err, &code) {
+	if code := exitCode(exitFailed); errors.Is(err, cli.ErrReported) || errors.As(err, &code) {
 		return int(code)
 	}
 	for _, f := range finding.Of(err) {
-		s.say("%s", f.Error())
+		s.Say("%s", f.Error())
 	}
 	if usage.Is(err) {
 		return exitUsage
@@ -52,8 +49,8 @@ func run(args []string, s streams) int {
 	return exitFailed
 }
 
-func newRoot(s streams) *cobra.Command {
-	color := screen.Auto
+func newRoot(s cli.Streams, memory *maxMemory) *cobra.Command {
+	color := cli.Auto
 	s.Quiet = new(bool)
 	plain := s // without colors, for commands whose output other programs read
 	s.Out, s.Err = color.On(s.Out), color.On(s.Err)
@@ -73,34 +70,69 @@ their help says otherwise.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	help.Parent(root)
+	cli.OnlyParent(root)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.Version = release
-	root.SetVersionTemplate(help.WithProgramName(build.This(release).Text(), s.name()))
+	root.SetVersionTemplate(cli.WithProgramName(cli.ThisBuild(release).Text(), s.CalledAs()))
 	root.Flags().Bool("version", false, "Print the version of the program, and of Helm, kustomize and Go in it")
 	root.PersistentFlags().Var(&color, "color", "Color output: auto (terminals only), always or never")
 	root.PersistentFlags().BoolVarP(s.Quiet, "quiet", "q", false, "Do not print warnings, notes or progress to standard error")
-	memory := cmp.Or(s.Memory, &maxMemory{})
 	root.PersistentFlags().Var(memory, "max-memory", "Memory limit in bytes; 0 means no limit (default: half the machine's)")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return memory.watch(cmd, s) }
 	_ = root.RegisterFlagCompletionFunc("max-memory", cobra.NoFileCompletions) // the flag exists
-	option.Choices(root, "color", screen.ColorModes...)
+	cli.Choices(root, "color", cli.ColorModes...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if suggestion := option.Suggestion(cmd.Flags(), err); suggestion != "" {
-			return usage.Errorf("%s; %s", option.Fault(err), suggestion)
+		if suggestion := cli.Suggestion(cmd.Flags(), err); suggestion != "" {
+			return usage.Errorf("%s; %s", cli.Fault(err), suggestion)
 		}
-		return usage.Errorf("%s; see %s --help", option.Fault(err), cmd.CommandPath())
+		return usage.Errorf("%s; see %s --help", cli.Fault(err), cmd.CommandPath())
 	})
 	s.Root = root
 	addCommands(root, s, plain)
-	complete.All(root)
-	root.SetUsageFunc(help.Usage)
-	help.Collapse(root)
-	if name := s.name(); name != root.Use {
-		help.Name(root, name)
+	completeAll(root)
+	root.SetUsageFunc(cli.PrintUsage)
+	cli.Collapse(root)
+	if name := s.CalledAs(); name != root.Use {
+		cli.Rename(root, name)
 		root.Use = strings.ReplaceAll(name, "kubectl ", "kubectl-")
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	}
 	return root
+}
+
+// addCommands adds all commands to the root, in the groups of its help. plain are the cli.Streams
+// without colors, for commands whose output other programs read.
+func addCommands(root *cobra.Command, s, plain cli.Streams) {
+	for _, group := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"order", "Render and order:", []*cobra.Command{newRender(s), newExplain(s), newGraph(s)}},
+		{"check", "Check and compare:", []*cobra.Command{newCheck(s), newDiff(s)}},
+		{"write", "Components and fleets:", []*cobra.Command{newInit(s), newCRDs(s), newVendor(s), newSeed(s), command.New(s)}},
+		{"install", "Install in Argo CD:", []*cobra.Command{newInstall(s), newDoctor(s), newHealth(s), newWhy(s)}},
+		{cli.Unlisted, "For Argo CD:", []*cobra.Command{newGenerate(plain), newServe(plain)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.id
+			root.AddCommand(cmd)
+		}
+	}
+	root.AddCommand(newKnowledge(s), newCompletion(s))
+	root.AddCommand(newWorker(plain), newFetcher(plain))
+	root.SetHelpCommand(newHelp())
+}
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		Long:  `Print the help of a command, as that command does with --help.`,
+		Example: `  cmp help render
+  cmp help fleet lint`,
+		ValidArgsFunction: completeCommands,
+		RunE:              func(cmd *cobra.Command, args []string) error { return cli.ShowHelp(cmd.Root(), args) },
+	}
 }

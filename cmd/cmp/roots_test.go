@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/fetch"
-	"github.com/ladder-cmp/ladder/internal/fetchers"
 )
 
 // rootsEnv makes the test a process of its own, since a process looks for the
@@ -55,7 +55,7 @@ func TestPublicRoots(t *testing.T) {
 // ready to fetch.
 func validate(t *testing.T, how string) {
 	if how != "without" {
-		in := fetchers.Options{Config: fetch.Config{Allow: []string{"https://charts.example.com"}, Limits: fetch.Limits{Time: time.Second, Bytes: 1 << 20}}, OnFailure: string(fetch.Fail)}
+		in := flags.Fetching{Config: fetch.Config{Allow: []string{"https://charts.example.com"}, Limits: fetch.Limits{Time: time.Second, Bytes: 1 << 20}}, OnFailure: string(fetch.Fail)}
 		if f, err := in.Fetcher(nil, nil); err != nil || f == nil {
 			t.Fatal(f, err)
 		}

@@ -16,10 +16,11 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/server"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar"
+	"github.com/ladder-cmp/ladder/sidecar/serve"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 	"github.com/ladder-cmp/ladder/sidecar/worker"
@@ -84,7 +85,7 @@ func TestSameChildren(t *testing.T) {
 	}
 	var log bytes.Buffer
 	client := startServer(t, &log)
-	serve := func(dir, address string) string {
+	renderBy := func(dir, address string) string {
 		t.Helper()
 		archive, err := sidecartest.Pack(repo)
 		if err != nil {
@@ -107,10 +108,10 @@ func TestSameChildren(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := render()
-	if diff := gocmp.Diff(first, serve(dir, "https://git.example.com/platform.git")); diff != "" {
+	if diff := gocmp.Diff(first, renderBy(dir, "https://git.example.com/platform.git")); diff != "" {
 		t.Errorf("cmp serve differs from cmp render (-render +serve):\n%s", diff)
 	}
-	if elsewhere := serve(dir, "https://git.example.com/elsewhere.git"); elsewhere == first {
+	if elsewhere := renderBy(dir, "https://git.example.com/elsewhere.git"); elsewhere == first {
 		t.Error("children of another repository come out as those of this one")
 	}
 	// The issuer, for which others wait, is none any more.
@@ -121,7 +122,7 @@ func TestSameChildren(t *testing.T) {
 	if second == first {
 		t.Fatal("the change makes no difference")
 	}
-	if diff := gocmp.Diff(second, serve(dir, "https://git.example.com/platform.git")); diff != "" {
+	if diff := gocmp.Diff(second, renderBy(dir, "https://git.example.com/platform.git")); diff != "" {
 		t.Errorf("cmp serve answers from memory what has changed (-render +serve):\n%s", diff)
 	}
 }
@@ -167,7 +168,7 @@ func TestSameHalves(t *testing.T) {
 func runOK(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := run(args, streams{Out: &out, Err: &errs}); code != exitOK {
+	if code := run(args, cli.Streams{Out: &out, Err: &errs}); code != exitOK {
 		t.Fatalf("cmp %s: exit %d: %s", strings.Join(args, " "), code, errs.String())
 	}
 	return out.String()
@@ -201,7 +202,7 @@ func startServer(t *testing.T, log io.Writer) *sidecartest.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(workers.Close)
-	config := server.CompleteConfig(sidecar.Config{}, logger)
+	config := serve.CompleteConfig(sidecar.Config{}, logger)
 	config.Tasks = workers
 	config.Drain = 5 * time.Second
 	go func() { served <- sidecar.Serve(ctx, lis, config) }()
@@ -317,7 +318,7 @@ func TestFindingsInTheLog(t *testing.T) {
 		t.Errorf("got\n%s", log.String())
 	}
 
-	got := server.Remarks([]finding.Finding{{Severity: finding.Error, Message: "e"}, {Severity: finding.Warning, Message: "w"}, {Severity: finding.Note, Message: "n"}})
+	got := serve.Remarks([]finding.Finding{{Severity: finding.Error, Message: "e"}, {Severity: finding.Warning, Message: "w"}, {Severity: finding.Note, Message: "n"}})
 	want := []task.Remark{{Level: slog.LevelError, Text: "e"}, {Level: slog.LevelWarn, Text: "w"}, {Level: slog.LevelInfo, Text: "n"}}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

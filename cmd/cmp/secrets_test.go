@@ -186,7 +186,7 @@ func TestSecretsStayInside(t *testing.T) {
 	for _, group := range []map[string]plantedRequest{plantedInSecrets(), plantedInCharts(), plantedInObjects(), plantedInKustomizations(), plantedInSettings(), plantedInApplications(), plantedInParameters()} {
 		maps.Copy(all, group)
 	}
-	s := serve(t, "LADDER_SERVE_LOG_LEVEL=debug", "LADDER_SERVE_TIMEOUT=20s")
+	s := startServe(t, "LADDER_SERVE_LOG_LEVEL=debug", "LADDER_SERVE_TIMEOUT=20s")
 	hidden := func(where, text string) {
 		t.Helper()
 		if strings.Contains(text, planted) || strings.Contains(text, plantedBase64) {

@@ -14,7 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/ladder-cmp/ladder/internal/seedfile"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/render/random"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
@@ -31,7 +31,7 @@ func generating(values string) repo {
 // key that is derived from it is in an answer, the log or the metrics.
 func TestSeedStaysInside(t *testing.T) {
 	t.Parallel()
-	content := seedfile.New()
+	content := flags.NewSeed()
 	file := filepath.Join(t.TempDir(), "seed")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestSeedStaysInside(t *testing.T) {
 	}
 	var answers [2]string
 	for i := range answers {
-		s := serve(t, "LADDER_SEED_FILE="+file, "LADDER_SERVE_LOG_LEVEL=debug", "LADDER_SERVE_CACHE_BYTES=0")
+		s := startServe(t, "LADDER_SEED_FILE="+file, "LADDER_SERVE_LOG_LEVEL=debug", "LADDER_SERVE_CACHE_BYTES=0")
 		answers[i] = ask(s, generating("a: 1\n"), app(of.Project, of.Name))
 		if again := ask(s, generating("a: 2\n"), app(of.Project, of.Name)); answers[i] == "" || answers[i] != again {
 			t.Errorf("server %d: two answers:\n%s\n%s", i, answers[i], again)
@@ -115,9 +115,9 @@ func TestServersAgree(t *testing.T) {
 	}
 	var servers [2]*served
 	for i := range servers {
-		servers[i] = serve(t, "LADDER_SEED_FILE="+file)
+		servers[i] = startServe(t, "LADDER_SEED_FILE="+file)
 	}
-	drawn := serve(t, "LADDER_SERVE_CACHE_BYTES=0") // without a seed, so that what differs is what is generated
+	drawn := startServe(t, "LADDER_SERVE_CACHE_BYTES=0") // without a seed, so that what differs is what is generated
 	for chart, least := range map[string]int{"almanac": 1, "cellar": 19} {
 		ask := func(s *served, project, name string) []string {
 			t.Helper()

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/internal/cli"
 )
 
 // secretsServer is a cluster that has Secrets, by "namespace/name", and answers nothing
@@ -61,7 +63,7 @@ func TestSeedAdopt(t *testing.T) {
 	cmp := func(want int, args ...string) (out, faults string) {
 		t.Helper()
 		var o, e strings.Builder
-		if code := run(args, streams{In: strings.NewReader(""), Out: &o, Err: &e}); code != want {
+		if code := run(args, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e}); code != want {
 			t.Errorf("exit code %d: %s", code, e.String())
 		}
 		return o.String(), e.String()

@@ -6,16 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/build"
-	"github.com/ladder-cmp/ladder/internal/ladderfile"
-	"github.com/ladder-cmp/ladder/internal/option"
-	"github.com/ladder-cmp/ladder/internal/server"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/sidecar/serve"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-func newServe(s streams) *cobra.Command {
-	var opt server.Options
+func newServe(s cli.Streams) *cobra.Command {
+	var opt serve.Options
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the plugin server for Argo CD's repo-server",
@@ -24,12 +23,12 @@ socket ` + plugin.Name + `.sock in the directory in which the repo-server looks 
 
 Components are rendered in separate processes, which are killed when they exceed their
 time or memory limit. Each flag has an environment variable: --worker-memory is
-` + option.Variable("worker-memory") + `. A changed ` + ladderfile.Variable + ` file is reloaded while the server runs.`,
+` + cli.Variable("worker-memory") + `. A changed ` + flags.LadderVariable + ` file is reloaded while the server runs.`,
 		Example: `  cmp serve --operations-address :9402 --parallel 2
   cmp serve --check`,
-		Args: option.Args(0, 0),
+		Args: cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := server.Complete(cmd.Flags(), option.Environment()); err != nil {
+			if err := serve.Complete(cmd.Flags(), cli.Environment()); err != nil {
 				return err
 			}
 			if opt.CheckOnly {
@@ -39,8 +38,8 @@ time or memory limit. Each flag has an environment variable: --worker-memory is
 		},
 	}
 	opt.AddFlags(cmd.Flags())
-	option.Choices(cmd, "explain", string(wave.ExplainOff), string(wave.InAnnotations))
-	opt.WorkerCommand, opt.Release, opt.Version = workerCommand, release, build.Version(release)
+	cli.Choices(cmd, "explain", string(wave.ExplainOff), string(wave.InAnnotations))
+	opt.WorkerCommand, opt.Release, opt.Version = workerCommand, release, cli.Version(release)
 	opt.Remote.Config.Process = fetchCommand
 	return cmd
 }

@@ -35,8 +35,8 @@ type served struct {
 	ended chan struct{}
 }
 
-// serve starts the program with variables besides what it needs.
-func serve(t testing.TB, vars ...string) *served {
+// startServe starts the program with variables besides what it needs.
+func startServe(t testing.TB, vars ...string) *served {
 	t.Helper()
 	return serveProgram(t, "cmp", vars...)
 }
@@ -125,7 +125,7 @@ func (s *served) get(t *testing.T, path string) string {
 // TestServe follows requests to a process: what is answered, what its log and
 // its metrics say.
 func TestServe(t *testing.T) {
-	s := serve(t)
+	s := startServe(t)
 	archive, err := sidecartest.Pack(componentsDir)
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func (s *served) ovenWave(t *testing.T) string {
 func TestServeSurvives(t *testing.T) {
 	ladder := filepath.Join(t.TempDir(), "ladder.yaml")
 	replace(t, ladder, "kinds:\n- {group: example.com, kind: Oven, rung: smokes, why: it is tried out last, source: docs}\n")
-	s := serve(t, "LADDER_CONFIG="+ladder)
+	s := startServe(t, "LADDER_CONFIG="+ladder)
 	if got := s.ovenWave(t); got != "99" {
 		t.Errorf("the oven is in wave %s, want 99", got)
 	}

@@ -122,7 +122,7 @@ func TestSoak(t *testing.T) {
 		t.Log("this takes minutes, and runs when " + soakEnv + " says how many: " + soakEnv + "=10m")
 		return
 	}
-	s := serve(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=2m", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=8388608", "LADDER_SERVE_CACHE_AGE=10s")
+	s := startServe(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=2m", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=8388608", "LADDER_SERVE_CACHE_AGE=10s")
 	k := newSoak(t, s)
 	before := s.holds(t)
 	ctx, stop := context.WithTimeout(t.Context(), long)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
@@ -40,11 +41,11 @@ func TestServeFetches(t *testing.T) {
 		out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: path, Env: map[string]string{"ARGOCD_APP_NAME": path}})
 		return strings.Join(out, "\n"), err
 	}
-	refused := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host)
+	refused := startServe(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host)
 	if out, err := ask(refused, "shop"); err == nil || !strings.Contains(err.Error(), "add the host to --allow-private if this is intended") {
 		t.Errorf("what is on this machine was fetched: %v\n%s", err, out)
 	}
-	allowed := serve(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1")
+	allowed := startServe(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1")
 	for path, want := range map[string]int{"shop": 2, "cache": 1} {
 		out, err := ask(allowed, path)
 		if err != nil || strings.Count(out, "kind: ConfigMap") != want || !strings.Contains(out, "name: redis") {
@@ -54,11 +55,11 @@ func TestServeFetches(t *testing.T) {
 	if got := allowed.get(t, "/metrics"); !strings.Contains(got, `ladder_stage_seconds_count{stage="fetch"}`) {
 		t.Error("nothing is measured of what is fetched")
 	}
-	closed := serve(t)
+	closed := startServe(t)
 	if out, err := ask(closed, "shop"); err == nil || !strings.Contains(err.Error(), "cmp vendor") {
 		t.Errorf("what nobody allows was fetched, or nobody says what helps: %v\n%s", err, out)
 	}
-	if code := run([]string{"vendor", filepath.Join(dir, "shop"), filepath.Join(dir, "cache"), "--allow-remote", repository.URL, "--allow-private", "127.0.0.1", "--remote-plain-http", host, "--remote-cache", ""}, streams{Out: t.Output(), Err: t.Output()}); code != exitOK {
+	if code := run([]string{"vendor", filepath.Join(dir, "shop"), filepath.Join(dir, "cache"), "--allow-remote", repository.URL, "--allow-private", "127.0.0.1", "--remote-plain-http", host, "--remote-cache", ""}, cli.Streams{Out: t.Output(), Err: t.Output()}); code != exitOK {
 		t.Fatalf("cmp vendor exits with %d", code)
 	}
 	repository.Close()
@@ -93,7 +94,7 @@ func TestProjectsFetch(t *testing.T) {
 		"red/allow": private.URL + "/blue\n", "broken/allow": "ftp://example.com\n",
 	})
 	write(t, dir, map[string]string{"app/kustomization.yaml": "resources: ['" + private.URL + "/blue/a.yaml']", ".git/HEAD": ""})
-	s := serve(t, "LADDER_SERVE_REMOTE_PROJECTS="+projects, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1", "LADDER_SERVE_REMOTE_CACHE="+t.TempDir())
+	s := startServe(t, "LADDER_SERVE_REMOTE_PROJECTS="+projects, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1", "LADDER_SERVE_REMOTE_CACHE="+t.TempDir())
 	ask := func(project string) (string, error) {
 		archive, err := sidecartest.Pack(dir)
 		if err != nil {

@@ -29,7 +29,7 @@ func aliased(objects, size, aliases int) string {
 // TestAnswersWithAliases: what reads an answer follows its aliases, and so they count: in
 // a document, and in an answer of many.
 func TestAnswersWithAliases(t *testing.T) {
-	s := serve(t)
+	s := startServe(t)
 	ask := func(text string) error {
 		_, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(files("app/a.yaml", text)...), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
 		return err

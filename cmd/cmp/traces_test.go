@@ -25,7 +25,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ladder-cmp/ladder/internal/server"
+	"github.com/ladder-cmp/ladder/sidecar/serve"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
@@ -104,7 +104,7 @@ func (s *served) stop() {
 // collect starts the collector, and returns its address.
 func (s *spans) collect(t *testing.T, protocol string) (endpoint string) {
 	t.Helper()
-	if protocol == server.ProtocolHTTP {
+	if protocol == serve.ProtocolHTTP {
 		srv := httptest.NewServer(s)
 		t.Cleanup(srv.Close)
 		return srv.URL
@@ -195,11 +195,11 @@ func (c tracedCall) check(t *testing.T, i int, call *tracev1.Span, s *spans) {
 // TestTraces asks as a repo-server that traces, and looks at what arrives in a
 // collector by the end of the server.
 func TestTraces(t *testing.T) {
-	for _, protocol := range []string{server.ProtocolGRPC, server.ProtocolHTTP} {
+	for _, protocol := range []string{serve.ProtocolGRPC, serve.ProtocolHTTP} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			var got spans
-			s := serve(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+got.collect(t, protocol), "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol)
+			s := startServe(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+got.collect(t, protocol), "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol)
 			askTraced(t, s)
 			s.stop()
 
@@ -237,11 +237,11 @@ func TestNoCollector(t *testing.T) {
 	}
 	nobody := lis.Addr().String()
 	lis.Close()
-	for _, protocol := range []string{server.ProtocolGRPC, server.ProtocolHTTP} {
+	for _, protocol := range []string{serve.ProtocolGRPC, serve.ProtocolHTTP} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			// A batch for each span, and little patience.
-			s := serve(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+nobody, "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol,
+			s := startServe(t, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+nobody, "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol,
 				"OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_BSP_EXPORT_TIMEOUT=50", "OTEL_EXPORTER_OTLP_TIMEOUT=50")
 			archive := sidecartest.PackEntries(sidecartest.File("app/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
 			for range 20 {
@@ -253,7 +253,7 @@ func TestNoCollector(t *testing.T) {
 			s.await(t, "OpenTelemetry reports a fault; traces may be lost")
 			start := time.Now()
 			s.stop()
-			if took := time.Since(start); took > server.TimeToFlush+5*time.Second {
+			if took := time.Since(start); took > serve.TimeToFlush+5*time.Second {
 				t.Errorf("the end took %s", took)
 			}
 			for _, line := range s.lines { // behind the one awaited

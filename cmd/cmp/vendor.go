@@ -3,14 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/inputs"
-	"github.com/ladder-cmp/ladder/internal/option"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/usage"
-	"github.com/ladder-cmp/ladder/internal/vendoring"
 )
 
-func newVendor(s streams) *cobra.Command {
+func newVendor(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "vendor DIR...",
 		Short: "Fetch remote charts and bases into a component, with a lock file",
@@ -26,15 +25,15 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 		Example: `  cmp vendor ./component
   cmp vendor ./components --update=redis,postgresql
   cmp vendor ./components --check`,
-		Args: option.Args(1, option.Many),
+		Args: cli.Args(1, cli.Many),
 	}
-	in, v := inputs.Add(cmd), &vendoring.Vendoring{}
+	in, v := flags.AddRendering(cmd), &vendoring{}
 	in.Remote.Anything = []string{"https://*", "oci://*"}
 	f := cmd.Flags()
 	f.Lookup("allow-remote").Usage = "URLs to fetch from, with everything below them; if empty, all addresses are allowed except those of this machine, link-local addresses and metadata services"
 	f.BoolVar(&v.Check, "check", false, "Write nothing, and exit with 1 if the lock file is outdated; for pipelines")
 	f.StringSliceVar(&v.Update, "update", nil, "Update to the newest versions that the component allows: everything, or only the named charts, files and repositories")
-	f.Lookup("update").NoOptDefVal = vendoring.Everything
+	f.Lookup("update").NoOptDefVal = vendorEverything
 	f.BoolVar(&v.Keep, "keep", false, "Keep vendored sources that are not used with these values, in case other values need them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v.ExactDir = in.IsSet("renderer")
@@ -56,14 +55,14 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 			if err != nil {
 				return err
 			}
-			v.Network = vendoring.NewNetwork(f)
+			v.Network = newVendorNetwork(f)
 		}
 		text, warnings, err := v.Run(cmd.Context(), args)
-		s.warn(warnings...)
+		s.Warn(warnings...)
 		if err != nil {
 			return err
 		}
-		return s.print(text, nil)
+		return s.Print(text, nil)
 	}
 	return cmd
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
+	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/option"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/live"
@@ -15,7 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-func newWhy(s streams) *cobra.Command {
+func newWhy(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why APP",
 		Short: "Say why a sync hangs or failed",
@@ -31,7 +31,7 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 		Example: `  cmp why shop
   cmp why shop --context production --watch
   kubectl get app,deploy,rs,pod,job,pvc,event -A -o yaml > all.yaml && cmp why shop --file all.yaml`,
-		Args: option.Args(0, 1),
+		Args: cli.Args(0, 1),
 	}
 	var c clusterInput
 	c.addFlags(cmd, "Argo CD's cluster")
@@ -39,10 +39,10 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 	flags.StringVarP(&c.Namespace, "namespace", "n", c.Namespace, "Namespace of the Application")
 	file := flags.String("file", "", "File with exported objects, instead of a cluster; - for standard input")
 	watch := flags.Bool("watch", false, "Print each position of the sync until it ends")
-	format := option.Format(cmd, "Format of the diagnosis", reportText, reportJSON)
+	format := cli.Format(cmd, "Format of the diagnosis", cli.Text, cli.JSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, other := range []string{"watch", "context", "kubeconfig"} {
-			if err := option.Alone(flags, "file", other); err != nil {
+			if err := cli.Alone(flags, "file", other); err != nil {
 				return err
 			}
 		}
@@ -69,7 +69,7 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 			return err
 		}
 		if *watch {
-			if err := r.Watch(cmd.Context(), app, func(line string) error { return s.print(line+"\n", nil) }); err != nil {
+			if err := r.Watch(cmd.Context(), app, func(line string) error { return s.Print(line+"\n", nil) }); err != nil {
 				return err
 			}
 		}
@@ -95,14 +95,14 @@ func asExport(err error) error {
 }
 
 // writeDiagnosis prints a diagnosis, and returns its exit code.
-func writeDiagnosis(s streams, d live.Diagnosis, format string) error {
+func writeDiagnosis(s cli.Streams, d live.Diagnosis, format string) error {
 	text, err := d.String(), error(nil)
-	if format == reportJSON {
+	if format == cli.JSON {
 		text, err = d.JSON()
 	} else if d.NeverSynced {
 		return finding.Fault(fmt.Sprintf("Application %s has never been synced: it has no status.operationState", d.Application.Name), "sync it: argocd app sync "+d.Application.Name)
 	}
-	if err := s.print(text, err); err != nil {
+	if err := s.Print(text, err); err != nil {
 		return err
 	}
 	if code := d.ExitCode(); code != exitOK {

@@ -1,0 +1,42 @@
+package command
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/internal/cli"
+)
+
+func New(s cli.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fleet",
+		Short: "Validate, simulate and generate the rollout of many components",
+		Long: `Work on a fleet: a directory of components, each with a component.yaml. Each component
+becomes an Argo CD Application, and Applications are rolled out in steps. The fleet key
+in ladder.yaml configures the rollout. cmp check, diff, graph and report also accept a
+fleet.`,
+		Example: `  cmp fleet lint ./components
+  cmp fleet appset ./components > argocd/platform.yaml`,
+	}
+	cli.OnlyParent(cmd)
+	cmd.AddCommand(
+		newFleetInventory(s),
+		newFleetLint(s),
+		newFleetSteps(s),
+		newFleetSimulate(s),
+		newFleetAppset(s),
+		newFleetApps(s),
+		newFleetBootstrap(s),
+	)
+	return cmd
+}
+
+// loadFleet loads a fleet with a function of package fleets, and prints the warnings about it.
+func loadFleet(ctx context.Context, s cli.Streams, in *Fleet, dirs []string, load func(context.Context, LoadOptions, []string) (Loaded, error)) (Loaded, error) {
+	opt, err := in.Options()
+	if err != nil {
+		return Loaded{}, err
+	}
+	return load(ctx, opt, s.Directories(dirs))
+}

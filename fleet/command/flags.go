@@ -1,0 +1,85 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
+
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Fleet contains the flags that select a fleet and configure its rendering.
+type Fleet struct {
+	// Source contains what the flags set, and what the command sets for all of its
+	Source fleet.Source
+	// Ladder is the file of --ladder.
+	Ladder *string
+
+	cmd              *cobra.Command
+	remote           *flags.Fetching
+	allowUndescribed bool
+}
+
+// AddFleet adds the flags to a command whose arguments are directories of components.
+func AddFleet(cmd *cobra.Command) *Fleet {
+	in := &Fleet{cmd: cmd}
+	in.Source.Assume = true
+	cmd.Args = cli.Args(1, cli.Many)
+	set := cmd.Flags()
+	in.addLoading()
+	set.StringVar(&in.Source.KubeVersion, "kube-version", "", "Kubernetes version for .Capabilities in templates, such as 1.34.2")
+	set.StringSliceVarP(&in.Source.APIVersions, "api-versions", "a", nil, "API versions for .Capabilities in templates")
+	in.Ladder = flags.LadderFlag(set)
+	in.remote = flags.AddFetching(set, flags.UserCache())
+	flags.ShowProgress(cmd, in.remote)
+	return in
+}
+
+// addLoading adds the flags that only fleets have. The command may have --environment already,
+// for components.
+func (in *Fleet) addLoading() {
+	flags := in.cmd.Flags()
+	if flags.Lookup("environment") == nil {
+		flags.StringVar(&in.Source.Environment, "environment", "", "Omit components that are not deployed in this environment")
+	}
+	flags.IntVar(&in.Source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
+}
+
+// SetEnvironmentHelp sets the help of --environment for a command that does not omit components.
+func (in *Fleet) SetEnvironmentHelp(usage string) {
+	in.cmd.Flags().Lookup("environment").Usage = usage
+}
+
+// AddProjects adds the flags that let components choose their AppProject.
+func (in *Fleet) AddProjects() {
+	flags := in.cmd.Flags()
+	flags.StringSliceVar(&in.Source.Projects, "allow-project", nil, "Name of an AppProject that a component may choose; may be repeated")
+}
+
+// LoadOptions returns what the flags set.
+func (in *Fleet) Options() (LoadOptions, error) {
+	opt := LoadOptions{Source: in.Source, Ladder: *in.Ladder, Remote: in.remote, AllowUndescribed: in.allowUndescribed}
+	if err := in.checkProjects(); err != nil {
+		return opt, err
+	}
+	if p := in.Source.Parallel; p < 0 {
+		return opt, usage.Errorf("--parallel is %d; use 1 or more, or 0 for one per processor", p)
+	}
+	if !flags.IsQuiet(in.cmd) {
+		opt.Source.Progress = cli.Progress(in.cmd.ErrOrStderr())
+	}
+	return opt, nil
+}
+
+// checkProjects rejects names that no AppProject has.
+func (in *Fleet) checkProjects() error {
+	for _, name := range in.Source.Projects {
+		if !object.IsName(name) {
+			return usage.Errorf("--allow-project: %q is not a valid AppProject name; write the whole name, patterns are not supported", name)
+		}
+	}
+	return nil
+}

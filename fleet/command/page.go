@@ -1,0 +1,44 @@
+package command
+
+import (
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
+	"github.com/ladder-cmp/ladder/internal/report"
+)
+
+// FleetPage returns the web page of a fleet: of one environment, or of each of its environments.
+// ladders returns the ladders of its Applications.
+func FleetPage(f *fleet.Fleet, environment string, times rollout.Durations, ladders map[*fleet.Application]*report.Ladder) (string, error) {
+	environments := []string{environment}
+	if all := f.Environments(); environment == "" && len(all) > 1 {
+		environments = append(environments, all...)
+	}
+	var page report.Fleet
+	for _, environment := range environments {
+		inEnvironment, err := f.In(environment)
+		if err != nil {
+			return "", err
+		}
+		// The findings include components that could not be rendered.
+		r := report.Rollout{Environment: environment, Graph: DrawFleet(inEnvironment, GraphOptions{}), Findings: lint.ReportFindings(inEnvironment, environment)}
+		// Each environment has its own rollout; a rollout of all of them together would not
+		// exist.
+		if environment != "" || len(environments) == 1 {
+			r.Timeline = timeline(inEnvironment, times)
+		}
+		for _, app := range inEnvironment.Applications {
+			r.Applications = append(r.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.DomainOrTier(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
+		}
+		page.Rollouts = append(page.Rollouts, r)
+	}
+	return page.HTML()
+}
+
+// timeline simulates a rollout.
+func timeline(f *fleet.Fleet, times rollout.Durations) *report.Timeline {
+	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Step { return f.Applications[i].Step }), times, nil)
+	timeline := Rollout{Fleet: f, Run: run}.Timeline()
+	return &timeline
+}

@@ -1,0 +1,33 @@
+package flags
+
+import (
+	"slices"
+
+	"github.com/ladder-cmp/ladder/fleet/appset"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
+)
+
+// Options are the values of the flags that determine how components are rendered. Files that
+// they name are read for each request, so that their faults are those of the request.
+type Options struct {
+	Settings plugin.Settings
+	// Ladder is the file of --ladder; empty means none.
+	Ladder string
+	// Remote are the flags about fetching; nil fetches nothing.
+	Remote *Fetching
+	// Command is the name of the command, and Flags the names of the flags that are set.
+	Command string
+	Flags   []string
+
+	seed *seedFlags
+	// generators reads the parameters of generators of ApplicationSets; nil for commands
+	// that do not expand ApplicationSets.
+	generators func() (appset.Values, error)
+}
+
+// IsSet reports whether a flag is set.
+func (o Options) IsSet(flag string) bool { return slices.Contains(o.Flags, flag) }
+
+// Base returns the knowledge with the file of --ladder.
+func (o Options) Base() (*knowledge.Base, error) { return KnowledgeOf(o.Ladder) }

@@ -1,0 +1,209 @@
+// Package verdict formats findings and gates: as text, as JSON, and as SARIF for
+// code hosts.
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/paint"
+	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// Report is the result of a check. plan is nil if there was no order to check.
+type Report struct {
+	Findings []finding.Finding
+	Plan     *wave.Plan
+	Gates    []wave.Gate
+	// Scope is the checked part of a fleet; empty for a component.
+	Scope string
+	// Version is the version of the program, and Rules describe its rules, for reports that name
+	// them.
+	Version string
+	Rules   Rules
+	// Waves says which waves were checked; empty for other checks.
+	Waves CheckedWaves
+	// Applications are those of a fleet, each checked separately.
+	Applications []ReportedComponent
+}
+
+// CheckedWaves are the waves that a check is about.
+type CheckedWaves string
+
+const (
+	// Written are those in the manifests, which may be an author's.
+	Written CheckedWaves = "checked the waves in the manifests; --waves rungs checks those that Ladder computes"
+	// Mixed are those in the manifests of some components, and those that Ladder computes for
+	// others.
+	Mixed CheckedWaves = "checked the waves in the manifests, and for components with hooks: order those that Ladder computes; --waves rungs computes all"
+	// Computed are those that Ladder computes.
+	Computed CheckedWaves = "checked the waves that Ladder computes"
+	// Following are those that Ladder computes from an author's.
+	Following CheckedWaves = "checked the waves that Ladder computes; they follow the order of the author's waves, which --author-waves override ignores"
+)
+
+// Count returns the number of findings with a severity.
+func (r Report) Count(severity finding.Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == severity {
+			n++
+		}
+	}
+	return n
+}
+
+// text formats a line for each finding, the gates, and a summary.
+func (r Report) text(p paint.Paint) string {
+	var b strings.Builder
+	if r.Waves != "" {
+		fmt.Fprintf(&b, "%s\n\n", r.Waves)
+	}
+	b.WriteString(applicationTable(p, r.Applications))
+	b.WriteString(p.Findings(r.Findings))
+	if len(r.Gates) > 0 {
+		if len(r.Findings) > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n", wave.AuditText(r.Gates))
+	}
+	fmt.Fprintf(&b, "%s, %s, %s", p.Counted(r.Count(finding.Error), finding.Error), p.Counted(r.Count(finding.Warning), finding.Warning), p.Counted(r.Count(finding.Note), finding.Note))
+	if r.Plan != nil {
+		fmt.Fprintf(&b, " in %s and %s", finding.Counted(len(r.Plan.Order), "object"), finding.Counted(r.Plan.WavesOfPhases(), "wave"))
+	}
+	if r.Scope != "" {
+		b.WriteString(" in " + r.Scope)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// Render formats the verdict; text has colors.
+func (r Report) Render(format string, p paint.Paint) (string, error) {
+	switch format {
+	case JSON:
+		return r.json()
+	case SARIF:
+		return r.sarif()
+	}
+	return r.text(p), nil
+}
+
+func (r Report) json() (string, error) {
+	out := struct {
+		Components []ReportedComponent `json:"components,omitzero"`
+		Findings   []finding.Finding   `json:"findings"`
+		Gates      []wave.Gate         `json:"gates,omitzero"`
+	}{Components: r.Applications, Findings: []finding.Finding{}}
+	if r.Scope == "" {
+		out.Gates = append([]wave.Gate{}, r.Gates...)
+	}
+	for _, f := range r.Findings {
+		out.Findings = append(out.Findings, f.Redacted())
+	}
+	text, err := json.MarshalIndent(out, "", "  ")
+	return string(text) + "\n", err
+}
+
+// sarif formats the verdict for code hosts, which show it in the lines of a change.
+// SARIF's levels have the names of our severities.
+func (r Report) sarif() (string, error) {
+	run := sarifRun{Results: []sarifResult{}}
+	run.Tool.Driver.Name, run.Tool.Driver.Version, run.Tool.Driver.InformationURI = "ladder", r.Version, repository
+	run.Tool.Driver.Rules = []sarifRule{}
+	for _, f := range r.Findings {
+		rule := r.Rules.Of(f.Rule).sarif(r.Version)
+		if !slices.Contains(run.Tool.Driver.Rules, rule) {
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
+		}
+		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy, Question: f.Question}
+		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
+		if f.File != "" && f.File != finding.StandardInput { // code hosts cannot show it
+			result.Locations = []sarifLocation{location(f)}
+		}
+		run.Results = append(run.Results, result)
+	}
+	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
+	text, err := json.MarshalIndent(log, "", "  ")
+	return string(text) + "\n", err
+}
+
+// ReportedComponent is the result of rendering a component.
+type ReportedComponent struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	// State is rendered, failed, or remote for a chart in a registry.
+	State    string `json:"state"`
+	Objects  int    `json:"objects"`
+	Waves    int    `json:"waves"`
+	Errors   int    `json:"errors"`
+	Warnings int    `json:"warnings"`
+	Notes    int    `json:"notes"`
+}
+
+// The states of a component.
+const (
+	Rendered    = "rendered"
+	NotRendered = "failed"
+	NotFetched  = "remote"
+)
+
+// applicationTable formats a line for each component.
+func applicationTable(p paint.Paint, all []ReportedComponent) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return paint.Columns("NAME\tOBJECTS\tWAVES\tFINDINGS", func(w io.Writer) {
+		for _, j := range all {
+			objects, waves := fmt.Sprint(j.Objects), fmt.Sprint(j.Waves)
+			found := "none"
+			switch {
+			case j.State == NotFetched:
+				objects, waves, found = "-", "-", "not checked: its chart is remote; run cmp vendor, or use --allow-remote"
+			case j.State == NotRendered:
+				objects, waves, found = "-", "-", "not rendered: "+p.Counted(j.Errors, finding.Error)
+			case j.Errors+j.Warnings+j.Notes > 0:
+				var parts []string
+				for _, of := range []struct {
+					n        int
+					severity finding.Severity
+				}{{j.Errors, finding.Error}, {j.Warnings, finding.Warning}, {j.Notes, finding.Note}} {
+					if of.n > 0 {
+						parts = append(parts, p.Counted(of.n, of.severity))
+					}
+				}
+				found = strings.Join(parts, ", ")
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Sanitize(j.Name), objects, waves, found)
+		}
+	}) + "\n"
+}
+
+// Reportable reports whether an error is about the checked input.
+func Reportable(err error) bool {
+	if usage.Is(err) {
+		return false
+	}
+	return !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return f.Rule == finding.Failed })
+}
+
+// The formats of a verdict.
+const (
+	Text  = "text"
+	JSON  = "json"
+	SARIF = "sarif"
+)
+
+// Faulty returns the report on an input that could not be read, or the error of the command if
+// the input did not cause it.
+func Faulty(err error) (Report, error) {
+	if !Reportable(err) {
+		return Report{}, err
+	}
+	return Report{Findings: finding.Of(err)}, nil
+}

@@ -1,0 +1,88 @@
+// Package screen decides whether output is colored: on terminals, unless configured
+// otherwise.
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/ladder-cmp/ladder/internal/paint"
+)
+
+// ColorMode is the value of the flag --color.
+type ColorMode string
+
+// String implements pflag.Value.
+func (l *ColorMode) String() string { return string(*l) }
+
+// ColorModeType is the name of the flag's values in --help.
+const ColorModeType = "when"
+
+// Type returns the name of the value in --help.
+func (l *ColorMode) Type() string { return ColorModeType }
+
+// Set implements pflag.Value.
+func (l *ColorMode) Set(value string) error {
+	if !slices.Contains(ColorModes, value) {
+		return fmt.Errorf("want %s", strings.Join(ColorModes, ", "))
+	}
+	*l = ColorMode(value)
+	return nil
+}
+
+// On returns a writer with colors according to the flag.
+func (l *ColorMode) On(out io.Writer) io.Writer { return screen{out, l} }
+
+const (
+	Auto   ColorMode = "auto"
+	Always ColorMode = "always"
+	Never  ColorMode = "never"
+)
+
+// ColorModes are the values of the flag.
+var ColorModes = []string{string(Auto), string(Always), string(Never)}
+
+// screen is an output whose colors depend on the flag. The writers of texts add the
+// colors.
+type screen struct {
+	io.Writer
+	look *ColorMode
+}
+
+// coloured decides like other programs: the flag, then NO_COLOR
+// (https://no-color.org), then CLICOLOR_FORCE (https://bixense.com/clicolors), then
+// whether the output is a terminal with colors.
+func (s screen) coloured() bool {
+	force := os.Getenv("CLICOLOR_FORCE")
+	switch {
+	case *s.look != Auto:
+		return *s.look == Always
+	case os.Getenv("NO_COLOR") != "":
+		return false
+	case force != "" && force != "0":
+		return true
+	}
+	return Terminal(s.Writer) != nil && os.Getenv("TERM") != "dumb"
+}
+
+// Terminal returns the terminal behind a writer, or nil.
+func Terminal(w io.Writer) *os.File {
+	if s, ok := w.(screen); ok {
+		w = s.Writer
+	}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// PaintFor returns the colors for an output, if it supports them.
+func PaintFor(out io.Writer) paint.Paint {
+	s, ok := out.(screen)
+	return paint.Paint{On: ok && s.coloured()}
+}
