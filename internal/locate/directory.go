@@ -21,8 +21,9 @@ const ComponentsRule = "folder-of-components"
 // NotComponent is notOne for the command of a name.
 func NotComponent(command string, req plugin.Request, err error) error {
 	held := Below(req.Repo, req.Dir)
-	if len(held.Described)+len(held.Others) == 0 {
-		return err
+	kind := render.Kind(KindAt(req.Repo, req.Dir))
+	if len(held.Described)+len(held.Others) == 0 || kind == render.Kustomize || kind == render.Helm {
+		return err // what makes a directory a component was read, and says more
 	}
 	of, all := held.Described, ", or list all with cmp fleet inventory"
 	switch command {

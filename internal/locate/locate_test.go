@@ -1,6 +1,7 @@
 package locate_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -123,6 +124,10 @@ func TestNotComponent(t *testing.T) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", files, err, want)
 		}
+	}
+	grouping := fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [a]\n")}, "a/kustomization.yaml": {Data: []byte("resources: [missing.yaml]\n")}}
+	if err := locate.NotComponent("render", plugin.Request{Repo: grouping, Dir: ".", Show: shown}, failed); !errors.Is(err, failed) {
+		t.Errorf("%v hides why a kustomization cannot be rendered", err)
 	}
 }
 
