@@ -23,7 +23,7 @@ func SyntaxError(err error) (line int, message string) {
 var (
 	wrongJSON = regexp.MustCompile(`(?s)^.*json: cannot unmarshal (\w+) into Go (?:value|struct field [^\s.]+\.(\S+)) of type (\S+).*$`)
 	wrongYAML = regexp.MustCompile("cannot unmarshal !!(\\w+)(?: `[^`]*`)? into (\\S+)(?: \\{\\})?")
-	types     = map[string]Type{"array": List, "seq": List, "object": Mapping, "map": Mapping, "string": "a string", "str": "a string",
+	types     = map[string]Type{"array": List, "seq": List, "object": Mapping, "map": Mapping, "string": Text, "str": Text,
 		"bool": "true or false", "int": number, "number": number, "float": number, "null": "nothing"}
 )
 
@@ -34,6 +34,7 @@ type Type string
 const (
 	List    Type = "a list"
 	Mapping Type = "a mapping"
+	Text    Type = "a string"
 	number  Type = "a number"
 )
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	yaml "go.yaml.in/yaml/v3"
 
@@ -117,40 +118,42 @@ func Mistyped(f finding.Finding, err error, data []byte) finding.Finding {
 	if value.Field == "" {
 		return f
 	}
-	if steps, line := mistyped(data, strings.Split(value.Field, "."), value.Got); line > 0 {
+	way := slices.DeleteFunc(strings.Split(value.Field, "."), func(step string) bool { return unicode.IsUpper(rune(step[0])) }) // embedded types of Go
+	if steps, n := mistyped(data, way, value.Got); n != nil {
 		value.Field = FieldPath(steps)
-		f.Line, f.Message = line, value.String()
+		f.Line, f.Message = n.Line, value.String()
+		if n.Kind == yaml.ScalarNode && value.Want == object.Text {
+			f.Remedy = "quote it"
+		}
 	}
 	return f
 }
 
 // mistyped finds the value of the wrong type got, of which a library gives the path
-// without list indexes.
-func mistyped(data []byte, way []string, got object.Type) (steps []string, line int) {
+// without list indexes and keys of maps.
+func mistyped(data []byte, way []string, got object.Type) (steps []string, found *yaml.Node) {
 	var doc yaml.Node
 	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
-		return nil, 0
+		return nil, nil
 	}
-	var find func(n *yaml.Node, way, steps []string, at int) ([]string, int)
-	find = func(n *yaml.Node, way, steps []string, at int) ([]string, int) {
-		if len(way) == 0 {
-			if (n.Kind == yaml.SequenceNode) == (got == object.List) && (n.Kind == yaml.MappingNode) == (got == object.Mapping) {
-				return steps, at
-			}
+	var find func(n *yaml.Node, way, steps []string) ([]string, *yaml.Node)
+	find = func(n *yaml.Node, way, steps []string) ([]string, *yaml.Node) {
+		if len(way) == 0 && (n.Kind == yaml.SequenceNode) == (got == object.List) && (n.Kind == yaml.MappingNode) == (got == object.Mapping) && (n.ShortTag() == "!!str") == (got == object.Text) {
+			return steps, n
 		}
 		for i := range n.Content {
-			rest, step, line := way, strconv.Itoa(i), n.Content[i].Line
+			rest, step := way, strconv.Itoa(i)
 			if n.Kind == yaml.MappingNode {
-				if i%2 == 0 || len(way) == 0 || n.Content[i-1].Value != way[0] {
+				if i%2 == 0 || len(way) > 0 && n.Content[i-1].Value != way[0] {
 					continue
 				}
-				rest, step, line = way[1:], way[0], n.Content[i-1].Line
+				rest, step = way[min(len(way), 1):], n.Content[i-1].Value
 			}
-			if steps, at := find(n.Content[i], rest, append(slices.Clone(steps), step), line); at > 0 {
-				return steps, at
+			if steps, n := find(n.Content[i], rest, append(slices.Clone(steps), step)); n != nil {
+				return steps, n
 			}
 		}
-		return nil, 0
+		return nil, nil
 	}
-	return find(doc.Content[0], way, nil, 0)
+	return find(doc.Content[0], way, nil)
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -56,7 +57,11 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 		if err == nil {
 			return k, faults
 		}
-		faults = append(faults, input.Mistyped(c.invalid(err), err, c.written))
+		f := input.Mistyped(c.invalid(err), err, c.written)
+		if strings.HasPrefix(f.Message, "patches[") && strings.HasSuffix(f.Message, string(object.Text)) {
+			f.Remedy = "write path: before the name of the file"
+		}
+		faults = append(faults, f)
 		var mistyped *json.UnmarshalTypeError
 		if !errors.As(err, &mistyped) {
 			return k, faults

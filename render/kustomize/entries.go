@@ -181,7 +181,7 @@ func (c *checker) checkGenerator(field string, g *types.GeneratorArgs) {
 	}
 	c.checkFiles(field+".envs", g.EnvSources)
 	for i, literal := range g.LiteralSources {
-		if strings.IndexByte(literal, '=') <= 0 {
+		if literal != "" && strings.IndexByte(literal, '=') <= 0 { // empty is one of the wrong type
 			c.bad(fmt.Sprintf("%s.literals[%d]", field, i), "", "a literal is not key=value", "write key=value")
 		}
 	}
