@@ -44,6 +44,7 @@ type assembly struct {
 
 // readFile is a file read by kustomize.
 type readFile struct {
+	tree *tree
 	name string
 	data []byte
 }
@@ -63,6 +64,8 @@ type tree struct {
 	original *tree
 	// fetched describes the remote source; empty for the component's repository.
 	fetched string
+	// generated means that its files are rendered charts.
+	generated bool
 	// first is the text of the component's additional first resource.
 	first string
 }
@@ -107,7 +110,9 @@ func (a *assembly) addGenerated(files map[string]string) *tree {
 	}
 	s := a.component.Source
 	s.FS = m
-	return a.add(s)
+	t := a.add(s)
+	t.generated = true
+	return t
 }
 
 // visit prepares the kustomization in a directory for an overlay with the given

@@ -29,6 +29,11 @@ func (a *assembly) run(at string) (built resmap.ResMap, err error) {
 		}
 	}()
 	opts := krusty.MakeDefaultOptions() // no files outside the kustomization's directory, no plugins
+	if t, dir, err := (repoFS{a}).find(at); err == nil {
+		if k, ok := read(t.FS, dir); ok && k.SortOptions != nil {
+			opts.Reorder = krusty.ReorderOptionUnspecified // for any other, kustomize logs that a flag contradicts
+		}
+	}
 	if a.component.opt.Unrestricted {
 		opts.LoadRestrictions = types.LoadRestrictionsNone
 	}
@@ -40,7 +45,8 @@ func (a *assembly) run(at string) (built resmap.ResMap, err error) {
 // generator or transformer; some repeat the error of another attempt to read an entry.
 var (
 	prefix = regexp.MustCompile("(?s)^(?:(?:accumulating|merging) resources from '(?P<resource>[^']*)': " +
-		"|(?:accumulation err='.*?': )?(?:recursed accumulation of|recursed merging from|couldn't make target for) path '(?P<dir>[^']*)': " +
+		"|(?:accumulation err='.*?': )?(?:recursed accumulation of|couldn't make target for) path '(?P<dir>[^']*)': " +
+		"|(?:accumulation err='accumulating resources from '(?P<merged>[^']*)'.*?': )?recursed merging from path '[^']*': |Failed to read kustomization file under [^\n]*:\n" +
 		"|accumulating (?:resources|components): |MalformedYAMLError: " +
 		"|(?:merging from|adding origin annotations for) generator &\\{.*\\}: |trouble configuring builtin \\w+ with config: `.*?`: )")
 	notDirectory = regexp.MustCompile(`(?s)^accumulation err='(.*)': must build at directory: '.*$`)
@@ -52,7 +58,7 @@ var (
 func readBuildError(text string) (dirs []string, resource, message string) {
 	for {
 		if m := prefix.FindStringSubmatch(text); m != nil {
-			if text, resource = text[len(m[0]):], cmp.Or(m[1], resource); m[2] != "" {
+			if text, resource = text[len(m[0]):], cmp.Or(m[1], m[3], resource); m[2] != "" {
 				dirs, resource = append(dirs, m[2]), ""
 			}
 		} else if m := notDirectory.FindStringSubmatch(text); m != nil {
@@ -71,10 +77,10 @@ func readBuildError(text string) (dirs []string, resource, message string) {
 // Quotations in messages of kustomize: objects by identity, the path of a patch, and
 // generators and other data in Go syntax.
 var (
-	quotedID     = regexp.MustCompile(`"?([A-Za-z]\w*)\.[\w\[\]]+\.[\w.\[\]-]+/((?:[\w.:-]|\[noName\])+)\.(\[noNs\]|[\w-]+)"?`)
+	quotedID     = regexp.MustCompile(`"?([A-Za-z]\w*|\[noKind\])\.[\w\[\]]+\.[\w.\[\]-]+/((?:[\w.:-]|\[noName\])+)\.(\[noNs\]|[\w-]+)"?`)
 	quotedGoID   = regexp.MustCompile(`&?resid\.ResId\{Gvk:resid\.Gvk\{[^}]*?Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`)
 	quotedPath   = regexp.MustCompile(`\[path: "([^"]*)"\]`)
-	selectorPath = regexp.MustCompile(`(for selector [^:\s]+):(\S+)$`)
+	selectorPath = regexp.MustCompile(`((?:for selector|selected by) [^:\s]+):(\S+)$`)
 	goPointer    = regexp.MustCompile(`&?\{?0x[0-9a-f]+[^)}]*\}?`)
 	jsonTree     = regexp.MustCompile(`(^|[\s(])\[?(\{"[^\n]*\})\]?`)
 )
@@ -86,6 +92,9 @@ func readable(text string) string {
 	for _, ids := range []*regexp.Regexp{quotedGoID, quotedID} {
 		text = ids.ReplaceAllStringFunc(text, func(id string) string {
 			m := ids.FindStringSubmatch(id)
+			if m[1] == "[noKind]" {
+				return strings.TrimSpace("any kind " + strings.TrimPrefix(m[2], "[noName]"))
+			}
 			of := object.ID{Kind: m[1], Namespace: strings.TrimPrefix(m[3], "[noNs]"), Name: strings.TrimPrefix(m[2], "[noName]")}
 			return strings.TrimSpace(of.String())
 		})
@@ -99,9 +108,14 @@ func readable(text string) string {
 		return tree
 	})
 	text = goPointer.ReplaceAllString(text, "(…)")
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	text, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if strings.HasSuffix(text, ":") {
+		first, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+		text += " " + first
+	}
 	// The rest repeats the same in other words.
 	text, _, _ = strings.Cut(text, ": no matches for Id ")
+	text, _, _ = strings.Cut(text, "; failed to find unique target for patch ")
 	return finding.CutMiddle(strings.TrimRight(text, " :"), maxMessage)
 }
 
@@ -112,6 +126,8 @@ const maxMessage = 1000
 const (
 	previousNames      = "internal.config.kubernetes.io/previousNames"
 	previousNamespaces = "internal.config.kubernetes.io/previousNamespaces"
+	// notNamespaced is the previous namespace of an object without one.
+	notNamespaced = "_non_namespaceable_"
 )
 
 // objectsIn names the objects that a message quotes as JSON, one after the other, with their
@@ -138,7 +154,7 @@ func objectsIn(trees string) string {
 		if name, _, _ := strings.Cut(o.Metadata.Annotations[previousNames], ","); name != "" {
 			before.Name = name
 		}
-		if namespace, _, _ := strings.Cut(o.Metadata.Annotations[previousNamespaces], ","); namespace != "" && namespace != "default" {
+		if namespace, _, _ := strings.Cut(o.Metadata.Annotations[previousNamespaces], ","); namespace != "" && namespace != "default" && namespace != notNamespaced {
 			before.Namespace = namespace
 		}
 		if names = append(names, id.String()); before != id {
@@ -166,21 +182,37 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 		}
 	}
 	f.About = f.Message // the library has only a text
-	if c, err := a.checker(t, dir); err == nil && resource != "" {
-		k, _ := c.decode()
-		if i := slices.Index(k.Resources, resource); i >= 0 {
-			return c.at(f, fmt.Sprintf("resources[%d]", i), resource)
-		}
+	c, err := a.checker(t, dir)
+	if err != nil {
+		return f
+	}
+	if both := a.filesWith(strings.TrimPrefix(f.Message, duplicate)); strings.HasPrefix(f.Message, duplicate) && len(both) > 0 {
+		f.Message += ", in " + strings.Join(both, " and ")
+	} else if resource != "" && c.isFile(resource) {
+		f.File, f.Remedy = c.Show(path.Join(dir, resource)), "correct this file"
+		return f
+	}
+	k, _ := c.decode()
+	if i := slices.Index(k.Resources, resource); i >= 0 {
+		return c.at(f, fmt.Sprintf("resources[%d]", i), resource)
+	}
+	if file, line := a.placeOf(c, k, f.Message); line > 0 {
+		f.File, f.Line = file, line
 	}
 	return f
 }
+
+const duplicate = "duplicate object: "
 
 // explained are messages of kustomize that do not say what to do.
 var explained = []struct {
 	message         *regexp.Regexp
 	instead, remedy string
 }{
-	{regexp.MustCompile(`^may not add resource with an already registered id: (.*)$`), "duplicate object: $1", "keep one of the two"},
+	{regexp.MustCompile(`^may not add resource with an already registered id: (.*)$`), duplicate + "$1", "keep one of the two"},
+	{regexp.MustCompile(`^missing (\S+) in object \{\{(.*?) ?\} .*$`), "an object ($2) lacks $1", ""},
+	{regexp.MustCompile(`^no matches for Id (.+)$`), "a patch is for $1, which is not in the kustomization", "correct the kind, the name or the namespace in the patch"},
+	{regexp.MustCompile(`^multiple matches for Id (.+)$`), "a patch is for $1, but several objects match", "set the namespace in the patch, or a target"},
 	{regexp.MustCompile(`^namespace transformation produces ID conflict: (.*)$`), "the namespace of the kustomization makes two objects one: $1", "rename one of them, or use a NamespaceTransformer with unsetOnly: true"},
 	{regexp.MustCompile(`^(unable to parse SM or JSON patch from .*)$`), "$1", "set \"target\" for a JSON patch; any other patch is an object with apiVersion, kind and metadata.name"},
 	{regexp.MustCompile(`^id (.+) does not exist; cannot merge or replace$`), "a generator for $1 has the behavior merge or replace, but no base contains $1", "remove \"behavior\", or correct the name"},

@@ -46,7 +46,7 @@ func (r repoFS) ReadFile(p string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	r.a.read = append(r.a.read, readFile{name, data})
+	r.a.read = append(r.a.read, readFile{t, name, data})
 	return data, nil
 }
 

@@ -1,0 +1,115 @@
+package kustomize
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/input"
+)
+
+// filesWith returns the places of the files that kustomize read in which an object is, by the
+// name that Ladder gives it. Its namespace may have changed since.
+func (a *assembly) filesWith(named string) (places []string) {
+	kind, name, _ := strings.Cut(named, " ")
+	for _, f := range a.read {
+		if IsFile(path.Base(f.name)) {
+			continue
+		}
+		objs, _ := object.Parse(f.tree.Show(f.name), 1, string(f.data)) // kustomize reports what is invalid
+		for _, o := range objs {
+			if _, full, _ := strings.Cut(o.ID.String(), " "); o.ID.Kind == kind && (full == name || o.ID.Name == path.Base(name)) {
+				place := fmt.Sprintf("%s:%d", o.File, o.Line)
+				if f.tree.generated {
+					place = templateOf(f.data, o.Line)
+				}
+				if !slices.Contains(places, place) {
+					places = append(places, place)
+				}
+			}
+		}
+	}
+	return places
+}
+
+// templateOf returns the template of the object at a line of a rendered chart.
+func templateOf(rendered []byte, line int) string {
+	for _, text := range slices.Backward(strings.Split(string(rendered), "\n")[:line]) {
+		if name, found := strings.CutPrefix(text, "# Source: "); found {
+			return name
+		}
+	}
+	return "a chart"
+}
+
+// quotedField matches what a message quotes of a kustomization or a patch and what is there only
+// once as a rule: paths of fields and of JSON patches, unknown fields, patterns.
+var quotedField = regexp.MustCompile("[\"'`]([^\"'`\\s]*[./\\[][^\"'`\\s]*)[\"'`]|unknown field \"(\\w+)\"|[ '\"](/[\\w./~-]*\\w)|, field (\\S+)")
+
+// patchFor matches the message about a strategic merge patch that no object matches.
+var patchFor = regexp.MustCompile(`^a patch is for (.+), which is not in the kustomization$`)
+
+// placeOf finds the line that a message is about: in the kustomization, or else in a file that
+// kustomize read for it, such as a patch.
+func (a *assembly) placeOf(c *checker, k types.Kustomization, message string) (file string, line int) {
+	if file, line := c.incompleteReplacement(k, message); line > 0 {
+		return file, line
+	}
+	if m := patchFor.FindStringSubmatch(message); m != nil {
+		for _, at := range a.filesWith(m[1]) { // no other object has this name
+			file, number, _ := strings.Cut(at, ":")
+			line, _ := strconv.Atoi(number)
+			return file, line
+		}
+	}
+	for _, m := range quotedField.FindAllStringSubmatch(message, -1) {
+		quoted := m[1] + m[2] + m[3] + m[4]
+		if line := lineOfEntry(c.written, quoted); line > 0 {
+			return c.Show(c.file), line
+		}
+		for _, f := range a.read {
+			if line := lineOfEntry(f.data, quoted); line > 0 && !IsFile(path.Base(f.name)) {
+				return f.tree.Show(f.name), line
+			}
+		}
+	}
+	return "", 0
+}
+
+// incompleteReplacement finds the replacement that kustomize refuses for what it lacks, which
+// its message does not name.
+func (c *checker) incompleteReplacement(k types.Kustomization, message string) (file string, line int) {
+	if !strings.HasPrefix(message, "replacements must ") && !strings.HasPrefix(message, "target must ") && !strings.HasPrefix(message, "value and resource selectors ") {
+		return "", 0
+	}
+	for i, field := range k.Replacements {
+		all, file, line := []types.Replacement{field.Replacement}, c.file, input.LineOf(c.written, []string{"replacements", strconv.Itoa(i)})
+		if field.Path != "" {
+			file, line = path.Join(c.dir, field.Path), 1
+			data, err := fs.ReadFile(c.FS, file)
+			if all = nil; err != nil || yaml.Unmarshal(data, &all) != nil {
+				all = make([]types.Replacement, 1)
+				_ = yaml.Unmarshal(data, &all[0]) // nothing of it is then set
+			}
+		}
+		if slices.ContainsFunc(all, isIncomplete) {
+			return c.Show(file), line
+		}
+	}
+	return "", 0
+}
+
+// isIncomplete reports whether kustomize refuses a replacement before it looks at any object
+// (kustomize, api/filters/replacement/replacement.go).
+func isIncomplete(r types.Replacement) bool {
+	return r.Targets == nil || (r.Source == nil) == (r.SourceValue == nil) ||
+		slices.ContainsFunc(r.Targets, func(t *types.TargetSelector) bool { return t.Select == nil })
+}
