@@ -298,6 +298,52 @@ func TestThemes(t *testing.T) {
 	is(p, `document.getElementById("theme").textContent`, "Theme: auto")
 }
 
+// TestChosenOnPhone selects each object on a phone: the details leave its card visible.
+func TestChosenOnPhone(t *testing.T) {
+	p := open(t, made(t, operator), "", screen{width: 390, height: 844, scheme: "light"})
+	hidden := eval[[]string](p, `(async () => {
+  `+awaitDrawing+`
+  const hidden = [];
+  for (const card of document.querySelectorAll(".card")) {
+    card.scrollIntoView({ block: "end" });
+    card.focus({ preventScroll: true });
+    card.click();
+    await drawn();
+    await drawn();
+    const sheet = document.getElementById("details").getBoundingClientRect();
+    const box = card.getBoundingClientRect();
+    if (getComputedStyle(document.getElementById("details")).position !== "fixed" || box.top < 0 || box.bottom > sheet.top) hidden.push(card.textContent.slice(0, 40));
+  }
+  return document.querySelectorAll(".card").length > 5 ? hidden : ["there are no cards"];
+})()`)
+	if len(hidden) > 0 {
+		t.Errorf("the details cover the selected cards %q", hidden)
+	}
+	is(open(t, made(t, operator), beacon, screen{width: 390, height: 844, scheme: "light"}),
+		`document.querySelector("[aria-current=true].card").getBoundingClientRect().bottom <= document.getElementById("details").getBoundingClientRect().top`, true)
+}
+
+// TestBlindGate shows a gate at which Argo CD does not wait, for lack of a health check.
+func TestBlindGate(t *testing.T) {
+	p := open(t, made(t, "testdata/components/vault-shop"), "#object=VaultStaticSecret.secrets.hashicorp.com+default%2Fdatabase", desktop)
+	is(p, `document.querySelector(".lead").textContent`, "4 objects in 2 waves, 0 gates; Argo CD does not wait for 1 object")
+	is(p, `document.querySelector(".band .gate summary").textContent`, "Argo CD does not wait here: 1 object that later ones need, without a health check")
+	is(p, `document.querySelectorAll(".band:nth-of-type(2) .why li").length`, 1)
+	is(p, `document.querySelectorAll(".card .hourglass, #details .tag.gate, .gate.awaited").length`, 0)
+	is(p, `[...document.querySelectorAll("#details .tag")].map((e) => e.textContent).join()`, "Argo CD does not wait")
+	is(p, `document.querySelector("#details").textContent.includes("Why Argo CD waits for it")`, false)
+}
+
+// TestReasonsOfWaves reads above each wave why it comes after the one before, and the number of
+// gates, which are boundaries.
+func TestReasonsOfWaves(t *testing.T) {
+	p := open(t, made(t, operator), "", desktop)
+	is(p, `document.querySelectorAll(".band:first-of-type .why").length`, 0)
+	is(p, `document.querySelector(".why").textContent.includes(" waits for ")`, true)
+	is(p, `document.querySelector(".ladder").textContent.includes("first wave with objects of rung")`, false)
+	is(p, `document.querySelector(".lead").textContent.match(/(\d+) gates?$/)[1] === String(document.querySelectorAll(".gate.awaited").length)`, true)
+}
+
 // TestPhone looks for anything that is wider than a phone.
 func TestPhone(t *testing.T) {
 	component, fleet := made(t, operator), fleetPage(t)

@@ -69,6 +69,9 @@ func (g Gate) String() string {
 	if g.Inferred {
 		inferred = " (inferred)"
 	}
+	if g.Blind {
+		return fmt.Sprintf("%s depends on %s, for which Argo CD does not wait: %s it%s", g.Object, g.On, g.Why, inferred)
+	}
 	return fmt.Sprintf("%s waits for %s: %s it%s", g.Object, g.On, g.Why, inferred)
 }
 

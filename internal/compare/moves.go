@@ -114,6 +114,8 @@ type Gate struct {
 	// Why is the verb of a sentence: Object, why, On.
 	Why      string `json:"why"`
 	Inferred bool   `json:"inferred,omitempty"`
+	// Blind means that Argo CD does not wait nevertheless, since it has no health check.
+	Blind bool `json:"blind,omitempty"`
 }
 
 // pair is a dependency, with the numbers of the later side; removed objects are -1.
@@ -148,7 +150,7 @@ func gates(old, now side, pairs pairing) Delta[Gate] {
 
 func (s side) written(r graph.Reference) Gate {
 	name := func(node int) string { return finding.Sanitize(s.plan.Graph.Nodes[node].Key.String()) }
-	return Gate{Object: name(r.From), On: name(r.To), Why: finding.Sanitize(r.Why + r.Detail()), Inferred: r.Inferred()}
+	return Gate{Object: name(r.From), On: name(r.To), Why: finding.Sanitize(r.Why + r.Detail()), Inferred: r.Inferred(), Blind: s.plan.IsBlind(r.To)}
 }
 
 // Risk is an object at a gate that may defeat or block the gate.

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/draw"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -39,6 +38,8 @@ type Wave struct {
 	Wave  int          `json:"wave"`
 	// Why says why the wave is separate, in sentences.
 	Why []string `json:"why"`
+	// IsGate means that Argo CD waits at its end for an object that a later one needs to be healthy.
+	IsGate bool `json:"gate,omitempty"`
 	// Awaited, Open and the lists are as in wave.Gate, without Moved.
 	Awaited            bool          `json:"awaited,omitempty"`
 	Open               bool          `json:"open,omitempty"`
@@ -83,8 +84,10 @@ type Reference struct {
 	To    int    `json:"to"`
 	Why   string `json:"why"`
 	Field string `json:"field,omitempty"`
-	// IsGate means that To must be healthy before From is applied.
+	// IsGate means that To must be healthy before From is applied, and Blind that Argo CD does not
+	// wait for it nevertheless.
 	IsGate bool `json:"gate,omitempty"`
+	Blind  bool `json:"blind,omitempty"`
 	// Inferred means that the reference is not based on a record.
 	Inferred bool `json:"inferred,omitempty"`
 	// Ignored means that it does not affect the order.
@@ -171,12 +174,13 @@ func (b *builder) rung(r knowledge.Rung) int {
 }
 
 func (b *builder) waves(bands []wave.WaveGroup, gates []wave.Gate) {
-	for _, band := range bands {
-		w := Wave{Title: band.Title, About: finding.Sanitize(band.About), Phase: band.Phase, Wave: band.Wave, Why: b.why(band)}
+	for k, band := range bands {
+		w := Wave{Title: band.Title, About: finding.Sanitize(band.About), Phase: band.Phase, Wave: band.Wave, Why: b.why(bands, k)}
 		at := slices.IndexFunc(gates, func(g wave.Gate) bool { return g.Phase == band.Phase && g.Wave == band.Wave })
 		if at >= 0 {
 			g := gates[at]
 			w.Awaited, w.Open = g.Awaited, g.NoHealthChecks
+			w.IsGate = g.Awaited && slices.ContainsFunc(g.GatedBy, func(o wave.Gated) bool { return len(o.Waiters) > 0 })
 			w.WaitsFor, w.WithoutHealthCheck, w.Hanging, w.Degrading = b.gatedObjects(g.GatedBy), b.gatedObjects(g.WithoutHealthCheck), b.gatedObjects(g.Hangs), b.gatedObjects(g.Degrades)
 		}
 		b.Waves = append(b.Waves, w)
@@ -191,42 +195,6 @@ func (b *builder) gatedObjects(all []wave.Gated) []GatedObject {
 	return objects
 }
 
-// maxReasons is the maximum number of objects named as the reason for a wave.
-const maxReasons = 3
-
-// why says why a wave is separate: the rungs that start there, or else the objects
-// that must follow those of earlier waves.
-func (b *builder) why(band wave.WaveGroup) []string {
-	switch band.Phase {
-	case "":
-		return []string{"Argo CD never applies these objects in a sync"}
-	case object.Sync:
-	default:
-		return []string{"hooks outside the Sync phase keep the wave of their manifest"}
-	}
-	var rungs, objects []string
-	for _, i := range band.Nodes {
-		place := b.plan.Places[i]
-		if !place.Computed {
-			continue
-		}
-		if place.Because.Cause == wave.ByRung && !place.Author {
-			rungs = append(rungs, finding.Sanitize(fmt.Sprintf("first wave with objects of rung %s: %s", place.Rung.Name, place.Rung.Why)))
-		} else if place.Because.Cause != wave.ByConsumer {
-			o := b.Objects[b.number[i]]
-			objects = append(objects, strings.TrimSpace(o.Kind+" "+o.Name)+": "+o.Why)
-		}
-	}
-	if len(rungs) > 0 {
-		slices.Sort(rungs)
-		return slices.Compact(rungs)
-	}
-	if more := len(objects) - maxReasons; more > 0 {
-		objects = append(objects[:maxReasons], fmt.Sprintf("and %d more", more))
-	}
-	return objects
-}
-
 func (b *builder) references() {
 	for _, r := range b.plan.Graph.References {
 		from, to := b.number[r.From], b.number[r.To]
@@ -234,7 +202,7 @@ func (b *builder) references() {
 			continue
 		}
 		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Sanitize(r.Why + r.Detail()), Field: finding.Sanitize(r.Field),
-			IsGate: b.plan.IsGate(r), Inferred: r.Inferred(), Ignored: !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: b.plan.IsImplied(r)})
+			IsGate: b.plan.IsGate(r), Blind: b.plan.IsGate(r) && b.plan.IsBlind(r.To), Inferred: r.Inferred(), Ignored: !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: b.plan.IsImplied(r)})
 	}
 }
 

@@ -62,8 +62,8 @@ function objectLadder(from, title, name) {
   for (const f of from.findings) if (f.about >= 0) found(items[f.about], f);
   const bands = from.waves.map((w) => {
     // Nothing waits for the last wave: its objects have health, but hold nothing.
-    const holds = [["gatedBy", w.awaited ? "awaited" : "health"], ["blind", "no health check"], ["hangs", "can hang"], ["degrades", "can fail"]];
-    const held = holds.flatMap(([list, mark]) => (w[list] ?? []).map((o) => ({ item: o.object, mark, why: o.why })));
+    const holds = [["gatedBy", w.awaited ? "awaited" : "health"], ["blind", "Argo CD does not wait"], ["hangs", "can hang"], ["degrades", "can fail"]];
+    const held = holds.flatMap(([list, mark]) => (w[list] ?? []).map((o) => ({ item: o.object, mark, why: o.why, blind: list === "blind" })));
     for (const o of held) items[o.item].held.push({ ...o, awaited: w.awaited });
     return {
       mark: w.phase === "Sync" ? String(w.wave) : phaseMarks[w.phase] ?? "–",
@@ -81,7 +81,7 @@ function objectLadder(from, title, name) {
     name,
     title,
     noun: "object",
-    about: `${counted(items.length, "object")} in ${counted(waves(from), "wave")}, ${counted(from.references.filter((r) => r.gate).length, "gate")}`,
+    about: `${counted(items.length, "object")} in ${counted(waves(from), "wave")}, ${counted(from.waves.filter((w) => w.gate).length, "gate")}${blindness(from)}`,
     bands,
     items,
     rungs: from.rungs,
@@ -96,13 +96,21 @@ function found(item, finding) {
   item.words += ` ${finding.severity} ${finding.rule} ${finding.message}`.toLowerCase();
 }
 
+/** How many objects Argo CD does not wait for, although later ones need them. */
+function blindness(of) {
+  const blind = of.waves.reduce((sum, w) => sum + (w.blind?.length ?? 0), 0);
+  return blind > 0 ? `; Argo CD does not wait for ${counted(blind, "object")}` : "";
+}
+
 /** What stands between a wave and the next, in words. */
 function gateText(wave) {
   if (!wave.phase) return "";
   if (!wave.awaited) return "The sync ends here: Argo CD does not wait for this wave";
   const waited = wave.gatedBy?.length ?? 0;
-  if (wave.open || (waited === 0 && !wave.hangs)) return "No object here has a health check, so the next wave starts immediately";
-  const risks = [[wave.hangs, "can hang"], [wave.degrades, "can fail"], [wave.blind, "without a health check"]].filter(([list]) => list).map(([list, what]) => `, ${list.length} ${what}`);
+  const open = wave.open || (waited === 0 && !wave.hangs);
+  if (open && wave.blind) return `Argo CD does not wait here: ${counted(wave.blind.length, "object")} that later ones need, without a health check`;
+  if (open) return "No object here has a health check, so the next wave starts immediately";
+  const risks = [[wave.hangs, "can hang"], [wave.degrades, "can fail"], [wave.blind, "for which it does not wait"]].filter(([list]) => list).map(([list, what]) => `, ${list.length} ${what}`);
   return `Argo CD waits here until ${waited === 1 ? "1 object is" : `${waited} objects are`} healthy${risks.join("")}`;
 }
 
@@ -180,7 +188,7 @@ function connected(of) {
     of.needs[edge.from].push(edge);
     of.neededBy[edge.to].push(edge);
   }
-  of.awaited = new Set(of.edges.filter((e) => e.gate).map((e) => e.to));
+  of.awaited = new Set(of.edges.filter((e) => e.gate && !e.blind).map((e) => e.to));
   of.byId = new Map(of.items.map((item) => [item.id, item]));
   return of;
 }

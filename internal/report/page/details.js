@@ -78,7 +78,8 @@ export function finding(f) {
 
 function heldBy(item) {
   if (item.held.length === 0) return null;
-  return [h("h3", null, item.held.some((held) => held.awaited) ? "Why Argo CD waits for it" : "Health"), h("ul", { class: "plain" }, item.held.map((held) => h("li", null, h("span", { class: "mark" }, held.mark), " ", held.why)))];
+  const awaited = item.held.some((held) => held.awaited && !held.blind);
+  return [h("h3", null, awaited ? "Why Argo CD waits for it" : "Health"), h("ul", { class: "plain" }, item.held.map((held) => h("li", null, h("span", { class: "mark" }, held.mark), " ", held.why)))];
 }
 
 /** The edges that begin or end at an item, gathered by their other ends. */
@@ -96,7 +97,8 @@ function ends(of, item, title, edges, other) {
 
 function end(of, other, edges) {
   const tags = [
-    edges.some((e) => e.gate) && h("span", { class: "tag gate" }, hourglass(), "healthy first"),
+    edges.some((e) => e.gate && !e.blind) && h("span", { class: "tag gate" }, hourglass(), "healthy first"),
+    edges.some((e) => e.blind) && h("span", { class: "tag" }, "Argo CD does not wait"),
     edges.some((e) => e.against) && h("span", { class: "tag against" }, "against the order"),
     edges.every((e) => e.inferred) && h("span", { class: "tag" }, "inferred"),
     edges.every((e) => e.loose) && h("span", { class: "tag" }, "no effect on the order"),

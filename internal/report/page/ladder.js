@@ -23,12 +23,17 @@ export function ladderView(of) {
   view.element.addEventListener("pointerover", (event) => event.pointerType === "mouse" && point(view, cardOf(view, event.target)));
   view.element.addEventListener("pointerleave", () => point(view, null));
   new ResizeObserver(() => {
-    const columns = Math.max(1, Math.floor((view.element.clientWidth - gutter + gap) / (narrowest[of.noun] + gap)));
-    view.element.style.setProperty("--columns", columns);
+    fit(view);
     drawArrows(view);
   }).observe(view.element);
   rove(view, 0);
   return view;
+}
+
+/** Sets the number of columns. The page does so before it scrolls to an item, too. */
+export function fit(view) {
+  const columns = Math.max(1, Math.floor((view.element.clientWidth - gutter + gap) / (narrowest[view.of.noun] + gap)));
+  view.element.style.setProperty("--columns", columns);
 }
 
 function bandElement(view, band, k) {

@@ -4,7 +4,7 @@ import { data, enter, environments, ladder, rollout } from "./data.js";
 import { finding, hasBanner, sumUp, tell } from "./details.js";
 import { badge, byId, counted, h, longList } from "./dom.js";
 import { choices, shown } from "./filter.js";
-import { choose, focusItem, ladderView, leave, showOnly } from "./ladder.js";
+import { choose, fit, focusItem, ladderView, leave, showOnly } from "./ladder.js";
 import { go, link, note, place } from "./place.js";
 import { hasTimeline, timelineView } from "./timeline.js";
 
@@ -68,14 +68,14 @@ function show() {
   filters(of, at);
   apply(at);
   const item = of.byId.get(at.object) ?? null;
-  if (now.view && now.view.chosen !== item) {
-    const came = item && document.activeElement !== now.view.cards[item.index];
-    choose(now.view, item);
-    if (came) now.view.cards[item.index].scrollIntoView({ block: "center", behavior: "instant" });
-  }
+  const isNew = now.view && now.view.chosen !== item;
+  const came = isNew && item && document.activeElement !== now.view.cards[item.index];
+  if (isNew) choose(now.view, item);
   if (item) tell(of, item);
   else sumUp(of, view);
   document.body.classList.toggle("has-choice", item !== null);
+  // After the details are open: on a phone they cover a part of the screen.
+  if (isNew && item) now.view.cards[item.index].scrollIntoView({ block: came ? "center" : "nearest", behavior: "instant" });
   document.title = `${item ? `${item.kind} ${item.name} · ` : ""}${of.title} · Ladder`;
 }
 
@@ -97,6 +97,7 @@ function page(of, view) {
   } else {
     now.view = ladderView(of);
     main.replaceChildren(head, ...banner(of), nothing(), h("section", { id: "inside", "aria-label": "Matching objects", hidden: true }), now.view.element);
+    fit(now.view);
   }
 }
 
