@@ -27,9 +27,9 @@ e2e:
 e2e-fleets:
 	for fleet in $(FLEETS); do $(GO) test -C e2e -count=1 -timeout 40m -run "^TestRollout$$/^$$fleet$$" || exit; done
 
-# A real node, which takes root and half an hour the first time.
+# A real node, and what cmp why says on it, which takes root and half an hour the first time.
 e2e-node:
-	$(GO) test -C e2e -count=1 -timeout 80m ./node
+	$(GO) test -C e2e -count=1 -timeout 80m -p 1 ./node ./why
 
 # Real charts with real programs on real nodes, several at once, which takes root:
 # half an hour, and ninety minutes the first time. RUN=TestReality/keda/ladder is a part of it.

@@ -1,0 +1,160 @@
+package why_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// situation is a file of testdata: an Application, what is around it, and what cmp why has to
+// say. Its name is also that of the Application and of its namespace, for which APP stands.
+//
+// Comments at its start say what is expected and done:
+//
+//	first: TEXT   the first line contains it
+//	says: TEXT    a line contains it
+//	never: TEXT   no line contains it
+//	good: healthy it blames nobody from the start of the sync until it is healthy
+//	good: slow    the same, and it need not become healthy
+//	retry: N      the sync is retried
+//	sync: no      nobody asks for a sync
+//	next: synced  section next is committed once the first sync has succeeded, and synced
+//	next: running it is committed while the first sync hangs
+//	delete: REF   deletes the object after the world is there, and before the sync
+//	remove: REF   deletes the object once the first sync has succeeded
+//
+// A REF is "apiVersion Kind namespace/name". Sections begin with a line such as "-- app --":
+//
+//	world        objects in the cluster before
+//	app          manifests in the repository
+//	next         those that replace them in a second commit
+//	play         what other programs write into objects once these exist, such as a status
+//	application  fields of the Application
+type situation struct {
+	name         string
+	first, says  []string
+	never        []string
+	good         string
+	retry        int
+	unasked      bool
+	next         string
+	before, gone []string // what is deleted before the sync, and after
+	sections     map[string]string
+}
+
+var (
+	told    = regexp.MustCompile(`^# (\w+): (.*)$`)
+	section = regexp.MustCompile(`^-- (\w+) --$`)
+)
+
+func readSituations(t *testing.T) (all []*situation) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &situation{name: strings.TrimSuffix(filepath.Base(path), ".yaml"), sections: map[string]string{}}
+		if at := s.read(string(text)); at != "" {
+			t.Fatalf("%s: unknown comment %q", path, at)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// read reads a situation, and returns a line that it does not know.
+func (s *situation) read(text string) (unknown string) {
+	at := ""
+	for line := range strings.Lines(strings.ReplaceAll(text, "APP", s.name)) {
+		trimmed := strings.TrimSuffix(line, "\n")
+		if m := section.FindStringSubmatch(trimmed); m != nil {
+			at = m[1]
+			continue
+		}
+		m := told.FindStringSubmatch(trimmed)
+		if at != "" || m == nil {
+			s.sections[at] += line
+			continue
+		}
+		switch value := m[2]; m[1] {
+		case "first":
+			s.first = append(s.first, value)
+		case "says":
+			s.says = append(s.says, value)
+		case "never":
+			s.never = append(s.never, value)
+		case "good":
+			s.good = value
+		case "retry":
+			s.retry, _ = strconv.Atoi(value)
+		case "sync":
+			s.unasked = value == "no"
+		case "next":
+			s.next = value
+		case "delete":
+			s.before = append(s.before, value)
+		case "remove":
+			s.gone = append(s.gone, value)
+		default:
+			return trimmed
+		}
+	}
+	return ""
+}
+
+// objects are those of a section.
+func (s *situation) objects(t *testing.T, name string) []*unstructured.Unstructured {
+	t.Helper()
+	objs, err := parse(s.sections[name])
+	if err != nil {
+		t.Errorf("%s, section %s: %v", s.name, name, err)
+	}
+	for _, obj := range objs {
+		if obj.GetNamespace() == "" && !slices.Contains(clusterScoped, obj.GetKind()) {
+			obj.SetNamespace(s.name)
+		}
+	}
+	return objs
+}
+
+// clusterScoped are the kinds without a namespace in testdata.
+var clusterScoped = []string{
+	"Namespace", "CustomResourceDefinition", "APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "StorageClass", "IngressClass",
+	"PriorityClass", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "PersistentVolume", "RuntimeClass",
+}
+
+// application is the Application with the fields of its section.
+func (s *situation) application(obj *unstructured.Unstructured) error {
+	var fields map[string]any
+	if err := yaml.Unmarshal([]byte(s.sections["application"]), &fields); err != nil {
+		return err
+	}
+	merge(obj.Object, fields)
+	return nil
+}
+
+func merge(into, from map[string]any) {
+	for key, value := range from {
+		inner, isMap := value.(map[string]any)
+		if old, ok := into[key].(map[string]any); ok && isMap {
+			merge(old, inner)
+			continue
+		}
+		into[key] = value
+	}
+}
+
+// documents splits a YAML text.
+func documents(text string) []string { return regexp.MustCompile(`(?m)^---$`).Split(text, -1) }
