@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ladder-cmp/ladder/fleet/children"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -125,7 +126,7 @@ func isChartMissing(err error) bool {
 func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
 	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.EarlierAPIVersions, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
-	req.Random = src.Random
+	req.Random, req.Children = src.Random, children.Children{}
 	if a.Part != "" || a.Environment != "" {
 		req.Settings = []plugin.Settings{{CRDs: a.Part, Environment: a.Environment}}
 	}

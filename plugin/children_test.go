@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ladder-cmp/ladder/fleet/children"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -47,7 +48,7 @@ func generated(t *testing.T, req plugin.Request) plugin.Result {
 
 // parent is the request for an app of apps in the repository of the project.
 func parent(name string) plugin.Request {
-	return plugin.Request{Repo: os.DirFS(".."), Dir: parentsDir + "/" + name + "/apps", App: plugin.App{Name: name, Namespace: "argocd"}, KubeVersion: "1.34.0"}
+	return plugin.Request{Children: children.Children{}, Repo: os.DirFS(".."), Dir: parentsDir + "/" + name + "/apps", App: plugin.App{Name: name, Namespace: "argocd"}, KubeVersion: "1.34.0"}
 }
 
 // TestParents renders each app of apps in testdata/parents and compares it with
@@ -166,7 +167,7 @@ func TestSameRepository(t *testing.T) {
 		{address, "https://git.example.org/platform/apps.git", false},
 		{"", address, true}, // on a laptop: the paths tell
 	} {
-		req := plugin.Request{Repo: family(tt.child, ""), Dir: "apps", App: plugin.App{Name: "parent", RepoURL: tt.own}}
+		req := plugin.Request{Children: children.Children{}, Repo: family(tt.child, ""), Dir: "apps", App: plugin.App{Name: "parent", RepoURL: tt.own}}
 		res := generated(t, req)
 		got := wavesOf(res)
 		if same := got["a"] > got["b"]; same != tt.same {
@@ -179,7 +180,7 @@ func TestSameRepository(t *testing.T) {
 func TestAddressInLadder(t *testing.T) {
 	repo := family("https://git.example.com/others.git", "").(fstest.MapFS)
 	repo["ladder.yaml"] = &fstest.MapFile{Data: []byte("fleet: {repoURL: https://git.example.com/ours.git}\n")}
-	res := generated(t, plugin.Request{Repo: repo, Dir: "apps"})
+	res := generated(t, plugin.Request{Children: children.Children{}, Repo: repo, Dir: "apps"})
 	if got := wavesOf(res); got["a"] != got["b"] {
 		t.Errorf("children of another repository were ordered by paths of this one: %v", got)
 	}
@@ -202,7 +203,7 @@ func TestAPIVersions(t *testing.T) {
 		`{{ if .Capabilities.APIVersions.Has "sea.example.com/v1" }}` + "\n---\n{apiVersion: sea.example.com/v1, kind: Boat, metadata: {name: a}}\n{{ end }}\n")}
 	var seen []string
 	for _, versions := range [][]string{nil, {"sea.example.com/v1"}} {
-		seen = append(seen, generated(t, plugin.Request{Repo: repo, Dir: "apps", APIVersions: versions}).YAML())
+		seen = append(seen, generated(t, plugin.Request{Children: children.Children{}, Repo: repo, Dir: "apps", APIVersions: versions}).YAML())
 	}
 	if diff := cmp.Diff(seen[0], seen[1]); diff != "" {
 		t.Errorf("the cluster changes the order:\n%s", diff)
@@ -223,7 +224,7 @@ func TestFaultOfChild(t *testing.T) {
 		repo["a/Chart.yaml"] = &fstest.MapFile{Data: []byte("{apiVersion: v2, name: a, version: 1.0.0}")}
 		repo["a/templates/a.yaml"] = &fstest.MapFile{Data: repo["a/a.yaml"].Data}
 		var found []string
-		for _, f := range generated(t, plugin.Request{Repo: repo, Dir: "apps"}).Findings {
+		for _, f := range generated(t, plugin.Request{Children: children.Children{}, Repo: repo, Dir: "apps"}).Findings {
 			if f.Rule == "child-not-rendered" && f.Object == "Application argocd/a" && f.Severity == finding.Warning {
 				found = append(found, f.Error())
 			}
@@ -242,7 +243,7 @@ func TestParentOfItself(t *testing.T) {
 			"spec: {source: {repoURL: https://git.example.com/ours.git, path: %s}, destination: {namespace: x}}\n", name, path)
 	}
 	repo := repository(map[string]string{"one/a.yaml": app("two", "two") + app("one", "one"), "two/a.yaml": app("three", "three"), "three/a.yaml": app("two", "two") + app("one", "one")})
-	res := generated(t, plugin.Request{Repo: repo, Dir: "one", App: plugin.App{Name: "one"}})
+	res := generated(t, plugin.Request{Children: children.Children{}, Repo: repo, Dir: "one", App: plugin.App{Name: "one"}})
 	if len(res.Objects) != 2 || len(res.Findings) != 0 {
 		t.Errorf("%s\n%v", res.YAML(), res.Findings)
 	}
@@ -266,7 +267,7 @@ func TestChildrenOfDirectories(t *testing.T) {
 		"store/kustomization.yaml": {Data: []byte("resources: [s.yaml]")},
 		"store/s.yaml":             {Data: []byte(store)},
 	}
-	res := generated(t, plugin.Request{Repo: files, Dir: "apps", App: plugin.App{Name: "root", Namespace: "argocd", RepoURL: repo}, KubeVersion: "1.34.0"})
+	res := generated(t, plugin.Request{Children: children.Children{}, Repo: files, Dir: "apps", App: plugin.App{Name: "root", Namespace: "argocd", RepoURL: repo}, KubeVersion: "1.34.0"})
 	for _, f := range res.Findings {
 		if f.Rule == "child-not-rendered" || strings.Contains(f.Message, "bad.yaml") || strings.Contains(f.Message, "worse.yaml") {
 			t.Error(f)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
+	"github.com/ladder-cmp/ladder/fleet/children"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -40,7 +41,7 @@ func components(t testing.TB) []string {
 // request is how the tests render a component: as an Application of the same
 // name in namespace demo.
 func request(name string) plugin.Request {
-	return plugin.Request{Repo: os.DirFS(componentsDir), Dir: name, App: plugin.App{Name: name, Namespace: "demo"}, KubeVersion: "1.34.0"}
+	return plugin.Request{Children: children.Children{}, Repo: os.DirFS(componentsDir), Dir: name, App: plugin.App{Name: name, Namespace: "demo"}, KubeVersion: "1.34.0"}
 }
 
 // TestComponents renders every component in testdata/components and compares

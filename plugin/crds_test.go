@@ -279,7 +279,7 @@ func TestLawOnCharts(t *testing.T) {
 		var p parts
 		var errs [3]error
 		for i, mode := range []crds.Mode{crds.Include, crds.Only, crds.Skip} {
-			res, err := plugin.Annotate(objs, knowledge.Default(), plugin.Settings{CRDs: mode})
+			res, err := plugin.Annotate(objs, knowledge.Default(), nil, plugin.Settings{CRDs: mode})
 			errs[i] = err
 			*[]*[]object.Object{&p.include, &p.only, &p.skip}[i] = res.Objects
 		}

@@ -17,8 +17,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
-	"github.com/ladder-cmp/ladder/fleet/appset"
-	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/graph/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -86,10 +84,9 @@ type Request struct {
 	// IgnoreVendored ignores vendored sources, so that all of them are fetched from
 	// Remote.
 	IgnoreVendored bool
-	// Generators holds the results of ApplicationSet generators that read anything other
-	// than the repository. If it is nil, ApplicationSets are not expanded, as when Argo CD
-	// calls the plugin.
-	Generators *appset.Values
+	// Children finds what the Applications of the component need; nil orders them like other
+	// objects.
+	Children Children
 	// Files caches settings of requests with the same Repo and Show; it may be nil.
 	Files *Files
 
@@ -198,15 +195,15 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err != nil {
 		return Result{Findings: rendered.Findings}, err
 	}
-	children, err := parent.Follow(ctx, refs, base, req.appOfApps(opt, base))
+	children, err := req.follow(ctx, opt, refs, base)
 	if err != nil {
 		return Result{Findings: rendered.Findings}, err
 	}
 	rendered.Findings = slices.Concat(rendered.Findings, req.unusedParameters(rendered, opt.crds.mode), opt.fetchFindings(), req.ignoredFiles(), refusedSettings(base), children.Findings)
 	res, err := opt.order(rendered, children.Graph, base)
-	if err == nil && req.Generators != nil {
+	if err == nil {
 		var found []finding.Finding
-		res.Sets, found, err = req.expandSets(ctx, res.Plan, base, opt)
+		res.Sets, found, err = req.expand(ctx, opt, res.Plan, base)
 		res.Findings = append(res.Findings, found...)
 	}
 	res.Variables, res.strict = opt.usedVariables, opt.strict
@@ -273,8 +270,9 @@ func (opt options) knowledge(base *knowledge.Base) *knowledge.Base {
 }
 
 // Annotate orders manifests that another tool rendered. It uses only the settings
-// about order and namespace; later ones take precedence.
-func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) (Result, error) {
+// about order and namespace; later ones take precedence. Of the children of an app of apps, it
+// knows only charts in registries by their names: those in a repository cannot be rendered here.
+func Annotate(objs []object.Object, base *knowledge.Base, children Children, settings ...Settings) (Result, error) {
 	var opt options
 	for _, s := range settings {
 		opt.add(s)
@@ -286,14 +284,12 @@ func Annotate(objs []object.Object, base *knowledge.Base, settings ...Settings) 
 	if err != nil {
 		return Result{}, err
 	}
-	// Children in a repository cannot be rendered here; charts in registries are
-	// known by name.
-	children, err := parent.Follow(context.Background(), refs, base, Request{}.appOfApps(opt, base))
+	followed, err := Request{Children: children}.follow(context.Background(), opt, refs, base)
 	if err != nil {
 		return Result{}, err
 	}
-	rendered.Findings = append(rendered.Findings, children.Findings...)
-	return opt.order(rendered, children.Graph, base)
+	rendered.Findings = append(rendered.Findings, followed.Findings...)
+	return opt.order(rendered, followed.Graph, base)
 }
 
 // render renders the component of a request, with the requested part of its CRDs.

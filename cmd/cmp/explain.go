@@ -17,6 +17,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -155,7 +156,7 @@ type explanation struct {
 
 // explainOrder explains the order of a plan, or only of the objects that the user named. sets are the
 // expanded ApplicationSets of the plan by their node.
-func explainOrder(p *wave.Plan, sets map[int]appset.Set, named ...string) (e explanation, err error) {
+func explainOrder(p *wave.Plan, sets map[int]plugin.GeneratedSet, named ...string) (e explanation, err error) {
 	nodes := p.Order
 	if len(named) == 0 {
 		e.text = orderTable(p.Table())
@@ -296,10 +297,14 @@ type explainedApplication struct {
 }
 
 // setOf lists the Applications of an ApplicationSet.
-func setOf(id object.ID, set appset.Set) explainedSet {
+func setOf(id object.ID, set plugin.GeneratedSet) explainedSet {
 	s := explainedSet{Namespace: id.Namespace, Name: id.Name, Applications: []explainedApplication{}}
-	for _, app := range set.Applications {
-		s.Applications = append(s.Applications, explainedApplication{Step: app.Step, Name: app.ID.Name, Namespace: app.Get("spec", "destination", "namespace").Text(), Sources: app.Sources()})
+	for i, app := range set.Applications {
+		a := explainedApplication{Name: app.ID.Name, Namespace: app.Get("spec", "destination", "namespace").Text(), Sources: appset.SourcesOf(app)}
+		if set.Steps != nil {
+			a.Step = set.Steps[i]
+		}
+		s.Applications = append(s.Applications, a)
 	}
 	return s
 }

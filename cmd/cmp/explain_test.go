@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/sample"
+	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -92,7 +92,7 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets := map[int]appset.Set{at[0]: {}}
+	sets := map[int]plugin.GeneratedSet{at[0]: {}}
 	all, err := explainOrder(p, sets)
 	if err != nil {
 		t.Fatal(err)

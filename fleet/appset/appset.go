@@ -75,11 +75,11 @@ type Application struct {
 	Step int
 }
 
-// Sources returns the directories and charts of the Application, for users.
-func (a Application) Sources() []string {
-	specs := a.Get("spec", "sources").Items()
+// SourcesOf returns the directories and charts of an Application, for users.
+func SourcesOf(app object.Object) []string {
+	specs := app.Get("spec", "sources").Items()
 	if len(specs) == 0 {
-		specs = []object.Value{a.Get("spec", "source")}
+		specs = []object.Value{app.Get("spec", "source")}
 	}
 	all := []string{}
 	for _, s := range specs {

@@ -16,6 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/children"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
@@ -110,7 +111,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 		}
 		f.says(said)
 	}
-	req := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: placeholderNamespace}}
+	req := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: placeholderNamespace}, Children: children.Children{}}
 	res, err := plugin.Generate(ctx, req, b.kinds)
 	if err != nil {
 		res, _, err = fleet.RenderWithoutMissing(ctx, req, b.kinds, err)

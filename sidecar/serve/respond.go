@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ladder-cmp/ladder/fleet/children"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -69,7 +70,7 @@ func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error
 	if err != nil {
 		return task.Output{}, inOneLine(part.explain(err))
 	}
-	req.Memory = t.memory
+	req.Memory, req.Children = t.memory, children.Children{}
 	if len(in.Secret) > 0 {
 		key, err := random.KeyFrom(in.Secret)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/fleet/children"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -46,7 +47,7 @@ func (in *Environment) Generate(ctx context.Context) (plugin.Result, error) {
 	if err != nil {
 		return plugin.Result{}, err
 	}
-	req.DirName = c.Name
+	req.DirName, req.Children = c.Name, children.Children{}
 	if req.Random, err = in.random(env); err != nil {
 		return plugin.Result{}, err
 	}

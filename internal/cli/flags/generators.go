@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet/appset"
+	"github.com/ladder-cmp/ladder/fleet/children"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
@@ -27,4 +28,13 @@ func GeneratorValues(flags *pflag.FlagSet) func() (appset.Values, error) {
 func (in *Rendering) ExpandSets() {
 	in.generators = GeneratorValues(in.Flags)
 	cli.PutFlags(in.Flags, cli.RenderingFlags, "generator-values")
+}
+
+// children returns what orders the Applications of an app of apps.
+func (o Options) children() (children.Children, error) {
+	if o.generators == nil {
+		return children.Children{}, nil
+	}
+	values, err := o.generators()
+	return children.Children{Generators: &values}, err
 }

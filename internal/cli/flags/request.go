@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/ladder-cmp/ladder/fleet/children"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -59,7 +60,7 @@ func (o Options) Annotate(stdin io.Reader, file string, defaults ...plugin.Setti
 	if base, err = KnowledgeAt(ladderDir(file), base); err != nil {
 		return plugin.Result{}, err
 	}
-	return plugin.Annotate(objs, base, append(defaults, o.Settings)...)
+	return plugin.Annotate(objs, base, children.Children{}, append(defaults, o.Settings)...)
 }
 
 // rejectRendering rejects flags and parameters that have no effect on manifests, because another
@@ -160,12 +161,8 @@ func (o Options) Request(c *checkout.Checkout, defaults ...plugin.Settings) (plu
 		return plugin.Request{}, nil, err
 	}
 	req := plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings), OwnSettings: true}
-	if o.generators != nil {
-		values, err := o.generators()
-		if err != nil {
-			return req, nil, err
-		}
-		req.Generators = &values
+	if req.Children, err = o.children(); err != nil {
+		return req, nil, err
 	}
 	return req, base, nil
 }
