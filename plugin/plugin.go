@@ -18,7 +18,6 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/graph/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -134,9 +133,6 @@ type Result struct {
 	Renewals []random.Renewal
 	// Lookups are the calls of lookup in templates. Each returned nothing.
 	Lookups []random.Lookup
-	// LeavesHooks means that the settings take Helm hooks into the order, and that there is none,
-	// because no waves are computed.
-	LeavesHooks bool
 
 	// strict is the parameter of this name.
 	strict bool
@@ -371,7 +367,7 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 		found = append(found, o.Warnings()...)
 	}
 	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Expects: opt.expects, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups,
-		LeavesHooks: opt.hooks == hooks.Order && !opt.takesHooks(), Findings: append(found, opt.withHelp(rendered, plan, base)...)}, nil
+		Findings: append(found, opt.withHelp(rendered, plan, base)...)}, nil
 }
 
 // Detect reports whether a directory contains anything that Ladder renders.

@@ -92,6 +92,9 @@ type Plan struct {
 	ordering
 }
 
+// Computes reports whether the waves are computed, and not those of the manifests.
+func (p *Plan) Computes() bool { return p.opt.Waves != Off }
+
 // Dependents returns the objects that wait until a node is healthy, with the
 // reasons. If a node has none, Argo CD waits for it because of another one in its
 // wave, or not at all.

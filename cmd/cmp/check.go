@@ -29,15 +29,15 @@ func newCheck(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check DIR...|FILE|- | --changed FILE...",
 		Short: "Check sync waves by simulating a sync, or find non-deterministic output",
-		Long: `Simulate a sync of manifests with their waves and hooks, report each object that
-cannot be applied or become healthy in its wave, and list what Argo CD waits for in
-each wave. DIR is a component to render; FILE or - (standard input) contains manifests.
-With --waves rungs, --waves compact or --hooks order, check the waves that Ladder computes
-instead of those in the manifests.
+		Long: `Simulate a sync with its waves and hooks, report each object that cannot be applied or
+become healthy in its wave, and list what Argo CD waits for in each wave. DIR is a
+component to render, with the waves that Ladder computes; with --waves off, with those in
+its manifests. FILE or - (standard input) contains manifests with their waves; with
+--waves rungs, --waves compact or --hooks order, Ladder computes them.
 
-If DIR is a directory of components, check each of them with computed waves, and print a
-line for each Application; with --changed, those that contain FILE.... If one of them has
-a component.yaml, only those that have one are checked, and others get a warning.
+If DIR is a directory of components, check each of them, and print a line for each
+Application; with --changed, those that contain FILE.... If one of them has a
+component.yaml, only those that have one are checked, and others get a warning.
 
 With --deterministic, render the components several times instead, and report what makes
 the output differ: API versions, the Kubernetes version, generated values, the time.
@@ -50,7 +50,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	}
 	in := command.AddAny(cmd, "Check only the components deployed in this environment")
 	in.ExpandSets()
-	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: rungs for a directory of components, with --changed and with hooks: order, otherwise off)"
+	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: rungs for directories, off for FILE and -)"
 	cli.PutFlags(cmd.Flags(), cli.OwnFlags, "waves") // the text above names it
 	in.ForComponent("generator-values")
 	in.Fleet.AddProjects()
@@ -131,16 +131,13 @@ func checkFleet(ctx context.Context, s cli.Streams, in *command.Any, dirs []stri
 	return s.Report(r, format, strict)
 }
 
-// withoutOrdering keeps the waves in the manifests, unless a flag says otherwise.
-var withoutOrdering = plugin.Settings{Order: wave.Options{Waves: wave.Off}}
-
 // checkNamed checks the arguments: several components, or one of a component, a file of manifests and
 // standard input.
 func checkNamed(ctx context.Context, opt flags.Options, stdin io.Reader, args []string) (cli.Report, error) {
 	if len(args) > 1 {
-		return all(ctx, opt, args, withoutOrdering)
+		return all(ctx, opt, args)
 	}
-	return one(ctx, opt, stdin, args[0], withoutOrdering)
+	return one(ctx, opt, stdin, args[0])
 }
 
 // checkChanged checks the components that contain some files, with the waves that the plugin
@@ -154,16 +151,21 @@ func checkChanged(ctx context.Context, opt flags.Options, files []string) (cli.R
 	return r, err
 }
 
-// one checks a component or manifests.
-func one(ctx context.Context, opt flags.Options, stdin io.Reader, arg string, defaults plugin.Settings) (cli.Report, error) {
+// one checks a component, with the waves that Ladder computes, or manifests, with their own;
+// unless flags select others.
+func one(ctx context.Context, opt flags.Options, stdin io.Reader, arg string) (cli.Report, error) {
 	var res plugin.Result
 	var err error
 	var found []finding.Finding
-	waves := checkedWaves(opt, defaults)
+	waves := cli.Computed
 	if checkout.IsDir(arg) {
-		res, found, waves, err = checkComponent(ctx, opt, arg, defaults)
+		res, found, err = checkComponent(ctx, opt, arg)
 	} else {
-		res, err = opt.Annotate(stdin, arg, defaultsFor(opt, defaults)...)
+		var defaults []plugin.Settings
+		if opt.Settings.Hooks != hooks.Order && opt.Settings.Order.Waves == "" {
+			defaults = []plugin.Settings{{Order: wave.Options{Waves: wave.Off}}}
+		}
+		res, err = opt.Annotate(stdin, arg, defaults...)
 		found = append(res.AllFindings(), notExpandedNotes(res.Objects)...)
 	}
 	if usage.Is(err) {
@@ -172,25 +174,25 @@ func one(ctx context.Context, opt flags.Options, stdin io.Reader, arg string, de
 	if err != nil { // report that the manifests cannot be ordered as a finding, not as an error of the command
 		return cli.Report{Findings: append(finding.Of(err), found...)}, nil
 	}
-	if waves == cli.Computed && slices.ContainsFunc(res.Plan.Places, func(p wave.Placement) bool { return p.Author }) {
+	switch {
+	case !res.Plan.Computes(): // component.yaml may say so, too
+		waves = cli.Written
+	case slices.ContainsFunc(res.Plan.Places, func(p wave.Placement) bool { return p.Author }):
 		waves = cli.Following
 	}
 	return cli.Report{Findings: found, Plan: res.Plan, Gates: res.Plan.Audit(res.Base), Waves: waves}, nil
 }
 
 // all checks several components one after the other.
-func all(ctx context.Context, opt flags.Options, dirs []string, defaults ...plugin.Settings) (cli.Report, error) {
-	r := cli.Report{Scope: finding.Counted(len(dirs), "component"), Waves: checkedWaves(opt, defaults...)}
+func all(ctx context.Context, opt flags.Options, dirs []string) (cli.Report, error) {
+	r := cli.Report{Scope: finding.Counted(len(dirs), "component"), Waves: checkedWaves(opt)}
 	for _, dir := range dirs {
 		if !checkout.IsDir(dir) {
 			return r, usage.Errorf("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
 		}
-		_, found, waves, err := checkComponent(ctx, opt, dir, defaults...)
+		_, found, err := checkComponent(ctx, opt, dir)
 		if usage.Is(err) {
 			return r, err
-		}
-		if waves != r.Waves {
-			r.Waves = cli.Mixed
 		}
 		r.Findings = slices.Concat(r.Findings, found, finding.Of(err))
 	}
@@ -198,21 +200,12 @@ func all(ctx context.Context, opt flags.Options, dirs []string, defaults ...plug
 	return r, nil
 }
 
-// defaultsFor returns the defaults of the command, unless flags take hooks into the order: then it
-// is that order that the user asks about.
-func defaultsFor(opt flags.Options, defaults ...plugin.Settings) []plugin.Settings {
-	if opt.Settings.Hooks == hooks.Order {
-		return nil
+// checkedWaves returns which waves of components are checked.
+func checkedWaves(opt flags.Options) cli.CheckedWaves {
+	if opt.Settings.Order.Waves == wave.Off {
+		return cli.Written
 	}
-	return defaults
-}
-
-// checkedWaves returns which waves are checked, from the defaults of the command and its flags.
-func checkedWaves(opt flags.Options, defaults ...plugin.Settings) cli.CheckedWaves {
-	if waves := opt.Settings.Order.Waves; waves != "" && waves != wave.Off || waves == "" && len(defaultsFor(opt, defaults...)) == 0 {
-		return cli.Computed
-	}
-	return cli.Written
+	return cli.Computed
 }
 
 // notExpandedNotes returns a note for each ApplicationSet of a file, because it is not expanded.
@@ -228,21 +221,15 @@ func notExpandedNotes(objs []object.Object) []finding.Finding {
 }
 
 // checkComponent renders a component, and adds to its findings what it requests although only the
-// platform may set it. It returns which waves it checked: those in the manifests are not what the
-// plugin writes if the component takes hooks into the order.
-func checkComponent(ctx context.Context, opt flags.Options, dir string, defaults ...plugin.Settings) (plugin.Result, []finding.Finding, cli.CheckedWaves, error) {
-	waves := checkedWaves(opt, defaults...)
-	res, err := opt.Generate(ctx, dir, defaultsFor(opt, defaults...)...)
-	if res.LeavesHooks && opt.Settings.Order.Waves == "" {
-		waves = cli.Computed
-		res, err = opt.Generate(ctx, dir)
-	}
+// platform may set it.
+func checkComponent(ctx context.Context, opt flags.Options, dir string) (plugin.Result, []finding.Finding, error) {
+	res, err := opt.Generate(ctx, dir)
 	found, overreachErr := overreach(ctx, opt, dir)
 	if overreachErr != nil {
-		return res, res.AllFindings(), waves, err // the rendering reports the files that cannot be read
+		return res, res.AllFindings(), err // the rendering reports the files that cannot be read
 	}
 	rendering := slices.DeleteFunc(res.AllFindings(), func(f finding.Finding) bool { return f.Rule == knowledge.RefusedRule }) // found, as errors
-	return res, append(rendering, found...), waves, err
+	return res, append(rendering, found...), err
 }
 
 // overreach finds what a component requests although only the platform may set it, by the settings

@@ -38,9 +38,6 @@ type CheckedWaves string
 const (
 	// Written are those in the manifests, which may be an author's.
 	Written CheckedWaves = "checked the waves in the manifests; --waves rungs checks those that Ladder computes"
-	// Mixed are those in the manifests of some components, and those that Ladder computes for
-	// others.
-	Mixed CheckedWaves = "checked the waves in the manifests, and for components with hooks: order those that Ladder computes; --waves rungs computes all"
 	// Computed are those that Ladder computes.
 	Computed CheckedWaves = "checked the waves that Ladder computes"
 	// Following are those that Ladder computes from an author's.
