@@ -170,7 +170,7 @@ func (d sourceDocument) object(v Value) (Object, error) {
 		missing = append(missing, "metadata.name")
 	}
 	if missing != nil {
-		f := d.fault(Incomplete, v.Line(), "the manifest lacks "+strings.Join(missing, ", "), "add the missing fields, or move the file out of the component")
+		f := d.fault(Incomplete, v.Line(), "the manifest lacks "+strings.Join(missing, ", "), "add the missing fields")
 		f.About = strings.Join(missing, ", ")
 		if kind.Text() != "" {
 			f.Object = strings.TrimSpace(displayKind(kind.Text()) + " " + name.Text())

@@ -195,7 +195,7 @@ func (s source) locate(d *dependency, in *chartSize) error {
 	}
 	if s.opt.Remote == nil || d.listed.Repository == "" {
 		f := bad("missing-dependency", fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, d.listed.Repository),
-			"run helm dependency build "+s.Show(s.Dir)+" and commit charts/, or run "+s.VendorCommand())
+			"run helm dependency build "+s.Show(s.Dir)+" and commit charts/, or run "+s.VendorCommand(d.listed.Repository))
 		if dir, isHere := in.dirs[d.parent]; isHere {
 			if hidden := s.hiddenDependency(dir, d.listed.Name); hidden != "" {
 				f.Message = fmt.Sprintf("chart %s %s is not in charts/: %s", d.listed.Name, d.listed.Version, hidden)

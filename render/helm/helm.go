@@ -132,7 +132,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 			return Result{}, err
 		}
 	}
-	replaced := s.replacedDefaults(ch, vals)
+	replaced := append(s.chartWarnings(ch), s.replacedDefaults(ch, vals)...)
 	if err := chartutil.ProcessDependencies(ch, vals); err != nil {
 		return Result{}, s.Fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
 	}
@@ -285,7 +285,31 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 		}
 	}
 	finding.Sort(faults)
-	return nil, finding.Err(authorsFirst(faults))
+	return nil, finding.Err(authorsFirst(causes(faults)))
+}
+
+// causes leaves out the errors of templates that only include another one which fails by
+// itself, such as for a checksum of it, and says their number.
+func causes(faults []finding.Finding) []finding.Finding {
+	var all []finding.Finding
+	followers := map[finding.Finding]int{}
+	for _, f := range faults {
+		i := slices.IndexFunc(faults, func(cause finding.Finding) bool {
+			included := fmt.Sprintf("error calling include: %s:%d %s", cause.File, cause.Line, cause.Message)
+			return strings.HasSuffix(strings.Join(strings.Fields(f.Message), " "), strings.Join(strings.Fields(included), " "))
+		})
+		if i < 0 {
+			all = append(all, f)
+		} else {
+			followers[faults[i]]++
+		}
+	}
+	for i, f := range all {
+		if n := followers[f]; n > 0 {
+			all[i].Remedy += fmt.Sprintf("; templates that include this one and fail, too: %d", n)
+		}
+	}
+	return all
 }
 
 // noTemplate matches the error of an include that finds nothing.

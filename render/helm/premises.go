@@ -12,6 +12,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/ignore"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -55,6 +56,31 @@ func (s source) hiddenDependency(dir, name string) string {
 		}
 	}
 	return ""
+}
+
+// chartWarnings reports what Helm ignores of a chart and its dependencies without saying so, and
+// what only Helm 4 refuses, which renders for Argo CD 3.5.
+func (s source) chartWarnings(ch *chart.Chart) (found []finding.Finding) {
+	warn := func(rule, file string, line int, field, message, remedy string) {
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: rule, File: s.chartFile(ch, file), Line: line, Field: field, Message: message, Remedy: remedy})
+	}
+	if v := ch.Metadata.APIVersion; v != chart.APIVersionV1 && v != chart.APIVersionV2 {
+		warn("chart-version", "Chart.yaml", 0, "apiVersion", "Helm 4 refuses charts of this version, unlike Helm 3", "write v2")
+	}
+	for _, dep := range ch.Metadata.Dependencies {
+		sub := find(ch, func(c *chart.Chart) bool { return c.Name() == dep.Name })
+		if sub != nil && dep.Alias != "" && !slices.ContainsFunc(ch.Dependencies(), func(c *chart.Chart) bool {
+			return c.Name() == dep.Name && chartutil.IsCompatibleRange(dep.Version, c.Metadata.Version)
+		}) {
+			warn("ignored-dependency", dependencyFile(ch), lineOfDependency(ch, dep), "dependencies."+dep.Name,
+				fmt.Sprintf("charts/ has version %s of this chart, not %s, so Helm ignores the alias %s, with its values and condition", sub.Metadata.Version, dep.Version, dep.Alias),
+				"run helm dependency update, and commit charts/")
+		}
+	}
+	for _, sub := range ch.Dependencies() {
+		found = append(found, s.chartWarnings(sub)...)
+	}
+	return found
 }
 
 // valuesWarnings reports what Helm does with values without saying so: values files with

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/Masterminds/sprig/v3"
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 
@@ -76,6 +77,8 @@ func (s source) templateFault(ch *chart.Chart, vals any, err error) (finding.Fin
 	message, own := strings.CutPrefix(strings.TrimLeft(strings.TrimPrefix(message, "template: "), ": \n"), "execution error at : ")
 	f.Message = s.withoutEngine(ch, message)
 	switch call, root := disabledCall.FindString(f.Message), ofRoot.FindStringSubmatch(message); {
+	case isSyntax && noFunction.MatchString(f.Message):
+		f = suggestFunction(f, noFunction.FindStringSubmatch(f.Message)[1])
 	case isSyntax:
 		f.Remedy = "correct the syntax of the template"
 	case own: // of the functions fail and required
@@ -94,9 +97,9 @@ func (s source) templateFault(ch *chart.Chart, vals any, err error) (finding.Fin
 var (
 	engineWords = regexp.MustCompile(`executing "[^"]*" (at )|template: |gotpl:\d+:(?:\d+:)? | associated with template "gotpl"`)
 	nilPointer  = regexp.MustCompile(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
-	noField     = regexp.MustCompile(`can't evaluate field ([\w-]+) in type (?:map\[string\])?(?:interface \{\}|\S+)`)
+	noField     = regexp.MustCompile(`can't evaluate field ([\w-]+) in type interface \{\}`)
 	ofRoot      = regexp.MustCompile(`(?:can't evaluate field|evaluating interface \{\}\.)\s?(Values|Release|Chart|Files|Capabilities|Template|Subcharts)\b`)
-	goTypes     = strings.NewReplacer("map[string]interface {}", "mapping", "[]interface {}", "list", "interface {}", "value")
+	noFunction  = regexp.MustCompile(`function "(\w+)" not defined`)
 )
 
 var (
@@ -144,20 +147,36 @@ func valuesWith(value any, word, key string) (keys []string) {
 	return keys
 }
 
-// withoutEngine replaces the engine's names of templates by files, and Go types by
-// words.
+// withoutEngine replaces the engine's names of templates by files, and says of missing values
+// what Go's words do not.
 func (s source) withoutEngine(ch *chart.Chart, message string) string {
 	message = engineWords.ReplaceAllString(message, "$1")
 	message = nilPointer.ReplaceAllString(message, "nil pointer: \"$1\" is read from a value that is not set")
 	message = noField.ReplaceAllString(message, "cannot read \"$1\": its parent has no such field (the parent may be a string or a number instead of a map)")
-	message = templatePlace.ReplaceAllStringFunc(message, func(place string) string {
+	return templatePlace.ReplaceAllStringFunc(message, func(place string) string {
 		m := templatePlace.FindStringSubmatch(place)
 		if file, t := s.templateFile(ch, m[1]); t != nil {
 			return file + ":" + m[2]
 		}
 		return place
 	})
-	return goTypes.Replace(message)
+}
+
+// ofEngine are the functions that Helm's engine adds to those of sprig, and values that are
+// often written without their dot.
+var (
+	ofEngine = []string{"fail", "fromJson", "fromJsonArray", "fromToml", "fromYaml", "fromYamlArray", "include", "lookup", "mustToJson", "mustToYaml", "required", "toJson", "toToml", "toYaml", "toYamlPretty", "tpl"}
+	rootKeys = []string{"Capabilities", "Chart", "Files", "Release", "Subcharts", "Template", "Values"}
+)
+
+// suggestFunction suggests what an undefined function may be.
+func suggestFunction(f finding.Finding, name string) finding.Finding {
+	if slices.Contains(rootKeys, name) {
+		f.Remedy = "write ." + name + ", with a dot"
+		return f
+	}
+	f.Remedy = "correct the name, or use a function of Helm"
+	return f.Asking(finding.Suggest(name, append(slices.Collect(maps.Keys(sprig.TxtFuncMap())), ofEngine...)))
 }
 
 // templateFile finds the template by the engine's name.

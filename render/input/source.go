@@ -10,6 +10,8 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"net/netip"
+	"net/url"
 	"path"
 	"strings"
 	"syscall"
@@ -87,8 +89,21 @@ func RepoPath(base, rel string) (string, bool) {
 }
 
 // VendorCommand returns the command that vendors the component's sources, which
-// applies to a tree as a whole.
-func (s Source) VendorCommand() string { return "cmp vendor " + s.Show(cmp.Or(s.Whole, s.Dir)) }
+// applies to a tree as a whole, with the flags that an address needs.
+func (s Source) VendorCommand(address string) string {
+	command := "cmp vendor " + s.Show(cmp.Or(s.Whole, s.Dir))
+	u, err := url.Parse(address)
+	if err != nil {
+		return command
+	}
+	if u.Scheme == "http" {
+		command += " --allow-remote http://" + u.Host + " --remote-plain-http " + u.Host
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && (ip.IsPrivate() || ip.IsLoopback()) {
+		command += " --allow-private " + ip.String()
+	}
+	return command
+}
 
 // FileExists reports whether a file exists that is not a directory.
 func FileExists(fsys fs.FS, name string) bool {

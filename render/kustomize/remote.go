@@ -89,7 +89,7 @@ func (c *checker) warn(field, entry string, content remote.Content) {
 // unavailable reports that remote content is unavailable.
 func (c *checker) unavailable(field, entry, what string, err error) {
 	if errors.Is(err, errNotFetched) {
-		c.bad(field, entry, what+" is not fetched", notFetchedRemedy(c.component))
+		c.bad(field, entry, what+" is not fetched", notFetchedRemedy(c.component, entry))
 		return
 	}
 	if c.ctx.Err() != nil {
@@ -105,6 +105,6 @@ func (c *checker) unavailable(field, entry, what string, err error) {
 }
 
 // notFetchedRemedy says what to do if fetching is not allowed.
-func notFetchedRemedy(component source) string {
-	return `vendor it with "` + component.VendorCommand() + `", or allow the source with --allow-remote`
+func notFetchedRemedy(component source, address string) string {
+	return `vendor it with "` + component.VendorCommand(address) + `", or allow the source with --allow-remote`
 }
