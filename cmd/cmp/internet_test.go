@@ -30,11 +30,11 @@ import (
 // that they name: https://charts.jetstack.io is charts.jetstack.io, but for a proxy
 // that knows what is there.
 func TestInternet(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+	testscript.RunT(inTurn{t}, testscript.Params{
 		Dir:                 "testdata/internet",
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"run": runs, "exits": exits},
 		Setup:               withFleet,
 	})
 }

@@ -16,14 +16,19 @@ import (
 var release = "dev"
 
 func main() {
+	os.Exit(program(os.Args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}
+
+// program runs a command line, whose first argument is the program's name, and what libraries
+// do in its process. It returns the exit code.
+func program(args []string, s cli.Streams) int {
 	http.DefaultTransport = noNetwork{}
 	log.SetFlags(0)
-	out := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Name: cli.ProgramName(os.Args[0])}
-	log.SetOutput(cli.NewLibraryLog(out.Err))
-	wait := cli.DivertStderr(cli.NewLibraryLog(out.Err))
-	code := run(os.Args[1:], out)
-	wait()
-	os.Exit(code)
+	log.SetOutput(cli.NewLibraryLog(s.Err))
+	wait := cli.DivertStderr(cli.NewLibraryLog(s.Err))
+	defer wait()
+	s.Name = cli.ProgramName(args[0])
+	return run(args[1:], s)
 }
 
 // noNetwork fails every HTTP request of a library. The renderers reject remote files by name

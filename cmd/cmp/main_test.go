@@ -1,10 +1,9 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,18 +16,21 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	os.Setenv("GOGC", "400") // hundreds of short processes, whose start is most of their time
+	debug.SetGCPercent(400)  // hundreds of short commands, here and
+	os.Setenv("GOGC", "400") // in processes
 	testscript.Main(m, map[string]func(){"cmp": main, "ladder": main, "kubectl-ladder": main})
 }
 
 // TestScripts runs testdata/script/*.txtar, which use the program as people do
 // and can be read as tutorials.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+	deadline, _ := t.Deadline()
+	testscript.RunT(inTurn{t}, testscript.Params{
 		Dir:                 "testdata/script",
+		Deadline:            deadline,
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "same": same, "fill": fill},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"run": runs, "exits": exits, "same": same, "fill": fill},
 		Setup:               withRepository,
 	})
 }
@@ -42,21 +44,14 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	err = ts.Exec(args[1], args[2:]...)
-	var failed *exec.ExitError
-	got := 0
-	if errors.As(err, &failed) {
-		got = failed.ExitCode()
-	} else {
-		ts.Check(err)
-	}
+	got, stdout, stderr := runHere(ts, args[1:])
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
-	if out := ts.ReadFile("stdout"); out != "" {
-		ts.Fatalf("half output: %q", out)
+	if stdout != "" {
+		ts.Fatalf("half output: %q", stdout)
 	}
-	for line := range strings.Lines(ts.ReadFile("stderr")) {
+	for line := range strings.Lines(stderr) {
 		if !strings.HasPrefix(line, "cmp: ") && !strings.HasPrefix(line, "ladder: ") && !strings.HasPrefix(line, "kubectl ladder: ") {
 			ts.Fatalf("a fault of more than a line: %q", line)
 		}
