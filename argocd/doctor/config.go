@@ -226,7 +226,11 @@ func (i *installation) checkApplicationHealth() (all []finding.Finding) {
 	}
 	check.field = ""
 	if child, ok := i.findChild(); ok {
-		return []finding.Finding{i.withInstallRemedy(check.fault("no health check for Applications, although %s belongs to an app of apps", child))}
+		all := []finding.Finding{i.withInstallRemedy(check.fault("no health check for Applications, although %s belongs to an app of apps", child))}
+		for _, f := range i.families() {
+			all = append(all, f.change())
+		}
+		return all
 	}
 	return []finding.Finding{i.withInstallRemedy(withSeverity(finding.Note, check.fault("no health check for Applications, without which Argo CD does not wait for them between waves")))}
 }
@@ -235,29 +239,6 @@ func (i *installation) checkApplicationHealth() (all []finding.Finding) {
 // spellings.
 func normalizeKey(key string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "/", "", ".", "", "-", "").Replace(key))
-}
-
-// findChild returns an Application that belongs to an app of apps: it has a wave, or
-// its tracking annotation or instance label names another Application of the input.
-func (i *installation) findChild() (string, bool) {
-	names := map[string]bool{}
-	for _, a := range i.applications {
-		if !a.isTemplate {
-			names[a.Get("metadata", "name").Text()] = true
-		}
-	}
-	for _, a := range i.applications {
-		meta := a.Get("metadata")
-		own := meta.Get("name").Text()
-		instance := meta.Get("labels", "argocd.argoproj.io/instance").Text()
-		if tracking, _, ok := strings.Cut(meta.Get("annotations", "argocd.argoproj.io/tracking-id").Text(), ":"); ok {
-			instance = tracking
-		}
-		if meta.Get("annotations", "argocd.argoproj.io/sync-wave").Exists() || instance != "" && instance != own && names[instance] {
-			return a.object, true
-		}
-	}
-	return "", false
 }
 
 func (i *installation) checkProgressiveSyncs() (all []finding.Finding) {

@@ -67,7 +67,7 @@ var rules = []Rule{
 		"set reposerver.plugin.tar.exclusions: .git/*", "Argo CD, util/io/files/tar.go; " + docsCMP, (*installation).checkTarExclusions},
 	{"generate-paths", severities(finding.Note), "Applications with the annotation `argocd.argoproj.io/manifest-generate-paths` whose repo-server still sends the whole repository",
 		"set reposerver.plugin.use.manifest.generate.paths: \"true\" in argocd-cmd-params-cm", docsCMP, (*installation).checkGeneratePaths},
-	{"application-health", severities(finding.Error, finding.Warning, finding.Note), "a missing or wrong health check for Applications; an error if Applications contain Applications, otherwise a note",
+	{"application-health", severities(finding.Error, finding.Warning, finding.Note), "a missing or wrong health check for Applications, and what it would change for each app of apps; an error if Applications contain Applications, otherwise a note",
 		"merge the key for Applications that cmp health --all prints into argocd-cm, for example with a kustomize patch; cmp install adds it, too", docsHealth, (*installation).checkApplicationHealth},
 	{"progressive-syncs", severities(finding.Error), "an ApplicationSet with steps while progressive syncs are disabled",
 		"set applicationsetcontroller.enable.progressive.syncs: \"true\" in argocd-cmd-params-cm", docsSyncs, (*installation).checkProgressiveSyncs},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/argocd/health"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
@@ -16,12 +17,20 @@ const (
 	FormKustomize = "kustomize"
 )
 
+// Merged is what Merge writes.
+type Merged struct {
+	Text string
+	// AddsHealth means that the file had no health check for Applications before, which changes
+	// the syncs of existing apps of apps.
+	AddsHealth bool
+}
+
 // Merge merges the sidecar into a file, into standard input ("-"), or into nothing, in one of
 // the forms.
-func Merge(in io.Reader, file, form string, o Options) (string, error) {
+func Merge(in io.Reader, file, form string, o Options) (Merged, error) {
 	text, err := readFile(in, file)
 	if err != nil {
-		return "", err
+		return Merged{}, err
 	}
 	write := Values
 	if form == FormKustomize {
@@ -29,9 +38,9 @@ func Merge(in io.Reader, file, form string, o Options) (string, error) {
 	}
 	merged, err := write(text, o)
 	if err != nil && file != "" {
-		return "", inFile(file, err)
+		err = inFile(file, err)
 	}
-	return merged, err
+	return Merged{merged, err == nil && !strings.Contains(text, health.Key("argoproj.io", "Application"))}, err
 }
 
 // readFile returns the content of a file, of standard input, or of nothing.

@@ -40,7 +40,13 @@ Running the command again on its output changes nothing.`,
 		}
 		o.Released = install.Image(cli.ThisBuild(release).Version)
 		merged, err := install.Merge(s.In, strings.Join(files, ""), *form, o)
-		return s.Emit(merged, err)
+		if err := s.Emit(merged.Text, err); err != nil {
+			return err
+		}
+		if merged.AddsHealth {
+			s.Note("the health check for Applications lets the sync of an app of apps wait for its children, and fail if one is Degraded; before you apply it, see what cmp doctor --context says of yours")
+		}
+		return nil
 	}
 	return cmd
 }
