@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
 
 // application finds the causes that an Application itself shows. What it waits for is asked next.
 func application(s *scene, app object.Object) (all []Cause) {
-	op := operationOf(app)
+	op := s.operationOf(app)
 	for _, find := range appRules {
 		all = append(all, find(s, app, op)...)
 	}
@@ -85,7 +86,7 @@ func inMessage(app object.Object, op operation) (id object.ID, ok bool) {
 		return id, false
 	}
 	id = object.ID{Group: m[1], Kind: m[2], Namespace: app.Get("spec", "destination", "namespace").Text(), Name: m[3]}
-	for _, r := range resourcesOf(app) {
+	for _, r := range op.resources {
 		if r.id.Group == id.Group && r.id.Kind == id.Kind && r.id.Name == id.Name {
 			return r.id, true
 		}
@@ -156,7 +157,7 @@ func conditions(_ *scene, app object.Object, op operation) (all []Cause) {
 		cause := Cause{Rule: "application-condition", Proof: said("condition", kind, message), Evidence: Condition, Command: argocd("get", app.ID, "--hard-refresh")}
 		switch kind {
 		case "ComparisonError":
-			cause.Text, cause.Fix = "cannot be compared with its source, so it is not synced", "correct the source as the message says"
+			cause.Text, cause.Fix = "cannot be compared with its source, so it is not synced: "+innermost(message), "correct the source as the message says"
 		case "InvalidSpecError":
 			cause.Text, cause.Fix = "has an invalid spec, so it is not synced: "+message, "correct the Application, or add to Argo CD what the message misses"
 		case "DeletionError":
@@ -181,6 +182,15 @@ func conditions(_ *scene, app object.Object, op operation) (all []Cause) {
 	return all
 }
 
+// innermost returns the last error of a chain of them, of which those before it are of calls inside Argo CD.
+func innermost(message string) string {
+	if i := strings.LastIndex(message, " desc = "); i >= 0 {
+		message = message[i+len(" desc = "):]
+	}
+	const most = 160
+	return finding.CutMiddle(message, most)
+}
+
 // failedEntries reports the objects at which an attempt failed. They are also followed.
 func failedEntries(s *scene, app object.Object, op operation) (all []Cause) {
 	for _, e := range op.awaited() {
@@ -190,8 +200,12 @@ func failedEntries(s *scene, app object.Object, op operation) (all []Cause) {
 		var cause Cause
 		switch {
 		case e.status == "SyncFailed":
-			cause = s.refused(e.message, e.id)
-			cause.Proof = said(e.id.String()+":", "SyncFailed", e.message)
+			message := e.message
+			if strings.Contains(message, "is installed on the destination cluster") && strings.Contains(op.message, "failed calling webhook") {
+				message = op.message // Argo CD takes the 404 of a webhook for that of the API server
+			}
+			cause = s.refused(message, e.id)
+			cause.Proof = said(e.id.String()+":", "SyncFailed", message)
 		case strings.Contains(e.message, "is missing, it might have been deleted"):
 			cause = Cause{Rule: "hook-gone", Text: "was deleted while the sync waited for it", Proof: said(e.id.String()+":", e.state, e.message), Evidence: Refusal, Fix: "see who deletes it, and sync again; remove ttlSecondsAfterFinished from a hook", Command: argocd("sync", app.ID)}
 		default:

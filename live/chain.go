@@ -129,7 +129,7 @@ func (w *walk) below(id object.ID, o object.Object) (all [][]Step) {
 
 // childStep says where a child Application is.
 func (s *scene) childStep(child object.Object) Cause {
-	op := operationOf(child)
+	op := s.operationOf(child)
 	text := "hangs"
 	switch {
 	case op.hasFailed():

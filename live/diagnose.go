@@ -82,6 +82,8 @@ type Diagnosis struct {
 	IsDeleted, IsBehind bool
 	// NeverSynced means that the Application has no operation, and nothing says why.
 	NeverSynced bool
+	// IsAsked means that a sync was asked for, which Argo CD has not begun.
+	IsAsked bool
 }
 
 // Progress says how far an object is.
@@ -110,10 +112,10 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 	if !ok {
 		return Diagnosis{Application: snap.Application, State: Failed, NeverSynced: true}
 	}
-	op := operationOf(app)
+	op := s.operationOf(app)
 	d := Diagnosis{Application: snap.Application, Operation: op.phase, Message: op.message, Retries: op.retries, Limit: op.limit, IsRetrying: op.isRetrying(), At: s.place(app, op)}
-	if d.Seconds = s.Now - op.started; op.finished > 0 {
-		d.Seconds = s.Now - op.finished
+	if since := max(op.started, op.finished); since > 0 {
+		d.Seconds = s.Now - since
 	}
 	for _, id := range s.unfinished(app) {
 		d.Awaited = append(d.Awaited, Progress{id, s.progress(id)})
@@ -132,14 +134,15 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 		d.State, d.Chains = Failed, old
 	case len(old) > 0:
 		d.State, d.Chains = Hangs, old
-	case op.phase == running || op.phase == terminating || health == "Progressing" || health == "Missing" || isTerminating(app):
+	case op.phase == running || op.phase == terminating || op.isAsked || health == "Progressing" || health == "Missing" || isTerminating(app):
 		d.State = Slow
 	case health == "Degraded":
 		d.State = Failed
 	default:
 		d.State = Healthy
 	}
-	d.NeverSynced = op.phase == "" && len(d.Chains) == 0 && app.Get("status", "sync", "status").Text() != "Synced"
+	d.IsAsked = op.phase == "" && op.isAsked
+	d.NeverSynced = op.phase == "" && !op.isAsked && len(d.Chains) == 0 && app.Get("status", "sync", "status").Text() != "Synced"
 	d.IsBehind = app.Get("status", "sync", "status").Text() == "OutOfSync"
 	if d.IsDeleted = isTerminating(app); d.IsDeleted {
 		d.Seconds = s.age(app.Get("metadata", "deletionTimestamp").Text())
@@ -178,7 +181,7 @@ func (s *scene) notApplied(app object.Object, op operation) (n int) {
 	for _, e := range op.entries {
 		done[e.id] = true
 	}
-	for _, r := range resourcesOf(app) {
+	for _, r := range s.resourcesOf(app) {
 		if !done[r.id] && !r.hook && r.status != "Synced" {
 			n++
 		}
@@ -189,7 +192,7 @@ func (s *scene) notApplied(app object.Object, op operation) (n int) {
 // unfinished returns what an Application waits for: while it syncs, the entries that are running
 // or have failed; afterwards, what is not healthy.
 func (s *scene) unfinished(app object.Object) (all []object.ID) {
-	op := operationOf(app)
+	op := s.operationOf(app)
 	add := func(id object.ID) {
 		if !slices.Contains(all, id) && id != app.ID {
 			all = append(all, id)
@@ -204,7 +207,7 @@ func (s *scene) unfinished(app object.Object) (all []object.ID) {
 				add(e.id)
 			}
 		}
-		for _, r := range resourcesOf(app) {
+		for _, r := range s.resourcesOf(app) {
 			if r.health != "" && r.health != "Healthy" {
 				add(r.id)
 			}
@@ -213,12 +216,12 @@ func (s *scene) unfinished(app object.Object) (all []object.ID) {
 	if id, ok := inMessage(app, op); ok && op.isRunning() {
 		add(id)
 	}
-	for _, r := range resourcesOf(app) { // an Application is deleted after its objects
+	for _, r := range s.resourcesOf(app) { // an Application is deleted after its objects
 		if o, ok := s.objects[r.id]; ok && isTerminating(app) && isTerminating(o) {
 			add(r.id)
 		}
 	}
-	for _, r := range resourcesOf(app) { // without a health check, a parent does not wait for its children
+	for _, r := range s.resourcesOf(app) { // without a health check, a parent does not wait for its children
 		if child, ok := s.objects[r.id]; ok && r.id.Group == argoGroup && r.id.Kind == "Application" && s.isBehind(child) {
 			add(r.id)
 		}
@@ -228,7 +231,7 @@ func (s *scene) unfinished(app object.Object) (all []object.ID) {
 
 // isBehind reports whether an Application syncs, has failed or is not healthy.
 func (s *scene) isBehind(app object.Object) bool {
-	op := operationOf(app)
+	op := s.operationOf(app)
 	return op.phase != "" && op.phase != succeeded || app.Get("status", "health", "status").Text() == "Degraded" || app.Get("status", "sync", "status").Text() == "Unknown"
 }
 
@@ -250,7 +253,7 @@ func (s *scene) progress(id object.ID) string {
 	case "Job.batch":
 		return fmt.Sprintf("%d active, %d failed", number(status.Get("active"), 0), number(status.Get("failed"), 0))
 	case "Application.argoproj.io":
-		return cmp.Or(operationOf(o).phase, "no operation") + ", " + status.Get("health", "status").Text()
+		return cmp.Or(s.operationOf(o).phase, "no operation") + ", " + status.Get("health", "status").Text()
 	}
 	for _, c := range conditionsOf(o) {
 		if c.status == "False" && c.reason != "RolloutHealthy" {

@@ -37,7 +37,7 @@ func (s *scene) named(text string, pod object.Object) object.ID {
 // a workload, or the resource of an operator, which gives its Services its own name and a suffix.
 func (s *scene) laterNamed(service object.ID) (found object.ID) {
 	for _, app := range s.applications() {
-		for _, r := range resourcesOf(app) {
+		for _, r := range s.resourcesOf(app) {
 			if _, is := s.later(app, r.id); !is || r.id.Namespace != service.Namespace {
 				continue
 			}

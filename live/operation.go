@@ -38,6 +38,7 @@ type operation struct {
 	started, finished  int64
 	retries, limit     int
 	entries            []entry
+	resources          []resource // of the Application
 	isSelective, isDry bool
 	// isAsked is false if nobody continues the operation, because the request is gone.
 	isAsked bool
@@ -45,8 +46,20 @@ type operation struct {
 	revision, newest string
 }
 
-// operationOf reads the operation of an Application.
-func operationOf(app object.Object) operation {
+// operationOf returns the operation of an Application, which is read once.
+func (s *scene) operationOf(app object.Object) operation {
+	op, ok := s.operations[app.ID]
+	if !ok {
+		op = readOperation(app)
+		s.operations[app.ID] = op
+	}
+	return op
+}
+
+// resourcesOf returns the objects of an Application.
+func (s *scene) resourcesOf(app object.Object) []resource { return s.operationOf(app).resources }
+
+func readOperation(app object.Object) operation {
 	state := app.Get("status", "operationState")
 	sync := state.Get("operation", "sync")
 	op := operation{
@@ -58,9 +71,19 @@ func operationOf(app object.Object) operation {
 		revision: revisionOf(state.Get("syncResult")), newest: revisionOf(app.Get("status", "sync")),
 	}
 	op.revision = cmp.Or(op.revision, revisionOf(sync))
+	op.resources = readResources(app)
+	clusterScoped := map[object.ID]bool{}
+	for _, r := range op.resources {
+		clusterScoped[r.id] = r.id.Namespace == ""
+	}
 	for _, r := range state.Get("syncResult", "resources").Items() {
+		id := object.ID{Group: r.Get("group").Text(), Kind: r.Get("kind").Text(), Namespace: r.Get("namespace").Text(), Name: r.Get("name").Text()}
+		// Argo CD writes the namespace of the destination also where there is none.
+		if anywhere := (object.ID{Group: id.Group, Kind: id.Kind, Name: id.Name}); clusterScoped[anywhere] {
+			id = anywhere
+		}
 		op.entries = append(op.entries, entry{
-			id:    object.ID{Group: r.Get("group").Text(), Kind: r.Get("kind").Text(), Namespace: r.Get("namespace").Text(), Name: r.Get("name").Text()},
+			id:    id,
 			phase: cmp.Or(r.Get("syncPhase").Text(), "Sync"), status: r.Get("status").Text(), state: r.Get("hookPhase").Text(),
 			message: oneLine(r.Get("message").Text()), hook: r.Get("hookType").Text() != "",
 		})
@@ -110,7 +133,7 @@ type resource struct {
 	hook, prune    bool
 }
 
-func resourcesOf(app object.Object) (all []resource) {
+func readResources(app object.Object) (all []resource) {
 	for _, r := range app.Get("status", "resources").Items() {
 		wave, _ := strconv.Atoi(r.Get("syncWave").Text())
 		all = append(all, resource{
@@ -129,7 +152,7 @@ func (s *scene) waveOf(app object.Object, id object.ID) (wave int, known bool) {
 		wave, _ := o.Wave()
 		return wave, true
 	}
-	for _, r := range resourcesOf(app) {
+	for _, r := range s.resourcesOf(app) {
 		if r.id == id {
 			return r.wave, true
 		}
@@ -161,7 +184,7 @@ func (s *scene) positionOf(app object.Object, e entry) position {
 
 // wavesOf returns the waves of phase Sync, sorted.
 func (s *scene) wavesOf(app object.Object) (waves []int) {
-	for _, r := range resourcesOf(app) {
+	for _, r := range s.resourcesOf(app) {
 		if !r.hook && !r.prune {
 			wave, _ := s.waveOf(app, r.id)
 			waves = append(waves, wave)
@@ -174,7 +197,7 @@ func (s *scene) wavesOf(app object.Object) (waves []int) {
 // later returns the wave of an object that the running sync applies only after what it waits
 // for: it has no entry, and is not in the cluster.
 func (s *scene) later(app object.Object, id object.ID) (wave int, is bool) {
-	op := operationOf(app)
+	op := s.operationOf(app)
 	if !op.isRunning() && !op.hasFailed() {
 		return 0, false
 	}
@@ -184,7 +207,7 @@ func (s *scene) later(app object.Object, id object.ID) (wave int, is bool) {
 	if _, exists := s.objects[id]; exists {
 		return 0, false
 	}
-	for _, r := range resourcesOf(app) {
+	for _, r := range s.resourcesOf(app) {
 		if r.id == id && r.status != "Synced" {
 			return r.wave, true
 		}

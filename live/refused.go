@@ -31,6 +31,8 @@ var refusals = []refusal{
 		"is refused: the API server does not trust the certificate of webhook $1", "set caBundle of the webhook configuration to the CA of its certificate, or let its injector do so", object.ID{}, "", ""},
 	{regexp.MustCompile(`failed calling webhook "([^"]+)"(?:.*https://([^./:"]+)\.([^./:"]+)\.svc)?.*(connection refused|context deadline exceeded|i/o timeout|no route to host|EOF)`), "webhook",
 		"is refused: webhook $1 does not answer ($4)", "repair the Pods behind the webhook, or the network between them and the API server", object.ID{Kind: "Service"}, "$2", "$3"},
+	{regexp.MustCompile(`failed calling webhook "([^"]+)".*the server could not find the requested resource`), "webhook",
+		"is refused: webhook $1 answers 404: its program does not know the path", "correct clientConfig.service.path of the webhook configuration", object.ID{}, "", ""},
 	{regexp.MustCompile(`failed calling webhook "([^"]+)"`), "webhook", "is refused: webhook $1 does not answer", "repair the program behind the webhook", object.ID{}, "", ""},
 	{regexp.MustCompile(`conversion webhook for ([^,]+), Kind=(\w+) failed`), "conversion-webhook", "is refused: the conversion webhook of $1 $2 does not answer",
 		"start the program behind the conversion webhook", object.ID{}, "", ""},
@@ -92,6 +94,7 @@ func (s *scene) refused(message string, about object.ID) Cause {
 			switch {
 			case r.namespace == "webhook":
 				id.Namespace = serviceNamespace(message, id.Name)
+				cause.Text, cause.Fix = strings.ReplaceAll(cause.Text, "Service "+id.Name, id.String()), strings.ReplaceAll(cause.Fix, "Service "+id.Name, id.String())
 			case r.namespace != "":
 				id.Namespace = expand(braced(r.namespace))
 			case id.Group == "" && id.Kind != "Namespace":

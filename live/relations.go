@@ -128,7 +128,7 @@ func (s *scene) consumer(claim object.ID) object.ID {
 func (s *scene) laterWorkload(namespace string) (id object.ID, wave int, ok bool) {
 	found := 0
 	for _, app := range s.applications() {
-		for _, r := range resourcesOf(app) {
+		for _, r := range s.resourcesOf(app) {
 			kind, _ := s.base.Kind(r.id.Group, r.id.Kind)
 			if at, is := s.later(app, r.id); is && r.id.Namespace == namespace && !kind.Pod.IsZero() {
 				id, wave = r.id, at
@@ -179,7 +179,7 @@ func (s *scene) shortOf(id object.ID) (text string, is bool) {
 // another object should write it.
 func (s *scene) absence(id object.ID) (all []Cause) {
 	for _, app := range s.applications() {
-		op := operationOf(app)
+		op := s.operationOf(app)
 		if wave, is := s.later(app, id); is && (op.isRunning() || op.hasFailed()) {
 			all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: "is part of the Application, in " + laterPlace(op, wave) + ": Argo CD applies it only after what waits for it", Proof: "status.resources: OutOfSync", Evidence: Missing,
 				Fix: "move it before what needs it: to an earlier wave, or into its phase", Command: argocd("manifests", app.ID)})
@@ -206,7 +206,7 @@ func laterPlace(op operation, wave int) string {
 // laterWriter finds an object that writes a missing one and that the sync applies only later. What
 // the sync has not applied shows no field, so that its own name counts as that of what it writes.
 func (s *scene) laterWriter(app object.Object, id object.ID) (all []Cause) {
-	for _, r := range resourcesOf(app) {
+	for _, r := range s.resourcesOf(app) {
 		wave, is := s.later(app, r.id)
 		if !is || r.id.Namespace != id.Namespace {
 			continue
@@ -215,7 +215,7 @@ func (s *scene) laterWriter(app object.Object, id object.ID) (all []Cause) {
 		for _, ref := range kind.References {
 			writes := slices.ContainsFunc(ref.To, func(t knowledge.GroupKind) bool { return t.Kind == id.Kind })
 			if name := strings.ReplaceAll(cmp.Or(ref.Named, "{name}"), "{name}", r.id.Name); writes && ref.Meaning == knowledge.Produces && name == id.Name && len(all) == 0 {
-				all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: fmt.Sprintf("should be written by %s, which Argo CD applies only in %s, after what waits for it", r.id, laterPlace(operationOf(app), wave)), Proof: "status.resources: " + r.id.String() + " is OutOfSync", Evidence: Missing,
+				all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: fmt.Sprintf("should be written by %s, which Argo CD applies only in %s, after what waits for it", r.id, laterPlace(s.operationOf(app), wave)), Proof: "status.resources: " + r.id.String() + " is OutOfSync", Evidence: Missing,
 					Fix: "move " + r.id.String() + " before it: to an earlier wave, or into its phase", Command: argocd("manifests", app.ID)})
 			}
 		}
@@ -236,6 +236,6 @@ func (s *scene) applications() (all []object.Object) {
 // isAwaited reports whether a running sync waits for an object.
 func (s *scene) isAwaited(id object.ID) bool {
 	return slices.ContainsFunc(s.applications(), func(app object.Object) bool {
-		return slices.ContainsFunc(operationOf(app).awaited(), func(e entry) bool { return e.id == id && e.state == running })
+		return slices.ContainsFunc(s.operationOf(app).awaited(), func(e entry) bool { return e.id == id && e.state == running })
 	})
 }

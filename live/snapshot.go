@@ -98,11 +98,13 @@ type scene struct {
 	absent   map[object.ID]bool
 	children map[string][]object.ID // by the UID of the owner
 	events   map[object.ID][]event  // the latest first
+	// operations are those of the Applications that were asked for.
+	operations map[object.ID]operation
 	relations
 }
 
 func newScene(snap Snapshot, base *knowledge.Base) *scene {
-	s := &scene{Snapshot: snap, base: base, objects: map[object.ID]object.Object{}, absent: map[object.ID]bool{}, children: map[string][]object.ID{}, events: map[object.ID][]event{}}
+	s := &scene{Snapshot: snap, base: base, objects: map[object.ID]object.Object{}, absent: map[object.ID]bool{}, children: map[string][]object.ID{}, events: map[object.ID][]event{}, operations: map[object.ID]operation{}}
 	for _, id := range snap.Absent {
 		s.absent[id] = true
 	}

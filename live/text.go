@@ -64,6 +64,8 @@ func (d Diagnosis) Headline() string {
 			return head + "; it waits for " + d.Awaited[0].String()
 		}
 		return head
+	case d.State == Slow && d.IsAsked:
+		return name + " is to be synced; Argo CD has not begun"
 	case d.State == Slow:
 		head = name + " is synced, and not healthy yet"
 		if len(d.Awaited) > 0 {

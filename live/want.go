@@ -134,7 +134,7 @@ func (w *wants) application(id object.ID, visited map[object.ID]bool) {
 		}
 	}
 	children := 0
-	for _, r := range resourcesOf(app) {
+	for _, r := range w.resourcesOf(app) {
 		if isApplication(r.id) {
 			children++
 		}
@@ -142,14 +142,14 @@ func (w *wants) application(id object.ID, visited map[object.ID]bool) {
 	if children > 3 {
 		w.list(argoGroup, "Application", id.Namespace)
 	}
-	for _, r := range resourcesOf(app) {
+	for _, r := range w.resourcesOf(app) {
 		if isApplication(r.id) && children <= 3 {
 			w.one(r.id)
 		}
 	}
 	all := w.unfinished(app)
 	if isTerminating(app) {
-		for _, r := range resourcesOf(app) {
+		for _, r := range w.resourcesOf(app) {
 			all = append(all, r.id)
 		}
 	}
@@ -264,7 +264,7 @@ func (w *wants) operators() {
 
 // workloads asks for the workloads of an Application in a namespace.
 func (w *wants) workloads(namespace string, app object.Object) {
-	for _, r := range resourcesOf(app) {
+	for _, r := range w.resourcesOf(app) {
 		kind, _ := w.base.Kind(r.id.Group, r.id.Kind)
 		if r.id.Namespace == namespace && !kind.Pod.IsZero() {
 			w.one(r.id)
@@ -279,7 +279,7 @@ func (w *wants) writers(missing object.ID, app object.Object) {
 		return
 	}
 	n := 0
-	for _, r := range resourcesOf(app) {
+	for _, r := range w.resourcesOf(app) {
 		kind, _ := w.base.Kind(r.id.Group, r.id.Kind)
 		for i := range kind.References {
 			ref := &kind.References[i]

@@ -17,7 +17,7 @@ type Watch struct {
 func (w *Watch) See(snap Snapshot) (lines []string, ended bool) {
 	s := newScene(snap, nil)
 	app := s.objects[snap.Application]
-	op := operationOf(app)
+	op := readOperation(app)
 	at := op.phase
 	if place := s.place(app, op).String(); place != "" && op.isRunning() {
 		at = place

@@ -1,7 +1,9 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -93,6 +95,9 @@ func jobReason(c condition) string {
 	return c.message
 }
 
+// provisioner is in the Event ExternalProvisioning (kubernetes/kubernetes, pkg/controller/volume/persistentvolume).
+var provisioner = regexp.MustCompile(`external provisioner '[^']+'`)
+
 // volumeClaim finds out why a PVC is not bound. An Event says it, and the StorageClass.
 func volumeClaim(s *scene, o object.Object) []Cause {
 	phase := o.Get("status", "phase").Text()
@@ -120,7 +125,7 @@ func volumeClaim(s *scene, o object.Object) []Cause {
 		case e.reason == "FailedBinding":
 			cause.Text, cause.Fix = "has no volume, and no StorageClass that creates one", "set storageClassName, or mark a StorageClass as the default"
 		case e.reason == "ExternalProvisioning":
-			cause.Text, cause.Fix = "waits for its provisioner, which does not create the volume", "see whether the CSI driver of StorageClass "+class.Name+" runs"
+			cause.Text, cause.Fix = "waits for "+cmp.Or(provisioner.FindString(e.message), "its provisioner")+", which does not create the volume", "see whether the CSI driver of StorageClass "+class.Name+" runs"
 			cause.IsYoung = s.created(o) < aWhile
 		default:
 			cause.Text, cause.Fix = "gets no volume from StorageClass "+class.Name, "correct what the provisioner reports"

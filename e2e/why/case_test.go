@@ -1,6 +1,7 @@
 package why_test
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/yaml"
 )
 
@@ -24,7 +26,9 @@ import (
 //	good: healthy it blames nobody from the start of the sync until it is healthy
 //	good: slow    the same, and it need not become healthy
 //	retry: N      the sync is retried
+//	wait: NAME    the sync starts when the Deployment of the world runs
 //	sync: no      nobody asks for a sync
+//	ask: NAME     cmp why is asked about another Application
 //	next: synced  section next is committed once the first sync has succeeded, and synced
 //	next: running it is committed while the first sync hangs
 //	delete: REF   deletes the object after the world is there, and before the sync
@@ -37,14 +41,18 @@ import (
 //	next         those that replace them in a second commit
 //	play         what other programs write into objects once these exist, such as a status
 //	application  fields of the Application
+//
+// Others are the manifests in a folder of that name. REPO stands for the repository, SERVER for the
+// cluster, LONG for a text that is too long for an annotation, and CERTIFICATE, PRIVATE and OWN for a
+// certificate of Service guard, its key and its CA; ANOTHER is another CA.
 type situation struct {
-	name         string
+	name, ask    string
 	first, says  []string
 	never        []string
 	good         string
 	retry        int
 	unasked      bool
-	next         string
+	next, wait   string
 	before, gone []string // what is deleted before the sync, and after
 	sections     map[string]string
 }
@@ -65,7 +73,7 @@ func readSituations(t *testing.T) (all []*situation) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &situation{name: strings.TrimSuffix(filepath.Base(path), ".yaml"), sections: map[string]string{}}
+		s := &situation{ask: strings.TrimSuffix(filepath.Base(path), ".yaml"), name: strings.TrimSuffix(filepath.Base(path), ".yaml"), sections: map[string]string{}}
 		if at := s.read(string(text)); at != "" {
 			t.Fatalf("%s: unknown comment %q", path, at)
 		}
@@ -101,6 +109,10 @@ func (s *situation) read(text string) (unknown string) {
 			s.retry, _ = strconv.Atoi(value)
 		case "sync":
 			s.unasked = value == "no"
+		case "wait":
+			s.wait = value
+		case "ask":
+			s.ask = value
 		case "next":
 			s.next = value
 		case "delete":
@@ -133,6 +145,37 @@ func (s *situation) objects(t *testing.T, name string) []*unstructured.Unstructu
 var clusterScoped = []string{
 	"Namespace", "CustomResourceDefinition", "APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "StorageClass", "IngressClass",
 	"PriorityClass", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "PersistentVolume", "RuntimeClass",
+}
+
+// settle puts what is only known now into the texts.
+func (s *situation) settle(server, repository string) error {
+	host := "guard." + s.name + ".svc"
+	own, key, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
+	if err != nil {
+		return err
+	}
+	another, _, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
+	if err != nil {
+		return err
+	}
+	put := strings.NewReplacer("SERVER", server, "REPO", repository, "LONG", strings.Repeat("long ", 60000),
+		"CERTIFICATE", strconv.Quote(string(own)), "PRIVATE", strconv.Quote(string(key)),
+		"OWN", base64.StdEncoding.EncodeToString(own), "ANOTHER", base64.StdEncoding.EncodeToString(another))
+	for name, text := range s.sections {
+		s.sections[name] = put.Replace(text)
+	}
+	return nil
+}
+
+// files are those of the repository, at first or in the second commit.
+func (s *situation) files(app string) map[string]string {
+	files := map[string]string{"app/all.yaml": s.sections[app]}
+	for name, text := range s.sections {
+		if !slices.Contains([]string{"", "world", "app", "next", "play", "application"}, name) {
+			files[name+"/all.yaml"] = text
+		}
+	}
+	return files
 }
 
 // application is the Application with the fields of its section.

@@ -115,8 +115,6 @@ func (l *lab) apply(ctx context.Context, objs []*unstructured.Unstructured) erro
 
 // soon repeats what cannot be done yet.
 func soon(ctx context.Context, try func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	for {
 		err := try()
 		if err == nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ladder-cmp/ladder/e2e/argocd"
@@ -30,7 +31,6 @@ func TestWhy(t *testing.T) {
 	begin := time.Now()
 	all := readSituations(t)
 	l := openLab(t)
-	then, now := l.openWindow(t, later), l.openWindow(t, 0)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var group sync.WaitGroup
@@ -42,6 +42,39 @@ func TestWhy(t *testing.T) {
 	defer group.Wait()
 	defer cancel()
 	t.Logf("the lab is open after %s", time.Since(begin).Round(time.Second))
+	last := l.follow(ctx, t, all, started)
+	t.Logf("all are where they stay after %s", time.Since(begin).Round(time.Second))
+	suspects, bad := 0, 0
+	then := l.openWindow(t, later)
+	for i, s := range all {
+		t.Run(s.name, func(t *testing.T) {
+			if s.good != "" {
+				if said := last[i]; s.good == "healthy" && said.code != 0 || s.good == "slow" && said.code != 3 {
+					t.Errorf("exit code %d, want it to be %s:\n%s", said.code, s.good, said.text)
+				}
+				return
+			}
+			bad++
+			if len(s.never) >= 3 {
+				suspects++
+			}
+			said, err := l.ask(t.Context(), then, s.ask) // the same, when all others are there
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wrong := s.wrong(said); wrong != "" {
+				t.Errorf("%s\nArgo CD: %s", wrong, l.about(t, s.name))
+			}
+			l.note(t, s.name, said)
+		})
+	}
+	t.Logf("%d hang or fail, %d with wrong suspects; %d do not", bad, suspects, len(all)-bad)
+}
+
+// follow asks about all situations in turn, until each is where it stays, and returns the last answers.
+func (l *lab) follow(ctx context.Context, t *testing.T, all []*situation, started []chan struct{}) []answer {
+	t.Helper()
+	then, now := l.openWindow(t, later), l.openWindow(t, 0)
 	last := make([]answer, len(all))
 	done := make([]bool, len(all))
 	for ctx.Err() == nil && slices.Contains(done, false) {
@@ -58,7 +91,7 @@ func TestWhy(t *testing.T) {
 			if s.good != "" {
 				w = now
 			}
-			said, err := l.ask(ctx, w, s.name)
+			said, err := l.ask(ctx, w, s.ask)
 			if err != nil {
 				break
 			}
@@ -75,31 +108,7 @@ func TestWhy(t *testing.T) {
 		}
 		pause(ctx, time.Second)
 	}
-	t.Logf("all are where they stay after %s", time.Since(begin).Round(time.Second))
-	suspects, bad := 0, 0
-	for i, s := range all {
-		t.Run(s.name, func(t *testing.T) {
-			if s.good != "" {
-				if said := last[i]; s.good == "healthy" && said.code != 0 || s.good == "slow" && said.code != 3 {
-					t.Errorf("exit code %d, want it to be %s:\n%s", said.code, s.good, said.text)
-				}
-				return
-			}
-			bad++
-			if len(s.never) >= 3 {
-				suspects++
-			}
-			said, err := l.ask(t.Context(), then, s.name) // the same, when all others are there
-			if err != nil {
-				t.Fatal(err)
-			}
-			if wrong := s.wrong(said); wrong != "" {
-				t.Errorf("%s\nArgo CD: %s", wrong, l.about(t, s.name))
-			}
-			l.note(t, s.name, said)
-		})
-	}
-	t.Logf("%d hang or fail, %d with wrong suspects; %d do not", bad, suspects, len(all)-bad)
+	return last
 }
 
 // wrong says what is wrong with an answer; empty if nothing is.
@@ -166,8 +175,15 @@ func (l *lab) play(ctx context.Context, t *testing.T, s *situation, started chan
 }
 
 func (l *lab) stage(ctx context.Context, t *testing.T, s *situation, started chan struct{}) error {
-	for _, text := range []string{"world", "app", "play"} {
-		s.objects(t, text) // complains
+	repo, err := l.argo.NewRepository(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	if err := s.settle(l.node.URL, repo.URL()); err != nil {
+		return err
+	}
+	if _, err := repo.Commit(ctx, s.files("app")); err != nil {
+		return err
 	}
 	namespace, err := parse("apiVersion: v1\nkind: Namespace\nmetadata: {name: " + s.name + "}\n")
 	if err != nil {
@@ -179,21 +195,24 @@ func (l *lab) stage(ctx context.Context, t *testing.T, s *situation, started cha
 	if err := l.delete(ctx, s.before); err != nil {
 		return err
 	}
-	repo, err := l.argo.NewRepository(ctx, s.name)
-	if err != nil {
-		return err
-	}
-	if _, err := repo.Commit(ctx, map[string]string{"app/all.yaml": s.sections["app"]}); err != nil {
-		return err
+	if s.wait != "" {
+		if err := soon(ctx, func() error { return l.runs(ctx, s.name, s.wait) }); err != nil {
+			return err
+		}
 	}
 	app := argocd.Application{Name: s.name, Namespace: s.name, Sources: []argocd.Source{{RepoURL: repo.URL(), Path: "app"}}, Retry: s.retry, Prune: true}
 	if err := l.create(ctx, app, s); err != nil {
 		return err
 	}
-	if !s.unasked {
-		if err := l.argo.Sync(ctx, app); err != nil {
-			return err
-		}
+	if s.unasked {
+		close(started)
+		return nil
+	}
+	if err := l.looked(ctx, app.Name); err != nil {
+		return err
+	}
+	if err := l.argo.Sync(ctx, app); err != nil {
+		return err
 	}
 	if s.sections["play"] != "" {
 		if err := l.write(ctx, t, s); err != nil {
@@ -229,7 +248,7 @@ func (l *lab) goOn(ctx context.Context, s *situation, app argocd.Application, re
 	if err := l.delete(ctx, s.gone); err != nil || s.next == "" {
 		return err
 	}
-	if _, err := repo.Commit(ctx, map[string]string{"app/all.yaml": s.sections["next"]}); err != nil {
+	if _, err := repo.Commit(ctx, s.files("next")); err != nil {
 		return err
 	}
 	if s.next == "running" {
@@ -244,16 +263,30 @@ func (l *lab) create(ctx context.Context, app argocd.Application, s *situation) 
 	if err := s.application(obj); err != nil {
 		return err
 	}
-	if err := l.argo.Kube().Apply(ctx, obj); err != nil {
-		return err
-	}
-	return soon(ctx, func() error { // a sync of an Application that was not looked at is not taken up
-		status, err := l.argo.Status(ctx, app.Name)
+	return l.argo.Kube().Apply(ctx, obj)
+}
+
+// looked waits until Argo CD has looked at an Application.
+func (l *lab) looked(ctx context.Context, app string) error {
+	return soon(ctx, func() error {
+		status, err := l.argo.Status(ctx, app)
 		if err == nil && status.Sync.Status == "" && len(status.Conditions) == 0 {
 			err = fmt.Errorf("Argo CD has not looked at it")
 		}
 		return err
 	})
+}
+
+// runs returns an error unless a Deployment is available.
+func (l *lab) runs(ctx context.Context, namespace, name string) error {
+	obj, err := l.argo.Kube().Get(ctx, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, namespace, name)
+	if err != nil {
+		return err
+	}
+	if n, _, _ := unstructured.NestedInt64(obj.Object, "status", "availableReplicas"); n == 0 {
+		return fmt.Errorf("Deployment %s/%s is not available", namespace, name)
+	}
+	return nil
 }
 
 // write writes what other programs say in objects, once these exist.

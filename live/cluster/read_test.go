@@ -26,7 +26,7 @@ import (
 
 // server is an API server with the objects of a snapshot.
 type server struct {
-	*testing.T
+	testing.TB
 	objects   []map[string]any
 	forbidden []string // resources
 	requests  []string
@@ -34,7 +34,7 @@ type server struct {
 
 func newServer(t *testing.T, texts ...string) *server {
 	t.Helper()
-	s := &server{T: t}
+	s := &server{TB: t}
 	for _, o := range sample.Objects(t, strings.Join(texts, "\n---\n")) {
 		var item map[string]any
 		if err := yaml.Unmarshal([]byte(o.Text()), &item); err != nil {
@@ -345,7 +345,7 @@ func (s *server) application(name, phase, health string, entries, resources []an
 
 // TestRequests counts what is asked of a cluster with 200 Applications and 20,000 objects.
 func TestRequests(t *testing.T) {
-	s := &server{T: t}
+	s := &server{TB: t}
 	s.fleet()
 	if len(s.objects) < 20000 {
 		t.Fatalf("%d objects", len(s.objects))
@@ -361,6 +361,20 @@ func TestRequests(t *testing.T) {
 	}
 	if r.Requests > 20 || len(snap.Objects) > 1000 {
 		t.Errorf("%d requests, %d objects", r.Requests, len(snap.Objects))
+	}
+}
+
+// BenchmarkRead is how long an answer takes there, for somebody with an API server on the same machine.
+func BenchmarkRead(b *testing.B) {
+	s := &server{TB: b}
+	s.fleet()
+	r := s.reader()
+	for b.Loop() {
+		snap, err := r.Read(context.Background(), shop())
+		if err != nil {
+			b.Fatal(err)
+		}
+		live.Diagnose(snap, knowledge.Default())
 	}
 }
 
