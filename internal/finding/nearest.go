@@ -31,7 +31,10 @@ func (n *Nearest) Add(name string, spellings ...string) {
 	best := limit + 1
 	for _, s := range spellings {
 		s = strings.ToLower(s)
-		d := editDistance(n.word, s)
+		d := limit + 1
+		if max(len(n.word)-len(s), len(s)-len(n.word)) <= limit && len(s) <= longestName {
+			d = editDistance(n.word, s)
+		}
 		if len(n.word) > 2 && strings.Contains(s, n.word) {
 			d = min(d, 1)
 		}
@@ -41,6 +44,10 @@ func (n *Nearest) Add(name string, spellings ...string) {
 		n.names = append(n.names, candidate{name, best})
 	}
 }
+
+// longestName is the length of a name, in bytes, up to which letters are compared: that takes the
+// product of two lengths, and a component may have written both.
+const longestName = 1000
 
 // String returns a suggestion: did you mean "a" or "b"? It is empty if no name is
 // similar.

@@ -2,6 +2,7 @@ package finding_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -34,6 +35,17 @@ func TestOr(t *testing.T) {
 	} {
 		if got := finding.NearestOr(word, keys, "use one of them"); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
+// TestHugeNames: a word that a component makes huge is compared with no name, which would take the
+// product of their lengths; the comparison allocates a row for each letter.
+func TestHugeNames(t *testing.T) {
+	huge := strings.Repeat("x", 50_000)
+	for word, name := range map[string]string{huge: "namespace", "namespace": huge, huge + "y": huge} {
+		if rows := testing.AllocsPerRun(1, func() { finding.Suggest(word, []string{name}) }); rows > 100 {
+			t.Errorf("%.20s beside %.20s: %.0f rows", word, name, rows)
 		}
 	}
 }
