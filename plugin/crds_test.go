@@ -85,7 +85,11 @@ func TestLaw(t *testing.T) {
 	seen := 0
 	for _, dir := range []string{componentsDir, crdsDir, "../testdata/charts"} {
 		for _, name := range dirs(t, dir) {
+			defines := true
 			for _, style := range []wave.Style{wave.Rungs, wave.Compact, wave.Off} {
+				if !defines && !golden.WholeCorpus() {
+					break // there is nothing to lift out, however the rest is ordered
+				}
 				t.Run(name+" "+string(style), func(t *testing.T) {
 					var p parts
 					var errs [3]error
@@ -94,7 +98,7 @@ func TestLaw(t *testing.T) {
 						errs[i] = err
 						*[]*[]object.Object{&p.include, &p.only, &p.skip}[i] = res.Objects
 					}
-					if holdsErrors(t, p, errs) {
+					if defines = holdsErrors(t, p, errs); defines {
 						seen++
 						p.law(t)
 					}
