@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
@@ -94,6 +95,12 @@ func (d sourceDocument) objects() ([]Object, error) {
 	root, err := parseText(d.text)
 	if err != nil {
 		line, message := SyntaxError(err)
+		if _, other := sigsyaml.YAMLToJSON([]byte(d.text)); other != nil {
+			// This parser says where the mistake is, the other one where its mapping or list begins.
+			if at, same := SyntaxError(other); same == message {
+				line = at
+			}
+		}
 		line = min(line, strings.Count(d.text, "\n")) // at the end, the line is one too large
 		about, remedy := message, "correct the syntax there"
 		if errors.As(err, new(trailing)) {
