@@ -47,7 +47,7 @@ if there is an error or a warning.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := in.Generate(args[0])
 		if err != nil {
-			s.Warn(res.Findings...)
+			s.WarnFailed(res.Findings)
 			return err
 		}
 		order, err := explainOrder(res.Plan, res.SetsByNode(), args[1:]...)

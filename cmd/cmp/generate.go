@@ -22,7 +22,7 @@ ARGOCD_APP_SOURCE_REPO_URL, KUBE_VERSION and KUBE_API_VERSIONS.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		res, err := in.Generate(cmd.Context())
 		if err != nil {
-			s.Warn(res.Findings...)
+			s.WarnFailed(res.Findings)
 			return err
 		}
 		s.Warn(res.Findings...)

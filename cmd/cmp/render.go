@@ -36,7 +36,7 @@ exits with 1 if there is an error or a warning.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := renderAny(cmd.Context(), s, in, args[0])
 		if err != nil {
-			s.Warn(res.Findings...)
+			s.WarnFailed(res.Findings)
 			return err
 		}
 		if err := s.WarnStrictly(res.Findings, *strict); err != nil {

@@ -76,6 +76,11 @@ func (s Streams) Warn(all ...finding.Finding) {
 	}
 }
 
+// WarnFailed writes the findings up to an error. Notes are no cause of it, and are left out.
+func (s Streams) WarnFailed(all []finding.Finding) {
+	s.Warn(slices.DeleteFunc(slices.Clone(all), func(f finding.Finding) bool { return f.Severity == finding.Note })...)
+}
+
 // Note writes additional information about a result.
 func (s Streams) Note(format string, args ...any) {
 	if s.IsQuiet() {
