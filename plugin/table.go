@@ -121,13 +121,13 @@ var ofOrder = []Parameter{
 	},
 	{
 		Name: "explain", Title: "Reasons for waves", Item: "string", Collection: "string", Default: string(wave.ExplainOff) + ", or --explain of the server",
-		Tooltip: "Whether to write the reason for each wave. annotations: as an annotation on the object, which Argo CD's UI shows; off: only in reports.",
+		Tooltip: "Whether to write the reason for each wave, and errors in the order. annotations: as an annotation on the object, which Argo CD's UI shows; off: only in reports.",
 		Choices: words(wave.ExplainOff, wave.InAnnotations),
 		set:     one(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
 	},
 	{
 		Name: "strict", Title: "Strict", Item: "boolean", Collection: "string", Default: "false",
-		Tooltip: "Fail the rendering in Argo CD if Ladder finds an error in the order, such as waves that certainly hang; otherwise, only the log of the sidecar contains it.",
+		Tooltip: "Fail the rendering in Argo CD if Ladder finds an error in the order, such as waves that certainly hang; otherwise, only the log of the sidecar and the annotations of explain contain it.",
 		set:     boolean(func(s *Settings) **bool { return &s.Strict }),
 	},
 	{

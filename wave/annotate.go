@@ -17,9 +17,10 @@ import (
 // a wave would replace.
 func (p *Plan) Annotate() ([]object.Object, error) {
 	objs := make([]object.Object, 0, len(p.Order))
+	errs := p.errorsByObject()
 	for _, i := range p.Order {
 		o := p.Graph.Nodes[i].Object
-		o, err := o.AnnotateAll(p.annotationsFor(i))
+		o, err := o.AnnotateAll(p.annotationsFor(i, errs[p.Graph.Nodes[i].Key.String()]))
 		if err != nil {
 			return nil, err
 		}
@@ -28,10 +29,33 @@ func (p *Plan) Annotate() ([]object.Object, error) {
 	return objs, nil
 }
 
-// annotationsFor returns the annotations that a plan adds to a node.
-func (p *Plan) annotationsFor(i int) []object.Annotation {
+// errorsByObject returns the errors in the order, by the names of the objects that they are about:
+// who deploys these sees their annotations, but not the log of the sidecar.
+func (p *Plan) errorsByObject() map[string][]string {
+	all := map[string][]string{}
+	if p.opt.Explain != InAnnotations {
+		return all
+	}
+	for _, f := range p.Findings {
+		for _, name := range append(f.AlsoObjects(), f.Object) {
+			if f.Severity == finding.Error && name != "" {
+				all[name] = append(all[name], "error: "+finding.Finding{Field: f.Field, Message: f.Message, Remedy: f.Remedy, Question: f.Question}.Error())
+			}
+		}
+	}
+	return all
+}
+
+// annotationsFor returns the annotations that a plan adds to a node, with the errors about it.
+func (p *Plan) annotationsFor(i int, reasons []string) []object.Annotation {
 	var all []object.Annotation
 	n, place := p.Graph.Nodes[i], p.Places[i]
+	if _, explained := p.Graph.Nodes[i].Annotation(object.Why); p.opt.Explain == InAnnotations && p.opt.Waves != Off && p.Places[i].Computed && !p.singleWave && !(explained && p.Places[i].Author) {
+		reasons = append([]string{p.why(i)}, reasons...)
+	}
+	if len(reasons) > 0 {
+		all = append(all, object.Annotation{Key: object.Why, Value: strings.Join(reasons, "; ")})
+	}
 	if p.opt.Waves == Off {
 		// Its CRD was removed on request, which requires this option in any order.
 		list, _ := n.Annotation(object.SyncOptions)
@@ -44,9 +68,6 @@ func (p *Plan) annotationsFor(i int) []object.Annotation {
 	// object.
 	if read, _ := n.Wave(); place.Computed && !place.Kept && (!p.singleWave || read != place.Wave) {
 		all = append(all, object.Annotation{Key: object.SyncWave, Value: strconv.Itoa(place.Wave)})
-	}
-	if _, explained := n.Annotation(object.Why); p.opt.Explain == InAnnotations && place.Computed && !p.singleWave && !(explained && place.Author) {
-		all = append(all, object.Annotation{Key: object.Why, Value: p.why(i)})
 	}
 	if text, changed := p.mergedOptions(i); changed {
 		all = append(all, object.Annotation{Key: object.SyncOptions, Value: text})
