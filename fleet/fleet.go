@@ -44,6 +44,8 @@ type Source struct {
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
 	KubeVersion string
 	APIVersions []string
+	// ArgoCD is the version of the Argo CD that syncs; empty means the one of the knowledge.
+	ArgoCD string
 	// Parallel is the number of components that are rendered concurrently; 0 means one for each
 	// processor.
 	Parallel int

@@ -127,8 +127,8 @@ func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
 	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.EarlierAPIVersions, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	req.Random, req.Children = src.Random, children.Children{}
-	if a.Part != "" || a.Environment != "" {
-		req.Settings = []plugin.Settings{{CRDs: a.Part, Environment: a.Environment}}
+	if a.Part != "" || a.Environment != "" || src.ArgoCD != "" {
+		req.Settings = []plugin.Settings{{CRDs: a.Part, Environment: a.Environment, ArgoCD: src.ArgoCD}}
 	}
 	return req
 }

@@ -131,6 +131,7 @@ func (opt *options) add(s Settings) {
 	override(&opt.render.Namespace, s.Namespace)
 	override(&opt.render.Revision, s.Revision)
 	override(&opt.render.KubeVersion, s.KubeVersion)
+	override(&opt.argocd, s.ArgoCD)
 	override(&opt.waves.Waves, s.Order.Waves)
 	override(&opt.waves.Author, s.Order.Author)
 	override(&opt.waves.Jobs, s.Order.Jobs)

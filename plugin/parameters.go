@@ -32,7 +32,9 @@ type Settings struct {
 	Values      input.Values
 	KubeVersion string
 	APIVersions []string
-	SkipTests   *bool
+	// ArgoCD is the version of the Argo CD that syncs.
+	ArgoCD    string
+	SkipTests *bool
 	// Strict lets the plugin fail with the errors in Result.Findings.
 	Strict *bool
 	// Order configures how waves are computed.

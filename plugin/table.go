@@ -133,7 +133,7 @@ var ofOrder = []Parameter{
 	{
 		Name: "argocd-version", Visible: true, Title: "Version of Argo CD", Item: "string", Collection: "string", Default: knowledge.NewestArgoCD.String() + "; in an Argo CD before 3.0, 2.14",
 		Tooltip: "Version of the Argo CD that syncs, such as 3.1, which determines for which kinds it has a health check, and waits.",
-		set:     checked(knowledge.ArgoCDFault, nativeText(func(o *options) *string { return &o.argocd })),
+		set:     checked(knowledge.ArgoCDFault, one(func(s *Settings) *string { return &s.ArgoCD })),
 	},
 	{
 		Name: "expects", Title: "Expected objects", Item: "string", Collection: "array",

@@ -19,8 +19,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -33,7 +35,15 @@ type Cluster struct {
 
 // Read reads the installation. Missing permissions are findings; a cluster that
 // does not respond is an error.
-func (c Cluster) Read(ctx context.Context) (Found, error) {
+func (c Cluster) Read(ctx context.Context) (Found, error) { return c.read(ctx, listedKinds) }
+
+// ArgoCD reads which health checks the Argo CD has. What the user may not list is a finding.
+func (c Cluster) ArgoCD(ctx context.Context) (knowledge.ArgoCD, []finding.Finding, error) {
+	found, err := c.read(ctx, listedKinds[:3]) // Deployments, StatefulSets and ConfigMaps
+	return doctor.ArgoCDOf(found.Objects), found.Findings, err
+}
+
+func (c Cluster) read(ctx context.Context, kinds []listedKind) (Found, error) {
 	config, err := c.Config()
 	if err != nil {
 		return Found{}, err
@@ -43,7 +53,7 @@ func (c Cluster) Read(ctx context.Context) (Found, error) {
 		return Found{}, c.Fault(err)
 	}
 	var found Found
-	for _, kind := range listedKinds {
+	for _, kind := range kinds {
 		items, err := list(ctx, all, kind.GroupVersionResource, c.Namespace, kind.everywhere)
 		switch {
 		case err == nil:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/command"
@@ -25,11 +26,7 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-func newCheck(s cli.Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "check DIR...|FILE|- | --changed FILE...",
-		Short: "Check sync waves by simulating a sync, or find non-deterministic output",
-		Long: `Simulate a sync with its waves and hooks, report each object that cannot be applied or
+const checkHelp = `Simulate a sync with its waves and hooks, report each object that cannot be applied or
 become healthy in its wave, and list what Argo CD waits for in each wave. DIR is a
 component to render, with the waves that Ladder computes; with --waves off, with those in
 its manifests. FILE or - (standard input) contains manifests with their waves; with
@@ -42,7 +39,13 @@ component.yaml, only those that have one are checked, and others get a warning.
 With --deterministic, render the components several times instead, and report what makes
 the output differ: API versions, the Kubernetes version, generated values, the time.
 
-Exits with 1 if there is an error or, with --strict, a warning.`,
+Exits with 1 if there is an error or, with --strict, a warning.`
+
+func newCheck(s cli.Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check DIR...|FILE|- | --changed FILE...",
+		Short: "Check sync waves by simulating a sync, or find non-deterministic output",
+		Long:  checkHelp,
 		Example: `  cmp check ./component
   cmp check ./components --deterministic --strict
   kustomize build ./overlay | cmp check - -o sarif > waves.sarif
@@ -55,6 +58,8 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	in.ForComponent("generator-values")
 	in.Fleet.AddProjects()
 	in.ForFleet("allow-project")
+	var argocd clusterInput
+	argocd.addFlags(cmd, "the cluster of Argo CD, whose version and health checks in argocd-cm are read")
 	changed := cmd.Flags().Bool("changed", false, "Check the components that contain the named files")
 	in.ForComponent("changed")
 	deterministic := cmd.Flags().Bool("deterministic", false, "Render components several times, and report what differs and why")
@@ -72,6 +77,9 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		}
 		isFleet := !*changed && in.AnyFleet(checkout.Dirs(args), nil)
 		if err := in.Reject(isFleet, args); err != nil {
+			return err
+		}
+		if err := readArgoCD(cmd.Context(), s, in, argocd.named()); err != nil {
 			return err
 		}
 		if isFleet {
@@ -95,10 +103,22 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 	return cmd
 }
 
+// readArgoCD reads which health checks an Argo CD has, if the command line names a cluster.
+func readArgoCD(ctx context.Context, s cli.Streams, in *command.Any, from *cluster.Cluster) error {
+	if from == nil {
+		return nil
+	}
+	var found []finding.Finding
+	var err error
+	in.ArgoCD, found, err = from.ArgoCD(ctx)
+	s.Warn(found...)
+	return err
+}
+
 // checkDeterminism reports non-deterministic output of components, also of each component of a
 // fleet with the flags for one.
 func checkDeterminism(cmd *cobra.Command, s cli.Streams, in *command.Any, dirs []string, format string, strict bool) error {
-	for _, flag := range []string{"changed", "waves", "parallel", "allow-project"} {
+	for _, flag := range []string{"changed", "waves", "parallel", "allow-project", "argocd-version", "context", "kubeconfig"} {
 		if in.IsSet(flag) {
 			return usage.Errorf("--%s has no effect with --deterministic; remove one of the two", flag)
 		}

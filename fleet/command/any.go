@@ -26,7 +26,7 @@ type Any struct {
 }
 
 // sharedParameters are the parameters that fleets accept, too.
-var sharedParameters = []string{"environment", "kube-version", "api-versions"}
+var sharedParameters = []string{"environment", "kube-version", "api-versions", "argocd-version"}
 
 // AddAny adds the flags to a command. environment is the help of --environment.
 func AddAny(cmd *cobra.Command, environment string) *Any {
@@ -81,6 +81,7 @@ func (in *Any) FleetOptions() (LoadOptions, error) {
 	}
 	opt, err := in.Fleet.Options()
 	opt.Source.KubeVersion, opt.Source.APIVersions, opt.Source.Environment = settings.KubeVersion, settings.APIVersions, settings.Environment
+	opt.Source.ArgoCD, opt.ArgoCD = settings.ArgoCD, in.ArgoCD
 	return opt, err
 }
 

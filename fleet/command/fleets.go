@@ -15,6 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // LoadOptions determine which components are loaded, and how they are rendered.
@@ -24,6 +25,8 @@ type LoadOptions struct {
 	Source fleet.Source
 	// Ladder is the file of --ladder; empty means none.
 	Ladder string
+	// ArgoCD is the Argo CD of a cluster; zero if none was read.
+	ArgoCD knowledge.ArgoCD
 	// Remote are the flags about fetching; nil fetches nothing.
 	Remote *flags.Fetching
 	// At is the revision to load; nil means the files on disk.
@@ -48,6 +51,7 @@ func Load(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
 	if err != nil {
 		return Loaded{}, err
 	}
+	base = base.For(opt.ArgoCD)
 	for _, dir := range dirs {
 		if dir == "" {
 			return Loaded{}, usage.New(`empty directory name; use the directory of the components, or "." for this one`)

@@ -30,6 +30,9 @@ type Rendering struct {
 	// Remote are the flags about fetching; nil for a command without them.
 	Remote *Fetching
 
+	// ArgoCD is the Argo CD of a cluster that a command has read; zero if it reads none.
+	ArgoCD knowledge.ArgoCD
+
 	// parameters are those that the command takes, and params what --param sets of them.
 	parameters []plugin.Parameter
 	params     *[]string
@@ -104,7 +107,7 @@ func IsQuiet(cmd *cobra.Command) bool {
 // Options returns the values of the flags.
 func (in *Rendering) Options() (Options, error) {
 	settings, err := in.Settings()
-	opt := Options{Settings: settings, Ladder: *in.Ladder, Remote: in.Remote, Command: in.Cmd.Name(), seed: in.seedFlags, generators: in.generators}
+	opt := Options{Settings: settings, ArgoCD: in.ArgoCD, Ladder: *in.Ladder, Remote: in.Remote, Command: in.Cmd.Name(), seed: in.seedFlags, generators: in.generators}
 	in.Flags.Visit(func(f *pflag.Flag) { opt.Flags = append(opt.Flags, f.Name) })
 	opt.Flags = append(opt.Flags, in.named()...)
 	return opt, err
@@ -139,6 +142,9 @@ func (in *Rendering) Settings() (plugin.Settings, error) {
 		if err := p.Set(&s, values); err != nil {
 			faults = append(faults, err)
 		}
+	}
+	if s.ArgoCD == "" && in.ArgoCD.Release != (knowledge.Release{}) {
+		s.ArgoCD = in.ArgoCD.Release.String()
 	}
 	if len(faults) > 0 {
 		return s, usage.Error{Err: errors.Join(faults...)}

@@ -14,6 +14,8 @@ type Options struct {
 	Settings plugin.Settings
 	// Ladder is the file of --ladder; empty means none.
 	Ladder string
+	// ArgoCD is the Argo CD of a cluster; zero if none was read.
+	ArgoCD knowledge.ArgoCD
 	// Remote are the flags about fetching; nil fetches nothing.
 	Remote *Fetching
 	// Command is the name of the command, and Flags the names of the flags that are set.
@@ -29,5 +31,11 @@ type Options struct {
 // IsSet reports whether a flag is set.
 func (o Options) IsSet(flag string) bool { return slices.Contains(o.Flags, flag) }
 
-// Base returns the knowledge with the file of --ladder.
-func (o Options) Base() (*knowledge.Base, error) { return KnowledgeOf(o.Ladder) }
+// Base returns the knowledge with the file of --ladder, about the Argo CD.
+func (o Options) Base() (*knowledge.Base, error) {
+	base, err := KnowledgeOf(o.Ladder)
+	if err != nil {
+		return nil, err
+	}
+	return base.For(o.ArgoCD), nil
+}
