@@ -189,15 +189,19 @@ func soundsFinal(text string) bool {
 	return slices.ContainsFunc([]string{"error", "fail", "not found", "invalid", "denied", "forbidden", "could not", "cannot", "unauthorized", "missing"}, func(w string) bool { return strings.Contains(text, w) })
 }
 
+// maxDetail limits what an object says of itself in a line.
+const maxDetail = 300
+
 // inState compares an object with a state of its product.
 func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 	var proof, since string
+	detail := oneLine(at(o.Root(), st.Detail).Text())
 	if kind, is := strings.CutPrefix(st.At, "condition "); is {
 		c := conditionOf(o, kind)
 		if !slices.Contains(st.Is, c.status) || len(st.Reason) > 0 && !slices.Contains(st.Reason, c.reason) {
 			return cause, false
 		}
-		proof, since = said("condition "+kind+":", c.reason, c.message), c.since
+		proof, since, detail = said("condition "+kind+":", c.reason, c.message), c.since, c.message
 	} else {
 		value := at(o.Root(), st.At)
 		if list := value.Items(); len(list) > 0 {
@@ -211,7 +215,7 @@ func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 		}
 		proof = said(st.At+":", value.Text(), at(o.Root(), st.Detail).Text())
 	}
-	text := strings.ReplaceAll(st.Text, "{detail}", oneLine(at(o.Root(), st.Detail).Text()))
+	text := strings.TrimSuffix(strings.ReplaceAll(st.Text, "{detail}", finding.CutMiddle(detail, maxDetail)), ": ")
 	cause = Cause{Rule: st.Rule, Text: text, Proof: proof, Evidence: Condition, Fix: st.Fix, Command: kubectl("describe", o.ID),
 		IsYoung: st.Lasts > 0 && max(s.age(since), s.created(o)) < st.Lasts}
 	if missing, ok := missingIn(proof, o.ID.Namespace); ok {

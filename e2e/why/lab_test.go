@@ -89,7 +89,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: ladder-why-own}
 rules:
-- {apiGroups: [shop.example.com], resources: ["*"], verbs: [get, list]}
+- {apiGroups: [k8s.bitwarden.com, shop.example.com], resources: ["*"], verbs: [get, list]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
