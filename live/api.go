@@ -6,60 +6,6 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// crd finds out why a kind is not available (kubernetes/apiextensions-apiserver, pkg/controller).
-func crd(s *scene, o object.Object) []Cause {
-	command := kubectl("describe", o.ID)
-	for _, want := range []struct{ kind, bad, text, fix string }{
-		{"NamesAccepted", "False", "is not accepted: another CRD has one of its names", "delete the other CRD, or change the names"},
-		{"NonStructuralSchema", "True", "has a schema that is not structural", "correct the schema"},
-		{"Terminating", "True", "is being deleted", "wait until its objects are deleted, or remove their finalizers"},
-		{"Established", "False", "is not established, so its kind does not exist yet", "correct what the condition says"},
-	} {
-		if c := conditionOf(o, want.kind); c.status == want.bad {
-			return []Cause{{Rule: "crd", Text: want.text, Proof: said("condition "+want.kind+":", c.reason, c.message), Evidence: Condition, IsYoung: want.kind == "Established" && s.created(o) < briefly, Fix: want.fix, Command: command}}
-		}
-	}
-	return nil
-}
-
-// apiService finds out why an API is not available (kubernetes/kube-aggregator).
-func apiService(s *scene, o object.Object) []Cause {
-	c := conditionOf(o, "Available")
-	if c.status != "False" {
-		return nil
-	}
-	cause := Cause{Rule: "api-service", Text: "is not available", Proof: said("condition Available:", c.reason, c.message), Evidence: Condition, IsYoung: s.age(c.since) < briefly,
-		Fix: "start the Pods of its Service", Command: kubectl("describe", o.ID)}
-	service := o.Get("spec", "service")
-	cause.Because = object.ID{Kind: "Service", Namespace: service.Get("namespace").Text(), Name: service.Get("name").Text()}
-	switch c.reason {
-	case "ServiceNotFound":
-		cause.Text, cause.Fix = "is not available: "+cause.Because.String()+" does not exist", "create the Service, or delete the APIService if its program is gone"
-	case "ServicePortError", "FailedDiscoveryCheck":
-		cause.Text, cause.Fix = "is not available: "+cause.Because.String()+" does not answer", "correct port, certificate or network of the program behind it"
-	}
-	return []Cause{cause}
-}
-
-// namespace finds out why a namespace is not deleted (kubernetes/kubernetes,
-// pkg/controller/namespace/deletion/status_condition_utils.go).
-func namespace(_ *scene, o object.Object) []Cause {
-	if o.Get("status", "phase").Text() != terminating && !isTerminating(o) {
-		return nil
-	}
-	for _, want := range []struct{ kind, fix string }{
-		{"NamespaceDeletionDiscoveryFailure", "repair or delete the APIService that the message names"},
-		{"NamespaceFinalizersRemaining", "start the controller of the finalizer, or remove the finalizer from the objects"},
-		{"NamespaceDeletionContentFailure", "correct what the message says"},
-		{"NamespaceContentRemaining", "see why the objects that remain are not deleted"},
-	} {
-		if c := conditionOf(o, want.kind); c.status == "True" {
-			return []Cause{{Rule: "namespace-terminating", Text: "is being deleted and does not end: " + c.message, Proof: said("condition "+want.kind+":", c.reason, c.message), Evidence: Condition, Fix: want.fix, Command: kubectl("get", o.ID, "-o yaml")}}
-		}
-	}
-	return nil
-}
-
 // deletion finds objects that are being deleted and held by finalizers.
 func deletion(s *scene, o object.Object) []Cause {
 	at := o.Get("metadata", "deletionTimestamp").Text()

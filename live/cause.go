@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	yaml "go.yaml.in/yaml/v3"
+
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -29,6 +31,15 @@ const (
 var evidenceNames = [...]string{"appearance", "missing object", "condition", "event", "refusal"}
 
 func (e Evidence) String() string { return evidenceNames[e] }
+
+// UnmarshalYAML reads the name.
+func (e *Evidence) UnmarshalYAML(node *yaml.Node) error {
+	*e = Evidence(slices.Index(evidenceNames[:], node.Value))
+	if *e < 0 {
+		return fmt.Errorf("unknown evidence %s", node.Value)
+	}
+	return nil
+}
 
 // MarshalJSON writes the name.
 func (e Evidence) MarshalJSON() ([]byte, error) { return json.Marshal(e.String()) }
@@ -69,15 +80,11 @@ var rules = []rule{
 	{[]string{"Pod"}, podNode},
 	{[]string{"Pod"}, keptAlive},
 	{[]string{"ReplicaSet.apps", "StatefulSet.apps", "DaemonSet.apps", "Job.batch", "Deployment.apps"}, podsRefused},
-	{[]string{"Deployment.apps"}, deployment},
 	{[]string{"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps"}, unobserved},
 	{[]string{"Job.batch"}, job},
 	{[]string{"PersistentVolumeClaim"}, volumeClaim},
 	{[]string{"Service"}, loadBalancer},
 	{[]string{"Ingress.networking.k8s.io"}, ingress},
-	{[]string{"CustomResourceDefinition.apiextensions.k8s.io"}, crd},
-	{[]string{"APIService.apiregistration.k8s.io"}, apiService},
-	{[]string{"Namespace"}, namespace},
 	{[]string{"Application.argoproj.io"}, application},
 	{[]string{"Application.argoproj.io"}, rollingSync},
 	{nil, deletion},

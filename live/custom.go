@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	yaml "go.yaml.in/yaml/v3"
-
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -49,18 +47,17 @@ type state struct {
 	Rule   string   `yaml:"rule"`
 	Text   string   `yaml:"text"`
 	Fix    string   `yaml:"fix"`
-	// Command is what to type, with {name} and {namespace}; by default kubectl describe.
+	// Evidence is Condition if it says nothing else.
+	Evidence *Evidence `yaml:"evidence"`
+	// Because is the object behind it, with fields of this one.
+	Because reference `yaml:"because"`
+	// Command is what to type; by default kubectl describe.
 	Command string `yaml:"command"`
 	// Lasts is how many seconds the state is normal for.
 	Lasts int64 `yaml:"lasts"`
 }
 
-var products = func() (all []product) {
-	if err := yaml.Unmarshal(productsText, &all); err != nil {
-		panic(err) // every test of this package reads it
-	}
-	return all
-}()
+var products = read[[]product](productsText)
 
 // leads returns the objects that the status of an object names.
 func leads(o object.Object) (all []object.ID) {
@@ -215,16 +212,19 @@ func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 		}
 		proof = said(st.At+":", value.Text(), at(o.Root(), st.Detail).Text())
 	}
-	text := strings.TrimSuffix(strings.ReplaceAll(st.Text, "{detail}", finding.CutMiddle(detail, maxDetail)), ": ")
-	cause = Cause{Rule: st.Rule, Text: text, Proof: proof, Evidence: Condition, Fix: st.Fix, Command: kubectl("describe", o.ID),
-		IsYoung: st.Lasts > 0 && max(s.age(since), s.created(o)) < st.Lasts}
+	text := strings.TrimSuffix(filled(strings.ReplaceAll(st.Text, "{detail}", finding.CutMiddle(detail, maxDetail)), o), ": ")
+	cause = Cause{Rule: st.Rule, Text: text, Proof: proof, Evidence: Condition, Fix: st.Fix, Command: cmp.Or(filled(st.Command, o), kubectl("describe", o.ID)),
+		IsYoung: st.Lasts > 0 && cmp.Or(s.age(since), s.created(o)) < st.Lasts}
+	if st.Evidence != nil {
+		cause.Evidence = *st.Evidence
+	}
+	if cause.Because = st.Because.of(o, func(template string) string { return filled(template, o) }); !cause.Because.IsZero() {
+		return cause, true
+	}
 	if missing, ok := missingIn(proof, o.ID.Namespace); ok {
 		cause.Because = missing
 	} else if to, ok := s.namedIn(proof, o); ok {
 		cause.Because = to
-	}
-	if st.Command != "" {
-		cause.Command = strings.NewReplacer("{name}", o.ID.Name, "{namespace}", o.ID.Namespace).Replace(st.Command)
 	}
 	return s.sayMissing(cause), true
 }

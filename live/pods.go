@@ -52,7 +52,6 @@ func (s *scene) podAge(pod object.Object) int64 {
 var (
 	notFound   = regexp.MustCompile(`(?i)\b(secret|configmap|persistentvolumeclaim|serviceaccount|storageclass\.storage\.k8s\.io|priorityclass)s? "([^"/ ]+)" (?:is )?not found`)
 	missingKey = regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) ([^/\s]+)/(\S+)`)
-	volumeKey  = regexp.MustCompile(`references non-existent (secret|config) key: (\S+)`)
 )
 
 // notExecuted is what a container runtime says of a command that the image does not have.
@@ -137,29 +136,8 @@ func podScheduling(s *scene, pod object.Object) (all []Cause) {
 	}
 	why, _, _ := strings.Cut(c.message, " preemption:")
 	base.Text = "has a Pod that fits on no node: " + why
-	base.Fix = schedulingFix(c.message)
-	return []Cause{base}
-}
-
-// schedulingFix says what to change so that a Pod fits on a node. The messages are those of the
-// scheduler's plugins (kubernetes/kubernetes, pkg/scheduler/framework/plugins).
-func schedulingFix(message string) string {
-	for _, f := range []struct{ word, fix string }{
-		{"volume node affinity", "add a node, or room on a node, in the zone of the volume"},
-		{"Insufficient", "lower the requests of the Pod, or add a node"},
-		{"Too many pods", "add a node"},
-		{"untolerated taint", "add a toleration for the taint, or a node without it"},
-		{"node affinity/selector", "correct nodeSelector or affinity, or label a node"},
-		{"didn't match pod anti-affinity", "add a node, or relax the anti-affinity"},
-		{"topology spread", "add a node, or relax topologySpreadConstraints"},
-		{"free ports", "let the old Pod go first, with strategy Recreate or maxSurge 0; or do not use hostPort"},
-		{"unbound immediate", "see why its PVC is not bound"},
-	} {
-		if strings.Contains(message, f.word) {
-			return f.fix
-		}
-	}
-	return "give the Pod a node that it fits on"
+	base.Fix = "give the Pod a node that it fits on"
+	return []Cause{understand("unschedulable", c.message, pod, base)}
 }
 
 // pullReasons are the reasons of a container that waits for its image (kubernetes/kubernetes,
@@ -204,28 +182,12 @@ func (s *scene) pull(pod object.Object, c container, reason, message string) Cau
 			break
 		}
 	}
-	fix := "correct the image, or push it"
-	lower := strings.ToLower(message)
-	switch {
-	case reason == "InvalidImageName":
-		fix = "correct the name of the image"
-	case reason == "ErrImageNeverPull":
-		fix = "load the image on the node, or set imagePullPolicy to IfNotPresent"
-	case strings.Contains(lower, "unauthorized"), strings.Contains(lower, "401"), strings.Contains(lower, "denied"), strings.Contains(lower, "403"):
-		fix = "give the Pod an imagePullSecret for the registry, or correct the image"
-	case strings.Contains(lower, "toomanyrequests"), strings.Contains(lower, "429"):
-		fix = "wait for the registry's rate limit, or log in with an imagePullSecret"
-	case strings.Contains(lower, "no such host"), strings.Contains(lower, "i/o timeout"), strings.Contains(lower, "connection refused"), strings.Contains(lower, "x509"):
-		fix = "make the registry reachable from the node"
-	case strings.Contains(lower, "no match for platform"):
-		fix = "build the image for the architecture of the node"
-	}
 	secret := ""
 	for _, e := range s.eventsOf(pod.ID, "FailedToRetrieveImagePullSecret") {
 		secret = e.message
 	}
-	cause := Cause{Rule: "image", Text: fmt.Sprintf("cannot pull image %s of container %s", image, c.name), Proof: said("Pod "+pod.ID.Name+":", reason, message), Evidence: Refusal,
-		IsYoung: reason == "ErrImagePull" && s.podAge(pod) < briefly/2, Fix: fix, Command: kubectl("describe", pod.ID)}
+	cause := understand("pull", reason+" "+message, pod, Cause{Rule: "image", Text: fmt.Sprintf("cannot pull image %s of container %s", image, c.name), Proof: said("Pod "+pod.ID.Name+":", reason, message), Evidence: Refusal,
+		IsYoung: reason == "ErrImagePull" && s.podAge(pod) < briefly/2, Fix: "correct the image, or push it", Command: kubectl("describe", pod.ID)})
 	if secret != "" {
 		cause.Fix = "create the Secret of imagePullSecrets: " + secret
 	}

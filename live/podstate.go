@@ -20,32 +20,17 @@ func podEvents(s *scene, pod object.Object) (all []Cause) {
 	young := s.podAge(pod) < briefly
 	for _, e := range s.eventsOf(pod.ID, "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "FailedCreatePodSandbox", "NetworkNotReady") {
 		proof := said("Pod "+pod.ID.Name+":", e.reason, e.message)
-		cause := Cause{Proof: proof, Evidence: Event, IsYoung: young, Command: kubectl("describe", pod.ID)}
-		switch missing, ok := missingIn(e.message, pod.ID.Namespace); {
-		case ok:
-			cause = lacks(missing, proof, Event)
-			cause.IsYoung = young
-		case volumeKey.MatchString(e.message):
-			cause.Rule, cause.Text, cause.Fix = "missing-key", "waits for key "+volumeKey.FindStringSubmatch(e.message)[2]+" of a "+keyKind(e.message)+" that it mounts, which has no such key", "add the key, or correct items of the volume"
-		case strings.Contains(e.message, "failed to sync") && strings.Contains(e.message, "cache: timed out"):
+		if strings.Contains(e.message, "failed to sync") && strings.Contains(e.message, "cache: timed out") {
 			continue // the kubelet has just started
-		case e.reason == "FailedAttachVolume" && strings.Contains(e.message, "Multi-Attach error"):
-			cause.Rule, cause.Text, cause.Fix = "volume", "waits for a volume that is still attached to another node", "delete the Pod that uses the volume, or use the strategy Recreate"
-		case strings.HasPrefix(e.reason, "FailedCreatePodSand"), e.reason == "NetworkNotReady":
-			cause.Rule, cause.Text, cause.Fix = "network", "cannot start its Pod: the node gives it no network", "repair the network plugin of node "+pod.Get("spec", "nodeName").Text()
-		default:
-			cause.Rule, cause.Text, cause.Fix = "volume", "cannot mount a volume", "correct the volume, or repair its CSI driver"
 		}
+		cause := understand("mount", e.reason+" "+e.message, pod, Cause{Proof: proof, Evidence: Event, Command: kubectl("describe", pod.ID)})
+		if missing, ok := missingIn(e.message, pod.ID.Namespace); ok {
+			cause = lacks(missing, proof, Event)
+		}
+		cause.IsYoung = young
 		return append(all, cause) // the latest says the state
 	}
 	return nil
-}
-
-func keyKind(message string) string {
-	if strings.Contains(message, "non-existent config key") {
-		return "ConfigMap"
-	}
-	return "Secret"
 }
 
 // podReadiness finds out why a Pod that runs is not ready.
@@ -128,15 +113,8 @@ func podEnd(s *scene, pod object.Object) []Cause {
 	if pod.Get("status", "phase").Text() != failed || reason == "" || s.isReplaced(pod) {
 		return nil
 	}
-	message := pod.Get("status", "message").Text()
-	fix := "see why the node ended the Pod"
-	switch reason {
-	case "Evicted":
-		fix = "lower what the Pod uses, or raise its requests"
-	case "DeadlineExceeded":
-		fix = "raise activeDeadlineSeconds"
-	}
-	return []Cause{{Rule: "pod-ended", Text: "has a Pod that its node has ended: " + reason, Proof: said("Pod "+pod.ID.Name+":", reason, message), Evidence: Condition, Fix: fix, Command: kubectl("describe", pod.ID)}}
+	return []Cause{understand("ended", reason, pod, Cause{Rule: "pod-ended", Text: "has a Pod that its node has ended: " + reason, Proof: said("Pod "+pod.ID.Name+":", reason, pod.Get("status", "message").Text()),
+		Evidence: Condition, Fix: "see why the node ended the Pod", Command: kubectl("describe", pod.ID)})}
 }
 
 // isReplaced reports whether the owner of a Pod has made another one since, or has all that it wants.

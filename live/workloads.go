@@ -1,26 +1,12 @@
 package live
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/object"
 )
-
-// deployment looks at what only a Deployment says. Why its Pods are not ready is asked of them.
-func deployment(s *scene, o object.Object) (all []Cause) {
-	if o.Get("spec", "paused").True() {
-		return []Cause{{Rule: "suspended", Text: "is paused, so it is never Healthy", Proof: "spec.paused: true", Evidence: Refusal, Fix: "remove spec.paused", Command: kubectl("rollout resume", o.ID)}}
-	}
-	if c := conditionOf(o, "Progressing"); c.status == "False" && c.reason == "ProgressDeadlineExceeded" {
-		all = append(all, Cause{Rule: "progress-deadline", Text: "has not made progress within its deadline", Proof: said("condition Progressing:", c.reason, c.message), Evidence: Appearance,
-			Fix: "see why its Pods are not ready", Command: kubectl("describe", o.ID)})
-	}
-	return all
-}
 
 // unobserved finds workloads whose controller has not seen the latest change.
 func unobserved(s *scene, o object.Object) []Cause {
@@ -53,11 +39,8 @@ func job(s *scene, o object.Object) []Cause {
 		if c.status != "True" {
 			continue
 		}
-		cause := Cause{Rule: "job-failed", Text: "has failed: " + jobReason(c), Proof: said("condition "+kind+":", c.reason, c.message), Evidence: Condition,
-			Fix: "read the log of its Pods, correct what it reports, and sync again", Command: kubectl("logs", o.ID)}
-		if c.reason == "DeadlineExceeded" {
-			cause.Fix = "raise activeDeadlineSeconds, or see what the Job waits for"
-		}
+		cause := understand("job", c.reason+" "+c.message, o, Cause{Rule: "job-failed", Proof: said("condition "+kind+":", c.reason, c.message), Evidence: Condition,
+			Fix: "read the log of its Pods, correct what it reports, and sync again", Command: kubectl("logs", o.ID)})
 		if len(s.owned(o, "Pod")) > 0 {
 			return []Cause{cause}
 		}
@@ -81,30 +64,10 @@ func job(s *scene, o object.Object) []Cause {
 	return nil
 }
 
-func jobReason(c condition) string {
-	switch c.reason {
-	case "BackoffLimitExceeded":
-		return "its Pods failed more often than backoffLimit allows"
-	case "DeadlineExceeded":
-		return "it ran longer than activeDeadlineSeconds"
-	case "PodFailurePolicy":
-		return "its podFailurePolicy ends it at this exit code"
-	case "MaxFailedIndexesExceeded", "FailedIndexes":
-		return "too many of its indexes failed"
-	}
-	return c.message
-}
-
-// provisioner is in the Event ExternalProvisioning (kubernetes/kubernetes, pkg/controller/volume/persistentvolume).
-var provisioner = regexp.MustCompile(`external provisioner '[^']+'`)
-
 // volumeClaim finds out why a PVC is not bound. An Event says it, and the StorageClass.
 func volumeClaim(s *scene, o object.Object) []Cause {
 	phase := o.Get("status", "phase").Text()
-	if phase == "Lost" {
-		return []Cause{{Rule: "volume", Text: "has lost its volume " + o.Get("spec", "volumeName").Text(), Proof: "status.phase: Lost", Evidence: Condition, Fix: "restore the PersistentVolume, or create the PVC again", Command: kubectl("describe", o.ID)}}
-	}
-	if phase == "Bound" || isTerminating(o) {
+	if phase == "Bound" || phase == "Lost" || isTerminating(o) {
 		return nil
 	}
 	young := s.created(o) < briefly
@@ -113,6 +76,7 @@ func volumeClaim(s *scene, o object.Object) []Cause {
 	if events := s.eventsOf(o.ID, "ProvisioningFailed", "FailedBinding", "ExternalProvisioning", "WaitForFirstConsumer", "WaitForPodScheduled"); len(events) > 0 {
 		e := events[0]
 		cause.Proof = said(o.ID.String()+":", e.reason, e.message)
+		cause = understand("claim", e.reason+" "+e.message, o, cause)
 		missing, ok := missingIn(e.message, o.ID.Namespace)
 		switch {
 		case ok:
@@ -122,13 +86,8 @@ func volumeClaim(s *scene, o object.Object) []Cause {
 			return s.firstConsumer(o, cause)
 		case e.reason == "WaitForPodScheduled":
 			return nil // the Pod says why
-		case e.reason == "FailedBinding":
-			cause.Text, cause.Fix = "has no volume, and no StorageClass that creates one", "set storageClassName, or mark a StorageClass as the default"
 		case e.reason == "ExternalProvisioning":
-			cause.Text, cause.Fix = "waits for "+cmp.Or(provisioner.FindString(e.message), "its provisioner")+", which does not create the volume", "see whether the CSI driver of StorageClass "+class.Name+" runs"
 			cause.IsYoung = s.created(o) < aWhile
-		default:
-			cause.Text, cause.Fix = "gets no volume from StorageClass "+class.Name, "correct what the provisioner reports"
 		}
 		return []Cause{cause}
 	}
@@ -177,9 +136,9 @@ func loadBalancer(s *scene, o object.Object) []Cause {
 	if events := s.eventsOf(o.ID, "SyncLoadBalancerFailed", "AllocationFailed", "FailedDeployModel", "FailedBuildModel", "EnsuringLoadBalancer"); len(events) > 0 {
 		e := events[0]
 		cause.Proof, cause.Evidence = said(o.ID.String()+":", e.reason, e.message), Event
-		cause.Text, cause.Fix = "gets no external address from the controller of load balancers", "correct what the controller reports"
+		cause = understand("balancer", e.reason+" "+e.message, o, cause)
 		if e.reason == "EnsuringLoadBalancer" {
-			cause.Text, cause.Fix, cause.Evidence = "still waits for its load balancer", "see the log of the cloud controller", Appearance
+			cause.Evidence = Appearance
 		} else {
 			cause.IsYoung = s.created(o) < briefly
 		}
