@@ -46,7 +46,7 @@ func (p *Plan) errorsByObject() map[string][]string {
 	return all
 }
 
-// annotationsFor returns the annotations that a plan adds to a node, with the errors about it.
+// annotationsFor returns the annotations that a plan adds to a node; reasons are the errors about it.
 func (p *Plan) annotationsFor(i int, reasons []string) []object.Annotation {
 	var all []object.Annotation
 	n, place := p.Graph.Nodes[i], p.Places[i]
