@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	yaml "go.yaml.in/yaml/v3"
+
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -25,17 +27,32 @@ type product struct {
 	// States are values of a field that mean something.
 	States []state `yaml:"states"`
 	// Leads are objects that the status names.
-	Leads []struct {
-		At string `yaml:"at"` // the path of a name, or of a mapping with a name
-		To string `yaml:"to"` // the kind in kubectl's form
-	} `yaml:"leads"`
+	Leads  []lead `yaml:"leads"`
 	Source string `yaml:"source"`
 }
 
-// owned is a kind to list in the namespace of its owner.
-type owned struct {
-	Group string `yaml:"group"`
-	Kind  string `yaml:"kind"`
+// owned is a kind to list in the namespace of its owner: in kubectl's form.
+type owned struct{ Group, Kind string }
+
+func (k *owned) UnmarshalYAML(node *yaml.Node) error {
+	k.Kind, k.Group, _ = strings.Cut(node.Value, ".")
+	return nil
+}
+
+// lead is an object that another one names.
+type lead struct {
+	At string `yaml:"at"` // the path of a name, or of a mapping with a name
+	To string `yaml:"to"` // the kind in kubectl's form
+}
+
+func (l lead) of(o object.Object) object.ID {
+	v := at(o.Root(), l.At)
+	kind, group, _ := strings.Cut(l.To, ".")
+	id := object.ID{Group: group, Kind: kind, Namespace: o.ID.Namespace, Name: cmp.Or(v.Get("name").Text(), v.Text())}
+	if strings.HasSuffix(kind, "Class") {
+		id.Namespace = ""
+	}
+	return id
 }
 
 // state says what a value of a field, or a reason of a condition, means.
@@ -63,10 +80,8 @@ var products = read[[]product](productsText)
 func leads(o object.Object) (all []object.ID) {
 	for _, p := range productsOf(o.ID) {
 		for _, l := range p.Leads {
-			v := at(o.Root(), l.At)
-			kind, group, _ := strings.Cut(l.To, ".")
-			if name := cmp.Or(v.Get("name").Text(), v.Text()); name != "" {
-				all = append(all, object.ID{Group: group, Kind: kind, Namespace: o.ID.Namespace, Name: name})
+			if id := l.of(o); id.Name != "" && !strings.HasPrefix(l.At, "spec.") { // the graph has those of the spec
+				all = append(all, id)
 			}
 		}
 	}
@@ -76,7 +91,8 @@ func leads(o object.Object) (all []object.ID) {
 // Groups returns the groups of custom resources that are listed, sorted.
 func Groups() (all []string) {
 	for _, p := range products {
-		if _, group, _ := strings.Cut(p.Kind, "."); !strings.HasPrefix(p.Kind, "*") && group != argoGroup && strings.Contains(group, ".") {
+		kind, group, _ := strings.Cut(p.Kind, ".")
+		if _, builtin := KindOf(group, kind); !builtin && kind != "*" && group != "" {
 			all = append(all, group)
 		}
 	}

@@ -1,6 +1,7 @@
 package live
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 
@@ -18,47 +19,20 @@ type Want struct {
 
 // Kind is a kind that a reader may ask for, as the API server calls it.
 type Kind struct {
-	Group, Version, Kind, Resource string
+	Group    string `yaml:"group"`
+	Version  string `yaml:"version"`
+	Kind     string `yaml:"kind"`
+	Resource string `yaml:"resource"`
 	// Lists means that all objects of a namespace may be listed, not only single ones be read.
-	Lists bool
+	Lists bool `yaml:"lists"`
 }
 
+//go:embed kinds.yaml
+var kindsText []byte
+
 // Kinds are the kinds of Kubernetes and Argo CD that Next asks for. Others are custom resources,
-// whose version and resource the API server knows. There is no Secret: what is missing of one, the
-// kubelet says.
-var Kinds = []Kind{
-	{"", "v1", "ConfigMap", "configmaps", false},
-	{"", "v1", "Event", "events", true},
-	{"", "v1", "Namespace", "namespaces", false},
-	{"", "v1", "Node", "nodes", false},
-	{"", "v1", "PersistentVolume", "persistentvolumes", false},
-	{"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", true},
-	{"", "v1", "Pod", "pods", true},
-	{"", "v1", "ReplicationController", "replicationcontrollers", false},
-	{"", "v1", "ResourceQuota", "resourcequotas", false},
-	{"", "v1", "Service", "services", false},
-	{"", "v1", "ServiceAccount", "serviceaccounts", false},
-	{"admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", false},
-	{"admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", false},
-	{"apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false},
-	{"apiregistration.k8s.io", "v1", "APIService", "apiservices", false},
-	{"apps", "v1", "DaemonSet", "daemonsets", false},
-	{"apps", "v1", "Deployment", "deployments", true},
-	{"apps", "v1", "ReplicaSet", "replicasets", true},
-	{"apps", "v1", "StatefulSet", "statefulsets", true},
-	{"argoproj.io", "v1alpha1", "Application", "applications", true},
-	{"argoproj.io", "v1alpha1", "ApplicationSet", "applicationsets", false},
-	{"argoproj.io", "v1alpha1", "Rollout", "rollouts", false},
-	{"autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", false},
-	{"batch", "v1", "CronJob", "cronjobs", false},
-	{"batch", "v1", "Job", "jobs", true},
-	{"networking.k8s.io", "v1", "Ingress", "ingresses", false},
-	{"networking.k8s.io", "v1", "IngressClass", "ingressclasses", false},
-	{"rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", true},
-	{"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", true},
-	{"scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", false},
-	{"storage.k8s.io", "v1", "StorageClass", "storageclasses", false},
-}
+// whose version and resource the API server knows.
+var Kinds = read[[]Kind](kindsText)
 
 // KindOf returns the entry of a kind in Kinds.
 func KindOf(group, kind string) (Kind, bool) {
@@ -202,35 +176,26 @@ func (w *wants) behind(id object.ID, app object.Object, visited map[object.ID]bo
 		w.list("", "Event", id.Namespace)
 	}
 	switch id.GroupKind() {
-	case "Deployment.apps":
-		w.list(appsGroup, "ReplicaSet", id.Namespace)
 	case "Job.batch":
 		if o.Label("kueue.x-k8s.io/queue-name") != "" {
 			w.list("kueue.x-k8s.io", "Workload", id.Namespace)
 		}
 	case "PersistentVolumeClaim":
-		w.one(object.ID{Group: storageGroup, Kind: "StorageClass", Name: o.Get("spec", "storageClassName").Text()})
 		w.workloads(id.Namespace, app)
 	case "Pod":
 		w.pod(o)
-	case "Service":
-		w.list(appsGroup, "Deployment", id.Namespace)
-		w.list(appsGroup, "StatefulSet", id.Namespace)
-	case "Ingress.networking.k8s.io":
-		w.one(object.ID{Group: networkGroup, Kind: "IngressClass", Name: o.Get("spec", "ingressClassName").Text()})
 	}
-	for _, p := range productsOf(id) {
+	around := productsOf(id)
+	if w.isCustom(id) && id.Namespace != "" { // what an operator has made of it
+		around = append(around, productsOf(object.ID{Kind: "custom"})...)
+	}
+	for _, p := range around {
 		for _, kind := range p.Owns {
 			w.list(kind.Group, kind.Kind, id.Namespace)
 		}
-	}
-	if w.isCustom(id) && id.Namespace != "" { // what an operator has made of it
-		for _, kind := range []string{"Pod", "Event", "PersistentVolumeClaim"} {
-			w.list("", kind, id.Namespace)
+		for _, l := range p.Leads {
+			w.one(l.of(o))
 		}
-		w.list(appsGroup, "Deployment", id.Namespace)
-		w.list(appsGroup, "StatefulSet", id.Namespace)
-		w.list(batchGroup, "Job", id.Namespace)
 	}
 	for _, part := range w.parts(o) {
 		w.behind(part.ID, app, visited)

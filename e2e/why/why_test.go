@@ -19,7 +19,7 @@ import (
 )
 
 // later is how much later cmp why looks: all that is normal for a while no longer is.
-const later = 20 * time.Minute
+const later = 10 * time.Minute
 
 // patience is how long Argo CD and the node have until a sync has come to where it stays.
 const patience = 4 * time.Minute
@@ -98,7 +98,9 @@ func (l *lab) follow(ctx context.Context, t *testing.T, all []*situation, starte
 			last[i] = said
 			switch {
 			case s.good == "":
-				done[i] = s.wrong(said) == ""
+				if done[i] = s.wrong(said) == ""; done[i] {
+					t.Logf("%s hangs", s.name)
+				}
 			case said.code == 1:
 				t.Errorf("%s: somebody is blamed:\n%s", s.name, said.text)
 				done[i] = true
