@@ -283,8 +283,7 @@ func (s *scene) notInFile(awaited []Progress) string {
 	var lacking []string
 	pods := false
 	for _, p := range awaited {
-		kind, _ := s.base.Kind(p.Object.Group, p.Object.Kind)
-		pods = pods || !kind.Pod.IsZero()
+		pods = pods || s.runsPods(p.Object)
 	}
 	if pods && !has("Pod") {
 		lacking = append(lacking, "Pods")

@@ -37,15 +37,12 @@ func (s *scene) named(text string, pod object.Object) object.ID {
 // a workload, or the resource of an operator, which gives its Services its own name and a suffix.
 func (s *scene) laterNamed(service object.ID) (found object.ID) {
 	for _, app := range s.applications() {
-		for _, r := range s.resourcesOf(app) {
-			if _, is := s.later(app, r.id); !is || r.id.Namespace != service.Namespace {
-				continue
-			}
-			kind, _ := s.base.Kind(r.id.Group, r.id.Kind)
+		for _, r := range s.later(app) {
 			switch {
+			case r.id.Namespace != service.Namespace:
 			case r.id == service:
 				return r.id
-			case r.id.Name == service.Name && !kind.Pod.IsZero(), s.isCustom(r.id) && strings.HasPrefix(service.Name+"-", r.id.Name+"-"):
+			case r.id.Name == service.Name && s.runsPods(r.id), s.isCustom(r.id) && strings.HasPrefix(service.Name+"-", r.id.Name+"-"):
 				found = r.id
 			}
 		}

@@ -194,23 +194,21 @@ func (s *scene) wavesOf(app object.Object) (waves []int) {
 	return slices.Compact(waves)
 }
 
-// later returns the wave of an object that the running sync applies only after what it waits
-// for: it has no entry, and is not in the cluster.
-func (s *scene) later(app object.Object, id object.ID) (wave int, is bool) {
+// later returns what the running sync of an Application applies only after what it waits for: it has
+// no entry, and is not in the cluster.
+func (s *scene) later(app object.Object) (all []resource) {
 	op := s.operationOf(app)
 	if !op.isRunning() && !op.hasFailed() {
-		return 0, false
+		return nil
 	}
-	if slices.ContainsFunc(op.entries, func(e entry) bool { return e.id == id }) {
-		return 0, false
+	begun := map[object.ID]bool{}
+	for _, e := range op.entries {
+		begun[e.id] = true
 	}
-	if _, exists := s.objects[id]; exists {
-		return 0, false
-	}
-	for _, r := range s.resourcesOf(app) {
-		if r.id == id && r.status != "Synced" {
-			return r.wave, true
+	for _, r := range op.resources {
+		if _, exists := s.objects[r.id]; !exists && !begun[r.id] && r.status != "Synced" {
+			all = append(all, r)
 		}
 	}
-	return 0, false
+	return all
 }

@@ -235,8 +235,11 @@ func (s *scene) crash(pod object.Object, c container, waiting string) []Cause {
 		text = fmt.Sprintf("cannot start container %s: its command %s cannot be executed: %s", c.name, m[1], strings.TrimSuffix(m[2], ": unknown"))
 	}
 	because := object.ID{}
-	if unreachable.MatchString(last) {
+	switch {
+	case unreachable.MatchString(last):
 		because = s.named(last, pod)
+	case last == "": // its log is gone, or may not be read
+		because = s.named(commandOf(c), pod)
 	}
 	proof := said("Pod "+pod.ID.Name+":", reason, last)
 	if restarts > 0 {

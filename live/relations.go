@@ -128,15 +128,20 @@ func (s *scene) consumer(claim object.ID) object.ID {
 func (s *scene) laterWorkload(namespace string) (id object.ID, wave int, ok bool) {
 	found := 0
 	for _, app := range s.applications() {
-		for _, r := range s.resourcesOf(app) {
-			kind, _ := s.base.Kind(r.id.Group, r.id.Kind)
-			if at, is := s.later(app, r.id); is && r.id.Namespace == namespace && !kind.Pod.IsZero() {
-				id, wave = r.id, at
+		for _, r := range s.later(app) {
+			if r.id.Namespace == namespace && s.runsPods(r.id) {
+				id, wave = r.id, r.wave
 				found++
 			}
 		}
 	}
 	return id, wave, found == 1
+}
+
+// runsPods reports whether objects of a kind have Pods.
+func (s *scene) runsPods(id object.ID) bool {
+	kind, _ := s.base.Kind(id.Group, id.Kind)
+	return !kind.Pod.IsZero()
 }
 
 // operatorOf returns the workload that reconciles the kind of an object.
@@ -179,12 +184,22 @@ func (s *scene) shortOf(id object.ID) (text string, is bool) {
 // another object should write it.
 func (s *scene) absence(id object.ID) (all []Cause) {
 	for _, app := range s.applications() {
-		op := s.operationOf(app)
-		if wave, is := s.later(app, id); is && (op.isRunning() || op.hasFailed()) {
-			all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: "is part of the Application, in " + laterPlace(op, wave) + ": Argo CD applies it only after what waits for it", Proof: "status.resources: OutOfSync", Evidence: Missing,
-				Fix: "move it before what needs it: to an earlier wave, or into its phase", Command: argocd("manifests", app.ID)})
+		written := false
+		for _, r := range s.later(app) {
+			place := laterPlace(s.operationOf(app), r.wave)
+			cause := Cause{Rule: "wave-deadlock", Object: id, Proof: "status.resources: OutOfSync", Evidence: Missing, Command: argocd("manifests", app.ID)}
+			switch {
+			case r.id == id:
+				cause.Text, cause.Fix = "is part of the Application, in "+place+": Argo CD applies it only after what waits for it", "move it before what needs it: to an earlier wave, or into its phase"
+			case !written && s.mayWrite(r.id, id):
+				written = true
+				cause.Text = fmt.Sprintf("should be written by %s, which Argo CD applies only in %s, after what waits for it", r.id, place)
+				cause.Proof, cause.Fix = "status.resources: "+r.id.String()+" is OutOfSync", "move "+r.id.String()+" before it: to an earlier wave, or into its phase"
+			default:
+				continue
+			}
+			all = append(all, cause)
 		}
-		all = append(all, s.laterWriter(app, id)...)
 	}
 	if s.facts != nil {
 		for _, i := range s.facts.Producers(id) {
@@ -203,24 +218,19 @@ func laterPlace(op operation, wave int) string {
 	return fmt.Sprintf("wave %d", wave)
 }
 
-// laterWriter finds an object that writes a missing one and that the sync applies only later. What
-// the sync has not applied shows no field, so that its own name counts as that of what it writes.
-func (s *scene) laterWriter(app object.Object, id object.ID) (all []Cause) {
-	for _, r := range s.resourcesOf(app) {
-		wave, is := s.later(app, r.id)
-		if !is || r.id.Namespace != id.Namespace {
-			continue
-		}
-		kind, _ := s.base.Kind(r.id.Group, r.id.Kind)
-		for _, ref := range kind.References {
-			writes := slices.ContainsFunc(ref.To, func(t knowledge.GroupKind) bool { return t.Kind == id.Kind })
-			if name := strings.ReplaceAll(cmp.Or(ref.Named, "{name}"), "{name}", r.id.Name); writes && ref.Meaning == knowledge.Produces && name == id.Name && len(all) == 0 {
-				all = append(all, Cause{Rule: "wave-deadlock", Object: id, Text: fmt.Sprintf("should be written by %s, which Argo CD applies only in %s, after what waits for it", r.id, laterPlace(s.operationOf(app), wave)), Proof: "status.resources: " + r.id.String() + " is OutOfSync", Evidence: Missing,
-					Fix: "move " + r.id.String() + " before it: to an earlier wave, or into its phase", Command: argocd("manifests", app.ID)})
-			}
-		}
-	}
-	return all
+// mayWrite reports whether an object of which only the name is known writes another one: its own name
+// counts as that of what it writes.
+func (s *scene) mayWrite(by, id object.ID) bool {
+	kind, _ := s.base.Kind(by.Group, by.Kind)
+	return by.Namespace == id.Namespace && slices.ContainsFunc(kind.References, func(ref knowledge.Reference) bool {
+		name := strings.ReplaceAll(cmp.Or(ref.Named, "{name}"), "{name}", by.Name)
+		return ref.Meaning == knowledge.Produces && name == id.Name && writes(ref, id.Kind)
+	})
+}
+
+// writes reports whether a reference leads to objects of a kind.
+func writes(ref knowledge.Reference, kind string) bool {
+	return slices.ContainsFunc(ref.To, func(t knowledge.GroupKind) bool { return t.Kind == kind })
 }
 
 // applications returns the Applications of the snapshot that sync.

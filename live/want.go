@@ -230,8 +230,7 @@ func (w *wants) operators() {
 // workloads asks for the workloads of an Application in a namespace.
 func (w *wants) workloads(namespace string, app object.Object) {
 	for _, r := range w.resourcesOf(app) {
-		kind, _ := w.base.Kind(r.id.Group, r.id.Kind)
-		if r.id.Namespace == namespace && !kind.Pod.IsZero() {
+		if r.id.Namespace == namespace && w.runsPods(r.id) {
 			w.one(r.id)
 		}
 	}
@@ -246,16 +245,15 @@ func (w *wants) writers(missing object.ID, app object.Object) {
 	n := 0
 	for _, r := range w.resourcesOf(app) {
 		kind, _ := w.base.Kind(r.id.Group, r.id.Kind)
-		for i := range kind.References {
-			ref := &kind.References[i]
-			if ref.Meaning == knowledge.Produces && n < maxWriters && slices.ContainsFunc(ref.To, func(t knowledge.GroupKind) bool { return t.Kind == missing.Kind }) {
-				n++
-				w.one(r.id)
-				if _, ok := w.objects[r.id]; ok {
-					w.list("", "Event", r.id.Namespace)
-				}
-				break
-			}
+		if n == maxWriters || !slices.ContainsFunc(kind.References, func(ref knowledge.Reference) bool {
+			return ref.Meaning == knowledge.Produces && writes(ref, missing.Kind)
+		}) {
+			continue
+		}
+		n++
+		w.one(r.id)
+		if _, ok := w.objects[r.id]; ok {
+			w.list("", "Event", r.id.Namespace)
 		}
 	}
 }

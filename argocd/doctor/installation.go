@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -85,6 +84,7 @@ type application struct {
 }
 
 const (
+	argoGroup    = "argoproj.io"
 	paramsMap    = "argocd-cmd-params-cm"
 	configMap    = "argocd-cm"
 	pluginsDir   = "/home/argocd/cmp-server/plugins"
@@ -122,9 +122,9 @@ func (i *installation) add(t node, id object.ID) {
 		}
 	case "ConfigMap":
 		i.maps[mapKey{id.Namespace, id.Name}] = t
-	case "Application." + argocd.Group:
+	case "Application." + argoGroup:
 		i.applications = append(i.applications, application{node: t, spec: t.at("spec")})
-	case "ApplicationSet." + argocd.Group:
+	case "ApplicationSet." + argoGroup:
 		i.applicationSets = append(i.applicationSets, t)
 		i.applications = append(i.applications, application{node: t, spec: t.at("spec", "template", "spec"), isTemplate: true})
 	case "NetworkPolicy.networking.k8s.io":

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -17,7 +16,7 @@ import (
 func FindRepository(objs []object.Object, repo fs.FS) string {
 	var referenced []remote.Directory
 	for _, o := range objs {
-		if o.ID.Group != argocd.Group {
+		if o.ID.Group != "argoproj.io" {
 			continue
 		}
 		referenced = slices.Concat(referenced, referencedDirectories(o.Get("spec")), referencedDirectories(o.Get("spec", "template", "spec")))
@@ -36,7 +35,7 @@ func FindRepository(objs []object.Object, repo fs.FS) string {
 // referencedDirectories lists the directories and the values files that the sources of
 // an Application refer to.
 func referencedDirectories(spec object.Value) []remote.Directory {
-	sources := argocd.SourcesOf(spec)
+	sources := append(spec.Get("sources").Items(), spec.Get("source"))
 	urls := map[string]string{}
 	for _, s := range sources {
 		urls["$"+s.Get("ref").Text()] = s.Get("repoURL").Text()

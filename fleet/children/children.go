@@ -6,7 +6,6 @@ import (
 	"context"
 	"io/fs"
 
-	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/graph"
@@ -93,14 +92,14 @@ func (c Children) Expand(ctx context.Context, parentOf plugin.Parent, plan *wave
 		return nil
 	}}
 	of.Expand = func(o object.Object) []object.Object {
-		if !argocd.IsSet(o.ID) {
+		if !appset.Is(o) {
 			return nil
 		}
 		return appset.Expand(o, in).Objects()
 	}
 	var generated []parent.Set
 	for i, n := range nodes {
-		if !argocd.IsSet(n.Object.ID) || n.External {
+		if !appset.Is(n.Object) || n.External {
 			continue
 		}
 		expanded := appset.Expand(n.Object, in)

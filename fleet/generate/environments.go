@@ -4,14 +4,18 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
 // remoteHelmValues are the values that environments set for a chart that Argo CD renders itself.
 type remoteHelmValues struct {
-	ValueFiles []string               `yaml:"valueFiles,omitempty"`
-	Parameters []argocd.HelmParameter `yaml:"parameters,omitempty"`
+	ValueFiles []string        `yaml:"valueFiles,omitempty"`
+	Parameters []helmParameter `yaml:"parameters,omitempty"`
+}
+
+type helmParameter struct {
+	Name  string `yaml:"name"`
+	Value string `yaml:"value"`
 }
 
 // remoteValues returns the values that an environment sets for a component whose chart Argo CD
@@ -23,7 +27,7 @@ func remoteValues(c *fleet.Component, environment string) remoteHelmValues {
 		r.ValueFiles = append(r.ValueFiles, "$values"+file)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Set)) {
-		r.Parameters = append(r.Parameters, argocd.HelmParameter{Name: name, Value: v.Set[name]})
+		r.Parameters = append(r.Parameters, helmParameter{name, v.Set[name]})
 	}
 	return r
 }

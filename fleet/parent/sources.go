@@ -7,7 +7,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -73,17 +72,26 @@ type child struct {
 	sources []Source
 }
 
-// defaultNamespace is the default destination namespace.
-const defaultNamespace = "default"
+// ownCluster is the cluster of Argo CD, which contains the Applications, and
+// defaultNamespace the default destination namespace.
+const (
+	ownCluster       = "https://kubernetes.default.svc"
+	defaultNamespace = "default"
+)
 
 // readChild reads an Application. deploys is the path of its sources.
 func (f *follower) readChild(o object.Object, deploys knowledge.Path) child {
-	c := child{Object: o, namespace: defaultNamespace, cluster: argocd.InCluster}
+	c := child{Object: o, namespace: defaultNamespace, cluster: ownCluster}
 	for _, found := range deploys.Find(o.Root()) {
 		spec := found.Value
 		c.namespace = cmp.Or(spec.Get("destination", "namespace").Text(), c.namespace)
-		c.cluster = argocd.ClusterOf(spec)
-		sources := argocd.SourcesOf(spec)
+		switch name := spec.Get("destination", "name").Text(); {
+		case name != "" && name != "in-cluster":
+			c.cluster = name
+		default:
+			c.cluster = cmp.Or(strings.TrimSuffix(spec.Get("destination", "server").Text(), "/"), c.cluster)
+		}
+		sources := sourcesOf(spec)
 		refs := map[string]bool{}
 		for _, s := range sources {
 			if ref := s.Get("ref").Text(); ref != "" {
@@ -134,13 +142,22 @@ func (f *follower) readSource(c child, s object.Value, refs map[string]bool) Sou
 func guessRepository(at Repository, specs []object.Value) string {
 	var named []remote.Directory
 	for _, spec := range specs {
-		for _, s := range argocd.SourcesOf(spec) {
+		for _, s := range sourcesOf(spec) {
 			if dir := sourcePath(s); dir != "." && s.Get("chart").Text() == "" {
 				named = append(named, remote.Directory{RepoURL: s.Get("repoURL").Text(), Path: dir})
 			}
 		}
 	}
 	return remote.MostNamed(named, at.HasDir)
+}
+
+// sourcesOf returns the sources of an Application. Argo CD ignores the single one
+// if there is a list.
+func sourcesOf(spec object.Value) []object.Value {
+	if all := spec.Get("sources").Items(); len(all) > 0 {
+		return all
+	}
+	return []object.Value{spec.Get("source")}
 }
 
 func sourcePath(s object.Value) string {

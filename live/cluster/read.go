@@ -298,13 +298,16 @@ func (r *Reader) discover(ctx context.Context, group string) (all []live.Kind, e
 	return all, nil
 }
 
+// noLog begins what the kubelet answers, with 200 OK, if it has just removed the container.
+const noLog = "unable to retrieve container logs for "
+
 // log reads the last lines of a container: of its previous run if it crashed. Without the
 // permission, the diagnosis names the command.
 func (r *Reader) log(ctx context.Context, w live.Want, snap *live.Snapshot) error {
 	path := []string{"api", "v1", "namespaces", w.ID.Namespace, "pods", w.ID.Name, "log"}
 	for _, previous := range []string{"true", ""} {
 		text, err := r.get(ctx, path, map[string]string{"container": w.Log, "tailLines": fmt.Sprint(logLines), "previous": previous})
-		if err == nil && len(text) > 0 {
+		if err == nil && len(text) > 0 && !strings.HasPrefix(string(text), noLog) {
 			snap.Logs[live.Container{Pod: w.ID, Name: w.Log}] = string(text)
 			return nil
 		}

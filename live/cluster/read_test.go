@@ -30,11 +30,12 @@ type server struct {
 	objects   []map[string]any
 	forbidden []string // resources
 	requests  []string
+	log       string // of all containers
 }
 
 func newServer(t *testing.T, texts ...string) *server {
 	t.Helper()
-	s := &server{TB: t}
+	s := &server{TB: t, log: "panic: no database"}
 	for _, o := range sample.Objects(t, strings.Join(texts, "\n---\n")) {
 		var item map[string]any
 		if err := yaml.Unmarshal([]byte(o.Text()), &item); err != nil {
@@ -78,7 +79,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.resources(w, group)
 		return
 	case parts[len(parts)-1] == "log":
-		fmt.Fprint(w, "panic: no database")
+		fmt.Fprint(w, s.log)
 		return
 	}
 	parts = parts[1:]
@@ -408,5 +409,19 @@ func TestNotification(t *testing.T) {
 	want := "shop syncs since 2026-03-02T10:00:00Z: waiting for healthy state of batch/Job/shop-migrate\n- Sync: Job shop/shop-migrate job.batch/shop-migrate created\ncmp why shop -n argocd\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// TestLogIsGone leaves out what the kubelet says in place of the log of a container that it has removed.
+func TestLogIsGone(t *testing.T) {
+	text, err := os.ReadFile("../testdata/crash-loop/snapshot.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, string(text))
+	s.log = "unable to retrieve container logs for containerd://76d2515e"
+	snap, err := s.reader().Read(context.Background(), shop())
+	if err != nil || len(snap.Logs) > 0 {
+		t.Errorf("got %v, %v", snap.Logs, err)
 	}
 }
