@@ -114,7 +114,7 @@ func (r Report) sarif() (string, error) {
 	run.Tool.Driver.Name, run.Tool.Driver.Version, run.Tool.Driver.InformationURI = "ladder", r.Version, repository
 	run.Tool.Driver.Rules = []sarifRule{}
 	for _, f := range r.Findings {
-		rule := r.Rules.Of(f.Rule).sarif(r.Version)
+		rule := r.Rules[f.Rule].sarif(r.Version)
 		if !slices.Contains(run.Tool.Driver.Rules, rule) {
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
 		}

@@ -27,27 +27,29 @@ type Rules map[string]Rule
 
 // NewRules returns the rules that any command can report, and more.
 func NewRules(more ...Rule) Rules {
-	var own []Rule
+	var own []struct {
+		Rule `yaml:",inline"`
+		// Others have the same description: their findings say more.
+		Others []string `yaml:"rules"`
+	}
 	if err := yaml.Unmarshal(rulesText, &own); err != nil {
 		panic(err) // embedded, and read by tests
 	}
 	all := Rules{}
-	for _, r := range append(more, own...) {
+	for _, r := range more {
 		all[r.Name] = r
 	}
+	for _, r := range own {
+		for _, name := range r.Others {
+			described := r.Rule
+			described.Name = name
+			all[name] = described
+		}
+		if r.Name != "" {
+			all[r.Name] = r.Rule
+		}
+	}
 	return all
-}
-
-// Of describes a rule. Rules about an input that cannot be used, such as a file that
-// is not YAML, share one description: their findings say more.
-func (all Rules) Of(name string) Rule {
-	if r, known := all[name]; known {
-		return r
-	}
-	if strings.HasPrefix(name, "remote-") {
-		return Rule{name, "a remote source could not be fetched", "", "sources.md#when-a-source-fails"}
-	}
-	return Rule{name, "Ladder cannot use a part of the input as it is written", "", "components.md#errors"}
 }
 
 // releases matches the versions that have a tag.
