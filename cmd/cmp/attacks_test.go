@@ -1,4 +1,4 @@
-//go:build !race
+//go:build load
 
 package main
 
@@ -21,7 +21,7 @@ import (
 // BenchmarkAttacks sends all hostile repositories to one server, two at a time, while
 // a good tenant asks again and again, and reports what became of both:
 //
-//	go test ./cmd/cmp -run '^$' -bench Attacks -benchtime 1x
+//	go test -tags load ./cmd/cmp -run '^$' -bench Attacks -benchtime 1x
 //
 // TestHostileRepositories looks at each answer.
 func BenchmarkAttacks(b *testing.B) {

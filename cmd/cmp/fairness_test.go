@@ -1,3 +1,5 @@
+//go:build load
+
 package main
 
 import (
@@ -23,7 +25,7 @@ var endless = map[string]string{
 // each time, too. It says how long the slowest answer took, and the first in a
 // server that has just started.
 //
-//	go test ./cmd/cmp -run '^$' -bench GoodTenant -benchtime 20x
+//	go test -tags load ./cmd/cmp -run '^$' -bench GoodTenant -benchtime 20x
 func BenchmarkGoodTenant(b *testing.B) {
 	for _, tenants := range []string{"nobody", "one project", "eight projects"} {
 		for takes, template := range endless {

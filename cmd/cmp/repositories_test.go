@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"strconv"
 	"strings"
-	"testing"
-	"time"
 
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
@@ -84,24 +81,6 @@ func doublings(name string, levels int) repo {
 	return r
 }
 
-// holding is what a server has open.
-type holding struct{ goroutines, files, workers, idle, repositories int }
-
-func (s *served) holds(t *testing.T) holding {
-	t.Helper()
-	metrics := s.get(t, "/metrics")
-	value := func(name string) int {
-		_, after, _ := strings.Cut(metrics, "\n"+name+" ")
-		text, _, _ := strings.Cut(after, "\n")
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return int(n)
-	}
-	return holding{value("go_goroutines"), value("process_open_fds"), len(s.children()), value("ladder_workers_idle"), value("ladder_repository_bytes")}
-}
-
 // children are the processes that the server has started.
 func (s *served) children() []string {
 	var all []string
@@ -112,21 +91,6 @@ func (s *served) children() []string {
 		all = append(all, strings.Fields(string(text))...)
 	}
 	return all
-}
-
-// settle waits until a server holds no more than before.
-func (s *served) settle(t *testing.T, before holding) {
-	t.Helper()
-	var now holding
-	// A repository stays for half a minute, for the next request.
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		now = s.holds(t)
-		// Goroutines and files come and go with the connection that asks.
-		if now.goroutines <= before.goroutines+5 && now.files <= before.files+2 && now.workers <= before.workers && now.idle >= before.idle && now.repositories == 0 {
-			return
-		}
-	}
-	t.Errorf("the server holds %+v, and before it held %+v", now, before)
 }
 
 // planted stands for a secret.

@@ -1,4 +1,4 @@
-//go:build !race
+//go:build load
 
 package main
 
@@ -111,7 +111,7 @@ const soakEnv = "LADDER_SOAK"
 
 // TestSoak has 32 clients ask one server for a long time, on request only:
 //
-//	LADDER_SOAK=10m go test ./cmd/cmp -run TestSoak -v -timeout 0
+//	LADDER_SOAK=10m go test -tags load ./cmd/cmp -run TestSoak -v -timeout 0
 //
 // Of ten requests one is hostile, and one leaves before its answer. Every
 // answer to the others must be what it was at the beginning, and at the end the

@@ -1,6 +1,4 @@
-//go:build !race
-
-// The limits of workers leave no room for the memory and the time that the race detector takes.
+//go:build load
 
 package main
 

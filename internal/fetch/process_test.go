@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -184,100 +184,69 @@ func TestCredentialsOfProcesses(t *testing.T) {
 // TestShares has a host that never answers, and a tenant that asks for much: neither
 // holds more than half of the places.
 func TestShares(t *testing.T) {
-	q := newQueue(4)
-	var ends []func()
-	enter := func(host, tenant string) bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		end, err := q.enter(ctx, host, tenant, func() {})
-		if err == nil {
-			ends = append(ends, end)
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(4)
+		var ends []func()
+		enter := func(host, tenant string) bool {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			end, err := q.enter(ctx, host, tenant, func() {})
+			if err == nil {
+				ends = append(ends, end)
+			}
+			return err == nil
 		}
-		return err == nil
-	}
-	for i, c := range []struct {
-		host, tenant string
-		want         bool
-	}{{"slow", "a", true}, {"slow", "b", true}, {"slow", "c", false}, {"other", "a", true}, {"another", "a", false}, {"another", "c", true}, {"more", "d", false}} {
-		if got := enter(c.host, c.tenant); got != c.want {
-			t.Errorf("%d: %s for %s: %v", i, c.host, c.tenant, got)
+		for i, c := range []struct {
+			host, tenant string
+			want         bool
+		}{{"slow", "a", true}, {"slow", "b", true}, {"slow", "c", false}, {"other", "a", true}, {"another", "a", false}, {"another", "c", true}, {"more", "d", false}} {
+			if got := enter(c.host, c.tenant); got != c.want {
+				t.Errorf("%d: %s for %s: %v", i, c.host, c.tenant, got)
+			}
 		}
-	}
-	for _, end := range ends {
-		end()
-	}
-	if len(q.hosts)+len(q.tenants)+len(q.both)+len(q.running)+q.used+len(q.waiting) != 0 {
-		t.Errorf("%+v remains", q)
-	}
+		for _, end := range ends {
+			end()
+		}
+		if len(q.hosts)+len(q.tenants)+len(q.both)+len(q.running)+q.used+len(q.waiting) != 0 {
+			t.Errorf("%+v remains", q)
+		}
+	})
 }
 
 // TestTurns gives a place that comes free to the tenant that has the fewest.
 func TestTurns(t *testing.T) {
-	q := newQueue(2)
-	first, err := q.enter(t.Context(), "h1", "greedy", func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := q.enter(t.Context(), "h2", "other", func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	order := make(chan string, 4)
-	queue := func(host, tenant string) {
-		before := len(q.waiting)
-		go func() {
-			end, err := q.enter(t.Context(), host, tenant, func() {})
-			if err != nil {
-				order <- err.Error()
-				return
-			}
-			order <- tenant
-			end()
-		}()
-		for waiting := before; waiting == before; time.Sleep(time.Millisecond) {
-			q.mu.Lock()
-			waiting = len(q.waiting)
-			q.mu.Unlock()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(2)
+		first, err := q.enter(t.Context(), "h1", "greedy", func() {})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	queue("h3", "greedy")
-	queue("h4", "good")
-	second()
-	if got := <-order; got != "good" {
-		t.Errorf("%s comes first", got)
-	}
-	first()
-	if got := <-order; got != "greedy" {
-		t.Errorf("%s comes next", got)
-	}
-}
-
-// TestDribble has a server that sends a byte now and then.
-func TestDribble(t *testing.T) {
-	n := newInternet(t)
-	over := make(chan struct{})
-	n.host("slow.example.com", func(w http.ResponseWriter, r *http.Request) {
-		for i := 0; ; i++ {
-			select {
-			case <-over:
-				return
-			case <-time.After(20 * time.Millisecond):
-				if r.URL.Path == "/steady" && i > 50 {
+		second, err := q.enter(t.Context(), "h2", "other", func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		order := make(chan string, 4)
+		queue := func(host, tenant string) {
+			go func() {
+				end, err := q.enter(t.Context(), host, tenant, func() {})
+				if err != nil {
+					order <- err.Error()
 					return
 				}
-				fmt.Fprint(w, strings.Repeat("x", map[string]int{"/steady": 5000, "/slow": 1}[r.URL.Path]))
-				w.(http.Flusher).Flush()
-			}
+				order <- tenant
+				end()
+			}()
+			synctest.Wait()
+		}
+		queue("h3", "greedy")
+		queue("h4", "good")
+		second()
+		if got := <-order; got != "good" {
+			t.Errorf("%s comes first", got)
+		}
+		first()
+		if got := <-order; got != "greedy" {
+			t.Errorf("%s comes next", got)
 		}
 	})
-	defer close(over)
-	f := n.fetcher(Config{Allow: []string{"https://slow.example.com"}, Limits: Limits{Rate: 1000}})
-	f.window = 500 * time.Millisecond
-	if os.Getenv(everyProcess) != "" {
-		return // whose window is the real one
-	}
-	within(t, 20*time.Second, func() {
-		refuse(t, f, fileRef("https://slow.example.com/slow"), "timeout", "slow.example.com sends less than 1000 bytes a second; fix: try again later")
-	})
-	get(t, f, fileRef("https://slow.example.com/steady"))
 }
