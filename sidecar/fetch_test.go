@@ -261,7 +261,7 @@ func TestManyLargeThings(t *testing.T) {
 					return task.Output{}, err
 				}
 			}
-			time.Sleep(50 * time.Millisecond) // the others come meanwhile
+			<-time.After(50 * time.Millisecond) // the others come meanwhile
 			return task.Output{Manifests: []string{"kind: A"}}, nil
 		}}
 	})

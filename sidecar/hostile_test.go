@@ -168,11 +168,14 @@ func metric(t *testing.T, from *prometheus.Registry, name string, labels ...stri
 }
 
 // eventually waits for what must happen soon.
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
+	end := time.After(5 * time.Minute) // only for a test that hangs
+	for !holds() {
+		select {
+		case <-end:
 			t.Fatalf("never: %s", what)
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
@@ -468,7 +471,7 @@ func TestSameStreamsTogether(t *testing.T) {
 		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: archive, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "b"}})
 		second <- err
 	}()
-	time.Sleep(100 * time.Millisecond) // let it wait; too short only makes the test easier
+	<-time.After(100 * time.Millisecond) // let it wait; too short only makes the test easier
 	stream.Send(chunk(archive.Tgz[10:]))
 	if _, err := stream.CloseAndRecv(); err != nil {
 		t.Fatal(err)

@@ -119,45 +119,39 @@ func drip(c net.Conn, first, then string) {
 // TestSlowloris opens many connections and keeps them with half a request each.
 // Most are closed, and probes are answered meanwhile.
 func TestSlowloris(t *testing.T) {
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	operate(t, lis, false)
-	const many = 300
-	closed := make(chan bool, many)
-	for range many {
-		c, err := net.Dial("tcp", lis.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		network := newPipes()
+		operate(t, network, false)
+		const many = 300
+		closed := make(chan bool, many)
+		for range many {
+			c := network.dial()
+			defer c.Close()
+			go func() {
+				c.Write([]byte("GET /metrics HTTP/1.1\r\nX-A: "))
+				_, err := c.Read(make([]byte, 1))
+				closed <- err != nil
+			}()
 		}
-		defer c.Close()
-		c.Write([]byte("GET /metrics HTTP/1.1\r\nX-A: "))
-		go func() {
-			_, err := c.Read(make([]byte, 1))
-			closed <- err != nil
-		}()
-	}
-	for range 20 {
-		// As the kubelet does, each time with a new connection.
-		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-		res, err := client.Get("http://" + lis.Addr().String() + "/healthz")
-		if err != nil {
-			t.Fatal(err)
+		for range 20 {
+			// As the kubelet does, each time with a new connection.
+			client := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+				DialContext: func(context.Context, string, string) (net.Conn, error) { return network.dial(), nil }}}
+			res, err := client.Get("http://operations/healthz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode != http.StatusOK {
+				t.Errorf("a probe: %s", res.Status)
+			}
 		}
-		res.Body.Close()
-		if res.StatusCode != http.StatusOK {
-			t.Errorf("a probe: %s", res.Status)
+		time.Sleep(8 * time.Second) // before the time of half a request is over
+		synctest.Wait()
+		if got := len(closed); got < many-maxOperationsConns {
+			t.Errorf("only %d of %d connections were closed", got, many)
 		}
-	}
-	late := time.After(8 * time.Second) // before the time of half a request is over
-	for i := range many - maxOperationsConns {
-		select {
-		case <-closed:
-		case <-late:
-			t.Fatalf("only %d of %d connections were closed", i, many)
-		}
-	}
+	})
 }
 
 // TestWatchers keeps gRPC health streams open.

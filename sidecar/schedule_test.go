@@ -259,12 +259,11 @@ func TestParallel(t *testing.T) {
 			}
 		})
 	}
-	for busy := 0; busy < 2; {
+	eventually(t, "two work", func() bool {
 		mu.Lock()
-		busy = running
-		mu.Unlock()
-		time.Sleep(time.Millisecond)
-	}
+		defer mu.Unlock()
+		return running == 2
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app"})

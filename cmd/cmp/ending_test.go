@@ -7,10 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -28,11 +28,7 @@ func TestEndWhileBusy(t *testing.T) {
 			Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
 		endless <- err
 	}()
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(s.get(t, "/metrics"), "\nladder_requests_working 1\n"); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the request does not begin")
-		}
-	}
+	eventually(t, "the request begins", func() bool { return strings.Contains(s.get(t, "/metrics"), "\nladder_requests_working 1\n") })
 	workers := s.children()
 	if len(workers) == 0 {
 		t.Fatal("there are no workers")
@@ -66,11 +62,7 @@ func TestKilledServer(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(20 * time.Second); exec.Command("cmp", "serve", "--check", "--plugin-dir", dir).Run() != nil; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("the server does not begin")
-			}
-		}
+		eventually(t, "the server begins", func() bool { return exec.Command("cmp", "serve", "--check", "--plugin-dir", dir).Run() == nil })
 		return cmd
 	}
 	first := begin()
@@ -85,20 +77,12 @@ func TestKilledServer(t *testing.T) {
 		t.Errorf("a killed server cannot remove its socket, but %v", err)
 	}
 	second := begin()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		left := 0
-		for _, pid := range workers {
-			if text, err := os.ReadFile("/proc/" + pid + "/cmdline"); err == nil && strings.Contains(string(text), workerName) {
-				left++
-			}
-		}
-		if left == 0 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d workers outlive their server", left)
-		}
-	}
+	eventually(t, "the workers of a killed server end", func() bool {
+		return !slices.ContainsFunc(workers, func(pid string) bool {
+			text, err := os.ReadFile("/proc/" + pid + "/cmdline")
+			return err == nil && strings.Contains(string(text), workerName)
+		})
+	})
 	second.Process.Signal(syscall.SIGTERM)
 	if err := second.Wait(); err != nil {
 		t.Error(err)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
@@ -35,14 +34,7 @@ func TestFullDisk(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	socket := filepath.Join(dir, "ladder.sock")
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Lstat(socket); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("there is no socket")
-		}
-	}
+	eventually(t, "there is a socket", func() bool { _, err := os.Lstat(socket); return err == nil })
 	client, err := sidecartest.Dial(socket)
 	if err != nil {
 		t.Fatal(err)

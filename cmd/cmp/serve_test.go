@@ -87,6 +87,19 @@ func serveProgram(t testing.TB, program string, vars ...string) *served {
 	return s
 }
 
+// eventually waits for what another process does. Its limit only ends a test that hangs.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	end := time.After(5 * time.Minute)
+	for !holds() {
+		select {
+		case <-end:
+			t.Fatalf("never: %s", what)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 // await waits for a line of the log, and takes it.
 func (s *served) await(t testing.TB, msg string) map[string]any {
 	t.Helper()

@@ -52,7 +52,7 @@ func TestOwnMemory(t *testing.T) {
 		}
 		// However busy the machine is: there is enough now for the next look to start the collector.
 		for i == 64 && debug.SetGCPercent(-1) == -1 {
-			time.Sleep(CheckInterval)
+			<-time.After(CheckInterval)
 		}
 		debug.SetGCPercent(before)
 		runtime.GC()

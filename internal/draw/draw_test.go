@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -193,17 +192,12 @@ func TestManyObjects(t *testing.T) {
 			"containers: [{name: a, image: a, envFrom: [{configMapRef: {name: app-%[1]d}}, {secretRef: {name: app-%[1]d}}]}]}}}\n", i)
 	}
 	p := sample.Plan(t, sample.Objects(t, b.String()))
-	start := time.Now()
 	for _, f := range draw.Formats() {
 		for _, opt := range []draw.Options{{}, {All: true}, {Focus: p.Find("ServiceAccount/hub")}} {
 			if text := draw.Ladder(p, f, opt); len(text) > 1000*(len(p.Graph.Nodes)+len(p.Graph.References)) {
 				t.Errorf("%s: %d bytes", f, len(text))
 			}
 		}
-	}
-	// It takes a tenth of this at most; what is quadratic takes minutes.
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("nine drawings took %s", took)
 	}
 }
 

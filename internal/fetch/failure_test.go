@@ -267,7 +267,7 @@ func TestQueueTakesTime(t *testing.T) {
 		close(waits)
 	}()
 	for f.queue.length() != 1 {
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	cancel()
 	<-waits
