@@ -33,6 +33,27 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+func TestClocks(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	const slow = "func TestSlow(t *testing.T) {\n\ttime.Sleep(1)\n}\n"
+	const virtual = "func TestVirtual(t *testing.T) {\n\tsynctest.Test(t, func(t *testing.T) { time.Sleep(1) })\n}\n"
+	tree := fstest.MapFS{
+		"a/a.go":          file("package a\nfunc a() { time.Sleep(1) }\n"),
+		"a/slow_test.go":  file("package a\n" + slow),
+		"a/other_test.go": file("package a\n" + virtual + "func help() { time.Since(start) }\n" + slow),
+		"a/help_test.go":  file("package a\nfunc help() { time.Since(start) }\n"),
+		"a/load_test.go":  file("//go:build load\n\npackage a\n" + slow),
+		"a/bench_test.go": file("package a\nfunc BenchmarkA(b *testing.B) { time.Since(start) }\n"),
+		"e2e/a_test.go":   file("package a\n" + slow),
+	}
+	got, err := clocks(tree)
+	const fix = " depends on the clock of the machine; use a bubble of testing/synctest, or the build tag load"
+	want := []string{"a/help_test.go:2: help" + fix, "a/other_test.go:7: TestSlow" + fix, "a/slow_test.go:3: TestSlow" + fix}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, got\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 func TestSpelling(t *testing.T) {
 	wrong := &fstest.MapFile{Data: []byte("It rec" + "ieves.\n")}
 	got, err := spelling(fstest.MapFS{"a.md": wrong, "a.yaml": wrong, "a_test.go": wrong})

@@ -1,6 +1,6 @@
 // Command lint finds what a review should not have to: what staticcheck and a few
-// analyzers find in packages, and files and functions that are too long and words that
-// are misspelt in the whole repository. It runs at the root of the repository.
+// analyzers find in packages, and files and functions that are too long, words that are
+// misspelt and tests that depend on the clock in the whole repository. It runs at the root of the repository.
 package main
 
 import (
@@ -53,7 +53,12 @@ func texts(root string) int {
 		fmt.Fprintln(os.Stderr, "lint:", err)
 		return 2
 	}
-	found := append(tooLong, misspelt...)
+	timed, err := clocks(tree)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lint:", err)
+		return 2
+	}
+	found := append(append(tooLong, misspelt...), timed...)
 	for _, f := range found {
 		fmt.Println(f)
 	}
