@@ -64,7 +64,7 @@ if there is an error or a warning.`,
 		if *format == cli.JSON {
 			return cmp.Or(s.JSON(order), exitErr)
 		}
-		return cmp.Or(s.Print(order.Text(), nil), exitErr)
+		return cmp.Or(s.Print(paint.Fit(order.Text(), cli.Width(s.Out)), nil), exitErr)
 	}
 	return cmd
 }

@@ -81,6 +81,19 @@ func Terminal(w io.Writer) *os.File {
 	return nil
 }
 
+// Width returns the number of characters in a line of an output; 0 if it is no terminal.
+func Width(w io.Writer) int {
+	f := Terminal(w)
+	if f == nil {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // PaintFor returns the colors for an output, if it supports them.
 func PaintFor(out io.Writer) paint.Paint {
 	s, ok := out.(screen)
