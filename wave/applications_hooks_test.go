@@ -20,7 +20,7 @@ const (
 	maxHookMissed = 0.0064
 )
 
-var hookedApplications = flag.Uint64("hooked-applications", 600, "generated applications of TestGeneratedHooks")
+var hookedApplications = flag.Uint64("hooked-applications", ofWhole(600), "generated applications of TestGeneratedHooks")
 
 // What check misses of the applications that hang as their charts have them, where the manifests
 // show a need that the phases contradict, and its false alarms of those that do not hang.

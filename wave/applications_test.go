@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"text/tabwriter"
+
+	"github.com/ladder-cmp/ladder/internal/golden"
 )
 
 // What the order does wrong on generated applications, as measured with the default seed
@@ -26,16 +28,24 @@ const (
 )
 
 var (
-	applicationCount = flag.Uint64("applications", defaultCount, "generated applications of TestGeneratedApplications")
+	applicationCount = flag.Uint64("applications", ofWhole(defaultCount), "generated applications of TestGeneratedApplications")
 	applicationSeed  = flag.Uint64("applications-seed", defaultSeed, "seed of TestGeneratedApplications")
 	applicationShown = flag.Int64("application", -1, "number of a generated application whose manifests, needs and waves are printed")
 )
 
 const (
 	defaultSeed  = 1
-	defaultCount = 1500
-	maxCases     = 3 // that are logged of each fault
+	defaultCount = 1500 // with LADDER_CORPUS=whole, and a third of it without
+	maxCases     = 3    // that are logged of each fault
 )
+
+// ofWhole returns how many of so many generated applications are tried.
+func ofWhole(all uint64) uint64 {
+	if golden.WholeCorpus() {
+		return all
+	}
+	return all / 3
+}
 
 // TestGeneratedApplications measures the order on applications whose true needs are
 // known, whether the manifests show them or not. It logs what goes wrong, and where it

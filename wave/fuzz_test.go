@@ -1,6 +1,7 @@
 package wave_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -21,7 +23,10 @@ func FuzzAssign(f *testing.F) {
 	if err != nil || len(files) == 0 {
 		f.Fatalf("no seeds: %v", err)
 	}
-	for _, file := range files {
+	for i, file := range files {
+		if i%4 > 0 && !golden.WholeCorpus() && flag.Lookup("test.fuzz").Value.String() == "" {
+			continue // TestStories tries all, with the options of each
+		}
 		data, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
@@ -89,7 +94,7 @@ func FuzzReferences(f *testing.F) {
 	}
 	f.Add(all)
 	random := rand.New(rand.NewPCG(3, 4))
-	for range 150 {
+	for range ofWhole(150) {
 		some := make([]byte, 4*(2+random.IntN(22)))
 		for i := range some {
 			some[i] = byte(random.Uint32())
