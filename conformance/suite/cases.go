@@ -307,6 +307,59 @@ func (w world) partOfRepository(t *testing.T) {
 	}
 }
 
+// pathsOfRepository refers to files beside the component in every way, from the root of the
+// repository and with "..". A part of the repository, with and without the setting of the
+// repo-server, must give what all of it gives. What was not sent is named, with the annotation.
+func (w world) pathsOfRepository(t *testing.T) {
+	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared}\n"
+	root := w.repository(t, "apps/shop", map[string]string{
+		"apps/shared/values.yaml":         "replicas: 13\n",
+		"apps/shared/tag.txt":             "from-a-file",
+		"apps/lib/lib.libsonnet":          "{name: 'of-the-library'}",
+		"apps/jsonnet/a.jsonnet":          "local l = import 'lib.libsonnet'; {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: l.name}}",
+		"apps/base/kustomization.yaml":    "resources: [a.yaml]\n",
+		"apps/base/a.yaml":                configMap,
+		"apps/overlay/kustomization.yaml": "resources: [../base]\n",
+		"apps/chart/Chart.yaml":           "apiVersion: v2\nname: chart\nversion: 1.0.0\ndependencies:\n- {name: sub, version: 1.0.0, repository: file://../sub}\n",
+		"apps/sub/Chart.yaml":             "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
+		"apps/sub/templates/a.yaml":       configMap,
+		"apps/described/component.yaml":   "values: [/apps/shared/values.yaml]\n",
+		"apps/described/Chart.yaml":       "apiVersion: v2\nname: described\nversion: 1.0.0\n",
+		"apps/described/templates/a.yaml": configMap + "data: {n: \"{{ .Values.replicas }}\"}\n",
+	})
+	for name, c := range map[string]struct{ path, source, shared, missing string }{
+		"values":             {"apps/shop", parameters("{name: values, array: [/apps/shared/values.yaml]}"), "/apps/shared", "apps/shared/values.yaml"},
+		"values beside":      {"apps/shop", parameters("{name: values, array: [../shared/values.yaml]}"), "../shared", "apps/shared/values.yaml"},
+		"set-file":           {"apps/shop", parameters("{name: set-file, map: {image.tag: /apps/shared/tag.txt}}"), "../shared", "apps/shared/tag.txt"},
+		"libs":               {"apps/jsonnet", parameters("{name: libs, array: [apps/lib]}"), "../lib", "apps/lib"},
+		"component.yaml":     {"apps/described", named, "/apps/shared", "apps/shared/values.yaml"},
+		"a base":             {"apps/overlay", named, "../base", "apps/base"},
+		"a local dependency": {"apps/chart", named, "../sub", "apps/sub"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := Application{Root: root, Path: c.path, Name: "shop", Source: c.source}
+			want := w.both(t, app)
+			app.GeneratePaths = ".;" + c.shared
+			same(t, "of all", want, "of a part", w.both(t, app))
+			app.GeneratePaths, app.SendsAll = ".", true
+			same(t, "of all", want, "without the setting", w.both(t, app))
+			app.SendsAll = false
+			for _, s := range []server{w.serve, w.stock} {
+				s.use(t)
+				_, err := w.argo.Generate(t.Context(), app)
+				if err == nil {
+					t.Fatal("no error without what was not sent")
+				}
+				for _, part := range []string{"Argo CD sent only " + c.path + "/ of the repository", "add /" + c.missing, "to the annotation argocd.argoproj.io/manifest-generate-paths of the Application"} {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("of the component alone: %v\nwant in it %s", err, part)
+					}
+				}
+			}
+		})
+	}
+}
+
 // largeRepository sends many files and many megabytes in Argo CD's chunks of a
 // kilobyte. An error must arrive as what it is, too: a server that answers
 // before all is sent makes Argo CD report a broken stream.

@@ -54,6 +54,9 @@ type Application struct {
 	// GeneratePaths is the annotation manifest-generate-paths; unless it is
 	// empty, only the directories that it names are sent.
 	GeneratePaths string
+	// SendsAll is an installation without the setting that makes the annotation
+	// count for plugins (reposerver.plugin.use.manifest.generate.paths).
+	SendsAll bool
 }
 
 // Repository is what goes over the stream of a call.
@@ -117,6 +120,7 @@ func Run(t *testing.T, argo ArgoCD) {
 		{"discovery", w.discovery},
 		{"unusual repository", w.unusualRepository},
 		{"part of a repository", w.partOfRepository},
+		{"paths of a repository", w.pathsOfRepository},
 		{"large repository", w.largeRepository},
 		{"cancelled stream", w.cancelledStream},
 		{"deadline", w.deadline},

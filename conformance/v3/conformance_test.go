@@ -51,7 +51,7 @@ func (argoCD) Generate(ctx context.Context, app suite.Application) ([]string, er
 	written := make(chan bool, 1)
 	res, err := repository.GenerateManifests(ctx, filepath.Join(app.Root, app.Path), app.Root, "0123456789", request, false, nil,
 		resource.MustParse("0"), utilio.NewRandomizedTempPaths(app.Root),
-		repository.WithCMPTarDoneChannel(written), repository.WithCMPUseManifestGeneratePaths(app.GeneratePaths != ""))
+		repository.WithCMPTarDoneChannel(written), repository.WithCMPUseManifestGeneratePaths(app.GeneratePaths != "" && !app.SendsAll))
 	return res.GetManifests(), err
 }
 

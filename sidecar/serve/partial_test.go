@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
 
@@ -50,7 +51,7 @@ func TestPartialRepository(t *testing.T) {
 					}
 				}
 				out, err := newTasks(knowledge.Default(), false, nil).generate(t.Context(), task.Input{Repo: repo, Dir: strings.TrimPrefix("apps/"+c.dir, prefix),
-					Env: map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_NAMESPACE": "ns", sourcePath: "apps/" + c.dir, "ARGOCD_APP_PARAMETERS": c.parameters}})
+					Env: map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_NAMESPACE": "ns", plugin.SourcePath: "apps/" + c.dir, "ARGOCD_APP_PARAMETERS": c.parameters}})
 				return strings.Join(out.Manifests, "---\n"), err
 			}
 			want, err := render("")

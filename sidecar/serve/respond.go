@@ -65,10 +65,11 @@ func (t *tasks) Run(ctx context.Context, name task.Name, in task.Input) (task.Re
 
 // generate returns the response to a request for manifests.
 func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error) {
-	in, part := whole(in)
+	var part *plugin.Part
+	in.Repo, in.Dir, part = plugin.Whole(in.Repo, in.Dir, in.Env)
 	req, err := plugin.FromEnvironment(in.Repo, in.Dir, in.Env)
 	if err != nil {
-		return task.Output{}, inOneLine(part.explain(err))
+		return task.Output{}, inOneLine(part.Explain(err))
 	}
 	req.Memory, req.Children = t.memory, children.Children{}
 	if len(in.Secret) > 0 {
@@ -86,7 +87,7 @@ func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error
 		err = res.Refused()
 	}
 	if err != nil {
-		return task.Output{}, inOneLine(part.explain(err))
+		return task.Output{}, inOneLine(part.Explain(err))
 	}
 	out := task.Output{
 		Manifests: res.Manifests(),
@@ -110,7 +111,7 @@ func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error
 		out.Until = res.Renewals[0].Renews
 	}
 	for _, name := range plugin.Substitutable() {
-		if name != sourcePath && !slices.Contains(res.Variables, name) && !(res.Derived && name == plugin.ProjectName) {
+		if name != plugin.SourcePath && !slices.Contains(res.Variables, name) && !(res.Derived && name == plugin.ProjectName) {
 			out.Unused = append(out.Unused, name)
 		}
 	}

@@ -34,7 +34,7 @@ func (in *Environment) Generate(ctx context.Context) (plugin.Result, error) {
 		return plugin.Result{}, err
 	}
 	env := cli.Environment()
-	c, err := checkout.OpenAt(checkout.PluginRoot(wd, env["ARGOCD_APP_SOURCE_PATH"]), wd)
+	c, err := checkout.OpenAt(checkout.PluginRoot(wd, env[plugin.SourcePath]), wd)
 	if err != nil {
 		return plugin.Result{}, err
 	}
@@ -43,9 +43,10 @@ func (in *Environment) Generate(ctx context.Context) (plugin.Result, error) {
 	if err != nil {
 		return plugin.Result{}, err
 	}
-	req, err := plugin.FromEnvironment(checkout.Regular{FS: repo}, c.Dir, env)
+	whole, dir, part := plugin.Whole(checkout.Regular{FS: repo}, c.Dir, env)
+	req, err := plugin.FromEnvironment(whole, dir, env)
 	if err != nil {
-		return plugin.Result{}, err
+		return plugin.Result{}, part.Explain(err)
 	}
 	req.DirName, req.Children = c.Name, children.Children{}
 	if req.Random, err = in.random(env); err != nil {
@@ -62,7 +63,7 @@ func (in *Environment) Generate(ctx context.Context) (plugin.Result, error) {
 	if err == nil {
 		err = res.Refused()
 	}
-	return res, err
+	return res, part.Explain(err)
 }
 
 // random returns the random source of the rendering, from the seed and the Application that
