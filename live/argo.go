@@ -206,6 +206,9 @@ func failedEntries(s *scene, app object.Object, op operation) (all []Cause) {
 			}
 			cause = s.refused(message, e.id)
 			cause.Proof = said(e.id.String()+":", "SyncFailed", message)
+			if cause.Rule == "unknown-kind" && e.version != "" && !strings.Contains(cause.Text, e.version) {
+				cause.Text += ", version " + e.version
+			}
 		case strings.Contains(e.message, "is missing, it might have been deleted"):
 			cause = Cause{Rule: "hook-gone", Text: "was deleted while the sync waited for it", Proof: said(e.id.String()+":", e.state, e.message), Evidence: Refusal, Fix: "see who deletes it, and sync again; remove ttlSecondsAfterFinished from a hook", Command: argocd("sync", app.ID)}
 		default:

@@ -147,10 +147,12 @@ func argocd(verb string, app object.ID, more ...string) string {
 	return strings.Join(append([]string{"argocd", "app", verb, name}, more...), " ")
 }
 
+// mostQuoted limits what is quoted in a line.
+const mostQuoted = 400
+
 // quoted quotes what somebody else says, on one line and not too long.
 func quoted(text string) string {
-	const most = 400
-	return `"` + finding.CutMiddle(oneLine(text), most) + `"`
+	return `"` + finding.CutMiddle(oneLine(text), mostQuoted) + `"`
 }
 
 // said formats a reason with a message.

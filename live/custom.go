@@ -49,7 +49,7 @@ func (l lead) of(o object.Object) object.ID {
 	v := at(o.Root(), l.At)
 	kind, group, _ := strings.Cut(l.To, ".")
 	id := object.ID{Group: group, Kind: kind, Namespace: o.ID.Namespace, Name: cmp.Or(v.Get("name").Text(), v.Text())}
-	if strings.HasSuffix(kind, "Class") {
+	if strings.HasSuffix(kind, "Class") || kind == "PersistentVolume" {
 		id.Namespace = ""
 	}
 	return id

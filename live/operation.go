@@ -24,6 +24,7 @@ type entry struct {
 	// phase is the phase of the sync, status the result of the apply, and state that of the
 	// object: Running while the sync waits for it, whether it is a hook or not.
 	phase, status, state, message string
+	version                       string // of its kind
 	hook                          bool
 }
 
@@ -83,7 +84,7 @@ func readOperation(app object.Object) operation {
 			id = anywhere
 		}
 		op.entries = append(op.entries, entry{
-			id:    id,
+			id: id, version: r.Get("version").Text(),
 			phase: cmp.Or(r.Get("syncPhase").Text(), "Sync"), status: r.Get("status").Text(), state: r.Get("hookPhase").Text(),
 			message: oneLine(r.Get("message").Text()), hook: r.Get("hookType").Text() != "",
 		})

@@ -9,6 +9,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -74,7 +75,8 @@ func understand(topic, message string, about object.Object, cause Cause) Cause {
 		expand := func(template string) string {
 			return string(y.Says.ExpandString(nil, filled(template, about), message, m))
 		}
-		cause.Rule, cause.Text, cause.Fix = cmp.Or(y.Rule, cause.Rule), cmp.Or(expand(y.Text), cause.Text), cmp.Or(expand(y.Fix), cause.Fix)
+		cause.Rule, cause.Fix = cmp.Or(y.Rule, cause.Rule), cmp.Or(expand(y.Fix), cause.Fix)
+		cause.Text = finding.CutMiddle(cmp.Or(expand(y.Text), cause.Text), mostQuoted)
 		id := y.Because.of(about, expand)
 		if !id.IsZero() {
 			cause.Because, cause.Command = id, kubectl("describe", id)

@@ -91,10 +91,12 @@ func volumeClaim(s *scene, o object.Object) []Cause {
 		}
 		return []Cause{cause}
 	}
-	if s.isAbsent(class) {
-		cause = lacks(class, o.ID.String()+" names it in spec.storageClassName", Missing)
-		cause.IsYoung = young
-		return []Cause{cause}
+	for _, id := range []object.ID{class, {Kind: "PersistentVolume", Name: o.Get("spec", "volumeName").Text()}} {
+		if id.Name != "" && s.isAbsent(id) {
+			cause = lacks(id, o.ID.String()+" names it in its spec", Missing)
+			cause.IsYoung = young
+			return []Cause{cause}
+		}
 	}
 	if o, ok := s.objects[class]; ok && o.Get("volumeBindingMode").Text() == "WaitForFirstConsumer" {
 		cause.Proof, cause.Evidence = "StorageClass "+class.Name+": volumeBindingMode WaitForFirstConsumer", Condition
