@@ -92,7 +92,7 @@ var noJSON = map[string]string{
 	"cmp graph":           "draws; cmp explain, cmp fleet inventory and cmp fleet simulate have what it draws with -o json",
 	"cmp serve":           "is asked by gRPC; its log is JSON with --log-format json",
 	"cmp completion":      "prints a script for a shell",
-	"cmp init":            "writes a file, and prints it with --stdout",
+	"cmp init":            "writes a file, and prints it with --print",
 	"cmp vendor":          "writes files, and prints a line for each; ladder.lock is YAML",
 	"cmp seed":            "prints a seed, which is one line",
 	"cmp seed adopt":      "prints values, which are YAML",

@@ -24,14 +24,14 @@ those that only group other components or Applications are not components.
 
 An existing component.yaml is not changed, except with --force.`,
 		Example: `  cmp init ./components/vault
-  cmp init ./components/* --stdout
+  cmp init ./components/* --print
   cmp init --recursive .`,
 		Args: cli.Args(1, cli.Many),
 	}
 	set := cmd.Flags()
 	force := set.Bool("force", false, "Add missing keys to an existing component.yaml")
 	recursive := set.BoolP("recursive", "R", false, "Write one for each component below the directories")
-	stdout := set.Bool("stdout", false, "Print the result instead of writing it")
+	printOnly := set.Bool("print", false, "Print the result instead of writing it")
 	ladder := flags.LadderFlag(set)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		base, err := flags.KnowledgeOf(*ladder)
@@ -44,12 +44,12 @@ An existing component.yaml is not changed, except with --force.`,
 			return err
 		}
 		defer in.Close()
-		if !*stdout {
+		if !*printOnly {
 			if err := in.Write(); err != nil {
 				return err
 			}
 		}
-		return s.Emit(in.Text(*stdout), nil)
+		return s.Emit(in.Text(*printOnly), nil)
 	}
 	return cmd
 }
