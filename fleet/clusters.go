@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/graph"
@@ -27,18 +28,15 @@ type movedTo struct {
 	environment string
 }
 
-// InCluster is the address of the cluster that Argo CD runs in.
-const InCluster = "https://kubernetes.default.svc"
-
 // SyncWave is the annotation that orders the children of a parent Application.
 const SyncWave = "argocd.argoproj.io/sync-wave"
 
 // Cluster returns the cluster of a server in the settings, which is that of the fleet if it is
 // empty: the cluster that runs Argo CD has three names.
 func (f *Fleet) Cluster(server string) string {
-	server = cmp.Or(server, f.Settings.Server, InCluster)
+	server = cmp.Or(server, f.Settings.Server, argocd.InCluster)
 	if server == "in-cluster" {
-		return InCluster
+		return argocd.InCluster
 	}
 	return server
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/argocd/health"
 )
 
@@ -22,9 +23,6 @@ var childStates = []struct {
 	{"is Healthy", map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": "Synced"}, "operationState": map[string]any{"phase": "Succeeded"}}, true},
 }
 
-// argoGroup is the API group of Argo CD.
-const argoGroup = "argoproj.io"
-
 // childHealthTimeout limits the run time of a health check.
 const childHealthTimeout = 5 * time.Second
 
@@ -35,7 +33,7 @@ func checkChildHealth(ctx context.Context, script string) []string {
 	defer cancel()
 	var all []string
 	for _, state := range childStates {
-		obj := map[string]any{"apiVersion": argoGroup + "/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": "child"}, "spec": map[string]any{}}
+		obj := map[string]any{"apiVersion": argocd.APIVersion, "kind": "Application", "metadata": map[string]any{"name": "child"}, "spec": map[string]any{}}
 		if state.status != nil {
 			obj["status"] = state.status
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/argocd/health"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
@@ -13,7 +14,7 @@ import (
 // which it does not.
 func TestCheckChildHealth(t *testing.T) {
 	checks := health.Checks(knowledge.Default().KindsWithStatus())
-	own := checks[slices.IndexFunc(checks, func(c health.Check) bool { return c.Key == health.Key(argoGroup, "Application") })]
+	own := checks[slices.IndexFunc(checks, func(c health.Check) bool { return c.Key == health.Key(argocd.Group, "Application") })]
 	for name, c := range map[string]struct{ script, want string }{
 		"what is printed":       {own.Script, ""},
 		"healthy whatever":      {"return {status = 'Healthy'}", `returns "Healthy" for a child that is Degraded`},

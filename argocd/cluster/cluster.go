@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
@@ -133,8 +134,8 @@ var listedKinds = []listedKind{
 	{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}},
 	{GroupVersionResource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}, optional: true},
 	{GroupVersionResource: schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: "v1", Resource: "podmonitors"}, everywhere: true, optional: true},
-	{GroupVersionResource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}, everywhere: true},
-	{GroupVersionResource: schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applicationsets"}, everywhere: true, optional: true},
+	{GroupVersionResource: schema.GroupVersionResource{Group: argocd.Group, Version: "v1alpha1", Resource: "applications"}, everywhere: true},
+	{GroupVersionResource: schema.GroupVersionResource{Group: argocd.Group, Version: "v1alpha1", Resource: "applicationsets"}, everywhere: true, optional: true},
 }
 
 func notSeen(what string) finding.Finding {

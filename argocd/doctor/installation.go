@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -84,7 +85,6 @@ type application struct {
 }
 
 const (
-	argoGroup    = "argoproj.io"
 	paramsMap    = "argocd-cmd-params-cm"
 	configMap    = "argocd-cm"
 	pluginsDir   = "/home/argocd/cmp-server/plugins"
@@ -122,9 +122,9 @@ func (i *installation) add(t node, id object.ID) {
 		}
 	case "ConfigMap":
 		i.maps[mapKey{id.Namespace, id.Name}] = t
-	case "Application." + argoGroup:
+	case "Application." + argocd.Group:
 		i.applications = append(i.applications, application{node: t, spec: t.at("spec")})
-	case "ApplicationSet." + argoGroup:
+	case "ApplicationSet." + argocd.Group:
 		i.applicationSets = append(i.applicationSets, t)
 		i.applications = append(i.applications, application{node: t, spec: t.at("spec", "template", "spec"), isTemplate: true})
 	case "NetworkPolicy.networking.k8s.io":

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/command"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/graph/hooks"
@@ -232,7 +232,7 @@ func checkedWaves(opt flags.Options) cli.CheckedWaves {
 func notExpandedNotes(objs []object.Object) []finding.Finding {
 	var all []finding.Finding
 	for _, o := range objs {
-		if appset.Is(o) {
+		if argocd.IsSet(o.ID) {
 			all = append(all, finding.Finding{Severity: finding.Note, Rule: "not-expanded", File: o.File, Line: o.Line, Object: o.ID.String(),
 				Message: "an ApplicationSet in a file is not expanded, so its Applications are not checked", Remedy: "name the directory of the file in its repository"})
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -46,7 +47,7 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 				return err
 			}
 		}
-		app := object.ID{Group: "argoproj.io", Kind: "Application", Namespace: c.Namespace}
+		app := object.ID{Group: argocd.Group, Kind: "Application", Namespace: c.Namespace}
 		if len(args) > 0 {
 			app.Name = args[0]
 		} else if *file == "" {

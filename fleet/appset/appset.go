@@ -16,6 +16,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -77,12 +78,8 @@ type Application struct {
 
 // SourcesOf returns the directories and charts of an Application, for users.
 func SourcesOf(app object.Object) []string {
-	specs := app.Get("spec", "sources").Items()
-	if len(specs) == 0 {
-		specs = []object.Value{app.Get("spec", "source")}
-	}
 	all := []string{}
-	for _, s := range specs {
+	for _, s := range argocd.SourcesOf(app.Get("spec")) {
 		switch chart, dir := s.Get("chart").Text(), s.Get("path").Text(); {
 		case chart != "":
 			all = append(all, strings.TrimSpace("chart "+chart+" "+s.Get("targetRevision").Text()))
@@ -114,11 +111,6 @@ func (f Fault) Finding(set object.Object, severity finding.Severity, rule string
 		remedy = "add what is missing to the file of --generator-values, or correct the ApplicationSet"
 	}
 	return finding.Finding{Severity: severity, Rule: rule, File: set.File, Line: set.Line, Object: set.ID.String(), Message: f.Message, Remedy: remedy}
-}
-
-// Is reports whether an object is an ApplicationSet.
-func Is(o object.Object) bool {
-	return o.ID.Group == "argoproj.io" && o.ID.Kind == "ApplicationSet"
 }
 
 // spec is the part of an ApplicationSet that decides what it generates.

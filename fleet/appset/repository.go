@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -16,7 +17,7 @@ import (
 func FindRepository(objs []object.Object, repo fs.FS) string {
 	var referenced []remote.Directory
 	for _, o := range objs {
-		if o.ID.Group != "argoproj.io" {
+		if o.ID.Group != argocd.Group {
 			continue
 		}
 		referenced = slices.Concat(referenced, referencedDirectories(o.Get("spec")), referencedDirectories(o.Get("spec", "template", "spec")))
@@ -35,7 +36,7 @@ func FindRepository(objs []object.Object, repo fs.FS) string {
 // referencedDirectories lists the directories and the values files that the sources of
 // an Application refer to.
 func referencedDirectories(spec object.Value) []remote.Directory {
-	sources := append(spec.Get("sources").Items(), spec.Get("source"))
+	sources := argocd.SourcesOf(spec)
 	urls := map[string]string{}
 	for _, s := range sources {
 		urls["$"+s.Get("ref").Text()] = s.Get("repoURL").Text()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io/fs"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/graph"
@@ -92,14 +93,14 @@ func (c Children) Expand(ctx context.Context, parentOf plugin.Parent, plan *wave
 		return nil
 	}}
 	of.Expand = func(o object.Object) []object.Object {
-		if !appset.Is(o) {
+		if !argocd.IsSet(o.ID) {
 			return nil
 		}
 		return appset.Expand(o, in).Objects()
 	}
 	var generated []parent.Set
 	for i, n := range nodes {
-		if !appset.Is(n.Object) || n.External {
+		if !argocd.IsSet(n.Object.ID) || n.External {
 			continue
 		}
 		expanded := appset.Expand(n.Object, in)

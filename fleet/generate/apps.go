@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/profile"
@@ -100,15 +101,15 @@ func (w writer) children(sets []fleet.Set, dir string) ([]Manifest, error) {
 
 // child returns the Application of a component.
 func (w writer) child(d fleet.Deployment, file string, wave int) (Manifest, error) {
-	app := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
-		Metadata: metadata{Name: d.Name, Namespace: w.namespace(), Labels: w.childLabels(d), Annotations: map[string]string{fleet.SyncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
-		Spec: applicationSpec{
+	app := argocd.Application{APIVersion: argocd.APIVersion, Kind: "Application",
+		Metadata: argocd.Metadata{Name: d.Name, Namespace: w.namespace(), Labels: w.childLabels(d), Annotations: map[string]string{fleet.SyncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
+		Spec: argocd.Spec{
 			Project:     w.ProjectOf(d.Application),
 			Destination: cluster(w.serverFor(d.Application, d.To), d.Namespace),
-			SyncPolicy:  syncPolicy{SyncOptions: w.options(d.Application), Retry: w.retry(d.Application)},
+			SyncPolicy:  argocd.SyncPolicy{SyncOptions: w.options(d.Application), Retry: w.retry(d.Application)},
 		}}
 	put(w.fields(d.Application), &app.Metadata, &app.Spec)
-	repo := source{RepoURL: w.Settings.RepoURL, TargetRevision: d.To.Revision}
+	repo := argocd.Source{RepoURL: w.Settings.RepoURL, TargetRevision: d.To.Revision}
 	if c := d.Component.Chart; c.Remote() && !d.Vendored {
 		app.Spec.Sources = remoteSources(c, cmp.Or(c.ReleaseName, d.Component.Name), repo)
 		values := remoteValues(d.Component, d.Label)
@@ -116,7 +117,7 @@ func (w writer) child(d fleet.Deployment, file string, wave int) (Manifest, erro
 		helm.ValueFiles, helm.Parameters = append(helm.ValueFiles, values.ValueFiles...), values.Parameters
 	} else {
 		repo.Path = d.Dir
-		repo.Plugin = &pluginSource{Name: pluginName, Parameters: w.childParameters(d)}
+		repo.Plugin = &argocd.PluginSource{Name: pluginName, Parameters: w.childParameters(d)}
 		app.Spec.Source = &repo
 	}
 	if w.preserve {
@@ -136,8 +137,8 @@ func (w writer) child(d fleet.Deployment, file string, wave int) (Manifest, erro
 
 // remoteSources returns a remote chart, which Argo CD renders itself, and the repository of
 // the component with its values.
-func remoteSources(c component.Chart, release string, repo source) []source {
-	s := source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"), Helm: &helmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs, IgnoreMissing: c.IgnoreMissing}}
+func remoteSources(c component.Chart, release string, repo argocd.Source) []argocd.Source {
+	s := argocd.Source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"), Helm: &argocd.HelmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs, IgnoreMissing: c.IgnoreMissing}}
 	if c.Chart != "" {
 		s.RepoURL = strings.TrimPrefix(s.RepoURL, "oci://") // with the prefix, Argo CD would ignore the chart
 		s.TargetRevision = cmp.Or(c.Version, "*")
@@ -152,7 +153,7 @@ func remoteSources(c component.Chart, release string, repo source) []source {
 		s.Helm.ValueFiles = append(s.Helm.ValueFiles, file)
 	}
 	repo.Ref = "values"
-	return []source{s, repo}
+	return []argocd.Source{s, repo}
 }
 
 func (w writer) childLabels(d fleet.Deployment) map[string]string {
@@ -172,30 +173,30 @@ func (w writer) childLabels(d fleet.Deployment) map[string]string {
 
 // childParameters returns the parameters for the plugin: the part of a split component, and the
 // release name and namespace if the Application has others.
-func (w writer) childParameters(d fleet.Deployment) []pluginParameter {
-	var all []pluginParameter
+func (w writer) childParameters(d fleet.Deployment) []argocd.PluginParameter {
+	var all []argocd.PluginParameter
 	if d.Part != "" || d.To.Name != "" {
-		all = append(all, pluginParameter{Name: "name", String: d.Component.Name})
+		all = append(all, argocd.PluginParameter{Name: "name", String: d.Component.Name})
 	}
 	if d.Label != "" {
-		all = append(all, pluginParameter{Name: "environment", String: d.Label})
+		all = append(all, argocd.PluginParameter{Name: "environment", String: d.Label})
 	}
 	if d.Moved {
-		all = append(all, pluginParameter{Name: "namespace", String: d.Namespace})
+		all = append(all, argocd.PluginParameter{Name: "namespace", String: d.Namespace})
 	}
 	if d.Part != "" {
-		all = append(all, pluginParameter{Name: "crds", String: string(d.Part)})
+		all = append(all, argocd.PluginParameter{Name: "crds", String: string(d.Part)})
 	}
 	return append(all, capabilities(d.Application)...)
 }
 
 // capabilities returns the parameters with the API versions that are installed before an
 // Application.
-func capabilities(a *fleet.Application) []pluginParameter {
+func capabilities(a *fleet.Application) []argocd.PluginParameter {
 	if len(a.EarlierAPIVersions) == 0 {
 		return nil
 	}
-	return []pluginParameter{{Name: "api-versions", Array: a.EarlierAPIVersions}}
+	return []argocd.PluginParameter{{Name: "api-versions", Array: a.EarlierAPIVersions}}
 }
 
 // namespace returns the namespace of Argo CD's objects.
@@ -203,13 +204,13 @@ func (w writer) namespace() string { return cmp.Or(w.Settings.ArgoCDNamespace, "
 
 // parent returns an Application for the content of a directory.
 func (w writer) parent(name, dir, revision string) Manifest {
-	app := applicationObject{APIVersion: argoCDVersion, Kind: "Application",
-		Metadata: metadata{Name: name, Namespace: w.namespace(), Finalizers: []string{cascade}},
-		Spec: applicationSpec{
+	app := argocd.Application{APIVersion: argocd.APIVersion, Kind: "Application",
+		Metadata: argocd.Metadata{Name: name, Namespace: w.namespace(), Finalizers: []string{cascade}},
+		Spec: argocd.Spec{
 			Project:     w.Project(),
 			Destination: cluster("", w.namespace()),
-			Source:      &source{RepoURL: w.Settings.RepoURL, TargetRevision: revision, Path: dir},
-			SyncPolicy:  syncPolicy{Automated: automation(nil), Retry: defaultRetry},
+			Source:      &argocd.Source{RepoURL: w.Settings.RepoURL, TargetRevision: revision, Path: dir},
+			SyncPolicy:  argocd.SyncPolicy{Automated: automation(nil), Retry: defaultRetry},
 		}}
 	if w.preserve {
 		app.Metadata.Finalizers = nil

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -135,11 +136,11 @@ func atLeast(release string, than knowledge.Release) (bool, error) {
 
 func (w writer) applicationSet(s fleet.Set) (Manifest, error) {
 	steps, comments := w.steps(s)
-	set := applicationSet{APIVersion: argoCDVersion, Kind: "ApplicationSet", Metadata: metadata{Name: s.Name, Namespace: w.namespace()},
-		Spec: applicationSetSpec{
+	set := argocd.ApplicationSet{APIVersion: argocd.APIVersion, Kind: "ApplicationSet", Metadata: argocd.Metadata{Name: s.Name, Namespace: w.namespace()},
+		Spec: argocd.SetSpec{
 			GoTemplate: true, GoTemplateOptions: []string{"missingkey=error"},
 			Generators:    w.generators(s),
-			Strategy:      strategy{Type: "RollingSync", RollingSync: rollingSync{steps}},
+			Strategy:      argocd.Strategy{Type: "RollingSync", RollingSync: argocd.RollingSync{Steps: steps}},
 			Template:      w.common(s),
 			TemplatePatch: w.templatePatch(s),
 		}}
@@ -148,7 +149,7 @@ func (w writer) applicationSet(s fleet.Set) (Manifest, error) {
 	}
 	switch {
 	case w.preserve:
-		set.Spec.SyncPolicy = &setSyncPolicy{true}
+		set.Spec.SyncPolicy = &argocd.SetSyncPolicy{PreserveResourcesOnDeletion: true}
 	case w.ordered:
 		set.Spec.Strategy.DeletionOrder = "Reverse"
 	}
@@ -180,8 +181,8 @@ func lines(all ...string) string { return strings.Join(all, "\n") }
 // generators returns the generators that read the component.yaml of every component, combined
 // with the destinations if there are several. Split components have a second generator, for
 // their CRDs.
-func (w writer) generators(s fleet.Set) []generator {
-	var all []generator
+func (w writer) generators(s fleet.Set) []argocd.Generator {
+	var all []argocd.Generator
 	for _, part := range []crds.Mode{crds.Skip, crds.Only} {
 		values := w.values(part)
 		chosen := w.selectorFor(s, part)
@@ -198,13 +199,13 @@ func (w writer) generators(s fleet.Set) []generator {
 			}
 		}
 		for _, revision := range revisions {
-			git := &gitGenerator{RepoURL: w.Settings.RepoURL, Revision: revision, Values: values}
+			git := &argocd.GitGenerator{RepoURL: w.Settings.RepoURL, Revision: revision, Values: values}
 			for _, p := range w.patterns() {
-				git.Files = append(git.Files, gitFile{p})
+				git.Files = append(git.Files, argocd.GitFile{Path: p})
 			}
-			g := generator{Git: git, Selector: chosen}
+			g := argocd.Generator{Git: git, Selector: chosen}
 			if s.HasNames() {
-				g = generator{Matrix: &matrixGenerator{[]generator{{Git: git}, {List: &listGenerator{elements(s.Destinations, revision)}}}}, Selector: chosen}
+				g = argocd.Generator{Matrix: &argocd.MatrixGenerator{Generators: []argocd.Generator{{Git: git}, {List: &argocd.ListGenerator{ElementsYAML: elements(s.Destinations, revision)}}}}, Selector: chosen}
 			}
 			all = append(all, g)
 		}
@@ -240,7 +241,7 @@ func (w writer) split() bool {
 // selectorFor selects the components of a set that are deployed; nil if there are none. It
 // selects by the content of the files instead of excluding files, because Argo CD 2.14 does not
 // support exclusion, and because a component can then be disabled in its own file.
-func (w writer) selectorFor(s fleet.Set, part crds.Mode) *selector {
+func (w writer) selectorFor(s fleet.Set, part crds.Mode) *argocd.Selector {
 	var listed []string
 	found := s.Rest && part != crds.Only
 	for _, app := range w.Applications {
@@ -255,12 +256,12 @@ func (w writer) selectorFor(s fleet.Set, part crds.Mode) *selector {
 	if !found {
 		return nil
 	}
-	result := &selector{MatchExpressions: []expression{{Key: "enabled", Operator: "NotIn", Values: []string{"false"}}}}
+	result := &argocd.Selector{MatchExpressions: []argocd.Expression{{Key: "enabled", Operator: "NotIn", Values: []string{"false"}}}}
 	switch {
 	case s.Rest && len(listed) > 0:
-		result.MatchExpressions = append(result.MatchExpressions, expression{"path.path", "NotIn", listed})
+		result.MatchExpressions = append(result.MatchExpressions, argocd.Expression{Key: "path.path", Operator: "NotIn", Values: listed})
 	case !s.Rest:
-		result.MatchExpressions = append(result.MatchExpressions, expression{"path.path", "In", listed})
+		result.MatchExpressions = append(result.MatchExpressions, argocd.Expression{Key: "path.path", Operator: "In", Values: listed})
 	}
 	return result
 }
@@ -287,7 +288,7 @@ func elements(destinations []fleet.Destination, revision string) string {
 		for _, e := range p.In {
 			conditions = append(conditions, fmt.Sprintf("has %q $only", e))
 		}
-		server := cmp.Or(p.Server, fleet.InCluster)
+		server := cmp.Or(p.Server, argocd.InCluster)
 		namespace := `""`
 		condition := "or (" + strings.Join(conditions, ") (") + ")"
 		if len(p.In) == 1 {
@@ -302,7 +303,7 @@ func elements(destinations []fleet.Destination, revision string) string {
 
 // steps returns an entry for each used step, in order, and a last one that selects all other
 // Applications, because Argo CD would never sync them otherwise.
-func (w writer) steps(s fleet.Set) (steps []step, comments []string) {
+func (w writer) steps(s fleet.Set) (steps []argocd.Step, comments []string) {
 	members := map[int][]string{}
 	var rest []string
 	for _, d := range w.deployments(s) {
@@ -316,10 +317,10 @@ func (w writer) steps(s fleet.Set) (steps []step, comments []string) {
 	for _, number := range slices.Sorted(maps.Keys(members)) {
 		place, _ := w.Profile.Place(number)
 		numbers = append(numbers, w.Profile.Write(number))
-		steps = append(steps, step{MatchExpressions: []expression{{w.Profile.Label, "In", []string{w.Profile.Write(number)}}}, MaxUpdate: maxUpdate(place)})
+		steps = append(steps, argocd.Step{MatchExpressions: []argocd.Expression{{Key: w.Profile.Label, Operator: "In", Values: []string{w.Profile.Write(number)}}}, MaxUpdate: maxUpdate(place)})
 		comments = append(comments, w.stepComment(number, members[number]))
 	}
-	steps = append(steps, step{MatchExpressions: []expression{{w.Profile.Label, "NotIn", append([]string{}, numbers...)}}})
+	steps = append(steps, argocd.Step{MatchExpressions: []argocd.Expression{{Key: w.Profile.Label, Operator: "NotIn", Values: append([]string{}, numbers...)}}})
 	comments = append(comments, wrap("Applications that no other step selects (currently: "+list(rest)+"). Without this step, Argo CD would never sync them."))
 	return steps, comments
 }

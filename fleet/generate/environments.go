@@ -4,18 +4,14 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/fleet"
 )
 
 // remoteHelmValues are the values that environments set for a chart that Argo CD renders itself.
 type remoteHelmValues struct {
-	ValueFiles []string        `yaml:"valueFiles,omitempty"`
-	Parameters []helmParameter `yaml:"parameters,omitempty"`
-}
-
-type helmParameter struct {
-	Name  string `yaml:"name"`
-	Value string `yaml:"value"`
+	ValueFiles []string               `yaml:"valueFiles,omitempty"`
+	Parameters []argocd.HelmParameter `yaml:"parameters,omitempty"`
 }
 
 // remoteValues returns the values that an environment sets for a component whose chart Argo CD
@@ -27,7 +23,7 @@ func remoteValues(c *fleet.Component, environment string) remoteHelmValues {
 		r.ValueFiles = append(r.ValueFiles, "$values"+file)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Set)) {
-		r.Parameters = append(r.Parameters, helmParameter{name, v.Set[name]})
+		r.Parameters = append(r.Parameters, argocd.HelmParameter{Name: name, Value: v.Set[name]})
 	}
 	return r
 }

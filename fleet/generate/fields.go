@@ -7,6 +7,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -20,7 +21,7 @@ func (w writer) fields(app *fleet.Application) component.ApplicationFields {
 
 // put writes fields into an Application, or into the template for several. Labels are added by
 // childLabels and common, because they include the step and the environment.
-func put(x component.ApplicationFields, m *metadata, spec *applicationSpec) {
+func put(x component.ApplicationFields, m *argocd.Metadata, spec *argocd.Spec) {
 	if len(x.Annotations) > 0 {
 		if m.Annotations == nil {
 			m.Annotations = map[string]string{}
@@ -32,8 +33,8 @@ func put(x component.ApplicationFields, m *metadata, spec *applicationSpec) {
 }
 
 // automation returns the automated sync settings; nil for none.
-func automation(a *component.Automated) *automated {
-	settings := automated{Prune: true, SelfHeal: true}
+func automation(a *component.Automated) *argocd.Automated {
+	settings := argocd.Automated{Prune: true, SelfHeal: true}
 	if a == nil {
 		return &settings
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/textedit"
@@ -31,8 +32,8 @@ func NewOwnTemplate(file, kind string, text []byte) (*OwnTemplate, error) {
 		return nil, fault("", fmt.Sprintf("the file contains %s instead of one %s", finding.Counted(len(objs), "object"), kind), "keep one of them")
 	}
 	t := &OwnTemplate{file, string(text), objs[0]}
-	if t.ID.Group != argoCDGroup || t.ID.Kind != kind {
-		return nil, fault("kind", fmt.Sprintf("must be %s.%s, not %s", kind, argoCDGroup, t.ID.GroupKind()), "name a file with an "+kind)
+	if t.ID.Group != argocd.Group || t.ID.Kind != kind {
+		return nil, fault("kind", fmt.Sprintf("must be %s.%s, not %s", kind, argocd.Group, t.ID.GroupKind()), "name a file with an "+kind)
 	}
 	for _, path := range [][]string{{"spec"}, {"metadata"}} {
 		if !t.Get(path...).IsMap() {
@@ -71,7 +72,7 @@ func (t *OwnTemplate) with(file string, fields ...field) (Manifest, error) {
 }
 
 // ownSet writes the steps and sources of a generated ApplicationSet into the template.
-func (w writer) ownSet(s fleet.Set, generated applicationSet) (Manifest, error) {
+func (w writer) ownSet(s fleet.Set, generated argocd.ApplicationSet) (Manifest, error) {
 	t := w.template
 	if !t.Get("spec", "goTemplate").True() {
 		return Manifest{}, t.fault("spec.goTemplate", "must be true: the step of a component is computed with a Go template", "set it, and write parameters like {{ .path.basename }}")
@@ -121,7 +122,7 @@ func (w writer) sourcePatch(s fleet.Set) string {
 }
 
 // ownChild writes the wave and the sources of a generated Application into the template.
-func (w writer) ownChild(d fleet.Deployment, file string, generated applicationObject) (Manifest, error) {
+func (w writer) ownChild(d fleet.Deployment, file string, generated argocd.Application) (Manifest, error) {
 	t := w.template
 	if err := t.incomplete(d.To.Name != ""); err != nil {
 		return Manifest{}, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	texttemplate "text/template"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/lint"
@@ -17,20 +18,20 @@ import (
 )
 
 // common returns the part that all Applications have in common.
-func (w writer) common(s fleet.Set) template {
-	t := template{
-		Metadata: metadata{Name: `{{ .values.name }}`, Labels: map[string]string{w.Profile.Label: `{{ .values.phase }}`}, Finalizers: []string{cascade}},
-		Spec: applicationSpec{
+func (w writer) common(s fleet.Set) argocd.Template {
+	t := argocd.Template{
+		Metadata: argocd.Metadata{Name: `{{ .values.name }}`, Labels: map[string]string{w.Profile.Label: `{{ .values.phase }}`}, Finalizers: []string{cascade}},
+		Spec: argocd.Spec{
 			Project:     w.projectTemplate(),
 			Destination: cluster(s.Destinations[0].Server, `{{ .values.namespace }}`),
-			Source:      &source{RepoURL: w.Settings.RepoURL, TargetRevision: s.Destinations[0].Revision, Path: `{{ .path.path }}`, Plugin: &pluginSource{Name: pluginName}},
-			SyncPolicy:  syncPolicy{Retry: w.defaultRetry()},
+			Source:      &argocd.Source{RepoURL: w.Settings.RepoURL, TargetRevision: s.Destinations[0].Revision, Path: `{{ .path.path }}`, Plugin: &argocd.PluginSource{Name: pluginName}},
+			SyncPolicy:  argocd.SyncPolicy{Retry: w.defaultRetry()},
 		},
 	}
 	maps.Copy(t.Metadata.Labels, w.Settings.Labels)
 	put(component.ApplicationFields{}.WithDefaults(w.Settings.ApplicationFields), &t.Metadata, &t.Spec)
 	for _, p := range w.parameters(s) {
-		t.Spec.Source.Plugin.Parameters = append(t.Spec.Source.Plugin.Parameters, pluginParameter{Name: p.Name, String: "{{ " + p.Expression + " }}"})
+		t.Spec.Source.Plugin.Parameters = append(t.Spec.Source.Plugin.Parameters, argocd.PluginParameter{Name: p.Name, String: "{{ " + p.Expression + " }}"})
 	}
 	if w.preserve {
 		t.Metadata.Finalizers = nil
@@ -46,7 +47,7 @@ func (w writer) common(s fleet.Set) template {
 			t.Metadata.Labels["environment"] = `{{ .values.environment }}`
 		}
 		t.Spec.Source.TargetRevision = `{{ .values.revision }}`
-		t.Spec.Destination = destination{Namespace: `{{ ` + environmentNamespace + ` }}`}
+		t.Spec.Destination = argocd.Destination{Namespace: `{{ ` + environmentNamespace + ` }}`}
 		if url := cluster(s.Destinations[0].Server, ""); url.Server != "" {
 			t.Spec.Destination.Server = `{{ .values.cluster }}`
 		} else {

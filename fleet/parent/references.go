@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet/link"
 	"github.com/ladder-cmp/ladder/graph"
@@ -55,7 +56,7 @@ func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 			apps[k] = link.Application{Parts: all[i].parts, Charts: all[i].charts, File: f.children[i].File}
 		}
 		beside := map[object.ID]int{}
-		if name == ownCluster {
+		if name == argocd.InCluster {
 			var objs []object.Object
 			for i, n := range f.graph.Nodes {
 				// Kinds that exist wherever Argo CD runs need no child.

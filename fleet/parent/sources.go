@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -72,26 +73,17 @@ type child struct {
 	sources []Source
 }
 
-// ownCluster is the cluster of Argo CD, which contains the Applications, and
-// defaultNamespace the default destination namespace.
-const (
-	ownCluster       = "https://kubernetes.default.svc"
-	defaultNamespace = "default"
-)
+// defaultNamespace is the default destination namespace.
+const defaultNamespace = "default"
 
 // readChild reads an Application. deploys is the path of its sources.
 func (f *follower) readChild(o object.Object, deploys knowledge.Path) child {
-	c := child{Object: o, namespace: defaultNamespace, cluster: ownCluster}
+	c := child{Object: o, namespace: defaultNamespace, cluster: argocd.InCluster}
 	for _, found := range deploys.Find(o.Root()) {
 		spec := found.Value
 		c.namespace = cmp.Or(spec.Get("destination", "namespace").Text(), c.namespace)
-		switch name := spec.Get("destination", "name").Text(); {
-		case name != "" && name != "in-cluster":
-			c.cluster = name
-		default:
-			c.cluster = cmp.Or(strings.TrimSuffix(spec.Get("destination", "server").Text(), "/"), c.cluster)
-		}
-		sources := sourcesOf(spec)
+		c.cluster = argocd.ClusterOf(spec)
+		sources := argocd.SourcesOf(spec)
 		refs := map[string]bool{}
 		for _, s := range sources {
 			if ref := s.Get("ref").Text(); ref != "" {
@@ -142,22 +134,13 @@ func (f *follower) readSource(c child, s object.Value, refs map[string]bool) Sou
 func guessRepository(at Repository, specs []object.Value) string {
 	var named []remote.Directory
 	for _, spec := range specs {
-		for _, s := range sourcesOf(spec) {
+		for _, s := range argocd.SourcesOf(spec) {
 			if dir := sourcePath(s); dir != "." && s.Get("chart").Text() == "" {
 				named = append(named, remote.Directory{RepoURL: s.Get("repoURL").Text(), Path: dir})
 			}
 		}
 	}
 	return remote.MostNamed(named, at.HasDir)
-}
-
-// sourcesOf returns the sources of an Application. Argo CD ignores the single one
-// if there is a list.
-func sourcesOf(spec object.Value) []object.Value {
-	if all := spec.Get("sources").Items(); len(all) > 0 {
-		return all
-	}
-	return []object.Value{spec.Get("source")}
 }
 
 func sourcePath(s object.Value) string {
