@@ -3,6 +3,7 @@ package live
 import (
 	"strings"
 
+	argo "github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -21,7 +22,7 @@ func deletion(s *scene, o object.Object) []Cause {
 		return nil
 	}
 	text := "is being deleted and held by its finalizer " + strings.Join(names, ", ")
-	if isApplication(o.ID) {
+	if argo.IsApplication(o.ID) {
 		return []Cause{{Rule: "finalizer", Text: "is being deleted, after its objects", Proof: "metadata.deletionTimestamp " + at, Evidence: Appearance, IsYoung: s.age(at) < aWhile, Fix: "see what holds up the deletion of its objects",
 			Command: argocd("get", o.ID)}}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	argo "github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -33,12 +34,11 @@ func endedOrStuck(s *scene, app object.Object, op operation) (all []Cause) {
 		all = append(all, Cause{Rule: "skip-reconcile", Text: "is ignored by Argo CD", Proof: "annotation argocd.argoproj.io/skip-reconcile: true", Evidence: Refusal, Fix: "remove the annotation",
 			Command: kubectl("annotate", app.ID, "argocd.argoproj.io/skip-reconcile-")})
 	}
-	policy := app.Get("spec", "syncPolicy", "automated")
 	switch {
 	case op.phase == "" && op.isAsked && cmp.Or(s.age(app.Get("status", "reconciledAt").Text()), s.created(app)) > aWhile:
 		all = append(all, Cause{Rule: "controller-down", Text: "has an operation that Argo CD does not take up", Proof: "operation is set, and there is no status.operationState; status.reconciledAt: " + app.Get("status", "reconciledAt").Text(), Evidence: Appearance,
 			Fix: "see whether the application controller runs, and handles this cluster and namespace", Command: "kubectl get pods -n argocd"})
-	case op.phase == "" && app.ID != s.Application && app.Get("status", "sync", "status").Text() == "OutOfSync" && (!policy.Exists() || policy.Get("enabled").Text() == "false"):
+	case op.phase == "" && app.ID != s.Application && app.Get("status", "sync", "status").Text() == "OutOfSync" && (!argo.IsAutomated(app.Get("spec"))):
 		all = append(all, Cause{Rule: "never-synced", Text: "has never been synced, and does not sync automatically", Proof: "no status.operationState, no spec.syncPolicy.automated", Evidence: Condition, IsYoung: s.created(app) < briefly,
 			Fix: "sync it, or set spec.syncPolicy.automated", Command: argocd("sync", app.ID)})
 	case (op.phase == running || op.phase == terminating) && !op.isAsked && since > briefly:
@@ -252,7 +252,7 @@ func short(revision string) string {
 // earlier step (argo-cd, applicationset/progressivesync).
 func rollingSync(s *scene, app object.Object) (all []Cause) {
 	for _, owner := range app.Get("metadata", "ownerReferences").Items() {
-		set, ok := s.objects[object.ID{Group: argoGroup, Kind: "ApplicationSet", Namespace: app.ID.Namespace, Name: owner.Get("name").Text()}]
+		set, ok := s.objects[object.ID{Group: argo.Group, Kind: "ApplicationSet", Namespace: app.ID.Namespace, Name: owner.Get("name").Text()}]
 		if !ok || owner.Get("kind").Text() != "ApplicationSet" || set.Get("spec", "strategy", "type").Text() != "RollingSync" {
 			continue
 		}
@@ -272,7 +272,7 @@ func rollingSync(s *scene, app object.Object) (all []Cause) {
 		}
 		for _, v := range states {
 			if earlier := v.Get("step").Text(); stepNumber(earlier) < stepNumber(step) && earlier != "-1" && v.Get("status").Text() != "Healthy" {
-				by := object.ID{Group: argoGroup, Kind: "Application", Namespace: app.ID.Namespace, Name: v.Get("application").Text()}
+				by := object.ID{Group: argo.Group, Kind: "Application", Namespace: app.ID.Namespace, Name: v.Get("application").Text()}
 				all = append(all, Cause{Rule: "rolling-sync", Text: fmt.Sprintf("waits in step %s of %s, because %s of step %s is %s", step, set.ID, by, earlier, v.Get("status").Text()), Proof: proof, Evidence: Condition, Because: by,
 					Fix: "see why " + by.String() + " is not Healthy", Command: argocd("get", by)})
 			}

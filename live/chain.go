@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	argo "github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -50,7 +51,7 @@ func (w *walk) find(id object.ID) [][]Step {
 	var own [][]Step
 	for _, c := range w.causesOf(id) {
 		about := id
-		if isApplication(id) {
+		if argo.IsApplication(id) {
 			about = c.Object // of an Application, the object of its entry is the subject
 		}
 		step := Step{about, c}
@@ -65,13 +66,11 @@ func (w *walk) find(id object.ID) [][]Step {
 		}
 	}
 	// What an object needs is worth a look unless a reason of its own leads further.
-	if isApplication(id) || !exists || slices.ContainsFunc(own, func(steps []Step) bool { return len(steps) > 1 }) {
+	if argo.IsApplication(id) || !exists || slices.ContainsFunc(own, func(steps []Step) bool { return len(steps) > 1 }) {
 		return append(own, below...)
 	}
 	return append(own, w.needs(id, own, below)...)
 }
-
-func isApplication(id object.ID) bool { return id.Group == argoGroup && id.Kind == "Application" }
 
 // reasons returns the chains of the object behind a cause.
 func (w *walk) reasons(id object.ID, c Cause) [][]Step {
@@ -93,13 +92,13 @@ func isOutdone(c Cause, about object.ID, below [][]Step) bool {
 // below returns the chains of what belongs to an object: what an Application waits for, and what
 // a controller made for it.
 func (w *walk) below(id object.ID, o object.Object) (all [][]Step) {
-	if isApplication(id) {
+	if argo.IsApplication(id) {
 		for _, to := range w.unfinished(o) {
 			if _, exists := w.objects[to]; !exists {
 				continue // what its entry says is all that is known
 			}
 			chains := w.from(to)
-			if isApplication(to) && len(chains) > 0 {
+			if argo.IsApplication(to) && len(chains) > 0 {
 				step := Step{to, w.childStep(w.objects[to])}
 				longer := make([][]Step, len(chains))
 				for i := range chains {

@@ -8,6 +8,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
+	argo "github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -113,7 +114,7 @@ func productsOf(id object.ID) (all []product) {
 
 // isCustom reports whether an object is a custom resource of an operator.
 func (s *scene) isCustom(id object.ID) bool {
-	return id.Group != "" && !s.base.Builtin(id.Group) && id.Group != argoGroup || id.Group == argoGroup && !strings.HasPrefix(id.Kind, "App")
+	return id.Group != "" && !s.base.Builtin(id.Group) && id.Group != argo.Group || id.Group == argo.Group && !strings.HasPrefix(id.Kind, "App")
 }
 
 func at(v object.Value, path string) object.Value { return v.Get(strings.Split(path, ".")...) }

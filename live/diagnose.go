@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	argo "github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -222,7 +223,7 @@ func (s *scene) unfinished(app object.Object) (all []object.ID) {
 		}
 	}
 	for _, r := range s.resourcesOf(app) { // without a health check, a parent does not wait for its children
-		if child, ok := s.objects[r.id]; ok && r.id.Group == argoGroup && r.id.Kind == "Application" && s.isBehind(child) {
+		if child, ok := s.objects[r.id]; ok && argo.IsApplication(r.id) && s.isBehind(child) {
 			add(r.id)
 		}
 	}

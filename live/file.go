@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	argo "github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -18,7 +19,7 @@ func FromObjects(all []object.Object, app object.ID) (Snapshot, error) {
 	var apps []object.ID
 	for _, o := range all {
 		snap.Now = max(snap.Now, latest(o.Root()))
-		if isApplication(o.ID) {
+		if argo.IsApplication(o.ID) {
 			apps = append(apps, o.ID)
 		}
 	}
@@ -54,7 +55,7 @@ func NoApplication(message string, app object.ID, all []object.Object) error {
 	var names, elsewhere []string
 	for _, o := range all {
 		switch {
-		case !isApplication(o.ID):
+		case !argo.IsApplication(o.ID):
 		case o.ID.Name == app.Name:
 			elsewhere = append(elsewhere, o.ID.Namespace)
 		case o.ID.Namespace == app.Namespace:

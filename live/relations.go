@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	argo "github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -28,7 +29,7 @@ func (s *scene) relate() {
 	s.sorted = slices.SortedFunc(maps.Keys(s.objects), compareIDs)
 	var written []object.Object
 	for _, id := range s.sorted {
-		if o := s.objects[id]; len(o.Get("metadata", "ownerReferences").Items()) == 0 && id.Group != argoGroup {
+		if o := s.objects[id]; len(o.Get("metadata", "ownerReferences").Items()) == 0 && id.Group != argo.Group {
 			written = append(written, o)
 		}
 	}
@@ -236,7 +237,7 @@ func writes(ref knowledge.Reference, kind string) bool {
 // applications returns the Applications of the snapshot that sync.
 func (s *scene) applications() (all []object.Object) {
 	for _, id := range s.sorted {
-		if id.Group == argoGroup && id.Kind == "Application" {
+		if argo.IsApplication(id) {
 			all = append(all, s.objects[id])
 		}
 	}

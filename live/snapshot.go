@@ -49,7 +49,6 @@ type Container struct {
 const (
 	appsGroup    = "apps"
 	batchGroup   = "batch"
-	argoGroup    = "argoproj.io"
 	storageGroup = "storage.k8s.io"
 	networkGroup = "networking.k8s.io"
 	crdGroup     = "apiextensions.k8s.io"

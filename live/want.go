@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	argo "github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -104,20 +105,20 @@ func (w *wants) application(id object.ID, visited map[object.ID]bool) {
 	}
 	for _, owner := range app.Get("metadata", "ownerReferences").Items() {
 		if owner.Get("kind").Text() == "ApplicationSet" {
-			w.one(object.ID{Group: argoGroup, Kind: "ApplicationSet", Namespace: id.Namespace, Name: owner.Get("name").Text()})
+			w.one(object.ID{Group: argo.Group, Kind: "ApplicationSet", Namespace: id.Namespace, Name: owner.Get("name").Text()})
 		}
 	}
 	children := 0
 	for _, r := range w.resourcesOf(app) {
-		if isApplication(r.id) {
+		if argo.IsApplication(r.id) {
 			children++
 		}
 	}
 	if children > 3 {
-		w.list(argoGroup, "Application", id.Namespace)
+		w.list(argo.Group, "Application", id.Namespace)
 	}
 	for _, r := range w.resourcesOf(app) {
-		if isApplication(r.id) && children <= 3 {
+		if argo.IsApplication(r.id) && children <= 3 {
 			w.one(r.id)
 		}
 	}
@@ -128,7 +129,7 @@ func (w *wants) application(id object.ID, visited map[object.ID]bool) {
 		}
 	}
 	for _, to := range all[:min(len(all), maxAwaited)] {
-		if isApplication(to) {
+		if argo.IsApplication(to) {
 			w.application(to, visited)
 			continue
 		}
@@ -136,7 +137,7 @@ func (w *wants) application(id object.ID, visited map[object.ID]bool) {
 		w.around(to, app)
 	}
 	for _, c := range w.causesOf(id) { // such as the Application of an earlier step, or a webhook's Service
-		if isApplication(c.Because) {
+		if argo.IsApplication(c.Because) {
 			w.application(c.Because, visited)
 		} else if !c.Because.IsZero() {
 			w.behind(c.Because, app, map[object.ID]bool{})

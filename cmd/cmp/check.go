@@ -58,8 +58,8 @@ func newCheck(s cli.Streams) *cobra.Command {
 	in.ForComponent("generator-values")
 	in.Fleet.AddProjects()
 	in.ForFleet("allow-project")
-	var argocd clusterInput
-	argocd.addFlags(cmd, "the cluster of Argo CD, whose version and health checks in argocd-cm are read")
+	var argoCD clusterInput
+	argoCD.addFlags(cmd, "the cluster of Argo CD, whose version and health checks in argocd-cm are read")
 	changed := cmd.Flags().Bool("changed", false, "Check the components that contain the named files")
 	in.ForComponent("changed")
 	deterministic := cmd.Flags().Bool("deterministic", false, "Render components several times, and report what differs and why")
@@ -79,7 +79,7 @@ func newCheck(s cli.Streams) *cobra.Command {
 		if err := in.Reject(isFleet, args); err != nil {
 			return err
 		}
-		if err := readArgoCD(cmd.Context(), s, in, argocd.named()); err != nil {
+		if err := readArgoCD(cmd.Context(), s, in, argoCD.named()); err != nil {
 			return err
 		}
 		if isFleet {
@@ -277,7 +277,7 @@ func determinismOf(ctx context.Context, opt flags.Options, dirs []string) (cli.R
 	var r cli.Report
 	components := 0
 	for _, dir := range dirs {
-		found, n, err := lintComponents(ctx, opt, dir)
+		found, n, err := determinismIn(ctx, opt, dir)
 		if err != nil {
 			return r, err
 		}
@@ -289,9 +289,9 @@ func determinismOf(ctx context.Context, opt flags.Options, dirs []string) (cli.R
 	return r, nil
 }
 
-// lintComponents reports non-deterministic output of the component in a directory, or of each
+// determinismIn reports non-deterministic output of the component in a directory, or of each
 // component below it.
-func lintComponents(ctx context.Context, opt flags.Options, dir string) (found []finding.Finding, components int, err error) {
+func determinismIn(ctx context.Context, opt flags.Options, dir string) (found []finding.Finding, components int, err error) {
 	req, base, done, err := opt.Open(dir)
 	if usage.Is(err) {
 		return nil, 0, err
@@ -300,7 +300,7 @@ func lintComponents(ctx context.Context, opt flags.Options, dir string) (found [
 		return finding.Of(err), 1, nil
 	}
 	defer done()
-	found, err = lintComponent(ctx, req, base)
+	found, err = determinismOfOne(ctx, req, base)
 	if err == nil {
 		return found, 1, nil
 	}
@@ -311,7 +311,7 @@ func lintComponents(ctx context.Context, opt flags.Options, dir string) (found [
 	found = nil
 	for _, req.Dir = range all {
 		req.DirName = ""
-		some, err := lintComponent(ctx, req, base)
+		some, err := determinismOfOne(ctx, req, base)
 		if plugin.IsNotDeployed(err) {
 			continue
 		}
@@ -320,9 +320,9 @@ func lintComponents(ctx context.Context, opt flags.Options, dir string) (found [
 	return append(found, skipped...), len(all), nil
 }
 
-// lintComponent reports non-deterministic output of a component. Its error is the reason why the
+// determinismOfOne reports non-deterministic output of a component. Its error is the reason why the
 // component cannot be rendered; the findings are then those up to it.
-func lintComponent(ctx context.Context, req plugin.Request, base *knowledge.Base) ([]finding.Finding, error) {
+func determinismOfOne(ctx context.Context, req plugin.Request, base *knowledge.Base) ([]finding.Finding, error) {
 	res, err := plugin.Generate(ctx, req, base)
 	if err != nil {
 		return res.Findings, err

@@ -62,7 +62,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 			return err
 		}
 		d.Cluster = cluster.named()
-		r, err := d.Check(cmd.Context(), checkout.Unique(args))
+		r, err := d.check(cmd.Context(), checkout.Unique(args))
 		if err != nil {
 			return err
 		}
@@ -83,8 +83,8 @@ type installation struct {
 	Worker  func(remember bool) *exec.Cmd
 }
 
-// Check checks the files and directories in the arguments, the cluster and the sandbox.
-func (d installation) Check(ctx context.Context, args []string) (r cli.Report, err error) {
+// check checks the files and directories in the arguments, the cluster and the sandbox.
+func (d installation) check(ctx context.Context, args []string) (r cli.Report, err error) {
 	values := d.Options.Settings.Values.Files
 	if len(args) == 0 && len(values) == 0 && d.Cluster == nil {
 		if !d.Sandbox {

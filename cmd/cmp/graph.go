@@ -3,14 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/command"
-	"github.com/ladder-cmp/ladder/fleet/lint"
-	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/draw"
@@ -66,7 +62,7 @@ fleet, the simulated rollout of each environment. It has no content of manifests
 		if in.IsSet("durations") {
 			return usage.Errorf("--durations has no effect on -o %s; remove it, or write -o html", *format)
 		}
-		graph := GraphOptions{Format: draw.Format(*format), All: *all}
+		graph := graphOptions{Format: draw.Format(*format), All: *all}
 		if in.IsSet("object") {
 			graph.Around = around
 		}
@@ -84,12 +80,12 @@ fleet, the simulated rollout of each environment. It has no content of manifests
 	return cmd
 }
 
-func graphFleet(ctx context.Context, s cli.Streams, in *command.Any, dirs []string, graph GraphOptions) error {
+func graphFleet(ctx context.Context, s cli.Streams, in *command.Any, dirs []string, graph graphOptions) error {
 	opt, err := in.FleetOptions()
 	if err != nil {
 		return err
 	}
-	drawing, found, err := FleetGraph(ctx, opt, s.Directories(dirs), graph)
+	drawing, found, err := command.FleetGraph(ctx, opt, s.Directories(dirs), graph.Format, graph.Around, graph.All)
 	s.Warn(found...)
 	return s.Emit(drawing, err)
 }
@@ -101,7 +97,7 @@ func pageOf(ctx context.Context, s cli.Streams, in *command.Any, isFleet bool, d
 		if err != nil {
 			return "", err
 		}
-		page, found, err := FleetPage(ctx, opt, s.Directories(dirs), durations)
+		page, found, err := command.FleetPage(ctx, opt, s.Directories(dirs), durations)
 		s.Warn(found...)
 		return page, err
 	}
@@ -128,8 +124,8 @@ func graphFormats() []string {
 	return append(names, htmlFormat)
 }
 
-// GraphOptions say what to draw.
-type GraphOptions struct {
+// graphOptions say what to draw.
+type graphOptions struct {
 	Format draw.Format
 	// Around is the object or component to draw with its dependencies and dependents; nil draws
 	// everything.
@@ -139,7 +135,7 @@ type GraphOptions struct {
 }
 
 // drawComponent draws the waves of the component in dir.
-func drawComponent(ctx context.Context, opt flags.Options, dir string, graph GraphOptions) (drawing string, found []finding.Finding, err error) {
+func drawComponent(ctx context.Context, opt flags.Options, dir string, graph graphOptions) (drawing string, found []finding.Finding, err error) {
 	res, err := opt.Generate(ctx, dir)
 	if err != nil {
 		return "", res.Findings, err
@@ -153,22 +149,6 @@ func drawComponent(ctx context.Context, opt flags.Options, dir string, graph Gra
 	return draw.Ladder(res.Plan, graph.Format, of), res.Findings, nil
 }
 
-// FleetGraph draws the steps of a fleet.
-func FleetGraph(ctx context.Context, opt command.LoadOptions, dirs []string, graph GraphOptions) (drawing string, found []finding.Finding, err error) {
-	all, err := command.Load(ctx, opt, dirs)
-	if err != nil {
-		return "", nil, err
-	}
-	of := command.GraphOptions{All: graph.All}
-	if graph.Around != nil {
-		if of.Around, err = rollout.FindComponent(all.Fleet, *graph.Around); err != nil {
-			return "", nil, err
-		}
-	}
-	found = slices.Concat(lint.Rendering(all.Fleet, opt.Source.Environment, nil), all.Omissions)
-	return command.DrawFleet(all.Fleet, of).Draw(graph.Format), found, nil
-}
-
 // componentPage returns the HTML report of the component in dir, and the findings of its rendering.
 func componentPage(ctx context.Context, opt flags.Options, dir string) (page string, found []finding.Finding, err error) {
 	page, err = flags.With(ctx, opt, dir, func(ctx context.Context, req plugin.Request, base *knowledge.Base) (string, error) {
@@ -179,28 +159,5 @@ func componentPage(ctx context.Context, opt flags.Options, dir string) (page str
 		found = res.Findings
 		return report.Component{Ladder: report.LadderOf(req.DirName, res.Plan, res.Base, res.Findings)}.HTML()
 	})
-	return page, found, err
-}
-
-// FleetPage returns the HTML report of a fleet. durations is a file; empty means that durations
-// are assumed.
-func FleetPage(ctx context.Context, opt command.LoadOptions, dirs []string, durations string) (page string, found []finding.Finding, err error) {
-	times, err := rollout.DurationsIn(durations)
-	if err != nil {
-		return "", nil, err
-	}
-	ladders := map[*fleet.Application]*report.Ladder{}
-	opt.Source.Rendered = func(app *fleet.Application, res plugin.Result) {
-		ladders[app] = report.LadderOf(app.Name, res.Plan, res.Base, res.Findings)
-	}
-	all, err := command.Load(ctx, opt, dirs)
-	if err != nil {
-		return "", nil, err
-	}
-	if err := rollout.CheckDurations(times, all.Fleet); err != nil {
-		return "", nil, err
-	}
-	found = slices.Concat(lint.Failures(all.Fleet, opt.Source.Environment), all.Omissions)
-	page, err = command.FleetPage(all.Fleet, opt.Source.Environment, times, ladders)
 	return page, found, err
 }

@@ -101,7 +101,7 @@ their help says otherwise.`,
 	return root
 }
 
-// addCommands adds all commands to the root, in the groups of its help. plain are the cli.Streams
+// addCommands adds all commands to the root, in the groups of its help. plain are the streams
 // without colors, for commands whose output other programs read.
 func addCommands(root *cobra.Command, s, plain cli.Streams) {
 	for _, group := range []struct {

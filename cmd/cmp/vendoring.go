@@ -1,5 +1,3 @@
-// Package vendoring vendors the remote sources of components next to them, with a
-// lock file.
 package main
 
 import (

@@ -7,13 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/internal/cli/flags"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -44,7 +43,7 @@ func AddAny(cmd *cobra.Command, environment string) *Any {
 	return in
 }
 
-// ForFleet marks flags that are only for
+// ForFleet marks flags that are only for fleets.
 func (in *Any) ForFleet(names ...string) {
 	cli.PutFlags(in.Flags, cli.FleetFlags, names...)
 	in.ofFleet = append(in.ofFleet, names...)
@@ -99,7 +98,7 @@ func (in *Any) IsFleet(dirs []string) (is bool, err error) {
 func (in *Any) isBelowFleet() bool { return in.Cmd.HasParent() && in.Cmd.Parent().Name() == "fleet" }
 
 // AnyFleet reports whether a directory is a fleet, on disk or at a commit, or the command takes
-// only  Rendering reports unreadable directories.
+// only fleets. Rendering reports unreadable directories.
 func (in *Any) AnyFleet(dirs []string, at *checkout.Commit) bool {
 	return in.isBelowFleet() || slices.ContainsFunc(dirs, func(dir string) bool {
 		is, err := in.isFleetAt(dir, at)

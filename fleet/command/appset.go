@@ -10,6 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
 func newFleetAppset(s cli.Streams) *cobra.Command {
@@ -81,4 +82,16 @@ func noteUnproven(s cli.Streams, err error) error {
 		s.Note("this rollout would never end, so nothing was written; fix the errors, or use --unproven")
 	}
 	return err
+}
+
+// ownTemplate reads the file of --template; it returns nil if the flag is not set.
+func ownTemplate(file, kind string) (*generate.OwnTemplate, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := wholefile.Read(file, "correct --template")
+	if err != nil {
+		return nil, err
+	}
+	return generate.NewOwnTemplate(file, kind, text)
 }

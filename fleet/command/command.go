@@ -1,3 +1,5 @@
+// Package command contains the commands below cmp fleet, and what check, diff and graph do for a
+// fleet.
 package command
 
 import (
@@ -8,14 +10,14 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli"
 )
 
+// New returns cmp fleet with the commands below it.
 func New(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
 		Short: "Validate, simulate and generate the rollout of many components",
 		Long: `Work on a fleet: a directory of components, each with a component.yaml. Each component
 becomes an Argo CD Application, and Applications are rolled out in steps. The fleet key
-in ladder.yaml configures the rollout. cmp check, diff, graph and report also accept a
-fleet.`,
+in ladder.yaml configures the rollout. cmp check, diff and graph also accept a fleet.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet appset ./components > argocd/platform.yaml`,
 	}
@@ -32,7 +34,7 @@ fleet.`,
 	return cmd
 }
 
-// loadFleet loads a fleet with a function of package fleets, and prints the warnings about it.
+// loadFleet loads the fleet that the arguments name with Load or one of its variants.
 func loadFleet(ctx context.Context, s cli.Streams, in *Fleet, dirs []string, load func(context.Context, LoadOptions, []string) (Loaded, error)) (Loaded, error) {
 	opt, err := in.Options()
 	if err != nil {

@@ -3,17 +3,16 @@ package command
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/cli/flags"
-
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/object"
 )
 
 // Fleet contains the flags that select a fleet and configure its rendering.
 type Fleet struct {
-	// Source contains what the flags set, and what the command sets for all of its
+	// Source contains what the flags set, and what the command sets for all of its fleets.
 	Source fleet.Source
 	// Ladder is the file of --ladder.
 	Ladder *string
@@ -59,7 +58,7 @@ func (in *Fleet) AddProjects() {
 	flags.StringSliceVar(&in.Source.Projects, "allow-project", nil, "Name of an AppProject that a component may choose; may be repeated")
 }
 
-// LoadOptions returns what the flags set.
+// Options returns what the flags set.
 func (in *Fleet) Options() (LoadOptions, error) {
 	opt := LoadOptions{Source: in.Source, Ladder: *in.Ladder, Remote: in.remote, AllowUndescribed: in.allowUndescribed}
 	if err := in.checkProjects(); err != nil {

@@ -1,5 +1,3 @@
-// Package fleets loads fleets from directories of a repository, as the flags of a command
-// select them.
 package command
 
 import (

@@ -2,13 +2,17 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/draw"
+	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
 // GraphOptions select what is drawn of a fleet. The zero value draws every Application, and
@@ -257,4 +261,21 @@ func isImplied(l fleet.Link, links []fleet.Link, out map[int][]int, without func
 	}
 	_, isImplied := digraph.Path(state{app: l.From}, isEnd, others, follow)
 	return isImplied
+}
+
+// FleetGraph draws the steps of a fleet, or with around only those of one component, its
+// dependencies and its dependents; all also draws dependencies that do not affect the order.
+func FleetGraph(ctx context.Context, opt LoadOptions, dirs []string, format draw.Format, around *string, all bool) (drawing string, found []finding.Finding, err error) {
+	loaded, err := Load(ctx, opt, dirs)
+	if err != nil {
+		return "", nil, err
+	}
+	of := GraphOptions{All: all}
+	if around != nil {
+		if of.Around, err = rollout.FindComponent(loaded.Fleet, *around); err != nil {
+			return "", nil, err
+		}
+	}
+	found = slices.Concat(lint.Rendering(loaded.Fleet, opt.Source.Environment, nil), loaded.Omissions)
+	return DrawFleet(loaded.Fleet, of).Draw(format), found, nil
 }

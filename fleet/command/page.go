@@ -1,16 +1,21 @@
 package command
 
 import (
+	"context"
+	"slices"
+
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/report"
+	"github.com/ladder-cmp/ladder/plugin"
 )
 
-// FleetPage returns the web page of a fleet: of one environment, or of each of its environments.
+// pageOf returns the web page of a fleet: of one environment, or of each of its environments.
 // ladders returns the ladders of its Applications.
-func FleetPage(f *fleet.Fleet, environment string, times rollout.Durations, ladders map[*fleet.Application]*report.Ladder) (string, error) {
+func pageOf(f *fleet.Fleet, environment string, times rollout.Durations, ladders map[*fleet.Application]*report.Ladder) (string, error) {
 	environments := []string{environment}
 	if all := f.Environments(); environment == "" && len(all) > 1 {
 		environments = append(environments, all...)
@@ -41,4 +46,27 @@ func timeline(f *fleet.Fleet, times rollout.Durations) *report.Timeline {
 	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Step { return f.Applications[i].Step }), times, nil)
 	timeline := Rollout{Fleet: f, Run: run}.Timeline()
 	return &timeline
+}
+
+// FleetPage returns the HTML report of a fleet. durations is a file; empty means that durations
+// are assumed.
+func FleetPage(ctx context.Context, opt LoadOptions, dirs []string, durations string) (page string, found []finding.Finding, err error) {
+	times, err := rollout.DurationsIn(durations)
+	if err != nil {
+		return "", nil, err
+	}
+	ladders := map[*fleet.Application]*report.Ladder{}
+	opt.Source.Rendered = func(app *fleet.Application, res plugin.Result) {
+		ladders[app] = report.LadderOf(app.Name, res.Plan, res.Base, res.Findings)
+	}
+	all, err := Load(ctx, opt, dirs)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := rollout.CheckDurations(times, all.Fleet); err != nil {
+		return "", nil, err
+	}
+	found = slices.Concat(lint.Failures(all.Fleet, opt.Source.Environment), all.Omissions)
+	page, err = pageOf(all.Fleet, opt.Source.Environment, times, ladders)
+	return page, found, err
 }

@@ -1,5 +1,3 @@
-// Package show prints what Ladder computes for a fleet: its steps, its rollout, and the effect
-// of a change.
 package command
 
 import (

@@ -2,13 +2,21 @@ package command
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/cli/flags"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -82,4 +90,104 @@ func checkSimulate(sim Simulation, format string) error {
 		return usage.New("--fail applies only to a single rollout; simulate each rollout separately")
 	}
 	return nil
+}
+
+// Simulation says which rollouts of a fleet to simulate.
+type Simulation struct {
+	// Layout selects the steps, as rollout.Options does.
+	Layout string
+	// Fail are the names of Applications that never become healthy.
+	Fail []string
+	// Compare is another directory, and Against another profile, to compare with. At most one
+	// of the two is set.
+	Compare, Against string
+	// Durations is a file; empty means that durations are assumed.
+	Durations string
+}
+
+// rendering is one simulated rollout or two, to print in any format.
+type rendering interface {
+	Render(format string) (string, error)
+}
+
+// Simulated is the result of a simulation.
+type Simulated struct {
+	rendering
+	// Done is false if a single rollout never completes although no Application was to fail.
+	Done bool
+}
+
+// IsComparison reports whether two rollouts are simulated.
+func (sim Simulation) IsComparison() bool { return sim.Compare != "" || sim.Against != "" }
+
+// Simulate simulates the rollout of a fleet, and the one to compare with.
+func (sim Simulation) Simulate(ctx context.Context, opt LoadOptions, dirs []string) (result Simulated, found []finding.Finding, err error) {
+	times, err := rollout.DurationsIn(sim.Durations)
+	if err != nil {
+		return result, nil, err
+	}
+	all, err := LoadOne(ctx, opt, dirs)
+	if err != nil {
+		return result, found, err
+	}
+	f, environment := all.Fleet, opt.Source.Environment
+	failing, err := rollout.FindApplications(f, sim.Fail)
+	if sim.Compare == "" {
+		err = errors.Join(rollout.CheckDurations(times, f), err)
+	}
+	if err != nil {
+		return result, found, err
+	}
+	found = slices.Concat(found, lint.Failures(f, environment), rollout.Findings(f, sim.Layout, environment))
+	options := rollout.Options{Layout: sim.Layout, Times: times, Failing: failing}
+	run, err := options.Simulate(f)
+	if err != nil {
+		return result, found, err
+	}
+	if !sim.IsComparison() {
+		return Simulated{Rollout{Fleet: f, Run: run, Fail: failing}, run.Done() || len(sim.Fail) > 0}, found, nil
+	}
+	other, more, err := sim.other(ctx, opt, f)
+	found = append(found, more...)
+	if err != nil {
+		return result, found, err
+	}
+	otherRun, err := sim.simulateOther(options, f, other)
+	if err != nil {
+		return result, found, err
+	}
+	return Simulated{Rollouts{Titles: [2]string{strings.Join(dirs, " "), cmp.Or(sim.Compare, sim.Against)}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, otherRun}}, true}, found, nil
+}
+
+// other returns the fleet to compare with.
+func (sim Simulation) other(ctx context.Context, opt LoadOptions, f *fleet.Fleet) (*fleet.Fleet, []finding.Finding, error) {
+	if sim.Compare != "" {
+		all, err := LoadOne(ctx, opt, []string{sim.Compare})
+		if err != nil {
+			return nil, nil, err
+		}
+		return all.Fleet, lint.Failures(all.Fleet, opt.Source.Environment), nil
+	}
+	p, err := flags.ProfileNamed(sim.Against)
+	other := *f
+	other.Profile = p
+	return &other, nil, err
+}
+
+// simulateOther simulates the rollout to compare with.
+func (sim Simulation) simulateOther(options rollout.Options, f, other *fleet.Fleet) (*rollout.Run, error) {
+	if sim.Compare != "" {
+		if err := rollout.CheckDurations(options.Times, f, other); err != nil {
+			return nil, err
+		}
+	}
+	run, err := options.Simulate(other)
+	if err != nil {
+		return nil, err
+	}
+	if sim.Against != "" && !rollout.IsPlaced(run.Layout) {
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component has a step of the profile " + sim.Against + ", so all would be synced at once",
+			Remedy: "add --layout computed, or use a profile that contains the steps of the components"}
+	}
+	return run, nil
 }

@@ -58,7 +58,7 @@ func (w writer) common(s fleet.Set) argocd.Template {
 }
 
 // environmentNamespace is the expression for the destination namespace of a component in an
-// environment, which package deployment computes in Go.
+// environment, which package fleet computes in Go.
 const environmentNamespace = `.values.environmentNamespace | default (print .values.namespace .values.namespaceSuffix)`
 
 // projectTemplate returns the AppProject of every Application. Components can choose only among

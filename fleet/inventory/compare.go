@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/lint"
-
-	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/compare"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )

@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/fleet"
-
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"

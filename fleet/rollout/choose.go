@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/steps"
-
-	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"

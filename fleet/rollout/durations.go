@@ -10,10 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ladder-cmp/ladder/fleet"
-
 	yaml "go.yaml.in/yaml/v3"
 
+	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/settings"
 )

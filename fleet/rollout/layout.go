@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/fleet"
-	"github.com/ladder-cmp/ladder/fleet/steps"
-
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/profile"
+	"github.com/ladder-cmp/ladder/fleet/steps"
 )
 
 // Layout is the order in which a fleet is rolled out.

@@ -1,4 +1,3 @@
-// Package build provides build information of the program.
 package cli
 
 import (

@@ -1,5 +1,3 @@
-// Package option contains what the flags of several commands share: formats,
-// conflicting flags, environment variables for flags, and errors.
 package cli
 
 import (

@@ -1,5 +1,3 @@
-// Package help prints the help of a command: its commands and its flags in sections. A
-// command with many flags shows those that most people need, and names the others.
 package cli
 
 import (

@@ -1,4 +1,3 @@
-// Package librarylog converts log messages of libraries to warnings.
 package cli
 
 import (

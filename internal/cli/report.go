@@ -1,5 +1,3 @@
-// Package verdict formats findings and gates: as text, as JSON, and as SARIF for
-// code hosts.
 package cli
 
 import (
@@ -80,7 +78,7 @@ func (r Report) text(p paint.Paint) string {
 	return b.String()
 }
 
-// Render formats the verdict; text has colors.
+// Render formats the report; text has colors.
 func (r Report) Render(format string, p paint.Paint) (string, error) {
 	switch format {
 	case JSON:
@@ -107,7 +105,7 @@ func (r Report) json() (string, error) {
 	return string(text) + "\n", err
 }
 
-// sarif formats the verdict for code hosts, which show it in the lines of a change.
+// sarif formats the report for code hosts, which show it in the lines of a change.
 // SARIF's levels have the names of our severities.
 func (r Report) sarif() (string, error) {
 	run := sarifRun{Results: []sarifResult{}}
@@ -189,7 +187,7 @@ func Reportable(err error) bool {
 	return !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return f.Rule == finding.Failed })
 }
 
-// The formats of a verdict.
+// The formats of a report.
 const (
 	Text  = "text"
 	JSON  = "json"

@@ -1,5 +1,3 @@
-// Package screen decides whether output is colored: on terminals, unless configured
-// otherwise.
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// Package cli is what all commands share: where they read and write, help, formats and arguments,
+// colors and progress on a terminal, findings as text, JSON and SARIF, and the build.
 package cli
 
 import (

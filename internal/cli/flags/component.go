@@ -1,5 +1,5 @@
-// Package inputs contains the flags that determine what a command renders and how, and
-// creates the request of the plugin from them.
+// Package flags contains the groups of flags that several commands have: what to render and how,
+// what to fetch, the seed, and ladder.yaml. It makes the requests of the plugin from them.
 package flags
 
 import (

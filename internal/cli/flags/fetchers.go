@@ -1,5 +1,3 @@
-// Package fetchers creates the Fetcher of a command from its flags and from Helm's
-// configuration on this machine: names of repositories, and credentials.
 package flags
 
 import (

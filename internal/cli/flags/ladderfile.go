@@ -1,4 +1,3 @@
-// Package ladderfile reads the ladder.yaml for all components.
 package flags
 
 import (

@@ -1,4 +1,3 @@
-// Package seedfile reads and makes the seed for derived values (package seed).
 package flags
 
 import (
