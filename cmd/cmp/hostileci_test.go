@@ -16,27 +16,24 @@ func (c *ciCheckout) report(components string) (out, comment string, code int) {
 	return out, c.read("comment.md"), code
 }
 
-// broken commits a chart that does not render, under a name that its owner chose.
-func (c *ciCheckout) broken(name string) {
+// broken commits a chart that does not render, under names that its owner chose.
+func (c *ciCheckout) broken(names ...string) {
 	c.t.Helper()
-	dir := filepath.Join(c.dir, name)
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(c.home, "testdata/components/shop"))); err != nil {
-		c.t.Fatal(err)
-	}
 	if err := os.RemoveAll(filepath.Join(c.dir, "apps")); err != nil {
 		c.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "component.yaml"), []byte("name: shop\n"), 0o644); err != nil {
-		c.t.Fatal(err)
+	for _, name := range names {
+		dir := filepath.Join(c.dir, name)
+		if err := os.CopyFS(dir, os.DirFS(filepath.Join(c.home, "testdata/components/shop"))); err != nil {
+			c.t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "component.yaml"), []byte("name: shop\n"), 0o644); err != nil {
+			c.t.Fatal(err)
+		}
 	}
 	c.commit("one more")
-	file := filepath.Join(dir, "values.yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "replicas: 2", "replicas: two", 1)), 0o644); err != nil {
-		c.t.Fatal(err)
+	for _, name := range names {
+		c.edit(filepath.Join(name, "values.yaml"), "replicas: 2", "replicas: two")
 	}
 	c.commit("it does not render")
 }
@@ -44,21 +41,20 @@ func (c *ciCheckout) broken(name string) {
 // TestHostileDirectories: whatever a directory is called, a change in it that breaks it
 // fails, its name is code in the comment, and the runner reads no command in the log.
 func TestHostileDirectories(t *testing.T) {
-	for _, name := range []string{
-		"-h", "--help", "--exit-code=false", "-o", "--",
+	for _, names := range [][]string{{"-h"}, {"--help"}, {"--exit-code=false"}, {"-o"}, {"--"}, {
 		"a\n::set-output name=x::y", "a\r\n::add-mask::b", "::error::x", "##[command]x",
 		"a\n\n# hi @team", "a`b ``c @team", "<img src=x onerror=y>", "[x](javascript:y)", "a\n```\n@team", "$(touch pwned)", "`touch pwned`", "a b", "a'b\"c", "a%0A::error::b", "x\x1b[31my",
-	} {
-		t.Run(name, func(t *testing.T) {
+	}} {
+		t.Run(names[0], func(t *testing.T) {
 			t.Parallel()
 			c := newCICheckout(t)
-			c.broken(name)
+			c.broken(names...)
 			out, comment, code := c.report("*")
 			if code != 1 {
 				t.Errorf("exit code %d:\n%s", code, out)
 			}
-			if !strings.Contains(comment, "it cannot be rendered") {
-				t.Errorf("the comment does not say that it is broken:\n%s", comment)
+			if got := strings.Count(comment, "it cannot be rendered"); got != len(names) {
+				t.Errorf("the comment says of %d of %d that they are broken:\n%s", got, len(names), comment)
 			}
 			if at := outsideOfCode(comment); strings.Contains(at, "@team") || strings.Contains(at, "<img") || strings.Contains(at, "](") || strings.Contains(at, "\n# hi") {
 				t.Errorf("a name is obeyed in the comment:\n%s\nwhich is\n%s", comment, at)
