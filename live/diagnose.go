@@ -65,7 +65,7 @@ type Diagnosis struct {
 	At      position
 	Seconds int64
 	// Retries counts the attempts after the first, of at most Limit; IsRetrying means that it
-	// waits for the next one.
+	// waits for the last of these.
 	Retries, Limit int
 	IsRetrying     bool
 	// Chains are the causes, the best shown first. A healthy or slow sync has none.

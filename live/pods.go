@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -89,6 +90,9 @@ func lacksKey(m []string, proof string) Cause {
 		Fix: "add the key, or correct its name in the manifest", Command: kubectl("describe", id)}
 }
 
+// preemption is what the scheduler says of evicting other Pods, after the reasons.
+var preemption = regexp.MustCompile(`(?: no new claims to deallocate,)? preemption:.*`)
+
 // podScheduling finds out why a Pod has no node.
 func podScheduling(s *scene, pod object.Object) (all []Cause) {
 	c := conditionOf(pod, "PodScheduled")
@@ -134,8 +138,7 @@ func podScheduling(s *scene, pod object.Object) (all []Cause) {
 			return all
 		}
 	}
-	why, _, _ := strings.Cut(c.message, " preemption:")
-	base.Text = "has a Pod that fits on no node: " + why
+	base.Text = "has a Pod that fits on no node: " + preemption.ReplaceAllString(c.message, "")
 	base.Fix = "give the Pod a node that it fits on"
 	return []Cause{understand("unschedulable", c.message, pod, base)}
 }
@@ -230,7 +233,11 @@ func (s *scene) crash(pod object.Object, c container, waiting string) []Cause {
 	case code == 126, code == 127, reason == "ContainerCannotRun", reason == "StartError":
 		fix = "correct the command of the container: it cannot be executed"
 	}
-	last := cmp.Or(oneLine(end.Get("message").Text()), oneLine(s.Logs[Container{pod.ID, c.name}]))
+	words := cmp.Or(end.Get("message").Text(), s.Logs[Container{pod.ID, c.name}])
+	last := oneLine(words)
+	if lines := strings.Split(strings.TrimSpace(words), "\n"); reason != "OOMKilled" && code != 0 && code != 137 && last != "" {
+		text += ": " + finding.CutMiddle(oneLine(lines[len(lines)-1]), maxDetail/2)
+	}
 	if m := notExecuted.FindStringSubmatch(last); m != nil {
 		text = fmt.Sprintf("cannot start container %s: its command %s cannot be executed: %s", c.name, m[1], strings.TrimSuffix(m[2], ": unknown"))
 	}

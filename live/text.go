@@ -80,7 +80,9 @@ func (d Diagnosis) Headline() string {
 		head = fmt.Sprintf("%s failed%s, and waits for %s", name, at, d.attempt())
 	case d.Operation == failed || d.Operation == faulty:
 		head = fmt.Sprintf("%s failed%s, %s ago", name, at, Duration(d.Seconds))
-		if d.Retries > 0 {
+		if d.Retries == 1 {
+			head += ", after 1 retry"
+		} else if d.Retries > 1 {
 			head += fmt.Sprintf(", after %d retries", d.Retries)
 		}
 	default:
@@ -106,9 +108,9 @@ func (d Diagnosis) Headline() string {
 
 func (d Diagnosis) attempt() string {
 	if d.Limit > 0 {
-		return fmt.Sprintf("retry %d of %d", d.Retries+1, d.Limit)
+		return fmt.Sprintf("retry %d of %d", d.Retries, d.Limit)
 	}
-	return fmt.Sprintf("retry %d", d.Retries+1)
+	return fmt.Sprintf("retry %d", d.Retries)
 }
 
 func (p Progress) String() string {

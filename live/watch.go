@@ -24,7 +24,7 @@ func (w *Watch) See(snap Snapshot) (lines []string, ended bool) {
 	}
 	switch {
 	case op.isRetrying():
-		at = fmt.Sprintf("failed, and waits for retry %d", op.retries+1)
+		at = fmt.Sprintf("failed, and waits for retry %d", op.retries)
 	case op.phase == "" && !op.isAsked:
 		return nil, true
 	}

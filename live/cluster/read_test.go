@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,18 +31,24 @@ type server struct {
 	objects   []map[string]any
 	forbidden []string // resources
 	requests  []string
-	log       string // of all containers
+	logs      map[string]string // by Pod and container
 }
+
+// logged is a comment with the log of a container.
+var logged = regexp.MustCompile(`(?m)^# log: Pod [^/]+/(\S+ \S+) (.*)$`)
 
 func newServer(t *testing.T, texts ...string) *server {
 	t.Helper()
-	s := &server{TB: t, log: "panic: no database"}
+	s := &server{TB: t, logs: map[string]string{}}
 	for _, o := range sample.Objects(t, strings.Join(texts, "\n---\n")) {
 		var item map[string]any
 		if err := yaml.Unmarshal([]byte(o.Text()), &item); err != nil {
 			t.Fatal(err)
 		}
 		s.objects = append(s.objects, item)
+	}
+	for _, m := range logged.FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {
+		s.logs[m[1]] = m[2]
 	}
 	return s
 }
@@ -79,7 +86,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.resources(w, group)
 		return
 	case parts[len(parts)-1] == "log":
-		fmt.Fprint(w, s.log)
+		fmt.Fprint(w, s.logs[parts[len(parts)-2]+" "+r.URL.Query().Get("container")])
 		return
 	}
 	parts = parts[1:]
@@ -201,7 +208,6 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			snap.Now = live.Time(now)
-			snap.Logs = nil
 			d := live.Diagnose(snap, knowledge.Default())
 			want, err := os.ReadFile(filepath.Join(dir, "want.txt"))
 			if err != nil {
@@ -419,7 +425,9 @@ func TestLogIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newServer(t, string(text))
-	s.log = "unable to retrieve container logs for containerd://76d2515e"
+	for container := range s.logs {
+		s.logs[container] = "unable to retrieve container logs for containerd://76d2515e"
+	}
 	snap, err := s.reader().Read(context.Background(), shop())
 	if err != nil || len(snap.Logs) > 0 {
 		t.Errorf("got %v, %v", snap.Logs, err)
