@@ -386,7 +386,7 @@ func (s *sync) blindGates() []finding.Finding {
 
 // UpgradeOrCopy says how to get the health check of a later Argo CD for the kind of a node.
 func UpgradeOrCopy(n *graph.Node) string {
-	return fmt.Sprintf("upgrade Argo CD to %s, or copy its check resource_customizations/%s/%s/health.lua into argocd-cm", n.Kind.Later, n.Key.Group, n.Key.Kind)
+	return fmt.Sprintf("upgrade Argo CD to %s, or copy its check, which is below resource_customizations in its sources, into argocd-cm as resource.customizations.health.%s_%s", n.Kind.Later, n.Key.Group, n.Key.Kind)
 }
 
 // deletedTogether notes, once for each kind and controller, a custom resource that Argo CD

@@ -329,7 +329,7 @@ func TestBlindGate(t *testing.T) {
 	is(p, `document.querySelector(".lead").textContent`, "4 objects in 2 waves, 0 gates; Argo CD does not wait for 1 object")
 	is(p, `document.querySelector(".band .gate summary").textContent`, "Argo CD does not wait here: 1 object that later ones need, without a health check")
 	is(p, `document.querySelectorAll(".band:nth-of-type(2) .why li").length`, 1)
-	is(p, `document.querySelectorAll(".card .hourglass, #details .tag.gate, .gate.awaited").length`, 0)
+	is(p, `document.querySelectorAll(".card .hourglass, #details .tag.gate, .gate.awaited, .arrow.gate").length`, 0)
 	is(p, `[...document.querySelectorAll("#details .tag")].map((e) => e.textContent).join()`, "Argo CD does not wait")
 	is(p, `document.querySelector("#details").textContent.includes("Why Argo CD waits for it")`, false)
 }

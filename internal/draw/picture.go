@@ -162,7 +162,7 @@ func (s *sketch) edge(refs []graph.Reference) edge {
 	})
 	first := refs[0]
 	e := edge{from: first.From, to: first.To, why: finding.Sanitize(first.Why), inferred: first.Inferred()}
-	e.ignored, e.gate = !s.plan.Orders(first), s.plan.IsGate(first)
+	e.ignored, e.gate = !s.plan.Orders(first), s.plan.IsGate(first) && !s.plan.IsBlind(first.To)
 	e.contradicted = s.plan.Contradicts(first)
 	var tips []string
 	for _, r := range refs {

@@ -50,7 +50,7 @@ function head(id) {
 }
 
 function path(edge, d, isNeed) {
-  const look = edge.against ? "against" : edge.gate ? "gate" : isNeed ? "" : "back";
+  const look = edge.against ? "against" : edge.gate && !edge.blind ? "gate" : isNeed ? "" : "back";
   const classes = ["arrow", look, edge.inferred ? "inferred" : "", edge.loose ? "loose" : "", isNeed ? "needs" : "needed"];
   return s("path", { class: classes.filter(Boolean).join(" "), d, "marker-end": `url(#${look ? `head-${look}` : "head"})` });
 }
