@@ -339,7 +339,7 @@ func TestBlindGate(t *testing.T) {
 func TestReasonsOfWaves(t *testing.T) {
 	p := open(t, made(t, operator), "", desktop)
 	is(p, `document.querySelectorAll(".band:first-of-type .why").length`, 0)
-	is(p, `document.querySelector(".why").textContent.includes(" waits for ")`, true)
+	is(p, `document.querySelector(".band:nth-of-type(2) .why li").textContent`, "Deployment beacon-operator-operator mounts Secret default/beacon-operator-tls, which is written by Certificate beacon-operator-webhook")
 	is(p, `document.querySelector(".ladder").textContent.includes("first wave with objects of rung")`, false)
 	is(p, `document.querySelector(".lead").textContent.match(/(\d+) gates?$/)[1] === String(document.querySelectorAll(".gate.awaited").length)`, true)
 }

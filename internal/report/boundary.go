@@ -64,28 +64,20 @@ func (b *builder) gatesInto(bands []wave.WaveGroup, at int) []string {
 	return append(others, ofKinds...)
 }
 
-// boundary says that dependents wait for a node, and why the first one does.
+// boundary says what the first of some dependents needs a node for, and how many more there are.
 func (b *builder) boundary(to int, dependents []wave.Dependent) string {
-	first, verb := dependents[0], "waits for"
-	blind := b.plan.IsBlind(to)
-	if blind {
-		verb = "depends on"
+	first := dependents[0]
+	text := b.shortName(first.Node) + " " + first.Reference.Why + " " + b.shortName(to) + first.Reference.Detail()
+	if first.Reference.Why == "" {
+		text = b.shortName(first.Node) + " " + first.Reason.Without() + ": that of " + b.shortName(to)
 	}
-	who := b.shortName(first.Node)
+	if b.plan.IsBlind(to) {
+		text += ", for which Argo CD does not wait"
+	}
 	if more := len(dependents) - 1; more > 0 {
-		who, verb = fmt.Sprintf("%s and %d more", who, more), "wait for"
-		if blind {
-			verb = "depend on"
-		}
+		text += fmt.Sprintf("; and %d more", more)
 	}
-	target, why := b.shortName(to), first.Reason.Without()
-	if first.Reference.Why != "" {
-		why = first.Reference.Why + first.Reference.Detail() + " it"
-	}
-	if blind {
-		target += ", for which Argo CD does not wait"
-	}
-	return finding.Sanitize(fmt.Sprintf("%s %s %s: %s", who, verb, target, why))
+	return finding.Sanitize(text)
 }
 
 func (b *builder) shortName(i int) string {
