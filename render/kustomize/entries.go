@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -164,7 +165,7 @@ func (c *checker) checkGenerator(field string, g *types.GeneratorArgs) {
 		c.bad(field, "", "the generator has no name", "set its \"name\"")
 	}
 	if g.Behavior != "" && types.NewGenerationBehavior(g.Behavior) == types.BehaviorUnspecified {
-		c.bad(field+".behavior", "", fmt.Sprintf("unknown behavior %q", g.Behavior), "write create, merge or replace")
+		c.findings = append(c.findings, c.finding(finding.Warning, field+".behavior", "", fmt.Sprintf("kustomize ignores the unknown behavior %q", g.Behavior), "write create, merge or replace"))
 	}
 	for i, spec := range g.FileSources {
 		key, file, named := strings.Cut(spec, "=")
