@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,6 +95,25 @@ func TestFoldersAreDocumented(t *testing.T) {
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "and" })
 	if !slices.Equal(names, pure) {
 		t.Errorf("docs/development.md calls %v pure, and the test %v", names, pure)
+	}
+}
+
+// TestWhereAChangeGoes opens what the table of changes names.
+func TestWhereAChangeGoes(t *testing.T) {
+	text, err := os.ReadFile("../docs/development.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "## Where a change goes")
+	table, _, _ = strings.Cut(table, "\n## ")
+	named := regexp.MustCompile("`([a-z]+/[a-z/_*.-]+)`").FindAllStringSubmatch(table, -1)
+	for _, found := range named {
+		if there, err := filepath.Glob("../" + found[1]); err != nil || len(there) == 0 {
+			t.Errorf("the table names %s, which does not exist", found[1])
+		}
+	}
+	if len(named) < 25 {
+		t.Errorf("the table names %d places", len(named))
 	}
 }
 
