@@ -26,6 +26,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 // Source is the location of a fleet, and how to render it.
@@ -46,6 +47,8 @@ type Source struct {
 	APIVersions []string
 	// ArgoCD is the version of the Argo CD that syncs; empty means the one of the knowledge.
 	ArgoCD string
+	// Waves says how many waves to compute; empty means what the components say.
+	Waves wave.Style
 	// Parallel is the number of components that are rendered concurrently; 0 means one for each
 	// processor.
 	Parallel int

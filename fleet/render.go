@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 // render renders every Application, and records what is known about missing charts.
@@ -127,8 +128,8 @@ func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
 	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.EarlierAPIVersions, Memory: memory, Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	req.Random, req.Children = src.Random, children.Children{}
-	if a.Part != "" || a.Environment != "" || src.ArgoCD != "" {
-		req.Settings = []plugin.Settings{{CRDs: a.Part, Environment: a.Environment, ArgoCD: src.ArgoCD}}
+	if a.Part != "" || a.Environment != "" || src.ArgoCD != "" || src.Waves != "" {
+		req.Settings = []plugin.Settings{{CRDs: a.Part, Environment: a.Environment, ArgoCD: src.ArgoCD, Order: wave.Options{Waves: src.Waves}}}
 	}
 	return req
 }

@@ -55,6 +55,7 @@ func newCheck(s cli.Streams) *cobra.Command {
 	in.ExpandSets()
 	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: rungs for directories, off for FILE and -)"
 	cli.PutFlags(cmd.Flags(), cli.OwnFlags, "waves") // the text above names it
+	in.ForBoth("waves")
 	in.ForComponent("generator-values")
 	in.Fleet.AddProjects()
 	in.ForFleet("allow-project")
@@ -144,6 +145,11 @@ func checkFleet(ctx context.Context, s cli.Streams, in *command.Any, dirs []stri
 	if err != nil {
 		return err
 	}
+	settings, err := in.Settings()
+	if err != nil {
+		return err
+	}
+	opt.Source.Waves = settings.Order.Waves
 	r, err := command.CheckFleet(ctx, opt, s.Directories(dirs))
 	if err != nil {
 		return err

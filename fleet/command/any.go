@@ -54,6 +54,11 @@ func (in *Any) ForComponent(names ...string) {
 	in.ofComponent = append(in.ofComponent, names...)
 }
 
+// ForBoth marks flags that both accept.
+func (in *Any) ForBoth(names ...string) {
+	in.ofComponent = slices.DeleteFunc(in.ofComponent, func(name string) bool { return slices.Contains(names, name) })
+}
+
 // Reject rejects the flags for a component if the arguments name a fleet, and the other way
 // round.
 func (in *Any) Reject(isFleet bool, args []string) error {

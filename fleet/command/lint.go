@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/wave"
 )
 
 func newFleetLint(s cli.Streams) *cobra.Command {
@@ -55,6 +56,9 @@ func CheckFleet(ctx context.Context, opt LoadOptions, dirs []string) (r cli.Repo
 		return cli.Faulty(err)
 	}
 	r.Waves = cli.Computed
+	if opt.Source.Waves == wave.Off {
+		r.Waves = cli.Written
+	}
 	f, environment := all.Fleet, opt.Source.Environment
 	objects, unchecked := 0, 0
 	for _, app := range f.At(environment).Applications {
