@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	argo "github.com/ladder-cmp/ladder/argocd"
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -154,41 +153,19 @@ func hookGone(s *scene, app object.Object, op operation) (all []Cause) {
 func conditions(_ *scene, app object.Object, op operation) (all []Cause) {
 	for _, c := range app.Get("status", "conditions").Items() {
 		kind, message := c.Get("type").Text(), oneLine(c.Get("message").Text())
-		cause := Cause{Rule: "application-condition", Proof: said("condition", kind, message), Evidence: Condition, Command: argocd("get", app.ID, "--hard-refresh")}
-		switch kind {
-		case "ComparisonError":
-			cause.Text, cause.Fix = "cannot be compared with its source, so it is not synced: "+innermost(message), "correct the source as the message says"
-		case "InvalidSpecError":
-			cause.Text, cause.Fix = "has an invalid spec, so it is not synced: "+message, "correct the Application, or add to Argo CD what the message misses"
-		case "DeletionError":
-			cause.Text, cause.Fix = "cannot be deleted: "+message, "repair what the message says"
-		case "SyncError": // auto-sync does not repeat what has failed: a consequence
-			if op.isRunning() {
-				continue // an earlier attempt
-			}
-			cause.Rule = "sync-error"
-			cause.Text, cause.Fix, cause.Command = "is not synced again automatically: the sync of this revision failed", "correct what failed, and push a new commit or sync by hand", argocd("sync", app.ID)
-			if strings.Contains(message, "auto-sync will wipe out all resources") {
-				cause.Text, cause.Fix = "is not synced automatically, because that would delete all of its objects", "correct the source, or set syncPolicy.automated.allowEmpty"
-			}
-			if op.hasFailed() {
-				cause.Evidence = Appearance // the operation says why
-			}
-		default:
+		cause := understand("condition", kind+" "+message, app, Cause{Rule: "application-condition", Proof: said("condition", kind, message), Evidence: Condition, Command: argocd("get", app.ID, "--hard-refresh")})
+		if cause.Text == "" || kind == "SyncError" && op.isRunning() { // of an earlier attempt
 			continue
+		}
+		if kind == "SyncError" { // auto-sync does not repeat what has failed: a consequence
+			cause.Command = argocd("sync", app.ID)
+		}
+		if kind == "SyncError" && op.hasFailed() {
+			cause.Evidence = Appearance // the operation says why
 		}
 		all = append(all, cause)
 	}
 	return all
-}
-
-// innermost returns the last error of a chain of them, of which those before it are of calls inside Argo CD.
-func innermost(message string) string {
-	if i := strings.LastIndex(message, " desc = "); i >= 0 {
-		message = message[i+len(" desc = "):]
-	}
-	const most = 160
-	return finding.CutMiddle(message, most)
 }
 
 // failedEntries reports the objects at which an attempt failed. They are also followed.
