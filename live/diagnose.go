@@ -83,7 +83,7 @@ type Diagnosis struct {
 	IsDeleted, IsBehind bool
 	// NeverSynced means that the Application has no operation, and nothing says why.
 	NeverSynced bool
-	// IsAsked means that a sync was asked for, which Argo CD has not begun.
+	// IsAsked means that a sync was asked for, or is automatic, and Argo CD has not begun.
 	IsAsked bool
 }
 
@@ -124,6 +124,7 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 	d.Later = s.notApplied(app, op)
 	chains := s.rank(s.chains(snap.Application))
 	old := slices.DeleteFunc(slices.Clone(chains), Chain.isYoung)
+	d.IsAsked = op.phase == "" && (op.isAsked || argo.IsAutomated(app.Get("spec")) && s.created(app) < briefly)
 	health := app.Get("status", "health", "status").Text()
 	switch {
 	case op.hasFailed():
@@ -135,15 +136,14 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 		d.State, d.Chains = Failed, old
 	case len(old) > 0:
 		d.State, d.Chains = Hangs, old
-	case op.phase == running || op.phase == terminating || op.isAsked || health == "Progressing" || health == "Missing" || isTerminating(app):
+	case op.phase == running || op.phase == terminating || op.isAsked || d.IsAsked || health == "Progressing" || health == "Missing" || isTerminating(app):
 		d.State = Slow
 	case health == "Degraded":
 		d.State = Failed
 	default:
 		d.State = Healthy
 	}
-	d.IsAsked = op.phase == "" && op.isAsked
-	d.NeverSynced = op.phase == "" && !op.isAsked && len(d.Chains) == 0 && app.Get("status", "sync", "status").Text() != "Synced"
+	d.NeverSynced = op.phase == "" && !d.IsAsked && len(d.Chains) == 0 && app.Get("status", "sync", "status").Text() != "Synced"
 	d.IsBehind = app.Get("status", "sync", "status").Text() == "OutOfSync"
 	if d.IsDeleted = isTerminating(app); d.IsDeleted {
 		d.Seconds = s.age(app.Get("metadata", "deletionTimestamp").Text())

@@ -31,6 +31,7 @@ import (
 //	ask: NAME     cmp why is asked about another Application
 //	next: synced  section next is committed once the first sync has succeeded, and synced
 //	next: running it is committed while the first sync hangs
+//	next: terminate  the first sync is terminated while it hangs
 //	delete: REF   deletes the object after the world is there, and before the sync
 //	remove: REF   deletes the object once the first sync has succeeded
 //

@@ -237,7 +237,7 @@ func (l *lab) stage(ctx context.Context, t *testing.T, s *situation, started cha
 // goOn makes the second step of a situation.
 func (l *lab) goOn(ctx context.Context, s *situation, app argocd.Application, repo *argocd.Repository, started chan struct{}) error {
 	want := "Succeeded"
-	if s.next == "running" {
+	if s.next == "running" || s.next == "terminate" {
 		want = "Running"
 	}
 	if err := soon(ctx, func() error {
@@ -253,6 +253,9 @@ func (l *lab) goOn(ctx context.Context, s *situation, app argocd.Application, re
 		return err
 	}
 	defer close(started)
+	if s.next == "terminate" {
+		return l.argo.Terminate(ctx, s.name)
+	}
 	if err := l.delete(ctx, s.gone); err != nil || s.next == "" {
 		return err
 	}
