@@ -96,8 +96,8 @@ func (d sourceDocument) objects() ([]Object, error) {
 	if err != nil {
 		line, message := SyntaxError(err)
 		if _, other := sigsyaml.YAMLToJSON([]byte(d.text)); other != nil {
-			// This parser says where the mistake is, the other one where its mapping or list begins.
-			if at, same := SyntaxError(other); same == message {
+			// This one says where its parser fails, the other one where the mapping or list there begins.
+			if at, same := SyntaxError(other); same == message && strings.HasPrefix(message, "did not find expected") {
 				line = at
 			}
 		}

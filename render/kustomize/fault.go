@@ -186,11 +186,27 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 	if err != nil {
 		return f
 	}
-	if both := a.filesWith(strings.TrimPrefix(f.Message, duplicate)); strings.HasPrefix(f.Message, duplicate) && len(both) > 0 {
-		f.Message += ", in " + strings.Join(both, " and ")
-	} else if resource != "" && c.isFile(resource) {
+	switch m := aboutObject.FindStringSubmatch(f.Message); {
+	case m == nil && resource != "" && c.isFile(resource):
 		f.File, f.Remedy = c.Show(path.Join(dir, resource)), "correct this file"
 		return f
+	case m == nil:
+	case m[1] != "":
+		same, others := a.find(m[1])
+		if both := append(same.places, others.places...); len(both) > 0 {
+			f.Message += ", in " + strings.Join(both, " and ")
+		}
+	default: // a patch that no object matches
+		patch, others := a.find(m[2])
+		if len(others.places) > 0 {
+			f.Remedy = "correct the namespace in the patch: " + others.places[0] + " contains " + others.names[0]
+		}
+		if len(patch.places) > 0 {
+			file, line, _ := strings.Cut(patch.places[0], ":")
+			f.File = file
+			f.Line, _ = strconv.Atoi(line)
+			return f
+		}
 	}
 	k, _ := c.decode()
 	if i := slices.Index(k.Resources, resource); i >= 0 {
@@ -203,6 +219,10 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 }
 
 const duplicate = "duplicate object: "
+
+// aboutObject matches messages about an object that is there twice, and about a strategic merge
+// patch without its object.
+var aboutObject = regexp.MustCompile(`^duplicate object: (.+)$|^a patch is for (.+), which is not in the kustomization$`)
 
 // explained are messages of kustomize that do not say what to do.
 var explained = []struct {

@@ -101,6 +101,7 @@ func TestPlacesInKustomizeErrors(t *testing.T) {
 		"a path of a JSON patch":      {"patches: [{path: b.yaml, target: {kind: ConfigMap}}]\n", "- op: remove\n  path: /data/no\n", "b.yaml:2: error in remove for path: '/data/no'"},
 		"a patch for nobody":          {"patches: [{path: b.yaml}]\n", strings.Replace(configMap, "name: a", "name: nobody", 1), "b.yaml:1: a patch is for ConfigMap nobody, which is not in the kustomization;"},
 		"a patch for nobody, inline":  {"patchesStrategicMerge:\n- '{apiVersion: v1, kind: ConfigMap, metadata: {name: nobody}}'\n", "", "a patch is for ConfigMap nobody, which is not in the kustomization;"},
+		"a patch elsewhere":           {"patches: [{path: b.yaml}]\n", strings.Replace(configMap, "name: a", "name: a, namespace: other", 1), "b.yaml:1: a patch is for ConfigMap other/a, which is not in the kustomization; fix: correct the namespace in the patch: a.yaml:1 contains ConfigMap a;"},
 		"a configuration":             {"configurations: [b.yaml]\n", "namePrefix:\n- pth: metadata/name\n", `b.yaml:2: error unmarshaling JSON: while decoding JSON: json: unknown field "pth";`},
 		"a patch of another type":     {"patches: ['{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: 5}']\n", "", "kustomization.yaml:2: patches[0]: must be a mapping, not a string; fix: write path: before the name of the file"},
 		"a node of another type":      {"patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: 5}'}]\n", "", "expected MappingNode but got ScalarNode: node contents: 5;"},
@@ -113,7 +114,7 @@ func TestPlacesInKustomizeErrors(t *testing.T) {
 	} {
 		repo := fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [a.yaml]\n" + c.kustomization)}, "a.yaml": {Data: []byte(configMap)}, "b.yaml": {Data: []byte(c.b)}}
 		_, err := Render(t.Context(), input.Source{FS: repo, Dir: "."}, Options{})
-		if err == nil || !strings.HasPrefix(err.Error()+";", "b.yaml:") && !strings.HasPrefix(err.Error(), "kustomization.yaml:") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.HasPrefix(err.Error()+";", "b.yaml:") && !strings.HasPrefix(err.Error(), "kustomization.yaml:") || !strings.Contains(err.Error()+";", c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v\nwant %s", name, err, c.want)
 		}
 	}

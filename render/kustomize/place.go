@@ -16,9 +16,12 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// filesWith returns the places of the files that kustomize read in which an object is, by the
-// name that Ladder gives it. Its namespace may have changed since.
-func (a *assembly) filesWith(named string) (places []string) {
+// copies are the places of an object in the files that kustomize read, and its name there.
+type copies struct{ places, names []string }
+
+// find finds an object by the name that Ladder gives it, or by its kind and name alone, since its
+// namespace may have changed.
+func (a *assembly) find(named string) (same, others copies) {
 	kind, name, _ := strings.Cut(named, " ")
 	for _, f := range a.read {
 		if IsFile(path.Base(f.name)) {
@@ -26,18 +29,22 @@ func (a *assembly) filesWith(named string) (places []string) {
 		}
 		objs, _ := object.Parse(f.tree.Show(f.name), 1, string(f.data)) // kustomize reports what is invalid
 		for _, o := range objs {
-			if _, full, _ := strings.Cut(o.ID.String(), " "); o.ID.Kind == kind && (full == name || o.ID.Name == path.Base(name)) {
-				place := fmt.Sprintf("%s:%d", o.File, o.Line)
-				if f.tree.generated {
-					place = templateOf(f.data, o.Line)
-				}
-				if !slices.Contains(places, place) {
-					places = append(places, place)
-				}
+			if o.ID.Kind != kind || o.ID.Name != path.Base(name) {
+				continue
+			}
+			place, to := fmt.Sprintf("%s:%d", o.File, o.Line), &others
+			if f.tree.generated {
+				place = templateOf(f.data, o.Line)
+			}
+			if _, full, _ := strings.Cut(o.ID.String(), " "); full == name {
+				to = &same
+			}
+			if !slices.Contains(to.places, place) {
+				to.places, to.names = append(to.places, place), append(to.names, o.ID.String())
 			}
 		}
 	}
-	return places
+	return same, others
 }
 
 // templateOf returns the template of the object at a line of a rendered chart.
@@ -54,21 +61,11 @@ func templateOf(rendered []byte, line int) string {
 // once as a rule: paths of fields and of JSON patches, unknown fields, patterns.
 var quotedField = regexp.MustCompile("[\"'`]([^\"'`\\s]*[./\\[][^\"'`\\s]*)[\"'`]|unknown field \"(\\w+)\"|[ '\"](/[\\w./~-]*\\w)|, field (\\S+)")
 
-// patchFor matches the message about a strategic merge patch that no object matches.
-var patchFor = regexp.MustCompile(`^a patch is for (.+), which is not in the kustomization$`)
-
 // placeOf finds the line that a message is about: in the kustomization, or else in a file that
 // kustomize read for it, such as a patch.
 func (a *assembly) placeOf(c *checker, k types.Kustomization, message string) (file string, line int) {
 	if file, line := c.incompleteReplacement(k, message); line > 0 {
 		return file, line
-	}
-	if m := patchFor.FindStringSubmatch(message); m != nil {
-		for _, at := range a.filesWith(m[1]) { // no other object has this name
-			file, number, _ := strings.Cut(at, ":")
-			line, _ := strconv.Atoi(number)
-			return file, line
-		}
 	}
 	for _, m := range quotedField.FindAllStringSubmatch(message, -1) {
 		quoted := m[1] + m[2] + m[3] + m[4]
