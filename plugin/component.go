@@ -44,7 +44,7 @@ func (req Request) componentSettings() (Settings, component.Description, error) 
 
 func (req Request) readComponent() (Settings, component.Description, error) {
 	s := Settings{Values: req.values()}
-	s.Values.Places = map[string]input.Place{}
+	s.Values.NamedBy = map[string]input.NamedBy{}
 	file := path.Join(req.Dir, component.File)
 	if _, err := fs.Stat(req.Repo, file); err != nil {
 		return s, component.Description{}, nil // the renderer reports the problem with the directory
@@ -77,10 +77,10 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				continue
 			}
 			if p.Name == "values" {
-				maps.Copy(s.Values.Places, placesOf(own.Name, key.Value, value))
+				maps.Copy(s.Values.NamedBy, namesOf(own.Name, key.Value, value))
 			}
 			if p.Name == "set-file" {
-				maps.Copy(s.Values.Places, placesOfContents(own.Name, key.Value, value))
+				maps.Copy(s.Values.NamedBy, namesOfContents(own.Name, key.Value, value))
 			}
 			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
 				values = []string{string(crds.Skip)} // the default
@@ -114,27 +114,27 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 // lineOf returns the line of the first finding of an error.
 func lineOf(err error) int { return finding.Of(err)[0].Line }
 
-// placesOf returns the places where a list names values files.
-func placesOf(file, key string, list *yaml.Node) map[string]input.Place {
+// namesOf returns the places where a list names values files.
+func namesOf(file, key string, list *yaml.Node) map[string]input.NamedBy {
 	for list.Kind == yaml.AliasNode {
 		list = list.Alias
 	}
-	places := map[string]input.Place{}
+	places := map[string]input.NamedBy{}
 	for i, item := range list.Content {
-		places[item.Value] = input.Place{File: file, Line: item.Line, Field: fmt.Sprintf("%s[%d]", key, i), Ignore: "ignoreMissingValueFiles"}
+		places[item.Value] = input.NamedBy{File: file, Line: item.Line, Field: fmt.Sprintf("%s[%d]", key, i), Ignore: "ignoreMissingValueFiles"}
 	}
 	return places
 }
 
-// placesOfContents returns the places where a mapping names files whose content is a value.
-func placesOfContents(file, key string, mapping *yaml.Node) map[string]input.Place {
+// namesOfContents returns the places where a mapping names files whose content is a value.
+func namesOfContents(file, key string, mapping *yaml.Node) map[string]input.NamedBy {
 	for mapping.Kind == yaml.AliasNode {
 		mapping = mapping.Alias
 	}
-	places := map[string]input.Place{}
+	places := map[string]input.NamedBy{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		name, value := mapping.Content[i], mapping.Content[i+1]
-		places[value.Value] = input.Place{File: file, Line: value.Line, Field: key + "." + name.Value}
+		places[value.Value] = input.NamedBy{File: file, Line: value.Line, Field: key + "." + name.Value}
 	}
 	return places
 }

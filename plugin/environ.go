@@ -37,7 +37,7 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 		req.Explain = explain
 	}
 	if env[ProjectName] == "" {
-		req.NoDerivation = random.NoProject
+		req.WhyRandom = random.NoProject
 		req.ArgoCD = withoutProject
 	}
 	for _, name := range substitutable {

@@ -80,11 +80,11 @@ func (req Request) environmentSettings(own Settings, d component.Description, pl
 		return nil, nil
 	}
 	s := Settings{Namespace: settings.Namespace, Values: req.values()}
-	s.Values.Files, s.Values.Places = files, map[string]input.Place{}
+	s.Values.Files, s.Values.NamedBy = files, map[string]input.NamedBy{}
 	field := "environments." + environment + ".values"
 	for i, name := range settings.Values {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		s.Values.Places[name] = input.Place{File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(at), Field: at, Ignore: "ignoreMissingValueFiles"}
+		s.Values.NamedBy[name] = input.NamedBy{File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(at), Field: at, Ignore: "ignoreMissingValueFiles"}
 	}
 	p, _ := find(func(p Parameter) bool { return p.Name == "set" })
 	err := p.Set(&s, p.expressions(set))

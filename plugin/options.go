@@ -95,7 +95,7 @@ func (req Request) options(platform component.Platform) (options, component.Desc
 	}
 	opt.render.Pinned = opt.capabilities != "" && opt.capabilities != capabilitiesOfCluster
 	opt.substitute(req.variables())
-	return opt, description, opt.derive(req.Random, req.NoDerivation)
+	return opt, description, opt.derive(req.Random, req.WhyRandom)
 }
 
 // allowsAllFiles reports whether an option of kustomize lets it read files outside of its directory.

@@ -76,10 +76,10 @@ type Request struct {
 	Memory *input.Memory
 	// Remote fetches remote sources; nil disables fetching.
 	Remote remote.Fetcher
-	// Random derives generated values. If it is nil, they are random, and NoDerivation is
+	// Random derives generated values. If it is nil, they are random, and WhyRandom is
 	// the reason.
-	Random       *Random
-	NoDerivation random.NoDerivation
+	Random    *Random
+	WhyRandom random.WhyRandom
 	// IgnoreVendored ignores vendored sources, so that all of them are fetched from
 	// Remote.
 	IgnoreVendored bool

@@ -40,10 +40,10 @@ func SeedApplication(env map[string]string) (app random.Application, ok bool) {
 }
 
 // derive sets the source of random values.
-func (opt *options) derive(from *Random, reason random.NoDerivation) error {
-	opt.render.Random.NoDerivation = reason
+func (opt *options) derive(from *Random, reason random.WhyRandom) error {
+	opt.render.Random.WhyRandom = reason
 	if opt.random == randomDrawn {
-		opt.render.Random.NoDerivation = random.Disabled
+		opt.render.Random.WhyRandom = random.Disabled
 		return nil
 	}
 	if from != nil {

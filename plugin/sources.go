@@ -234,10 +234,10 @@ func (req Request) chartValues(ctx context.Context, d component.Description, opt
 	bad := func(name, message, remedy string) error {
 		return finding.Finding{Severity: finding.Error, Rule: "bad-component", Message: finding.WithoutCredentials(name) + " " + message, Remedy: remedy}
 	}
-	v := input.Values{Files: d.Chart.ValueFiles, IgnoreMissing: d.Chart.IgnoreMissing, Places: map[string]input.Place{}}
+	v := input.Values{Files: d.Chart.ValueFiles, IgnoreMissing: d.Chart.IgnoreMissing, NamedBy: map[string]input.NamedBy{}}
 	for i, name := range v.Files {
 		field := fmt.Sprintf("chart.valueFiles[%d]", i)
-		v.Places[name] = input.Place{File: req.show(path.Join(home, component.File)), Line: cmp.Or(d.Line(field), d.Line("chart")), Field: field, Ignore: "chart.ignoreMissingValueFiles"}
+		v.NamedBy[name] = input.NamedBy{File: req.show(path.Join(home, component.File)), Line: cmp.Or(d.Line(field), d.Line("chart")), Field: field, Ignore: "chart.ignoreMissingValueFiles"}
 	}
 	v.Read = func(name string) ([]byte, error) {
 		file, fsys := at(name)

@@ -163,7 +163,7 @@ func (s source) nonDeterministic(docs []Document, c *random.Chart) []finding.Fin
 		message = "%s differ on every render, because their templates call %s"
 	}
 	f := s.Fault(Random, "", fmt.Sprintf(message, named, strings.Join(functions, ", ")),
-		s.opt.Random.NoDerivation().Remedy()+", or set values that replace the generated ones")
+		s.opt.Random.WhyRandom().Remedy()+", or set values that replace the generated ones")
 	f.Severity = finding.Note
 	return []finding.Finding{f}
 }

@@ -41,14 +41,14 @@ type Values struct {
 	// of the same base name in the form used in Files. Both are optional.
 	From    string
 	Similar func(name string) []string
-	// Places maps Files to the places that name them, for findings.
-	Places map[string]Place
+	// NamedBy maps Files to the fields that name them, for findings.
+	NamedBy map[string]NamedBy
 	// IgnoreMissing ignores missing Files, and patterns that match nothing.
 	IgnoreMissing bool
 }
 
-// Place is the place that names a file.
-type Place struct {
+// NamedBy is the field that names a file.
+type NamedBy struct {
 	File  string
 	Line  int
 	Field string
@@ -78,7 +78,7 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 	var faults []error
 	v.Files = slices.DeleteFunc(slices.Clone(v.Files), func(name string) bool {
 		f, is := otherIdiom(name)
-		is = is && !strings.HasPrefix(v.Places[name].Field, "chart.") // where $repo is the root of the repository
+		is = is && !strings.HasPrefix(v.NamedBy[name].Field, "chart.") // where $repo is the root of the repository
 		if is {
 			faults = append(faults, v.readFault(name, f))
 		}
@@ -326,7 +326,7 @@ func (v Values) read(name string) ([]byte, error) {
 }
 
 func (v Values) readFault(name string, err error) error {
-	place, placed := v.Places[name]
+	place, placed := v.NamedBy[name]
 	named := finding.WithoutCredentials(name)
 	var f finding.Finding
 	if errors.As(err, &f) {

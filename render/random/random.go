@@ -29,21 +29,21 @@ import (
 // Source configures the functions. The zero value makes them random.
 type Source struct {
 	// Key is the key of the Application; nil means that results are random, and
-	// Without says why.
-	Key          *Key
-	NoDerivation NoDerivation
+	// WhyRandom says why.
+	Key       *Key
+	WhyRandom WhyRandom
 	// Now is the time for renewing certificates.
 	Now time.Time
 	// Keys caches keys; it may be nil.
 	Keys *Keys
 }
 
-// NoDerivation is the reason why nothing is derived.
-type NoDerivation int
+// WhyRandom is the reason why nothing is derived.
+type WhyRandom int
 
 const (
 	// NoSeed means that there is no seed.
-	NoSeed NoDerivation = iota
+	NoSeed WhyRandom = iota
 	// NoProject means that Argo CD does not name the AppProject, so a seed cannot
 	// be used.
 	NoProject
@@ -52,7 +52,7 @@ const (
 )
 
 // Remedy says how to enable derivation.
-func (w NoDerivation) Remedy() string {
+func (w WhyRandom) Remedy() string {
 	switch w {
 	case NoProject:
 		return "upgrade Argo CD to 3.0 or later, which says the AppProject that a seed needs"
@@ -101,12 +101,12 @@ type Renewal struct {
 	Renews, NotAfter time.Time
 }
 
-// NoDerivation returns the reason why nothing is derived.
-func (r *Rendering) NoDerivation() NoDerivation {
+// WhyRandom returns the reason why nothing is derived.
+func (r *Rendering) WhyRandom() WhyRandom {
 	if r == nil {
 		return NoSeed
 	}
-	return r.source.NoDerivation
+	return r.source.WhyRandom
 }
 
 // Derived reports whether there is a seed; a nil Rendering has none.

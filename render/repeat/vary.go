@@ -145,9 +145,9 @@ func (c *component) volatile(called map[string]bool) []finding.Finding {
 			continue // not in the unmodified component
 		}
 		for at, changes := range c.byPlace(compare(c.first, after), functions) {
-			remedy := c.opt.Random.NoDerivation.Remedy() + ", or set a value that replaces the generated one, if the chart has such a value"
+			remedy := c.opt.Random.WhyRandom.Remedy() + ", or set a value that replaces the generated one, if the chart has such a value"
 			if len(at.values) > 0 {
-				remedy = c.opt.Random.NoDerivation.Remedy() + ", or set " + at.values + " of the chart, if that replaces what it generates"
+				remedy = c.opt.Random.WhyRandom.Remedy() + ", or set " + at.values + " of the chart, if that replaces what it generates"
 			}
 			words := at.words
 			if words == "" {
