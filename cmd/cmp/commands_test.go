@@ -27,7 +27,9 @@ func commands() map[string]*cobra.Command {
 			}
 		}
 	}
-	add(newRoot(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, &maxMemory{}))
+	root := newRoot(cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, &maxMemory{})
+	completeAll(root)
+	add(root)
 	return all
 }
 

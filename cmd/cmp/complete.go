@@ -27,7 +27,8 @@ import (
 
 // completeAll adds completion to every command below root: arguments by their names in the
 // usage line, flags by name. Everything else completes to nothing, in particular
-// not to files.
+// not to files. cobra keeps completions as long as the process runs, and with them the commands:
+// only a shell that asks for one needs them.
 func completeAll(root *cobra.Command) { addTo(root, values()) }
 
 func addTo(root *cobra.Command, values map[string]cobra.CompletionFunc) {
@@ -41,12 +42,19 @@ func addTo(root *cobra.Command, values map[string]cobra.CompletionFunc) {
 				return
 			}
 			complete, known := values[f.Name]
-			if !known {
+			if own, ok := f.Value.(completer); ok {
+				complete = own.Complete
+			} else if !known {
 				complete = cobra.NoFileCompletions
 			}
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag exists and has none
 		})
 	}
+}
+
+// completer is a value of a flag that knows its completion.
+type completer interface {
+	Complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 }
 
 // argumentsOf completes the arguments in a usage line, in order. Dots mean that the

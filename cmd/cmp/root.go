@@ -31,6 +31,9 @@ func run(args []string, s cli.Streams) int {
 	memory := &maxMemory{}
 	defer memory.end()
 	root := newRoot(s, memory)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		completeAll(root)
+	}
 	s.Out, s.Err = root.OutOrStdout(), root.ErrOrStderr()
 	root.SetArgs(args)
 	err := root.Execute()
@@ -90,7 +93,6 @@ their help says otherwise.`,
 	})
 	s.Root = root
 	addCommands(root, s, plain)
-	completeAll(root)
 	root.SetUsageFunc(cli.PrintUsage)
 	cli.Collapse(root)
 	if name := s.CalledAs(); name != root.Use {

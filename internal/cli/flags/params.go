@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -57,7 +58,8 @@ func (in *Rendering) addParam() {
 	in.params = in.Flags.StringArray(paramFlag, nil, "Set any parameter (name=value, may be repeated, also for the values of a list); --help-all lists those without a flag")
 	cli.PutFlags(in.Flags, cli.RenderingFlags, paramFlag)
 	cli.SetList(in.Flags.Lookup(paramFlag), rows)
-	_ = in.Cmd.RegisterFlagCompletionFunc(paramFlag, in.completeParam) // the flag exists and has none
+	flag := in.Flags.Lookup(paramFlag)
+	flag.Value = paramValue{flag.Value, flag.Value.(pflag.SliceValue), in.parameters}
 }
 
 // givenParams returns what --param sets, by parameter.
@@ -100,9 +102,16 @@ func (in *Rendering) named() (names []string) {
 	return names
 }
 
-// completeParam completes the name of a parameter, and values that are choices.
-func (in *Rendering) completeParam(_ *cobra.Command, _ []string, typed string) (all []string, _ cobra.ShellCompDirective) {
-	for _, p := range in.parameters {
+// paramValue is the value of --param, which knows its completion.
+type paramValue struct {
+	pflag.Value
+	pflag.SliceValue
+	parameters []plugin.Parameter
+}
+
+// Complete completes the name of a parameter, and values that are choices.
+func (v paramValue) Complete(_ *cobra.Command, _ []string, typed string) (all []string, _ cobra.ShellCompDirective) {
+	for _, p := range v.parameters {
 		choices := p.Choices
 		if p.Item == "boolean" {
 			choices = []string{"true", "false"}
