@@ -18,7 +18,13 @@ import (
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)  // hundreds of short commands, here and
 	os.Setenv("GOGC", "400") // in processes
-	testscript.Main(m, map[string]func(){"cmp": main, "ladder": main, "kubectl-ladder": main})
+	own := ownMemory
+	ownMemory = func(int64, func()) (stop func()) { return func() {} }
+	process := func() {
+		ownMemory = own
+		main()
+	}
+	testscript.Main(m, map[string]func(){"cmp": process, "ladder": process, "kubectl-ladder": process})
 }
 
 // TestScripts runs testdata/script/*.txtar, which use the program as people do

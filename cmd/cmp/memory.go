@@ -36,6 +36,9 @@ func (m *maxMemory) Set(text string) error {
 
 func (m *maxMemory) Type() string { return "int64" }
 
+// ownMemory watches the memory of this process. Tests, which run many commands in theirs, replace it.
+var ownMemory = confine.Own
+
 // leastMemory is what the program needs for a small component.
 const leastMemory = 64 << 20
 
@@ -55,7 +58,7 @@ func (m *maxMemory) watch(cmd *cobra.Command, s cli.Streams) error {
 	if !m.set {
 		limit, whose = confine.MachineMemory()/2, "half of this machine's"
 	}
-	m.stop = confine.Own(limit, func() {
+	m.stop = ownMemory(limit, func() {
 		s.Say("%s", fmt.Sprintf("stopped: the command needs more memory than its limit of %d MiB (%s); fix: look for what a template repeats, or raise --max-memory", limit>>20, whose))
 		os.Exit(exitFailed)
 	})

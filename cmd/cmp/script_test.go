@@ -61,7 +61,7 @@ func runHere(ts *testscript.TestScript, args []string) (code int, stdout, stderr
 
 // environment returns the environment of a script.
 func environment(ts *testscript.TestScript) []string {
-	var env []string
+	env := []string{"PWD=" + ts.MkAbs(".")}
 	for all := hidden(ts, "envMap").MapRange(); all.Next(); {
 		env = append(env, all.Key().String()+"="+all.Value().String())
 	}
