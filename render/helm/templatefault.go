@@ -56,10 +56,27 @@ func (s source) endlessInclude(ch *chart.Chart, f finding.Finding) (_ finding.Fi
 	return f, executed, true
 }
 
+// hidden returns the texts that no message may show: values from outside the repository that are
+// not in the chart, too.
+func (s source) hidden(ch *chart.Chart) input.Hidden {
+	h := input.Outside(s.opt.Values)
+	var except func(ch *chart.Chart)
+	except = func(ch *chart.Chart) {
+		for _, f := range ch.Raw {
+			h.Except(f.Data)
+		}
+		for _, sub := range ch.Dependencies() {
+			except(sub)
+		}
+	}
+	except(ch)
+	return h
+}
+
 // templateFault converts an error of the engine to a finding, and returns the
 // template, if known.
 func (s source) templateFault(ch *chart.Chart, vals any, err error) (finding.Finding, *common.File) {
-	message, escape := withoutTplText(input.Outside(s.opt.Values).From(err.Error()), vals)
+	message, escape := withoutTplText(s.hidden(ch).From(err.Error()), vals)
 	f := finding.Finding{Severity: finding.Error, Rule: FailedTemplate, File: s.Show(s.Dir), Message: message,
 		Remedy: cmp.Or(escape, "correct the template, or set the value that it needs")}
 	if endless, executed, is := s.endlessInclude(ch, f); is {

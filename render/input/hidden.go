@@ -1,6 +1,7 @@
 package input
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -77,6 +78,23 @@ func (h *Hidden) Add(text string) {
 	}
 	if len(text) >= shortest {
 		h.texts[base64.StdEncoding.EncodeToString([]byte(text))] = true
+	}
+}
+
+// Except shows what a file of the repository contains as a word, too: who reads the message can
+// read the file.
+func (h *Hidden) Except(file []byte) {
+	for text := range h.texts {
+		for at := 0; ; at += len(text) {
+			found := bytes.Index(file[at:], []byte(text))
+			if found < 0 {
+				break
+			}
+			if at += found; !endsInsideWord(string(file[max(at-2, 0):at])) && !beginsInsideWord(string(file[at+len(text):min(at+len(text)+1, len(file))])) {
+				delete(h.texts, text)
+				break
+			}
+		}
 	}
 }
 
