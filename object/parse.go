@@ -108,6 +108,9 @@ func (d sourceDocument) objects() ([]Object, error) {
 		} else if isUnknownAnchor(syntaxError.FindStringSubmatch(err.Error())[2]) {
 			remedy = "quote the value, or define the anchor in the same document"
 		}
+		if at := longSeparator.FindStringIndex(d.text); at != nil {
+			line, remedy = 1+strings.Count(d.text[:at[0]], "\n"), "write three dashes to separate objects"
+		}
 		if d.line == 0 && line > 0 {
 			message += fmt.Sprintf(" (line %d of the rendered text%s)", max(d.start, 1)+line-1, near(d.text, line))
 		}
@@ -141,6 +144,9 @@ func (d sourceDocument) objects() ([]Object, error) {
 	}
 	return []Object{o}, nil
 }
+
+// longSeparator matches a separator of documents with too many dashes, which is a text.
+var longSeparator = regexp.MustCompile(`(?m)^-{4,}[ \t\r]*$`)
 
 var (
 	keyLine    = regexp.MustCompile(`^[ -]*["']?([A-Za-z][\w./-]*)["']?:(?:\s|$)`)
