@@ -21,7 +21,7 @@ import (
 const later = 10 * time.Minute
 
 // patience is how long Argo CD and the node have until a sync has come to where it stays.
-const patience = 6 * time.Minute
+const patience = 20 * time.Minute
 
 // TestWhy lets many Applications hang, fail and succeed at the same time, and asks cmp why for each.
 // The first line must name the cause, and no line a wrong suspect. Of those that succeed, it is
