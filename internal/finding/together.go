@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// mostAlso is how many further objects a finding names: more make no line that anybody reads.
+// mostAlso is how many further objects a finding names: nobody reads a longer line.
 const mostAlso = 10
 
 // Together makes one finding of those of one rule about one missing object: the first of them
