@@ -107,9 +107,9 @@ func (d sourceDocument) objects() ([]Object, error) {
 			remedy = "separate the objects with a line \"---\", or remove what is not an object"
 		} else if isUnknownAnchor(syntaxError.FindStringSubmatch(err.Error())[2]) {
 			remedy = "quote the value, or define the anchor in the same document"
-		}
-		if at := longSeparator.FindStringIndex(d.text); at != nil {
-			line, remedy = 1+strings.Count(d.text[:at[0]], "\n"), "write three dashes to separate objects"
+		} else if at, culprit, fix := Culprit(d.text, line, message); culprit != "" {
+			line, message, remedy = at, culprit, fix
+			about = message
 		}
 		if d.line == 0 && line > 0 {
 			message += fmt.Sprintf(" (line %d of the rendered text%s)", max(d.start, 1)+line-1, near(d.text, line))
@@ -144,9 +144,6 @@ func (d sourceDocument) objects() ([]Object, error) {
 	}
 	return []Object{o}, nil
 }
-
-// longSeparator matches a separator of documents with too many dashes, which is a text.
-var longSeparator = regexp.MustCompile(`(?m)^-{4,}[ \t\r]*$`)
 
 var (
 	keyLine    = regexp.MustCompile(`^[ -]*["']?([A-Za-z][\w./-]*)["']?:(?:\s|$)`)
@@ -183,8 +180,11 @@ func (d sourceDocument) object(v Value) (Object, error) {
 		missing = append(missing, "metadata.name")
 	}
 	if missing != nil {
-		f := d.fault(Incomplete, v.Line(), "the manifest lacks "+strings.Join(missing, ", "), "add the missing fields")
+		f := d.fault(Incomplete, v.Line(), "the manifest lacks "+strings.Join(missing, ", "), AddFields)
 		f.About = strings.Join(missing, ", ")
+		if key, right := otherCase(v, missing); key != "" {
+			f.Remedy = "rename " + key + " to " + right
+		}
 		if kind.Text() != "" {
 			f.Object = strings.TrimSpace(displayKind(kind.Text()) + " " + name.Text())
 		}

@@ -85,6 +85,7 @@ func (s source) manifestFile(res *Result, name string) error {
 			faults[i].Remedy = "if this is a template of the chart " + s.Show(path.Dir(s.Dir)) + ", name that directory instead"
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, rename it to " + path.Base(name) + ".tmpl"
+		case faults[i].Rule == object.Incomplete && faults[i].Remedy != object.AddFields: // names the mistake
 		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // JSON has no comments
 			faults[i].Remedy = "add the missing fields, or leave the file out (exclude: " + name + ") if it contains no manifests"
 		case faults[i].Rule == object.Incomplete:
