@@ -108,7 +108,7 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 			continue
 		}
 		if err != nil {
-			faults = append(faults, InvalidYAML(v.path(name), err))
+			faults = append(faults, InvalidValues(v.path(name), data, err))
 			continue
 		}
 		base = loader.MergeMaps(base, vals)
@@ -226,6 +226,10 @@ var (
 	listText    = regexp.MustCompile(`=\{[^}]*\}?`)
 )
 
+// plainKey matches an expression that is only a key, of words. Other text without "=" may be a
+// value that lost its key, such as a password.
+var plainKey = regexp.MustCompile(`^[A-Za-z_-]+(?:\.[A-Za-z_-]+)*$`)
+
 // unclosed reports whether a key has an index without a closing bracket, which Helm
 // would ignore.
 func unclosed(expr string) bool {
@@ -276,6 +280,8 @@ func (e expressions) parseInto(expr string, base map[string]any) error {
 		bad.Message, bad.Remedy = "missing closing brace of the list", "use key={a,b}"
 	case strings.Contains(message, "has no value") && strings.Contains(expr, "="):
 		bad.Message, bad.Remedy = "a part is not key=value", `use key=value for each part, and "\," for a comma inside a value`
+	case strings.Contains(message, "has no value") && plainKey.MatchString(expr):
+		bad.Message, bad.Remedy = `key "`+expr+`" has no value`, "write "+expr+"=VALUE"
 	case strings.Contains(message, "has no value"):
 		bad.Message = "missing value"
 	default:
