@@ -163,8 +163,16 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 			name = path.Join("charts", sub)
 		}
 	}
-	f := input.InvalidYAML(s.Show(path.Join(dir, name)), err)
-	f.Rule, f.Remedy = "bad-chart", "correct the syntax"
+	data, _ := fs.ReadFile(s.FS, path.Join(dir, name)) // unless it is in an archive
+	generic := input.InvalidYAML(s.Show(path.Join(dir, name)), err)
+	f := generic
+	if path.Base(name) == "values.yaml" {
+		f = input.InvalidValues(f.File, data, err)
+	}
+	f.Rule = "bad-chart"
+	if f.Remedy == generic.Remedy {
+		f.Remedy = "correct the syntax"
+	}
 	if f.Line > 0 {
 		return f
 	}
@@ -173,7 +181,6 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 	if m := missingMetadata.FindStringSubmatch(f.Message); m != nil {
 		f.Field, f.Message, f.Remedy = m[1], "missing value", fmt.Sprintf("add the key %q to Chart.yaml", m[1])
 	}
-	data, _ := fs.ReadFile(s.FS, path.Join(dir, name)) // unless it is in an archive
 	return input.Mistyped(f, err, data)
 }
 

@@ -136,7 +136,7 @@ func (s source) templateChart() (*chart.Chart, error) {
 		switch {
 		case name == "values.yaml":
 			if ch.Values, err = loader.LoadValues(bytes.NewReader(data)); err != nil {
-				faults = append(faults, input.InvalidYAML(s.Show(path.Join(s.Dir, name)), err))
+				faults = append(faults, input.InvalidValues(s.Show(path.Join(s.Dir, name)), data, err))
 			}
 		case name == "values.schema.json":
 			ch.Schema = data

@@ -3,12 +3,14 @@ package input
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	yaml "go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
@@ -19,6 +21,44 @@ func InvalidYAML(name string, err error) finding.Finding {
 	line, message := object.SyntaxError(Innermost(err))
 	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: name, Line: line, About: message,
 		Message: "not valid YAML: " + message, Remedy: "correct the values file, which must be a YAML mapping"}
+}
+
+// inBraces matches a value that begins with the braces of a template, without quotes.
+var inBraces = regexp.MustCompile(`^\s*(?:- +)*(?:[\w./-]+:\s+)?(?:- +)*\{\{`)
+
+// InvalidValues is like InvalidYAML, for the text of a values file: it also recognizes what
+// people write there by mistake, such as templates. data is nil if the text is unknown.
+func InvalidValues(name string, data []byte, err error) finding.Finding {
+	f := InvalidYAML(name, err)
+	message, remedy := "", ""
+	if line := lineInBraces(string(data)); line > 0 {
+		f.Line, message = line, "a value begins with {{, and Helm does not render values files"
+		remedy = "quote the text and use tpl in the template, or write a plain value"
+	} else {
+		f.Line, message, remedy = object.Culprit(string(data), f.Line, f.About)
+	}
+	if message != "" {
+		f.Message, f.About, f.Remedy = "not valid YAML: "+message, message, remedy
+	}
+	return f
+}
+
+// lineInBraces returns the line of invalid YAML that is invalid because its value begins with
+// braces, 0 if there is none: in a block scalar, they are text.
+func lineInBraces(text string) int {
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		if !inBraces.MatchString(line) {
+			continue
+		}
+		if sigsyaml.Unmarshal([]byte(strings.Join(lines[:i], "")), new(any)) != nil {
+			return 0 // something above is the reason
+		}
+		if sigsyaml.Unmarshal([]byte(strings.Join(lines[:i+1], "")), new(any)) != nil {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // Innermost returns the innermost error of a chain. The outer texts repeat the file
