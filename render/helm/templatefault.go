@@ -96,10 +96,17 @@ func (s source) templateFault(ch *chart.Chart, vals any, err error) (finding.Fin
 	switch call, root := disabledCall.FindString(f.Message), ofRoot.FindStringSubmatch(message); {
 	case isSyntax && noFunction.MatchString(f.Message):
 		f = suggestFunction(f, noFunction.FindStringSubmatch(f.Message)[1])
+	case isSyntax && ofPrometheus.MatchString(f.Message):
+		f.Remedy = "escape the braces, which are meant for Prometheus: {{`{{ … }}`}}"
 	case isSyntax:
 		f.Remedy = "correct the syntax of the template"
 	case own: // of the functions fail and required
 		f.Message, f.Remedy = reported+f.Message, "change the values that cause it"
+	case notMapping.MatchString(message):
+		f = blameValue(f, name, notMapping.FindStringSubmatch(message)[1], vals)
+	case noTemplate.MatchString(message):
+		f.Remedy = "define the template, or correct its name"
+		f = f.Asking(finding.Suggest(noTemplate.FindStringSubmatch(message)[1], definedIn(ch)))
 	case call != "":
 		f.Message, f.Remedy = call, "read the value from .Values instead"
 	case root != nil:
@@ -116,7 +123,11 @@ var (
 	nilPointer  = regexp.MustCompile(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
 	noField     = regexp.MustCompile(`can't evaluate field ([\w-]+) in type interface \{\}`)
 	ofRoot      = regexp.MustCompile(`(?:can't evaluate field|evaluating interface \{\}\.)\s?(Values|Release|Chart|Files|Capabilities|Template|Subcharts)\b`)
-	noFunction  = regexp.MustCompile(`function "(\w+)" not defined`)
+	notMapping  = regexp.MustCompile(`<\$?\.Values((?:\.\w+){2,})>:\s+can't evaluate field \w+ in type interface \{\}\s*$`)
+	isDefined   = regexp.MustCompile(`\{\{-?\s*(?:define|block)\s+"([^"]+)"`)
+	// ofPrometheus matches the variables of Prometheus' own templates (prometheus, rules/alerting.go).
+	ofPrometheus = regexp.MustCompile(`undefined variable "\$(?:labels|value|externalLabels|externalURL)"`)
+	noFunction   = regexp.MustCompile(`function "(\w+)" not defined`)
 )
 
 var (
@@ -169,7 +180,7 @@ func valuesWith(value any, word, key string) (keys []string) {
 func (s source) withoutEngine(ch *chart.Chart, message string) string {
 	message = engineWords.ReplaceAllString(message, "$1")
 	message = nilPointer.ReplaceAllString(message, "nil pointer: \"$1\" is read from a value that is not set")
-	message = noField.ReplaceAllString(message, "cannot read \"$1\": its parent has no such field (the parent may be a string or a number instead of a map)")
+	message = noField.ReplaceAllString(message, "cannot read \"$1\": "+parentless)
 	return templatePlace.ReplaceAllStringFunc(message, func(place string) string {
 		m := templatePlace.FindStringSubmatch(place)
 		if file, t := s.templateFile(ch, m[1]); t != nil {
@@ -177,6 +188,38 @@ func (s source) withoutEngine(ch *chart.Chart, message string) string {
 		}
 		return place
 	})
+}
+
+const parentless = "its parent has no such field (the parent may be a string or a number instead of a map)"
+
+// blameValue says which value a template reads a field of although it is not a mapping, where
+// the template names it by its path from .Values.
+func blameValue(f finding.Finding, template, dotted string, vals any) finding.Finding {
+	steps := strings.Split(dotted[1:], ".")
+	var below []string // the values of a subchart are below its name
+	for i, part := range strings.Split(template, "/") {
+		if i > 1 && strings.Split(template, "/")[i-1] == "charts" {
+			below = append(below, part)
+		}
+	}
+	value := vals
+	for i, step := range append(below, steps...) {
+		m, ok := value.(map[string]any)
+		if ok {
+			value = m[step]
+			continue
+		}
+		words := map[bool]string{true: "a string", false: "a single value"}
+		if _, isList := value.([]any); isList || value == nil || i <= len(below) {
+			return f
+		}
+		_, text := value.(string)
+		key, field := strings.Join(append(below, steps...)[:i], "."), step
+		f.Message = strings.Replace(f.Message, parentless, "the value "+key+" is set to "+words[text]+", not to a mapping", 1)
+		f.Remedy = "write the value " + key + " as a mapping with the key " + field + ", or correct the template"
+		return f
+	}
+	return f
 }
 
 // ofEngine are the functions that Helm's engine adds to those of sprig, and values that are
@@ -194,6 +237,19 @@ func suggestFunction(f finding.Finding, name string) finding.Finding {
 	}
 	f.Remedy = "correct the name, or use a function of Helm"
 	return f.Asking(finding.Suggest(name, append(slices.Collect(maps.Keys(sprig.TxtFuncMap())), ofEngine...)))
+}
+
+// definedIn lists the templates that a chart and its dependencies define.
+func definedIn(ch *chart.Chart) (names []string) {
+	for _, t := range ch.Templates {
+		for _, m := range isDefined.FindAllSubmatch(t.Data, -1) {
+			names = append(names, string(m[1]))
+		}
+	}
+	for _, d := range ch.Dependencies() {
+		names = append(names, definedIn(d)...)
+	}
+	return names
 }
 
 // templateFile finds the template by the engine's name.
