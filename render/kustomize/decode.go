@@ -35,6 +35,11 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 		f.Line = min(max(f.Line, 1), bytes.Count(bytes.TrimSuffix(c.data, []byte("\n")), []byte("\n"))+1)
 		return k, []error{f}
 	}
+	if version, _ := fields["apiVersion"].(string); strings.HasPrefix(version, "kustomize.toolkit.fluxcd.io/") {
+		f := c.invalid(errors.New("this is a Flux Kustomization (" + version + "), not a file of kustomize"))
+		f.Line, f.Remedy = input.LineOf(c.written, []string{"apiVersion"}), "give it another file name, and list it under resources"
+		return k, []error{f}
+	}
 	for into := &k; ; into = new(types.Kustomization) { // the first decodes all other values
 		text, err := json.Marshal(fields)
 		if err != nil {
@@ -60,6 +65,8 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 		f := input.Mistyped(c.invalid(err), err, c.written)
 		if strings.HasPrefix(f.Message, "patches[") && strings.HasSuffix(f.Message, string(object.Text)) {
 			f.Remedy = "write path: before the name of the file"
+		} else if strings.HasSuffix(f.Message, "].env: must be a string, not a list") {
+			f.Remedy = "rename env to envs"
 		}
 		faults = append(faults, f)
 		var mistyped *json.UnmarshalTypeError
