@@ -106,8 +106,8 @@ func podScheduling(s *scene, pod object.Object) (all []Cause) {
 	}
 	proof := said("PodScheduled", c.reason, c.message)
 	young := age < briefly
-	if scale := s.eventsOf(pod.ID, "TriggeredScaleUp"); len(scale) > 0 && age < longWhile {
-		young = true // a node is being added
+	if scale := s.eventsOf(pod.ID, "TriggeredScaleUp", "Nominated"); len(scale) > 0 && age < longWhile {
+		young = true // a node is being added, says Cluster Autoscaler or Karpenter
 	}
 	base := Cause{Rule: "unschedulable", Proof: proof, Evidence: Condition, IsYoung: young, Command: kubectl("describe", pod.ID)}
 	if missing, ok := missingIn(c.message, pod.ID.Namespace); ok {
