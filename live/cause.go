@@ -81,6 +81,7 @@ var rules = []rule{
 	{[]string{"Pod"}, keptAlive},
 	{[]string{"ReplicaSet.apps", "StatefulSet.apps", "DaemonSet.apps", "Job.batch", "Deployment.apps"}, podsRefused},
 	{[]string{"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps"}, unobserved},
+	{[]string{"StatefulSet.apps"}, oldRevision},
 	{[]string{"Job.batch"}, job},
 	{[]string{"PersistentVolumeClaim"}, volumeClaim},
 	{[]string{"Service"}, loadBalancer},

@@ -83,7 +83,7 @@ func (w *walk) reasons(id object.ID, c Cause) [][]Step {
 // isOutdone reports whether the chains below an object say more than a cause of its own: what is
 // inside explains what is seen from outside.
 func isOutdone(c Cause, about object.ID, below [][]Step) bool {
-	return slices.ContainsFunc(below, func(steps []Step) bool {
+	return c.Rule != oldRevisionRule && slices.ContainsFunc(below, func(steps []Step) bool {
 		last := steps[len(steps)-1]
 		return steps[0].Object == about && (last.Evidence >= c.Evidence || c.Evidence == Appearance) && (!last.IsYoung || c.IsYoung)
 	})

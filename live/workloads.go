@@ -23,6 +23,29 @@ func unobserved(s *scene, o object.Object) []Cause {
 		Fix: "see whether kube-controller-manager runs", Command: "kubectl get pods -n kube-system"}}
 }
 
+// oldRevision finds a Pod of an earlier template that cannot start. A StatefulSet that orders its Pods
+// goes on only when it is ready, so that a corrected template never reaches it (Kubernetes documents
+// this as forced rollback).
+func oldRevision(s *scene, o object.Object) []Cause {
+	update := o.Get("status", "updateRevision").Text()
+	if update == "" || o.Get("spec", "podManagementPolicy").Text() == "Parallel" {
+		return nil
+	}
+	for _, pod := range s.parts(o) {
+		revision := pod.Label("controller-revision-hash")
+		if pod.ID.Kind != "Pod" || revision == "" || revision == update || isTerminating(pod) {
+			continue
+		}
+		for _, c := range podContainers(s, pod) {
+			return []Cause{{Rule: oldRevisionRule, Text: fmt.Sprintf("does not replace Pod %s, which is still of the old revision %s and %s", pod.ID.Name, revision, c.Text), Evidence: Refusal, IsYoung: c.IsYoung,
+				Proof: c.Proof + ", status.updateRevision: " + update, Fix: "delete the Pod, which comes back with the present template", Command: kubectl("delete", pod.ID)}}
+		}
+	}
+	return nil
+}
+
+const oldRevisionRule = "old-revision"
+
 // job looks at the conditions of a Job (kubernetes/api, batch/v1/types.go).
 func job(s *scene, o object.Object) []Cause {
 	if o.Get("spec", "suspend").True() {
