@@ -150,12 +150,7 @@ func customResource(s *scene, o object.Object) []Cause {
 		cause := Cause{Rule: "condition", Text: "is not ready: " + what, Proof: said("condition "+c.kind+":", c.reason, c.message), Evidence: Condition,
 			IsYoung: s.lasted(o, c) < patience && !soundsFinal(c.reason+" "+c.message) || number(o.Get("status", "observedGeneration"), generation) < generation,
 			Fix:     "repair what the message names; its controller tries again by itself", Command: kubectl("describe", o.ID)}
-		if missing, ok := missingIn(c.message, o.ID.Namespace); ok {
-			cause.Because = missing
-		} else if to, ok := s.namedIn(c.message, o); ok {
-			cause.Because = to
-		}
-		return []Cause{s.withEvent(o, s.sayMissing(cause))}
+		return []Cause{s.withEvent(o, s.blame(cause, c.message, o))}
 	}
 	phase, message := o.Get("status", "phase").Text(), oneLine(o.Get("status", "message").Text())
 	if message == "" || !slices.Contains([]string{"Pending", "Waiting", "Blocked", "Failed", "Error"}, phase) {
@@ -189,9 +184,19 @@ func (s *scene) lasted(o object.Object, c condition) int64 {
 	return s.created(o)
 }
 
-// sayMissing adds to a cause that the object behind it does not exist.
-func (s *scene) sayMissing(c Cause) Cause {
-	if s.isAbsent(c.Because) {
+// blame adds to a cause the object that a message is about, and says so if it does not exist.
+func (s *scene) blame(c Cause, message string, o object.Object) Cause {
+	isGone := false
+	if missing, ok := missingIn(message, o.ID.Namespace); ok {
+		c.Because = missing
+	} else if to, ok := s.namedIn(message, o); ok {
+		c.Because = to
+	} else if c.Because = s.notFound(message, o); !c.Because.IsZero() {
+		isGone = true
+	} else {
+		c.Because = s.downIn(message)
+	}
+	if isGone || s.isAbsent(c.Because) {
 		c.Rule, c.Text, c.Fix = "missing-object", c.Text+": "+c.Because.String()+" does not exist", "create "+c.Because.String()+", or correct the name in the manifest"
 	}
 	return c
@@ -227,7 +232,8 @@ func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 		if st.Rule == "suspended" && isTimed(o) {
 			return cause, false
 		}
-		proof = said(st.At+":", value.Text(), at(o.Root(), st.Detail).Text())
+		proof = said(st.At+":", value.Text(), detail)
+		detail = cmp.Or(detail, value.Text())
 	}
 	text := strings.TrimSuffix(filled(strings.ReplaceAll(st.Text, "{detail}", finding.CutMiddle(detail, maxDetail)), o), ": ")
 	cause = Cause{Rule: st.Rule, Text: text, Proof: proof, Evidence: Condition, Fix: st.Fix, Command: cmp.Or(filled(st.Command, o), kubectl("describe", o.ID)),
@@ -238,12 +244,7 @@ func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 	if cause.Because = st.Because.of(o, func(template string) string { return filled(template, o) }); !cause.Because.IsZero() {
 		return cause, true
 	}
-	if missing, ok := missingIn(proof, o.ID.Namespace); ok {
-		cause.Because = missing
-	} else if to, ok := s.namedIn(proof, o); ok {
-		cause.Because = to
-	}
-	return s.sayMissing(cause), true
+	return s.blame(cause, proof, o), true
 }
 
 // withoutController finds custom resources that nobody has looked at: their operator does not

@@ -92,7 +92,43 @@ func (s *scene) mentions(id object.ID) (all []object.ID) {
 	return all
 }
 
-var anyNotFound = regexp.MustCompile(`([a-z]+)\.([a-z0-9.-]+) "([^"]+)" not found`)
+var (
+	anyNotFound = regexp.MustCompile(`([A-Za-z]+)\.([a-z0-9.-]+) "([^"]+)" not found`)
+	inQuotes    = regexp.MustCompile(`["']([a-z0-9-]+)[^"' ]*["']`)
+)
+
+// notFound returns the object that a message says does not exist, if an export has none of that name
+// either: only the cluster would know. Its kind must be written as in manifests.
+func (s *scene) notFound(message string, o object.Object) (id object.ID) {
+	m := anyNotFound.FindStringSubmatch(message)
+	if m == nil || !s.IsExport || strings.ToLower(m[1]) == m[1] {
+		return id
+	}
+	id = object.ID{Group: m[2], Kind: m[1], Namespace: o.ID.Namespace, Name: m[3]}
+	if kind, _ := s.base.Kind(id.Group, id.Kind); kind.Scope == "cluster" {
+		id.Namespace = ""
+	}
+	if _, exists := s.objects[id]; exists {
+		return object.ID{}
+	}
+	return id
+}
+
+// downIn returns the workload that a message names in quotes, such as a plugin of an operator by its
+// host name, if it has too few Pods.
+func (s *scene) downIn(message string) object.ID {
+	for _, m := range inQuotes.FindAllStringSubmatch(message, -1) {
+		for _, id := range s.sorted {
+			if id.Name != m[1] || id.GroupKind() != "Deployment.apps" && id.GroupKind() != "StatefulSet.apps" {
+				continue
+			}
+			if _, is := s.shortOf(id); is {
+				return id
+			}
+		}
+	}
+	return object.ID{}
+}
 
 // namedIn returns the object that a message names, if the object with the message refers to it,
 // or if the message says that it was not found, and it was not.

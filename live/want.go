@@ -208,7 +208,7 @@ func (w *wants) behind(id object.ID, app object.Object, visited map[object.ID]bo
 		w.behind(to, app, visited)
 	}
 	for _, c := range w.causesOf(id) {
-		if c.Rule == "operator-absent" {
+		if c.Rule == "operator-absent" || c.Rule == "plugin" {
 			w.operators()
 		}
 		if !c.Because.IsZero() {
