@@ -27,7 +27,7 @@ func aliased(objects, size, aliases int) string {
 // TestAnswersWithAliases: what reads an answer follows its aliases, and so they count: in
 // a document, and in an answer of many.
 func TestAnswersWithAliases(t *testing.T) {
-	s := startServe(t)
+	s := startServe(t, "LADDER_SERVE_WORKER_MEMORY=2147483648") // what counts here is the text
 	ask := func(text string) error {
 		_, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(files("app/a.yaml", text)...), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
 		return err
