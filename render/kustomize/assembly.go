@@ -40,6 +40,8 @@ type assembly struct {
 	// inflated reports whether a chart was rendered.
 	inflated bool
 	read     []readFile
+	// targets are those of patches that only the build shows to match an object.
+	targets []patchTarget
 }
 
 // readFile is a file read by kustomize.

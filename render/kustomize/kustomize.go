@@ -100,7 +100,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (res Result, err 
 		}
 		return res, a.fault(t, dir, err)
 	}
-	res.Findings, res.Inflated = sortedOnce(append(a.findings, a.acceptedDuplicates()...)), a.inflated
+	res.Findings, res.Inflated = sortedOnce(slices.Concat(a.findings, a.acceptedDuplicates(), a.unmatchedPatches(built))), a.inflated
 	var faults []error
 	for _, r := range built.Resources() {
 		text, err := r.AsYAML()
