@@ -89,7 +89,11 @@ func (a *assembly) unmatchedPatches(built resmap.ResMap) (found []finding.Findin
 		if i >= 0 {
 			c := all[i]
 			wrong := "the namespace"
-			if !selector.MatchGvk(c.gvk) {
+			switch {
+			case selector.MatchGvk(c.gvk):
+			case t.target.Group == "" || t.target.Group == c.gvk.Group:
+				wrong = "the version"
+			default:
 				wrong = "the group or the version"
 			}
 			f.Remedy = "correct " + wrong + " in the target: " + c.place + " contains " + c.gvk.ApiVersion() + " " +
