@@ -362,12 +362,13 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	if len(objs) == 0 {
 		return Result{Findings: rendered.Findings}, opt.crds.errOnlyCRDs()
 	}
-	found := rendered.Findings
+	// That an object is never applied is graver than what else its annotations say.
+	found := append(rendered.Findings, opt.withHelp(rendered, plan, base)...)
 	for _, o := range rendered.Objects {
 		found = append(found, o.Warnings()...)
 	}
 	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Expects: opt.expects, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups,
-		Findings: append(found, opt.withHelp(rendered, plan, base)...)}, nil
+		Findings: found}, nil
 }
 
 // Detect reports whether a directory contains anything that Ladder renders.
