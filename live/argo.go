@@ -183,6 +183,9 @@ func failedEntries(s *scene, app object.Object, op operation) (all []Cause) {
 			}
 			cause = s.refused(message, e.id)
 			cause.Proof = said(e.id.String()+":", "SyncFailed", message)
+			if cause.Rule == "unknown-kind" {
+				cause.Because = s.failedInstaller(app)
+			}
 			if cause.Rule == "unknown-kind" && e.version != "" && !strings.Contains(cause.Text, e.version) {
 				cause.Text += ", version " + e.version
 			}
@@ -203,6 +206,18 @@ func failedEntries(s *scene, app object.Object, op operation) (all []Cause) {
 	}
 	return all
 }
+
+// failedInstaller returns the Subscription of an Application that installs nothing, and so no CRD.
+func (s *scene) failedInstaller(app object.Object) object.ID {
+	for _, r := range s.resourcesOf(app) {
+		if _, ok := s.objects[r.id]; ok && isInstaller(r.id) && slices.ContainsFunc(customResource(s, s.objects[r.id]), func(c Cause) bool { return c.Evidence == Condition && !c.IsYoung }) {
+			return r.id
+		}
+	}
+	return object.ID{}
+}
+
+func isInstaller(id object.ID) bool { return id.GroupKind() == "Subscription.operators.coreos.com" }
 
 // blockedFix finds a newer commit that waits behind a sync, or a retry, of an older one.
 func (s *scene) blockedFix(app object.Object, op operation, state State) (none Cause) {

@@ -136,6 +136,7 @@ func customResource(s *scene, o object.Object) []Cause {
 	for _, c := range conditionsOf(o) {
 		bad := (c.status == "False" || c.status == "Unknown") && slices.Contains([]string{"Ready", "Synced", "Available", "Established", "Healthy", "Accepted", "Programmed", "Reconciled", "ResolvedRefs", "ReconcileSuccess", "QuotaReserved", "Admitted"}, c.kind) ||
 			c.status == "True" && slices.Contains([]string{"Stalled", "Degraded", "Failed", "Error", "ReconcileError"}, c.kind)
+		bad = bad || c.status == "False" && strings.HasSuffix(c.kind, "Ready") && conditionOf(o, "Ready").status == "False"
 		if !bad || c.reason == "" && c.message == "" || c.reason == "RolloutHealthy" { // that of a Rollout is False while it goes on
 			continue
 		}
@@ -170,7 +171,7 @@ func (s *scene) withEvent(o object.Object, c Cause) Cause {
 	for _, e := range s.eventsOf(o.ID) {
 		if e.kind == "Warning" && s.Now-e.last < longWhile && !strings.Contains(c.Text+c.Proof, e.message) && !strings.Contains(e.message, "deletionTimestamp") {
 			c.Text, c.Proof = c.Text+": "+finding.CutMiddle(e.message, most), said(o.ID.String()+":", e.reason, e.message)
-			break
+			return s.blame(c, e.message, o)
 		}
 	}
 	return c
@@ -189,17 +190,35 @@ func (s *scene) blame(c Cause, message string, o object.Object) Cause {
 	isGone := false
 	if missing, ok := missingIn(message, o.ID.Namespace); ok {
 		c.Because = missing
-	} else if to, ok := s.namedIn(message, o); ok {
-		c.Because = to
 	} else if c.Because = s.notFound(message, o); !c.Because.IsZero() {
 		isGone = true
+	} else if to, ok := s.namedIn(message, o); ok {
+		c.Because = to
 	} else {
-		c.Because = s.downIn(message)
+		c.Because = cmp.Or(s.unreadyReference(o), s.downIn(message))
 	}
 	if isGone || s.isAbsent(c.Because) {
-		c.Rule, c.Text, c.Fix = "missing-object", c.Text+": "+c.Because.String()+" does not exist", "create "+c.Because.String()+", or correct the name in the manifest"
+		if !strings.Contains(c.Text, "not found") && !strings.Contains(c.Text, "not exist") {
+			c.Text += ": " + c.Because.String() + " does not exist"
+		}
+		c.Rule, c.Fix = "missing-object", "create "+c.Because.String()+", or correct the name in the manifest"
 	}
 	return c
+}
+
+// unreadyReference returns the managed resource of Crossplane that another one refers to in
+// spec.forProvider, and that is not synced: the name of the field ends in that of the kind, and Ref.
+func (s *scene) unreadyReference(o object.Object) object.ID {
+	for _, f := range o.Get("spec", "forProvider").Fields() {
+		kind, ok := strings.CutSuffix(strings.ToLower(f.Key), "ref")
+		kind = strings.TrimSuffix(strings.TrimSuffix(kind, "name"), "id")
+		for _, id := range s.sorted {
+			if ok && id != o.ID && id.Name == f.Value.Get("name").Text() && s.isCustom(id) && strings.HasSuffix(kind, strings.ToLower(id.Kind)) && conditionOf(s.objects[id], "Synced").status == "False" {
+				return id
+			}
+		}
+	}
+	return object.ID{}
 }
 
 // soundsFinal reports whether a message is about an error, not about progress.
@@ -221,6 +240,12 @@ func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 			return cause, false
 		}
 		proof, since, detail = said("condition "+kind+":", c.reason, c.message), c.since, c.message
+	} else if reason, is := strings.CutPrefix(st.At, "event "); is {
+		events := s.eventsOf(o.ID, reason)
+		if len(events) == 0 || len(conditionsOf(o)) > 0 {
+			return cause, false
+		}
+		proof, detail = said(o.ID.String()+":", reason, events[0].message), events[0].message
 	} else {
 		value := at(o.Root(), st.At)
 		if list := value.Items(); len(list) > 0 {
@@ -244,13 +269,17 @@ func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 	if cause.Because = st.Because.of(o, func(template string) string { return filled(template, o) }); !cause.Because.IsZero() {
 		return cause, true
 	}
-	return s.blame(cause, proof, o), true
+	cause = s.blame(cause, proof, o)
+	if cause.Because.IsZero() && detail != "" && strings.HasPrefix(st.At, "condition ") && s.isCustom(o.ID) && !strings.Contains(st.Text, "{detail}") {
+		cause.Text += ": " + finding.CutMiddle(detail, maxDetail)
+	}
+	return cause, true
 }
 
 // withoutController finds custom resources that nobody has looked at: their operator does not
 // run. Which workload it is, the graph says.
 func withoutController(s *scene, o object.Object) []Cause {
-	if !s.isCustom(o.ID) || s.created(o) < 2*briefly || isTerminating(o) {
+	if !s.isCustom(o.ID) || s.created(o) < 2*briefly || isTerminating(o) || len(s.eventsOf(o.ID)) > 0 { // an Event is its operator's
 		return nil
 	}
 	kind, _ := s.base.Kind(o.ID.Group, o.ID.Kind)

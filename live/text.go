@@ -101,7 +101,7 @@ func (d Diagnosis) Headline() string {
 	}
 	head += ": " + subject + " " + first.Text
 	if len(d.Chains[0].Steps) > 1 {
-		head += "; behind it: " + root.Object.String() + " " + root.Text
+		head = strings.TrimSuffix(head, ".") + "; behind it: " + root.Object.String() + " " + root.Text
 	}
 	return head
 }

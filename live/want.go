@@ -118,7 +118,7 @@ func (w *wants) application(id object.ID, visited map[object.ID]bool) {
 		w.list(argo.Group, "Application", id.Namespace)
 	}
 	for _, r := range w.resourcesOf(app) {
-		if argo.IsApplication(r.id) && children <= 3 {
+		if argo.IsApplication(r.id) && children <= 3 || isInstaller(r.id) {
 			w.one(r.id)
 		}
 	}
@@ -268,6 +268,9 @@ func (w *wants) pod(o object.Object) {
 	}
 	if isLeft(o) {
 		w.one(object.ID{Kind: "Node", Name: o.Get("spec", "nodeName").Text()})
+	}
+	if o.Get("spec", "nodeName").Text() == "" {
+		w.one(poolOf(o))
 	}
 	w.crashed(o)
 }
