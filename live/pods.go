@@ -52,6 +52,7 @@ func (s *scene) podAge(pod object.Object) int64 {
 
 var (
 	notFound   = regexp.MustCompile(`(?i)\b(secret|configmap|persistentvolumeclaim|serviceaccount|storageclass\.storage\.k8s\.io|priorityclass)s? "([^"/ ]+)" (?:is )?not found`)
+	notThere   = regexp.MustCompile(`(?i)\b(secret|configmap) ([a-z0-9-]+)/([a-z0-9.-]+) (?:does not exist|not found)`)
 	missingKey = regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) ([^/\s]+)/(\S+)`)
 )
 
@@ -67,7 +68,10 @@ var namedKinds = map[string]object.ID{
 func missingIn(message, namespace string) (id object.ID, ok bool) {
 	m := notFound.FindStringSubmatch(message)
 	if m == nil {
-		return id, false
+		if m = notThere.FindStringSubmatch(message); m == nil {
+			return id, false
+		}
+		namespace, m[2] = m[2], m[3]
 	}
 	id = namedKinds[strings.ToLower(m[1])]
 	id.Name = m[2]
@@ -139,8 +143,31 @@ func podScheduling(s *scene, pod object.Object) (all []Cause) {
 		}
 	}
 	base.Text = "has a Pod that fits on no node: " + preemption.ReplaceAllString(c.message, "")
-	base.Fix = "give the Pod a node that it fits on"
+	base.Fix, base.Because = "give the Pod a node that it fits on", s.nodeSource(pod, c.message)
 	return []Cause{understand("unschedulable", c.message, pod, base)}
+}
+
+// poolOf returns the NodePool of Karpenter that the nodeSelector of a Pod names.
+func poolOf(pod object.Object) object.ID {
+	return object.ID{Group: "karpenter.sh", Kind: "NodePool", Name: pod.Get("spec", "nodeSelector", "karpenter.sh/nodepool").Text()}
+}
+
+var lackingDevice = regexp.MustCompile(`Insufficient ([a-z0-9-]+)[a-z0-9.-]*/`)
+
+// nodeSource returns what should give a Pod its node: the NodePool that its nodeSelector names, or
+// the DaemonSet of the vendor of the device that no node has, if it does not.
+func (s *scene) nodeSource(pod object.Object, message string) object.ID {
+	pool := poolOf(pod)
+	if o, ok := s.objects[pool]; ok && conditionOf(o, "Ready").status == "False" {
+		return pool
+	}
+	m := lackingDevice.FindStringSubmatch(message)
+	for _, id := range s.sorted {
+		if m != nil && id.Kind == "DaemonSet" && strings.Contains(id.Name, m[1]) && slices.ContainsFunc(s.parts(s.objects[id]), func(p object.Object) bool { return len(podContainers(s, p)) > 0 }) {
+			return id
+		}
+	}
+	return object.ID{}
 }
 
 // pullReasons are the reasons of a container that waits for its image (kubernetes/kubernetes,

@@ -208,7 +208,11 @@ func (s *scene) owned(o object.Object, kind string) (all []object.Object) {
 type condition struct{ kind, status, reason, message, since string }
 
 func conditionsOf(o object.Object) (all []condition) {
-	for _, c := range o.Get("status", "conditions").Items() {
+	var items []object.Value
+	for _, part := range slices.Concat(o.Get("status", "listeners").Items(), o.Get("status", "parents").Items()) { // of a Gateway and its routes: they say more
+		items = append(items, part.Get("conditions").Items()...)
+	}
+	for _, c := range append(items, o.Get("status", "conditions").Items()...) {
 		all = append(all, condition{c.Get("type").Text(), c.Get("status").Text(), c.Get("reason").Text(), oneLine(c.Get("message").Text()), c.Get("lastTransitionTime").Text()})
 	}
 	return all
