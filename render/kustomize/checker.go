@@ -53,18 +53,23 @@ func (a *assembly) prepare(t *tree, dir, namespace string) (inherits bool, err e
 	for i := range k.Patches {
 		c.checkEntry(fmt.Sprintf("patches[%d].path", i), &k.Patches[i].Path)
 		c.checkPatch(fmt.Sprintf("patches[%d].patch", i), k.Patches[i].Patch)
-		c.recordTarget(k, fmt.Sprintf("patches[%d]", i), k.Patches[i].Target)
+		c.recordTarget(k, fmt.Sprintf("patches[%d].target", i), k.Patches[i].Target)
 	}
 	for i := range k.PatchesJson6902 {
 		c.checkEntry(fmt.Sprintf("patchesJson6902[%d].path", i), &k.PatchesJson6902[i].Path)
 		c.checkPatch(fmt.Sprintf("patchesJson6902[%d].patch", i), k.PatchesJson6902[i].Patch)
-		c.recordTarget(k, fmt.Sprintf("patchesJson6902[%d]", i), k.PatchesJson6902[i].Target)
+		c.recordTarget(k, fmt.Sprintf("patchesJson6902[%d].target", i), k.PatchesJson6902[i].Target)
 	}
 	for i := range k.PatchesStrategicMerge {
 		c.checkEntry(fmt.Sprintf("patchesStrategicMerge[%d]", i), (*string)(&k.PatchesStrategicMerge[i]))
 	}
 	for i := range k.Replacements {
 		c.checkEntry(fmt.Sprintf("replacements[%d].path", i), &k.Replacements[i].Path)
+		for j, t := range k.Replacements[i].Targets {
+			if t != nil {
+				c.recordTarget(k, fmt.Sprintf("replacements[%d].targets[%d].select", i, j), t.Select)
+			}
+		}
 	}
 	if schema := k.OpenAPI["path"]; schema != "" {
 		c.checkEntry("openapi.path", &schema)

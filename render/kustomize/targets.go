@@ -1,7 +1,6 @@
 package kustomize
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -14,14 +13,13 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
-	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// UnmatchedPatch is the rule for patches whose target no object matches, which kustomize
-// ignores in silence.
+// UnmatchedPatch is the rule for patches and replacements whose target no object matches, which
+// kustomize ignores in silence.
 const UnmatchedPatch = "unmatched-patch"
 
-// patchTarget is the target of a patch that names one object.
+// patchTarget is the target of a patch or a replacement that names one object.
 type patchTarget struct {
 	place  finding.Finding
 	target types.Selector
@@ -30,16 +28,17 @@ type patchTarget struct {
 // literalName matches names that mean only themselves as a pattern.
 var literalName = regexp.MustCompile(`^[a-z0-9-]+$`)
 
-// recordTarget keeps the target of a patch until the build shows what it matches. Patterns and
+// recordTarget keeps the target of a patch or a replacement until the build shows what it matches. Patterns and
 // the targets of Components may be for objects that only some kustomizations have.
 func (c *checker) recordTarget(k types.Kustomization, field string, target *types.Selector) {
 	if target == nil || k.Kind == ComponentKind || !literalName.MatchString(target.Name) || target.Kind == "" {
 		return
 	}
-	f := c.finding(finding.Warning, field+".target", "", "", "")
+	f := c.finding(finding.Warning, field, "", "no object matches the target, so kustomize ignores the patch", "correct the target, or remove the patch")
+	if strings.HasPrefix(field, "replacements") {
+		f.Message, f.Remedy = "no object matches the target, so kustomize replaces nothing there", "correct the target, or remove it"
+	}
 	f.Rule = UnmatchedPatch
-	name, at, _ := strings.Cut(strings.TrimSuffix(field, "]"), "[")
-	f.Line = cmp.Or(input.LineOf(c.written, []string{name, at, "target"}), f.Line)
 	c.targets = append(c.targets, patchTarget{f, *target})
 }
 
@@ -84,7 +83,6 @@ func (a *assembly) unmatchedPatches(built resmap.ResMap) (found []finding.Findin
 			continue
 		}
 		f := t.place
-		f.Message, f.Remedy = "no object matches the target, so kustomize ignores the patch", "correct the target, or remove the patch"
 		i := slices.IndexFunc(all, func(c candidate) bool { return c.place != "" && c.name == t.target.Name && c.gvk.Kind == t.target.Kind })
 		if i >= 0 {
 			c := all[i]
