@@ -188,13 +188,10 @@ func (s *scene) lasted(o object.Object, c condition) int64 {
 // blame adds to a cause the object that a message is about, and says so if it does not exist.
 func (s *scene) blame(c Cause, message string, o object.Object) Cause {
 	isGone := false
-	if missing, ok := missingIn(message, o.ID.Namespace); ok {
-		c.Because = missing
-	} else if c.Because = s.notFound(message, o); !c.Because.IsZero() {
-		isGone = true
-	} else if to, ok := s.namedIn(message, o); ok {
-		c.Because = to
-	} else {
+	if c.Because, _ = missingIn(message, o.ID.Namespace); c.Because.IsZero() {
+		c.Because, isGone = s.namedIn(message, o)
+	}
+	if c.Because.IsZero() {
 		c.Because = cmp.Or(s.unreadyReference(o), s.downIn(message))
 	}
 	if isGone || s.isAbsent(c.Because) {
@@ -279,7 +276,7 @@ func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 // withoutController finds custom resources that nobody has looked at: their operator does not
 // run. Which workload it is, the graph says.
 func withoutController(s *scene, o object.Object) []Cause {
-	if !s.isCustom(o.ID) || s.created(o) < 2*briefly || isTerminating(o) || len(s.eventsOf(o.ID)) > 0 { // an Event is its operator's
+	if !s.isCustom(o.ID) || s.created(o) < 2*briefly || isTerminating(o) {
 		return nil
 	}
 	kind, _ := s.base.Kind(o.ID.Group, o.ID.Kind)
@@ -289,7 +286,7 @@ func withoutController(s *scene, o object.Object) []Cause {
 	}
 	observed := number(status.Get("observedGeneration"), -1) // -1: none, or a hash
 	stale := observed >= 0 && observed < number(o.Get("metadata", "generation"), 0)
-	if len(status.Fields()) > 0 && !stale {
+	if !stale && (len(status.Fields()) > 0 || len(s.eventsOf(o.ID)) > 0) { // Events are its operator's
 		return nil
 	}
 	proof := o.ID.String() + " has no status"

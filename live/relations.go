@@ -97,32 +97,13 @@ var (
 	inQuotes    = regexp.MustCompile(`["']([a-z0-9-]+)[^"' ]*["']`)
 )
 
-// notFound returns the object that a message says does not exist, if an export has none of that name
-// either: only the cluster would know. Its kind must be written as in manifests.
-func (s *scene) notFound(message string, o object.Object) (id object.ID) {
-	m := anyNotFound.FindStringSubmatch(message)
-	if m == nil || !s.IsExport || strings.ToLower(m[1]) == m[1] {
-		return id
-	}
-	id = object.ID{Group: m[2], Kind: m[1], Namespace: o.ID.Namespace, Name: m[3]}
-	if kind, _ := s.base.Kind(id.Group, id.Kind); kind.Scope == "cluster" {
-		id.Namespace = ""
-	}
-	if _, exists := s.objects[id]; exists {
-		return object.ID{}
-	}
-	return id
-}
-
 // downIn returns the workload that a message names in quotes, such as a plugin of an operator by its
 // host name, if it has too few Pods.
 func (s *scene) downIn(message string) object.ID {
 	for _, m := range inQuotes.FindAllStringSubmatch(message, -1) {
 		for _, id := range s.sorted {
-			if id.Name != m[1] || id.GroupKind() != "Deployment.apps" && id.GroupKind() != "StatefulSet.apps" {
-				continue
-			}
-			if _, is := s.shortOf(id); is {
+			_, isShort := s.shortOf(id)
+			if isShort && id.Name == m[1] && (id.GroupKind() == "Deployment.apps" || id.GroupKind() == "StatefulSet.apps") {
 				return id
 			}
 		}
@@ -130,19 +111,27 @@ func (s *scene) downIn(message string) object.ID {
 	return object.ID{}
 }
 
-// namedIn returns the object that a message names, if the object with the message refers to it,
-// or if the message says that it was not found, and it was not.
-func (s *scene) namedIn(message string, o object.Object) (object.ID, bool) {
+// namedIn returns the object that a message names: it says that it was not found, and it was not, or the
+// object with the message refers to it. An export cannot know more than the message, whose kind must
+// be written as in manifests.
+func (s *scene) namedIn(message string, o object.Object) (id object.ID, isGone bool) {
 	if m := anyNotFound.FindStringSubmatch(message); m != nil {
 		for id := range s.absent {
 			if strings.EqualFold(id.Kind, m[1]) && id.Group == m[2] && id.Name == m[3] && (id.Namespace == "" || id.Namespace == o.ID.Namespace) {
 				return id, true
 			}
 		}
+		id = object.ID{Group: m[2], Kind: m[1], Namespace: o.ID.Namespace, Name: m[3]}
+		if kind, _ := s.base.Kind(id.Group, id.Kind); kind.Scope == "cluster" {
+			id.Namespace = ""
+		}
+		if _, exists := s.objects[id]; s.IsExport && !exists && strings.ToLower(m[1]) != m[1] {
+			return id, true
+		}
 	}
 	for _, id := range s.mentions(o.ID) {
 		if strings.Contains(message, `"`+id.Name+`"`) {
-			return id, true
+			return id, false
 		}
 	}
 	return object.ID{}, false
