@@ -134,7 +134,7 @@ func customResource(s *scene, o object.Object) []Cause {
 	}
 	generation := number(o.Get("metadata", "generation"), 0)
 	for _, c := range conditionsOf(o) {
-		bad := (c.status == "False" || c.status == "Unknown") && slices.Contains([]string{"Ready", "Synced", "Available", "Established", "Healthy", "Accepted", "Programmed", "Reconciled", "ResolvedRefs", "ReconcileSuccess", "QuotaReserved", "Admitted"}, c.kind) ||
+		bad := (c.status == "False" || c.status == "Unknown") && slices.Contains([]string{"Ready", "Synced", "Available", "Established", "Healthy", "Accepted", "Programmed", "Reconciled", "ResolvedRefs", "ReconcileSuccess", "QuotaReserved", "Admitted", "Scheduled"}, c.kind) ||
 			c.status == "True" && slices.Contains([]string{"Stalled", "Degraded", "Failed", "Error", "ReconcileError"}, c.kind)
 		bad = bad || c.status == "False" && strings.HasSuffix(c.kind, "Ready") && conditionOf(o, "Ready").status == "False"
 		if !bad || c.reason == "" && c.message == "" || c.reason == "RolloutHealthy" { // that of a Rollout is False while it goes on

@@ -26,6 +26,8 @@ func podEvents(s *scene, pod object.Object) (all []Cause) {
 		cause := understand("mount", e.reason+" "+e.message, pod, Cause{Proof: proof, Evidence: Event, Command: kubectl("describe", pod.ID)})
 		if missing, ok := missingIn(e.message, pod.ID.Namespace); ok {
 			cause = lacks(missing, proof, Event)
+		} else if i := slices.IndexFunc(s.sorted, func(id object.ID) bool { return s.isCustom(id) && strings.Contains(e.message, `volume "`+id.Name+`"`) }); i >= 0 {
+			cause.Because = s.sorted[i] // such as the Volume of Longhorn
 		}
 		cause.IsYoung = young
 		return append(all, cause) // the latest says the state
