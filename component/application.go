@@ -96,7 +96,8 @@ func (a ApplicationFields) WithDefaults(others ApplicationFields) ApplicationFie
 	var automated Automated
 	for _, from := range []*Automated{others.Automated, a.Automated} {
 		if from != nil {
-			automated = Automated{cmp.Or(from.Enabled, automated.Enabled), cmp.Or(from.Prune, automated.Prune), cmp.Or(from.SelfHeal, automated.SelfHeal), cmp.Or(from.AllowEmpty, automated.AllowEmpty)}
+			automated = Automated{cmp.Or(from.Enabled, automated.Enabled), cmp.Or(from.Prune, automated.Prune),
+				cmp.Or(from.SelfHeal, automated.SelfHeal), cmp.Or(from.AllowEmpty, automated.AllowEmpty)}
 		}
 	}
 	a.Automated = &automated
@@ -104,7 +105,8 @@ func (a ApplicationFields) WithDefaults(others ApplicationFields) ApplicationFie
 	case own == nil:
 		a.ManagedNamespaceMetadata = all
 	case all != nil:
-		a.ManagedNamespaceMetadata = &NamespaceMetadata{Labels: mergeTexts(all.Labels, own.Labels), Annotations: mergeTexts(all.Annotations, own.Annotations)}
+		a.ManagedNamespaceMetadata = &NamespaceMetadata{Labels: mergeTexts(all.Labels, own.Labels),
+			Annotations: mergeTexts(all.Annotations, own.Annotations)}
 	}
 	return a
 }

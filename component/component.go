@@ -196,7 +196,8 @@ func (d Description) contradictions(f settings.File) []error {
 		fault("tier", `"tier" and "domain" are the same setting, but have different values: `+d.Tier+" and "+d.Domain, "keep one of the two")
 	}
 	if d.RolloutPhase.Set && d.Wave.Set && d.RolloutPhase.Number != d.Wave.Number {
-		fault("wave", `"wave" and "rolloutPhase" are the same setting, but have different values: `+d.Wave.Text+" and "+d.RolloutPhase.Text, "keep one of the two")
+		fault("wave", `"wave" and "rolloutPhase" are the same setting, but have different values: `+d.Wave.Text+" and "+d.RolloutPhase.Text,
+			"keep one of the two")
 	}
 	if d.CRDsPhase.Set && d.CRDs != Split {
 		fault("crdsPhase", "has no effect without crds: "+Split, "remove it, or write crds: "+Split)
@@ -212,7 +213,8 @@ func (d Description) contradictions(f settings.File) []error {
 	}
 	for i, o := range d.SyncOptions {
 		if name, value, ok := strings.Cut(o, "="); !ok || name == "" || value == "" {
-			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i), fmt.Sprintf("option %q is not NAME=VALUE", o), "use an option such as ServerSideApply=true"))
+			faults = append(faults, f.Fault(d.lines["syncOptions"], fmt.Sprintf("syncOptions[%d]", i),
+				fmt.Sprintf("option %q is not NAME=VALUE", o), "use an option such as ServerSideApply=true"))
 		}
 	}
 	d.Check(func(key string) bool { return d.lines[key] != 0 }, fault)

@@ -101,7 +101,8 @@ func (d Draft) extend() string {
 		{[]string{cmp.Or(d.StepKey, "rolloutPhase"), "rolloutPhase", "wave"}, d.Step},
 		{[]string{"description"}, d.About},
 	} {
-		if e.value == "" || slices.ContainsFunc(root.Content, func(n *yaml.Node) bool { return slices.Contains(e.keys, n.Value) && n.Column == root.Column }) {
+		if e.value == "" || slices.ContainsFunc(root.Content,
+			func(n *yaml.Node) bool { return slices.Contains(e.keys, n.Value) && n.Column == root.Column }) {
 			continue
 		}
 		if set, err := Set(text, e.keys[0], e.value); err == nil {

@@ -47,7 +47,8 @@ func ParseStep(text string) (Step, error) {
 // UnmarshalYAML reads a number or a string.
 func (p *Step) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("line %d: %w", n.Line, finding.Fault("must be a single value, not a list or mapping", "write a whole number, such as 120 or \"010\""))
+		return fmt.Errorf("line %d: %w", n.Line, finding.Fault("must be a single value, not a list or mapping",
+			"write a whole number, such as 120 or \"010\""))
 	}
 	read, err := ParseStep(n.Value)
 	if err != nil {

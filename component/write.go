@@ -28,7 +28,8 @@ func Set(text []byte, key, value string) ([]byte, error) {
 			return []byte(edit), nil
 		}
 	}
-	return nil, finding.Fault(fmt.Sprintf("the value of %s cannot be changed without changing other parts of the file", key), fmt.Sprintf("write %s: %q yourself", key, value))
+	return nil, finding.Fault(fmt.Sprintf("the value of %s cannot be changed without changing other parts of the file", key),
+		fmt.Sprintf("write %s: %q yourself", key, value))
 }
 
 // explanation begins a comment that Explain writes, so that it finds it again.

@@ -127,7 +127,8 @@ func Compare(before, after []object.Object) []finding.Finding {
 		}
 		old := Describe(oldCRD, nil)
 		report := func(at object.Object, rule, message, remedy string, version string) {
-			f := finding.Finding{Severity: finding.Error, Rule: rule, File: at.File, Line: at.Line, Object: oldCRD.ID.String(), About: version, Message: message, Remedy: remedy}
+			f := finding.Finding{Severity: finding.Error, Rule: rule, File: at.File, Line: at.Line, Object: oldCRD.ID.String(),
+				About: version, Message: message, Remedy: remedy}
 			if by := usedBy(users(old, after), version); by != "" {
 				f.Message += "; it is still used by " + by
 			}
@@ -140,7 +141,8 @@ func Compare(before, after []object.Object) []finding.Finding {
 		}
 		d := Describe(o, nil)
 		if cmp.Or(old.Scope, "Namespaced") != cmp.Or(d.Scope, "Namespaced") {
-			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server rejects", "delete the CRD with all its custom resources first, or keep the scope", "")
+			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server rejects",
+				"delete the CRD with all its custom resources first, or keep the scope", "")
 		}
 		for _, v := range old.Versions {
 			switch current, exists := d.version(v.Name); {

@@ -17,7 +17,8 @@ func Table(all []Description) string {
 		for _, v := range d.Versions {
 			versions = append(versions, v.String())
 		}
-		cells := []string{d.Name, d.Kind, d.Group, d.Scope, strings.Join(versions, ", "), fmt.Sprint(d.Size), d.Switch, d.Conversion, strings.Join(d.Users, ", "), d.Source}
+		cells := []string{d.Name, d.Kind, d.Group, d.Scope, strings.Join(versions, ", "), fmt.Sprint(d.Size), d.Switch,
+			d.Conversion, strings.Join(d.Users, ", "), d.Source}
 		for i, cell := range cells {
 			cells[i] = cmp.Or(cell, "-")
 		}

@@ -166,7 +166,8 @@ func (s *Survey) CRDsOfFeatures(rendered []object.Object) []finding.Finding {
 		f := &all[i]
 		slices.Sort(brings[f.Field])
 		names := strings.Join(slices.Compact(brings[f.Field]), ", ")
-		f.Message, f.Remedy = "the chart renders "+names+" only with this setting", "if you use the feature, set this in the Application of the CRDs and in that of the other objects"
+		f.Message, f.Remedy = "the chart renders "+names+" only with this setting",
+			"if you use the feature, set this in the Application of the CRDs and in that of the other objects"
 		if f.Field == "" {
 			f.Message, f.Remedy = "the chart contains "+names+", but does not render it, and no value explains why", "check the template of the CRD"
 		}
@@ -185,10 +186,12 @@ func (s *Survey) IneffectiveSwitches(rendered []object.Object) []finding.Finding
 		}
 		for _, sw := range s.base.Switches(c.Name) {
 			path := c.below(strings.Split(sw.Path, "."))
-			if switchKind, _ := s.switchKind(path); switchKind != knowledge.Ships || !s.values.isTrue(path) || !s.dependsOn(c, path) && c.declared(sw.Path) == 0 {
+			if switchKind, _ := s.switchKind(path); switchKind != knowledge.Ships || !s.values.isTrue(path) ||
+				!s.dependsOn(c, path) && c.declared(sw.Path) == 0 {
 				continue
 			}
-			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile, Line: c.declared(sw.Path), Field: path.String(),
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile,
+				Line: c.declared(sw.Path), Field: path.String(),
 				Message: fmt.Sprintf("this value enables CRDs, but the chart %q renders none", c.Name),
 				Remedy:  "check that the repository contains the files that the chart's templates read; some charts contain them only when packaged"})
 		}

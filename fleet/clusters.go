@@ -54,7 +54,8 @@ func (f *Fleet) suffixed() []profile.Environment {
 		if e.NamespaceSuffix == "" {
 			continue
 		}
-		if slices.ContainsFunc(slices.Concat(f.Settings.Environments[:i], f.Settings.Environments[i+1:]), func(other profile.Environment) bool { return f.Cluster(e.Server) == f.Cluster(other.Server) }) {
+		if slices.ContainsFunc(slices.Concat(f.Settings.Environments[:i], f.Settings.Environments[i+1:]),
+			func(other profile.Environment) bool { return f.Cluster(e.Server) == f.Cluster(other.Server) }) {
 			all = append(all, e)
 		}
 	}

@@ -121,7 +121,9 @@ func Sets(f *Fleet, environment string) ([]Set, error) {
 	if len(wanted) == 0 {
 		names := f.Known()
 		return nil, finding.Finding{Severity: finding.Error, Rule: "no-environment", Field: "fleet.environments",
-			Message: fmt.Sprintf("unknown environment %q", environment), Remedy: "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(finding.Suggest(environment, names))
+			Message: fmt.Sprintf("unknown environment %q", environment),
+			Remedy:  "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(finding.Suggest(environment,
+			names))
 	}
 	environments := Set{Name: name, Suffixed: len(all) > 1, Rest: true}
 	if environments.Suffixed && environment != "" {
@@ -130,7 +132,8 @@ func Sets(f *Fleet, environment string) ([]Set, error) {
 	clusters := Set{Name: name + "-cluster", Title: "once per cluster", Wave: new(int)}
 	shared := false
 	for _, e := range wanted {
-		p := Destination{Name: e.Name, Server: cmp.Or(e.Server, f.Settings.Server), Suffix: e.NamespaceSuffix, Revision: cmp.Or(e.Revision, revision), In: []string{e.Name}}
+		p := Destination{Name: e.Name, Server: cmp.Or(e.Server, f.Settings.Server), Suffix: e.NamespaceSuffix,
+			Revision: cmp.Or(e.Revision, revision), In: []string{e.Name}}
 		environments.Destinations = append(environments.Destinations, p)
 		c := Destination{Server: p.Server}
 		for _, other := range all {

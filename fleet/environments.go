@@ -146,7 +146,8 @@ func (f *Fleet) renderEnvironments(ctx context.Context, src Source) error {
 			if !app.Differs() || !app.IsIn(e) || app.Environment == e {
 				continue
 			}
-			other := Application{Component: app.Component, Name: app.Name, Part: app.Part, Step: app.Step, Namespace: app.NamespaceIn(e), EarlierAPIVersions: app.EarlierAPIVersions, Environment: e}
+			other := Application{Component: app.Component, Name: app.Name, Part: app.Part, Step: app.Step,
+				Namespace: app.NamespaceIn(e), EarlierAPIVersions: app.EarlierAPIVersions, Environment: e}
 			inEnvironment.Applications[i], apps = &other, append(apps, &other)
 		}
 		if err := f.renderAll(ctx, src, apps, input.NewMemory(renderMemory)); err != nil {

@@ -194,7 +194,8 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	base, err = top.Knowledge(base, dirs...)
 	faults := []error{err}
 	settings := profile.In(base)
-	f := &Fleet{Dir: src.top(), Settings: settings, Projects: append(slices.Clone(src.Projects), settings.Allow.Projects...), Dirs: src.Dirs, Skipped: skipped, Base: base}
+	f := &Fleet{Dir: src.top(), Settings: settings, Projects: append(slices.Clone(src.Projects), settings.Allow.Projects...),
+		Dirs: src.Dirs, Skipped: skipped, Base: base}
 	if err == nil {
 		f.Profile, err = profile.Of(f.Settings)
 		faults = append(faults, err)

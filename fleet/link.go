@@ -37,7 +37,8 @@ func (f *Fleet) link() error {
 	if err != nil {
 		return err
 	}
-	f.Links = slices.DeleteFunc(link.WithNetwork(f.Objects, f.Links), func(l Link) bool { return f.OnDifferentClusters(f.Applications[l.From], f.Applications[l.To]) })
+	f.Links = slices.DeleteFunc(link.WithNetwork(f.Objects, f.Links),
+		func(l Link) bool { return f.OnDifferentClusters(f.Applications[l.From], f.Applications[l.To]) })
 	for _, l := range f.Links {
 		trustAddresses(l)
 	}
@@ -106,7 +107,8 @@ func (f *Fleet) crdsLinks() []Link {
 	var all []Link
 	for from, app := range f.Applications {
 		if to, split := crdsApps[app.Component]; split && app.Part == crds.Skip {
-			all = append(all, Link{From: from, To: to, Reasons: []Reason{{Strength: Applied, Why: "its CRDs are in " + f.Applications[to].Name, File: app.File}}})
+			all = append(all, Link{From: from, To: to,
+				Reasons: []Reason{{Strength: Applied, Why: "its CRDs are in " + f.Applications[to].Name, File: app.File}}})
 		}
 	}
 	return all

@@ -120,7 +120,8 @@ func (f *Fleet) guess() {
 	var groups []string
 	for _, app := range f.Applications {
 		for _, o := range app.Objects {
-			if g := o.ID.Group; !slices.Contains(groups, g) && !f.Base.Builtin(g) && !slices.ContainsFunc(f.Base.Charts(), func(c knowledge.Chart) bool { return c.InstallsGroup(g) }) {
+			if g := o.ID.Group; !slices.Contains(groups, g) && !f.Base.Builtin(g) &&
+				!slices.ContainsFunc(f.Base.Charts(), func(c knowledge.Chart) bool { return c.InstallsGroup(g) }) {
 				groups = append(groups, g)
 			}
 		}
@@ -132,7 +133,8 @@ func (f *Fleet) guess() {
 			if c.Known != nil || len(provides) == 0 {
 				continue
 			}
-			app.MissingSources[i].Known = &knowledge.Chart{Name: c.Name(), Rung: knowledge.Controllers, Provides: provides, Why: "its name occurs in the API group " + provides[0], Inferred: true}
+			app.MissingSources[i].Known = &knowledge.Chart{Name: c.Name(), Rung: knowledge.Controllers, Provides: provides,
+				Why: "its name occurs in the API group " + provides[0], Inferred: true}
 			app.Rung, app.RungWhy = knowledge.Controllers, "chart "+c.Name()+": "+app.MissingSources[i].Known.Why
 		}
 	}
@@ -170,7 +172,8 @@ type emptySources struct {
 
 func (e *emptySources) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	content, err := remote.Sources{Network: e.fetcher}.Fetch(ctx, ref)
-	if faults := finding.Of(err); ref.Kind == remote.Repository || len(faults) != 1 || faults[0].Rule != remote.NotVendored && faults[0].Rule != remote.NotAllowed {
+	if faults := finding.Of(err); ref.Kind == remote.Repository || len(faults) != 1 || faults[0].Rule != remote.NotVendored &&
+		faults[0].Rule != remote.NotAllowed {
 		return content, err
 	}
 	e.mu.Lock()

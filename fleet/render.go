@@ -113,7 +113,8 @@ func (a *Application) HasFailed() bool { return a.Failed }
 // take stores the rendering of an Application.
 func (a *Application) take(res plugin.Result) {
 	a.Objects, a.Waves, a.Expects = res.Objects, res.Plan.Waves(), res.Expects
-	a.Findings = slices.DeleteFunc(slices.Clone(res.Findings), func(found finding.Finding) bool { return found.Rule == knowledge.RefusedRule }) // those of Refused
+	a.Findings = slices.DeleteFunc(slices.Clone(res.Findings),
+		func(found finding.Finding) bool { return found.Rule == knowledge.RefusedRule }) // those of Refused
 	a.Rung, a.RungWhy = rungOf(res.Plan)
 }
 
@@ -125,7 +126,9 @@ func isChartMissing(err error) bool {
 
 // request returns the request that renders an Application.
 func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
-	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show, KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.EarlierAPIVersions, Memory: memory, Remote: src.Remote, Files: src.files,
+	req := plugin.Request{Repo: src.Repo, NoRepository: src.NoRepository, Dir: a.Dir, Show: src.Show,
+		KubeVersion: src.KubeVersion, APIVersions: src.APIVersions, EarlierAPIVersions: a.EarlierAPIVersions, Memory: memory,
+		Remote: src.Remote, Files: src.files,
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	req.Random, req.Children = src.Random, children.Children{}
 	if a.Part != "" || a.Environment != "" || src.ArgoCD != "" || src.Waves != "" {

@@ -175,7 +175,8 @@ func build(rules rules, parts []Part, base *knowledge.Base, opt facts.Options) (
 	for _, report := range reports {
 		findings = append(findings, report(in)...)
 	}
-	g := &Graph{Nodes: nodesOf(f, roles, set), References: set.all, Aside: set.aside, Claims: roles.claims, Absent: in.Absent, Creations: creations(f), Findings: findings}
+	g := &Graph{Nodes: nodesOf(f, roles, set), References: set.all, Aside: set.aside, Claims: roles.claims, Absent: in.Absent,
+		Creations: creations(f), Findings: findings}
 	g.sort()
 	return g, nil
 }
@@ -186,7 +187,9 @@ func nodesOf(f *facts.Facts, roles Roles, set Set) []Node {
 	nodes := make([]Node, len(f.Nodes))
 	for i := range f.Nodes {
 		counting, doubts := roles.counting(i), f.DoubtsOf(i)
-		nodes[i] = Node{Node: f.Nodes[i], Role: counting.Rung, RoleWhy: counting.Why, Companion: counting.Companion, Store: f.IsStore(i), Doubt: doubts.Uncertain, DoubtEntry: doubts.Entry, Expected: f.ExpectsKind(i), TemporarilyDegraded: doubts.TemporarilyDegraded}
+		nodes[i] = Node{Node: f.Nodes[i], Role: counting.Rung, RoleWhy: counting.Why, Companion: counting.Companion,
+			Store: f.IsStore(i), Doubt: doubts.Uncertain, DoubtEntry: doubts.Entry, Expected: f.ExpectsKind(i),
+			TemporarilyDegraded: doubts.TemporarilyDegraded}
 		if slices.ContainsFunc(slices.Collect(set.Of(i)), func(r *Reference) bool { return r.initializes() && !f.Nodes[r.To].IsAfter(&f.Nodes[i]) }) {
 			nodes[i].Health.Never = ""
 		}
@@ -236,7 +239,8 @@ func (g *Graph) sort() {
 	slices.SortFunc(g.References, func(x, y Reference) int { return x.compare(&y) })
 	slices.SortFunc(g.Aside, func(x, y SetAside) int { return cmp.Or(x.compare(&y.Reference), x.By.compare(&y.By)) })
 	slices.SortFunc(g.Claims, func(x, y Claim) int {
-		return cmp.Or(cmp.Compare(x.Node, y.Node), cmp.Compare(y.By, x.By), strings.Compare(x.Rung, y.Rung), strings.Compare(x.Why, y.Why), strings.Compare(x.Never, y.Never))
+		return cmp.Or(cmp.Compare(x.Node, y.Node), cmp.Compare(y.By, x.By), strings.Compare(x.Rung, y.Rung),
+			strings.Compare(x.Why, y.Why), strings.Compare(x.Never, y.Never))
 	})
 	finding.Sort(g.Findings)
 }

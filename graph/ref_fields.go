@@ -56,7 +56,8 @@ func manifests(f *facts.Facts, _ Roles) (refs []Reference) {
 		if m.Definition < 0 {
 			continue
 		}
-		r := Reference{From: m.From, To: m.Definition, Field: m.Field, Fails: failsSoftly(m.Record), Sign: Record, Why: m.Record.Why + " " + m.Kind.String() + ", which is defined by", Source: m.Record.Source}
+		r := Reference{From: m.From, To: m.Definition, Field: m.Field, Fails: failsSoftly(m.Record), Sign: Record,
+			Why: m.Record.Why + " " + m.Kind.String() + ", which is defined by", Source: m.Record.Source}
 		r.Need, r.Until = meaningOf(m.Record.Meaning)
 		refs = append(refs, r)
 		if m.Record.Completes {
@@ -82,7 +83,8 @@ func completions(f *facts.Facts, m facts.Manifest) (refs []Reference) {
 			continue
 		}
 		for i := kind.From; i < kind.To; i++ {
-			refs = append(refs, Reference{From: i, To: m.From, Field: m.Field, Need: MayNeed, Sign: Convention, Why: "may be created as described by", Source: m.Record.Source})
+			refs = append(refs, Reference{From: i, To: m.From, Field: m.Field, Need: MayNeed, Sign: Convention,
+				Why: "may be created as described by", Source: m.Record.Source})
 		}
 	}
 	return refs

@@ -19,7 +19,8 @@ func permissions(f *facts.Facts, _ Roles) (refs []Reference) {
 			own, all = slices.Concat(own, hooks), slices.Concat(all, hooks)
 		}
 		for _, binding := range all {
-			r := Reference{From: from, To: binding, Field: field, Fails: Lacks, Sign: Record, Why: "has the permissions of", Source: f.Nodes[binding].Kind.Source}
+			r := Reference{From: from, To: binding, Field: field, Fails: Lacks, Sign: Record, Why: "has the permissions of",
+				Source: f.Nodes[binding].Kind.Source}
 			switch {
 			case !slices.Contains(own, binding):
 				r.Need = MayNeed
@@ -111,7 +112,8 @@ func servedAPIs(f *facts.Facts, _ Roles) (refs []Reference) {
 				for _, group := range r.Groups {
 					for _, api := range apis[group] {
 						if !serves[[2]int{api, i}] {
-							refs = append(refs, Reference{From: i, To: api, Field: "spec.template.spec.serviceAccountName", Sign: Permission, Why: "uses the API of",
+							refs = append(refs, Reference{From: i, To: api, Field: "spec.template.spec.serviceAccountName",
+								Sign: Permission, Why: "uses the API of",
 								Source: f.Nodes[api].Kind.Source})
 						}
 					}

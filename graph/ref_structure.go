@@ -93,7 +93,8 @@ func installers(f *facts.Facts, _ Roles) (refs []Reference) {
 				if !installs[part] {
 					continue
 				}
-				r := Reference{From: i, To: by.Node, Field: kindField, Until: Healthy, Fails: Refused, Sign: Installation, Why: "uses a CRD that may be installed by", Source: by.Source}
+				r := Reference{From: i, To: by.Node, Field: kindField, Until: Healthy, Fails: Refused, Sign: Installation,
+					Why: "uses a CRD that may be installed by", Source: by.Source}
 				if part == n.Part && f.IsOnlySource(by, kind) {
 					r.Sign, r.Why = Package, "uses a CRD installed by"
 				}
@@ -118,7 +119,8 @@ func discoveredCRDs(f *facts.Facts, _ Roles) (refs []Reference) {
 			}
 			for _, group := range p.Seeks {
 				for _, def := range f.DefinedIn(group) {
-					refs = append(refs, Reference{From: i, To: def.Node, Field: f.Words(i)[flag].Field, Until: Healthy, Sign: Record, Why: p.Why, Source: p.Source})
+					refs = append(refs, Reference{From: i, To: def.Node, Field: f.Words(i)[flag].Field, Until: Healthy,
+						Sign: Record, Why: p.Why, Source: p.Source})
 				}
 			}
 		}
@@ -146,7 +148,8 @@ func classUsers(f *facts.Facts, _ Roles, s Set) (_ []Claim, refs []Reference) {
 	for _, p := range f.Providers() {
 		class := &f.Nodes[p.Class]
 		for _, user := range s.Referrers(p.Class) {
-			refs = append(refs, inferred(f, user, p.Workload, class.Kind.Provider.String(), Class, Exists, "uses "+class.Key.String()+", which is provided by"))
+			refs = append(refs, inferred(f, user, p.Workload, class.Kind.Provider.String(), Class, Exists,
+				"uses "+class.Key.String()+", which is provided by"))
 		}
 	}
 	return nil, refs

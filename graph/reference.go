@@ -151,7 +151,8 @@ const (
 	Annotation
 )
 
-var signs = [...]string{"none", "helm-order", "beside", "word", "companion", "name", "configuration", "image", "field", "address", "class", "permission", "call", "try",
+var signs = [...]string{"none", "helm-order", "beside", "word", "companion", "name", "configuration", "image", "field", "address",
+	"class", "permission", "call", "try",
 	"registration", "convention", "installation", "package", "wait", "record", "schema", "webhook", "annotation"}
 
 func (s Sign) String() string { return signs[s] }
@@ -215,7 +216,8 @@ func (r *Reference) compare(o *Reference) int {
 	if r.From != o.From || r.To != o.To { // most pairs have one reference
 		return cmp.Or(cmp.Compare(r.From, o.From), cmp.Compare(r.To, o.To))
 	}
-	return cmp.Or(cmp.Compare(r.Need, o.Need), cmp.Compare(r.Until, o.Until), strings.Compare(r.Field, o.Field), strings.Compare(r.Why, o.Why), strings.Compare(r.Because, o.Because),
+	return cmp.Or(cmp.Compare(r.Need, o.Need), cmp.Compare(r.Until, o.Until), strings.Compare(r.Field, o.Field),
+		strings.Compare(r.Why, o.Why), strings.Compare(r.Because, o.Because),
 		cmp.Compare(r.Sign, o.Sign), cmp.Compare(r.Fails, o.Fails),
 		strings.Compare(r.Unless, o.Unless), strings.Compare(r.Source, o.Source), facts.CompareIDs(r.Product, o.Product))
 }

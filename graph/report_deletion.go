@@ -69,7 +69,8 @@ func (r report) needsOfPods() [][]need {
 // missing reports that a hook needs objects that are gone when it runs.
 func (d deletion) missing(r report, i int, ofPods []need) []finding.Finding {
 	n := &r.Nodes[i]
-	needs := append([]need{{object.ID{Kind: "Namespace", Name: n.Key.Namespace}, "is in", namespaceField, "the API server rejects the hook"}}, ofPods...)
+	needs := append([]need{{object.ID{Kind: "Namespace", Name: n.Key.Namespace}, "is in", namespaceField,
+		"the API server rejects the hook"}}, ofPods...)
 	var gone []need
 	for _, needed := range needs {
 		isKnown := slices.ContainsFunc(gone, func(other need) bool { return other.id == needed.id })
@@ -86,9 +87,11 @@ func (d deletion) missing(r report, i int, ofPods []need) []finding.Finding {
 		more = fmt.Sprintf(" (and %d more that the hook needs)", len(gone)-1)
 	}
 	first := gone[0]
-	return []finding.Finding{{Severity: finding.Warning, Rule: "deleted-first", File: n.File, Line: n.Line, Object: n.Key.String(), Field: first.field, About: string(d.phase),
-		Message: fmt.Sprintf("it %s %s, %s%s: %s, and the deletion of the Application never finishes", first.why, first.id, d.gone, more, first.effect),
-		Remedy:  fmt.Sprintf("make the objects that the hook needs %s hooks, too, or %s", d.phase, d.keep)}}
+	return []finding.Finding{{Severity: finding.Warning, Rule: "deleted-first", File: n.File, Line: n.Line,
+		Object: n.Key.String(), Field: first.field, About: string(d.phase),
+		Message: fmt.Sprintf("it %s %s, %s%s: %s, and the deletion of the Application never finishes", first.why, first.id,
+			d.gone, more, first.effect),
+		Remedy: fmt.Sprintf("make the objects that the hook needs %s hooks, too, or %s", d.phase, d.keep)}}
 }
 
 // misses reports whether an object of the component is missing when the hooks run.
@@ -108,7 +111,8 @@ func (d deletion) permissionsGone(r report, i int) (gone []need) {
 				return nil
 			}
 			for _, j := range missing {
-				gone = append(gone, need{r.Nodes[j].Key, "has the permissions of", "spec.template.spec.serviceAccountName", "the API server rejects the requests of the hook"})
+				gone = append(gone, need{r.Nodes[j].Key, "has the permissions of", "spec.template.spec.serviceAccountName",
+					"the API server rejects the requests of the hook"})
 			}
 		}
 	}

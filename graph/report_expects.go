@@ -58,7 +58,8 @@ func controllerOf(in report, group string) (int, bool) {
 }
 
 func unusedEntry(in report, e facts.Expected, mentioned bool) (f finding.Finding, unused bool) {
-	f = finding.Finding{Severity: finding.Note, Rule: UnusedExpects, About: e.Entry, Message: "nothing refers to " + e.Entry, Remedy: "correct or remove the entry"}
+	f = finding.Finding{Severity: finding.Note, Rule: UnusedExpects, About: e.Entry, Message: "nothing refers to " + e.Entry,
+		Remedy: "correct or remove the entry"}
 	node, created, found := in.WhoHas(e)
 	if controller, ok := controllerOf(in, e.Group); ok {
 		node, found = controller, true

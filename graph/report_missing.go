@@ -86,7 +86,8 @@ func (r *missing) absentObjects() {
 		if !a.OtherNamespace.IsZero() {
 			message += "; " + a.OtherNamespace.String() + " is in another namespace"
 		}
-		r.reportOnce(a.From, severity, MissingObject, a.ID.String(), a.Field, message, expecting("correct the name, add the "+a.ID.Kind+" to the component", a.Entry))
+		r.reportOnce(a.From, severity, MissingObject, a.ID.String(), a.Field, message,
+			expecting("correct the name, add the "+a.ID.Kind+" to the component", a.Entry))
 	}
 }
 
@@ -131,7 +132,8 @@ func (r *missing) missingKey(i int, ref object.Value, field string) {
 		for _, k := range keys {
 			if k.Value.IsList() && len(k.Value.Items()) > 0 && !slices.Contains(facts.Texts(k.Value), key) {
 				r.reportOnce(i, finding.Warning, "missing-key", id.String()+" "+key, field,
-					fmt.Sprintf("it reads key %s of %s, but %s writes the Secret without that key, because %s allows only %s; its Pods do not start", key, id, r.Nodes[p].Key, r.Nodes[def.Node].Key, strings.Join(facts.Texts(k.Value), ", ")),
+					fmt.Sprintf("it reads key %s of %s, but %s writes the Secret without that key, because %s allows only %s; its Pods do not start",
+						key, id, r.Nodes[p].Key, r.Nodes[def.Node].Key, strings.Join(facts.Texts(k.Value), ", ")),
 					"correct the key, or add it to "+def.By.Keys.String())
 			}
 		}
@@ -157,7 +159,8 @@ func (r *missing) missingRoutes() {
 	for at := range reads {
 		m := &reads[at]
 		n, id := &r.Nodes[m.From], m.ID
-		if n.Kind.Rung != knowledge.Exposure || !r.IsService(id) || id.Namespace != n.Key.Namespace || !hasServices[id.Namespace] || len(r.ByKey(id)) > 0 ||
+		if n.Kind.Rung != knowledge.Exposure || !r.IsService(id) || id.Namespace != n.Key.Namespace ||
+			!hasServices[id.Namespace] || len(r.ByKey(id)) > 0 ||
 			r.MayBeMade(id) || r.Expects(m.From, id) {
 			continue
 		}
@@ -167,7 +170,8 @@ func (r *missing) missingRoutes() {
 			continue
 		}
 		r.reportOnce(m.From, finding.Note, "missing-service", id.String(), m.Field,
-			"it "+m.Record.Why+" "+id.String()+", which is not in the component: requests fail until it exists", "correct the name, or add the Service")
+			"it "+m.Record.Why+" "+id.String()+", which is not in the component: requests fail until it exists",
+			"correct the name, or add the Service")
 	}
 }
 
@@ -189,11 +193,13 @@ func (r *missing) missingServers() {
 				switch message := "it " + rec.Why + " " + id.String(); {
 				case r.Base.IsScaffold(id):
 					r.reportOnce(i, finding.Warning, "missing-service", id.String(), field,
-						message+", a placeholder that is not in the component: the API server never reaches it", "replace the name and the namespace by those of the Service, as the kustomization of the scaffold does")
+						message+", a placeholder that is not in the component: the API server never reaches it",
+						"replace the name and the namespace by those of the Service, as the kustomization of the scaffold does")
 				case n.Destination == "" || id.Namespace != n.Destination, n.Kind.Defines != nil && !r.servesConversions(n.Part, id):
 				default:
 					r.reportOnce(i, finding.Warning, "missing-service", id.String(), field,
-						message+", which is not in the component: the API server cannot reach it until it exists", "correct the name or the namespace, or add the Service")
+						message+", which is not in the component: the API server cannot reach it until it exists",
+						"correct the name or the namespace, or add the Service")
 				}
 			}
 		}
@@ -228,7 +234,8 @@ func (r *missing) missingSiblings() {
 					names = append(names, r.Nodes[s].Key.Name)
 				}
 				report := finding.Finding{Severity: finding.Note, Rule: MissingObject, Field: field, Missing: id.String(),
-					Message: fmt.Sprintf("it %s %s, which is not in the component: %s", rec.Why, id, rec.Expected), Remedy: "correct the name, or add the " + id.Kind}
+					Message: fmt.Sprintf("it %s %s, which is not in the component: %s", rec.Why, id, rec.Expected),
+					Remedy:  "correct the name, or add the " + id.Kind}
 				if writer, product := r.writerNamed(id.Name, siblings); !product.IsZero() {
 					report.Severity, report.Remedy = finding.Warning, "name "+r.Nodes[writer].Key.String()
 					report.Message += fmt.Sprintf("; the name is that of %s, which %s writes", product, r.Nodes[writer].Key)
@@ -280,7 +287,8 @@ func (r *missing) missingRoles() {
 		}
 		of := id.String()
 		r.reportOnce(i, severity, "missing-role", of, "roleRef",
-			"it grants "+of+", which is not in the component: its subjects lack these permissions until it exists", "correct roleRef, or add the role")
+			"it grants "+of+", which is not in the component: its subjects lack these permissions until it exists",
+			"correct roleRef, or add the role")
 	}
 }
 
@@ -299,7 +307,8 @@ func (r *missing) missingNamespaces() {
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
 		namespace := n.Key.Namespace
-		if n.External || n.Destination == "" || n.Destination == "default" || namespace == n.Destination || knownNamespaces[namespace] || r.Base.Everywhere("Namespace", namespace) {
+		if n.External || n.Destination == "" || n.Destination == "default" || namespace == n.Destination ||
+			knownNamespaces[namespace] || r.Base.Everywhere("Namespace", namespace) {
 			continue
 		}
 		id := object.ID{Kind: "Namespace", Name: namespace}
@@ -328,7 +337,9 @@ func (r *missing) unknownKinds() {
 			others = append(others, r.Nodes[i].Key.String())
 		}
 		version := r.Nodes[kind.From].Get("apiVersion").Text()
-		r.addOnce(kind.From, gk.String(), finding.Finding{Severity: finding.Error, Rule: UnknownKind, Field: "kind", Object: r.Nodes[kind.From].Key.String(),
-			Message: "unknown kind in " + version + ": the API server rejects it", Remedy: "correct apiVersion or kind"}.Asking(finding.Suggest(gk.Kind, names)).WithAlso(others...))
+		r.addOnce(kind.From, gk.String(), finding.Finding{Severity: finding.Error, Rule: UnknownKind, Field: "kind",
+			Object:  r.Nodes[kind.From].Key.String(),
+			Message: "unknown kind in " + version + ": the API server rejects it",
+			Remedy:  "correct apiVersion or kind"}.Asking(finding.Suggest(gk.Kind, names)).WithAlso(others...))
 	}
 }

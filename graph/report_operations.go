@@ -26,7 +26,8 @@ type operation struct {
 var operations = []operation{
 	{"pre-install", "post-install", "Helm runs this hook only when it installs the chart, and Argo CD at every sync", "",
 		"make sure that the hook may run again; otherwise, annotate it with " + object.Hook + ": Skip after the first sync"},
-	{"pre-upgrade", "post-upgrade", "Helm does not run this hook when it installs the chart, and Argo CD runs it at every sync, also the first one", ", before what it upgrades exists",
+	{"pre-upgrade", "post-upgrade", "Helm does not run this hook when it installs the chart, and Argo CD runs it at every sync, also the first one",
+		", before what it upgrades exists",
 		"make sure that the hook succeeds in the first sync; otherwise, annotate it with " + object.Hook + ": Skip until then"},
 }
 
@@ -111,7 +112,8 @@ func (r report) areOneTask(i, j int) bool {
 
 // onTask returns a finding about a task of one operation.
 func onTask(n *facts.Node, severity finding.Severity, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: severity, Rule: OneOperation, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy}
+	return finding.Finding{Severity: severity, Rule: OneOperation, File: n.File, Line: n.Line, Object: n.Key.String(),
+		Message: message, Remedy: remedy}
 }
 
 func (r report) names(nodes []int) (names []string) {

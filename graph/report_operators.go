@@ -25,7 +25,8 @@ func operatorGroups(r report) (found []finding.Finding) {
 		first := &r.Nodes[in.nodes[0]]
 		if op := first.Kind.Operator; !isNoted[in.part] && op.Retry != "" {
 			isNoted[in.part] = true
-			found = append(found, r.about(in.nodes[0], finding.Note, OLMRetry, "Argo CD retries a sync five times within 155 seconds, which may be too short: "+op.RetryWhy,
+			found = append(found, r.about(in.nodes[0], finding.Note, OLMRetry,
+				"Argo CD retries a sync five times within 155 seconds, which may be too short: "+op.RetryWhy,
 				"set syncPolicy.retry of the Application to "+op.Retry))
 		}
 		for _, gk := range first.Kind.Operator.Group {
@@ -33,10 +34,12 @@ func operatorGroups(r report) (found []finding.Finding) {
 			isCreated := len(r.ByKey(object.ID{Kind: "Namespace", Name: first.Key.Namespace})) > 0
 			switch {
 			case len(groups) == 0 && isCreated:
-				found = append(found, r.about(in.nodes[0], finding.Warning, "no-operator-group", fmt.Sprintf("the component creates namespace %s without an %s: OLM installs nothing there, which only the log of the catalog operator shows (\"found 0 operatorGroups, expected 1\")", first.Key.Namespace, gk.Kind),
+				found = append(found, r.about(in.nodes[0], finding.Warning, "no-operator-group",
+					fmt.Sprintf("the component creates namespace %s without an %s: OLM installs nothing there, which only the log of the catalog operator shows (\"found 0 operatorGroups, expected 1\")", first.Key.Namespace, gk.Kind),
 					"add one "+gk.Kind+" to the namespace"))
 			case len(groups) > 1:
-				found = append(found, r.about(groups[1], finding.Warning, "no-operator-group", fmt.Sprintf("%s is in the same namespace: OLM installs nothing there, which only the log of the catalog operator shows (\"found %d operatorGroups, expected 1\")", r.Nodes[groups[0]].Key, len(groups)),
+				found = append(found, r.about(groups[1], finding.Warning, "no-operator-group",
+					fmt.Sprintf("%s is in the same namespace: OLM installs nothing there, which only the log of the catalog operator shows (\"found %d operatorGroups, expected 1\")", r.Nodes[groups[0]].Key, len(groups)),
 					"keep one "+gk.Kind+" per namespace"))
 			}
 		}
@@ -54,7 +57,8 @@ func operatorApprovals(r report) (found []finding.Finding) {
 		}
 		others := slices.DeleteFunc(slices.Clone(in.nodes), func(i int) bool { return r.Nodes[i].Kind.Operator.IsManual(r.Nodes[i].Object) })
 		if len(others) > 0 {
-			found = append(found, r.about(by, finding.Warning, "manual-approval", fmt.Sprintf("manual approval applies to the whole namespace: %s waits for an approval, too", r.Nodes[others[0]].Key),
+			found = append(found, r.about(by, finding.Warning, "manual-approval",
+				fmt.Sprintf("manual approval applies to the whole namespace: %s waits for an approval, too", r.Nodes[others[0]].Key),
 				"move it to a separate namespace, or use the same approval everywhere"))
 		}
 	}

@@ -11,7 +11,8 @@ import (
 func ownPods(r report) (found []finding.Finding) {
 	for _, p := range ownPodsOf(r.Facts) {
 		config, server := &r.Nodes[p.webhook.Config], r.Nodes[p.server].Key.String()
-		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "own-pods", File: config.File, Line: config.Line, Object: config.Key.String(),
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "own-pods", File: config.File, Line: config.Line,
+			Object:  config.Key.String(),
 			About:   server,
 			Field:   "webhooks[" + p.webhook.Name + "]",
 			Message: "it rejects the Pods of its backend " + server + " whenever the backend is down, so it must be applied after the backend",
@@ -36,11 +37,13 @@ func earlyWebhooks(r report) (found []finding.Finding) {
 			if n.Part != config.Part || n.External || !n.InSync() || !r.AdmitsCreation(h, n) {
 				continue
 			}
-			found = append(found, finding.Finding{Severity: finding.Error, Rule: "other-phase", File: config.File, Line: config.Line, Object: config.Key.String(),
-				About:   n.Key.String(),
-				Field:   "webhooks[" + h.Name + "]",
-				Message: "the configuration is a PreSync hook, and this webhook must admit its backend " + n.Key.String() + ", which Argo CD applies only after all PreSync hooks, so the API server rejects the backend",
-				Remedy:  "remove the hook annotation, exclude the backend by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
+			found = append(found, finding.Finding{Severity: finding.Error, Rule: "other-phase", File: config.File,
+				Line: config.Line, Object: config.Key.String(),
+				About: n.Key.String(),
+				Field: "webhooks[" + h.Name + "]",
+				Message: "the configuration is a PreSync hook, and this webhook must admit its backend " + n.Key.String() +
+					", which Argo CD applies only after all PreSync hooks, so the API server rejects the backend",
+				Remedy: "remove the hook annotation, exclude the backend by objectSelector or namespaceSelector, or set failurePolicy: Ignore"})
 		}
 	}
 	return found

@@ -187,7 +187,8 @@ func watches(rules []facts.Rule, group, resource string) bool {
 func rolesByClass(f *facts.Facts) (claims []Claim) {
 	for _, p := range f.Providers() {
 		if !f.Nodes[p.Workload].Kind.EveryNode {
-			claims = append(claims, Claim{Node: p.Workload, By: Provides, Rung: knowledge.Controllers, Why: "provides " + f.Nodes[p.Class].Key.String()})
+			claims = append(claims, Claim{Node: p.Workload, By: Provides, Rung: knowledge.Controllers,
+				Why: "provides " + f.Nodes[p.Class].Key.String()})
 		}
 	}
 	return claims

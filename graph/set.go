@@ -224,7 +224,8 @@ func (s Set) except(exceptions map[[2]int]string) Set {
 			out.add(r)
 			continue
 		}
-		by := Reference{From: r.From, To: r.To, Field: facts.AnnotationField(key), Need: NeedsNot, Until: Healthy, Sign: Annotation, Why: "has the " + key + " annotation, so it need not wait for"}
+		by := Reference{From: r.From, To: r.To, Field: facts.AnnotationField(key), Need: NeedsNot, Until: Healthy,
+			Sign: Annotation, Why: "has the " + key + " annotation, so it need not wait for"}
 		out.aside = append(out.aside, SetAside{r, by})
 		r.Until, r.Fails, r.Because = Exists, Degrades, "no wait, because of annotation "+key
 		out.add(r)

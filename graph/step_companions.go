@@ -196,7 +196,8 @@ var dataResources = []string{"secrets", "configmaps"}
 func mayReadSecrets(f *facts.Facts, i int) bool {
 	namespace := f.Nodes[i].Key.Namespace
 	return slices.ContainsFunc(f.RulesOfNode(i), func(r facts.Rule) bool {
-		return (r.In == "" || r.In == namespace) && slices.ContainsFunc(dataResources, func(kind string) bool { return r.Allows("", kind, "get", "list") })
+		return (r.In == "" || r.In == namespace) &&
+			slices.ContainsFunc(dataResources, func(kind string) bool { return r.Allows("", kind, "get", "list") })
 	})
 }
 

@@ -65,7 +65,8 @@ func absentIn(f *facts.Facts) (all []Absent) {
 		if u.Created || u.Named {
 			continue
 		}
-		a := Absent{From: u.From, ID: u.ID, Entry: f.ExpectedEntry(u.From, u.ID), Field: u.Field, Why: u.Record.Why, Starts: !f.Nodes[u.From].Kind.Pod.IsZero(), Makers: u.Makers, Later: u.Later}
+		a := Absent{From: u.From, ID: u.ID, Entry: f.ExpectedEntry(u.From, u.ID), Field: u.Field, Why: u.Record.Why,
+			Starts: !f.Nodes[u.From].Kind.Pod.IsZero(), Makers: u.Makers, Later: u.Later}
 		if others := f.InAnyNamespace(u.ID); len(others) > 0 {
 			a.OtherNamespace = f.Nodes[others[0]].Key
 		}

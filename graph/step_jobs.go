@@ -185,7 +185,8 @@ func (o jobOrder) usersOfJob(j int, needs map[int]Reference) ([]Claim, []Referen
 	case !callsUsers && len(users) > 0 && word != "":
 		// Users of the same store may wait for the Job's changes.
 		others = slices.DeleteFunc(slices.Clone(others), func(u int) bool { return slices.Contains(users, u) })
-		return nil, slices.Concat(sharing, o.waitForMigration(users, j, why), o.jobsBeside(j, needs), o.shareWave(others, j, "uses a database that is migrated by"))
+		return nil, slices.Concat(sharing, o.waitForMigration(users, j, why), o.jobsBeside(j, needs),
+			o.shareWave(others, j, "uses a database that is migrated by"))
 	case !callsUsers && len(users) > 0 && len(needs) > 0:
 		return nil, o.shareWave(users, j, "runs the image of") // the same image alone is not proof
 	case len(others) > 0:
@@ -357,7 +358,8 @@ func (o jobOrder) needsOf(j int) map[int]Reference {
 				if server == j || w.From != j && o.set.Refers(server, w.From) && o.DescribesMany(w.From) || validates && w.IsFile {
 					continue
 				}
-				onlyMentioned := o.writesInputOf(j, server) || slices.Contains(initialized, server) || len(o.WaitTargets(j)) > 0 && o.Nodes[j].InSync() ||
+				onlyMentioned := o.writesInputOf(j, server) || slices.Contains(initialized, server) ||
+					len(o.WaitTargets(j)) > 0 && o.Nodes[j].InSync() ||
 					o.WaitTargets(server)[j] || slices.Contains(sharers, server) && o.HasWord(server, w, j) ||
 					mayMigrate && !o.IsStore(server) && o.IsDescription(w, j)
 				if r, ok := needs[server]; !ok || r.Need == MayNeed && !onlyMentioned {

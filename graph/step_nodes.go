@@ -27,7 +27,8 @@ func nodeAgents(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		if n.Kind.Pod.IsZero() || n.Kind.EveryNode || n.Kind.Runs == "later" || !n.InSync() || roles.Of(i) == knowledge.Smokes || len(agents[n.Part]) == 0 {
+		if n.Kind.Pod.IsZero() || n.Kind.EveryNode || n.Kind.Runs == "later" || !n.InSync() || roles.Of(i) == knowledge.Smokes ||
+			len(agents[n.Part]) == 0 {
 			continue
 		}
 		own := hostPaths(n)

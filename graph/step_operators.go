@@ -48,7 +48,8 @@ func operators(f *facts.Facts, _ Roles, s Set) (claims []Claim, refs []Reference
 		for _, gk := range kind.Operator.Group {
 			for _, g := range in.groups(f, gk) {
 				for _, i := range in.nodes {
-					refs = append(refs, Reference{From: i, To: g, Field: namespaceField, Sign: Record, Why: "is installed for the namespaces of", Source: kind.Source})
+					refs = append(refs, Reference{From: i, To: g, Field: namespaceField, Sign: Record,
+						Why: "is installed for the namespaces of", Source: kind.Source})
 				}
 			}
 		}
@@ -91,7 +92,8 @@ func (in installation) approvals(f *facts.Facts) (claims []Claim, refs []Referen
 	for _, i := range in.nodes {
 		n := &f.Nodes[i]
 		if len(approvers) == 0 && n.HasHealth {
-			claims = append(claims, Claim{Node: i, By: Purpose, Never: "nothing in the component approves the installation that " + f.Nodes[by].Key.String() + " makes manual"})
+			claims = append(claims, Claim{Node: i, By: Purpose,
+				Never: "nothing in the component approves the installation that " + f.Nodes[by].Key.String() + " makes manual"})
 		}
 		for _, a := range approvers {
 			r := inferred(f, i, a, "spec", Permission, Healthy, "is approved by")
@@ -120,7 +122,8 @@ func approversOf(f *facts.Facts, part, node int) []int {
 			continue
 		}
 		changes := slices.ContainsFunc(f.RulesOfNode(i), func(r facts.Rule) bool {
-			return (r.In == "" || r.In == n.Key.Namespace) && slices.Contains(r.Groups, n.Key.Group) && r.Allows(n.Key.Group, op.Approved, "update", "patch")
+			return (r.In == "" || r.In == n.Key.Namespace) && slices.Contains(r.Groups, n.Key.Group) &&
+				r.Allows(n.Key.Group, op.Approved, "update", "patch")
 		})
 		if changes || f.Says(i, op.Approved) && f.Says(i, "approved") {
 			all = append(all, i)

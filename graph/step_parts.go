@@ -49,7 +49,8 @@ func partsOf(f *facts.Facts, s Set, store int) (parts []int) {
 	for work := []int{store}; len(work) > 0; work = work[1:] {
 		for _, i := range s.Referrers(work[0]) {
 			n := &f.Nodes[i]
-			if n.ID.Group != f.Nodes[store].ID.Group || !n.Kind.Pod.IsZero() || !n.InSync() || i == store || slices.Contains(parts, i) || f.Base.Copies(n.ID.Kind) {
+			if n.ID.Group != f.Nodes[store].ID.Group || !n.Kind.Pod.IsZero() || !n.InSync() || i == store ||
+				slices.Contains(parts, i) || f.Base.Copies(n.ID.Kind) {
 				continue
 			}
 			parts, work = append(parts, i), append(work, i)

@@ -16,7 +16,8 @@ import (
 // so that no other concludes anything from it.
 func possibilities(f *facts.Facts, roles Roles, s Set) ([]Claim, []Reference) {
 	refs := makersNearby(f, roles)
-	refs = slices.Concat(refs, storesNearby(f, roles, s.With(refs)), jobsNearby(f, roles, s), namersOfAbsent(f, roles), wordsOfNames(f, roles, s), nodeAgents(f, roles, s), hostsOfNames(f, roles))
+	refs = slices.Concat(refs, storesNearby(f, roles, s.With(refs)), jobsNearby(f, roles, s), namersOfAbsent(f, roles),
+		wordsOfNames(f, roles, s), nodeAgents(f, roles, s), hostsOfNames(f, roles))
 	return nil, append(refs, operatorsBehind(f, roles, s.With(refs))...)
 }
 
@@ -203,7 +204,8 @@ func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 func hostsOfNames(f *facts.Facts, roles Roles) (refs []Reference) {
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		if n.Kind.Pod.IsZero() || n.Kind.Runs == "later" || !n.InSync() || roles.Of(i) == knowledge.Smokes || f.IsStore(i) || n.Kind.Runs == "once" && f.MigrationWord(i) != "" {
+		if n.Kind.Pod.IsZero() || n.Kind.Runs == "later" || !n.InSync() || roles.Of(i) == knowledge.Smokes || f.IsStore(i) ||
+			n.Kind.Runs == "once" && f.MigrationWord(i) != "" {
 			continue
 		}
 		exposed := f.Exposed(i)
@@ -265,7 +267,8 @@ func targetsByName(f *facts.Facts) targets {
 			return
 		}
 		qualified := id.Name + "." + id.Namespace
-		for _, at := range []nameIn{{part, id.Namespace, id.Name}, {part, "", qualified}, {part, "", qualified + ".svc"}, {part, "", qualified + ".svc.cluster.local"}} {
+		for _, at := range []nameIn{{part, id.Namespace, id.Name}, {part, "", qualified}, {part, "", qualified + ".svc"},
+			{part, "", qualified + ".svc.cluster.local"}} {
 			if !slices.Contains(all[at], to) {
 				all[at] = append(all[at], to)
 			}

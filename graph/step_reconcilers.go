@@ -63,7 +63,8 @@ func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Referenc
 				refs = append(refs, Reference{From: in.controller, To: i, Field: kindField, Sign: Permission, Why: "reads",
 					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#status-subresource"})
 			case !admitted && f.Nodes[i].Kind.IsDefault(f.Nodes[i].ID.Name):
-				refs = append(refs, Reference{From: in.controller, To: i, Field: kindField, Need: MayNeed, Sign: Record, Why: "creates a default unless it finds",
+				refs = append(refs, Reference{From: in.controller, To: i, Field: kindField, Need: MayNeed, Sign: Record,
+					Why:    "creates a default unless it finds",
 					Source: f.Nodes[i].Kind.Source})
 			}
 			refs = append(refs, r)

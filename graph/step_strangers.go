@@ -13,13 +13,15 @@ import (
 // program would be awaited with it, or without it, in vain.
 func (o jobOrder) withStrangers(r Reference, needs map[int]Reference) Reference {
 	job, server := &o.Nodes[r.From], &o.Nodes[r.To]
-	if r.Until != Healthy || job.Part != server.Part || job.Get("spec", "backoffLimit").Text() == "0" || o.IsStore(r.To) || !server.Serves() || !job.InSync() {
+	if r.Until != Healthy || job.Part != server.Part || job.Get("spec", "backoffLimit").Text() == "0" || o.IsStore(r.To) ||
+		!server.Serves() || !job.InSync() {
 		return r
 	}
 	anyUnknown := o.isAnyUnknown(r.From)
 	for _, i := range o.PodsOf(server.Part) {
 		n := &o.Nodes[i]
-		if i == r.To || !n.Serves() || !n.InSync() || n.Idle || n.Kind.EveryNode || n.Key.Namespace != server.Key.Namespace || o.IsStore(i) || o.roles.Of(i) != "" {
+		if i == r.To || !n.Serves() || !n.InSync() || n.Idle || n.Kind.EveryNode || n.Key.Namespace != server.Key.Namespace ||
+			o.IsStore(i) || o.roles.Of(i) != "" {
 			continue
 		}
 		if anyUnknown || o.isStranger(i, r, needs) {
@@ -67,7 +69,8 @@ func (o jobOrder) isAnyUnknown(job int) bool {
 func (o jobOrder) findUnknown() (all []int) {
 	for j := range o.Nodes {
 		n := &o.Nodes[j]
-		if n.Kind.Runs != "once" || n.Kind.Pod.IsZero() || n.Idle || !n.InSync() || o.roles.Of(j) != "" || o.IsGuard(j) || o.MigrationWord(j) != "" || len(o.WaitTargets(j)) > 0 {
+		if n.Kind.Runs != "once" || n.Kind.Pod.IsZero() || n.Idle || !n.InSync() || o.roles.Of(j) != "" || o.IsGuard(j) ||
+			o.MigrationWord(j) != "" || len(o.WaitTargets(j)) > 0 {
 			continue
 		}
 		if needs := o.needsOf(j); len(needs) == 0 && len(o.writtenSecrets(j, needs)) == 0 {

@@ -91,7 +91,8 @@ func (o *webhookOrder) admitted(h *facts.Webhook, c configuration) (refs []Refer
 // that can be registered after them.
 func (o *webhookOrder) admittedBy(h *facts.Webhook, i int, c configuration) (refs []Reference) {
 	for _, server := range h.Servers {
-		refs = append(refs, Reference{From: i, To: server, Field: webhooksField, Until: Healthy, Fails: Refused, Unless: o.MayPass(h, i), Sign: Webhook,
+		refs = append(refs, Reference{From: i, To: server, Field: webhooksField, Until: Healthy, Fails: Refused,
+			Unless: o.MayPass(h, i), Sign: Webhook,
 			Why: "must be admitted by webhook " + h.Name + " of", Source: o.Nodes[h.Config].Kind.Source})
 		if o.Nodes[i].Part == o.Nodes[h.Config].Part && c.canRegisterAfterBackend() {
 			refs = append(refs, o.registeredAfter(h.Config, server)...)
@@ -163,7 +164,8 @@ func (o *webhookOrder) converters() (refs []Reference) {
 		}
 		for _, converter := range o.Converters(i) {
 			if !o.exempt().isExempt(i, o.Nodes[converter].Part, []int{converter}) {
-				refs = append(refs, Reference{From: i, To: converter, Field: kindField, Until: Healthy, Fails: Refused, Sign: Schema, Why: "is converted by",
+				refs = append(refs, Reference{From: i, To: converter, Field: kindField, Until: Healthy, Fails: Refused,
+					Sign: Schema, Why: "is converted by",
 					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion"})
 			}
 		}

@@ -110,12 +110,14 @@ func (b *Base) IsStoreKind(group, kind string) bool {
 	isStore := func(word string) bool {
 		return slices.Contains(stores.Words, word) || slices.Contains(stores.Names, word)
 	}
-	return !b.Builtin(group) && (slices.ContainsFunc(words, isStore) || slices.ContainsFunc(stores.Words, func(word string) bool { return len(word) >= shortest && strings.Contains(name, word) }))
+	return !b.Builtin(group) && (slices.ContainsFunc(words, isStore) ||
+		slices.ContainsFunc(stores.Words, func(word string) bool { return len(word) >= shortest && strings.Contains(name, word) }))
 }
 
 // Copies reports whether a custom kind, by its name, is about copies of a store's data.
 func (b *Base) Copies(kind string) bool {
-	return slices.ContainsFunc(nameWords(humps.ReplaceAllString(kind, "$1-$2")), func(word string) bool { return slices.Contains(programs().Stores.Copies, word) })
+	return slices.ContainsFunc(nameWords(humps.ReplaceAllString(kind, "$1-$2")),
+		func(word string) bool { return slices.Contains(programs().Stores.Copies, word) })
 }
 
 // Installer returns the record of the program in an image, if it installs kinds.

@@ -52,7 +52,8 @@ func (b *Base) MigratesBy(commands [][]string) string {
 			words := strings.Fields(other)
 			return startsWith(command, words) || startsWith(command[begin:], words)
 		}
-		if begin < 0 || slices.ContainsFunc(m.Others, isOther) || slices.ContainsFunc(command, func(word string) bool { return slices.Contains(m.Looks, word) }) {
+		if begin < 0 || slices.ContainsFunc(m.Others, isOther) ||
+			slices.ContainsFunc(command, func(word string) bool { return slices.Contains(m.Looks, word) }) {
 			continue
 		}
 		for _, words := range m.Words {

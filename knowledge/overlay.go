@@ -166,7 +166,8 @@ func (r *reader) rungs(over *Base, list *yaml.Node) {
 		case settings.Value(n, "wave") == nil:
 			to.Wave = over.rungOrder[at].Wave
 		case to.Wave < 0 || to.Wave > topWave:
-			r.fault(settings.Value(n, "wave"), field+".wave", fmt.Sprintf("wave %d is not between 0 and %d", to.Wave, topWave), "write a number from 0 to "+strconv.Itoa(topWave))
+			r.fault(settings.Value(n, "wave"), field+".wave", fmt.Sprintf("wave %d is not between 0 and %d", to.Wave, topWave),
+				"write a number from 0 to "+strconv.Itoa(topWave))
 			continue
 		}
 		written[to.Name] = n
@@ -301,7 +302,8 @@ func (r *reader) packages(over *Base, root *yaml.Node) {
 		case p.Name == "":
 			r.fault(n, field, `missing key "package"`, `set "package" to spec.name of the Subscription`)
 		case len(p.Installs) == 0:
-			r.fault(n, field, `missing key "brings", what the package installs`, `set "brings" to a list of groups, or of Kind.group for one kind of a group`)
+			r.fault(n, field, `missing key "brings", what the package installs`,
+				`set "brings" to a list of groups, or of Kind.group for one kind of a group`)
 		case slices.ContainsFunc(more, func(other Package) bool { return other.Name == p.Name }):
 			r.fault(n, field, "duplicate package "+p.Name, "merge the two records")
 		default:

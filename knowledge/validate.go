@@ -51,17 +51,20 @@ func (r *reader) checkRecord(n *yaml.Node, field string, k userKind, added map[s
 	for i, n := range settings.Items(settings.Value(n, "health")) {
 		h, field := k.Health[i], fmt.Sprintf("%s.health[%d]", field, i)
 		if h.Waits == "" && !h.Healthy {
-			r.fault(n, field, "the entry does not say what Argo CD waits for", `describe the condition in "waits", or write healthy: true if Argo CD does not wait`)
+			r.fault(n, field, "the entry does not say what Argo CD waits for",
+				`describe the condition in "waits", or write healthy: true if Argo CD does not wait`)
 		}
 		if h.Never != "" && h.TemporarilyDegraded != "" {
-			r.fault(n, field, `"never" and "passes" are mutually exclusive, but both are set`, `keep "never" if the object may never become healthy, or "passes" if it is only Degraded for a while`)
+			r.fault(n, field, `"never" and "passes" are mutually exclusive, but both are set`,
+				`keep "never" if the object may never become healthy, or "passes" if it is only Degraded for a while`)
 		}
 		if (h.Early == "") != (h.EarlyFix == "") {
 			r.fault(n, field, `only one of "early" and "earlyFix" is set`, "set both, or remove both")
 		}
 		for j, n := range settings.Items(settings.Value(n, "when")) {
 			if h.When[j].At.IsZero() {
-				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path", "write {at: PATH}, and in: [VALUE, ...] unless any value will do")
+				r.fault(n, fmt.Sprintf("%s.when[%d]", field, j), "the condition lacks a path",
+					"write {at: PATH}, and in: [VALUE, ...] unless any value will do")
 			}
 		}
 	}
@@ -82,13 +85,15 @@ func (r *reader) checkReferences(n *yaml.Node, field string, all []Reference, gr
 	for i, n := range settings.Items(settings.Value(n, "references")) {
 		ref, field := all[i], fmt.Sprintf("%s.references[%d]", field, i)
 		if !ref.hasOneTarget() {
-			r.fault(n, field, `a reference needs exactly one of the keys "at", "named" and "every"`, `set "at" to the path of the name, "named" to a template such as "{name}-app", or "every" to true`)
+			r.fault(n, field, `a reference needs exactly one of the keys "at", "named" and "every"`,
+				`set "at" to the path of the name, "named" to a template such as "{name}-app", or "every" to true`)
 		}
 		if ref.Meaning == "" {
 			r.fault(n, field, "missing key \"meaning\"", "set \"meaning\" to one of "+strings.Join(choices["meaning"], ", "))
 		}
 		if d := ref.Doubt; d.At.IsZero() != (d.Why == "") {
-			r.fault(n, field+".doubt", `a doubt needs both of the keys "at" and "why"`, `set "at" to a path in the target, and "why" to the reason why a target with that path may never become healthy`)
+			r.fault(n, field+".doubt", `a doubt needs both of the keys "at" and "why"`,
+				`set "at" to a path in the target, and "why" to the reason why a target with that path may never become healthy`)
 		}
 		if ref.Unless != "" && !ref.Hard {
 			r.fault(n, field+".unless", `"unless" has no effect without hard: true`, `add hard: true, or remove "unless"`)

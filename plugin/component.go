@@ -93,7 +93,8 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				faults = append(faults, f)
 			}
 		case !slices.Contains(keys, key.Value):
-			f := finding.Finding{Severity: finding.Error, Rule: "bad-component", File: req.show(file), Line: key.Line, Field: key.Value, Message: "unknown key",
+			f := finding.Finding{Severity: finding.Error, Rule: "bad-component", File: req.show(file), Line: key.Line,
+				Field: key.Value, Message: "unknown key",
 				Remedy: "remove it, or use one of the keys in docs/components.md"}
 			faults = append(faults, f.Asking(finding.Suggest(key.Value, allKeys())))
 		}
@@ -161,7 +162,8 @@ func (req Request) checkName(name string, d component.Description) error {
 	if !invalid {
 		return nil
 	}
-	f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("name"), helm.ValidReleaseNames+"; or set another name with --name"
+	f.File, f.Line, f.Remedy = req.show(path.Join(req.Dir, component.File)), d.Line("name"),
+		helm.ValidReleaseNames+"; or set another name with --name"
 	return f
 }
 
@@ -201,7 +203,8 @@ func (req Request) locate(ctx context.Context, d component.Description, opt opti
 		case req.NoRepository:
 			return fault("chart.path", fmt.Sprintf("directory %s not found; without a git repository (.git) the path starts at the root of the file system", "/"+at), "run git init where the repository begins, or correct the path")
 		default:
-			return fault("chart.path", fmt.Sprintf("directory %s not found in the repository", req.show(at)), "correct the path; it starts at the root of the repository")
+			return fault("chart.path", fmt.Sprintf("directory %s not found in the repository", req.show(at)),
+				"correct the path; it starts at the root of the repository")
 		}
 		if at != req.Dir {
 			opt.crds.dir = req.show(at)

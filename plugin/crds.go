@@ -156,7 +156,8 @@ func FindCRDs(ctx context.Context, req Request, base *knowledge.Base) (CRDSurvey
 	}
 	_, rest := crds.Split(all.rendered.Objects)
 	objs := append(crdObjects, rest...)
-	return CRDSurvey{CRDs: crds.List(objs, all.survey), Objects: objs, EnabledValues: all.switches, Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
+	return CRDSurvey{CRDs: crds.List(objs, all.survey), Objects: objs, EnabledValues: all.switches,
+		Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
 }
 
 // NoCRDs is the rule for components that render no CRD with crds: only.
@@ -177,7 +178,8 @@ func isOnlyEmpty(err error) bool {
 // turnOn renders a component with switches turned on, all at once or, if one of them adds
 // other objects, one after the other. It also returns the values of those that it kept, and
 // why it refused the others.
-func (req Request) turnOn(ctx context.Context, opt options, rendered render.Result, off []crds.Switch) (on render.Result, kept []crds.Path, refused []finding.Finding) {
+func (req Request) turnOn(ctx context.Context, opt options, rendered render.Result, off []crds.Switch) (on render.Result,
+	kept []crds.Path, refused []finding.Finding) {
 	if len(off) == 0 {
 		return rendered, nil, nil
 	}
@@ -320,7 +322,8 @@ func (req Request) checkRelease(opt options, crdObjects []object.Object) error {
 	var faults []error
 	for _, o := range crdObjects {
 		if fields := crds.NamesRelease(o, opt.render.Name); fields != nil {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-release", File: o.File, Line: o.Line, Object: o.ID.String(), Field: fields[0],
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-release", File: o.File, Line: o.Line,
+				Object: o.ID.String(), Field: fields[0],
 				Message: fmt.Sprintf("the CRD contains the name of the operator's Helm release, but the release name here is that of this Application, %s", opt.render.Name),
 				Remedy:  `in both Applications, set the "name" parameter to the name of the Application that runs the operator`})
 		}

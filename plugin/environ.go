@@ -25,9 +25,10 @@ import (
 // The error joins all findings.
 func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, error) {
 	req := Request{
-		Repo:            repo,
-		Dir:             path.Clean(dir),
-		App:             App{Name: appName(env["ARGOCD_APP_NAME"]), Namespace: env["ARGOCD_APP_NAMESPACE"], Revision: env[Revision], RepoURL: env[RepoURL]},
+		Repo: repo,
+		Dir:  path.Clean(dir),
+		App: App{Name: appName(env["ARGOCD_APP_NAME"]), Namespace: env["ARGOCD_APP_NAMESPACE"],
+			Revision: env[Revision], RepoURL: env[RepoURL]},
 		Variables:       map[string]string{},
 		KubeVersion:     env["KUBE_VERSION"],
 		APIVersions:     splitList(env["KUBE_API_VERSIONS"]),
@@ -114,7 +115,8 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 		case !known:
 			faults = append(faults, unknown(own, whole, Parameter.Variable))
 		case entry && p.Collection == "string":
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: own, Message: "the parameter takes one value and has no entries", Remedy: "write " + whole})
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: own,
+				Message: "the parameter takes one value and has no entries", Remedy: "write " + whole})
 		case entry:
 			if entries[whole] == nil {
 				entries[whole] = map[string]string{}

@@ -14,7 +14,8 @@ import (
 // EnvironmentValues returns what an environment of a fleet sets for the component: the
 // values files, those of the fleet first, and the paths and values of its set. Names of
 // files are relative to the component, or begin with "/".
-func (req Request) EnvironmentValues(d component.Description, platform component.Platform, environment string) (files []string, set map[string]string) {
+func (req Request) EnvironmentValues(d component.Description, platform component.Platform, environment string) (files []string,
+	set map[string]string) {
 	for _, e := range platform.Environments {
 		if e.Name != environment {
 			continue
@@ -46,7 +47,8 @@ func (req Request) notDeployedError(d component.Description, environment string)
 	if _, named := d.Environments.Settings[environment]; named {
 		field, remedy = "environments."+environment+".enabled", "write enabled: true, or use another environment"
 	}
-	return finding.Finding{Severity: finding.Error, Rule: NotDeployed, File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(field), Field: field,
+	return finding.Finding{Severity: finding.Error, Rule: NotDeployed, File: req.show(path.Join(req.Dir, component.File)),
+		Line: d.Line(field), Field: field,
 		Message: "the component is not deployed in environment " + environment, Remedy: remedy}
 }
 
@@ -68,8 +70,10 @@ func (req Request) environmentSettings(own Settings, d component.Description, pl
 	slices.Sort(known)
 	known = slices.Compact(known)
 	if len(known) > 0 && !slices.Contains(known, environment) {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter environment", Message: fmt.Sprintf("unknown environment %q", environment),
-			Remedy: "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(finding.Suggest(environment, known))
+		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter environment",
+			Message: fmt.Sprintf("unknown environment %q", environment),
+			Remedy:  "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(finding.Suggest(environment,
+			known))
 	}
 	if !d.IsIn(environment) && !req.AllowUndeployed {
 		return nil, req.notDeployedError(d, environment)
@@ -84,7 +88,8 @@ func (req Request) environmentSettings(own Settings, d component.Description, pl
 	field := "environments." + environment + ".values"
 	for i, name := range settings.Values {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		s.Values.NamedBy[name] = input.NamedBy{File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(at), Field: at, Ignore: "ignoreMissingValueFiles"}
+		s.Values.NamedBy[name] = input.NamedBy{File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(at), Field: at,
+			Ignore: "ignoreMissingValueFiles"}
 	}
 	p, _ := find(func(p Parameter) bool { return p.Name == "set" })
 	err := p.Set(&s, p.expressions(set))

@@ -22,11 +22,13 @@ type ladderKey struct {
 	tenants bool
 }
 
-func (f *Files) ladder(base *knowledge.Base, dir string, tenants bool, read func(*knowledge.Base, string, bool) (*knowledge.Base, error)) (*knowledge.Base, error) {
+func (f *Files) ladder(base *knowledge.Base, dir string, tenants bool,
+	read func(*knowledge.Base, string, bool) (*knowledge.Base, error)) (*knowledge.Base, error) {
 	if f == nil {
 		return read(base, dir, tenants)
 	}
-	load, _ := f.ladders.LoadOrStore(ladderKey{base, dir, tenants}, sync.OnceValues(func() (*knowledge.Base, error) { return read(base, dir, tenants) }))
+	load, _ := f.ladders.LoadOrStore(ladderKey{base, dir, tenants},
+		sync.OnceValues(func() (*knowledge.Base, error) { return read(base, dir, tenants) }))
 	return load.(func() (*knowledge.Base, error))()
 }
 

@@ -24,7 +24,8 @@ var ofHelm = []Parameter{
 		set:     list(func(s *Settings) *[]string { return &s.Values.Inline }),
 	},
 	{
-		Name: "ignore-missing-value-files", Title: "Ignore missing values files", Item: "boolean", Collection: "string", Default: "false", Kinds: templated,
+		Name: "ignore-missing-value-files", Title: "Ignore missing values files", Item: "boolean", Collection: "string",
+		Default: "false", Kinds: templated,
 		Tooltip: "Ignore missing values files, and patterns that match no file.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.IgnoreMissing }),
 	},
@@ -81,7 +82,8 @@ var ofKustomize = []Parameter{
 		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.ForceCommonLabels }),
 	},
 	{
-		Name: "label-without-selector", Title: "Labels without selectors", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Name: "label-without-selector", Title: "Labels without selectors", Item: "boolean", Collection: "string",
+		Default: "false", Kinds: kustomizations,
 		Tooltip: "Keep common-labels out of selectors and templates.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.LabelWithoutSelector }),
 	},
@@ -96,12 +98,14 @@ var ofKustomize = []Parameter{
 		set:     checked(annotationFault, nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonAnnotations })),
 	},
 	{
-		Name: "force-common-annotations", Title: "Force common annotations", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Name: "force-common-annotations", Title: "Force common annotations", Item: "boolean", Collection: "string",
+		Default: "false", Kinds: kustomizations,
 		Tooltip: "Let common-annotations replace annotations of the kustomization.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.ForceCommonAnnotations }),
 	},
 	{
-		Name: "common-annotations-envsubst", Title: "Variables in common annotations", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Name: "common-annotations-envsubst", Title: "Variables in common annotations", Item: "boolean", Collection: "string",
+		Default: "false", Kinds: kustomizations,
 		Tooltip: "Replace names of the Application's variables, such as $ARGOCD_APP_NAME, with their values in common-annotations.",
 		set:     nativeBool(func(o *options) *bool { return &o.fillAnnotations }),
 	},
@@ -116,7 +120,8 @@ var ofKustomize = []Parameter{
 		set:     nativeList(func(o *options) *[]string { return &o.render.Edits.Components }),
 	},
 	{
-		Name: "ignore-missing-components", Title: "Ignore missing components", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Name: "ignore-missing-components", Title: "Ignore missing components", Item: "boolean", Collection: "string",
+		Default: "false", Kinds: kustomizations,
 		Tooltip: "Ignore missing directories of components.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.IgnoreMissingComponents }),
 	},
@@ -276,7 +281,8 @@ func patternFault(pattern string) error {
 	if render.ValidPattern(pattern) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("%q is not a valid pattern", pattern), `close every "[" and "{"; write "\[" or "\{" if the character is part of a name`)
+	return finding.Fault(fmt.Sprintf("%q is not a valid pattern", pattern),
+		`close every "[" and "{"; write "\[" or "\{" if the character is part of a name`)
 }
 
 // prefixFault and suffixFault say why a prefix or suffix of object names is

@@ -57,7 +57,8 @@ func (req Request) options(platform component.Platform) (options, component.Desc
 	if err = errors.Join(err, environmentErr, req.checkName(own.Name, description)); err != nil {
 		return options{}, description, err
 	}
-	opt := options{waves: wave.Options{Explain: req.Explain}, argocd: req.ArgoCD, render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}
+	opt := options{waves: wave.Options{Explain: req.Explain}, argocd: req.ArgoCD,
+		render: render.Options{Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory}}
 	if opt.fetched, err = req.sources(); err != nil {
 		return options{}, description, err
 	}
@@ -76,7 +77,8 @@ func (req Request) options(platform component.Platform) (options, component.Desc
 		unrestricted = opt.render.Unrestricted
 	}
 	if unrestricted && !slices.ContainsFunc(platform.Allow.BuildOptions, allowsAllFiles) {
-		return options{}, description, finding.Finding{Severity: finding.Error, Rule: knowledge.RefusedRule, File: req.show(req.Dir), Field: "parameter build-options",
+		return options{}, description, finding.Finding{Severity: finding.Error, Rule: knowledge.RefusedRule,
+			File: req.show(req.Dir), Field: "parameter build-options",
 			Message: "with LoadRestrictionsNone, the kustomization may read files of other components, and the platform does not allow it",
 			Remedy:  `remove it, or add "--load-restrictor=LoadRestrictionsNone" to fleet.allow.buildOptions of the platform's ladder.yaml`}
 	}

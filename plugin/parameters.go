@@ -153,7 +153,8 @@ func (p Parameter) Set(s *Settings, values []string) error {
 		return errors.Join(all...)
 	}
 	if last := len(p.Choices) - 1; last > 0 && !slices.Contains(p.Choices, values[0]) {
-		return p.fault(fmt.Sprintf("unknown value %q", values[0]), fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last])).Asking(finding.Suggest(values[0], p.Choices))
+		return p.fault(fmt.Sprintf("unknown value %q", values[0]),
+			fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last])).Asking(finding.Suggest(values[0], p.Choices))
 	}
 	return nil
 }
@@ -203,7 +204,8 @@ func parametersFromJSON(text string) ([]passedParameter, []error) {
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		_, message := object.SyntaxError(err)
 		return nil, []error{finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "ARGOCD_APP_PARAMETERS",
-			Message: "not a list of parameters: " + message, Remedy: "write spec.source.plugin.parameters as a list of name with string, array or map"}}
+			Message: "not a list of parameters: " + message,
+			Remedy:  "write spec.source.plugin.parameters as a list of name with string, array or map"}}
 	}
 	return all, nil
 }

@@ -88,7 +88,8 @@ func (p *Part) Explain(err error) error {
 	for i := range found {
 		if name := p.namedIn(found[i].Error()); name != "" {
 			found[i].Message += "; Argo CD sent only " + p.prefix + "/ of the repository"
-			found[i].Remedy, found[i].Question = "add /"+name+" to the annotation argocd.argoproj.io/manifest-generate-paths of the Application", false
+			found[i].Remedy, found[i].Question = "add /"+name+" to the annotation argocd.argoproj.io/manifest-generate-paths of the Application",
+				false
 		}
 	}
 	return finding.Err(slices.Clip(found))

@@ -195,7 +195,8 @@ func Generate(ctx context.Context, req Request, base *knowledge.Base) (Result, e
 	if err != nil {
 		return Result{Findings: rendered.Findings}, err
 	}
-	rendered.Findings = slices.Concat(rendered.Findings, req.unusedParameters(rendered, opt.crds.mode), opt.fetchFindings(), req.ignoredFiles(), refusedSettings(base), children.Findings)
+	rendered.Findings = slices.Concat(rendered.Findings, req.unusedParameters(rendered, opt.crds.mode), opt.fetchFindings(),
+		req.ignoredFiles(), refusedSettings(base), children.Findings)
 	res, err := opt.order(rendered, children.Graph, base)
 	if err == nil {
 		var found []finding.Finding
@@ -367,7 +368,8 @@ func (opt options) order(rendered render.Result, refs *graph.Graph, base *knowle
 	for _, o := range rendered.Objects {
 		found = append(found, o.Warnings()...)
 	}
-	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Expects: opt.expects, Base: base, UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups,
+	return Result{Kind: rendered.Kind, Plan: plan, Objects: objs, Expects: opt.expects, Base: base,
+		UsesRevision: rendered.Revision, Derived: rendered.Derived, Renewals: rendered.Renewals, Lookups: rendered.Lookups,
 		Findings: found}, nil
 }
 

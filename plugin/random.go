@@ -75,8 +75,9 @@ func (r Result) RenewalFindings() []finding.Finding {
 	var all []finding.Finding
 	for _, n := range r.Renewals {
 		all = append(all, finding.Finding{Severity: finding.Note, Rule: "renewal", File: n.Template, About: n.Name,
-			Message: fmt.Sprintf("the certificate %q is valid until %s, and the first rendering after %s renews it", n.Name, n.NotAfter.Format(day), n.Renews.Format(day)),
-			Remedy:  "no action needed: Argo CD renders at least once a day"})
+			Message: fmt.Sprintf("the certificate %q is valid until %s, and the first rendering after %s renews it", n.Name,
+				n.NotAfter.Format(day), n.Renews.Format(day)),
+			Remedy: "no action needed: Argo CD renders at least once a day"})
 	}
 	return all
 }

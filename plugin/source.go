@@ -21,7 +21,8 @@ import (
 // must not change with them.
 func (req Request) FromSource(id object.ID, app App, dir string, source object.Value, refs map[string]bool) (Request, error) {
 	app.Revision = req.App.Revision
-	r := Request{Repo: req.Repo, Dir: dir, Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory, Remote: req.Remote, Files: req.Files, App: app}
+	r := Request{Repo: req.Repo, Dir: dir, Show: req.Show, KubeVersion: req.KubeVersion, Memory: req.Memory, Remote: req.Remote,
+		Files: req.Files, App: app}
 	helm, err := r.fromHelm(id, source.Get("helm"), refs)
 	own, faults := r.fromPlugin(source.Get("plugin"))
 	native, more := r.fromNative(source)
@@ -66,7 +67,8 @@ func (req Request) fromHelm(app object.ID, helm object.Value, refs map[string]bo
 		return Settings{}, nil
 	}
 	fill := req.App.variables()
-	set := Settings{Name: fill(helm.Get("releaseName").Text()), Namespace: helm.Get("namespace").Text(), KubeVersion: helm.Get("kubeVersion").Text(), Values: req.values()}
+	set := Settings{Name: fill(helm.Get("releaseName").Text()), Namespace: helm.Get("namespace").Text(),
+		KubeVersion: helm.Get("kubeVersion").Text(), Values: req.values()}
 	for _, v := range helm.Get("apiVersions").Items() {
 		set.APIVersions = append(set.APIVersions, v.Text())
 	}

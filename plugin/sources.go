@@ -35,7 +35,8 @@ func (req Request) Lock() (remote.Lock, bool, error) {
 	}
 	text, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file), Message: input.Cause(err), Remedy: input.UnreadableRemedy(err)}
+		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file),
+			Message: input.Cause(err), Remedy: input.UnreadableRemedy(err)}
 	}
 	lock, err := remote.ParseLock(req.show(file), text)
 	return lock, true, err
@@ -82,13 +83,15 @@ func (opt options) fetchFindings() []finding.Finding {
 	from, _ := opt.fetched.From.(remote.Sources)
 	for _, f := range opt.fetched.Fetched() {
 		if f.Content.Warning != "" {
-			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: from.Dir, About: f.Ref.String(), Message: f.Ref.String() + ": " + f.Content.Warning,
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: from.Dir,
+				About: f.Ref.String(), Message: f.Ref.String() + ": " + f.Content.Warning,
 				Remedy: "make the source reachable, or pin it with cmp vendor " + from.Dir})
 		}
 		if f.Exact() {
 			continue
 		}
-		note := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir, About: fmt.Sprintf("%s %s", f.Ref, f.Content.Version), Message: fmt.Sprintf("%s resolves to %s", f.Ref, f.Content.Version)}
+		note := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir,
+			About: fmt.Sprintf("%s %s", f.Ref, f.Content.Version), Message: fmt.Sprintf("%s resolves to %s", f.Ref, f.Content.Version)}
 		switch {
 		case from.Locked(f.Ref):
 			note.Message += ", as " + remote.LockFile + " says"
@@ -148,7 +151,8 @@ func (req Request) ignoredFiles() []finding.Finding {
 	var all []finding.Finding
 	for _, name := range names {
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "not-rendered", File: req.show(path.Join(req.Dir, name)),
-			Message: "not rendered: " + component.File + " names a remote chart", Remedy: "make it a separate component, or use the chart in helmCharts of a kustomization"})
+			Message: "not rendered: " + component.File + " names a remote chart",
+			Remedy:  "make it a separate component, or use the chart in helmCharts of a kustomization"})
 	}
 	return all
 }
@@ -185,7 +189,8 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 		}
 	}
 	if info, err := fs.Stat(files, from.dir); err != nil || !info.IsDir() {
-		return nil, fault("bad-component", fmt.Sprintf("directory %s not found in %s", c.Path, ref), "correct chart.path, which begins at the root of that repository")
+		return nil, fault("bad-component", fmt.Sprintf("directory %s not found in %s", c.Path, ref),
+			"correct chart.path, which begins at the root of that repository")
 	}
 	from.title = title
 	from.show = func(name string) string {
@@ -232,12 +237,14 @@ func (req Request) chartValues(ctx context.Context, d component.Description, opt
 		return file, req.Repo
 	}
 	bad := func(name, message, remedy string) error {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-component", Message: finding.WithoutCredentials(name) + " " + message, Remedy: remedy}
+		return finding.Finding{Severity: finding.Error, Rule: "bad-component",
+			Message: finding.WithoutCredentials(name) + " " + message, Remedy: remedy}
 	}
 	v := input.Values{Files: d.Chart.ValueFiles, IgnoreMissing: d.Chart.IgnoreMissing, NamedBy: map[string]input.NamedBy{}}
 	for i, name := range v.Files {
 		field := fmt.Sprintf("chart.valueFiles[%d]", i)
-		v.NamedBy[name] = input.NamedBy{File: req.show(path.Join(home, component.File)), Line: cmp.Or(d.Line(field), d.Line("chart")), Field: field, Ignore: "chart.ignoreMissingValueFiles"}
+		v.NamedBy[name] = input.NamedBy{File: req.show(path.Join(home, component.File)),
+			Line: cmp.Or(d.Line(field), d.Line("chart")), Field: field, Ignore: "chart.ignoreMissingValueFiles"}
 	}
 	v.Read = func(name string) ([]byte, error) {
 		file, fsys := at(name)

@@ -28,8 +28,10 @@ func (req Request) variables() map[string]string {
 	if req.Variables != nil {
 		return req.Variables
 	}
-	return map[string]string{"ARGOCD_APP_NAME": req.App.Name, "ARGOCD_APP_NAMESPACE": req.App.Namespace, Revision: req.App.Revision, RepoURL: req.App.RepoURL,
-		"ARGOCD_APP_REVISION_SHORT": req.App.Revision[:min(7, len(req.App.Revision))], "ARGOCD_APP_REVISION_SHORT_8": req.App.Revision[:min(8, len(req.App.Revision))]}
+	return map[string]string{"ARGOCD_APP_NAME": req.App.Name, "ARGOCD_APP_NAMESPACE": req.App.Namespace,
+		Revision: req.App.Revision, RepoURL: req.App.RepoURL,
+		"ARGOCD_APP_REVISION_SHORT":   req.App.Revision[:min(7, len(req.App.Revision))],
+		"ARGOCD_APP_REVISION_SHORT_8": req.App.Revision[:min(8, len(req.App.Revision))]}
 }
 
 // substitute replaces $NAME and ${NAME} where Argo CD does so in its own sources.

@@ -30,8 +30,9 @@ var ofRendering = []Parameter{
 	{
 		Name: "namespace", Visible: true, Short: "n", Title: "Namespace", Item: "string", Collection: "string",
 		Tooltip: "Namespace that templates see, and that Ladder assumes for objects without one. The Application's destination if empty.",
-		Flag:    `Namespace that templates see, and that Ladder assumes for objects without one (default: namespace in component.yaml, or "` + defaultNamespace + `")`,
-		set:     checked(namespaceFault, one(func(s *Settings) *string { return &s.Namespace })),
+		Flag: `Namespace that templates see, and that Ladder assumes for objects without one (default: namespace in component.yaml, or "` +
+			defaultNamespace + `")`,
+		set: checked(namespaceFault, one(func(s *Settings) *string { return &s.Namespace })),
 	},
 	{
 		Name: "environment", Visible: true, Title: "Environment", Item: "string", Collection: "string",
@@ -45,7 +46,8 @@ var ofRendering = []Parameter{
 		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
-				return finding.Fault(fmt.Sprintf("unknown renderer %q", values[0]), "use helm, kustomize, helm-kustomize, template, plain or tree").Asking(finding.Suggest(values[0], words(render.Kinds()...)))
+				return finding.Fault(fmt.Sprintf("unknown renderer %q", values[0]),
+					"use helm, kustomize, helm-kustomize, template, plain or tree").Asking(finding.Suggest(values[0], words(render.Kinds()...)))
 			}
 			s.Renderer = values[0]
 			return nil
@@ -76,7 +78,8 @@ var ofRendering = []Parameter{
 		set:     list(func(s *Settings) *[]string { return &s.Values.SetFile }),
 	},
 	{
-		Name: "kube-version", Visible: true, Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string", Default: "in Argo CD, the version of the destination cluster; otherwise " + render.DefaultKubeVersion,
+		Name: "kube-version", Visible: true, Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string",
+		Default: "in Argo CD, the version of the destination cluster; otherwise " + render.DefaultKubeVersion,
 		Tooltip: "Kubernetes version for .Capabilities in templates, such as 1.34.2. The cluster's if empty.",
 		Flag:    "Kubernetes version for .Capabilities in templates, such as 1.34.2",
 		set:     checked(kubeVersionFault, one(func(s *Settings) *string { return &s.KubeVersion })),
@@ -120,7 +123,8 @@ var ofOrder = []Parameter{
 		set:     one(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
 	},
 	{
-		Name: "explain", Title: "Reasons for waves", Item: "string", Collection: "string", Default: string(wave.ExplainOff) + ", or --explain of the server",
+		Name: "explain", Title: "Reasons for waves", Item: "string", Collection: "string",
+		Default: string(wave.ExplainOff) + ", or --explain of the server",
 		Tooltip: "Whether to write the reason for each wave, and errors in the order. annotations: as an annotation on the object, which Argo CD's UI shows; off: only in reports.",
 		Choices: words(wave.ExplainOff, wave.InAnnotations),
 		set:     one(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
@@ -131,7 +135,8 @@ var ofOrder = []Parameter{
 		set:     boolean(func(s *Settings) **bool { return &s.Strict }),
 	},
 	{
-		Name: "argocd-version", Visible: true, Title: "Version of Argo CD", Item: "string", Collection: "string", Default: knowledge.NewestArgoCD.String() + "; in an Argo CD before 3.0, 2.14",
+		Name: "argocd-version", Visible: true, Title: "Version of Argo CD", Item: "string", Collection: "string",
+		Default: knowledge.NewestArgoCD.String() + "; in an Argo CD before 3.0, 2.14",
 		Tooltip: "Version of the Argo CD that syncs, such as 3.1, which determines for which kinds it has a health check, and waits.",
 		set:     checked(knowledge.ArgoCDFault, one(func(s *Settings) *string { return &s.ArgoCD })),
 	},

@@ -62,7 +62,8 @@ func (p Parameter) appliesTo(rendered render.Result) bool {
 // Parameter.Set.
 func (s Settings) setParameters() []string {
 	all := slices.Clone(s.parameterNames)
-	for name, set := range map[string]bool{"name": s.Name != "", "kube-version": s.KubeVersion != "", "api-versions": len(s.APIVersions) > 0, "skip-tests": s.SkipTests != nil} {
+	for name, set := range map[string]bool{"name": s.Name != "", "kube-version": s.KubeVersion != "",
+		"api-versions": len(s.APIVersions) > 0, "skip-tests": s.SkipTests != nil} {
 		if set {
 			all = append(all, name)
 		}

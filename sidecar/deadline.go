@@ -91,9 +91,12 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	took, limit := round(time.Since(over.since)), round(over.duration)
 	switch over.limit {
 	case stallTime:
-		return status.Errorf(codes.DeadlineExceeded, "%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it uses; the limit is %s; fix: check its CPU and its log", about, over.bytes, took, limit)
+		return status.Errorf(codes.DeadlineExceeded,
+			"%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it uses; the limit is %s; fix: check its CPU and its log", about, over.bytes, took, limit)
 	case renderTime:
-		return status.Errorf(codes.DeadlineExceeded, "%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or remove the endless loop from its templates", about, took, limit)
+		return status.Errorf(codes.DeadlineExceeded,
+			"%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or remove the endless loop from its templates", about,
+			took, limit)
 	}
 	reason := "timed out while the plugin was"
 	if over.limit == clientDeadline {

@@ -91,7 +91,8 @@ const (
 // common limit.
 func newFetchSession(ctx context.Context, source Source, env map[string]string, files *repositories) *fetchSession {
 	ctx, cancel := context.WithCancel(ctx)
-	return &fetchSession{source: source, ctx: ctx, cancel: cancel, requester: Requester{env[appName], env[projectName]}, items: map[string]*fetchItem{}, budget: inlineWait,
+	return &fetchSession{source: source, ctx: ctx, cancel: cancel, requester: Requester{env[appName], env[projectName]},
+		items: map[string]*fetchItem{}, budget: inlineWait,
 		reserved: &reservation{repositories: files, done: make(chan struct{})}}
 }
 

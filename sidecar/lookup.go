@@ -42,7 +42,8 @@ type result struct {
 // checks the repository before fetched content, because that costs nothing.
 func (r *result) isValidFor(req *request) bool {
 	until := r.response.Output.Until
-	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) && r.read.Same(req.input.Repo) && req.fetch.isUnchanged(r.fetched)
+	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) &&
+		r.read.Same(req.input.Repo) && req.fetch.isUnchanged(r.fetched)
 }
 
 // used returns the part of an environment that affected the response.
@@ -103,7 +104,8 @@ const perSubject = 4
 
 // newResults returns a cache; 0 bytes disable it.
 func newResults(bytes int64, age time.Duration, report func(cacheEvent)) *results {
-	return &results{age: age, report: report, all: lru.New[*result, struct{}](bytes), bySubject: map[subject][]*result{}, flights: map[subject]*flight{}}
+	return &results{age: age, report: report, all: lru.New[*result, struct{}](bytes), bySubject: map[subject][]*result{},
+		flights: map[subject]*flight{}}
 }
 
 // lookUp answers a request from the cache, or with the result of a concurrent
@@ -160,7 +162,8 @@ func (c *results) join(req *request) (f *flight, isOurs bool) {
 	if f := c.flights[req.subject]; f != nil && f.epoch == c.epoch { // otherwise it started before the cache was cleared
 		return f, false
 	}
-	f = &flight{results: c, epoch: c.epoch, landed: make(chan struct{}), subject: req.subject, env: req.input.Env, read: repository.Observe(req.input.Repo), fetch: req.input.Fetch, fetched: map[string]string{}}
+	f = &flight{results: c, epoch: c.epoch, landed: make(chan struct{}), subject: req.subject, env: req.input.Env,
+		read: repository.Observe(req.input.Repo), fetch: req.input.Fetch, fetched: map[string]string{}}
 	c.flights[req.subject] = f
 	req.input.Repo = f.read
 	if f.fetch != nil {

@@ -62,8 +62,9 @@ func newMetrics() *metrics {
 			Help: "Bytes of manifests sent."}),
 		known: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_repositories_known_total",
 			Help: "Received repositories that were already in memory, by checksum, and were not unpacked again."}),
-		measures: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_answer_size", Buckets: prometheus.ExponentialBuckets(1, 2, 14), // 1 to 8192
-			Help: "Size of responses: the number of objects, and the number of their waves."}, []string{"of"}),
+		measures: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_answer_size",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 14), // 1 to 8192
+			Help:    "Size of responses: the number of objects, and the number of their waves."}, []string{"of"}),
 		remarks: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_findings_total",
 			Help: "Findings about components that were rendered, by severity."}, []string{"severity"}),
 	}
@@ -76,13 +77,18 @@ func (m *metrics) register(s *server, to prometheus.Registerer) {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	to.MustRegister(m.requests, m.seconds, m.stages, m.lost, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
-		gauge("ladder_renderings_aside", "Renderings that were preempted and now run in the background.", func() float64 { return float64(s.scheduler.backgroundCount()) }),
+		gauge("ladder_renderings_aside", "Renderings that were preempted and now run in the background.",
+			func() float64 { return float64(s.scheduler.backgroundCount()) }),
 		gauge("ladder_cache_bytes", "Size of the cached responses in bytes.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
-		gauge("ladder_answers_sending_bytes", "Memory of the responses being sent in bytes, as limited by --answer-memory.", func() float64 { return float64(s.sender.bytes()) }),
-		gauge("ladder_answers_waiting", "Responses that wait for memory before they can be sent.", func() float64 { return float64(s.sender.countWaiting()) }),
+		gauge("ladder_answers_sending_bytes", "Memory of the responses being sent in bytes, as limited by --answer-memory.",
+			func() float64 { return float64(s.sender.bytes()) }),
+		gauge("ladder_answers_waiting", "Responses that wait for memory before they can be sent.",
+			func() float64 { return float64(s.sender.countWaiting()) }),
 		gauge("ladder_cache_entries", "Number of cached responses.", func() float64 { _, n := s.results.size(); return float64(n) }),
-		gauge("ladder_repository_bytes", "Memory of received repositories and of those being received in bytes, as limited by --repository-memory.", func() float64 { return float64(s.receiver.repositories.size()) }),
-		gauge("ladder_repositories_waiting", "Repositories that wait for memory before or while they are received.", func() float64 { return float64(s.receiver.repositories.countWaiting()) }),
+		gauge("ladder_repository_bytes", "Memory of received repositories and of those being received in bytes, as limited by --repository-memory.",
+			func() float64 { return float64(s.receiver.repositories.size()) }),
+		gauge("ladder_repositories_waiting", "Repositories that wait for memory before or while they are received.",
+			func() float64 { return float64(s.receiver.repositories.countWaiting()) }),
 	)
 	for _, event := range []cacheEvent{hit, shared, miss, evicted, expired} {
 		m.cache.WithLabelValues(string(event))

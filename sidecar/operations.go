@@ -41,7 +41,8 @@ func newOperations(metrics prometheus.Gatherer, healthy *health.Server, profiles
 			return
 		}
 		if o.lost.Load() {
-			http.Error(w, "the repo-server does not reach the server: its socket was removed and cannot be recreated; the log says why", http.StatusServiceUnavailable)
+			http.Error(w, "the repo-server does not reach the server: its socket was removed and cannot be recreated; the log says why",
+				http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ok")

@@ -41,7 +41,8 @@ type receiver struct {
 }
 
 func newReceiver(cfg Config, all *repositories, stages stages) *receiver {
-	return &receiver{defaults: cfg.Defaults, variables: cfg.Variables, limits: cfg.Limits, stall: cfg.Stall, repositories: all, stages: stages, log: cfg.Log}
+	return &receiver{defaults: cfg.Defaults, variables: cfg.Variables, limits: cfg.Limits, stall: cfg.Stall, repositories: all,
+		stages: stages, log: cfg.Log}
 }
 
 // receivedRequest is a request that has been read from the stream. The caller must
@@ -216,7 +217,8 @@ func (a *arrival) readMetadata() (got receivedRequest, meta *wire.ManifestReques
 		got.err = drainAndReturn(a.from, status.Errorf(codes.ResourceExhausted,
 			"%s: the Application's variables and parameters are %d bytes; the limit is %d; move them into values files", dir, size, maxEnvironment))
 	case isLong:
-		got.err = drainAndReturn(a.from, status.Errorf(codes.InvalidArgument, "the Application's path is %d bytes; the limit is %d", len(meta.GetAppRelPath()), repository.MaxPath))
+		got.err = drainAndReturn(a.from, status.Errorf(codes.InvalidArgument,
+			"the Application's path is %d bytes; the limit is %d", len(meta.GetAppRelPath()), repository.MaxPath))
 	}
 	return got, meta
 }

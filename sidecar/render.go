@@ -48,7 +48,9 @@ func (r *renderer) checkExpanded(dir string, out task.Output) error {
 	}
 	size = max(size, out.Expanded)
 	if limit := r.responseBytes; limit > 0 && size > limit {
-		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d bytes with YAML aliases expanded; the limit is %d; fix: split the component, or use fewer aliases", dir, size, limit)
+		return status.Errorf(codes.ResourceExhausted,
+			"%s: the manifests are %d bytes with YAML aliases expanded; the limit is %d; fix: split the component, or use fewer aliases", dir, size,
+			limit)
 	}
 	return nil
 }

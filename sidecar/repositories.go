@@ -65,7 +65,8 @@ func newRepositories(limit, maxBytes int64, keep time.Duration) *repositories {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	r := &repositories{limit: limit, maxBytes: maxBytes, step: maxStep, keep: keep, held: map[string]*heldTree{}, byChecksum: map[string]*reservation{}, arriving: map[*reservation]bool{}}
+	r := &repositories{limit: limit, maxBytes: maxBytes, step: maxStep, keep: keep, held: map[string]*heldTree{},
+		byChecksum: map[string]*reservation{}, arriving: map[*reservation]bool{}}
 	if maxBytes > 0 {
 		r.step = min(max(maxBytes/64, minStep), maxStep, maxBytes)
 	}

@@ -301,7 +301,8 @@ func (t *slot) whileKept(ctx context.Context, do func(context.Context) error) er
 func (t *slot) endOvertime() {
 	t.scheduler.mu.Lock()
 	defer t.scheduler.mu.Unlock()
-	t.end(&task.Ended{Cause: task.RenderTimeout, Err: &timeoutCause{limit: renderTime, duration: t.scheduler.render, since: t.until.Add(-t.scheduler.render)}})
+	t.end(&task.Ended{Cause: task.RenderTimeout, Err: &timeoutCause{limit: renderTime, duration: t.scheduler.render,
+		since: t.until.Add(-t.scheduler.render)}})
 }
 
 // freeSlot makes a rendering leave its slot for a waiting one, and reports whether

@@ -39,7 +39,8 @@ func (p *Plan) errorsByObject() map[string][]string {
 	for _, f := range p.Findings {
 		for _, name := range append(f.AlsoObjects(), f.Object) {
 			if f.Severity == finding.Error && name != "" {
-				all[name] = append(all[name], "error: "+finding.Finding{Field: f.Field, Message: f.Message, Remedy: f.Remedy, Question: f.Question}.Error())
+				all[name] = append(all[name], "error: "+finding.Finding{Field: f.Field, Message: f.Message, Remedy: f.Remedy,
+					Question: f.Question}.Error())
 			}
 		}
 	}
@@ -50,7 +51,8 @@ func (p *Plan) errorsByObject() map[string][]string {
 func (p *Plan) annotationsFor(i int, reasons []string) []object.Annotation {
 	var all []object.Annotation
 	n, place := p.Graph.Nodes[i], p.Places[i]
-	if _, explained := p.Graph.Nodes[i].Annotation(object.Why); p.opt.Explain == InAnnotations && p.opt.Waves != Off && p.Places[i].Computed && !p.singleWave && !(explained && p.Places[i].Author) {
+	if _, explained := p.Graph.Nodes[i].Annotation(object.Why); p.opt.Explain == InAnnotations && p.opt.Waves != Off &&
+		p.Places[i].Computed && !p.singleWave && !(explained && p.Places[i].Author) {
 		reasons = append([]string{p.why(i)}, reasons...)
 	}
 	if len(reasons) > 0 {
@@ -194,17 +196,21 @@ func (p *Plan) jobFindings() []finding.Finding {
 		expires := n.Kind.Expires.Find(n.Root())
 		for _, ttl := range expires {
 			if !n.IsHook() {
-				report(finding.Warning, "expiring-job", fmt.Sprintf("Kubernetes deletes it %s s after it finishes; Argo CD then sees it as missing and runs it again at every sync", ttl.Value.Text()),
+				report(finding.Warning, "expiring-job",
+					fmt.Sprintf("Kubernetes deletes it %s s after it finishes; Argo CD then sees it as missing and runs it again at every sync",
+						ttl.Value.Text()),
 					fmt.Sprintf("remove %s, or make the Job a hook (%s: Sync)", ttl.Field, object.Hook))
 			}
 		}
 		switch {
 		case fails:
 			report(finding.Note, "immutable-job", "the Pod template of a Job is immutable, so a sync fails when the template changes",
-				fmt.Sprintf("set jobs: hook, which makes the Job a Sync hook that is deleted before each run, or annotate the Job with %s: Sync", object.Hook))
+				fmt.Sprintf("set jobs: hook, which makes the Job a Sync hook that is deleted before each run, or annotate the Job with %s: Sync",
+					object.Hook))
 		case isImmutable(&n) && len(expires) == 0 && n.InSync() && !n.External:
 			report(finding.Note, "immutable-job", "the Pod template of a Job is immutable, so a sync fails when the template changes",
-				fmt.Sprintf("annotate the Job with %s: Sync and %s: BeforeHookCreation, or give it a name that changes with the template", object.Hook, object.HookDelete))
+				fmt.Sprintf("annotate the Job with %s: Sync and %s: BeforeHookCreation, or give it a name that changes with the template",
+					object.Hook, object.HookDelete))
 		}
 	}
 	return found

@@ -94,7 +94,8 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 	traits := make([]trait, len(units))
 	workloads, _ := base.Rung(knowledge.Workloads)
 	for u := range units {
-		t := trait{passive: true, builtin: true, group: g.Nodes[units[u].nodes[0]].ID.Group, namespace: g.Nodes[units[u].nodes[0]].Key.Namespace, defines: true, early: true, doubtful: -1}
+		t := trait{passive: true, builtin: true, group: g.Nodes[units[u].nodes[0]].ID.Group,
+			namespace: g.Nodes[units[u].nodes[0]].Key.Namespace, defines: true, early: true, doubtful: -1}
 		for _, i := range units[u].nodes {
 			n := &g.Nodes[i]
 			t.passive = t.passive && isPassive(n)

@@ -162,7 +162,8 @@ func (s *sync) dependentsByNode() map[int][]Waiter {
 func (s *sync) waiting() map[int]graph.Reference {
 	users := map[int]graph.Reference{}
 	for _, r := range s.Graph.References {
-		if r.Need == graph.NeedsNot || r.Until != graph.Healthy || s.at[r.From] == never || s.at[r.To] == never || s.at[r.From].compare(s.at[r.To]) <= 0 {
+		if r.Need == graph.NeedsNot || r.Until != graph.Healthy || s.at[r.From] == never || s.at[r.To] == never ||
+			s.at[r.From].compare(s.at[r.To]) <= 0 {
 			continue
 		}
 		if _, exists := users[r.To]; !exists {
@@ -192,7 +193,8 @@ func failsFinally(n graph.Node) string {
 	retries := n.Get("spec", "backoffLimit")
 	switch {
 	case retries.Exists():
-		return fmt.Sprintf("it fails when its retries are used up (backoffLimit: %s), and nothing starts a failed Job again during a sync", retries.Text())
+		return fmt.Sprintf("it fails when its retries are used up (backoffLimit: %s), and nothing starts a failed Job again during a sync",
+			retries.Text())
 	case n.ID.GroupKind() == "Job.batch":
 		return "it fails when its retries are used up (backoffLimit: 6, the default), and nothing starts a failed Job again during a sync"
 	}

@@ -61,7 +61,8 @@ func (in input) refine() (ordering, error) {
 
 // hasGate reports whether an object must be healthy before another one.
 func (a *arrangement) hasGate() bool {
-	return slices.ContainsFunc(a.units, func(u unit) bool { return u.gated }) || slices.Max(a.levels) > 0 && slices.ContainsFunc(a.traits, func(t trait) bool { return t.smoke })
+	return slices.ContainsFunc(a.units, func(u unit) bool { return u.gated }) || slices.Max(a.levels) > 0 &&
+		slices.ContainsFunc(a.traits, func(t trait) bool { return t.smoke })
 }
 
 // onOneLevel returns the arrangement with all units on one level.

@@ -58,7 +58,8 @@ func (s *sync) unknownHooks(i int) []finding.Finding {
 		}
 		remedy, types := "use PreSync, Sync, PostSync or SyncFail", []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}
 		if hook.Annotation == object.HelmHook {
-			remedy, types = "use a hook type of Helm, such as pre-install or post-install", []string{"pre-install", "pre-upgrade", "post-install", "post-upgrade", "pre-delete", "post-delete", "test"}
+			remedy, types = "use a hook type of Helm, such as pre-install or post-install",
+				[]string{"pre-install", "pre-upgrade", "post-install", "post-upgrade", "pre-delete", "post-delete", "test"}
 		}
 		problem := "unknown hook type" + object.QuoteHook(hook.Type)
 		if hook.Type == "" {
@@ -100,10 +101,13 @@ func (s *sync) sharedWave(i int) []finding.Finding {
 		var f finding.Finding
 		switch {
 		case r.Until == graph.Healthy && (r.IsHard() || r.Fails == graph.Refused) && s.yielded[*r] == "":
-			f = s.finding(i, finding.Warning, "unawaited", fmt.Sprintf("it %s %s, but both are %s, so Argo CD does not wait in between", r.Why, s.name(r.To), at),
+			f = s.finding(i, finding.Warning, "unawaited",
+				fmt.Sprintf("it %s %s, but both are %s, so Argo CD does not wait in between", r.Why, s.name(r.To), at),
 				s.orCompute("give this object a later wave", i, r.To))
 		case s.isAwaited(i) && r.Fails == graph.ReportsFailure && degradesInWaveOf(s.Graph, s.base, r):
-			f = s.finding(i, finding.Warning, Late, fmt.Sprintf("%s, this object %s %s, which Argo CD applies after it: this object is Degraded at first, which fails the sync", at, r.Why, s.name(r.To)),
+			f = s.finding(i, finding.Warning, Late,
+				fmt.Sprintf("%s, this object %s %s, which Argo CD applies after it: this object is Degraded at first, which fails the sync", at,
+					r.Why, s.name(r.To)),
 				s.orCompute("give the other object an earlier wave", i, r.To))
 		default:
 			continue
@@ -126,7 +130,8 @@ func (s *sync) isIdle(i int, r *graph.Reference) bool {
 // that it is to fill or change, however, such a hook fails.
 func (s *sync) isAlsoLateInHelm(r *graph.Reference) bool {
 	to := &s.Graph.Nodes[r.To]
-	return r.Inferred() && r.Sign <= graph.Call && !to.Store && s.at[r.To].phase != object.PreSync && slices.Contains(s.Graph.Nodes[r.From].HelmHooks(), "pre-install")
+	return r.Inferred() && r.Sign <= graph.Call && !to.Store && s.at[r.To].phase != object.PreSync &&
+		slices.Contains(s.Graph.Nodes[r.From].HelmHooks(), "pre-install")
 }
 
 // isAwaited reports whether Argo CD waits until an object is healthy, and can see it.
@@ -164,7 +169,8 @@ func (s *sync) orCompute(byHand string, a, b int) string {
 	ofA, ofB = ofA && s.Places[a].Computed, ofB && s.Places[b].Computed
 	switch {
 	case ofA && ofB:
-		return byHand + fmt.Sprintf(", or delete the %s annotations of %s and of %s, so that Ladder computes both waves", object.SyncWave, s.name(a), s.name(b))
+		return byHand + fmt.Sprintf(", or delete the %s annotations of %s and of %s, so that Ladder computes both waves",
+			object.SyncWave, s.name(a), s.name(b))
 	case ofA:
 		return byHand + fmt.Sprintf(", or delete the %s annotation of %s, so that Ladder computes both waves", object.SyncWave, s.name(a))
 	case ofB:
@@ -237,7 +243,8 @@ func (s *sync) doubtfulGate(i int) []finding.Finding {
 	n := s.Graph.Nodes[i]
 	doubt := cmp.Or(n.Health.Uncertain(), n.TemporarilyDegraded)
 	if n.Idle && n.IsHook() && n.HasHealth && n.Kind.Runs == "once" && s.at[i].phase != object.Sync && s.at[i] != never {
-		return []finding.Finding{s.finding(i, finding.Warning, "doubtful-gate", fmt.Sprintf("Argo CD waits for this hook %s, but %s, so the sync waits until somebody resumes it", s.at[i], doubt),
+		return []finding.Finding{s.finding(i, finding.Warning, "doubtful-gate",
+			fmt.Sprintf("Argo CD waits for this hook %s, but %s, so the sync waits until somebody resumes it", s.at[i], doubt),
 			"set spec.suspend to false, or remove its hook annotations")}
 	}
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Health.Never != "" {
@@ -287,7 +294,8 @@ func (s *sync) earlyHealth(i int) []finding.Finding {
 	if n.Health.Early == "" || s.at[i].phase != object.Sync || !s.awaits(i) {
 		return nil
 	}
-	return []finding.Finding{s.finding(i, finding.Warning, "early-health", fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Health.Early), n.Health.EarlyFix)}
+	return []finding.Finding{s.finding(i, finding.Warning, "early-health",
+		fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Health.Early), n.Health.EarlyFix)}
 }
 
 // GateWithoutDependent is the rule for waits without an effect.
@@ -315,7 +323,8 @@ func (s *sync) unneededGates(specific []finding.Finding) []finding.Finding {
 	for i, n := range s.Graph.Nodes {
 		hooks[s.at[i]] = hooks[s.at[i]] || s.runsAsHook(i)
 		needed[s.at[i]] = needed[s.at[i]] || n.HasHealth && justified[i]
-		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last && !justified[i] && !isCRD(&n, s.base) && !reported[n.Key.String()] {
+		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last &&
+			!justified[i] && !isCRD(&n, s.base) && !reported[n.Key.String()] {
 			unneeded[m] = append(unneeded[m], i)
 		}
 	}
@@ -379,7 +388,8 @@ func (s *sync) blindGates() []finding.Finding {
 			remedy = "describe the status of " + kind + " in a ladder.yaml, and add the health check that cmp health prints"
 		}
 		found = append(found, s.finding(i, finding.Warning, "blind-gate",
-			fmt.Sprintf("Argo CD does not wait for this object, on which %s in wave %s depends, because %s", s.name(later[0].Node), s.waveText(later[0].Node), lacks), remedy))
+			fmt.Sprintf("Argo CD does not wait for this object, on which %s in wave %s depends, because %s",
+				s.name(later[0].Node), s.waveText(later[0].Node), lacks), remedy))
 	}
 	return found
 }
@@ -398,7 +408,8 @@ func (s *sync) deletedTogether() []finding.Finding {
 		r := &s.Graph.References[at]
 		from, to := &s.Graph.Nodes[r.From], &s.Graph.Nodes[r.To]
 		finalizers, controller := from.Finalizers(), to.Key.String()
-		if !r.IsAboutKind() || to.Role != knowledge.Controllers || from.Part != to.Part || from.External || to.External || from.Kind.AlwaysInstalled ||
+		if !r.IsAboutKind() || to.Role != knowledge.Controllers || from.Part != to.Part || from.External || to.External ||
+			from.Kind.AlwaysInstalled ||
 			len(finalizers) == 0 || from.IsKept() || to.IsKept() || s.at[r.From].compare(s.at[r.To]) > 0 || noted[from.Key.GroupKind()+controller] {
 			continue
 		}

@@ -89,7 +89,8 @@ func doubtsOf(g *graph.Graph) []doubt {
 			entry: a.Entry, last: !a.Starts && !g.Nodes[a.From].Store})
 	}
 	for _, i := range withoutController(g) {
-		mark(i, doubt{degree: open, root: i, why: "no controller in the component is known to reconcile it", entry: g.Nodes[i].Key.Group, last: !g.Nodes[i].Store})
+		mark(i, doubt{degree: open, root: i, why: "no controller in the component is known to reconcile it",
+			entry: g.Nodes[i].Key.Group, last: !g.Nodes[i].Store})
 	}
 	users := make([][]*graph.Reference, len(g.Nodes))
 	for i := range g.References {
@@ -124,16 +125,19 @@ func (p *Plan) omittedGates() (found []finding.Finding) {
 		}
 		reported[[2]int{o.From, o.To}] = true
 		n := &p.Graph.Nodes[o.From]
-		remedy := fmt.Sprintf("if it becomes healthy on your cluster, annotate this object with %s: %s/%s", graph.After, p.Graph.Nodes[o.To].Key.Kind, p.Graph.Nodes[o.To].Key.Name)
+		remedy := fmt.Sprintf("if it becomes healthy on your cluster, annotate this object with %s: %s/%s", graph.After,
+			p.Graph.Nodes[o.To].Key.Kind, p.Graph.Nodes[o.To].Key.Name)
 		if o.doubt.entry != "" {
 			if at, known := missing[o.doubt.entry]; known {
 				found[at] = found[at].WithAlso(n.Key.String())
 				continue
 			}
 			missing[o.doubt.entry] = len(found)
-			remedy = fmt.Sprintf("add what is missing to the component or, if it exists outside, write expects: [%s] into component.yaml", o.doubt.entry)
+			remedy = fmt.Sprintf("add what is missing to the component or, if it exists outside, write expects: [%s] into component.yaml",
+				o.doubt.entry)
 		}
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: OmittedGate, File: n.File, Line: n.Line, Object: n.Key.String(), Field: o.Field, About: p.name(o.To),
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: OmittedGate, File: n.File, Line: n.Line,
+			Object: n.Key.String(), Field: o.Field, About: p.name(o.To),
 			Message: fmt.Sprintf("%s %s, but Ladder adds no wait for it: %s", o.Why, p.name(o.To), o.doubt.describe(p.Graph, o.To)), Remedy: remedy})
 	}
 	return found

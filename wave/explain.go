@@ -391,7 +391,8 @@ func (p *Plan) references(b *strings.Builder, title string, pick func(graph.Refe
 		if !ok {
 			continue
 		}
-		l := line{fmt.Sprintf("wave %-10s %-14s %s", p.waveText(other), r.Answer(), p.name(other)), r.Why + r.Detail() + inferredMark(r) + ")" + p.effect(r)}
+		l := line{fmt.Sprintf("wave %-10s %-14s %s", p.waveText(other), r.Answer(), p.name(other)),
+			r.Why + r.Detail() + inferredMark(r) + ")" + p.effect(r)}
 		if fields[l] == nil {
 			lines = append(lines, l)
 		}

@@ -108,7 +108,8 @@ func (s *sync) recreatedHook(i int, uses [][]*graph.Reference) (hookFault, bool)
 func (s *sync) needsToken(r *graph.Reference) bool {
 	return s.Graph.Nodes[r.To].Key.GroupKind() == "ServiceAccount" && slices.ContainsFunc(s.Graph.References, func(granted graph.Reference) bool {
 		from, to := &s.Graph.Nodes[granted.From], &s.Graph.Nodes[granted.To]
-		return granted.From == r.From && granted.Need == graph.Needs && to.Kind.Permissions == "binding" || granted.To == r.To && from.Kind.Permissions == "binding"
+		return granted.From == r.From && granted.Need == graph.Needs && to.Kind.Permissions == "binding" || granted.To == r.To &&
+			from.Kind.Permissions == "binding"
 	})
 }
 

@@ -27,7 +27,8 @@ func (p *Plan) WaitsToRead() string {
 	awaited := awaitedNodes(firm)
 	var sources []int
 	for _, i := range p.Order {
-		if p.Graph.Nodes[i].HasHealth && !awaited[i] && slices.ContainsFunc(p.rules, func(c constraint) bool { return c.dependency == i && c.gap > 0 && c.reason == Reads }) {
+		if p.Graph.Nodes[i].HasHealth && !awaited[i] &&
+			slices.ContainsFunc(p.rules, func(c constraint) bool { return c.dependency == i && c.gap > 0 && c.reason == Reads }) {
 			sources = append(sources, i)
 		}
 	}

@@ -190,10 +190,12 @@ func (l loop) resolve(g *graph.Graph) resolution {
 		return resolution{fault: l.finding(g, finding.Error, l.gaps[0], "these objects wait for each other: ",
 			"remove one of these references, or move one of the objects to another component")}
 	case len(all) == 0:
-		return resolution{weaken: l.gaps, warning: l.finding(g, finding.Warning, l.gaps[0], "these objects wait for each other, so they share a wave: ",
+		return resolution{weaken: l.gaps, warning: l.finding(g, finding.Warning, l.gaps[0],
+			"these objects wait for each other, so they share a wave: ",
 			"check that they can start together")}
 	case least > inferred:
-		return resolution{drop: all, warning: l.finding(g, finding.Warning, all[0], "these objects wait for each other, so Ladder ignores the weakest reference: ",
+		return resolution{drop: all, warning: l.finding(g, finding.Warning, all[0],
+			"these objects wait for each other, so Ladder ignores the weakest reference: ",
 			"remove one of these references")}
 	}
 	return resolution{drop: all}
@@ -212,7 +214,8 @@ func (l loop) finding(g *graph.Graph, severity finding.Severity, through int, me
 		members = append(members, g.Nodes[c.dependent].Key.String())
 	}
 	n, text := g.Nodes[path[0].dependent], pathText(g, path)
-	return &finding.Finding{Severity: severity, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(), About: strings.Join(members, ", "), Message: message + text, Remedy: remedy}
+	return &finding.Finding{Severity: severity, Rule: "cycle", File: n.File, Line: n.Line, Object: n.Key.String(),
+		About: strings.Join(members, ", "), Message: message + text, Remedy: remedy}
 }
 
 // path returns the cycle through a constraint, starting at its smallest node.

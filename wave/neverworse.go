@@ -126,8 +126,9 @@ func (s *sync) leftOut(h latePath, waits []graph.Reference) finding.Finding {
 		about = append(about, s.Graph.Nodes[r.From].Key.String(), s.Graph.Nodes[r.To].Key.String())
 	}
 	slices.Sort(about)
-	f := s.finding(h.node, finding.Warning, NeverWorse, fmt.Sprintf("%s; if %s, the sync would hang, which it does not in Argo CD's own order, so Ladder leaves out the wait",
-		strings.Join(needs, "; "), strings.Join(conditions, ", and ")), "remove one of these references")
+	f := s.finding(h.node, finding.Warning, NeverWorse,
+		fmt.Sprintf("%s; if %s, the sync would hang, which it does not in Argo CD's own order, so Ladder leaves out the wait",
+			strings.Join(needs, "; "), strings.Join(conditions, ", and ")), "remove one of these references")
 	f.About = strings.Join(slices.Compact(about), ", ")
 	return f
 }
@@ -137,7 +138,9 @@ func (s *sync) leftOut(h latePath, waits []graph.Reference) finding.Finding {
 func (s *sync) neverWorse() (found []finding.Finding) {
 	for _, h := range s.worse() {
 		path, about := s.sentences(h.path)
-		f := s.finding(h.node, finding.Error, NeverWorse, "the sync hangs "+s.at[h.node].String()+", which it does not in Argo CD's own order: "+strings.Join(path, "; ")+", which is applied later",
+		f := s.finding(h.node, finding.Error, NeverWorse,
+			"the sync hangs "+s.at[h.node].String()+", which it does not in Argo CD's own order: "+strings.Join(path,
+				"; ")+", which is applied later",
 			"report this as a bug in Ladder, and attach the component; until then, use waves: off")
 		f.About = strings.Join(about, ", ")
 		found = append(found, f)

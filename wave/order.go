@@ -231,8 +231,9 @@ func (a numberedArrangement) verify(g *graph.Graph) error {
 			}
 			n := g.Nodes[e.dependent]
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "internal", File: n.File, Line: n.Line, Object: n.Key.String(),
-				Message: fmt.Sprintf("Ladder put it into wave %d although it %s %s in wave %d", a.wave(a.levels[u]), e.ref.Why, g.Nodes[e.dependency].Key, a.wave(a.levels[e.unit])),
-				Remedy:  "report this as a bug in Ladder, and attach the component"})
+				Message: fmt.Sprintf("Ladder put it into wave %d although it %s %s in wave %d", a.wave(a.levels[u]), e.ref.Why,
+					g.Nodes[e.dependency].Key, a.wave(a.levels[e.unit])),
+				Remedy: "report this as a bug in Ladder, and attach the component"})
 		}
 	}
 	finding.Sort(faults)

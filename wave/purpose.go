@@ -10,7 +10,8 @@ import (
 // purposeRungs ranks rungs by how well they describe a component with objects on
 // several: an operator with Secrets is an operator. Smokes count only if nothing
 // else runs.
-var purposeRungs = []string{knowledge.Controllers, "workloads", knowledge.Bootstraps, knowledge.Smokes, "exposure", "secrets", "crds", "namespaces", "configs"}
+var purposeRungs = []string{knowledge.Controllers, "workloads", knowledge.Bootstraps, knowledge.Smokes, "exposure", "secrets",
+	"crds", "namespaces", "configs"}
 
 // ComparePurpose compares two rungs by how well they describe a component with objects on
 // both. It is negative if x describes it better.

@@ -13,7 +13,8 @@ import (
 // latePVC reports a PVC in a wave before its first consumer if its StorageClass has
 // volumeBindingMode WaitForFirstConsumer.
 func (s *sync) latePVC(i int) []finding.Finding {
-	if s.Graph.Nodes[i].Kind.Placement != knowledge.WithConsumer || s.at[i] == never || !s.awaits(i) || len(s.users[i]) == 0 || s.bindsImmediately(i) {
+	if s.Graph.Nodes[i].Kind.Placement != knowledge.WithConsumer || s.at[i] == never || !s.awaits(i) || len(s.users[i]) == 0 ||
+		s.bindsImmediately(i) {
 		return nil
 	}
 	first := s.users[i][0].From
@@ -93,7 +94,8 @@ func (s *sync) classes(i int) []int {
 		return all
 	}
 	for class := range s.Graph.Nodes {
-		if n := &s.Graph.Nodes[class]; !n.Kind.Provider.IsZero() && n.Get("metadata", "annotations", "storageclass.kubernetes.io/is-default-class").Text() == "true" {
+		if n := &s.Graph.Nodes[class]; !n.Kind.Provider.IsZero() &&
+			n.Get("metadata", "annotations", "storageclass.kubernetes.io/is-default-class").Text() == "true" {
 			all = append(all, class)
 		}
 	}

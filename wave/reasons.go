@@ -21,7 +21,8 @@ func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 			continue
 		}
 		for _, e := range s.units[u].dependencies {
-			if !e.companion && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap && (e.gap > 0 || e.together() || levels[u] > 0 && levels[u] < last) {
+			if !e.companion && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap &&
+				(e.gap > 0 || e.together() || levels[u] > 0 && levels[u] < last) {
 				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
 				if waits = e.gap > 0; waits {
 					break
@@ -44,7 +45,8 @@ func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 			if by.companion && by.ref.From != by.dependent { // next to its controller
 				why[u] = Reason{Cause: ByController, Other: by.dependent}
 			}
-		case s.traits[u].passive && levels[u] < last && levels[u] <= starts && s.traits[u].rung > waves[levels[u]] && controller >= 0 && why[u].Cause == ByRung:
+		case s.traits[u].passive && levels[u] < last && levels[u] <= starts && s.traits[u].rung > waves[levels[u]] &&
+			controller >= 0 && why[u].Cause == ByRung:
 			why[u] = Reason{Cause: ByController, Other: controller}
 		}
 	}
@@ -80,7 +82,8 @@ func (s *unitSet) breakCycles(g *graph.Graph, levels []int, reasons []Reason, la
 	}
 	for u := range why {
 		for _, e := range s.units[u].dependencies {
-			if why[u].Cause == ByConsumer && e.gap > 0 && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap && digraph.Cycle(u, decider) != nil {
+			if why[u].Cause == ByConsumer && e.gap > 0 && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap &&
+				digraph.Cycle(u, decider) != nil {
 				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
 			}
 		}
@@ -95,7 +98,8 @@ func (s *unitSet) breakCycles(g *graph.Graph, levels []int, reasons []Reason, la
 				continue
 			}
 			why[u] = Reason{Cause: ByRung}
-			if at, by := s.firstConsumer(u, levels, last); by != nil && !gated && at == levels[u] && !slices.Contains(cycle, by.unit) && !isImplied(g, by.ref) {
+			if at, by := s.firstConsumer(u, levels, last); by != nil && !gated && at == levels[u] &&
+				!slices.Contains(cycle, by.unit) && !isImplied(g, by.ref) {
 				why[u] = Reason{Cause: ByConsumer, Reference: *by.ref, Other: by.dependent}
 			}
 		}

@@ -98,7 +98,8 @@ var effects = []Effect{
 		fits: func(r related) bool {
 			return r.Need == graph.Needs && r.Fails == graph.Unchanged && (r.Until == graph.Exists || r.hasHealthToAwait())
 		}},
-	{When: "needs, until healthy: the object runs once, and certainly reads what the target, a store, writes", Does: Gates, Reason: RunsOnce, // the Secret of a store exists before it responds
+	{When: "needs, until healthy: the object runs once, and certainly reads what the target, a store, writes", Does: Gates,
+		Reason: RunsOnce, // the Secret of a store exists before it responds
 		fits: func(r related) bool {
 			return r.needs(graph.Healthy) && r.hasHealthToAwait() && !r.Product.IsZero() && !r.Inferred() && r.from.Kind.Runs == "once" && r.to.Store
 		}},
@@ -106,7 +107,8 @@ var effects = []Effect{
 		fits: func(r related) bool {
 			return r.needs(graph.Healthy) && r.hasHealthToAwait() && !r.Product.IsZero() && !r.Inferred()
 		}},
-	{When: "needs, until healthy: the object probably reads what the target writes", Does: Places, // the kubelet starts no Pod before its Secret exists
+	{When: "needs, until healthy: the object probably reads what the target writes", Does: Places,
+		// the kubelet starts no Pod before its Secret exists
 		fits: func(r related) bool { return r.needs(graph.Healthy) && !r.Product.IsZero() }},
 	{When: "needs, until healthy: the object runs once, and fails", Does: Gates, Reason: RunsOnce,
 		fits: func(r related) bool {
@@ -116,7 +118,8 @@ var effects = []Effect{
 		fits: func(r related) bool {
 			return r.needs(graph.Healthy) && r.hasHealthToAwait() && !r.from.Kind.Deploys.IsZero() && !r.Inferred()
 		}},
-	{When: "needs, until it exists: the API server refuses the object, and Argo CD would apply the target after it in one wave", Does: Gates, Reason: Refused,
+	{When: "needs, until it exists: the API server refuses the object, and Argo CD would apply the target after it in one wave",
+		Does: Gates, Reason: Refused,
 		fits: func(r related) bool {
 			return r.needs(graph.Exists) && r.IsHard() && !appliedBefore(r.to, r.from, r.base) && !retriesPods(r.from, r.Reference)
 		}},

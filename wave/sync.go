@@ -128,7 +128,8 @@ func (s *sync) appliedFirst(r *graph.Reference) bool { return isAppliedFirst(s.G
 
 func isAppliedFirst(g *graph.Graph, base *knowledge.Base, r *graph.Reference) bool {
 	to := g.Nodes[r.To]
-	return base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.IsAboutKind() || to.Key.Kind == "Namespace" && to.Key.Group == "" && r.IsAboutNamespace()
+	return base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.IsAboutKind() || to.Key.Kind == "Namespace" &&
+		to.Key.Group == "" && r.IsAboutNamespace()
 }
 
 // requirements returns, by node, the references that it needs to be accepted or to

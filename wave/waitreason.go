@@ -102,5 +102,6 @@ func degradesInWaveOf(g *graph.Graph, base *knowledge.Base, r *graph.Reference) 
 // isDegradedWithout reports whether a custom resource is probably Degraded while the target
 // of its reference is not healthy.
 func isDegradedWithout(from *graph.Node, r *graph.Reference) bool {
-	return r.Need == graph.Needs && r.Until == graph.Healthy && r.Fails != graph.Waits && r.Fails != graph.Lacks && !r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Health.Can, "Degraded")
+	return r.Need == graph.Needs && r.Until == graph.Healthy && r.Fails != graph.Waits && r.Fails != graph.Lacks &&
+		!r.IsAboutKind() && from.Kind.Pod.IsZero() && from.HasHealth && slices.Contains(from.Health.Can, "Degraded")
 }

@@ -141,7 +141,8 @@ func (p *Plan) RefersToAwaited() bool {
 		return n.InSync() && !n.External && (n.HasHealth || !n.Kind.Pod.IsZero() || !p.base.Builtin(n.ID.Group))
 	}
 	return slices.ContainsFunc(p.Graph.References, func(r graph.Reference) bool {
-		return r.Need != graph.NeedsNot && r.Sign != graph.Beside && !r.IsAboutKind() && takesTime(&p.Graph.Nodes[r.From]) && takesTime(&p.Graph.Nodes[r.To])
+		return r.Need != graph.NeedsNot && r.Sign != graph.Beside && !r.IsAboutKind() && takesTime(&p.Graph.Nodes[r.From]) &&
+			takesTime(&p.Graph.Nodes[r.To])
 	})
 }
 

@@ -20,7 +20,8 @@ var childStates = []struct {
 	{"has no status yet", nil, false},
 	{"is Progressing", map[string]any{"health": map[string]any{"status": "Progressing"}}, false},
 	{"is Degraded", map[string]any{"health": map[string]any{"status": "Degraded"}}, false},
-	{"is Healthy", map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": "Synced"}, "operationState": map[string]any{"phase": "Succeeded"}}, true},
+	{"is Healthy", map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": "Synced"},
+		"operationState": map[string]any{"phase": "Succeeded"}}, true},
 }
 
 // childHealthTimeout limits the run time of a health check.
@@ -33,7 +34,8 @@ func checkChildHealth(ctx context.Context, script string) []string {
 	defer cancel()
 	var all []string
 	for _, state := range childStates {
-		obj := map[string]any{"apiVersion": argocd.APIVersion, "kind": "Application", "metadata": map[string]any{"name": "child"}, "spec": map[string]any{}}
+		obj := map[string]any{"apiVersion": argocd.APIVersion, "kind": "Application", "metadata": map[string]any{"name": "child"},
+			"spec": map[string]any{}}
 		if state.status != nil {
 			obj["status"] = state.status
 		}

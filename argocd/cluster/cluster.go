@@ -133,18 +133,22 @@ var listedKinds = []listedKind{
 	{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}},
 	{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}},
 	{GroupVersionResource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}, optional: true},
-	{GroupVersionResource: schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: "v1", Resource: "podmonitors"}, everywhere: true, optional: true},
+	{GroupVersionResource: schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: "v1", Resource: "podmonitors"},
+		everywhere: true, optional: true},
 	{GroupVersionResource: schema.GroupVersionResource{Group: argocd.Group, Version: "v1alpha1", Resource: "applications"}, everywhere: true},
-	{GroupVersionResource: schema.GroupVersionResource{Group: argocd.Group, Version: "v1alpha1", Resource: "applicationsets"}, everywhere: true, optional: true},
+	{GroupVersionResource: schema.GroupVersionResource{Group: argocd.Group, Version: "v1alpha1", Resource: "applicationsets"},
+		everywhere: true, optional: true},
 }
 
 func notSeen(what string) finding.Finding {
-	return finding.Finding{Severity: finding.Note, Rule: "not-allowed", Message: "this user may not list " + what + ", so they are not checked", Remedy: "select a user with this permission"}
+	return finding.Finding{Severity: finding.Note, Rule: "not-allowed",
+		Message: "this user may not list " + what + ", so they are not checked", Remedy: "select a user with this permission"}
 }
 
 // list lists the objects of a kind: in all namespaces if requested and permitted,
 // otherwise in one.
-func list(ctx context.Context, from dynamic.Interface, kind schema.GroupVersionResource, namespace string, everywhere bool) ([]unstructured.Unstructured, error) {
+func list(ctx context.Context, from dynamic.Interface, kind schema.GroupVersionResource, namespace string,
+	everywhere bool) ([]unstructured.Unstructured, error) {
 	var at dynamic.ResourceInterface = from.Resource(kind).Namespace(namespace)
 	if everywhere {
 		at = from.Resource(kind)

@@ -28,7 +28,8 @@ func (c Cluster) Secrets(ctx context.Context, named []object.ID) (map[object.ID]
 	}
 	found := map[object.ID]map[string][]byte{}
 	for _, id := range named {
-		item, err := all.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
+		item, err := all.Resource(schema.GroupVersionResource{Version: "v1",
+			Resource: "secrets"}).Namespace(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			continue

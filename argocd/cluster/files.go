@@ -58,7 +58,8 @@ func valuesAmong(arg string, stdin []byte) (v doctor.Values, is bool, err error)
 	}
 	info, err := os.Stat(arg)
 	if err != nil {
-		return v, false, finding.Finding{Severity: finding.Error, Rule: "no-file", File: arg, Message: wholefile.Reason(err), Remedy: `pass manifests, a directory, values for the argo-cd chart, or "-" for standard input`}
+		return v, false, finding.Finding{Severity: finding.Error, Rule: "no-file", File: arg, Message: wholefile.Reason(err),
+			Remedy: `pass manifests, a directory, values for the argo-cd chart, or "-" for standard input`}
 	}
 	if info.IsDir() {
 		return v, false, nil
@@ -68,7 +69,9 @@ func valuesAmong(arg string, stdin []byte) (v doctor.Values, is bool, err error)
 		return v, false, nil // which reading its manifests says, too
 	}
 	if v, is = doctor.ChartValues(arg, text); !is && doctor.IsOtherMapping(text) {
-		return v, false, finding.Finding{Severity: finding.Error, Rule: "no-manifests", File: arg, Message: "this is neither a manifest nor values for the argo-cd chart", Remedy: "pass manifests, with apiVersion and kind, or such values, with " + strings.Join(doctor.ChartKeys[:2], " or ")}
+		return v, false, finding.Finding{Severity: finding.Error, Rule: "no-manifests", File: arg,
+			Message: "this is neither a manifest nor values for the argo-cd chart",
+			Remedy:  "pass manifests, with apiVersion and kind, or such values, with " + strings.Join(doctor.ChartKeys[:2], " or ")}
 	}
 	return v, is, nil
 }

@@ -30,7 +30,8 @@ func (i *installation) checkGeneratePaths() (all []finding.Finding) {
 		return nil
 	}
 	for _, a := range i.applications {
-		paths := a.at("metadata", "annotations").inner(a.Get("metadata", "annotations").Get("argocd.argoproj.io/manifest-generate-paths"), "metadata.annotations")
+		paths := a.at("metadata", "annotations").inner(a.Get("metadata",
+			"annotations").Get("argocd.argoproj.io/manifest-generate-paths"), "metadata.annotations")
 		usesPlugin := slices.ContainsFunc(a.sources(), func(source node) bool { _, ok := pluginOf(source); return ok })
 		if !a.isTemplate && paths.Text() != "" && usesPlugin {
 			all = append(all, paths.fault("manifest-generate-paths has no effect, so the repo-server sends the whole repository to the plugin"))

@@ -76,7 +76,8 @@ func (i *installation) checkServerTimeout() []finding.Finding {
 	if !serverSetting.isSet && controllerSetting.isSet {
 		at = controllerSetting.node
 	}
-	return []finding.Finding{at.fault("the API server waits %ds for manifests, and the controller %ds", serverSetting.effective(serverTimeout), controllerSetting.effective(controllerTimeout))}
+	return []finding.Finding{at.fault("the API server waits %ds for manifests, and the controller %ds",
+		serverSetting.effective(serverTimeout), controllerSetting.effective(controllerTimeout))}
 }
 
 func (i *installation) checkExecTimeout() (all []finding.Finding) {
@@ -98,7 +99,9 @@ func (i *installation) checkMemory() (all []finding.Finding) {
 	i.forEachSidecar(func(_ *workload, s *sidecar) {
 		at := s.at("resources", "limits", "memory")
 		if !at.Exists() {
-			all = append(all, withRemedy(withSeverity(finding.Warning, s.fault("it has no memory limit, so it can use memory that other Pods on the node need")), "set resources.limits.memory; docs/operations.md explains how to calculate it"))
+			all = append(all, withRemedy(withSeverity(finding.Warning,
+				s.fault("it has no memory limit, so it can use memory that other Pods on the node need")),
+				"set resources.limits.memory; docs/operations.md explains how to calculate it"))
 			return
 		}
 		if s.stock || !s.serves || s.flagsErr != nil {
@@ -106,7 +109,8 @@ func (i *installation) checkMemory() (all []finding.Finding) {
 		}
 		if len(s.flags.Unlimited) > 0 {
 			slices.Sort(s.flags.Unlimited)
-			all = append(all, withSeverity(finding.Warning, s.fault("%s without a limit may use more memory than the container has", strings.Join(s.flags.Unlimited, ", "))))
+			all = append(all, withSeverity(finding.Warning,
+				s.fault("%s without a limit may use more memory than the container has", strings.Join(s.flags.Unlimited, ", "))))
 			return
 		}
 		quantity, err := resource.ParseQuantity(at.Text())
@@ -117,9 +121,11 @@ func (i *installation) checkMemory() (all []finding.Finding) {
 		required := s.flags.Server + int64(s.flags.Parallel)*s.flags.Worker + kernelMemory
 		switch {
 		case limit < s.flags.Server+s.flags.Worker:
-			all = append(all, at.fault("the limit is %s, but the server with one rendering may use %s", mebibytes(limit), mebibytes(s.flags.Server+s.flags.Worker)))
+			all = append(all, at.fault("the limit is %s, but the server with one rendering may use %s", mebibytes(limit),
+				mebibytes(s.flags.Server+s.flags.Worker)))
 		case limit < required:
-			all = append(all, withSeverity(finding.Warning, at.fault("the limit is %s, but the flags allow %s", mebibytes(limit), mebibytes(required))))
+			all = append(all, withSeverity(finding.Warning,
+				at.fault("the limit is %s, but the flags allow %s", mebibytes(limit), mebibytes(required))))
 		}
 	})
 	return all
@@ -129,7 +135,9 @@ func (i *installation) checkParallel() (all []finding.Finding) {
 	i.forEachSidecar(func(_ *workload, s *sidecar) {
 		switch {
 		case s.stock:
-			all = append(all, withRemedy(withSeverity(finding.Note, s.fault("%s has no limit on concurrent renderings", stockServer)), "use cmp serve, or give the container enough memory for all concurrent renderings"))
+			all = append(all, withRemedy(withSeverity(finding.Note,
+				s.fault("%s has no limit on concurrent renderings", stockServer)),
+				"use cmp serve, or give the container enough memory for all concurrent renderings"))
 		case !s.serves || s.flagsErr != nil:
 		case s.flags.ParallelSet && s.flags.Parallel == 0:
 			all = append(all, s.fault("--parallel=0 means no limit"))
@@ -151,7 +159,8 @@ func (i *installation) checkMessageSize() (all []finding.Finding) {
 
 // componentPaths are paths that a component may have, relative to its directory or to
 // the root of a repository.
-var componentPaths = []string{"component.yaml", "ladder.yaml", "Chart.yaml", "values.yaml", "values-prod.yaml", "templates", "templates/deployment.yaml", "templates/_helpers.tpl", "crds", "charts", "charts/common-1.0.0.tgz",
+var componentPaths = []string{"component.yaml", "ladder.yaml", "Chart.yaml", "values.yaml", "values-prod.yaml", "templates",
+	"templates/deployment.yaml", "templates/_helpers.tpl", "crds", "charts", "charts/common-1.0.0.tgz",
 	"kustomization.yaml", "kustomization.yml", "deployment.yaml", "deployment.yml", "deployment.json"}
 
 // excludes reports whether a pattern matches a path or a parent directory, with the
@@ -179,18 +188,22 @@ func (i *installation) checkTarExclusions() (all []finding.Finding) {
 		}
 		git = git || excludes(pattern, ".git/objects")
 		if slices.Contains(strings.Split(pattern, "/"), "**") && known && v.Before(firstWithDoubleStar) {
-			all = append(all, withRemedy(withSeverity(finding.Warning, s.fault("Argo CD %s treats ** in %q as *, which does not match several directories", v, pattern)), "write a pattern for each depth, such as .git/*"))
+			all = append(all, withRemedy(withSeverity(finding.Warning,
+				s.fault("Argo CD %s treats ** in %q as *, which does not match several directories", v, pattern)),
+				"write a pattern for each depth, such as .git/*"))
 		}
 		for _, at := range []string{"", "shop/", "apps/shop/", "apps/shop/base/"} {
 			n := slices.IndexFunc(componentPaths, func(name string) bool { return excludes(pattern, at+name) })
 			if n >= 0 {
-				all = append(all, withRemedy(s.fault("%q excludes %s, which a component may need", pattern, at+componentPaths[n]), "exclude less, such as only .git/*"))
+				all = append(all, withRemedy(s.fault("%q excludes %s, which a component may need", pattern, at+componentPaths[n]),
+					"exclude less, such as only .git/*"))
 				break
 			}
 		}
 	}
 	if s.known && !git && i.anySidecar() {
-		all = append(all, withSeverity(finding.Note, s.fault("the repo-server sends the git history (.git) with each request, which the plugin does not use")))
+		all = append(all, withSeverity(finding.Note,
+			s.fault("the repo-server sends the git history (.git) with each request, which the plugin does not use")))
 	}
 	return all
 }
@@ -218,7 +231,8 @@ func (i *installation) checkApplicationHealth() (all []finding.Finding) {
 	}
 	for name, v := range i.entriesOf(configMap) {
 		if normalizeKey(name) == normalizeKey(key) {
-			all = append(all, withRemedy(withSeverity(finding.Warning, v.fault("Argo CD reads no health check for Applications from %s", name)), "write the key as %s", key))
+			all = append(all, withRemedy(withSeverity(finding.Warning,
+				v.fault("Argo CD reads no health check for Applications from %s", name)), "write the key as %s", key))
 		}
 	}
 	if len(all) > 0 {
@@ -232,7 +246,8 @@ func (i *installation) checkApplicationHealth() (all []finding.Finding) {
 		}
 		return all
 	}
-	return []finding.Finding{i.withInstallRemedy(withSeverity(finding.Note, check.fault("no health check for Applications, without which Argo CD does not wait for them between waves")))}
+	return []finding.Finding{i.withInstallRemedy(withSeverity(finding.Note,
+		check.fault("no health check for Applications, without which Argo CD does not wait for them between waves")))}
 }
 
 // normalizeKey returns a key in lower case without separators, to recognize other

@@ -98,9 +98,11 @@ func (f *family) change() finding.Finding {
 	}
 	effect := "its syncs still end when its children exist, since they are all in the last wave"
 	if len(waves) > 0 {
-		effect = fmt.Sprintf("each of its syncs waits until the children of wave %s are healthy, and fails if one is Degraded", strings.Join(waves, ", then "))
+		effect = fmt.Sprintf("each of its syncs waits until the children of wave %s are healthy, and fails if one is Degraded",
+			strings.Join(waves, ", then "))
 	}
-	message := fmt.Sprintf("with a health check for Applications, %s; its own health becomes the worst of %s", effect, finding.Counted(len(f.children), "child Application"))
+	message := fmt.Sprintf("with a health check for Applications, %s; its own health becomes the worst of %s", effect,
+		finding.Counted(len(f.children), "child Application"))
 	if more := len(unhealthy) - maxChildren; more > 0 {
 		unhealthy = append(unhealthy[:maxChildren], fmt.Sprintf("and %d more", more))
 	}

@@ -140,8 +140,9 @@ func (i *installation) add(t node, id object.ID) {
 func workloadOf(t node, namespace string) *workload {
 	template := t.at("spec", "template")
 	pod := template.at("spec")
-	w := &workload{node: t, isComplete: true, namespace: namespace, security: pod.at("securityContext"), gracePeriod: pod.at("terminationGracePeriodSeconds"),
-		replicas: t.at("spec", "replicas"), labels: map[string]string{}, volumes: map[string]volume{}}
+	w := &workload{node: t, isComplete: true, namespace: namespace, security: pod.at("securityContext"),
+		gracePeriod: pod.at("terminationGracePeriodSeconds"),
+		replicas:    t.at("spec", "replicas"), labels: map[string]string{}, volumes: map[string]volume{}}
 	for _, c := range pod.at("containers").items() {
 		if role := roleOf(c); role != "" && w.role == "" {
 			w.role, w.program = role, c
@@ -189,7 +190,8 @@ func roleOf(c node) string {
 }
 
 func volumeOf(t node) volume {
-	v := volume{node: t, emptyDir: t.Get("emptyDir").Exists(), configMap: t.Get("configMap", "name").Text(), secret: t.Get("secret", "secretName").Text()}
+	v := volume{node: t, emptyDir: t.Get("emptyDir").Exists(), configMap: t.Get("configMap", "name").Text(),
+		secret: t.Get("secret", "secretName").Text()}
 	v.optional = t.Get("configMap", "optional").True() || t.Get("secret", "optional").True()
 	return v
 }

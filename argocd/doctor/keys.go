@@ -91,7 +91,8 @@ func params() []string {
 // checkUnknownSettings checks the keys of each complete part of Argo CD against what it
 // reads, and those in values against all known keys.
 func (i *installation) checkUnknownSettings() (all []finding.Finding) {
-	prefixes := map[string]string{"reposerver.": repoServer, "controller.": controller, "server.": apiServer, "applicationsetcontroller.": setsController}
+	prefixes := map[string]string{"reposerver.": repoServer, "controller.": controller, "server.": apiServer,
+		"applicationsetcontroller.": setsController}
 	known := params()
 	var parts []string
 	for _, key := range known {
@@ -106,7 +107,8 @@ func (i *installation) checkUnknownSettings() (all []finding.Finding) {
 				continue
 			}
 			if read := reads(role); len(read) > 0 && !slices.Contains(read, name) {
-				all = append(all, withRemedy(v.fault("unknown key %q: the %s does not read it", name, role), "correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists all keys").Asking(finding.Suggest(name, read)))
+				all = append(all, withRemedy(v.fault("unknown key %q: the %s does not read it", name, role),
+					"correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists all keys").Asking(finding.Suggest(name, read)))
 			}
 			return
 		}

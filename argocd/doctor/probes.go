@@ -148,7 +148,8 @@ func (i *installation) checkNetworkPolicy() (all []finding.Finding) {
 		var selecting []node
 		for _, p := range i.policies {
 			types := p.at("spec", "policyTypes").texts()
-			if !i.inSameNamespace(p.Get("metadata", "namespace").Text(), w.namespace) || !matches(p.Get("spec", "podSelector"), w.labels) || len(types) > 0 && !slices.Contains(types, "Ingress") {
+			if !i.inSameNamespace(p.Get("metadata", "namespace").Text(), w.namespace) ||
+				!matches(p.Get("spec", "podSelector"), w.labels) || len(types) > 0 && !slices.Contains(types, "Ingress") {
 				continue
 			}
 			selecting = append(selecting, p)
@@ -247,7 +248,8 @@ func (i *installation) podsOf(w *workload) []node {
 		for _, f := range pod.Get("metadata", "labels").Fields() {
 			labels[f.Key] = f.Value.Text()
 		}
-		if w.isComplete && pod.Get("metadata", "namespace").Text() == w.namespace && matches(w.Get("spec", "selector"), labels) && !pod.Get("metadata", "deletionTimestamp").Exists() {
+		if w.isComplete && pod.Get("metadata", "namespace").Text() == w.namespace && matches(w.Get("spec", "selector"), labels) &&
+			!pod.Get("metadata", "deletionTimestamp").Exists() {
 			all = append(all, pod)
 		}
 	}
@@ -274,9 +276,12 @@ func (i *installation) checkSidecarState() (all []finding.Finding) {
 			}
 			switch {
 			case last.Get("reason").Text() == "OOMKilled":
-				all = append(all, withRemedy(withSeverity(finding.Warning, c.fault("it was OOM-killed; number of restarts: %d", restarts)), "compare its limit with the flags; docs/operations.md explains how to calculate it"))
+				all = append(all, withRemedy(withSeverity(finding.Warning,
+					c.fault("it was OOM-killed; number of restarts: %d", restarts)),
+					"compare its limit with the flags; docs/operations.md explains how to calculate it"))
 			case restarts > maxRestarts:
-				all = append(all, withSeverity(finding.Warning, c.fault("it was restarted %d times, the last time with exit code %s", restarts, cmp.Or(last.Get("exitCode").Text(), "unknown"))))
+				all = append(all, withSeverity(finding.Warning,
+					c.fault("it was restarted %d times, the last time with exit code %s", restarts, cmp.Or(last.Get("exitCode").Text(), "unknown"))))
 			}
 		}
 	})

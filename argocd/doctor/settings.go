@@ -25,13 +25,18 @@ const (
 )
 
 var (
-	controllerTimeout = option{controller, "controller.repo.server.timeout.seconds", "ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_TIMEOUT_SECONDS", "repo-server-timeout-seconds", "60", number}
-	serverTimeout     = option{apiServer, "server.repo.server.timeout.seconds", "ARGOCD_SERVER_REPO_SERVER_TIMEOUT_SECONDS", "repo-server-timeout-seconds", "60", number}
-	exclusions        = option{repoServer, "reposerver.plugin.tar.exclusions", "ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS", "plugin-tar-exclude", "", patternList}
-	generatePaths     = option{repoServer, "reposerver.plugin.use.manifest.generate.paths", "ARGOCD_REPO_SERVER_PLUGIN_USE_MANIFEST_GENERATE_PATHS", "plugin-use-manifest-generate-paths", "false", boolean}
-	grpcSize          = option{repoServer, "reposerver.grpc.max.size", "ARGOCD_GRPC_MAX_SIZE_MB", "", "100", number}
-	controllerGRPC    = option{controller, "", "ARGOCD_GRPC_MAX_SIZE_MB", "", "100", number}
-	progressive       = option{setsController, "applicationsetcontroller.enable.progressive.syncs", "ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS", "enable-progressive-syncs", "false", boolean}
+	controllerTimeout = option{controller, "controller.repo.server.timeout.seconds",
+		"ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_TIMEOUT_SECONDS", "repo-server-timeout-seconds", "60", number}
+	serverTimeout = option{apiServer, "server.repo.server.timeout.seconds", "ARGOCD_SERVER_REPO_SERVER_TIMEOUT_SECONDS",
+		"repo-server-timeout-seconds", "60", number}
+	exclusions = option{repoServer, "reposerver.plugin.tar.exclusions", "ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS",
+		"plugin-tar-exclude", "", patternList}
+	generatePaths = option{repoServer, "reposerver.plugin.use.manifest.generate.paths",
+		"ARGOCD_REPO_SERVER_PLUGIN_USE_MANIFEST_GENERATE_PATHS", "plugin-use-manifest-generate-paths", "false", boolean}
+	grpcSize       = option{repoServer, "reposerver.grpc.max.size", "ARGOCD_GRPC_MAX_SIZE_MB", "", "100", number}
+	controllerGRPC = option{controller, "", "ARGOCD_GRPC_MAX_SIZE_MB", "", "100", number}
+	progressive    = option{setsController, "applicationsetcontroller.enable.progressive.syncs",
+		"ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS", "enable-progressive-syncs", "false", boolean}
 )
 
 // setting is the value of an option.

@@ -148,7 +148,8 @@ func (i *installation) readPluginYAML(w *workload, s *sidecar) {
 		s.config.source, s.config.found, s.config.problem = chartPlugin, true, ""
 		text, err := chartPlugin.YAML()
 		if err == nil && yaml.Unmarshal([]byte(text), &s.pluginYAML.Spec) == nil {
-			s.pluginYAML.Kind, s.pluginYAML.Metadata.Name = "ConfigManagementPlugin", strings.TrimSuffix(s.config.mount.Get("subPath").Text(), ".yaml")
+			s.pluginYAML.Kind, s.pluginYAML.Metadata.Name = "ConfigManagementPlugin",
+				strings.TrimSuffix(s.config.mount.Get("subPath").Text(), ".yaml")
 		}
 	} else if s.config.found {
 		if err := yaml.Unmarshal([]byte(s.config.text), &s.pluginYAML); err != nil {

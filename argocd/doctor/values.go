@@ -78,7 +78,8 @@ func (l layers) config(name, key string) (node, bool) {
 }
 
 func (l layers) workload(role, key string) *workload {
-	w := &workload{node: l.at(key), role: role, program: l.at(key), security: l.at("global", "securityContext"), gracePeriod: l.at(key, "terminationGracePeriodSeconds"),
+	w := &workload{node: l.at(key), role: role, program: l.at(key), security: l.at("global", "securityContext"),
+		gracePeriod:       l.at(key, "terminationGracePeriodSeconds"),
 		containerSecurity: l.at(key, "containerSecurityContext"), replicas: l.at(key, "replicas"), volumes: map[string]volume{}}
 	w.args = l.at(key, "extraArgs").items()
 	w.env = append(l.at("global", "env").items(), l.at(key, "env").items()...)
@@ -145,8 +146,10 @@ func IsOtherMapping(text []byte) bool {
 
 // sharedKeys are the other keys of the argo-cd chart, which do not identify it. Source: its
 // values.yaml, version 10.1.1.
-var sharedKeys = []string{"apiVersionOverrides", "commitServer", "crds", "createAggregateRoles", "createClusterRoles", "dex", "externalRedis", "extraObjects",
-	"fullnameOverride", "global", "kubeVersionOverride", "nameOverride", "namespaceOverride", "notifications", "openshift", "redis", "redis-ha", "redisSecretInit"}
+var sharedKeys = []string{"apiVersionOverrides", "commitServer", "crds", "createAggregateRoles", "createClusterRoles", "dex",
+	"externalRedis", "extraObjects",
+	"fullnameOverride", "global", "kubeVersionOverride", "nameOverride", "namespaceOverride", "notifications", "openshift",
+	"redis", "redis-ha", "redisSecretInit"}
 
 // ChartKeys are values that identify the argo-cd chart.
 var ChartKeys = []string{"repoServer", "configs", "applicationSet", "controller", "server"}

@@ -18,7 +18,8 @@ func (i *installation) checkRepoServer() []finding.Finding {
 	}
 	if len(i.applications) > 0 && len(i.workloads) == 0 && len(i.Values) == 0 && !i.Live {
 		f := finding.Finding{Message: "checked only the Applications, because there is neither a Deployment that runs argocd-repo-server nor values for the argo-cd chart"}
-		return []finding.Finding{withRemedy(withSeverity(finding.Note, f), "add the manifests of Argo CD or values for the argo-cd chart, or use --context, to check the installation, too")}
+		return []finding.Finding{withRemedy(withSeverity(finding.Note, f),
+			"add the manifests of Argo CD or values for the argo-cd chart, or use --context, to check the installation, too")}
 	}
 	return []finding.Finding{{Message: "found neither a Deployment that runs argocd-repo-server nor values for the argo-cd chart"}}
 }
@@ -38,7 +39,8 @@ func (i *installation) checkSidecar() (all []finding.Finding) {
 		}
 		for _, c := range w.initContainers {
 			if isNamedLadder(c) {
-				f = withRemedy(c.fault("it is an init container, which must end before the repo-server starts"), "move it to the containers, extraContainers in values, or give it restartPolicy: Always")
+				f = withRemedy(c.fault("it is an init container, which must end before the repo-server starts"),
+					"move it to the containers, extraContainers in values, or give it restartPolicy: Always")
 			}
 		}
 		for _, other := range i.workloads {
@@ -60,7 +62,8 @@ func (i *installation) checkSidecarCommand() (all []finding.Finding) {
 			return
 		}
 		for _, problem := range finding.Of(s.flagsErr) {
-			all = append(all, withRemedy(s.fault("cmp serve exits at once: %s", problem.Message), "correct it; cmp serve --help and docs/operations.md list the flags and variables"))
+			all = append(all, withRemedy(s.fault("cmp serve exits at once: %s", problem.Message),
+				"correct it; cmp serve --help and docs/operations.md list the flags and variables"))
 		}
 	})
 	return all
@@ -76,11 +79,13 @@ func (i *installation) checkSidecarImage() (all []finding.Finding) {
 		case CheckImage(at.Text()) != nil:
 			all = append(all, withRemedy(at.fault("%v", CheckImage(at.Text())), "write REGISTRY/NAME:TAG or REGISTRY/NAME@DIGEST"))
 		case IsPlaceholder(at.Text()):
-			all = append(all, withRemedy(withSeverity(finding.Warning, at.fault("the image %s is a placeholder", at.Text())), "name the image of a release, which cmp install prints, or the one that you push"))
+			all = append(all, withRemedy(withSeverity(finding.Warning, at.fault("the image %s is a placeholder", at.Text())),
+				"name the image of a release, which cmp install prints, or the one that you push"))
 		case !s.image.digest && slices.Contains(mutableTags, s.image.tag):
 			all = append(all, withSeverity(finding.Warning, at.fault("%s has a mutable tag", at.Text())))
 		case !s.image.digest:
-			all = append(all, withRemedy(withSeverity(finding.Note, at.fault("the image %s has no digest, and a tag can be moved", at.Text())), "append the digest: %s@sha256:…", at.Text()))
+			all = append(all, withRemedy(withSeverity(finding.Note,
+				at.fault("the image %s has no digest, and a tag can be moved", at.Text())), "append the digest: %s@sha256:…", at.Text()))
 		}
 	})
 	return all
@@ -162,7 +167,8 @@ func (i *installation) checkPluginsVolume() (all []finding.Finding) {
 		case v.configMap != "" || v.secret != "":
 			all = append(all, v.fault("the volume %s is read-only", shared))
 		case v.Exists() && v.Get("persistentVolumeClaim").Exists():
-			all = append(all, withRemedy(withSeverity(finding.Warning, v.fault("the volume %s outlives the Pod, and the Pods that share it share their sockets", shared)), "use an emptyDir"))
+			all = append(all, withRemedy(withSeverity(finding.Warning,
+				v.fault("the volume %s outlives the Pod, and the Pods that share it share their sockets", shared)), "use an emptyDir"))
 		}
 	})
 	return all
@@ -209,15 +215,18 @@ var argoPasswd = map[string]string{argoUser: argoUser, "0": "0"}
 
 func (i *installation) checkUser() (all []finding.Finding) {
 	i.forEachSidecar(func(w *workload, s *sidecar) {
-		sidecarIdentity, repoServerIdentity := identityOf(s.node, s.at("securityContext"), w.security, nil), identityOf(w.program, w.containerSecurity, w.security, argoPasswd)
+		sidecarIdentity, repoServerIdentity := identityOf(s.node, s.at("securityContext"), w.security, nil),
+			identityOf(w.program, w.containerSecurity, w.security, argoPasswd)
 		if sidecarIdentity.user == repoServerIdentity.user {
 			return
 		}
-		shared := sidecarIdentity.group == repoServerIdentity.group || w.security.at("fsGroup").Exists() || slices.Contains(w.security.at("supplementalGroups").texts(), sidecarIdentity.group)
+		shared := sidecarIdentity.group == repoServerIdentity.group || w.security.at("fsGroup").Exists() ||
+			slices.Contains(w.security.at("supplementalGroups").texts(), sidecarIdentity.group)
 		if !s.stock && shared {
 			return // the group may connect, too
 		}
-		f := sidecarIdentity.at.fault("it runs as user %s, so the repo-server (user %s) cannot connect to its socket", sidecarIdentity.user, repoServerIdentity.user)
+		f := sidecarIdentity.at.fault("it runs as user %s, so the repo-server (user %s) cannot connect to its socket",
+			sidecarIdentity.user, repoServerIdentity.user)
 		if !s.stock && sidecarIdentity.implied {
 			f.Message += "; the group of the sidecar is " + sidecarIdentity.group + ", because runAsGroup is not set"
 		}
@@ -311,7 +320,8 @@ func (i *installation) checkPluginYAML() (all []finding.Finding) {
 		case d.Kind != "ConfigManagementPlugin" || d.Metadata.Name == "":
 			all = append(all, s.config.source.fault("not a ConfigManagementPlugin with a name"))
 		case !runsLadder(d) || !slices.Contains(append(d.Spec.Generate.Command, d.Spec.Generate.Args...), "generate"):
-			all = append(all, s.config.source.fault("its generate.command is %q, but that of this plugin is [%s, generate]", d.Spec.Generate.Command, program))
+			all = append(all, s.config.source.fault("its generate.command is %q, but that of this plugin is [%s, generate]",
+				d.Spec.Generate.Command, program))
 		}
 	})
 	return all

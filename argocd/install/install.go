@@ -53,7 +53,8 @@ type Options struct {
 func Values(text string, o Options) (string, error) {
 	add := template()
 	if o.UI {
-		add.Content = append(add.Content, scalar("server"), uiServer(), scalar("extraObjects"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{uiObject()}})
+		add.Content = append(add.Content, scalar("server"), uiServer(), scalar("extraObjects"),
+			&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{uiObject()}})
 	}
 	root, err := mapping(text)
 	if err != nil {
@@ -87,7 +88,8 @@ func Kustomization(text string, o Options) (string, error) {
 		patch.Content = append(patch.Content, scalar("kind"), scalar(kind), scalar("metadata"), entry("name", scalar(name)), scalar(field), content)
 		patches.Content = append(patches.Content, entry("patch", literal(textedit.MustEncode(patch))))
 	}
-	add("argocd-repo-server", "apps/v1", "Deployment", "spec", entry("template", entry("spec", entry("containers", find(values, "repoServer", "extraContainers")))))
+	add("argocd-repo-server", "apps/v1", "Deployment", "spec",
+		entry("template", entry("spec", entry("containers", find(values, "repoServer", "extraContainers")))))
 	add("argocd-cm", "v1", "ConfigMap", "data", find(values, "configs", "cm"))
 	add("argocd-cmd-params-cm", "v1", "ConfigMap", "data", find(values, "configs", "params"))
 	whole := entry("patches", patches)
@@ -96,7 +98,8 @@ func Kustomization(text string, o Options) (string, error) {
 		whole.Content = append(whole.Content, scalar("configMapGenerator"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{uiGenerator()}})
 	}
 	if strings.TrimSpace(text) == "" {
-		whole.Content = append([]*yaml.Node{scalar("apiVersion"), scalar("kustomize.config.k8s.io/v1alpha1"), scalar("kind"), scalar("Component")}, whole.Content...)
+		whole.Content = append([]*yaml.Node{scalar("apiVersion"), scalar("kustomize.config.k8s.io/v1alpha1"), scalar("kind"),
+			scalar("Component")}, whole.Content...)
 	}
 	return o.merge(text, whole)
 }
@@ -155,7 +158,8 @@ func (o Options) merge(text string, add *yaml.Node) (string, error) {
 		}
 		merged = textedit.Apply(m.text, m.splices...)
 	}
-	return "", finding.Fault("it cannot be merged without changing more of it", "write its lists and mappings in block style without anchors, or add the fields of deploy/argocd-values.yaml by hand")
+	return "", finding.Fault("it cannot be merged without changing more of it",
+		"write its lists and mappings in block style without anchors, or add the fields of deploy/argocd-values.yaml by hand")
 }
 
 // image is the image that the sidecar runs instead of another; an error if there is none.
@@ -164,7 +168,8 @@ func (o Options) image(old string) (string, error) {
 	switch {
 	case o.Image != "":
 		if err := doctor.CheckImage(o.Image); err != nil {
-			return "", finding.Finding{Severity: finding.Error, Rule: finding.Failed, Field: imageFlag, Message: err.Error(), Remedy: "write REGISTRY/NAME:TAG or REGISTRY/NAME@DIGEST"}
+			return "", finding.Finding{Severity: finding.Error, Rule: finding.Failed, Field: imageFlag, Message: err.Error(),
+				Remedy: "write REGISTRY/NAME:TAG or REGISTRY/NAME@DIGEST"}
 		}
 		return o.Image, nil
 	case !doctor.IsPlaceholder(old) && (!ours || o.Released == "" || strings.HasPrefix(old, o.Released+"@")):
@@ -172,5 +177,7 @@ func (o Options) image(old string) (string, error) {
 	case o.Released != "":
 		return o.Released, nil
 	}
-	return "", finding.Finding{Severity: finding.Error, Rule: finding.Failed, Field: imageFlag, Message: "this build of the program is not a release, so it has no image", Remedy: fmt.Sprintf("name one, such as %s %s:v1.2.3, or use a release", imageFlag, repository)}
+	return "", finding.Finding{Severity: finding.Error, Rule: finding.Failed, Field: imageFlag,
+		Message: "this build of the program is not a release, so it has no image",
+		Remedy:  fmt.Sprintf("name one, such as %s %s:v1.2.3, or use a release", imageFlag, repository)}
 }

@@ -144,7 +144,8 @@ func (m *merger) fits(key, old, add *yaml.Node) bool {
 		if add.Kind == yaml.SequenceNode {
 			want = "write a list, with an item on each line"
 		}
-		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s has the wrong type", old.Line, key.Value), want+"; cmp doctor names the fields of Argo CD that are invalid"))
+		m.fail(finding.Fault(fmt.Sprintf("line %d: the value of %s has the wrong type", old.Line, key.Value),
+			want+"; cmp doctor names the fields of Argo CD that are invalid"))
 		return false
 	}
 	return true

@@ -27,7 +27,8 @@ func uiObject() *yaml.Node {
 // uiGenerator is the same for a kustomization, which can have it in one file.
 func uiGenerator() *yaml.Node {
 	generator := entry("name", scalar(uiName))
-	generator.Content = append(generator.Content, scalar("literals"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{literal(uiPrefix + deploy.UIScript)}})
+	generator.Content = append(generator.Content, scalar("literals"),
+		&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{literal(uiPrefix + deploy.UIScript)}})
 	return generator
 }
 

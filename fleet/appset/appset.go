@@ -43,8 +43,9 @@ const AllSets = "*"
 func ParseValues(file string, text []byte) (Values, error) {
 	var v Values
 	if err := yaml.Unmarshal(text, &v); err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: "not a mapping of ApplicationSets to generators and their lists of parameters",
-			Remedy: "write a mapping such as {addons: {clusters: [{name: prod, server: https://prod.example.com}]}}"}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file,
+			Message: "not a mapping of ApplicationSets to generators and their lists of parameters",
+			Remedy:  "write a mapping such as {addons: {clusters: [{name: prod, server: https://prod.example.com}]}}"}
 	}
 	return v, nil
 }
@@ -110,7 +111,8 @@ func (f Fault) Finding(set object.Object, severity finding.Severity, rule string
 	case f.UsesValues:
 		remedy = "add what is missing to the file of --generator-values, or correct the ApplicationSet"
 	}
-	return finding.Finding{Severity: severity, Rule: rule, File: set.File, Line: set.Line, Object: set.ID.String(), Message: f.Message, Remedy: remedy}
+	return finding.Finding{Severity: severity, Rule: rule, File: set.File, Line: set.Line, Object: set.ID.String(),
+		Message: f.Message, Remedy: remedy}
 }
 
 // spec is the part of an ApplicationSet that decides what it generates.

@@ -156,7 +156,8 @@ func (e expansion) list(g any) ([]params, error) {
 			}
 			for key, value := range flat {
 				if _, is := value.(string); !is {
-					return nil, fmt.Errorf("%s in an element of the list generator is not a string; values other than strings need goTemplate: true", key)
+					return nil, fmt.Errorf("%s in an element of the list generator is not a string; values other than strings need goTemplate: true",
+						key)
 				}
 			}
 			all[i] = flat
@@ -184,7 +185,8 @@ func (e expansion) valuesOf(typ string, g any) ([]params, error) {
 	if !own {
 		var is bool
 		if known, is = e.Values[AllSets][typ]; !is {
-			return nil, outsideError{fmt.Sprintf("the %q generator queries data outside the repository, so Ladder does not know its Applications", typ)}
+			return nil, outsideError{fmt.Sprintf("the %q generator queries data outside the repository, so Ladder does not know its Applications",
+				typ)}
 		}
 	}
 	if typ == "clusters" { // other selectors have other forms

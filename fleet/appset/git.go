@@ -42,7 +42,8 @@ func (e expansion) git(v any) ([]params, error) {
 		if _, known := e.Values[e.name]["git"]; known {
 			return e.valuesOf("git", v)
 		}
-		return nil, outsideError{fmt.Sprintf("the git generator reads the repository %s, which is not available, so its Applications are unknown", g.RepoURL)}
+		return nil, outsideError{fmt.Sprintf("the git generator reads the repository %s, which is not available, so its Applications are unknown",
+			g.RepoURL)}
 	}
 	switch {
 	case len(g.Directories) > 0:

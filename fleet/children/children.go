@@ -73,7 +73,8 @@ func (s sources) Open(app parent.Application, dir string, source object.Value, r
 
 // Expand implements plugin.Children. It does not change the order: Argo CD calls the plugin
 // without what generators find.
-func (c Children) Expand(ctx context.Context, parentOf plugin.Parent, plan *wave.Plan, base *knowledge.Base) (sets []plugin.GeneratedSet, all []finding.Finding, err error) {
+func (c Children) Expand(ctx context.Context, parentOf plugin.Parent, plan *wave.Plan,
+	base *knowledge.Base) (sets []plugin.GeneratedSet, all []finding.Finding, err error) {
 	if c.Generators == nil {
 		return nil, nil, nil
 	}

@@ -66,9 +66,11 @@ func (in *Any) Reject(isFleet bool, args []string) error {
 	in.Flags.Visit(func(f *pflag.Flag) {
 		switch {
 		case isFleet && slices.Contains(in.ofComponent, f.Name):
-			faults = append(faults, fmt.Errorf("--%s is for one component, but %s contains several; remove the flag, or name one of them", f.Name, strings.Join(args, " ")))
+			faults = append(faults, fmt.Errorf("--%s is for one component, but %s contains several; remove the flag, or name one of them", f.Name,
+				strings.Join(args, " ")))
 		case !isFleet && slices.Contains(in.ofFleet, f.Name):
-			faults = append(faults, fmt.Errorf("--%s is for a fleet, but %s is not a fleet; remove the flag, or name the directory of the components", f.Name, strings.Join(args, " ")))
+			faults = append(faults, fmt.Errorf("--%s is for a fleet, but %s is not a fleet; remove the flag, or name the directory of the components",
+				f.Name, strings.Join(args, " ")))
 		}
 	})
 	if len(faults) > 0 {

@@ -34,7 +34,8 @@ install adds one, and cmp doctor checks a configuration.`,
 	flags := cmd.Flags()
 	addTarget(flags, &opt.Options, "Applications")
 	in.AddProjects()
-	template := flags.String("template", "", "File with an Application to use as a template for every child; only the fields that depend on the component are replaced, such as name, namespace, wave and source")
+	template := flags.String("template", "",
+		"File with an Application to use as a template for every child; only the fields that depend on the component are replaced, such as name, namespace, wave and source")
 	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
 	flags.StringVarP(&out, "out", "o", "", "Directory to write one file per Application to")
 	force := flags.Bool("force", false, "Replace the directory of --out and everything in it")

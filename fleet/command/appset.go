@@ -72,7 +72,8 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 func addTarget(flags *pflag.FlagSet, t *generate.Options, manifests string) {
 	flags.StringVar(&t.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
 	flags.StringVar(&t.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
-	flags.BoolVar(&t.AllowBlocked, "unproven", false, "Generate the "+manifests+" even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
+	flags.BoolVar(&t.AllowBlocked, "unproven", false,
+		"Generate the "+manifests+" even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
 }
 
 // noteUnproven prints a note about --unproven if the only errors are that the rollout cannot

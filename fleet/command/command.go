@@ -35,7 +35,8 @@ in ladder.yaml configures the rollout. cmp check, diff and graph also accept a f
 }
 
 // loadFleet loads the fleet that the arguments name with Load or one of its variants.
-func loadFleet(ctx context.Context, s cli.Streams, in *Fleet, dirs []string, load func(context.Context, LoadOptions, []string) (Loaded, error)) (Loaded, error) {
+func loadFleet(ctx context.Context, s cli.Streams, in *Fleet, dirs []string,
+	load func(context.Context, LoadOptions, []string) (Loaded, error)) (Loaded, error) {
 	opt, err := in.Options()
 	if err != nil {
 		return Loaded{}, err

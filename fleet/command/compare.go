@@ -211,9 +211,13 @@ func (r Change) parts() []compare.Part {
 	if !r.Different() {
 		return nil
 	}
-	counts := compare.Counts([]compare.Count{count(len(r.Added), "component", "added"), count(len(r.Removed), "component", "removed"), count(len(r.Moved), "component", "in another step"), count(len(r.Changed), "component", "with other objects"),
-		count(len(r.Steps), "step", "changed"), count(len(r.AddedDependencies), "need", "gained"), count(len(r.RemovedDependencies), "need", "lost"), count(len(r.New), "finding", "new"), count(len(r.Fixed), "finding", "fixed")})
-	return []compare.Part{{Name: r.Names[1], Head: []string{finding.Sanitize(r.Names[0]) + " -> " + finding.Sanitize(r.Names[1]), strings.Join(counts, "; ")}, Sections: compare.NonEmpty([]compare.Section{
+	counts := compare.Counts([]compare.Count{count(len(r.Added), "component", "added"),
+		count(len(r.Removed), "component", "removed"), count(len(r.Moved), "component", "in another step"),
+		count(len(r.Changed), "component", "with other objects"),
+		count(len(r.Steps), "step", "changed"), count(len(r.AddedDependencies), "need", "gained"),
+		count(len(r.RemovedDependencies), "need", "lost"), count(len(r.New), "finding", "new"), count(len(r.Fixed), "finding", "fixed")})
+	return []compare.Part{{Name: r.Names[1], Head: []string{finding.Sanitize(r.Names[0]) + " -> " + finding.Sanitize(r.Names[1]),
+		strings.Join(counts, "; ")}, Sections: compare.NonEmpty([]compare.Section{
 		{Title: "findings", Open: true, Lines: compare.FindingLines(r.New, r.Fixed)},
 		{Title: "components", Open: true, Lines: r.componentLines()},
 		{Title: "steps", Open: true, Lines: r.stepLines()},
@@ -271,7 +275,8 @@ func (r Change) dependencyLines() []compare.Line {
 func (r Change) objectLines() []compare.Line {
 	var all []compare.Line
 	for _, c := range r.Changed {
-		counts := strings.Join(compare.Counts([]compare.Count{count(c.Added, "object", "added"), count(c.Removed, "object", "removed"), count(c.Changed, "object", "changed"), count(c.Moved, "object", "in another wave")}), "; ")
+		counts := strings.Join(compare.Counts([]compare.Count{count(c.Added, "object", "added"),
+			count(c.Removed, "object", "removed"), count(c.Changed, "object", "changed"), count(c.Moved, "object", "in another wave")}), "; ")
 		switch {
 		case c.After == compare.Failed && c.Before != compare.Failed:
 			counts = "no longer renders"

@@ -117,7 +117,8 @@ func LoadOne(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error
 		return all, err
 	}
 	if names := all.Fleet.Environments(); len(names) > 1 && opt.Source.Environment == "" {
-		return all, usage.Errorf("%s: each environment has its own rollout; use --environment %s", strings.Join(dirs, " "), strings.Join(names, " or "))
+		return all, usage.Errorf("%s: each environment has its own rollout; use --environment %s", strings.Join(dirs, " "),
+			strings.Join(names, " or "))
 	}
 	return all, nil
 }
@@ -131,8 +132,9 @@ func LoadTarget(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, er
 		return all, err
 	}
 	if checkout.GitRoot(all.Root) == "" {
-		return all, finding.Finding{Severity: finding.Error, Rule: "no-checkout", File: dirs[0], Message: "not in a git repository, so the paths of the components in it are unknown",
-			Remedy: "run it in a checkout, or run git init in the root of the repository"}
+		return all, finding.Finding{Severity: finding.Error, Rule: "no-checkout", File: dirs[0],
+			Message: "not in a git repository, so the paths of the components in it are unknown",
+			Remedy:  "run it in a checkout, or run git init in the root of the repository"}
 	}
 	return all, nil
 }

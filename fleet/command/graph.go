@@ -94,7 +94,8 @@ func DrawFleet(f *fleet.Fleet, opt GraphOptions) draw.Rollout {
 		if !isFrom || !isTo {
 			continue
 		}
-		dependency := draw.Dependency{From: from, To: to, Why: shortReason(l.Reasons[0]), IsGate: l.Strength().NeedsEarlierStep(), Inferred: !l.IsCertain(), Ignored: l.Strength() < fleet.Exists,
+		dependency := draw.Dependency{From: from, To: to, Why: shortReason(l.Reasons[0]), IsGate: l.Strength().NeedsEarlierStep(),
+			Inferred: !l.IsCertain(), Ignored: l.Strength() < fleet.Exists,
 			Hidden: !shown[[2]int{l.From, l.To}]}
 		for _, reason := range l.Reasons {
 			dependency.Reasons = append(dependency.Reasons, reasonWithSource(reason))
@@ -164,7 +165,8 @@ func box(f *fleet.Fleet, app *fleet.Application, step int, chosen bool) draw.App
 
 // isShown reports whether an Application is drawn.
 func isShown(i int, opt GraphOptions, links []fleet.Link) bool {
-	return len(opt.Around) == 0 || slices.Contains(opt.Around, i) || slices.ContainsFunc(links, func(l fleet.Link) bool { return l.From == i || l.To == i })
+	return len(opt.Around) == 0 || slices.Contains(opt.Around, i) ||
+		slices.ContainsFunc(links, func(l fleet.Link) bool { return l.From == i || l.To == i })
 }
 
 // linksToDraw returns the dependencies that are drawn.
@@ -265,7 +267,8 @@ func isImplied(l fleet.Link, links []fleet.Link, out map[int][]int, without func
 
 // FleetGraph draws the steps of a fleet, or with around only those of one component, its
 // dependencies and its dependents; all also draws dependencies that do not affect the order.
-func FleetGraph(ctx context.Context, opt LoadOptions, dirs []string, format draw.Format, around *string, all bool) (drawing string, found []finding.Finding, err error) {
+func FleetGraph(ctx context.Context, opt LoadOptions, dirs []string, format draw.Format, around *string,
+	all bool) (drawing string, found []finding.Finding, err error) {
 	loaded, err := Load(ctx, opt, dirs)
 	if err != nil {
 		return "", nil, err

@@ -88,7 +88,8 @@ func CheckRollout(ctx context.Context, opt LoadOptions, dirs []string) (cli.Repo
 	}
 	found := append(lint.Findings(all.Fleet, opt.Source.Environment), all.Omissions...)
 	finding.Sort(found)
-	return cli.Report{Findings: found, Scope: finding.Counted(len(all.Fleet.Components), "component") + " and " + dependencies(len(all.Fleet.Links))}, nil
+	return cli.Report{Findings: found, Scope: finding.Counted(len(all.Fleet.Components),
+		"component") + " and " + dependencies(len(all.Fleet.Links))}, nil
 }
 
 func dependencies(n int) string {

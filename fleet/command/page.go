@@ -27,14 +27,17 @@ func pageOf(f *fleet.Fleet, environment string, times rollout.Durations, ladders
 			return "", err
 		}
 		// The findings include components that could not be rendered.
-		r := report.Rollout{Environment: environment, Graph: DrawFleet(inEnvironment, GraphOptions{}), Findings: lint.ReportFindings(inEnvironment, environment)}
+		r := report.Rollout{Environment: environment, Graph: DrawFleet(inEnvironment, GraphOptions{}),
+			Findings: lint.ReportFindings(inEnvironment, environment)}
 		// Each environment has its own rollout; a rollout of all of them together would not
 		// exist.
 		if environment != "" || len(environments) == 1 {
 			r.Timeline = timeline(inEnvironment, times)
 		}
 		for _, app := range inEnvironment.Applications {
-			r.Applications = append(r.Applications, report.Application{Namespace: app.Namespace, Domain: app.Component.DomainOrTier(), Rung: app.Rung, File: app.File, Ladder: ladders[app]})
+			r.Applications = append(r.Applications,
+				report.Application{Namespace: app.Namespace, Domain: app.Component.DomainOrTier(), Rung: app.Rung, File: app.File,
+					Ladder: ladders[app]})
 		}
 		page.Rollouts = append(page.Rollouts, r)
 	}

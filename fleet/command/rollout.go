@@ -165,7 +165,8 @@ func (r Rollout) sets() string {
 		if c.Waits > 0 {
 			luck = fmt.Sprintf("here it starts %s too early", c.Waits)
 		}
-		fmt.Fprintf(&b, "  %s depends on %s, because %s; %s\n", finding.Sanitize(r.name(c.From)), finding.Sanitize(r.name(c.To)), finding.Sanitize(c.Why), luck)
+		fmt.Fprintf(&b, "  %s depends on %s, because %s; %s\n", finding.Sanitize(r.name(c.From)), finding.Sanitize(r.name(c.To)),
+			finding.Sanitize(c.Why), luck)
 	}
 	b.WriteString("\n")
 	return b.String()
@@ -174,7 +175,8 @@ func (r Rollout) sets() string {
 // Timeline returns the JSON form of a rollout. Times are seconds from its start.
 func (r Rollout) Timeline() report.Timeline {
 	run := r.Run
-	out := report.Timeline{Done: run.Done(), TotalSeconds: run.Total.Seconds(), Applications: []report.Span{}, Steps: []report.Step{}, CriticalPath: []report.Critical{}, Stuck: []report.Stuck{}, Unordered: []report.UnorderedDependency{}}
+	out := report.Timeline{Done: run.Done(), TotalSeconds: run.Total.Seconds(), Applications: []report.Span{},
+		Steps: []report.Step{}, CriticalPath: []report.Critical{}, Stuck: []report.Stuck{}, Unordered: []report.UnorderedDependency{}}
 	for _, s := range run.Spans {
 		set := run.Layout.Sets[s.Set]
 		out.Applications = append(out.Applications, report.Span{Name: r.name(s.Application), Set: set.Name, Step: set.Steps[s.Step].String(),
@@ -194,13 +196,15 @@ func (r Rollout) Timeline() report.Timeline {
 	}
 	for _, i := range run.Critical {
 		s := run.Spans[i]
-		out.CriticalPath = append(out.CriticalPath, report.Critical{Name: r.name(s.Application), Start: s.Start.Seconds(), End: s.End.Seconds(), Why: s.Why})
+		out.CriticalPath = append(out.CriticalPath,
+			report.Critical{Name: r.name(s.Application), Start: s.Start.Seconds(), End: s.End.Seconds(), Why: s.Why})
 	}
 	for _, s := range run.Stuck {
 		out.Stuck = append(out.Stuck, report.Stuck{Name: r.name(s.Application), Starts: s.Begins, Why: s.Why})
 	}
 	for _, c := range run.Unordered {
-		out.Unordered = append(out.Unordered, report.UnorderedDependency{From: r.name(c.From), To: r.name(c.To), WaitSeconds: c.Waits.Seconds(), Why: c.Why})
+		out.Unordered = append(out.Unordered, report.UnorderedDependency{From: r.name(c.From), To: r.name(c.To),
+			WaitSeconds: c.Waits.Seconds(), Why: c.Why})
 	}
 	return out
 }

@@ -44,9 +44,11 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 	var sim Simulation
 	flags := cmd.Flags()
 	format := cli.Format(cmd, "Format", cli.Text, cli.JSON, "mermaid")
-	layout := cli.Choice(cmd, "layout", "Steps to simulate: set (from the files), computed, or compact (the fewest steps)", rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
+	layout := cli.Choice(cmd, "layout", "Steps to simulate: set (from the files), computed, or compact (the fewest steps)",
+		rollout.LayoutSet, rollout.LayoutComputed, rollout.LayoutCompact)
 	flags.StringSliceVar(&sim.Fail, "fail", nil, "Names of Applications that never become healthy")
-	against := flags.String("against", "", "What to compare with: another directory of components, or for the same components a built-in profile or a ladder.yaml")
+	against := flags.String("against", "",
+		"What to compare with: another directory of components, or for the same components a built-in profile or a ladder.yaml")
 	durations := DurationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		sim.Layout, sim.Durations = *layout, *durations
@@ -156,7 +158,8 @@ func (sim Simulation) Simulate(ctx context.Context, opt LoadOptions, dirs []stri
 	if err != nil {
 		return result, found, err
 	}
-	return Simulated{Rollouts{Titles: [2]string{strings.Join(dirs, " "), cmp.Or(sim.Compare, sim.Against)}, Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, otherRun}}, true}, found, nil
+	return Simulated{Rollouts{Titles: [2]string{strings.Join(dirs, " "), cmp.Or(sim.Compare, sim.Against)},
+		Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, otherRun}}, true}, found, nil
 }
 
 // other returns the fleet to compare with.
@@ -186,8 +189,9 @@ func (sim Simulation) simulateOther(options rollout.Options, f, other *fleet.Fle
 		return nil, err
 	}
 	if sim.Against != "" && !rollout.IsPlaced(run.Layout) {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against", Message: "no component has a step of the profile " + sim.Against + ", so all would be synced at once",
-			Remedy: "add --layout computed, or use a profile that contains the steps of the components"}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against",
+			Message: "no component has a step of the profile " + sim.Against + ", so all would be synced at once",
+			Remedy:  "add --layout computed, or use a profile that contains the steps of the components"}
 	}
 	return run, nil
 }

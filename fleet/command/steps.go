@@ -54,7 +54,8 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 	diff := flags.Bool("diff", false, "Compare the steps in the files with the computed steps")
 	write := flags.Bool("write", false, "Write the computed steps to the component.yaml files")
 	onlyMissing := flags.Bool("only-missing", false, "Keep the steps in the files, and compute only missing ones")
-	compact := flags.Bool("compact", false, "Show the fewest steps in which each component still comes after everything that must be healthy before it")
+	compact := flags.Bool("compact", false,
+		"Show the fewest steps in which each component still comes after everything that must be healthy before it")
 	durations := DurationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkSteps(flags, *durations, *compact); err != nil {
@@ -146,7 +147,8 @@ func NewSteps(f *fleet.Fleet, opt steps.Options, intended bool, times rollout.Du
 }
 
 func (r *Steps) row(p steps.ComputedStep) stepRow {
-	return stepRow{Phase: p.Computed.Text, Set: r.Fleet.FormatStep(p.Step), Name: p.Name, Rung: p.Rung, Band: p.Band, Verdict: p.Verdict(), Why: p.Why, Enabled: p.IsEnabled()}
+	return stepRow{Phase: p.Computed.Text, Set: r.Fleet.FormatStep(p.Step), Name: p.Name, Rung: p.Rung, Band: p.Band,
+		Verdict: p.Verdict(), Why: p.Why, Enabled: p.IsEnabled()}
 }
 
 // Table lists the computed steps.
@@ -157,7 +159,8 @@ func (r *Steps) Table() {
 		row.cells = []string{cmp.Or(row.Phase, "-"), displayName(p), cmp.Or(row.Rung, "-"), row.Why}
 		r.rows = append(r.rows, row)
 	}
-	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(r.Plan.Count(func(p steps.ComputedStep) component.Step { return p.Computed }), "step"))
+	text := fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"),
+		finding.Counted(r.Plan.Count(func(p steps.ComputedStep) component.Step { return p.Computed }), "step"))
 	withoutPlace := 0
 	for _, row := range r.rows {
 		if row.Verdict == steps.NoPlace {
@@ -189,9 +192,11 @@ func (r *Steps) Diff() {
 			r.rows = append(r.rows, row)
 		}
 	}
-	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Plan.Steps), "Application"), count[steps.Equal], count[steps.Earlier], count[steps.Later])
+	text := fmt.Sprintf("%s: %d equal, %d could be earlier, %d must be later", finding.Counted(len(r.Plan.Steps), "Application"),
+		count[steps.Equal], count[steps.Earlier], count[steps.Later])
 	for _, more := range []struct{ verdict, text string }{
-		{steps.TooLate, "must be earlier"}, {steps.Intent, verdictText(steps.Intent)}, {steps.Missing, "not set"}, {steps.NoPlace, "without a reserved step"},
+		{steps.TooLate, "must be earlier"}, {steps.Intent, verdictText(steps.Intent)}, {steps.Missing, "not set"},
+		{steps.NoPlace, "without a reserved step"},
 	} {
 		if n := count[more.verdict]; n > 0 {
 			text += fmt.Sprintf(", %d %s", n, more.text)
@@ -228,7 +233,8 @@ func (r *Steps) Compact(times rollout.Durations) {
 		r.rows = append(r.rows, row)
 	}
 	r.summary = append(r.summary, fmt.Sprintf("%s in %s", finding.Counted(len(r.rows), "Application"), finding.Counted(c.Count, "step")), "")
-	for _, l := range []rollout.Layout{rollout.NewLayout(r.Fleet, "as set", r.set), rollout.NewLayout(r.Fleet, "computed", r.computed), rollout.CompactLayout(r.Fleet, c)} {
+	for _, l := range []rollout.Layout{rollout.NewLayout(r.Fleet, "as set", r.set),
+		rollout.NewLayout(r.Fleet, "computed", r.computed), rollout.CompactLayout(r.Fleet, c)} {
 		run := rollout.Simulate(r.Fleet, l, times, nil)
 		t := rolloutTime{Layout: l.Name, Steps: run.StepCount(), Seconds: run.Total.Seconds(), Done: run.Done()}
 		r.rollouts = append(r.rollouts, t)
@@ -345,7 +351,8 @@ func newText(e steps.Edit, file string) (text []byte, changed bool, err error) {
 		if stays {
 			return nil, false, nil
 		}
-		return nil, false, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File, Message: "is a symlink, not a regular file", Remedy: "set the step in its target"}
+		return nil, false, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File,
+			Message: "is a symlink, not a regular file", Remedy: "set the step in its target"}
 	}
 	before, err := os.ReadFile(file)
 	if err != nil {

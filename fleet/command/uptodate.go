@@ -15,7 +15,8 @@ import (
 func UpToDate(file string, generated []generate.Manifest) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err), Remedy: "use the committed file, or generate it with cmp fleet appset > " + file}
+		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err),
+			Remedy: "use the committed file, or generate it with cmp fleet appset > " + file}
 	}
 	differences, err := generate.Differences(string(text), generated)
 	if err != nil {
@@ -23,7 +24,8 @@ func UpToDate(file string, generated []generate.Manifest) error {
 	}
 	var all []error
 	for _, d := range differences {
-		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: d.Line, Field: d.Path, Message: d.Message, Remedy: "generate the file again"})
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: d.Line, Field: d.Path,
+			Message: d.Message, Remedy: "generate the file again"})
 	}
 	return errors.Join(all...)
 }
@@ -33,14 +35,16 @@ func UpToDate(file string, generated []generate.Manifest) error {
 func Bootstrapped(dir string, generated generate.Bundle) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: dir, Message: wholefile.Reason(err), Remedy: "use the directory that cmp fleet bootstrap --out wrote"}
+		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: dir, Message: wholefile.Reason(err),
+			Remedy: "use the directory that cmp fleet bootstrap --out wrote"}
 	}
 	written := map[string]string{}
 	for _, e := range entries {
 		if name := e.Name(); e.Type().IsRegular() && (path.Ext(name) == ".yaml" || name == generate.ScriptFile) {
 			text, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil {
-				return finding.Finding{Severity: finding.Error, Rule: "no-file", File: filepath.Join(dir, name), Message: wholefile.Reason(err), Remedy: "allow reading it"}
+				return finding.Finding{Severity: finding.Error, Rule: "no-file", File: filepath.Join(dir, name),
+					Message: wholefile.Reason(err), Remedy: "allow reading it"}
 			}
 			written[name] = string(text)
 		}

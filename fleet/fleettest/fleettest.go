@@ -214,6 +214,7 @@ func (u Unrendered) Needs(from, to string, strength fleet.Strength, inferred boo
 		}
 		return i
 	}
-	r := fleet.Reason{Strength: strength, Inferred: inferred, From: object.ID{Kind: "Thing", Name: from}, To: object.ID{Kind: "Thing", Name: to}, Why: "needs"}
+	r := fleet.Reason{Strength: strength, Inferred: inferred, From: object.ID{Kind: "Thing", Name: from},
+		To: object.ID{Kind: "Thing", Name: to}, Why: "needs"}
 	u.Links = append(u.Links, fleet.Link{From: at(from), To: at(to), Reasons: []fleet.Reason{r}})
 }

@@ -58,7 +58,8 @@ func Applications(f *fleet.Fleet, opt AppsOptions) ([]Manifest, []finding.Findin
 		faults = slices.Concat(faults, w.labelFaults(), w.setOrderFaults(sets))
 	}
 	if opt.Tiers && w.Settings.Promotion {
-		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-promotion", File: w.Settings.File, Line: w.Settings.Line, Field: "fleet.promotion",
+		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-promotion", File: w.Settings.File,
+			Line: w.Settings.Line, Field: "fleet.promotion",
 			Message: "each tier contains all environments, so no environment can wait for another", Remedy: "remove --tiers, or promotion"})
 	}
 	finding.Sort(faults)
@@ -102,7 +103,8 @@ func (w writer) children(sets []fleet.Set, dir string) ([]Manifest, error) {
 // child returns the Application of a component.
 func (w writer) child(d fleet.Deployment, file string, wave int) (Manifest, error) {
 	app := argocd.Application{APIVersion: argocd.APIVersion, Kind: "Application",
-		Metadata: argocd.Metadata{Name: d.Name, Namespace: w.namespace(), Labels: w.childLabels(d), Annotations: map[string]string{fleet.SyncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
+		Metadata: argocd.Metadata{Name: d.Name, Namespace: w.namespace(), Labels: w.childLabels(d),
+			Annotations: map[string]string{fleet.SyncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
 		Spec: argocd.Spec{
 			Project:     w.ProjectOf(d.Application),
 			Destination: cluster(w.serverFor(d.Application, d.To), d.Namespace),
@@ -138,7 +140,8 @@ func (w writer) child(d fleet.Deployment, file string, wave int) (Manifest, erro
 // remoteSources returns a remote chart, which Argo CD renders itself, and the repository of
 // the component with its values.
 func remoteSources(c component.Chart, release string, repo argocd.Source) []argocd.Source {
-	s := argocd.Source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"), Helm: &argocd.HelmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs, IgnoreMissing: c.IgnoreMissing}}
+	s := argocd.Source{RepoURL: c.RepoURL, Chart: c.Chart, Path: c.Path, TargetRevision: cmp.Or(c.Version, "HEAD"),
+		Helm: &argocd.HelmSource{ReleaseName: release, SkipCRDs: c.SkipCRDs, IgnoreMissing: c.IgnoreMissing}}
 	if c.Chart != "" {
 		s.RepoURL = strings.TrimPrefix(s.RepoURL, "oci://") // with the prefix, Argo CD would ignore the chart
 		s.TargetRevision = cmp.Or(c.Version, "*")
@@ -248,7 +251,8 @@ func (w writer) tiers(sets []fleet.Set, dir string, inSets bool) ([]Manifest, er
 		tier := w.parent(name, path.Join(dir, band.Name), revision)
 		tier.File = band.Name
 		tier.Set(map[string]string{fleet.SyncWave: strconv.Itoa(band.Wave)}, "metadata", "annotations")
-		tier.Comment(wrap("The tier " + band.Name + ": " + cmp.Or(band.Why, w.Profile.Noun()+"s "+w.Profile.Write(band.From)+" to "+w.Profile.Write(band.To)) + "."))
+		tier.Comment(wrap("The tier " + band.Name + ": " + cmp.Or(band.Why,
+			w.Profile.Noun()+"s "+w.Profile.Write(band.From)+" to "+w.Profile.Write(band.To)) + "."))
 		all = append(all, tier)
 		for _, s := range sets {
 			s := s.RestrictedTo(members)

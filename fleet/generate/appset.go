@@ -100,10 +100,14 @@ func ApplicationSets(f *fleet.Fleet, opt SetOptions) ([]Manifest, []finding.Find
 	}
 	promoted := fleet.InPromotionOrder(w.Fleet, sets)
 	if w.template != nil && len(promoted) > len(sets) {
-		return nil, nil, w.template.fault("metadata.name", "promotion needs an ApplicationSet for each environment, and a template is one", "generate them with --environment, or without --template")
+		return nil, nil, w.template.fault("metadata.name",
+			"promotion needs an ApplicationSet for each environment, and a template is one",
+			"generate them with --environment, or without --template")
 	}
 	if w.template != nil && len(sets) > 1 {
-		return nil, nil, w.template.fault("metadata.name", "the environments of this fleet share a cluster, which needs two ApplicationSets, and a template is one", "generate them with --environment, or without --template")
+		return nil, nil, w.template.fault("metadata.name",
+			"the environments of this fleet share a cluster, which needs two ApplicationSets, and a template is one",
+			"generate them with --environment, or without --template")
 	}
 	var all []Manifest
 	for _, s := range promoted {
@@ -126,17 +130,20 @@ func atLeast(release string, than knowledge.Release) (bool, error) {
 	}
 	r, ok := knowledge.ReleaseOf(release)
 	if !ok {
-		return false, fmt.Errorf("%q is not an Argo CD release; use a release such as %s or %s", release, knowledge.OldestArgoCD, knowledge.NewestArgoCD)
+		return false, fmt.Errorf("%q is not an Argo CD release; use a release such as %s or %s", release, knowledge.OldestArgoCD,
+			knowledge.NewestArgoCD)
 	}
 	if r.Before(knowledge.OldestArgoCD) {
-		return false, fmt.Errorf("release %s of Argo CD does not support the generated ApplicationSet; use %s or later", release, knowledge.OldestArgoCD)
+		return false, fmt.Errorf("release %s of Argo CD does not support the generated ApplicationSet; use %s or later", release,
+			knowledge.OldestArgoCD)
 	}
 	return !r.Before(than), nil
 }
 
 func (w writer) applicationSet(s fleet.Set) (Manifest, error) {
 	steps, comments := w.steps(s)
-	set := argocd.ApplicationSet{APIVersion: argocd.APIVersion, Kind: "ApplicationSet", Metadata: argocd.Metadata{Name: s.Name, Namespace: w.namespace()},
+	set := argocd.ApplicationSet{APIVersion: argocd.APIVersion, Kind: "ApplicationSet",
+		Metadata: argocd.Metadata{Name: s.Name, Namespace: w.namespace()},
 		Spec: argocd.SetSpec{
 			GoTemplate: true, GoTemplateOptions: []string{"missingkey=error"},
 			Generators:    w.generators(s),
@@ -172,7 +179,8 @@ func (w writer) applicationSet(s fleet.Set) (Manifest, error) {
 	if set.Spec.Strategy.DeletionOrder != "" {
 		m.Comment("Applications are deleted in reverse order, and the finalizer deletes their resources.", "spec", "strategy", "deletionOrder")
 	}
-	m.Comment("Argo CD disables automated sync of Applications in steps, and syncs them itself with these settings.", "spec", "template", "spec", "syncPolicy")
+	m.Comment("Argo CD disables automated sync of Applications in steps, and syncs them itself with these settings.", "spec",
+		"template", "spec", "syncPolicy")
 	return m, nil
 }
 
@@ -205,7 +213,8 @@ func (w writer) generators(s fleet.Set) []argocd.Generator {
 			}
 			g := argocd.Generator{Git: git, Selector: chosen}
 			if s.HasNames() {
-				g = argocd.Generator{Matrix: &argocd.MatrixGenerator{Generators: []argocd.Generator{{Git: git}, {List: &argocd.ListGenerator{ElementsYAML: elements(s.Destinations, revision)}}}}, Selector: chosen}
+				g = argocd.Generator{Matrix: &argocd.MatrixGenerator{Generators: []argocd.Generator{{Git: git},
+					{List: &argocd.ListGenerator{ElementsYAML: elements(s.Destinations, revision)}}}}, Selector: chosen}
 			}
 			all = append(all, g)
 		}
@@ -317,10 +326,12 @@ func (w writer) steps(s fleet.Set) (steps []argocd.Step, comments []string) {
 	for _, number := range slices.Sorted(maps.Keys(members)) {
 		place, _ := w.Profile.Place(number)
 		numbers = append(numbers, w.Profile.Write(number))
-		steps = append(steps, argocd.Step{MatchExpressions: []argocd.Expression{{Key: w.Profile.Label, Operator: "In", Values: []string{w.Profile.Write(number)}}}, MaxUpdate: maxUpdate(place)})
+		steps = append(steps, argocd.Step{MatchExpressions: []argocd.Expression{{Key: w.Profile.Label, Operator: "In",
+			Values: []string{w.Profile.Write(number)}}}, MaxUpdate: maxUpdate(place)})
 		comments = append(comments, w.stepComment(number, members[number]))
 	}
-	steps = append(steps, argocd.Step{MatchExpressions: []argocd.Expression{{Key: w.Profile.Label, Operator: "NotIn", Values: append([]string{}, numbers...)}}})
+	steps = append(steps, argocd.Step{MatchExpressions: []argocd.Expression{{Key: w.Profile.Label, Operator: "NotIn",
+		Values: append([]string{}, numbers...)}}})
 	comments = append(comments, wrap("Applications that no other step selects (currently: "+list(rest)+"). Without this step, Argo CD would never sync them."))
 	return steps, comments
 }

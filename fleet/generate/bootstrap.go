@@ -115,7 +115,8 @@ func NewBootstrap(f *fleet.Fleet, opt BootstrapOptions) (Bundle, []finding.Findi
 func nothingToBootstrap(f *fleet.Fleet, opt BootstrapOptions) error {
 	message, remedy := "no component has a "+f.Profile.Noun(), "use a later "+f.Profile.Noun()
 	if on := f.Enabled(); len(on) > 0 && on[0].Step.Set {
-		message = fmt.Sprintf("no component is in %s or before; the first one, %s, is in %s", f.Profile.StepName(opt.Until.Number), on[0].Name, f.Profile.StepName(on[0].Step.Number))
+		message = fmt.Sprintf("no component is in %s or before; the first one, %s, is in %s",
+			f.Profile.StepName(opt.Until.Number), on[0].Name, f.Profile.StepName(on[0].Step.Number))
 	}
 	if len(opt.Only)+len(opt.Skip) > 0 {
 		message, remedy = "--only and --skip select no component", "correct the names"
@@ -136,7 +137,8 @@ func until(f *fleet.Fleet, opt BootstrapOptions) ([]*fleet.Application, []findin
 	hasDependency := func(app *fleet.Application) bool {
 		return slices.ContainsFunc(f.Links, func(l fleet.Link) bool {
 			to := f.Applications[l.To]
-			return f.Applications[l.From] == app && l.Strength() >= fleet.Exists && to.Step.Number == app.Step.Number && slices.Contains(remaining, to)
+			return f.Applications[l.From] == app && l.Strength() >= fleet.Exists && to.Step.Number == app.Step.Number &&
+				slices.Contains(remaining, to)
 		})
 	}
 	for len(remaining) > 0 {
@@ -175,7 +177,9 @@ func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt BootstrapOpt
 		case app.Failed:
 			all = append(all, app.Findings...)
 		case app.IsChartMissing:
-			all = append(all, app.Fault("remote-bootstrap", "chart", "the chart of "+app.Name+" is in another repository, and was not fetched", "run cmp vendor, or put the chart into this repository and name its directory as chart.path"))
+			all = append(all, app.Fault("remote-bootstrap", "chart",
+				"the chart of "+app.Name+" is in another repository, and was not fetched",
+				"run cmp vendor, or put the chart into this repository and name its directory as chart.path"))
 		}
 	}
 	for _, l := range f.Links {
@@ -188,7 +192,9 @@ func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt BootstrapOpt
 		if dependencyAt >= 0 {
 			where = "comes after it"
 		}
-		found := from.Fault("bootstrap-order", from.StepKey(), fmt.Sprintf("%s depends on %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]), "move "+to.Name+" to an earlier "+f.Profile.Noun())
+		found := from.Fault("bootstrap-order", from.StepKey(),
+			fmt.Sprintf("%s depends on %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]),
+			"move "+to.Name+" to an earlier "+f.Profile.Noun())
 		switch {
 		case !opt.has(to):
 			found.Severity, found.Remedy = finding.Note, "make sure that it is in the cluster already"
@@ -290,7 +296,8 @@ func applied(f *fleet.Fleet, app *fleet.Application) ([]graph.Node, []finding.Fi
 		notes = append(notes, note)
 	}
 	slices.SortStableFunc(all, func(x, y graph.Node) int {
-		return cmp.Or(cmp.Compare(momentOf(x).phase, momentOf(y).phase), cmp.Compare(momentOf(x).wave, momentOf(y).wave), cmp.Compare(order[x.Text()], order[y.Text()]))
+		return cmp.Or(cmp.Compare(momentOf(x).phase, momentOf(y).phase), cmp.Compare(momentOf(x).wave, momentOf(y).wave),
+			cmp.Compare(order[x.Text()], order[y.Text()]))
 	})
 	return all, notes
 }

@@ -46,7 +46,8 @@ func (b Bundle) List() string {
 func (b Bundle) Check(written map[string]string) []finding.Finding {
 	var all []finding.Finding
 	report := func(file string, line int, id, message, remedy string) {
-		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: line, Object: id, Message: message, Remedy: remedy})
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: "out-of-date", File: file, Line: line, Object: id,
+			Message: message, Remedy: remedy})
 	}
 	const again = "apply it, and generate the bootstrap again"
 	now, _ := objectsIn(b.Files(false))
@@ -62,14 +63,17 @@ func (b Bundle) Check(written map[string]string) []finding.Finding {
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
 		if _, exists := now[id]; !exists {
-			report(before[id].File, before[id].Line, before[id].ID.String(), "the bootstrap contains this object, but Argo CD does not sync it", "delete it from the cluster, or add it to a component; then generate the bootstrap again")
+			report(before[id].File, before[id].Line, before[id].ID.String(),
+				"the bootstrap contains this object, but Argo CD does not sync it",
+				"delete it from the cluster, or add it to a component; then generate the bootstrap again")
 		}
 	}
 	if len(all) == 0 && written[ScriptFile] != b.Script() {
 		report(ScriptFile, 0, "", "the order or the conditions to wait for have changed", "generate the bootstrap again")
 	}
 	if text, exists := written[TalosFile]; exists && text != b.Talos() {
-		report(TalosFile, 0, "", "the inline manifests differ from what Argo CD syncs", "generate the bootstrap again, and patch the machine configuration with it")
+		report(TalosFile, 0, "", "the inline manifests differ from what Argo CD syncs",
+			"generate the bootstrap again, and patch the machine configuration with it")
 	}
 	return append(all, faults...)
 }

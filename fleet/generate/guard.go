@@ -37,7 +37,8 @@ func (w writer) rolloutFaults(environment string, sets []fleet.Set) []finding.Fi
 	for _, s := range sets {
 		for _, d := range w.deployments(s) {
 			if other, twice := taken[d.Name]; twice && other != d.Application {
-				all = append(all, d.Fault("same-name", "name", fmt.Sprintf("%s has an Application %s as well", other.File, d.Name), "give each component a unique name"))
+				all = append(all, d.Fault("same-name", "name",
+					fmt.Sprintf("%s has an Application %s as well", other.File, d.Name), "give each component a unique name"))
 				continue
 			}
 			if taken[d.Name] == nil {
@@ -48,7 +49,8 @@ func (w writer) rolloutFaults(environment string, sets []fleet.Set) []finding.Fi
 	}
 	for _, app := range w.Enabled() {
 		if !app.Described {
-			all = append(all, app.Fault("not-described", "", "missing "+component.File+", from which Argo CD generates the Application", "add one with a name, a namespace and a "+w.Profile.Key))
+			all = append(all, app.Fault("not-described", "",
+				"missing "+component.File+", from which Argo CD generates the Application", "add one with a name, a namespace and a "+w.Profile.Key))
 		}
 		if !app.Step.Set {
 			found := app.Fault(lint.NoStep, "", app.Name+" has no "+w.Profile.Noun()+", so it comes last", "add "+w.Profile.Key)
@@ -56,7 +58,8 @@ func (w writer) rolloutFaults(environment string, sets []fleet.Set) []finding.Fi
 			all = append(all, found)
 		}
 	}
-	return slices.Concat(all, lint.Settings(w.Fleet), lint.Shared(w.Fleet, environment), w.unhealthyFaults(), w.environmentFaults(environment), w.blockers(environment), w.ineffective())
+	return slices.Concat(all, lint.Settings(w.Fleet), lint.Shared(w.Fleet, environment), w.unhealthyFaults(),
+		w.environmentFaults(environment), w.blockers(environment), w.ineffective())
 }
 
 // blockers finds what keeps the rollout from finishing. With --unproven, these are warnings.
@@ -90,7 +93,8 @@ func (w writer) unhealthyFaults() []finding.Finding {
 		}
 		reported[at] = true
 		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever", w.Applications[at].Name, n.Health.Never), Remedy: "fix the cause, or configure a health check for this kind in Argo CD"})
+			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever",
+				w.Applications[at].Name, n.Health.Never), Remedy: "fix the cause, or configure a health check for this kind in Argo CD"})
 	}
 	return all
 }
@@ -100,7 +104,9 @@ func (w writer) labelFaults() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
 		if app.Step.Set && app.Step.Number < 0 {
-			all = append(all, app.Fault("negative-step", app.StepKey(), fmt.Sprintf("%s is not a valid label value", app.Step.Text), "use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
+			all = append(all, app.Fault("negative-step", app.StepKey(),
+				fmt.Sprintf("%s is not a valid label value", app.Step.Text),
+				"use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
 		}
 	}
 	return all
@@ -115,7 +121,10 @@ func (w writer) environmentFaults(environment string) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
 		if app.Environments.MayBeMissing() {
-			found := app.Fault("no-environment", "environments", app.Name+" is for "+strings.Join(w.EnvironmentsOf(app), ", ")+" only, but the fleet has no environments, so it is deployed everywhere", "list them as fleet.environments in ladder.yaml, or use --environment")
+			found := app.Fault("no-environment", "environments",
+				app.Name+" is for "+strings.Join(w.EnvironmentsOf(app),
+					", ")+" only, but the fleet has no environments, so it is deployed everywhere",
+				"list them as fleet.environments in ladder.yaml, or use --environment")
 			found.Severity = finding.Warning
 			all = append(all, found)
 		}
@@ -140,8 +149,9 @@ func (w writer) setOrderFaults(sets []fleet.Set) []finding.Finding {
 			severity = finding.Error
 		}
 		all = append(all, finding.Finding{Severity: severity, Rule: "cluster-before-environment", File: from.File,
-			Message: fmt.Sprintf("%s is for the whole cluster, but depends on %s, which comes later with each environment: %s", from.Name, to.Name, l.Reasons[0]),
-			Remedy:  "name the environments of " + from.Name + " in its component.yaml, so that each has its own"})
+			Message: fmt.Sprintf("%s is for the whole cluster, but depends on %s, which comes later with each environment: %s",
+				from.Name, to.Name, l.Reasons[0]),
+			Remedy: "name the environments of " + from.Name + " in its component.yaml, so that each has its own"})
 	}
 	return all
 }
@@ -267,7 +277,8 @@ func (w writer) reserved(sets []fleet.Set) []finding.Finding {
 	for _, s := range sets {
 		for _, d := range w.deployments(s) {
 			if slices.Contains(taken, d.Name) {
-				all = append(all, d.Fault("reserved-name", "name", fmt.Sprintf("%q is the name of a parent Application of the generated app of apps", d.Name), "rename the component"))
+				all = append(all, d.Fault("reserved-name", "name",
+					fmt.Sprintf("%q is the name of a parent Application of the generated app of apps", d.Name), "rename the component"))
 			}
 		}
 	}

@@ -78,8 +78,9 @@ func networkFirst(f *fleet.Fleet, all []*fleet.Application) ([]*fleet.Applicatio
 	var notes []finding.Finding
 	for _, app := range moved {
 		notes = append(notes, finding.Finding{Severity: finding.Note, Rule: "network-first", File: app.File, Line: app.Line(app.StepKey()),
-			Message: app.Name + " is applied after " + all[last].Name + ", the Pod network, although its step is not later: its Pods do not start without the network",
-			Remedy:  "give " + app.Name + " a later step"})
+			Message: app.Name + " is applied after " + all[last].Name +
+				", the Pod network, although its step is not later: its Pods do not start without the network",
+			Remedy: "give " + app.Name + " a later step"})
 	}
 	return slices.Concat(ahead, all[last:last+1], moved, all[last+1:]), notes
 }

@@ -75,7 +75,8 @@ func (t *OwnTemplate) with(file string, fields ...field) (Manifest, error) {
 func (w writer) ownSet(s fleet.Set, generated argocd.ApplicationSet) (Manifest, error) {
 	t := w.template
 	if !t.Get("spec", "goTemplate").True() {
-		return Manifest{}, t.fault("spec.goTemplate", "must be true: the step of a component is computed with a Go template", "set it, and write parameters like {{ .path.basename }}")
+		return Manifest{}, t.fault("spec.goTemplate", "must be true: the step of a component is computed with a Go template",
+			"set it, and write parameters like {{ .path.basename }}")
 	}
 	if err := t.incomplete(s.HasNames()); err != nil {
 		return Manifest{}, err
@@ -86,12 +87,16 @@ func (w writer) ownSet(s fleet.Set, generated argocd.ApplicationSet) (Manifest, 
 		value string
 	}{{w.split(), ".values.suffix"}, {s.HasNames() && s.Suffixed, ".values.environment"}} {
 		if needed.is && !strings.Contains(name, needed.value) {
-			return Manifest{}, t.fault("spec.template.metadata.name", fmt.Sprintf("does not contain {{ %s }}, so two Applications have the same name", needed.value), "add it, such as "+generated.Spec.Template.Metadata.Name)
+			return Manifest{}, t.fault("spec.template.metadata.name",
+				fmt.Sprintf("does not contain {{ %s }}, so two Applications have the same name", needed.value),
+				"add it, such as "+generated.Spec.Template.Metadata.Name)
 		}
 	}
 	patch := w.sourcePatch(s)
 	if patch != "" && t.Get("spec", "templatePatch").Text() != "" {
-		return Manifest{}, t.fault("spec.templatePatch", "the fleet needs this field for its sources: it has charts of other repositories, or components with crds: split or capabilities: fleet", "move the content of the field to spec.template, or vendor the charts")
+		return Manifest{}, t.fault("spec.templatePatch",
+			"the fleet needs this field for its sources: it has charts of other repositories, or components with crds: split or capabilities: fleet",
+			"move the content of the field to spec.template, or vendor the charts")
 	}
 	fields := []field{
 		{generated.Spec.Generators, []string{"spec", "generators"}},

@@ -44,7 +44,8 @@ type retryGroup struct {
 
 // Dict returns the retry as an expression for Argo CD's templates.
 func (r retryGroup) Dict() string {
-	return fmt.Sprintf(`(dict "limit" %d "backoff" (dict "duration" %q "factor" %d "maxDuration" %q))`, r.Limit, r.Backoff.Duration, r.Backoff.Factor, r.Backoff.MaxDuration)
+	return fmt.Sprintf(`(dict "limit" %d "backoff" (dict "duration" %q "factor" %d "maxDuration" %q))`, r.Limit,
+		r.Backoff.Duration, r.Backoff.Factor, r.Backoff.MaxDuration)
 }
 
 // retries returns the Applications whose retry is not the default.

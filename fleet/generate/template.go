@@ -20,18 +20,21 @@ import (
 // common returns the part that all Applications have in common.
 func (w writer) common(s fleet.Set) argocd.Template {
 	t := argocd.Template{
-		Metadata: argocd.Metadata{Name: `{{ .values.name }}`, Labels: map[string]string{w.Profile.Label: `{{ .values.phase }}`}, Finalizers: []string{cascade}},
+		Metadata: argocd.Metadata{Name: `{{ .values.name }}`, Labels: map[string]string{w.Profile.Label: `{{ .values.phase }}`},
+			Finalizers: []string{cascade}},
 		Spec: argocd.Spec{
 			Project:     w.projectTemplate(),
 			Destination: cluster(s.Destinations[0].Server, `{{ .values.namespace }}`),
-			Source:      &argocd.Source{RepoURL: w.Settings.RepoURL, TargetRevision: s.Destinations[0].Revision, Path: `{{ .path.path }}`, Plugin: &argocd.PluginSource{Name: pluginName}},
-			SyncPolicy:  argocd.SyncPolicy{Retry: w.defaultRetry()},
+			Source: &argocd.Source{RepoURL: w.Settings.RepoURL, TargetRevision: s.Destinations[0].Revision,
+				Path: `{{ .path.path }}`, Plugin: &argocd.PluginSource{Name: pluginName}},
+			SyncPolicy: argocd.SyncPolicy{Retry: w.defaultRetry()},
 		},
 	}
 	maps.Copy(t.Metadata.Labels, w.Settings.Labels)
 	put(component.ApplicationFields{}.WithDefaults(w.Settings.ApplicationFields), &t.Metadata, &t.Spec)
 	for _, p := range w.parameters(s) {
-		t.Spec.Source.Plugin.Parameters = append(t.Spec.Source.Plugin.Parameters, argocd.PluginParameter{Name: p.Name, String: "{{ " + p.Expression + " }}"})
+		t.Spec.Source.Plugin.Parameters = append(t.Spec.Source.Plugin.Parameters,
+			argocd.PluginParameter{Name: p.Name, String: "{{ " + p.Expression + " }}"})
 	}
 	if w.preserve {
 		t.Metadata.Finalizers = nil
@@ -71,7 +74,8 @@ func (w writer) projectTemplate() string {
 	for i, name := range w.Projects {
 		allowed[i] = strconv.Quote(name)
 	}
-	return fmt.Sprintf(`{{ $own := get . "project" }}{{ if has $own (list %s) }}{{ $own }}{{ else }}%s{{ end }}`, strings.Join(allowed, " "), w.Project())
+	return fmt.Sprintf(`{{ $own := get . "project" }}{{ if has $own (list %s) }}{{ $own }}{{ else }}%s{{ end }}`,
+		strings.Join(allowed, " "), w.Project())
 }
 
 // templateParameter is a parameter whose value is a template expression.
@@ -97,7 +101,8 @@ func (w writer) parameters(s fleet.Set) []templateParameter {
 //go:embed templatepatch.tmpl
 var templatePatchText string
 
-var templatePatch = texttemplate.Must(texttemplate.New("").Delims("[[", "]]").Funcs(texttemplate.FuncMap{"quote": strconv.Quote}).Parse(templatePatchText))
+var templatePatch = texttemplate.Must(texttemplate.New("").Delims("[[",
+	"]]").Funcs(texttemplate.FuncMap{"quote": strconv.Quote}).Parse(templatePatchText))
 
 // templatePatch returns the part that differs between Applications. Argo CD fills it in with the
 // component.yaml of each.
@@ -118,8 +123,10 @@ func (w writer) templatePatch(s fleet.Set) string {
 		Fields                []chosenFields
 		SourceOnly            bool
 		Environments          string // values that environments set for remote charts, as JSON
-	}{SourceOnly: w.template != nil, LabelKey: strconv.Quote(object.LabelKeyPattern), ReservedKey: strconv.Quote(lint.ReservedLabel(w.Fleet).String()), RepoURL: w.Settings.RepoURL,
-		Revision: strconv.Quote(s.Destinations[0].Revision), CRDSteps: w.crdSteps(), Large: w.largeApplications(), Split: w.split(), Retries: w.retries(), Fields: w.chosenFieldsOf()}
+	}{SourceOnly: w.template != nil, LabelKey: strconv.Quote(object.LabelKeyPattern),
+		ReservedKey: strconv.Quote(lint.ReservedLabel(w.Fleet).String()), RepoURL: w.Settings.RepoURL,
+		Revision: strconv.Quote(s.Destinations[0].Revision), CRDSteps: w.crdSteps(), Large: w.largeApplications(),
+		Split: w.split(), Retries: w.retries(), Fields: w.chosenFieldsOf()}
 	common := w.SyncOptions(nil)
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		d.Options = append(d.Options, option{name, common[name]})

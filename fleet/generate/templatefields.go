@@ -18,7 +18,8 @@ func (t *OwnTemplate) incomplete(hasDestination bool) error {
 	if t.ID.Kind == "ApplicationSet" {
 		spec = []string{"spec", "template", "spec"}
 		if name := t.Get("spec", "template", "metadata", "name").Text(); !strings.Contains(name, "{{") {
-			return t.fault("spec.template.metadata.name", "the name contains no parameter, so all Applications have the same name", "write {{ .values.name }} into it")
+			return t.fault("spec.template.metadata.name",
+				"the name contains no parameter, so all Applications have the same name", "write {{ .values.name }} into it")
 		}
 	}
 	field := func(path ...string) (name, text string) {
@@ -49,7 +50,8 @@ func (w writer) ineffective() []finding.Finding {
 	note := func(file string, line int, prefix string, keys []string) {
 		if len(keys) > 0 {
 			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "template-overrides", File: file, Line: line, Field: prefix + keys[0],
-				Message: strings.Join(keys, ", ") + ": no effect with --template, because the fields of " + t.file + " apply", Remedy: "set them in " + t.file + ", or remove them"})
+				Message: strings.Join(keys, ", ") + ": no effect with --template, because the fields of " + t.file + " apply",
+				Remedy:  "set them in " + t.file + ", or remove them"})
 		}
 	}
 	keys := fieldsOf(w.Settings.ApplicationFields)

@@ -98,7 +98,8 @@ func (c Comparison) Different() bool {
 // all. Applications are matched by name. dirBefore and dirAfter are the directories of the two
 // sides, which findings name.
 func Compare(before *fleet.Fleet, dirBefore string, after *fleet.Fleet, dirAfter, environment string) Comparison {
-	c := Comparison{Added: []ApplicationStep{}, Removed: []ApplicationStep{}, Moved: []MovedApplication{}, Steps: []StepChange{}, AddedDependencies: []DependencyChange{}, RemovedDependencies: []DependencyChange{}, Changed: []ChangedApplication{}, Unknown: []string{}}
+	c := Comparison{Added: []ApplicationStep{}, Removed: []ApplicationStep{}, Moved: []MovedApplication{}, Steps: []StepChange{},
+		AddedDependencies: []DependencyChange{}, RemovedDependencies: []DependencyChange{}, Changed: []ChangedApplication{}, Unknown: []string{}}
 	before, after = before.At(environment), after.At(environment)
 	old, now := partOf(withDescriptionsOf(before, after), environment), partOf(withDescriptionsOf(after, before), environment)
 	for _, name := range old.names {
@@ -134,7 +135,8 @@ func Compare(before *fleet.Fleet, dirBefore string, after *fleet.Fleet, dirAfter
 
 // FaultsOf says why Applications of these names could not be rendered.
 func FaultsOf(f *fleet.Fleet, names []string) []finding.Finding {
-	return fleet.FindingsOf(slices.DeleteFunc(slices.Clone(f.Applications), func(app *fleet.Application) bool { return !app.Failed || !slices.Contains(names, app.Name) }))
+	return fleet.FindingsOf(slices.DeleteFunc(slices.Clone(f.Applications),
+		func(app *fleet.Application) bool { return !app.Failed || !slices.Contains(names, app.Name) }))
 }
 
 // part is the part of a fleet that is deployed in an environment.

@@ -121,7 +121,8 @@ func New(f *fleet.Fleet, environment string) Inventory {
 
 func entry(f *fleet.Fleet, i int, app *fleet.Application, environment string, provided []Provision) Entry {
 	e := Entry{
-		Name: app.Name, Path: relativePath(f, app), RolloutPhase: f.FormatStep(app.Step), Domain: app.Component.DomainOrTier(), Project: cmp.Or(app.Project, f.Settings.Project),
+		Name: app.Name, Path: relativePath(f, app), RolloutPhase: f.FormatStep(app.Step), Domain: app.Component.DomainOrTier(),
+		Project:   cmp.Or(app.Project, f.Settings.Project),
 		Namespace: app.Namespace, Type: app.Type, Rung: app.Rung, Because: app.RungWhy, Chart: chartOf(app.Component.Chart),
 		Enabled: app.IsEnabled(), Environments: f.EnvironmentsOf(app), Deployed: fleet.Deployed(app, environment),
 		Objects: len(app.Objects), Waves: app.Waves, Failed: app.Failed, Provides: provided,
@@ -188,7 +189,8 @@ func rows(f *fleet.Fleet, entries []Entry) []Row {
 	for _, n := range sorted {
 		band, _ := f.Profile.Band(n)
 		place, _ := f.Profile.Place(n)
-		all = append(all, withMembers(Row{Step: f.Profile.Write(n), Band: band.Name, Title: place.Title, MaxUpdate: place.MaxUpdate, Manual: place.Manual}, members[n]))
+		all = append(all, withMembers(Row{Step: f.Profile.Write(n), Band: band.Name, Title: place.Title,
+			MaxUpdate: place.MaxUpdate, Manual: place.Manual}, members[n]))
 	}
 	if none != nil {
 		all = append(all, withMembers(Row{Title: "without a step"}, none))

@@ -22,9 +22,11 @@ func (inv Inventory) JSON() (string, error) {
 func (inv Inventory) CSV() (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	rows := [][]string{{"step", "name", "path", "domain", "project", "namespace", "type", "rung", "because", "chart", "part", "state", "objects", "waves", "provides", "needs"}}
+	rows := [][]string{{"step", "name", "path", "domain", "project", "namespace", "type", "rung", "because", "chart", "part",
+		"state", "objects", "waves", "provides", "needs"}}
 	for _, e := range inv.Components {
-		rows = append(rows, []string{e.RolloutPhase, e.Name, e.Path, e.Domain, e.Project, e.Namespace, e.Type, e.Rung, e.Because, e.Chart, e.Part, e.State(),
+		rows = append(rows, []string{e.RolloutPhase, e.Name, e.Path, e.Domain, e.Project, e.Namespace, e.Type, e.Rung, e.Because,
+			e.Chart, e.Part, e.State(),
 			fmt.Sprint(e.Objects), fmt.Sprint(e.Waves), strings.Join(e.Provided(), "; "), strings.Join(e.Needed(), "; ")})
 	}
 	err := w.WriteAll(rows)
@@ -68,13 +70,15 @@ func (inv Inventory) Markdown() string {
 			b.WriteString(inv.members(s))
 		}
 	}
-	fmt.Fprintf(&b, "\n## %ss\n\n| %s | band | purpose | max. updated at once | components |\n| --- | --- | --- | --- | --- |\n", strings.ToUpper(noun[:1])+noun[1:], noun)
+	fmt.Fprintf(&b, "\n## %ss\n\n| %s | band | purpose | max. updated at once | components |\n| --- | --- | --- | --- | --- |\n",
+		strings.ToUpper(noun[:1])+noun[1:], noun)
 	for _, s := range inv.Steps {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", s.Step, cell(s.Band), cell(s.Title), s.AtOnce(), len(s.entries))
 	}
 	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | purpose | where | provides | depends on |\n| --- | --- | --- | --- | --- | --- |\n", noun)
 	for _, e := range inv.Components {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", e.RolloutPhase, cell(named(e)), cell(e.what()...), cell(e.where()...), cell(e.Provided()...), cell(e.Needed()...))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", e.RolloutPhase, cell(named(e)), cell(e.what()...),
+			cell(e.where()...), cell(e.Provided()...), cell(e.Needed()...))
 	}
 	return b.String()
 }
@@ -102,7 +106,8 @@ func (inv Inventory) members(s Row) string {
 		if e.State() != "" {
 			state = " (" + markdown(e.State()) + ")"
 		}
-		fmt.Fprintf(&b, "  - `%s` (%s) – %s / %s / %s%s\n", code(e.Name), markdown(e.Path), markdown(cmp.Or(e.Domain, "-")), markdown(cmp.Or(e.Project, "-")), markdown(e.Namespace), state)
+		fmt.Fprintf(&b, "  - `%s` (%s) – %s / %s / %s%s\n", code(e.Name), markdown(e.Path), markdown(cmp.Or(e.Domain, "-")),
+			markdown(cmp.Or(e.Project, "-")), markdown(e.Namespace), state)
 	}
 	return b.String()
 }
@@ -128,7 +133,8 @@ func (e Entry) what() []string {
 }
 
 func (e Entry) where() []string {
-	all := []string{e.Path, strings.Join(slices.DeleteFunc([]string{e.Domain, e.Project, e.Namespace}, func(s string) bool { return s == "" }), " / ")}
+	all := []string{e.Path, strings.Join(slices.DeleteFunc([]string{e.Domain, e.Project, e.Namespace},
+		func(s string) bool { return s == "" }), " / ")}
 	if e.Chart != "" {
 		all = append(all, "chart "+e.Chart)
 	}

@@ -215,7 +215,8 @@ func (f *finder) sorted() []Link {
 	for ends, reasons := range f.links {
 		slices.SortStableFunc(reasons, func(x, y Reason) int {
 			return cmp.Or(cmp.Compare(y.Strength, x.Strength), boolean(x.Inferred)-boolean(y.Inferred),
-				strings.Compare(x.From.String(), y.From.String()), strings.Compare(x.To.String(), y.To.String()), strings.Compare(x.Field, y.Field), strings.Compare(x.Why, y.Why))
+				strings.Compare(x.From.String(), y.From.String()), strings.Compare(x.To.String(), y.To.String()),
+				strings.Compare(x.Field, y.Field), strings.Compare(x.Why, y.Why))
 		})
 		all = append(all, Link{ends[0], ends[1], slices.Compact(reasons)})
 	}
@@ -367,7 +368,8 @@ func (f *finder) linkCharts() {
 			f.linkToChart(to, chart)
 			for _, group := range chart.Needs {
 				for _, provider := range f.servers(group) {
-					f.add(to, provider, Reason{Strength: Healthy, Why: fmt.Sprintf("the %s chart uses kinds of %s", chart.Name, group), Source: chart.Source})
+					f.add(to, provider, Reason{Strength: Healthy,
+						Why: fmt.Sprintf("the %s chart uses kinds of %s", chart.Name, group), Source: chart.Source})
 				}
 			}
 		}
@@ -394,15 +396,18 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 			if creation.Until == graph.Healthy {
 				strength = Healthy
 			}
-			f.add(f.appOf[n.Part], to, Reason{Strength: strength, From: n.Key, Field: creation.Field, File: n.File, Line: n.Line, Source: creation.Source,
-				Why: fmt.Sprintf("%s %s, which the %s chart installs", creation.Why, creation.Kind, chart.Name)})
+			f.add(f.appOf[n.Part], to, Reason{Strength: strength, From: n.Key, Field: creation.Field, File: n.File, Line: n.Line,
+				Source: creation.Source,
+				Why:    fmt.Sprintf("%s %s, which the %s chart installs", creation.Why, creation.Kind, chart.Name)})
 		}
 	}
 	for from, other := range f.apps {
 		for _, user := range other.Charts {
 			for _, group := range user.Needs {
 				if chart.InstallsGroup(group) {
-					f.add(from, to, Reason{Strength: Healthy, Why: fmt.Sprintf("the %s chart uses kinds of %s, which the %s chart installs", user.Name, group, chart.Name), Source: user.Source})
+					f.add(from, to, Reason{Strength: Healthy,
+						Why: fmt.Sprintf("the %s chart uses kinds of %s, which the %s chart installs", user.Name, group,
+							chart.Name), Source: user.Source})
 				}
 			}
 		}

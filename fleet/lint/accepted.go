@@ -87,7 +87,8 @@ func (l *checker) unknownName(a profile.Accepted) finding.Finding {
 		for _, r := range l.rules {
 			names = append(names, r.Name)
 		}
-		return finding.Finding{Message: fmt.Sprintf("unknown rule %q", a.Rule), Remedy: "use a rule of cmp fleet lint"}.Asking(finding.Suggest(a.Rule, names))
+		return finding.Finding{Message: fmt.Sprintf("unknown rule %q", a.Rule),
+			Remedy: "use a rule of cmp fleet lint"}.Asking(finding.Suggest(a.Rule, names))
 	}
 	for _, name := range []string{a.Component, a.Needs} {
 		if slices.ContainsFunc(l.Applications, func(app *fleet.Application) bool { return profile.Named(name, app.Name) }) {

@@ -143,8 +143,10 @@ func (l *checker) unusedValues() []fault {
 				continue
 			}
 			message := fmt.Sprintf("no component in %s has a file %s", e.Name, name)
-			all = append(all, fault{messageIn: always(message), Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line, Field: fmt.Sprintf("fleet.environments[%d].values[%d]", i, k),
-				Message: message, Remedy: "correct the name, or add the file next to a component.yaml"}})
+			all = append(all, fault{messageIn: always(message),
+				Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line,
+					Field:   fmt.Sprintf("fleet.environments[%d].values[%d]", i, k),
+					Message: message, Remedy: "correct the name, or add the file next to a component.yaml"}})
 		}
 	}
 	return all
@@ -161,7 +163,8 @@ func missingValues(a *fleet.Application) []finding.Finding {
 	}
 	for _, e := range slices.Sorted(maps.Keys(a.Values)) {
 		for _, name := range a.Values[e].Missing {
-			all = append(all, a.Fault("no-values-file", "environments."+e+".values", "values file "+name+" not found in the repository", "correct the name, or add the file"))
+			all = append(all, a.Fault("no-values-file", "environments."+e+".values",
+				"values file "+name+" not found in the repository", "correct the name, or add the file"))
 		}
 	}
 	return all

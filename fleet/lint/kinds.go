@@ -63,8 +63,10 @@ func (l *checker) missingKinds() []fault {
 	}
 	var faults []fault
 	for _, of := range all {
-		remedy := l.remedyFor(of.group, of.kinds, platform) + ", in an earlier step; if something outside the fleet installs them, apply it before the fleet"
-		message := fmt.Sprintf("nothing in the fleet defines %s of %s, which %s uses", few(of.kinds), of.group, fileLine(of.first.File, of.first.Line))
+		remedy := l.remedyFor(of.group, of.kinds, platform) +
+			", in an earlier step; if something outside the fleet installs them, apply it before the fleet"
+		message := fmt.Sprintf("nothing in the fleet defines %s of %s, which %s uses", few(of.kinds), of.group,
+			fileLine(of.first.File, of.first.Line))
 		if len(of.users) > 1 {
 			message = fmt.Sprintf("nothing in the fleet defines %s of %s, which %s use (%s), such as %s", few(of.kinds), of.group,
 				finding.Counted(len(of.users), "component"), few(namesOf(of.users)), fileLine(of.first.File, of.first.Line))
@@ -78,7 +80,8 @@ func (l *checker) missingKinds() []fault {
 
 // unrendered returns the Applications whose objects are unknown, because they did not render.
 func (l *checker) unrendered() []*fleet.Application {
-	return slices.DeleteFunc(slices.Clone(l.Applications), func(app *fleet.Application) bool { return !app.Failed || len(app.Objects) > 0 || !l.anywhere(app) })
+	return slices.DeleteFunc(slices.Clone(l.Applications),
+		func(app *fleet.Application) bool { return !app.Failed || len(app.Objects) > 0 || !l.anywhere(app) })
 }
 
 // missingKind is the rule about kinds that nothing defines.
@@ -105,7 +108,8 @@ func (l *checker) servedObjects() map[object.ID]bool {
 // accepts reports whether the owners of the fleet accept a finding of a rule about an
 // Application, for any dependency.
 func (l *checker) accepts(rule string, app *fleet.Application) bool {
-	return slices.ContainsFunc(l.Settings.Accepted, func(a profile.Accepted) bool { return a.Rule == rule && a.Component == app.Name && a.Needs == "" })
+	return slices.ContainsFunc(l.Settings.Accepted,
+		func(a profile.Accepted) bool { return a.Rule == rule && a.Component == app.Name && a.Needs == "" })
 }
 
 func namesOf(apps []*fleet.Application) []string {
@@ -242,10 +246,12 @@ func (l *checker) unknownCharts() []fault {
 		if c.known != nil && !c.known.Inferred || !c.users[0].IsChartMissing {
 			continue
 		}
-		message, remedy := "unknown chart %s of %s, so the dependencies of %s are not checked", "run cmp vendor, or put the chart into this repository and name it as chart.path"
+		message, remedy := "unknown chart %s of %s, so the dependencies of %s are not checked",
+			"run cmp vendor, or put the chart into this repository and name it as chart.path"
 		what := []any{c.name, remote.Ref{URL: c.ref.URL}, few(namesOf(c.users))}
 		if c.users[0].Component.Chart.Chart == "" {
-			message, remedy, what = "the manifests of %s are not available here, so the dependencies of %s are not checked", "run cmp vendor, or put the manifests into this repository and name their directory as chart.path", what[1:]
+			message, remedy, what = "the manifests of %s are not available here, so the dependencies of %s are not checked",
+				"run cmp vendor, or put the manifests into this repository and name their directory as chart.path", what[1:]
 		}
 		f := l.at(finding.Note, c.users[0], fmt.Sprintf(message, what...), remedy)
 		f.Line, f.About = c.users[0].Line("chart"), c.ref.String()
@@ -268,7 +274,8 @@ func (l *checker) notFetched() []fault {
 		message := fmt.Sprintf("%s is neither fetched nor known, so the dependencies of %s on it are not checked", what, names)
 		switch {
 		case c.known != nil && c.known.Inferred:
-			message = fmt.Sprintf("%s is neither fetched nor known; judging by its name, it provides kinds of %s to %s", what, strings.Join(c.known.Provides, ", "), names)
+			message = fmt.Sprintf("%s is neither fetched nor known; judging by its name, it provides kinds of %s to %s", what,
+				strings.Join(c.known.Provides, ", "), names)
 		case c.known != nil:
 			message = fmt.Sprintf("%s is not fetched, so Ladder uses its built-in record of the chart to order %s", what, names)
 		}

@@ -30,34 +30,53 @@ var rules = []Rule{
 	{"no-band", only(finding.Error), "a step outside all bands of the profile", (*checker).noBand},
 	{"no-place", only(finding.Error), "a step that is not a place of its band, so the rollout does not select the component", (*checker).noPlace},
 	{EmptyPlace, only(finding.Note), "places of the profile without a component; each is a step", (*checker).emptyPlaces},
-	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are out of order, duplicate, or not described", (*checker).placeOrder},
-	{"wrong-place", only(finding.Warning), "a component in a step for something else: an operator in a step for secrets, secrets in a step for workloads, a smoke test before the step for smoke tests", (*checker).wrongPlace},
+	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are out of order, duplicate, or not described",
+		(*checker).placeOrder},
+	{"wrong-place", only(finding.Warning),
+		"a component in a step for something else: an operator in a step for secrets, secrets in a step for workloads, a smoke test before the step for smoke tests", (*checker).wrongPlace},
 	{"bundled-crds", only(finding.Warning), "CRDs in a component at a place that is not for CRDs, such as an operator", (*checker).bundled},
 	{"foreign-band", only(finding.Warning), "a component in a band of other domains", (*checker).foreignBand},
-	{"same-name", only(finding.Error, finding.Warning), "two Applications with the same name in one environment; a warning if one of them is disabled", (*checker).sameName},
+	{"same-name", only(finding.Error, finding.Warning),
+		"two Applications with the same name in one environment; a warning if one of them is disabled", (*checker).sameName},
 	{"bad-name", only(finding.Error), "a name that Kubernetes rejects", (*checker).badName},
 	{"bad-label", only(finding.Error), "a label, annotation, domain or tier that Kubernetes rejects", settingFaults("bad-label")},
 	{"step-label", only(finding.Error), "a component that sets the label of the step (`rollout-phase`)", settingFaults("step-label")},
-	{foreignProject, only(finding.Error, finding.Warning), "a component with a `project` that neither `fleet.allow.projects` nor `--allow-project` lists. If they list no project at all, it is a warning, once for each name of a project", (*checker).foreignProjects},
-	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`", settingFaults(reservedLabel)},
-	{platformSetting, only(finding.Error), "a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`; a `fleet` section in a `ladder.yaml` in the directory of a component", (*checker).platformSettings},
-	{unsafeValue, only(finding.Error), "a value that is written into an Application and contains a template, a line break or a control character", (*checker).unsafeValues},
+	{foreignProject, only(finding.Error, finding.Warning),
+		"a component with a `project` that neither `fleet.allow.projects` nor `--allow-project` lists. If they list no project at all, it is a warning, once for each name of a project", (*checker).foreignProjects},
+	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`",
+		settingFaults(reservedLabel)},
+	{platformSetting, only(finding.Error),
+		"a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`; a `fleet` section in a `ladder.yaml` in the directory of a component", (*checker).platformSettings},
+	{unsafeValue, only(finding.Error), "a value that is written into an Application and contains a template, a line break or a control character",
+		(*checker).unsafeValues},
 	{"octal-step", only(finding.Error), "a step such as `010` without quotes, which Argo CD reads as 8", settingFaults("octal-step")},
 	{"no-environment", only(finding.Warning), "a component for an unknown environment", settingFaults("no-environment")},
 	{"unused-values", only(finding.Warning), "a values file of `fleet.environments` that no component has", (*checker).unusedValues},
-	{"no-values-file", only(finding.Error), "a values file of an environment that does not exist, for a chart that Argo CD renders", (*checker).missingValues},
+	{"no-values-file", only(finding.Error), "a values file of an environment that does not exist, for a chart that Argo CD renders",
+		(*checker).missingValues},
 	{"remote-split", only(finding.Error), "a split chart that is in another repository", settingFaults("remote-split")},
 	{"crd-shared", only(finding.Error), "a CRD in two components that are deployed together", (*checker).sameCRD},
-	{"object-shared", only(finding.Error), "any other object in two components that are deployed together, and any object that two environments of one cluster both contain", (*checker).sameObject},
-	{fleet.NeedsDisabled, only(finding.Error, finding.Warning), "a component that is disabled or not in an environment, while a deployed component depends on it; a warning if the dependency is inferred, or is the CRD of objects that are created later", (*checker).needsDisabled},
-	{missingKind, only(finding.Warning, finding.Note), "objects whose kind neither the fleet, nor Kubernetes, nor Argo CD defines: one finding for each API group; a note if a component that could not be rendered may define it", (*checker).missingKinds},
-	{"only-hooks", only(finding.Warning), "a component that contains only hooks: Argo CD reports it as Synced, so automated sync never runs them", (*checker).onlyHooks},
-	{"not-fetched", only(finding.Warning), "a chart or a file that a kustomization or a chart names, and that is neither vendored nor fetched: Ladder uses its built-in record of the chart, if there is one", (*checker).notFetched},
+	{"object-shared", only(finding.Error),
+		"any other object in two components that are deployed together, and any object that two environments of one cluster both contain",
+		(*checker).sameObject},
+	{fleet.NeedsDisabled, only(finding.Error, finding.Warning),
+		"a component that is disabled or not in an environment, while a deployed component depends on it; a warning if the dependency is inferred, or is the CRD of objects that are created later", (*checker).needsDisabled},
+	{missingKind, only(finding.Warning, finding.Note),
+		"objects whose kind neither the fleet, nor Kubernetes, nor Argo CD defines: one finding for each API group; a note if a component that could not be rendered may define it", (*checker).missingKinds},
+	{"only-hooks", only(finding.Warning), "a component that contains only hooks: Argo CD reports it as Synced, so automated sync never runs them",
+		(*checker).onlyHooks},
+	{"not-fetched", only(finding.Warning),
+		"a chart or a file that a kustomization or a chart names, and that is neither vendored nor fetched: Ladder uses its built-in record of the chart, if there is one", (*checker).notFetched},
 	{"unknown-chart", only(finding.Note), "an unknown chart in a registry, whose dependencies are not checked", (*checker).unknownCharts},
-	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time", (*checker).noVersion},
-	{fleet.LaterStep, only(finding.Error, finding.Warning), "a component that depends on a component of a later step; a warning if the dependency is inferred, or is a namespace that Argo CD creates", (*checker).laterStep},
-	{fleet.SameStep, only(finding.Error, finding.Warning), "a component that depends on the health of a component of the same step; an error if it provably cannot be applied before the other one is healthy", (*checker).sameStep},
-	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding", (*checker).stale}, // after all others, which say what is accepted
+	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time",
+		(*checker).noVersion},
+	{fleet.LaterStep, only(finding.Error, finding.Warning),
+		"a component that depends on a component of a later step; a warning if the dependency is inferred, or is a namespace that Argo CD creates",
+		(*checker).laterStep},
+	{fleet.SameStep, only(finding.Error, finding.Warning),
+		"a component that depends on the health of a component of the same step; an error if it provably cannot be applied before the other one is healthy", (*checker).sameStep},
+	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding",
+		(*checker).stale}, // after all others, which say what is accepted
 }
 
 // NoStep is the rule about components without a step.
@@ -86,8 +105,9 @@ func ReportFindings(f *fleet.Fleet, environment string) []finding.Finding {
 		return all
 	}
 	all = slices.DeleteFunc(all, func(found finding.Finding) bool { return found.Rule == NoStep || found.Rule == EmptyPlace })
-	return append(all, finding.Finding{Severity: finding.Note, Rule: NoStep, Message: "no component has a " + f.Profile.Noun() + ", so there is no rollout to check",
-		Remedy: "run cmp fleet steps, which computes them, if Argo CD is to deploy the components one after the other"})
+	return append(all, finding.Finding{Severity: finding.Note, Rule: NoStep,
+		Message: "no component has a " + f.Profile.Noun() + ", so there is no rollout to check",
+		Remedy:  "run cmp fleet steps, which computes them, if Argo CD is to deploy the components one after the other"})
 }
 
 // hasRollout reports whether anything says how a fleet is rolled out: a component with a
@@ -98,7 +118,8 @@ func hasRollout(f *fleet.Fleet) bool {
 
 // newChecker prepares a fleet for its rules.
 func newChecker(f *fleet.Fleet, environment string) *checker {
-	l := &checker{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.Scope(environment), reachable: map[search]map[int]bool{}}
+	l := &checker{Fleet: f, rules: rules, accepted: make([]bool, len(f.Settings.Accepted)), environments: f.Scope(environment),
+		reachable: map[search]map[int]bool{}}
 	l.dependencies = dependenciesOf(f)
 	l.correctSteps = l.computeCorrectSteps()
 	return l
@@ -161,7 +182,8 @@ func RolloutBlockers(f *fleet.Fleet, environment string) []finding.Finding {
 	all := BlockingFindings(f, environment)
 	for _, app := range f.Renderings(environment) {
 		if app.Failed && fleet.Deployed(app, environment) && app.Part != crds.Only {
-			all = append(all, app.Fault(notRendered, "", app.Name+" does not render, so nothing after it is rolled out", "correct the component; cmp fleet lint lists its errors"))
+			all = append(all, app.Fault(notRendered, "", app.Name+" does not render, so nothing after it is rolled out",
+				"correct the component; cmp fleet lint lists its errors"))
 		}
 	}
 	return all
@@ -199,11 +221,13 @@ func (l *checker) anywhere(app *fleet.Application) bool { return l.together(app,
 // together reports whether two Applications are deployed in the same environment, on the same
 // cluster.
 func (l *checker) together(a, b *fleet.Application) bool {
-	return slices.ContainsFunc(l.environments, func(e string) bool { return fleet.Deployed(a, e) && fleet.Deployed(b, e) }) && !l.OnDifferentClusters(a, b)
+	return slices.ContainsFunc(l.environments, func(e string) bool { return fleet.Deployed(a, e) && fleet.Deployed(b, e) }) &&
+		!l.OnDifferentClusters(a, b)
 }
 
 // at returns a finding about an Application, at the line of its step or where the step is
 // missing.
 func (l *checker) at(severity finding.Severity, app *fleet.Application, message, remedy string) fault {
-	return fault{app: app.Name, Finding: finding.Finding{Severity: severity, File: app.File, Line: app.Line(l.StepKey(app)), Message: message, Remedy: remedy}}
+	return fault{app: app.Name, Finding: finding.Finding{Severity: severity, File: app.File, Line: app.Line(l.StepKey(app)),
+		Message: message, Remedy: remedy}}
 }

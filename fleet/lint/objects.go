@@ -22,7 +22,8 @@ func (l *checker) sameName() []fault {
 		if !slices.ContainsFunc(l.environments, func(e string) bool { return app.IsIn(e) && other.IsIn(e) }) {
 			continue
 		}
-		f := l.at(finding.Error, app, "the name "+app.Name+" is also used by "+other.File+", and only one Application can have it", "rename one of the two")
+		f := l.at(finding.Error, app, "the name "+app.Name+" is also used by "+other.File+", and only one Application can have it",
+			"rename one of the two")
 		f.Line, f.Field = app.Line("name"), "name"
 		if !app.IsEnabled() || !other.IsEnabled() {
 			f.Severity = finding.Warning

@@ -45,7 +45,8 @@ func (l *checker) noStep() []fault {
 		}
 		message := subject(app) + " has no " + l.Profile.Noun() + ", so " + why
 		if !app.Described {
-			message, remedy = subject(app)+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why, strings.Replace(remedy, "add ", "write one with ", 1)
+			message, remedy = subject(app)+" has no "+component.File+" and therefore no "+l.Profile.Noun()+": "+why,
+				strings.Replace(remedy, "add ", "write one with ", 1)
 		}
 		found := l.at(finding.Error, app, message, remedy)
 		found.Question = fault.Question
@@ -109,7 +110,8 @@ func (l *checker) outsideBand(severity finding.Severity, i int, message string) 
 // bandRemedy returns the remedy for a component outside the bands of its domain.
 func (l *checker) bandRemedy(i int) string {
 	app := l.Applications[i]
-	if band, in := l.Profile.Band(l.correctSteps[i]); in && l.correctSteps[i] != app.Step.Number && l.isPlace(l.correctSteps[i]) && !l.foreign(app, band) {
+	if band, in := l.Profile.Band(l.correctSteps[i]); in && l.correctSteps[i] != app.Step.Number &&
+		l.isPlace(l.correctSteps[i]) && !l.foreign(app, band) {
 		return l.move(app, l.correctSteps[i], "")
 	}
 	var names []string
@@ -152,7 +154,8 @@ func (l *checker) noPlace() []fault {
 		for _, p := range band.Places {
 			places = append(places, l.Profile.Write(p.Step))
 		}
-		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no %s (only %s), so the rollout does not select %s", band.Name, l.step(app.Step.Number), few(places), subject(app)),
+		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no %s (only %s), so the rollout does not select %s",
+			band.Name, l.step(app.Step.Number), few(places), subject(app)),
 			l.moveRemedy(i, "use one of "+strings.Join(places, ", "))))
 	}
 	return all
@@ -204,7 +207,8 @@ const maxPlacesNamed = 8
 func (l *checker) placeOrder() []fault {
 	var all []fault
 	fault := func(field, message, remedy string) {
-		all = append(all, fault{Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line, Field: field, Message: message, Remedy: remedy}})
+		all = append(all, fault{Finding: finding.Finding{Severity: finding.Warning, File: l.Settings.File, Line: l.Settings.Line,
+			Field: field, Message: message, Remedy: remedy}})
 	}
 	numbers := func(field, what string, list []int) {
 		for i := 1; i < len(list); i++ {
@@ -212,7 +216,8 @@ func (l *checker) placeOrder() []fault {
 			case slices.Contains(list[:i], list[i]):
 				fault(field, fmt.Sprintf("%s %d is listed twice", what, list[i]), "keep one of the two")
 			case list[i] < list[i-1]:
-				fault(field, fmt.Sprintf("%s %d is listed after %d, but Ladder orders by number", what, list[i], list[i-1]), "list them in ascending order")
+				fault(field, fmt.Sprintf("%s %d is listed after %d, but Ladder orders by number", what, list[i], list[i-1]),
+					"list them in ascending order")
 			}
 		}
 	}
@@ -231,7 +236,8 @@ func (l *checker) placeOrder() []fault {
 		numbers(field+".places", "the place", stepsOf(b.Places, func(p profile.Place) int { return p.Step }))
 		for _, at := range b.At {
 			if !slices.ContainsFunc(known, func(p profile.Place) bool { return p.At == at }) {
-				fault(field+".at", fmt.Sprintf("fleet.places does not define %d, so band %s cannot use it", at, b.Name), fmt.Sprintf("define %d under fleet.places, or remove it from the band", at))
+				fault(field+".at", fmt.Sprintf("fleet.places does not define %d, so band %s cannot use it", at, b.Name),
+					fmt.Sprintf("define %d under fleet.places, or remove it from the band", at))
 			}
 		}
 	}
@@ -240,8 +246,10 @@ func (l *checker) placeOrder() []fault {
 
 // rungDescriptions describe components by their rung, as predicates.
 var rungDescriptions = map[string]string{
-	"namespaces": "contains Namespaces", "crds": "contains CRDs", knowledge.Controllers: "is an operator", "secrets": "contains secrets", "configs": "contains configuration",
-	"workloads": "contains workloads", knowledge.Bootstraps: "contains bootstrap objects", "exposure": "exposes other components", knowledge.Smokes: "is a smoke test",
+	"namespaces": "contains Namespaces", "crds": "contains CRDs", knowledge.Controllers: "is an operator",
+	"secrets": "contains secrets", "configs": "contains configuration",
+	"workloads": "contains workloads", knowledge.Bootstraps: "contains bootstrap objects", "exposure": "exposes other components",
+	knowledge.Smokes: "is a smoke test",
 }
 
 func (l *checker) wrongPlace() []fault {
@@ -251,7 +259,9 @@ func (l *checker) wrongPlace() []fault {
 		if !isPlace || !app.Step.Set || l.acceptsRung(app, place) || !l.hasPlaceForRung(app) {
 			continue
 		}
-		all = append(all, l.at(finding.Warning, app, fmt.Sprintf("%s %s (%s), but %s is for %s", subject(app), cmp.Or(rungDescriptions[app.Rung], "is for "+app.Rung), app.RungWhy, l.step(place.Step), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
+		all = append(all, l.at(finding.Warning, app,
+			fmt.Sprintf("%s %s (%s), but %s is for %s", subject(app), cmp.Or(rungDescriptions[app.Rung], "is for "+app.Rung),
+				app.RungWhy, l.step(place.Step), cmp.Or(place.Title, strings.Join(place.Rungs, ", "))),
 			l.moveRemedy(i, "move it to a place for "+app.Rung)))
 	}
 	return all
@@ -353,7 +363,9 @@ func (l *checker) foreignBand() []fault {
 		if !in || !app.Step.Set || !l.foreign(app, band) {
 			continue
 		}
-		all = append(all, l.outsideBand(finding.Warning, i, fmt.Sprintf("%s is in domain %s, but %s belongs to band %s, which is only for domain %s", subject(app), domain, l.step(app.Step.Number), band.Name, strings.Join(band.Domains, " or "))))
+		all = append(all, l.outsideBand(finding.Warning, i,
+			fmt.Sprintf("%s is in domain %s, but %s belongs to band %s, which is only for domain %s", subject(app), domain,
+				l.step(app.Step.Number), band.Name, strings.Join(band.Domains, " or "))))
 	}
 	return all
 }

@@ -33,7 +33,8 @@ func NameFaults(a *fleet.Application, name string) []finding.Finding {
 	if object.IsName(name) {
 		return nil
 	}
-	return []finding.Finding{a.Fault("bad-name", "name", fmt.Sprintf("%q is not a valid Application name", name), "use lowercase letters, digits and \"-\"")}
+	return []finding.Finding{a.Fault("bad-name", "name", fmt.Sprintf("%q is not a valid Application name", name),
+		"use lowercase letters, digits and \"-\"")}
 }
 
 // settingFaultsIn finds settings that Argo CD or Kubernetes interprets differently than
@@ -45,33 +46,39 @@ func settingFaultsIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 	var all []finding.Finding
 	for key, step := range map[string]component.Step{app.StepKey(): app.Component.Step(), "crdsPhase": app.CRDsPhase} {
 		if step.Ambiguous {
-			all = append(all, app.Fault("octal-step", key, fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", step.Text, step.Other), fmt.Sprintf("write %q", step.Text)))
+			all = append(all, app.Fault("octal-step", key,
+				fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", step.Text, step.Other), fmt.Sprintf("write %q", step.Text)))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.AllLabels())) {
 		value := app.AllLabels()[key]
 		switch {
 		case key == f.Profile.Label:
-			all = append(all, app.Fault("step-label", "labels", "the label "+key+" contains the step, by which the rollout selects the Application", "remove it, and use "+f.Profile.Key))
+			all = append(all, app.Fault("step-label", "labels",
+				"the label "+key+" contains the step, by which the rollout selects the Application", "remove it, and use "+f.Profile.Key))
 		case ReservedLabel(f).MatchString(key):
 			all = append(all, app.Fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it"))
 		case !object.IsLabelKey(key):
-			all = append(all, app.Fault("bad-label", "labels", fmt.Sprintf("%q is not a valid label name", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
+			all = append(all, app.Fault("bad-label", "labels", fmt.Sprintf("%q is not a valid label name", key),
+				"use letters, digits, \"-\", \"_\" and \".\", at most 63"))
 		case !object.IsLabelValue(value):
-			found := app.Fault("bad-label", key, fmt.Sprintf("%q is not a valid label value", value), "use letters, digits, \"-\", \"_\" and \".\", at most 63")
+			found := app.Fault("bad-label", key, fmt.Sprintf("%q is not a valid label value", value),
+				"use letters, digits, \"-\", \"_\" and \".\", at most 63")
 			found.Line = cmp.Or(found.Line, app.Line("labels"))
 			all = append(all, found)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.Annotations)) {
 		if !object.IsLabelKey(key) {
-			all = append(all, app.Fault("bad-label", "annotations", fmt.Sprintf("%q is not a valid annotation name", key), "use letters, digits, \"-\", \"_\" and \".\", at most 63"))
+			all = append(all, app.Fault("bad-label", "annotations", fmt.Sprintf("%q is not a valid annotation name", key),
+				"use letters, digits, \"-\", \"_\" and \".\", at most 63"))
 		}
 	}
 	if len(f.Settings.Environments) > 0 {
 		for _, e := range app.Environments.Names() {
 			if !slices.ContainsFunc(f.Settings.Environments, func(known profile.Environment) bool { return known.Name == e }) {
-				found := app.Fault("no-environment", "environments", fmt.Sprintf("unknown environment %q", e), "correct it, or add it to fleet.environments")
+				found := app.Fault("no-environment", "environments", fmt.Sprintf("unknown environment %q", e),
+					"correct it, or add it to fleet.environments")
 				found.Severity = finding.Warning
 				all = append(all, found)
 			}
@@ -79,7 +86,9 @@ func settingFaultsIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 	}
 	all = append(all, missingValues(app)...)
 	if app.Component.Chart.Remote() && !app.Vendored && app.CRDs == component.Split {
-		all = append(all, app.Fault("remote-split", "crds", "the chart is in another repository, and only charts in this repository can be split", "run cmp vendor, put the chart into this repository, or remove crds: split"))
+		all = append(all, app.Fault("remote-split", "crds",
+			"the chart is in another repository, and only charts in this repository can be split",
+			"run cmp vendor, put the chart into this repository, or remove crds: split"))
 	}
 	return all
 }
@@ -94,7 +103,8 @@ func notAllowed(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 	all := slices.Clone(app.Refused)
 	allow := f.Settings.Allow
 	refuse := func(field, value, list, message string) {
-		all = append(all, app.Fault(platformSetting, field, message, fmt.Sprintf("remove it, or add %q to fleet.allow.%s of the platform's ladder.yaml", value, list)))
+		all = append(all, app.Fault(platformSetting, field, message,
+			fmt.Sprintf("remove it, or add %q to fleet.allow.%s of the platform's ladder.yaml", value, list)))
 	}
 	switch {
 	case app.Server == "":
@@ -105,20 +115,24 @@ func notAllowed(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.Annotations)) {
 		if key == fleet.SyncWave {
-			all = append(all, app.Fault(platformSetting, "annotations", "the annotation "+key+" contains the step of an app of apps", "remove it, and write "+f.Profile.Key))
+			all = append(all, app.Fault(platformSetting, "annotations",
+				"the annotation "+key+" contains the step of an app of apps", "remove it, and write "+f.Profile.Key))
 		} else if ReservedLabel(f).MatchString(key) && strings.Contains(key, "/") && !profile.Allows(allow.Annotations, key) {
-			refuse("annotations", key, "annotations", fmt.Sprintf("the annotation %s configures Argo CD or one of its add-ons, and the platform does not allow components to set it", key))
+			refuse("annotations", key, "annotations",
+				fmt.Sprintf("the annotation %s configures Argo CD or one of its add-ons, and the platform does not allow components to set it", key))
 		}
 	}
 	if m := app.ManagedNamespaceMetadata; m != nil {
 		for _, key := range slices.Sorted(maps.Keys(m.Labels)) {
 			if !profile.Allows(allow.NamespaceMetadata, key) {
-				refuse("managedNamespaceMetadata.labels", key, "namespaceMetadata", fmt.Sprintf("only the platform may set the namespace label %s", key))
+				refuse("managedNamespaceMetadata.labels", key, "namespaceMetadata",
+					fmt.Sprintf("only the platform may set the namespace label %s", key))
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
 			if !profile.Allows(allow.NamespaceMetadata, key) {
-				refuse("managedNamespaceMetadata.annotations", key, "namespaceMetadata", fmt.Sprintf("only the platform may set the namespace annotation %s", key))
+				refuse("managedNamespaceMetadata.annotations", key, "namespaceMetadata",
+					fmt.Sprintf("only the platform may set the namespace annotation %s", key))
 			}
 		}
 	}
@@ -134,7 +148,8 @@ func (l *checker) platformSettings() []fault {
 func invalidFleetFields(f *fleet.Fleet) []finding.Finding {
 	var all []finding.Finding
 	fault := func(rule, field, message, remedy string) {
-		all = append(all, finding.Finding{Severity: finding.Error, Rule: rule, File: f.Settings.File, Line: f.Settings.Line, Field: "fleet." + field, Message: message, Remedy: remedy})
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: rule, File: f.Settings.File, Line: f.Settings.Line,
+			Field: "fleet." + field, Message: message, Remedy: remedy})
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Settings.Labels)) {
 		if ReservedLabel(f).MatchString(key) {

@@ -149,7 +149,8 @@ func (c *collision) fault() fault {
 		case c.a.Application == c.b.Application:
 			who = fmt.Sprintf("%s contains %s in each of %s", c.a.Component.Name, few(names), strings.Join(all, ", "))
 		default:
-			who = fmt.Sprintf("%s in %s and %s in %s both contain %s", c.a.Application.Name, c.a.To.Name, c.b.Application.Name, c.b.To.Name, few(names))
+			who = fmt.Sprintf("%s in %s and %s in %s both contain %s", c.a.Application.Name, c.a.To.Name, c.b.Application.Name,
+				c.b.To.Name, few(names))
 		}
 		return who + "; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there"
 	}

@@ -33,7 +33,8 @@ const (
 func Overreach(f *fleet.Fleet, environment string) []finding.Finding {
 	names := []string{foreignProject, reservedLabel, unsafeValue, platformSetting}
 	var found []finding.Finding
-	for _, x := range newChecker(f, environment).find(slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !slices.Contains(names, r.Name) })) {
+	for _, x := range newChecker(f, environment).find(slices.DeleteFunc(slices.Clone(rules),
+		func(r Rule) bool { return !slices.Contains(names, r.Name) })) {
 		found = append(found, x.Finding)
 	}
 	finding.Sort(found)
@@ -79,7 +80,8 @@ func unsafeValuesOf(a *fleet.Application) []finding.Finding {
 	var all []finding.Finding
 	for _, v := range generatedValues(a.Description) {
 		if what := unsafePart(v.text); what != "" {
-			all = append(all, a.Fault(unsafeValue, v.field, fmt.Sprintf("%q contains %s, which is not allowed in an Application", v.text, what), "write the literal value"))
+			all = append(all, a.Fault(unsafeValue, v.field,
+				fmt.Sprintf("%q contains %s, which is not allowed in an Application", v.text, what), "write the literal value"))
 		}
 	}
 	return all
@@ -125,9 +127,12 @@ type value struct{ field, text string }
 
 // generatedValues returns the texts of a description that are written into Applications.
 func generatedValues(d component.Description) []value {
-	all := []value{{"name", d.Name}, {"namespace", d.Namespace}, {"project", d.Project}, {"domain", d.Domain}, {"tier", d.Tier}, {"componentType", d.Type}, {"dependencyPhase", d.DependencyPhase},
-		{"chart.repoURL", d.Chart.RepoURL}, {"chart.path", d.Chart.Path}, {"chart.chart", d.Chart.Chart}, {"chart.version", d.Chart.Version}, {"chart.releaseName", d.Chart.ReleaseName}, {"server", d.Server}}
-	for field, list := range map[string][]string{"syncOptions": d.SyncOptions, "environments": d.Environments.Names(), "chart.valueFiles": d.Chart.ValueFiles} {
+	all := []value{{"name", d.Name}, {"namespace", d.Namespace}, {"project", d.Project}, {"domain", d.Domain}, {"tier", d.Tier},
+		{"componentType", d.Type}, {"dependencyPhase", d.DependencyPhase},
+		{"chart.repoURL", d.Chart.RepoURL}, {"chart.path", d.Chart.Path}, {"chart.chart", d.Chart.Chart},
+		{"chart.version", d.Chart.Version}, {"chart.releaseName", d.Chart.ReleaseName}, {"server", d.Server}}
+	for field, list := range map[string][]string{"syncOptions": d.SyncOptions, "environments": d.Environments.Names(),
+		"chart.valueFiles": d.Chart.ValueFiles} {
 		for i, text := range list {
 			all = append(all, value{fmt.Sprintf("%s[%d]", field, i), text})
 		}

@@ -150,7 +150,8 @@ func (l *checker) consequence(app, other *fleet.Application, r fleet.Reason) str
 func (l *checker) remedy(from, to int, r fleet.Reason) string {
 	app, other := l.Applications[from], l.Applications[to]
 	if cycle := l.cycleOf(from, to, r); cycle != nil {
-		if !r.Strength.NeedsEarlierStep() && !slices.ContainsFunc(cycle[1:], func(link fleet.Link) bool { return link.Strength().NeedsEarlierStep() }) {
+		if !r.Strength.NeedsEarlierStep() && !slices.ContainsFunc(cycle[1:],
+			func(link fleet.Link) bool { return link.Strength().NeedsEarlierStep() }) {
 			return l.move(app, other.Step.Number, "")
 		}
 		return l.cycleRemedy(cycle)
@@ -167,7 +168,8 @@ func (l *checker) remedy(from, to int, r fleet.Reason) string {
 	if earlier, can := l.latest(to, app.Step.Number-r.Strength.Gap()); can {
 		return l.move(other, earlier, "or earlier")
 	}
-	return fmt.Sprintf("add a place for %s after %s to the profile, and move %s there", cmp.Or(app.Rung, app.Name), l.step(other.Step.Number), app.Name)
+	return fmt.Sprintf("add a place for %s after %s to the profile, and move %s there", cmp.Or(app.Rung, app.Name),
+		l.step(other.Step.Number), app.Name)
 }
 
 // cycleOf returns the cycle that a dependency is part of, if any. The dependency is the first
@@ -185,9 +187,10 @@ func (l *checker) cycleRemedy(cycle []fleet.Link) string {
 	app, other := l.Applications[cycle[0].From], l.Applications[cycle[0].To]
 	used := l.Used()
 	for _, link := range cycle {
-		if to := l.Applications[link.To]; steps.CanSplit(to) && steps.IsCRD(link.Reasons[0]) && !slices.ContainsFunc(link.Reasons, func(r fleet.Reason) bool {
-			return !isUncertain(r) && r.Strength.NeedsEarlierStep() && !steps.IsCRD(r)
-		}) {
+		if to := l.Applications[link.To]; steps.CanSplit(to) && steps.IsCRD(link.Reasons[0]) &&
+			!slices.ContainsFunc(link.Reasons, func(r fleet.Reason) bool {
+				return !isUncertain(r) && r.Strength.NeedsEarlierStep() && !steps.IsCRD(r)
+			}) {
 			return steps.SplitRemedy(to.Name)
 		}
 	}
@@ -212,7 +215,8 @@ func (l *checker) followers(moved, to int) string {
 			continue
 		}
 		for _, link := range l.dependencies[from] {
-			if link.To == moved && slices.ContainsFunc(link.Reasons, func(r fleet.Reason) bool { return !isUncertain(r) && !isSatisfied(r, app.Step.Number, to) }) {
+			if link.To == moved && slices.ContainsFunc(link.Reasons,
+				func(r fleet.Reason) bool { return !isUncertain(r) && !isSatisfied(r, app.Step.Number, to) }) {
 				names = append(names, app.Name+" to "+l.step(l.correctSteps[from]))
 			}
 		}

@@ -25,7 +25,8 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 			}
 			reported[r] = true
 			fault := finding.Of(r.err)[0]
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(), About: fault.Rule,
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File,
+				Line: node.Line, Object: node.Key.String(), About: fault.Rule,
 				Message: r.source.place + " cannot be rendered, so Ladder cannot order it by its contents: " + withoutRemedy(fault),
 				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.place), Question: fault.Question})
 		}
@@ -37,7 +38,8 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 		if n > maxMentioned {
 			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 		}
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: f.graph.Nodes[f.nodes[0]].Kind.Kind, About: strings.Join(unknown, ", "),
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child",
+			Object: f.graph.Nodes[f.nodes[0]].Kind.Kind, About: strings.Join(unknown, ", "),
 			Message: "Ladder cannot render these Applications, so it does not know what they depend on: " + strings.Join(unknown, ", "),
 			Remedy:  "add the " + graph.After + " annotation to those that must come later"})
 	}
@@ -63,6 +65,7 @@ func (f *follower) withoutHealth(g *graph.Graph) []finding.Finding {
 	}
 	kind := f.graph.Nodes[f.nodes[0]].Key.GroupKind()
 	return []finding.Finding{{Severity: finding.Note, Rule: "no-application-health", Object: kind,
-		Message: "some children wait until others are healthy, but without a health check for " + kind + ", Argo CD continues as soon as the Applications exist",
-		Remedy:  "add the check that cmp health prints for this component to argocd-cm, if it is missing"}}
+		Message: "some children wait until others are healthy, but without a health check for " + kind +
+			", Argo CD continues as soon as the Applications exist",
+		Remedy: "add the check that cmp health prints for this component to argocd-cm, if it is missing"}}
 }

@@ -119,7 +119,8 @@ func Follow(ctx context.Context, g *graph.Graph, base *knowledge.Base, opt Optio
 	found = slices.Concat(found, f.reportUnordered(all), f.withoutHealth(linked))
 	finding.Sort(found)
 	revision := func(r *renderedSource) bool { return r.revision }
-	return Result{Graph: linked, Findings: found, RepoURL: true, Revision: slices.ContainsFunc(slices.Collect(maps.Values(f.rendered)), revision)}, nil
+	return Result{Graph: linked, Findings: found, RepoURL: true,
+		Revision: slices.ContainsFunc(slices.Collect(maps.Values(f.rendered)), revision)}, nil
 }
 
 // applications returns the nodes of Applications in the Sync phase.

@@ -72,7 +72,8 @@ func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 			// Contradicting objects, or an invalid annotation: the child's own
 			// rendering reports it.
 			fault := finding.Of(err)[0]
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "children-not-compared", Object: f.name(members[0]), About: fault.Rule + " " + fault.Object,
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "children-not-compared",
+				Object: f.name(members[0]), About: fault.Rule + " " + fault.Object,
 				Message: "the dependencies between the children are unknown, so they keep their waves: " + fault.Error(),
 				Remedy:  "correct it in the child"})
 			continue
@@ -89,7 +90,8 @@ func (f *follower) halves(members []int, all []contents) []link.Link {
 		for to, j := range members {
 			for dir, mode := range all[i].halves {
 				if mode == crds.Skip && all[j].halves[dir] == crds.Only {
-					found = append(found, link.Link{From: from, To: to, Reasons: []link.Reason{{Strength: link.Applied, Why: "the definitions of " + f.opt.show(dir) + " are there"}}})
+					found = append(found, link.Link{From: from, To: to,
+						Reasons: []link.Reason{{Strength: link.Applied, Why: "the definitions of " + f.opt.show(dir) + " are there"}}})
 				}
 			}
 		}
@@ -115,7 +117,8 @@ func (f *follower) crossing(c cluster) []graph.Reference {
 			if kind, _ := f.base.Kind(r.From.Group, r.From.Kind); !known || !there || kind.AlwaysInstalled {
 				continue
 			}
-			ref := graph.Reference{From: from, To: to, Field: "spec.source", Until: graph.Healthy, Sign: graph.Package, Why: "needs", Because: r.String(), Source: r.Source}
+			ref := graph.Reference{From: from, To: to, Field: "spec.source", Until: graph.Healthy, Sign: graph.Package,
+				Why: "needs", Because: r.String(), Source: r.Source}
 			if r.Inferred {
 				ref.Sign = graph.Installation
 			}

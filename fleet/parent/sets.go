@@ -166,13 +166,15 @@ func (c *setChecker) name(u unit) string {
 // report returns a conflict as a finding.
 func (c *setChecker) report(x conflict) finding.Finding {
 	node := c.graph.Nodes[x.from.node]
-	f := finding.Finding{Severity: finding.Warning, File: node.File, Line: node.Line, Object: node.Key.String(), About: fmt.Sprintf("%s, %s", x.from.child, x.to.child)}
+	f := finding.Finding{Severity: finding.Warning, File: node.File, Line: node.Line, Object: node.Key.String(),
+		About: fmt.Sprintf("%s, %s", x.from.child, x.to.child)}
 	switch x.kind {
 	case laterStep:
 		f.Rule, f.Message = "set-step", fmt.Sprintf("%s in step %d needs %s in step %d, which starts only after all Applications of step %d are healthy: %s", x.from.child, x.from.step, x.to.child, x.to.step, x.from.step, x.reason)
 		f.Remedy = fmt.Sprintf("move %s to a later step", x.from.child)
 	case together:
-		f.Severity, f.Rule, f.Message = finding.Note, "set-together", fmt.Sprintf("Argo CD syncs %s at the same time as %s, which it needs, and depends on retries: %s", x.from.child, x.to.child, x.reason)
+		f.Severity, f.Rule, f.Message = finding.Note, "set-together",
+			fmt.Sprintf("Argo CD syncs %s at the same time as %s, which it needs, and depends on retries: %s", x.from.child, x.to.child, x.reason)
 		f.Remedy = "use steps of spec.strategy.rollingSync if the retries are not enough"
 	case laterWave:
 		f.Rule, f.Message = "set-wave", fmt.Sprintf("%s comes in an earlier wave than %s, which it needs: %s", c.name(x.from), c.name(x.to), x.reason)
@@ -213,7 +215,8 @@ func (c *setChecker) unseen(all []contents) []finding.Finding {
 		if n > maxMentioned {
 			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 		}
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child", Object: c.graph.Nodes[c.nodes[len(c.nodes)-1]].Kind.Kind, About: strings.Join(unknown, ", "),
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child",
+			Object: c.graph.Nodes[c.nodes[len(c.nodes)-1]].Kind.Kind, About: strings.Join(unknown, ", "),
 			Message: "Ladder cannot render these generated Applications, so it does not check their order: " + strings.Join(unknown, ", "),
 			Remedy:  "check their order by hand"})
 	}
@@ -225,7 +228,8 @@ func (c *setChecker) unseen(all []contents) []finding.Finding {
 func (c *setChecker) notRendered(node graph.Node, sources []*renderedSource) finding.Finding {
 	first := sources[0]
 	fault := finding.Of(first.err)[0]
-	f := finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line, Object: node.Key.String(), About: fault.Rule,
+	f := finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line,
+		Object: node.Key.String(), About: fault.Rule,
 		Message: fmt.Sprintf("%s cannot be rendered, so its dependencies are unknown: %s", first.source.place, withoutRemedy(fault)),
 		Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+first.source.place), Question: fault.Question}
 	if len(sources) > 1 {

@@ -116,8 +116,9 @@ func (f *follower) readSource(c child, s object.Value, refs map[string]bool) Sou
 	switch {
 	case err != nil:
 	case !f.opt.Repository.HasDir(dir):
-		src.Err = finding.Finding{Severity: finding.Error, Rule: "no-directory", Message: "directory not found in the part of the repository that Argo CD sent",
-			Remedy: "correct the path, or name it in the annotation argocd.argoproj.io/manifest-generate-paths of the parent"}
+		src.Err = finding.Finding{Severity: finding.Error, Rule: "no-directory",
+			Message: "directory not found in the part of the repository that Argo CD sent",
+			Remedy:  "correct the path, or name it in the annotation argocd.argoproj.io/manifest-generate-paths of the parent"}
 	default:
 		src = f.opt.Repository.Open(Application{ID: c.ID, Namespace: c.namespace, RepoURL: f.repoURL}, dir, s, refs)
 	}

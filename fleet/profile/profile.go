@@ -319,14 +319,17 @@ func (p Profile) check() error {
 			return finding.Fault(fmt.Sprintf("band %s ends at %d, before it begins", b.Name, b.To), "correct from and to")
 		}
 		if i > 0 && b.From <= p.Bands[i-1].To {
-			return finding.Fault(fmt.Sprintf("band %s begins at %d, where %s has not ended", b.Name, b.From, p.Bands[i-1].Name), "let bands follow each other")
+			return finding.Fault(fmt.Sprintf("band %s begins at %d, where %s has not ended", b.Name, b.From, p.Bands[i-1].Name),
+				"let bands follow each other")
 		}
 		for j, place := range b.Places {
 			if place.Step < b.From || place.Step > b.To {
-				return finding.Fault(fmt.Sprintf("the place %d is not in its band %s", place.Step, b.Name), "use a number between from and to of the band")
+				return finding.Fault(fmt.Sprintf("the place %d is not in its band %s", place.Step, b.Name),
+					"use a number between from and to of the band")
 			}
 			if place.MaxUpdate < 0 {
-				return finding.Fault(fmt.Sprintf("the place %d has a maxUpdate of %d", place.Step, place.MaxUpdate), "write a whole number, or leave it out to update all at once")
+				return finding.Fault(fmt.Sprintf("the place %d has a maxUpdate of %d", place.Step, place.MaxUpdate),
+					"write a whole number, or leave it out to update all at once")
 			}
 			if place.Manual && place.MaxUpdate > 0 {
 				return finding.Fault(fmt.Sprintf("the place %d is manual and has a maxUpdate", place.Step), "keep one of the two")

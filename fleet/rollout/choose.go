@@ -24,7 +24,8 @@ func CheckDurations(d Durations, fleets ...*fleet.Fleet) error {
 			continue
 		}
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "durations", File: d.File, Line: d.Lines[name], Field: name,
-			Message: "Application not found in the fleet", Remedy: "remove the line, or use a name from cmp fleet steps"}.Asking(nearestApplication(fleets[0], name).String()))
+			Message: "Application not found in the fleet",
+			Remedy:  "remove the line, or use a name from cmp fleet steps"}.Asking(nearestApplication(fleets[0], name).String()))
 	}
 	return errors.Join(faults...)
 }
@@ -51,7 +52,8 @@ func findApplication(f *fleet.Fleet, name string) (int, error) {
 	i := slices.IndexFunc(f.Applications, func(a *fleet.Application) bool { return a.Name == name })
 	switch {
 	case i < 0:
-		return 0, usage.Errorf("--fail: Application %q not found in the fleet; %s", name, nearestApplication(f, name).Or("use a name from cmp fleet steps"))
+		return 0, usage.Errorf("--fail: Application %q not found in the fleet; %s", name,
+			nearestApplication(f, name).Or("use a name from cmp fleet steps"))
 	case !f.Applications[i].IsEnabled():
 		return 0, usage.Errorf("--fail: %s is disabled, so no rollout contains it; use an enabled Application", name)
 	}

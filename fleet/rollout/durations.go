@@ -115,7 +115,8 @@ func (d *Durations) readDefaults(f settings.File, n *yaml.Node) []error {
 			for _, a := range d.Kinds {
 				names = append(names, a.Name)
 			}
-			faults = append(faults, f.Fault(key.Line, defaults+"."+key.Value, "unknown default", "use a default that docs/fleet.md lists").Asking(finding.Suggest(key.Value, names)))
+			faults = append(faults, f.Fault(key.Line, defaults+"."+key.Value, "unknown default",
+				"use a default that docs/fleet.md lists").Asking(finding.Suggest(key.Value, names)))
 		}
 	}
 	return faults
@@ -156,7 +157,8 @@ func (d Durations) Of(app *fleet.Application) (time.Duration, string) {
 			continue
 		}
 		if app.Waves > 1 && d.Wave > 0 {
-			return a.Duration + time.Duration(app.Waves-1)*d.Wave, fmt.Sprintf("assumed for %s, plus %s between %d waves", a.title(), d.Wave, app.Waves)
+			return a.Duration + time.Duration(app.Waves-1)*d.Wave,
+				fmt.Sprintf("assumed for %s, plus %s between %d waves", a.title(), d.Wave, app.Waves)
 		}
 		return a.Duration, "assumed for " + a.title()
 	}

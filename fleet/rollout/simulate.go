@@ -112,7 +112,8 @@ type progress struct {
 // dependency that is not deployed. An inferred dependency only delays an Application; it
 // is dropped if the other Application would never start.
 func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
-	p := &simulation{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{}, dependencies: map[int][]steps.Dependency{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
+	p := &simulation{Run: &Run{Layout: l, fleet: f}, durations: d, fail: map[int]bool{},
+		dependencies: map[int][]steps.Dependency{}, span: map[int]int{}, due: map[int]time.Duration{}, sets: make([]progress, len(l.Sets))}
 	for _, i := range fail {
 		p.fail[i] = true
 	}
@@ -124,7 +125,8 @@ func Simulate(f *fleet.Fleet, l Layout, d Durations, fail []int) *Run {
 	all := steps.Dependencies(f)
 	kept := steps.Order(f, all).Kept
 	for _, n := range all {
-		if f.Applications[n.From].IsEnabled() && f.Applications[n.To].IsEnabled() && (n.IsCertain || slices.ContainsFunc(kept, func(k steps.Dependency) bool { return !k.IsCertain && k.From == n.From && k.To == n.To })) {
+		if f.Applications[n.From].IsEnabled() && f.Applications[n.To].IsEnabled() &&
+			(n.IsCertain || slices.ContainsFunc(kept, func(k steps.Dependency) bool { return !k.IsCertain && k.From == n.From && k.To == n.To })) {
 			p.dependencies[n.From] = append(p.dependencies[n.From], n)
 			p.all = append(p.all, n)
 		}

@@ -29,9 +29,11 @@ func (b *Draft) library(dir string) bool {
 
 // chart uses the description in a chart, and describes other kinds of components.
 func (b *Draft) chart(f *undescribed) {
-	f.summary = map[render.Kind]string{render.Kustomize: "a kustomization", render.Template: "templates", render.Plain: "manifests", render.Helm: "a chart"}[f.kind]
+	f.summary = map[render.Kind]string{render.Kustomize: "a kustomization", render.Template: "templates",
+		render.Plain: "manifests", render.Helm: "a chart"}[f.kind]
 	if f.kind != render.Helm {
-		f.draft.Facts = append(f.draft.Facts, map[render.Kind]string{render.Kustomize: "A kustomization.", render.Template: "Templated manifests.", render.Plain: "Plain manifests."}[f.kind])
+		f.draft.Facts = append(f.draft.Facts, map[render.Kind]string{render.Kustomize: "A kustomization.",
+			render.Template: "Templated manifests.", render.Plain: "Plain manifests."}[f.kind])
 		return
 	}
 	doc, said := b.chartYAML(f.dir)
@@ -57,7 +59,8 @@ func (b *Draft) chart(f *undescribed) {
 		return
 	}
 	for _, e := range entries {
-		if ok, err := path.Match(`values[.\-]*.y*ml`, e.Name()); ok && err == nil && !e.IsDir() && e.Name() != "values.yaml" && e.Name() != "values.yml" {
+		if ok, err := path.Match(`values[.\-]*.y*ml`, e.Name()); ok && err == nil && !e.IsDir() && e.Name() != "values.yaml" &&
+			e.Name() != "values.yml" {
 			f.draft.Values = append(f.draft.Values, e.Name())
 		}
 	}

@@ -69,7 +69,8 @@ func (b *Draft) fleet(ctx context.Context, home string, members []*undescribed) 
 	for _, f := range members {
 		repo.Files[path.Join(f.dir, component.File)] = f.draft.Text()
 	}
-	fl, err := fleet.LoadUntilInterrupted(ctx, fleet.Source{Repo: repo, NoRepository: b.NoRepository, Dirs: []string{home}, Show: b.Show, Assume: true}, b.kinds)
+	fl, err := fleet.LoadUntilInterrupted(ctx, fleet.Source{Repo: repo, NoRepository: b.NoRepository, Dirs: []string{home},
+		Show: b.Show, Assume: true}, b.kinds)
 	if err != nil {
 		for _, f := range members {
 			f.draft.StepWhy = "its place in the rollout; the fleet could not be read"

@@ -47,7 +47,9 @@ func (b *Draft) tellApart(ctx context.Context) {
 	for _, f := range b.found {
 		if home, ok := b.home(f.dir); ok && !homes[home] {
 			homes[home] = true
-			fl, err := fleet.LoadUntilInterrupted(ctx, fleet.Source{Repo: b.Repo, NoRepository: b.NoRepository, Dirs: []string{home}, Show: b.Show, SkipRendering: true, Partial: true}, b.kinds)
+			fl, err := fleet.LoadUntilInterrupted(ctx,
+				fleet.Source{Repo: b.Repo, NoRepository: b.NoRepository, Dirs: []string{home}, Show: b.Show, SkipRendering: true,
+					Partial: true}, b.kinds)
 			if err != nil {
 				continue // reported when the steps are determined
 			}
@@ -78,7 +80,8 @@ func (b *Draft) tellApart(ctx context.Context) {
 func (b *Draft) overlay(dir string) (base, app, overlay string) {
 	own := path.Base(dir)
 	for _, to := range kustomize.References(b.Repo, dir) {
-		if info, err := fs.Stat(b.Repo, to); err != nil || !info.IsDir() || strings.HasPrefix(to, dir+"/") || strings.HasPrefix(dir, to+"/") && to != "." {
+		if info, err := fs.Stat(b.Repo, to); err != nil || !info.IsDir() || strings.HasPrefix(to, dir+"/") ||
+			strings.HasPrefix(dir, to+"/") && to != "." {
 			continue
 		}
 		common := path.Dir(dir)

@@ -43,7 +43,8 @@ func namespaceOf(objs []object.Object) (namespace, why string) {
 	case len(theirs) == 1 && len(made) == 1:
 		return made[0], ""
 	case len(theirs) > 1:
-		return "", finding.Sanitize("the manifests name " + strings.Join(slices.DeleteFunc(theirs, func(n string) bool { return n == "" }), ", ") + ", and this is where all else goes")
+		return "", finding.Sanitize("the manifests name " + strings.Join(slices.DeleteFunc(theirs,
+			func(n string) bool { return n == "" }), ", ") + ", and this is where all else goes")
 	}
 	return "", "target namespace; not set in the manifests"
 }

@@ -51,7 +51,8 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 		info, err := os.Lstat(filepath.Join(b.Base, filepath.FromSlash(dir), component.File))
 		switch {
 		case err == nil && !info.Mode().IsRegular():
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: f.file, Message: "is a symlink, not a regular file", Remedy: "remove it first"})
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: f.file,
+				Message: "is a symlink, not a regular file", Remedy: "remove it first"})
 			continue
 		case err == nil && !force:
 			b.there = append(b.there, f.file)
@@ -89,12 +90,14 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 			Remedy: "name a directory with a chart, a kustomization, templates or manifests"}
 	}
 	if kind == render.Helm && b.library(f.dir) {
-		return finding.Finding{Severity: finding.Error, Rule: render.NothingToRender, File: shown, Message: "a library chart renders nothing", Remedy: "name a chart that depends on it"}
+		return finding.Finding{Severity: finding.Error, Rule: render.NothingToRender, File: shown,
+			Message: "a library chart renders nothing", Remedy: "name a chart that depends on it"}
 	}
 	held := locate.Below(b.Repo, f.dir)
 	if within := append(held.Described, held.Others...); kind != render.Helm && len(within) > 0 {
-		return finding.Finding{Severity: finding.Error, Rule: "several-components", File: shown, Message: "it holds components itself, such as " + b.Show(slices.Min(within)),
-			Remedy: "run cmp init --recursive " + shown}
+		return finding.Finding{Severity: finding.Error, Rule: "several-components", File: shown,
+			Message: "it holds components itself, such as " + b.Show(slices.Min(within)),
+			Remedy:  "run cmp init --recursive " + shown}
 	}
 	f.kind = kind
 	f.draft.Schema = b.schema(f.dir)
@@ -111,7 +114,8 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 		}
 		f.says(said)
 	}
-	req := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show, App: plugin.App{Name: name, Namespace: placeholderNamespace}, Children: children.Children{}}
+	req := plugin.Request{Repo: repo, NoRepository: b.NoRepository, Dir: f.dir, DirName: name, Show: b.Show,
+		App: plugin.App{Name: name, Namespace: placeholderNamespace}, Children: children.Children{}}
 	res, err := plugin.Generate(ctx, req, b.kinds)
 	if err != nil {
 		res, _, err = fleet.RenderWithoutMissing(ctx, req, b.kinds, err)
@@ -314,7 +318,8 @@ func existingFindings(files []string) []finding.Finding {
 	const few = 3
 	var all []finding.Finding
 	for n, file := range files {
-		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file, Message: "it already exists and was not changed", Remedy: "use --force to add the missing keys"}
+		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file,
+			Message: "it already exists and was not changed", Remedy: "use --force to add the missing keys"}
 		if n == few-1 && len(files) > few {
 			f.Message = fmt.Sprintf("the file exists, as do %d others, and is kept", len(files)-few)
 			return append(all, f)

@@ -75,7 +75,8 @@ func candidatesFor(p profile.Profile, app *fleet.Application, opt Options) candi
 	case len(s.steps) > 0 && s.steps[0].from < s.steps[0].to:
 		// The numbers only define an order.
 		s.why = "the steps " + where + " have no special meaning"
-		if app.Step.Set && slices.ContainsFunc(s.steps, func(sp candidateStep) bool { return sp.from <= app.Step.Number && app.Step.Number <= sp.to }) {
+		if app.Step.Set && slices.ContainsFunc(s.steps,
+			func(sp candidateStep) bool { return sp.from <= app.Step.Number && app.Step.Number <= sp.to }) {
 			s.earliest = app.Step.Number
 			s.why += ", so it keeps its own"
 		}
@@ -86,17 +87,22 @@ func candidatesFor(p profile.Profile, app *fleet.Application, opt Options) candi
 	case app.Step.Set:
 		s.steps, s.earliest = fromCurrentStep(p, app, inAnyBand), app.Step.Number
 		s.why = fmt.Sprintf("no place %s is for %s, so it keeps its step", where, app.Rung)
-		s.fault = unplaced(app, finding.Warning, fmt.Sprintf("its rung is %s (%s), but no place %s accepts this rung", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
+		s.fault = unplaced(app, finding.Warning, fmt.Sprintf("its rung is %s (%s), but no place %s accepts this rung", app.Rung,
+			app.RungWhy, where), "add a place to the profile, or change its domain")
 	case len(bands) == 0 && app.Component.DomainOrTier() == "":
 		s.fault = unplaced(app, finding.Error, "it has no step and no domain, so its band is unknown", nameDomain(p, app))
 	case len(bands) == 0:
-		s.fault = unplaced(app, finding.Error, fmt.Sprintf("it has no step, and no band is for its domain %s", app.Component.DomainOrTier()), "use a domain of a band in the profile, or add a band to it").Asking(finding.Suggest(app.Component.DomainOrTier(), domains(p)))
+		s.fault = unplaced(app, finding.Error, fmt.Sprintf("it has no step, and no band is for its domain %s",
+			app.Component.DomainOrTier()),
+			"use a domain of a band in the profile, or add a band to it").Asking(finding.Suggest(app.Component.DomainOrTier(), domains(p)))
 	case app.Rung == "":
 		s.fault = unplaced(app, finding.Error, "it has no step, and its purpose is unknown", "set its "+p.Key)
 	case app.Component.DomainOrTier() == "" && len(domainsFor(p, app)) > 0:
-		s.fault = unplaced(app, finding.Error, fmt.Sprintf("it has no domain, and no place %[3]s is for %[1]s (%[2]s)", app.Rung, app.RungWhy, where), nameDomain(p, app))
+		s.fault = unplaced(app, finding.Error, fmt.Sprintf("it has no domain, and no place %[3]s is for %[1]s (%[2]s)", app.Rung,
+			app.RungWhy, where), nameDomain(p, app))
 	default:
-		s.fault = unplaced(app, finding.Error, fmt.Sprintf("its rung is %s (%s), but no place %s accepts this rung", app.Rung, app.RungWhy, where), "add a place to the profile, or change its domain")
+		s.fault = unplaced(app, finding.Error, fmt.Sprintf("its rung is %s (%s), but no place %s accepts this rung", app.Rung,
+			app.RungWhy, where), "add a place to the profile, or change its domain")
 	}
 	return s
 }
@@ -135,7 +141,8 @@ func nameDomain(p profile.Profile, app *fleet.Application) string {
 }
 
 func unplaced(a *fleet.Application, severity finding.Severity, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: severity, Rule: "no-place", File: a.File, Line: a.Line(a.StepKey()), Object: a.Name, Message: message, Remedy: remedy}
+	return finding.Finding{Severity: severity, Rule: "no-place", File: a.File, Line: a.Line(a.StepKey()), Object: a.Name,
+		Message: message, Remedy: remedy}
 }
 
 // bandsOf lists the bands for an Application: those of its domain. A step that is set selects a

@@ -33,7 +33,8 @@ func (p *Plan) Compact() *Compact {
 		}
 		for j, other := range p.Steps {
 			if other.Rung != knowledge.Smokes && p.together(smoke, other) && other.Computed.Number < smoke.Computed.Number {
-				gates = append(gates, Dependency{From: i, To: j, Later: true, IsCertain: true, reason: fleet.Reason{Why: "it checks what is in " + smoke.Band}})
+				gates = append(gates, Dependency{From: i, To: j, Later: true, IsCertain: true,
+					reason: fleet.Reason{Why: "it checks what is in " + smoke.Band}})
 			}
 		}
 	}

@@ -58,7 +58,8 @@ func weakest(f *fleet.Fleet, cycle, dependencies []Dependency) Dependency {
 		waiting[n.To]++
 	}
 	return slices.MinFunc(cycle, func(x, y Dependency) int {
-		return cmp.Or(toInt(y.unused)-toInt(x.unused), cmp.Compare(x.reasonCount, y.reasonCount), cmp.Compare(waiting[y.From], waiting[x.From]), f.Compare(x.From, y.From), f.Compare(x.To, y.To))
+		return cmp.Or(toInt(y.unused)-toInt(x.unused), cmp.Compare(x.reasonCount, y.reasonCount),
+			cmp.Compare(waiting[y.From], waiting[x.From]), f.Compare(x.From, y.From), f.Compare(x.To, y.To))
 	})
 }
 

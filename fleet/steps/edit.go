@@ -35,7 +35,8 @@ func (p *Plan) Edits() ([]Edit, []finding.Finding) {
 		}
 		if n, because := unknown[i]; because {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: row.File, Object: row.Name,
-				Message: "its step was not written: it must come " + sentence(p.fleet, n) + ", and the step of " + p.fleet.Applications[n.To].Name + " is unknown", Remedy: "fix the errors of that component first"})
+				Message: "its step was not written: it must come " + sentence(p.fleet,
+					n) + ", and the step of " + p.fleet.Applications[n.To].Name + " is unknown", Remedy: "fix the errors of that component first"})
 			continue
 		}
 		if !row.Described {

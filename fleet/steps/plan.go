@@ -203,7 +203,8 @@ func (p *Plan) determiningDependency(i int, choices []candidates, placed []posit
 		if n.From != i || !determinesStep(n, choices, placed) {
 			continue
 		}
-		if !found || cmp.Or(cmp.Compare(lowerBound(n, placed), lowerBound(best, placed)), toInt(n.IsCertain)-toInt(best.IsCertain), cmp.Compare(n.reason.Strength, best.reason.Strength)) > 0 {
+		if !found || cmp.Or(cmp.Compare(lowerBound(n, placed), lowerBound(best, placed)),
+			toInt(n.IsCertain)-toInt(best.IsCertain), cmp.Compare(n.reason.Strength, best.reason.Strength)) > 0 {
 			best, found = n, true
 		}
 	}
@@ -302,13 +303,15 @@ func (p *Plan) noPlaceFinding(i int, s candidates, placed []position) finding.Fi
 	var after []string
 	for _, n := range p.dependencies {
 		if _, _, fits := s.first(lowerBound(n, placed)); n.From == i && !fits {
-			after = append(after, fmt.Sprintf("%s, and %s is in %s at the earliest", sentence(p.fleet, n), p.fleet.Applications[n.To].Name, p.fleet.Profile.StepName(placed[n.To].step)))
+			after = append(after, fmt.Sprintf("%s, and %s is in %s at the earliest", sentence(p.fleet, n),
+				p.fleet.Applications[n.To].Name, p.fleet.Profile.StepName(placed[n.To].step)))
 		}
 	}
 	if after == nil { // no dependency alone leaves no place, but all together, or its own step, do
 		after = []string{"later"}
 	}
-	return unplaced(app, finding.Error, fmt.Sprintf("it must come %s; but the last place for it is %s, in band %s", strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
+	return unplaced(app, finding.Error, fmt.Sprintf("it must come %s; but the last place for it is %s, in band %s",
+		strings.Join(after, "; and "), p.fleet.Profile.Write(last.to), last.band),
 		"change its domain, add a later place for "+cmp.Or(app.Rung, app.Name)+" to the profile, or move its dependencies to an earlier band")
 }
 
@@ -334,9 +337,11 @@ func (p *Plan) reportStepOrder(dependencies []Dependency) {
 		if !n.IsCertain {
 			severity = finding.Warning
 		}
-		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "step-order", File: from.File, Line: from.Line(p.fleet.StepKey(from.Application)), Object: from.Name, Field: p.fleet.StepKey(from.Application),
-			Message: fmt.Sprintf("it keeps %s, but must come %s, and %s is in %s at the earliest", p.fleet.Profile.StepName(from.Computed.Number), sentence(p.fleet, n), to.Name, p.fleet.Profile.StepName(to.Computed.Number)),
-			Remedy:  "move it, or compute all steps without --only-missing"})
+		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "step-order", File: from.File,
+			Line: from.Line(p.fleet.StepKey(from.Application)), Object: from.Name, Field: p.fleet.StepKey(from.Application),
+			Message: fmt.Sprintf("it keeps %s, but must come %s, and %s is in %s at the earliest",
+				p.fleet.Profile.StepName(from.Computed.Number), sentence(p.fleet, n), to.Name, p.fleet.Profile.StepName(to.Computed.Number)),
+			Remedy: "move it, or compute all steps without --only-missing"})
 	}
 }
 

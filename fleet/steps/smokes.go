@@ -26,7 +26,8 @@ func smokeDependencies(f *fleet.Fleet, known []Dependency) []Dependency {
 				continue
 			}
 			if !slices.ContainsFunc(known, func(n Dependency) bool { return n.From == i && n.To == j && n.Later }) {
-				all = append(all, Dependency{From: i, To: j, Later: true, reason: fleet.Reason{Inferred: true, Why: "it tests the domain " + domain}, reasonCount: 1})
+				all = append(all, Dependency{From: i, To: j, Later: true,
+					reason: fleet.Reason{Inferred: true, Why: "it tests the domain " + domain}, reasonCount: 1})
 			}
 		}
 	}

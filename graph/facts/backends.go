@@ -95,7 +95,8 @@ func (f *Facts) selectPods() map[int][]int {
 		}
 		// Start with the label that the fewest workloads have.
 		rarest := slices.MinFunc(selector, func(x, y object.Field) int {
-			return len(workloads[label{service.Key.Namespace, x.Key, x.Value.Text()}]) - len(workloads[label{service.Key.Namespace, y.Key, y.Value.Text()}])
+			return len(workloads[label{service.Key.Namespace, x.Key,
+				x.Value.Text()}]) - len(workloads[label{service.Key.Namespace, y.Key, y.Value.Text()}])
 		})
 		for _, w := range workloads[label{service.Key.Namespace, rarest.Key, rarest.Value.Text()}] {
 			workload := f.Nodes[w]

@@ -40,7 +40,8 @@ func (f *Facts) duplicates(n Node) []finding.Finding {
 			return nil // enough are reported
 		}
 		return []finding.Finding{{Severity: finding.Warning, Rule: duplicateRule, File: n.File, Line: n.Line, Object: n.Key.String(),
-			Message: "the same object is also in " + f.Nodes[others[last]].Place() + ": Argo CD applies it once and warns (RepeatedResourceWarning)", Remedy: "keep one of the two"}}
+			Message: "the same object is also in " + f.Nodes[others[last]].Place() +
+				": Argo CD applies it once and warns (RepeatedResourceWarning)", Remedy: "keep one of the two"}}
 	}
 	var findings []finding.Finding
 	wrong := false
@@ -72,7 +73,8 @@ func duplicate(a, b Node) (finding.Finding, bool) {
 		return finding.Finding{}, false
 	}
 	d := finding.Finding{Severity: finding.Error, Rule: duplicateRule, File: b.File, Line: b.Line, Object: b.Key.String(),
-		Message: "the same object with different content is also in " + a.Place() + ": Argo CD applies only one of them", Remedy: "keep one of the two"}
+		Message: "the same object with different content is also in " + a.Place() + ": Argo CD applies only one of them",
+		Remedy:  "keep one of the two"}
 	if a.IsHook() || b.IsHook() {
 		d.Severity = finding.Warning
 		d.Message = "the same object is also in " + a.Place() + ", one of them as a hook; Argo CD applies only one"

@@ -139,7 +139,8 @@ const clusterAdmin = "cluster-admin"
 func (f *Facts) UsesPermissions(workload int) bool {
 	electsLeader := func(r Rule) bool { return r.Allows("coordination.k8s.io", "leases", "create", "update") }
 	return f.Nodes[workload].Kind.Runs == "once" || slices.ContainsFunc(f.ServiceAccounts(workload), func(serviceAccount object.ID) bool {
-		return slices.ContainsFunc(f.GrantedTo(serviceAccount), electsLeader) || slices.ContainsFunc(gather(f.grants().hooks, serviceAccount), electsLeader)
+		return slices.ContainsFunc(f.GrantedTo(serviceAccount), electsLeader) ||
+			slices.ContainsFunc(gather(f.grants().hooks, serviceAccount), electsLeader)
 	})
 }
 
@@ -239,7 +240,8 @@ func (f *Facts) rulesOf(role Node, roleNodes []int) []Rule {
 	rules := readRules(role)
 	for _, selector := range role.Get("aggregationRule", "clusterRoleSelectors").Items() {
 		for _, i := range roleNodes {
-			if other := &f.Nodes[i]; other.Key.Kind == role.Key.Kind && other.Key != role.Key && selectorAllows(selector, other.Get("metadata", "labels")) {
+			if other := &f.Nodes[i]; other.Key.Kind == role.Key.Kind && other.Key != role.Key &&
+				selectorAllows(selector, other.Get("metadata", "labels")) {
 				rules = append(rules, readRules(*other)...)
 			}
 		}
@@ -250,7 +252,8 @@ func (f *Facts) rulesOf(role Node, roleNodes []int) []Rule {
 func readRules(role Node) []Rule {
 	var rules []Rule
 	for _, r := range role.Get("rules").Items() {
-		rules = append(rules, Rule{Groups: Texts(r.Get("apiGroups")), Resources: Texts(r.Get("resources")), Verbs: Texts(r.Get("verbs")), Names: Texts(r.Get("resourceNames"))})
+		rules = append(rules, Rule{Groups: Texts(r.Get("apiGroups")), Resources: Texts(r.Get("resources")),
+			Verbs: Texts(r.Get("verbs")), Names: Texts(r.Get("resourceNames"))})
 	}
 	return rules
 }
@@ -286,6 +289,7 @@ func (f *Facts) MayChange(i int, id object.ID) bool {
 func (f *Facts) MayUpdate(workload, i int) bool {
 	n := &f.Nodes[i]
 	return slices.ContainsFunc(f.RulesOfNode(workload), func(r Rule) bool {
-		return (r.In == "" || r.In == n.Key.Namespace) && r.Allows(n.Key.Group, f.Plural(*n), "update", "patch") && (len(r.Names) == 0 || slices.Contains(r.Names, n.Key.Name))
+		return (r.In == "" || r.In == n.Key.Namespace) && r.Allows(n.Key.Group, f.Plural(*n), "update", "patch") &&
+			(len(r.Names) == 0 || slices.Contains(r.Names, n.Key.Name))
 	})
 }

@@ -74,9 +74,10 @@ func (f *Facts) RunsIn(j int) (all []int) {
 	}
 	for _, s := range f.PodsOf(f.Nodes[j].Part) {
 		n := &f.Nodes[s]
-		if n.Key.GroupKind() == "StatefulSet.apps" && n.Key.Namespace == f.Nodes[j].Key.Namespace && slices.ContainsFunc(scripts, func(script string) bool {
-			return knowledge.ContainsWord(script, n.Key.Name+"-0", text.IsHostByte)
-		}) {
+		if n.Key.GroupKind() == "StatefulSet.apps" && n.Key.Namespace == f.Nodes[j].Key.Namespace &&
+			slices.ContainsFunc(scripts, func(script string) bool {
+				return knowledge.ContainsWord(script, n.Key.Name+"-0", text.IsHostByte)
+			}) {
 			all = append(all, s)
 		}
 	}
@@ -215,7 +216,8 @@ func (f *Facts) InitializedBy(j int) []int {
 	var all []int
 	for _, w := range f.Words(j) {
 		for _, service := range f.Addresses(w, f.Nodes[j].Key.Namespace) {
-			reachesPods := slices.ContainsFunc(f.byKey[service], func(s int) bool { return f.Nodes[s].Get("spec", "publishNotReadyAddresses").True() })
+			reachesPods := slices.ContainsFunc(f.byKey[service],
+				func(s int) bool { return f.Nodes[s].Get("spec", "publishNotReadyAddresses").True() })
 			for _, server := range f.Servers(service) {
 				if server != j && (reachesPods || f.runsProgramOf(server, j)) && !slices.Contains(all, server) {
 					all = append(all, server)

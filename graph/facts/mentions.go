@@ -114,7 +114,8 @@ func (f *Facts) ReadIn(namespace string) []Mention {
 
 func (f *Facts) fields() *fieldFacts {
 	if !f.read.known {
-		r := fieldReader{f, fieldFacts{written: map[object.ID][]int{}, early: map[product]bool{}, doubts: map[int]Doubts{}, covered: map[nodeField]bool{}}}
+		r := fieldReader{f, fieldFacts{written: map[object.ID][]int{}, early: map[product]bool{}, doubts: map[int]Doubts{},
+			covered: map[nodeField]bool{}}}
 		r.readAll()
 		f.read.get(func() fieldFacts { return r.fieldFacts })
 	}
@@ -190,7 +191,8 @@ func (r *fieldReader) apply(from int, rec *knowledge.Reference, at object.Value,
 func (r *fieldReader) isUnmounted(from int, pod object.Value, field string) bool {
 	rest, isVolume := strings.CutPrefix(field, "spec.volumes[")
 	number, source, _ := strings.Cut(rest, "].")
-	if !isVolume || strings.HasPrefix(source, "persistentVolumeClaim") || strings.HasPrefix(source, "ephemeral") || !r.Base.Builtin(r.Nodes[from].ID.Group) {
+	if !isVolume || strings.HasPrefix(source, "persistentVolumeClaim") || strings.HasPrefix(source, "ephemeral") ||
+		!r.Base.Builtin(r.Nodes[from].ID.Group) {
 		return false
 	}
 	at, err := strconv.Atoi(number)

@@ -203,7 +203,8 @@ func (f *Facts) MayWrite(i int, id object.ID) bool {
 		return true
 	}
 	about := slices.DeleteFunc(f.RulesOfNode(i), func(r Rule) bool {
-		return r.In != "" && r.In != id.Namespace || len(r.Names) > 0 && !slices.Contains(r.Names, id.Name) || !r.Allows(id.Group, pluralOf(id.Kind), r.Verbs...)
+		return r.In != "" && r.In != id.Namespace || len(r.Names) > 0 && !slices.Contains(r.Names, id.Name) ||
+			!r.Allows(id.Group, pluralOf(id.Kind), r.Verbs...)
 	})
 	return slices.ContainsFunc(about, func(r Rule) bool { return r.Allows(id.Group, pluralOf(id.Kind), "create", "update", "patch") }) &&
 		(f.Tokens(i)[id.Name] || slices.ContainsFunc(about, func(r Rule) bool { return len(r.Names) > 0 }))
@@ -425,13 +426,15 @@ func (f *Facts) isNamedAfterCustom(id object.ID) bool {
 		}
 		for i := kind.From; i < kind.To; i++ {
 			n := &f.Nodes[i]
-			if n.Key.Namespace != id.Namespace || !n.Kind.Pod.IsZero() || n.Kind.Rung != knowledge.Workloads && n.Kind.Rung != knowledge.Bootstraps || n.ID.Name == "" {
+			if n.Key.Namespace != id.Namespace || !n.Kind.Pod.IsZero() || n.Kind.Rung != knowledge.Workloads &&
+				n.Kind.Rung != knowledge.Bootstraps || n.ID.Name == "" {
 				continue
 			}
 			writesSecrets := slices.ContainsFunc(n.Kind.References, func(rec knowledge.Reference) bool {
 				return rec.Meaning == knowledge.Produces && len(rec.To) > 0 && rec.To[0].Kind == "Secret"
 			})
-			if strings.Contains("."+id.Name+".", "."+n.ID.Name+".") || !writesSecrets && (id.Name == n.ID.Name || strings.HasPrefix(id.Name, n.ID.Name+"-")) {
+			if strings.Contains("."+id.Name+".", "."+n.ID.Name+".") || !writesSecrets &&
+				(id.Name == n.ID.Name || strings.HasPrefix(id.Name, n.ID.Name+"-")) {
 				return true
 			}
 		}

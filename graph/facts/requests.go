@@ -111,7 +111,8 @@ func (r *requestReader) readAll() {
 			case strings.HasPrefix(name, nelmDependency):
 				r.addNelm(i, field.Key, text)
 			case strings.HasPrefix(name, object.Prefix) && name != object.Why:
-				r.Faults = append(r.Faults, r.fault(i, field.Key, name, "unknown annotation", "use "+After+", "+NotAfter+", "+Expects+" or "+OnRung).Asking(finding.Suggest(name, []string{After, NotAfter, Expects, OnRung})))
+				r.Faults = append(r.Faults, r.fault(i, field.Key, name, "unknown annotation",
+					"use "+After+", "+NotAfter+", "+Expects+" or "+OnRung).Asking(finding.Suggest(name, []string{After, NotAfter, Expects, OnRung})))
 			}
 		}
 	}
@@ -136,7 +137,8 @@ func (r *requestReader) eachListed(i int, key, text string, read func(i int, nam
 		}
 		id, ok := read(i, name)
 		if !ok {
-			r.reject(i, key, name, object.QuoteName(name)+" is not the name of an object", "use Kind/name or Kind/namespace/name, such as Deployment/web")
+			r.reject(i, key, name, object.QuoteName(name)+" is not the name of an object",
+				"use Kind/name or Kind/namespace/name, such as Deployment/web")
 			continue
 		}
 		nodes := r.Match(id)
@@ -246,7 +248,8 @@ func (r *requestReader) addRung(i int, key, rung string) {
 		for _, known := range r.Base.Rungs() {
 			names = append(names, known.Name)
 		}
-		r.Faults = append(r.Faults, r.fault(i, key, rung, "unknown rung "+object.QuoteName(rung), "use a rung of docs/waves.md#rungs").Asking(finding.Suggest(rung, names)))
+		r.Faults = append(r.Faults, r.fault(i, key, rung, "unknown rung "+object.QuoteName(rung),
+			"use a rung of docs/waves.md#rungs").Asking(finding.Suggest(rung, names)))
 		return
 	}
 	r.Rungs = append(r.Rungs, RequestedRung{i, rung, key})

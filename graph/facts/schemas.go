@@ -50,7 +50,8 @@ func (f *Facts) mergeSchema(kind knowledge.Kind, def DefinedKind, version string
 	for _, versions := range def.By.Versions.Find(by.Root()) {
 		for _, v := range versions.Value.Items() {
 			if v.Get("name").Text() == version {
-				kind.Status = f.Base.StatusOf(v, func() object.Schema { return by.Schema(versions.Value, version) }, version+" schema of "+by.ID.String())
+				kind.Status = f.Base.StatusOf(v, func() object.Schema { return by.Schema(versions.Value, version) },
+					version+" schema of "+by.ID.String())
 			}
 		}
 	}

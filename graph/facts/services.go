@@ -132,7 +132,8 @@ func (f *Facts) namedAfter(name, namespace string) (int, bool) {
 	runtimes := f.runtimes.get(func() map[string][]int {
 		all := map[string][]int{}
 		for i := range f.Nodes {
-			if n := &f.Nodes[i]; n.Kind.Rung == knowledge.Workloads && n.HasHealth && n.Kind.Pod.IsZero() && !f.Base.Builtin(n.ID.Group) && n.InSync() {
+			if n := &f.Nodes[i]; n.Kind.Rung == knowledge.Workloads && n.HasHealth && n.Kind.Pod.IsZero() &&
+				!f.Base.Builtin(n.ID.Group) && n.InSync() {
 				all[n.Key.Namespace] = append(all[n.Key.Namespace], i)
 			}
 		}

@@ -178,7 +178,8 @@ func (f *Facts) awaited(target text.Target, from *Node) (all []int) {
 	case f.Base.RefersToKind(kind, "Endpoints") || f.Base.RefersToKind(kind, "Service"):
 		services := only(f.byKey[object.ID{Kind: "Service", Namespace: namespace, Name: name}])
 		for _, s := range services {
-			if !target.IsResolved || f.Nodes[s].Get("spec", "clusterIP").Text() == "None" && !f.Nodes[s].Get("spec", "publishNotReadyAddresses").True() {
+			if !target.IsResolved || f.Nodes[s].Get("spec", "clusterIP").Text() == "None" &&
+				!f.Nodes[s].Get("spec", "publishNotReadyAddresses").True() {
 				all = append(all, only(f.Backends(s))...)
 			}
 		}
@@ -186,7 +187,8 @@ func (f *Facts) awaited(target text.Target, from *Node) (all []int) {
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		if n.ID.Name == name && (n.Key.Namespace == "" || n.Key.Namespace == namespace) && len(n.Phases()) > 0 && f.Base.RefersToKind(kind, n.ID.Kind) {
+		if n.ID.Name == name && (n.Key.Namespace == "" || n.Key.Namespace == namespace) && len(n.Phases()) > 0 &&
+			f.Base.RefersToKind(kind, n.ID.Kind) {
 			all = append(all, i)
 		}
 	}

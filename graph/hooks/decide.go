@@ -115,7 +115,8 @@ func (d *decider) phase(n int) object.Phase {
 func (d *decider) isSupport(n int) bool {
 	node := &d.moved.Nodes[n]
 	k := node.Kind
-	return d.base.Builtin(node.Key.Group) && !node.HasHealth && k.Pod.IsZero() && !k.Recreated.Kept && k.Admits.IsZero() && k.Selects.IsZero() && k.CA.IsZero()
+	return d.base.Builtin(node.Key.Group) && !node.HasHealth && k.Pod.IsZero() && !k.Recreated.Kept && k.Admits.IsZero() &&
+		k.Selects.IsZero() && k.CA.IsZero()
 }
 
 // whyMove returns why a hook cannot stay, with the other object; RightPhase if it can.
@@ -200,7 +201,8 @@ func (d *decider) stranger(job int) int {
 	})
 	for n := range d.moved.Nodes {
 		node := &d.moved.Nodes[n]
-		if node.Serves() && !node.Store && !node.Kind.EveryNode && node.InSync() && !node.External && node.Key.Namespace == j.Key.Namespace && !needed[n] {
+		if node.Serves() && !node.Store && !node.Kind.EveryNode && node.InSync() && !node.External &&
+			node.Key.Namespace == j.Key.Namespace && !needed[n] {
 			return n
 		}
 	}

@@ -35,11 +35,14 @@ func (t Taken) findings() (found []finding.Finding) {
 	}
 	if len(syncHooks) > 0 {
 		found = append(found, syncHooks[0].finding(finding.Note, ruleMoved,
-			became(syncHooks, "a Sync hook", "Sync hooks")+": Argo CD waits for each of them in its wave, also in the last one, and the sync fails if one fails", "no action needed"))
+			became(syncHooks, "a Sync hook",
+				"Sync hooks")+": Argo CD waits for each of them in its wave, also in the last one, and the sync fails if one fails",
+			"no action needed"))
 	}
 	if len(data) > 0 {
 		found = append(found, data[0].finding(finding.Note, ruleMoved,
-			became(data, "an ordinary object", "ordinary objects")+"; hooks: keep would undo this, and the next sync would then delete them: "+data[0].kind.Recreated.Why,
+			became(data, "an ordinary object",
+				"ordinary objects")+"; hooks: keep would undo this, and the next sync would then delete them: "+data[0].kind.Recreated.Why,
 			fmt.Sprintf("before you set hooks: keep again, remove the annotation %s with values or a patch", object.HelmHook)))
 	}
 	return found
@@ -64,7 +67,8 @@ func (d *Decision) kept() []finding.Finding {
 			"it stays a hook, because its content differs on every render: as an ordinary object, Argo CD would replace it whenever it compares",
 			"render with a seed (random: derived), or set values that replace the generated ones")}
 	case d.Cause == Endless:
-		return []finding.Finding{d.finding(finding.Warning, ruleKept, "it stays a hook of its phase, because it never ends, and Argo CD waits for each hook",
+		return []finding.Finding{d.finding(finding.Warning, ruleKept,
+			"it stays a hook of its phase, because it never ends, and Argo CD waits for each hook",
 			fmt.Sprintf("annotate it with %s: Skip, or disable it in the chart's values", object.Hook))}
 	}
 	return nil
@@ -82,7 +86,8 @@ func (t Taken) moved(d *Decision) (found []finding.Finding) {
 	}
 	if d.outlives {
 		found = append(found, d.finding(finding.Note, ruleMoved,
-			"it was to be deleted when its hooks had succeeded; ordinary objects may use it, so it stays, with what it grants", "give the hooks a ServiceAccount of their own, if the chart allows it"))
+			"it was to be deleted when its hooks had succeeded; ordinary objects may use it, so it stays, with what it grants",
+			"give the hooks a ServiceAccount of their own, if the chart allows it"))
 	}
 	if d.Form == Ordinary && slices.Contains(t.opt.Looked, d.before.File) && d.holdsSecrets() {
 		found = append(found, d.finding(finding.Warning, ruleMoved,
@@ -93,7 +98,8 @@ func (t Taken) moved(d *Decision) (found []finding.Finding) {
 }
 
 func (d *Decision) finding(severity finding.Severity, rule, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: severity, Rule: rule, File: d.before.File, Line: d.before.Line, Object: d.Key.String(), Message: message, Remedy: remedy}
+	return finding.Finding{Severity: severity, Rule: rule, File: d.before.File, Line: d.before.Line, Object: d.Key.String(),
+		Message: message, Remedy: remedy}
 }
 
 // became names at most three hooks, and says what they became.

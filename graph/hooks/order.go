@@ -106,13 +106,15 @@ func (o *ordering) acts(n int) bool {
 // isWorkload reports whether Pods run for an object that is no Job.
 func (o *ordering) isWorkload(n int) bool {
 	node := &o.g.Nodes[n]
-	return node.Serves() || node.Kind.Pod.IsZero() && node.Kind.Rung == knowledge.Workloads && node.HasHealth && node.Kind.Placement == "" && node.Kind.Selects.IsZero()
+	return node.Serves() || node.Kind.Pod.IsZero() && node.Kind.Rung == knowledge.Workloads && node.HasHealth &&
+		node.Kind.Placement == "" && node.Kind.Selects.IsZero()
 }
 
 // after returns the reference by which Helm applies one object after another. It waits for
 // Jobs and Pods, and for nothing else.
 func (o *ordering) after(from, to int) graph.Reference {
-	r := graph.Reference{From: from, To: to, Field: facts.AnnotationField(object.HelmHook), Need: graph.MayNeed, Sign: graph.HelmOrder, Why: "is applied by Helm after", Source: helmSource}
+	r := graph.Reference{From: from, To: to, Field: facts.AnnotationField(object.HelmHook), Need: graph.MayNeed,
+		Sign: graph.HelmOrder, Why: "is applied by Helm after", Source: helmSource}
 	if o.g.Nodes[to].Kind.Runs == "once" {
 		r.Need, r.Until, r.Fails = graph.Needs, graph.Healthy, graph.WrongData
 	}
@@ -165,7 +167,8 @@ func (o *ordering) byWeight() (refs []graph.Reference) {
 		for _, then := range o.nodes {
 			x, y := o.hooks[first], o.hooks[then]
 			sameSide := x.Events.IsBefore() == y.Events.IsBefore()
-			isEarlier := (sameSide && x.Weight < y.Weight || x.Events.IsBefore() && !y.Events.IsBefore()) && !o.isInstalledBy(then, first) || o.isInstalledBy(first, then)
+			isEarlier := (sameSide && x.Weight < y.Weight || x.Events.IsBefore() && !y.Events.IsBefore()) &&
+				!o.isInstalledBy(then, first) || o.isInstalledBy(first, then)
 			if isEarlier && o.acts(first) && o.acts(then) && !o.leads(first)[then] {
 				refs = append(refs, o.after(then, first))
 			}
@@ -225,7 +228,8 @@ func (o *ordering) afterChart() (refs []graph.Reference) {
 			continue
 		}
 		for n := range o.g.Nodes {
-			if node := &o.g.Nodes[n]; o.hooks[n] == nil && o.isWorkload(n) && node.InSync() && !node.External && !o.leads(n)[job] && !o.leads(job)[n] {
+			if node := &o.g.Nodes[n]; o.hooks[n] == nil && o.isWorkload(n) && node.InSync() && !node.External &&
+				!o.leads(n)[job] && !o.leads(job)[n] {
 				refs = append(refs, o.after(job, n))
 			}
 		}

@@ -21,7 +21,8 @@ func isConnectionHost(base *knowledge.Base, text string, at, end int) bool {
 	if equals < 0 || after != "" && !endsValue(after[0]) || protocolAfter.MatchString(after) {
 		return false
 	}
-	if servers := before[equals+1:]; servers != "" && (strings.Trim(servers, "abcdefghijklmnopqrstuvwxyz0123456789-.,:'\"") != "" || IsHostByte(servers[len(servers)-1])) {
+	if servers := before[equals+1:]; servers != "" &&
+		(strings.Trim(servers, "abcdefghijklmnopqrstuvwxyz0123456789-.,:'\"") != "" || IsHostByte(servers[len(servers)-1])) {
 		return false
 	}
 	if !slices.ContainsFunc(base.ConnectionHosts(), func(key string) bool { return endsWithKey(before[:equals], key) }) {

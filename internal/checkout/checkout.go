@@ -258,7 +258,9 @@ func InRepository(dir, out string) (string, error) {
 	}
 	rel, err := filepath.Rel(c.Base, abs)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: out, Message: "it is not in the repository of " + dir + ", from which Argo CD would read it", Remedy: "name a directory there, or set its path with --path"}
+		return "", finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: out,
+			Message: "it is not in the repository of " + dir + ", from which Argo CD would read it",
+			Remedy:  "name a directory there, or set its path with --path"}
 	}
 	return filepath.ToSlash(rel), nil
 }

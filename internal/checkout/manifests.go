@@ -20,7 +20,8 @@ func ReadManifests(stdin io.Reader, name string) ([]object.Object, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: name, Message: wholefile.Reason(err), Remedy: `name a file of manifests, or "-" for standard input`}
+			return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: name, Message: wholefile.Reason(err),
+				Remedy: `name a file of manifests, or "-" for standard input`}
 		}
 		defer f.Close()
 		in, shown = f, name
@@ -31,14 +32,16 @@ func ReadManifests(stdin io.Reader, name string) ([]object.Object, error) {
 	}
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: shown, Message: wholefile.Reason(err), Remedy: "name a file that can be read, or - for standard input"}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: shown, Message: wholefile.Reason(err),
+			Remedy: "name a file that can be read, or - for standard input"}
 	}
 	objs, err := object.Parse(shown, 1, string(text))
 	if err != nil {
 		return nil, err
 	}
 	if len(objs) == 0 {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "nothing-to-order", File: shown, Message: "no manifests found", Remedy: "check what should have written them"}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "nothing-to-order", File: shown, Message: "no manifests found",
+			Remedy: "check what should have written them"}
 	}
 	for i := range objs {
 		if source := templateOf(objs[i]); source != "" {

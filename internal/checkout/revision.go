@@ -39,7 +39,8 @@ func OpenRepository(dir string) (*Repository, error) {
 		return nil, fault(dir, "this is not in a git repository", "compare two directories")
 	}
 	if err != nil {
-		return nil, fault(dir, "the git repository cannot be read: "+err.Error(), "check the other revision out with git worktree add, and compare the two directories")
+		return nil, fault(dir, "the git repository cannot be read: "+err.Error(),
+			"check the other revision out with git worktree add, and compare the two directories")
 	}
 	return &Repository{git: repo, reading: new(sync.Mutex)}, nil
 }
@@ -61,10 +62,12 @@ type GitCommit struct {
 // resolve the former to the branch itself, and does not support the latter.
 func (r *Repository) Commit(name string) (GitCommit, error) {
 	if strings.Contains(name, "@{") || strings.Contains(name, ":/") {
-		return GitCommit{}, fault("", fmt.Sprintf("%q refers to the reflog or to a commit message, which Ladder does not read", name), "use the commit that git rev-parse prints for it")
+		return GitCommit{}, fault("", fmt.Sprintf("%q refers to the reflog or to a commit message, which Ladder does not read",
+			name), "use the commit that git rev-parse prints for it")
 	}
 	if strings.Contains(name, ":") {
-		return GitCommit{}, fault("", fmt.Sprintf("%q is a file or directory of a revision", name), "pass the revision alone, and the directory as a separate argument")
+		return GitCommit{}, fault("", fmt.Sprintf("%q is a file or directory of a revision", name),
+			"pass the revision alone, and the directory as a separate argument")
 	}
 	// The library resolves main^{tree} like main.
 	if kind := peeled.FindStringSubmatch(name); kind != nil && kind[1] != "commit" {
@@ -83,7 +86,8 @@ func (r *Repository) Commit(name string) (GitCommit, error) {
 	switch {
 	case errors.Is(err, plumbing.ErrReferenceNotFound), errors.Is(err, plumbing.ErrObjectNotFound), errors.Is(err, io.EOF):
 	case strings.HasPrefix(err.Error(), "Revision invalid"): // of a type that the library does not export
-		return GitCommit{}, fault("", fmt.Sprintf("%q is not a valid revision", name), "write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
+		return GitCommit{}, fault("", fmt.Sprintf("%q is not a valid revision", name),
+			"write a branch, a tag or a commit, such as main, v1.2 or HEAD~1")
 	default:
 		message += " that can be read: " + err.Error()
 	}

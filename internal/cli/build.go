@@ -33,7 +33,8 @@ func (b BuildInfo) Text() string {
 	if b.Dirty {
 		commit += ", and changes"
 	}
-	for _, line := range [][2]string{{"commit", commit}, {"date", b.Date}, {"go", b.Go + " " + b.Platform}, {"helm", b.Helm}, {"kustomize", "api " + b.Kustomize}, {"argo cd", "plugin protocol of " + b.ArgoCD}} {
+	for _, line := range [][2]string{{"commit", commit}, {"date", b.Date}, {"go", b.Go + " " + b.Platform}, {"helm", b.Helm},
+		{"kustomize", "api " + b.Kustomize}, {"argo cd", "plugin protocol of " + b.ArgoCD}} {
 		if line[1] != "" {
 			fmt.Fprintf(&out, "  %-10s %s\n", line[0]+":", line[1])
 		}

@@ -67,7 +67,8 @@ func (r Report) text(p paint.Paint) string {
 		}
 		fmt.Fprintf(&b, "%s\n", wave.AuditText(r.Gates))
 	}
-	fmt.Fprintf(&b, "%s, %s, %s", p.Counted(r.Count(finding.Error), finding.Error), p.Counted(r.Count(finding.Warning), finding.Warning), p.Counted(r.Count(finding.Note), finding.Note))
+	fmt.Fprintf(&b, "%s, %s, %s", p.Counted(r.Count(finding.Error), finding.Error),
+		p.Counted(r.Count(finding.Warning), finding.Warning), p.Counted(r.Count(finding.Note), finding.Note))
 	if r.Plan != nil {
 		fmt.Fprintf(&b, " in %s and %s", finding.Counted(len(r.Plan.Order), "object"), finding.Counted(r.Plan.WavesOfPhases(), "wave"))
 	}

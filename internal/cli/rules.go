@@ -66,5 +66,6 @@ func (r Rule) sarif(version string) sarifRule {
 		full += " Fix: " + r.Fix + "."
 	}
 	uri := repository + "/blob/" + ref + "/docs/" + r.Page
-	return sarifRule{ID: r.Name, ShortDescription: sarifMessage{r.Finds}, FullDescription: sarifMessage{full}, Help: sarifMessage{full + " See " + uri}, HelpURI: uri}
+	return sarifRule{ID: r.Name, ShortDescription: sarifMessage{r.Finds}, FullDescription: sarifMessage{full},
+		Help: sarifMessage{full + " See " + uri}, HelpURI: uri}
 }

@@ -29,7 +29,8 @@ func moves(old, now side, pairs pairing) []Move {
 			continue
 		}
 		o := old.all[at]
-		m := Move{Object: finding.Sanitize(n.key.String()), From: o.row.Wave, To: n.row.Wave, OldWhy: finding.Sanitize(o.row.Why), Why: finding.Sanitize(n.row.Why)}
+		m := Move{Object: finding.Sanitize(n.key.String()), From: o.row.Wave, To: n.row.Wave, OldWhy: finding.Sanitize(o.row.Why),
+			Why: finding.Sanitize(n.row.Why)}
 		if m.Since = since(old, now, pairs, n); m.Since == "" {
 			m.Since = gone(old, now, pairs, o)
 		}

@@ -154,8 +154,10 @@ func headOf(c Comparison) []string {
 	if c.After.State == Failed {
 		states = append(states, "it cannot be rendered")
 	}
-	counts := Counts([]Count{{len(c.Added), "object", "added"}, {len(c.Removed), "object", "removed"}, {len(c.Changed), "object", "changed"}, {len(c.Moved), "object", "moved"},
-		{len(c.Gates.Gained), "gate", "gained"}, {len(c.Gates.Lost), "gate", "lost"}, {len(c.Risks.Gained), "risk", "gained"}, {len(c.Risks.Lost), "risk", "lost"},
+	counts := Counts([]Count{{len(c.Added), "object", "added"}, {len(c.Removed), "object", "removed"},
+		{len(c.Changed), "object", "changed"}, {len(c.Moved), "object", "moved"},
+		{len(c.Gates.Gained), "gate", "gained"}, {len(c.Gates.Lost), "gate", "lost"}, {len(c.Risks.Gained), "risk", "gained"},
+		{len(c.Risks.Lost), "risk", "lost"},
 		{len(c.New), "finding", "new"}, {len(c.Fixed), "finding", "fixed"}})
 	return []string{head, strings.Join(append(states, counts...), "; ")}
 }

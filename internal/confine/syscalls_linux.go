@@ -64,7 +64,8 @@ func policy(pid int) (seccomp.Policy, error) {
 				{Name: "mmap", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC)}},
 				{Name: "mprotect", Conditions: seccomp.ArgumentConditions{without(2, unix.PROT_EXEC)}},
 				// Threads, and the signals by which the runtime preempts them.
-				{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: unix.CLONE_THREAD}, without(0, newNamespaces)}},
+				{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet,
+					Value: unix.CLONE_THREAD}, without(0, newNamespaces)}},
 				{Name: "tgkill", Conditions: seccomp.ArgumentConditions{is(0, uint64(pid))}},
 				// The type of a descriptor, for os.NewFile.
 				{Name: "fcntl", Conditions: seccomp.ArgumentConditions{is(1, unix.F_GETFL)}},

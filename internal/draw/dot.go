@@ -26,7 +26,8 @@ func (p *picture) dot() string {
 		b.WriteString("  }\n")
 	}
 	for _, e := range p.edges {
-		fmt.Fprintf(&b, "  n%d -> n%d [label=\"%s\", tooltip=\"%s\", labeltooltip=\"%s\"%s]\n", e.from, e.to, dotText(e.why), dotText(e.tip()), dotText(e.tip()), e.dotStyle())
+		fmt.Fprintf(&b, "  n%d -> n%d [label=\"%s\", tooltip=\"%s\", labeltooltip=\"%s\"%s]\n", e.from, e.to, dotText(e.why),
+			dotText(e.tip()), dotText(e.tip()), e.dotStyle())
 	}
 	var above []int
 	for _, s := range p.sections {

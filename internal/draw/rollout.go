@@ -66,8 +66,9 @@ func (n Dependency) Sanitized() Dependency {
 
 // Draw draws a rollout.
 func (r Rollout) Draw(f Format) string {
-	p := &picture{label: finding.Sanitize(r.Label), legend: "An arrow points to what an Application depends on. Bold: waits until the target is healthy. Dashed: inferred. With a dot: does not affect the order. " +
-		"Red: the order contradicts the dependency. Dotted box: not deployed. Hover over an arrow or a box for the reason."}
+	p := &picture{label: finding.Sanitize(r.Label),
+		legend: "An arrow points to what an Application depends on. Bold: waits until the target is healthy. Dashed: inferred. With a dot: does not affect the order. " +
+			"Red: the order contradicts the dependency. Dotted box: not deployed. Hover over an arrow or a box for the reason."}
 	var steps []int // by section
 	for i, s := range r.Steps {
 		if slices.ContainsFunc(r.Apps, func(a App) bool { return a.Step == i }) {
@@ -83,7 +84,8 @@ func (r Rollout) Draw(f Format) string {
 			}
 			number[i] = len(p.nodes)
 			p.sections[k].nodes = append(p.sections[k].nodes, number[i])
-			p.nodes = append(p.nodes, node{kind: finding.Sanitize(a.Kind), name: finding.Sanitize(a.Name), tip: finding.Sanitize(a.Tip), isFocus: a.IsFocus, isDisabled: a.IsDisabled})
+			p.nodes = append(p.nodes, node{kind: finding.Sanitize(a.Kind), name: finding.Sanitize(a.Name),
+				tip: finding.Sanitize(a.Tip), isFocus: a.IsFocus, isDisabled: a.IsDisabled})
 		}
 	}
 	for _, n := range r.Dependencies {
@@ -91,7 +93,8 @@ func (r Rollout) Draw(f Format) string {
 			continue
 		}
 		n = n.Sanitized()
-		p.edges = append(p.edges, edge{from: number[n.From], to: number[n.To], why: n.Why, reasons: n.Reasons, gate: n.IsGate, inferred: n.Inferred, ignored: n.Ignored, contradicted: n.Contradicted})
+		p.edges = append(p.edges, edge{from: number[n.From], to: number[n.To], why: n.Why, reasons: n.Reasons, gate: n.IsGate,
+			inferred: n.Inferred, ignored: n.Ignored, contradicted: n.Contradicted})
 	}
 	slices.SortStableFunc(p.edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	return p.encode(f)

@@ -122,7 +122,8 @@ func pathFault(u *url.URL) string {
 const maxEscapes = 5
 
 func segmentFault(text string) string {
-	if strings.Contains(text, `\`) || !utf8.ValidString(text) || strings.ContainsAny(text, likeDotsAndSlashes) || strings.Contains(strings.ToLower(text), "%u") {
+	if strings.Contains(text, `\`) || !utf8.ValidString(text) || strings.ContainsAny(text, likeDotsAndSlashes) ||
+		strings.Contains(strings.ToLower(text), "%u") {
 		return "contains characters in its path that some servers read as dots or slashes"
 	}
 	if strings.ContainsFunc(text, unicode.IsControl) {

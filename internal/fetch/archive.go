@@ -26,7 +26,8 @@ func (f *files) archive() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: e.path, Size: int64(len(data)), Mode: 0o644, ModTime: time.Unix(0, 0).UTC(), Format: tar.FormatPAX}
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: e.path, Size: int64(len(data)), Mode: 0o644,
+			ModTime: time.Unix(0, 0).UTC(), Format: tar.FormatPAX}
 		switch {
 		case e.link != "":
 			header.Typeflag, header.Linkname, header.Mode = tar.TypeSymlink, e.link, 0o777

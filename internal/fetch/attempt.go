@@ -315,7 +315,8 @@ func (e *attempt) failureToSend(host string, err error) *failure {
 	case errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &verification):
 		return failed(untrusted, "contact its administrator", "the certificate of %s is invalid: %s", host, short(err.Error()))
 	}
-	return failed(unreachable, "check that it runs and can be reached from here, or try again later", "%s cannot be reached: %s", host, short(reason(err)))
+	return failed(unreachable, "check that it runs and can be reached from here, or try again later", "%s cannot be reached: %s",
+		host, short(reason(err)))
 }
 
 // reason returns the innermost text of a connection error; outer texts repeat
@@ -391,7 +392,8 @@ func (e *attempt) getAtMost(address string, maxBytes int64) ([]byte, error) {
 		return nil, failed(tooLarge, "check the URL", "%s sends more than %d bytes for %s", e.host(), maxBytes, path.Base(address))
 	}
 	if e.ref.Kind == remote.File && isPage(res.Header, data) && !htmlPath.MatchString(e.at.Path) {
-		return nil, failed(broken, "check the URL: it may need a login (--remote-credentials), or be a page about the file", "%s returned an HTML page", e.host())
+		return nil, failed(broken, "check the URL: it may need a login (--remote-credentials), or be a page about the file",
+			"%s returned an HTML page", e.host())
 	}
 	return data, nil
 }

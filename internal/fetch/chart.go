@@ -39,7 +39,9 @@ func (e *attempt) chartOfRepository() (fetchedContent, error) {
 	if entry.Digest != "" {
 		digest = "sha256:" + strings.ToLower(strings.TrimPrefix(entry.Digest, "sha256:"))
 		if !isDigest(digest) {
-			return fetchedContent{}, failed(broken, "contact its administrator", "the index of %s has an invalid digest %q of %s %s (a digest is sha256: and 64 hexadecimal digits)", e.host(), short(entry.Digest), e.ref.Chart, entry.Version)
+			return fetchedContent{}, failed(broken, "contact its administrator",
+				"the index of %s has an invalid digest %q of %s %s (a digest is sha256: and 64 hexadecimal digits)", e.host(),
+				short(entry.Digest), e.ref.Chart, entry.Version)
 		}
 	}
 	exact := e.ref
@@ -61,7 +63,8 @@ func (e *attempt) downloadPackage(exact remote.Ref, entry *helmrepo.ChartVersion
 	}
 	at, fault := parseAddress(address)
 	if fault != "" {
-		return none, failed(notAllowed, "contact its administrator", "the URL in the index of %s for %s %s %s", e.host(), exact.Chart, exact.Version, fault)
+		return none, failed(notAllowed, "contact its administrator", "the URL in the index of %s for %s %s %s", e.host(),
+			exact.Chart, exact.Version, fault)
 	}
 	allowed := e.f.allow.allows(at)
 	if at.Scheme == "oci" {
@@ -91,13 +94,15 @@ func (e *attempt) downloadPackage(exact remote.Ref, entry *helmrepo.ChartVersion
 	}
 	content := remote.Content{Version: exact.Version, Digest: remote.Digest(data), Data: data}
 	if digest != "" && content.Digest != digest {
-		return none, failed(broken, "contact its administrator", "the content of %s has the digest %s, but the index says %s", address, content.Digest, digest)
+		return none, failed(broken, "contact its administrator", "the content of %s has the digest %s, but the index says %s",
+			address, content.Digest, digest)
 	}
 	if err := packedChart(data, e.host()); err != nil {
 		return none, err
 	}
 	if other := remote.OtherChart(data, exact.Chart, exact.Version); other != "" {
-		return none, failed(broken, "contact its administrator", "the content of %[2]s, from the index of %[1]s, is invalid: %[3]s", e.host(), address, other)
+		return none, failed(broken, "contact its administrator",
+			"the content of %[2]s, from the index of %[1]s, is invalid: %[3]s", e.host(), address, other)
 	}
 	return content, nil
 }
@@ -118,7 +123,8 @@ func (e *attempt) fromRegistry(at *url.URL, exact remote.Ref, digest string) (re
 	}
 	content, manifest, err := e.pull(repository, tagOf(version))
 	if err == nil && digest != "" && content.Digest != digest && manifest != digest {
-		err = failed(broken, "contact its administrator", "the chart in the registry has the digest %s, but the index says %s", content.Digest, digest)
+		err = failed(broken, "contact its administrator", "the chart in the registry has the digest %s, but the index says %s",
+			content.Digest, digest)
 	}
 	if other := remote.OtherChart(content.Data, exact.Chart, exact.Version); err == nil && other != "" {
 		err = failed(broken, "contact its administrator", "the chart in the registry is not the requested one: %s", other)
@@ -135,7 +141,8 @@ func packedChart(data []byte, host string) error {
 	case fault == "":
 		return nil
 	case bytes.HasPrefix(data, gzipMagic):
-		return failed(broken, "check with its publisher that it is complete, or try again later", "%s returned a damaged chart of %d bytes: %s", host, len(data), short(fault))
+		return failed(broken, "check with its publisher that it is complete, or try again later",
+			"%s returned a damaged chart of %d bytes: %s", host, len(data), short(fault))
 	}
 	return failed(broken, "check the URL", "%s returned something other than a packaged chart (%s)", host, describeFormat(data))
 }

@@ -25,8 +25,10 @@ func Work(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("no order arrived: %w", err)
 	}
 	confine.Memory(order.Limits.Memory)
-	confine.Limits{CPU: order.Limits.Time, FileBytes: max(order.Limits.Bytes, order.Limits.Unpacked+order.Limits.Unpacked/512) + 1<<20, OpenFiles: 128}.Apply()
-	f, err := New(Config{Allow: order.Allow, AllowPrivate: order.AllowPrivate, PlainHTTP: order.PlainHTTP, CAFile: order.CAFile, Limits: order.Limits})
+	confine.Limits{CPU: order.Limits.Time, FileBytes: max(order.Limits.Bytes,
+		order.Limits.Unpacked+order.Limits.Unpacked/512) + 1<<20, OpenFiles: 128}.Apply()
+	f, err := New(Config{Allow: order.Allow, AllowPrivate: order.AllowPrivate, PlainHTTP: order.PlainHTTP, CAFile: order.CAFile,
+		Limits: order.Limits})
 	if err != nil {
 		return err
 	}

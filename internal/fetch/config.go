@@ -171,7 +171,8 @@ func (config Config) check(authorities *x509.CertPool) (allowList, error) {
 	}
 	for _, host := range config.PlainHTTP {
 		if u, err := url.Parse("http://" + host); err != nil || u.Host != host || host == "" {
-			bad("--remote-plain-http", fmt.Sprintf("%q is not a host", finding.WithoutCredentials(host)), "write a host alone, or with its port, such as registry.example.com:5000")
+			bad("--remote-plain-http", fmt.Sprintf("%q is not a host", finding.WithoutCredentials(host)),
+				"write a host alone, or with its port, such as registry.example.com:5000")
 		}
 	}
 	if config.CAFile != "" {

@@ -207,7 +207,8 @@ func (c Credentials) inHelmRepositories(u *url.URL) (credential, bool, error) {
 	for _, of := range []struct {
 		path string
 		to   *string
-	}{{entry.CAFile, &found.Identity.CA}, {entry.CertFile, &found.Identity.Cert}, {entry.KeyFile, &found.Identity.Key}} { // one file may contain several
+	}{{entry.CAFile, &found.Identity.CA}, {entry.CertFile, &found.Identity.Cert},
+		{entry.KeyFile, &found.Identity.Key}} { // one file may contain several
 		if of.path == "" {
 			continue
 		}
@@ -252,7 +253,8 @@ func inDocker(path string, u *url.URL) (credential, bool, error) {
 			return credential{}, false, unreadable(path, errors.New("its credentials of "+u.Host+" cannot be read"))
 		}
 		if got != auth.EmptyCredential {
-			return credential{Username: got.Username, Password: got.Password, Token: got.RefreshToken, Access: got.AccessToken, Source: path, Below: below}, true, nil
+			return credential{Username: got.Username, Password: got.Password, Token: got.RefreshToken, Access: got.AccessToken,
+				Source: path, Below: below}, true, nil
 		}
 		if helper := helpers.ByHost[address]; helper != "" {
 			return credential{Source: path, Helper: helper, Below: below}, true, nil
@@ -271,7 +273,8 @@ func unreadable(path string, err error) *failure {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return failed(denied, "correct the file, or remove it from the configuration", "the credentials in %s cannot be read: %s", path, short(err.Error()))
+	return failed(denied, "correct the file, or remove it from the configuration", "the credentials in %s cannot be read: %s",
+		path, short(err.Error()))
 }
 
 // tls returns the TLS client configuration of an identity. Its client certificate

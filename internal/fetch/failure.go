@@ -35,7 +35,8 @@ const (
 // Changed is the rule for content that differs from the recorded digest.
 const Changed = "remote-" + string(changed)
 
-var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed, tooLarge, notCached, canceled}
+var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed,
+	tooLarge, notCached, canceled}
 
 // retryable are the outcomes after which a retry may succeed.
 var retryable = map[outcome]bool{unreachable: true}
@@ -110,7 +111,8 @@ func (e *attempt) failureOfStatus(status int) *failure {
 		}
 		if e.credential.Helper != "" {
 			return failed(denied, "write the name and the password of "+e.host()+" into the file, or mount them as files; no process is ever run for them",
-				"%s refuses access (%d), and %s leaves its credentials to the helper %s, which is not run", e.host(), status, e.credential.Source, e.credential.Helper)
+				"%s refuses access (%d), and %s leaves its credentials to the helper %s, which is not run", e.host(), status,
+				e.credential.Source, e.credential.Helper)
 		}
 		return failed(denied, remedy, "%s refuses access (%d)", e.host(), status)
 	case status == 404 || status == 410:
@@ -120,7 +122,8 @@ func (e *attempt) failureOfStatus(status int) *failure {
 	case status >= 500:
 		return failed(unreachable, "try again later, or contact its administrator", "%s returned status %d", e.host(), status)
 	case status == http.StatusBadRequest && e.f.usesPlainHTTP(e.at.Host):
-		return failed(broken, "check the URL, or remove the host from --remote-plain-http if it uses TLS", "%s returned status %d, as servers that require TLS do", e.host(), status)
+		return failed(broken, "check the URL, or remove the host from --remote-plain-http if it uses TLS",
+			"%s returned status %d, as servers that require TLS do", e.host(), status)
 	case status >= 300:
 		return failed(broken, "check the URL", "%s returned status %d", e.host(), status)
 	}

@@ -87,7 +87,8 @@ const idle = 30 * time.Second
 // Config. It does not use the network. The proxies are those of the environment:
 // HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 func New(config Config) (*Fetcher, error) {
-	f := &Fetcher{config: config, now: time.Now, sharedState: &sharedState{indexes: newIndexes(), transports: map[identity]*http.Transport{}, callers: map[string]*callers{}},
+	f := &Fetcher{config: config, now: time.Now, sharedState: &sharedState{indexes: newIndexes(),
+		transports: map[identity]*http.Transport{}, callers: map[string]*callers{}},
 		proxy: httpproxy.FromEnvironment().ProxyFunc(),
 		log:   cmp.Or(config.Log, slog.New(slog.DiscardHandler)),
 		ttl:   cmp.Or(config.TTL, DefaultTTL),
@@ -313,7 +314,8 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, ignor
 	if isCached && f.config.OnFailure == UseCached && replaceable[why.outcome] {
 		if data, found := f.cachedData(cached.Digest); found {
 			return remote.Content{Version: cached.Version, Digest: cached.Digest, Data: data,
-				Warning: finding.WithoutCredentials(fmt.Sprintf("the copy of %s is used: %s", cached.At.UTC().Format(time.RFC3339), why.message))}, nil
+				Warning: finding.WithoutCredentials(fmt.Sprintf("the copy of %s is used: %s",
+					cached.At.UTC().Format(time.RFC3339), why.message))}, nil
 		}
 	}
 	return remote.Content{}, why
@@ -355,7 +357,8 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 	}
 	at, fault := parseAddress(ref.URL)
 	if fault == "" && !slices.Contains(known, at.Scheme) {
-		fault = "is neither " + strings.Join(slices.DeleteFunc(slices.Clone(known), func(s string) bool { return s == "http" }), " nor ") + ", and others are not fetched"
+		fault = "is neither " + strings.Join(slices.DeleteFunc(slices.Clone(known), func(s string) bool { return s == "http" }),
+			" nor ") + ", and others are not fetched"
 	}
 	switch {
 	case fault == "contains a user or a password":
@@ -401,7 +404,8 @@ func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, 
 			return remote.Content{}, errUnwanted
 		case err != nil:
 			end(nil)
-			return remote.Content{}, failed(slow, moreTime, "timed out after %s in the queue: at most %d fetches run at a time, at most %d for one host or tenant, and %d for one tenant at one host",
+			return remote.Content{}, failed(slow, moreTime,
+				"timed out after %s in the queue: at most %d fetches run at a time, at most %d for one host or tenant, and %d for one tenant at one host",
 				f.limits.Time, f.limits.Concurrent, f.queue.share, f.queue.own)
 		}
 		content, err := f.downloadNow(ctx, deadline, ref, at, ignoreCache)

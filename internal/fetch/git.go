@@ -294,11 +294,13 @@ func (f *files) count(name string) error {
 	f.bytesLeft -= int64(2*len(name)) + headerBytes
 	switch {
 	case f.pathsLeft < 0:
-		return failed(tooLarge, "name another repository, or vendor the needed files", "the repository has more than %d files and directories", maxPaths)
+		return failed(tooLarge, "name another repository, or vendor the needed files",
+			"the repository has more than %d files and directories", maxPaths)
 	case f.bytesLeft < 0:
 		return failed(tooLarge, moreBytes, "the files of the repository are larger than %d bytes", f.e.f.limits.Unpacked)
 	case strings.Count(name, "/") > maxDirectoryDepth:
-		return failed(tooLarge, "name another repository, or vendor the needed files", "the repository has more than %d levels of directories", maxDirectoryDepth)
+		return failed(tooLarge, "name another repository, or vendor the needed files",
+			"the repository has more than %d levels of directories", maxDirectoryDepth)
 	}
 	return nil
 }
@@ -384,7 +386,8 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 // addModules adds the submodules of a repository, each at its commit.
 func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plumbing.Hash) error {
 	if f.depth++; f.depth > maxSubmoduleDepth {
-		return failed(tooLarge, "add submodules=false to the query of the address if they are not needed", "the submodules of the repository are nested more than %d deep", maxSubmoduleDepth)
+		return failed(tooLarge, "add submodules=false to the query of the address if they are not needed",
+			"the submodules of the repository are nested more than %d deep", maxSubmoduleDepth)
 	}
 	defer func() { f.depth-- }()
 	listed := gitconfig.NewModules()
@@ -394,7 +397,8 @@ func (f *files) addModules(dir string, tree *object.Tree, commits map[string]plu
 			err = listed.Unmarshal([]byte(text))
 		}
 		if err != nil {
-			return failed(broken, "contact its maintainer, or add submodules=false to the query of the address", "the .gitmodules of the repository cannot be read")
+			return failed(broken, "contact its maintainer, or add submodules=false to the query of the address",
+				"the .gitmodules of the repository cannot be read")
 		}
 	}
 	addresses := map[string]string{}

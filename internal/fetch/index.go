@@ -40,7 +40,8 @@ func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
 	of := helmrepo.IndexFile{Entries: map[string]helmrepo.ChartVersions{ref.Chart: all}}
 	of.SortEntries()
 	if !exactVersion(ref.Version) && ref.Version != "" {
-		if _, err := semver.NewConstraint(ref.Version); err != nil && !slices.ContainsFunc(all, func(v *helmrepo.ChartVersion) bool { return v.Version == ref.Version }) {
+		if _, err := semver.NewConstraint(ref.Version); err != nil &&
+			!slices.ContainsFunc(all, func(v *helmrepo.ChartVersion) bool { return v.Version == ref.Version }) {
 			return nil, failed(badRef, "write a version such as 1.2.3 or a range such as ^1.2", "%q is neither a version nor a range", ref.Version)
 		}
 	}
@@ -50,7 +51,8 @@ func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
 		for _, v := range all {
 			versions = append(versions, v.Version)
 		}
-		return nil, failed(missing, "use an existing version", "the index of %s has no version of %s that fits; it has %s", i.host, ref.Chart, newestVersions(versions))
+		return nil, failed(missing, "use an existing version", "the index of %s has no version of %s that fits; it has %s",
+			i.host, ref.Chart, newestVersions(versions))
 	}
 	return chosen, nil
 }
@@ -78,7 +80,8 @@ func (e *attempt) index(useCached bool) (index, error) {
 		return index{}, why
 	case err != nil:
 		_, message := object.SyntaxError(err)
-		return index{}, failed(broken, "check the URL: its index.yaml must be the index of a chart repository", "the index of %s cannot be read (%s): %s", e.host(), describeFormat(data), short(message))
+		return index{}, failed(broken, "check the URL: its index.yaml must be the index of a chart repository",
+			"the index of %s cannot be read (%s): %s", e.host(), describeFormat(data), short(message))
 	}
 	if !found {
 		e.backend.keepIndex(address, data)
@@ -106,7 +109,8 @@ func (i *index) add(v listedVersion) error {
 	if len(i.versions) >= maxVersions {
 		return failed(tooLarge, "contact its administrator to remove old ones", "has more than %d versions of one chart", maxVersions)
 	}
-	i.versions = append(i.versions, &helmrepo.ChartVersion{Metadata: &helmchart.Metadata{Name: v.Name, Version: v.Version}, URLs: v.URLs, Digest: v.Digest})
+	i.versions = append(i.versions, &helmrepo.ChartVersion{Metadata: &helmchart.Metadata{Name: v.Name, Version: v.Version},
+		URLs: v.URLs, Digest: v.Digest})
 	return nil
 }
 
@@ -240,7 +244,8 @@ func cutIndex(data []byte, chart string) ([]byte, error) {
 	case !c.found:
 		return nil, nil
 	case c.to-c.from > maxEntryBytes:
-		return nil, failed(tooLarge, "contact its administrator to remove old versions", "has %d bytes about one chart; the limit is %d", c.to-c.from, maxEntryBytes)
+		return nil, failed(tooLarge, "contact its administrator to remove old versions",
+			"has %d bytes about one chart; the limit is %d", c.to-c.from, maxEntryBytes)
 	}
 	return data[c.from:c.to], nil
 }
@@ -360,7 +365,8 @@ func readEntries(text []byte, chart string) (index, error) {
 // readWholeIndex parses an index in another YAML style.
 func readWholeIndex(data []byte, chart string) (index, error) {
 	if len(data) > maxEntryBytes {
-		return index{}, failed(tooLarge, "ask its administrator to write it as helm repo index does", "is %d bytes and not in block style; the limit for such a file is %d", len(data), maxEntryBytes)
+		return index{}, failed(tooLarge, "ask its administrator to write it as helm repo index does",
+			"is %d bytes and not in block style; the limit for such a file is %d", len(data), maxEntryBytes)
 	}
 	var root struct {
 		APIVersion string    `yaml:"apiVersion"`
@@ -410,7 +416,8 @@ func readEntry(entries *yaml.Node, chart string) (index, error) {
 }
 
 func aliased() error {
-	return failed(broken, "ask its administrator to write it as helm repo index does", "has YAML aliases, which are not supported: a few of them can expand to more than fits in memory")
+	return failed(broken, "ask its administrator to write it as helm repo index does",
+		"has YAML aliases, which are not supported: a few of them can expand to more than fits in memory")
 }
 
 func hasAlias(n *yaml.Node) bool {

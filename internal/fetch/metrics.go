@@ -47,8 +47,9 @@ func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer)
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_requests_total",
 			Help: "Requested charts, files and repositories, by kind (chart, file, git) and outcome; ok includes cache hits, cached is a cached copy that replaces a failure."}, []string{"kind", "outcome"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_fetch_seconds", Buckets: prometheus.ExponentialBuckets(0.01, 2, 14), // 10 ms to 82 s
-			Help: "Time of fetches that used the network, with their retries, by kind."}, []string{"kind"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_fetch_seconds",
+			Buckets: prometheus.ExponentialBuckets(0.01, 2, 14), // 10 ms to 82 s
+			Help:    "Time of fetches that used the network, with their retries, by kind."}, []string{"kind"}),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_bytes_total",
 			Help: "Downloaded bytes, by kind."}, []string{"kind"}),
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_retries_total",
@@ -57,7 +58,8 @@ func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer)
 			Help: "Uses of the cache on disk, by result: hit, miss, expired, shared (fetched once for several requests), evicted, corrupt, unwritten (could not be written)."}, []string{"event"}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_fetch_processes", Help: "Processes that fetch now."}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_processes_killed_total",
-			Help: "Processes that ended before their fetch did, by cause: memory (--remote-memory), timeout (--remote-timeout), crash."}, []string{"cause"}),
+			Help: "Processes that ended before their fetch did, by cause: memory (--remote-memory), timeout (--remote-timeout), crash."},
+			[]string{"cause"}),
 	}
 	// All label values exist from the start, so that rates start at zero.
 	for _, kind := range []remote.Kind{remote.Chart, remote.File, remote.Repository} {
@@ -76,9 +78,11 @@ func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer)
 	}
 	if to != nil {
 		to.MustRegister(m.requests, m.seconds, m.bytes, m.retries, m.events, m.running, m.ended,
-			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_fetch_waiting", Help: "Fetches that wait for one of the --remote-parallel places."},
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_fetch_waiting",
+				Help: "Fetches that wait for one of the --remote-parallel places."},
 				func() float64 { return float64(waiting()) }),
-			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_fetch_cache_bytes", Help: "Size of the cache on disk in bytes, as last measured by this process."},
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_fetch_cache_bytes",
+				Help: "Size of the cache on disk in bytes, as last measured by this process."},
 				func() float64 { return float64(size()) }))
 	}
 	return m

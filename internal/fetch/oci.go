@@ -71,7 +71,8 @@ func (e *attempt) checkIdentity(packed []byte, version string) error {
 		version = v.String()
 	}
 	if other := remote.OtherChart(packed, path.Base(e.ref.Chart), version); other != "" {
-		return failed(broken, "contact its publisher, or correct the name and the version", "the chart in %s is not the requested one: %s", e.host(), other)
+		return failed(broken, "contact its publisher, or correct the name and the version",
+			"the chart in %s is not the requested one: %s", e.host(), other)
 	}
 	return nil
 }
@@ -80,7 +81,8 @@ func (e *attempt) checkIdentity(packed []byte, version string) error {
 func (e *attempt) repository(name string) (*orasremote.Repository, error) {
 	repository, err := orasremote.NewRepository(e.origin().Host + "/" + strings.Trim(name, "/"))
 	if err != nil || repository.Reference.Reference != "" {
-		return nil, failed(badRef, "write oci://HOST/PATH in lower case, and the chart's name", "oci://%s/%s is not a URL of a registry", e.at.Host, strings.Trim(name, "/"))
+		return nil, failed(badRef, "write oci://HOST/PATH in lower case, and the chart's name",
+			"oci://%s/%s is not a URL of a registry", e.at.Host, strings.Trim(name, "/"))
 	}
 	repository.PlainHTTP = e.origin().Scheme == "http"
 	repository.Client = &auth.Client{
@@ -116,7 +118,8 @@ func (e *attempt) tag(repository *orasremote.Repository, version string) (string
 	seen := 0
 	err := repository.Tags(e.ctx, "", func(tags []string) error {
 		if seen += max(len(tags), maxVersions/maxTagPages); seen > maxVersions {
-			return e.note(failed(tooLarge, "name an exact version", "%s has more than %d tags of %s, or sends them in more than %d parts", e.host(), maxVersions, e.ref.Chart, maxTagPages))
+			return e.note(failed(tooLarge, "name an exact version",
+				"%s has more than %d tags of %s, or sends them in more than %d parts", e.host(), maxVersions, e.ref.Chart, maxTagPages))
 		}
 		for _, tag := range tags {
 			if v, err := semver.StrictNewVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
@@ -135,7 +138,8 @@ func (e *attempt) tag(repository *orasremote.Repository, version string) (string
 	}
 	found, err := helmregistry.GetTagMatchingVersionOrConstraint(tags, version)
 	if err != nil {
-		return "", failed(missing, "use an existing version", "%s has no version of %s that fits; it has %s", e.host(), e.ref.Chart, newestVersions(tags))
+		return "", failed(missing, "use an existing version", "%s has no version of %s that fits; it has %s", e.host(),
+			e.ref.Chart, newestVersions(tags))
 	}
 	return found, nil
 }
@@ -155,7 +159,8 @@ func (e *attempt) pull(repository *orasremote.Repository, reference string) (rem
 		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
 	})
 	if chart < 0 || manifest.Config.MediaType != helmregistry.ConfigMediaType {
-		return none, "", failed(broken, "check the URL: the artifact must have been pushed by helm push", "%s returned something other than a chart: %s", e.host(), kindOf(at, manifest))
+		return none, "", failed(broken, "check the URL: the artifact must have been pushed by helm push",
+			"%s returned something other than a chart: %s", e.host(), kindOf(at, manifest))
 	}
 	layer := manifest.Layers[chart]
 	if layer.Size < 0 || layer.Size > e.f.limits.Bytes {

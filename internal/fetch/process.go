@@ -34,7 +34,8 @@ func (f *Fetcher) fetchInProcess(ctx context.Context, ref remote.Ref, at *url.UR
 	files, err := f.spools()
 	if err != nil {
 		f.store.logWriteError(err)
-		return fetchedContent{}, failed(unreachable, "check its free space and permissions", "the directory of fetched content (--remote-cache) cannot be written: %s", short(err.Error()))
+		return fetchedContent{}, failed(unreachable, "check its free space and permissions",
+			"the directory of fetched content (--remote-cache) cannot be written: %s", short(err.Error()))
 	}
 	defer files.close()
 	t := &childFetch{f: f, ref: ref, at: at, ignoreCache: ignoreCache}
@@ -46,7 +47,8 @@ func (f *Fetcher) fetchInProcess(ctx context.Context, ref remote.Ref, at *url.UR
 		}
 	}
 	until, _ := ctx.Deadline()
-	done, err := t.run(ctx, files, fetchOrder{Ref: ref, IgnoreCache: ignoreCache, Allow: f.config.Allow, AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP,
+	done, err := t.run(ctx, files, fetchOrder{Ref: ref, IgnoreCache: ignoreCache, Allow: f.config.Allow,
+		AllowPrivate: f.config.AllowPrivate, PlainHTTP: f.config.PlainHTTP,
 		CAFile: f.config.CAFile, Limits: f.limits, Proxy: httpproxy.FromEnvironment(), Credential: cred, Index: t.index, Until: until})
 	if err != nil {
 		return fetchedContent{}, err
@@ -158,14 +160,16 @@ func (t *childFetch) run(ctx context.Context, files *spools, order fetchOrder) (
 		return done, nil
 	case took > 0:
 		t.f.metrics.killed(memoryLimit)
-		return nil, failed(tooLarge, "raise --remote-memory if this size is expected", "processing the response of %s took %d MiB of memory; the limit is %d MiB", t.at.Host, took>>20, t.f.limits.Memory>>20)
+		return nil, failed(tooLarge, "raise --remote-memory if this size is expected",
+			"processing the response of %s took %d MiB of memory; the limit is %d MiB", t.at.Host, took>>20, t.f.limits.Memory>>20)
 	case ctx.Err() != nil:
 		t.f.metrics.killed(timeLimit)
 		return nil, failed(slow, moreTime, "%s took longer than %s", t.at.Host, t.f.limits.Time)
 	}
 	t.f.metrics.killed(crash)
 	t.f.log.Error("a process that fetches has ended", "host", t.at.Host, "last", short(last.FirstLine()), "error", err)
-	return nil, failed(broken, "contact its administrator; raise --remote-memory if this size is expected", "the process that reads the response of %s ended; its limits are %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
+	return nil, failed(broken, "contact its administrator; raise --remote-memory if this size is expected",
+		"the process that reads the response of %s ended; its limits are %d MiB and %s", t.at.Host, t.f.limits.Memory>>20, t.f.limits.Time)
 }
 
 // talk exchanges messages with the process.
@@ -245,7 +249,8 @@ func (t *childFetch) collect(done *doneMessage, files *spools) (fetchedContent, 
 	}
 	digest, err := digestOf(files.data)
 	if err != nil {
-		return fetchedContent{}, failed(unreachable, "check its free space and permissions", "the directory of fetched content (--remote-cache) cannot be read: %s", short(err.Error()))
+		return fetchedContent{}, failed(unreachable, "check its free space and permissions",
+			"the directory of fetched content (--remote-cache) cannot be read: %s", short(err.Error()))
 	}
 	got := fetchedContent{Content: remote.Content{Version: done.Version, Digest: digest}, file: files.data.Name()}
 	if t.exact != nil {

@@ -35,8 +35,9 @@ func NotComponent(command string, req plugin.Request, err error) error {
 	if len(of) == 0 { // so there is no fleet
 		return CheckFleet(req.Repo, req.Dir, req.Show, ", or name one of them, such as "+req.Show(held.Others[0]))
 	}
-	return finding.Finding{Severity: finding.Error, Rule: ComponentsRule, File: req.Show(req.Dir), Message: "not a component, but a directory of " + finding.Counted(len(of), "component"),
-		Remedy: "name one of them, such as " + req.Show(of[0]) + all}
+	return finding.Finding{Severity: finding.Error, Rule: ComponentsRule, File: req.Show(req.Dir),
+		Message: "not a component, but a directory of " + finding.Counted(len(of), "component"),
+		Remedy:  "name one of them, such as " + req.Show(of[0]) + all}
 }
 
 // Components lists the components in a directory, sorted; none if the directory is
@@ -150,8 +151,9 @@ func CheckFleet(repo fs.FS, dir string, show func(string) string, also string) e
 	if !held.undescribed() {
 		return nil
 	}
-	return finding.Finding{Severity: finding.Error, Rule: ComponentsRule, File: show(dir), Message: "not a component, but a directory of " + finding.Counted(len(held.Others), "component") + " without component.yaml",
-		Remedy: "run cmp init --recursive " + show(dir) + also}
+	return finding.Finding{Severity: finding.Error, Rule: ComponentsRule, File: show(dir),
+		Message: "not a component, but a directory of " + finding.Counted(len(held.Others), "component") + " without component.yaml",
+		Remedy:  "run cmp init --recursive " + show(dir) + also}
 }
 
 // Found are the components below a directory: those with a component.yaml, and

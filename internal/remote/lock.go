@@ -154,7 +154,8 @@ func (e Entry) Name() string {
 	return strings.TrimSuffix(path.Base(addressPath(e.URL)), ".git")
 }
 
-const lockHead = "# What the component needs and this repository would not hold: the files below\n# " + VendorDir + "/, and where they are from. Written by cmp vendor.\n"
+const lockHead = "# What the component needs and this repository would not hold: the files below\n# " + VendorDir +
+	"/, and where they are from. Written by cmp vendor.\n"
 
 // Text encodes the lock, with its entries sorted.
 func (l Lock) Text() ([]byte, error) {
@@ -172,7 +173,8 @@ func (l Lock) Text() ([]byte, error) {
 
 func (l Lock) sorted() []Entry {
 	return slices.SortedFunc(slices.Values(l.Entries), func(x, y Entry) int {
-		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.URL, y.URL), cmp.Compare(x.urlDigest, y.urlDigest), cmp.Compare(x.Chart, y.Chart), cmp.Compare(x.Version, y.Version))
+		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.URL, y.URL), cmp.Compare(x.urlDigest, y.urlDigest),
+			cmp.Compare(x.Chart, y.Chart), cmp.Compare(x.Version, y.Version))
 	})
 }
 
@@ -208,12 +210,14 @@ func ParseLock(name string, text []byte) (Lock, error) {
 	lines := entryLines(root)
 	var l Lock
 	for i, t := range read.Entries {
-		e := Entry{Ref: Ref{Kind: Kind(t.Kind), URL: t.URL, Chart: t.Chart, Version: t.Version}, Resolved: t.Resolved, Digest: t.Digest, File: t.File, Line: lines[i], urlDigest: t.URLDigest}
+		e := Entry{Ref: Ref{Kind: Kind(t.Kind), URL: t.URL, Chart: t.Chart, Version: t.Version}, Resolved: t.Resolved,
+			Digest: t.Digest, File: t.File, Line: lines[i], urlDigest: t.URLDigest}
 		for _, wrong := range e.wrong() {
 			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d].%s", i, wrong.key), wrong.message, regenerate))
 		}
 		if at := slices.IndexFunc(l.Entries, e.sameRef); at >= 0 {
-			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d]", i), fmt.Sprintf("%s is already locked on line %d", e.Ref, l.Entries[at].Line), "keep one of the two"))
+			faults = append(faults, f.Fault(e.Line, fmt.Sprintf("entries[%d]", i),
+				fmt.Sprintf("%s is already locked on line %d", e.Ref, l.Entries[at].Line), "keep one of the two"))
 		}
 		l.Entries = append(l.Entries, e)
 	}

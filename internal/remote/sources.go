@@ -102,7 +102,8 @@ func (s Sources) Fetch(ctx context.Context, ref Ref) (Content, error) {
 	if s.Network != nil {
 		return s.Network.Fetch(ctx, ref)
 	}
-	f := finding.Finding{Severity: finding.Error, Rule: NotVendored, Object: ref.String(), Message: "it is not in this repository, and nothing is fetched"}
+	f := finding.Finding{Severity: finding.Error, Rule: NotVendored, Object: ref.String(),
+		Message: "it is not in this repository, and nothing is fetched"}
 	if s.Vendored != nil {
 		f = s.Vendored.missing(ref)
 	}

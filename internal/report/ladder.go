@@ -108,7 +108,8 @@ type Finding struct {
 // LadderOf returns the ladder of a plan. base is the knowledge with which the plan was
 // computed.
 func LadderOf(name string, p *wave.Plan, base *knowledge.Base, findings []finding.Finding) *Ladder {
-	b := &builder{plan: p, Ladder: &Ladder{Name: finding.Sanitize(name), Rungs: []Rung{}, Waves: []Wave{}, Objects: []Object{}, References: []Reference{}, Findings: []Finding{}}}
+	b := &builder{plan: p, Ladder: &Ladder{Name: finding.Sanitize(name), Rungs: []Rung{}, Waves: []Wave{}, Objects: []Object{},
+		References: []Reference{}, Findings: []Finding{}}}
 	b.number = make([]int, len(p.Graph.Nodes))
 	for i := range b.number {
 		b.number[i] = -1
@@ -141,8 +142,10 @@ func (b *builder) objects(bands []wave.WaveGroup) {
 	for k, band := range bands {
 		for _, i := range band.Nodes {
 			n, place := b.plan.Graph.Nodes[i], b.plan.Places[i]
-			o := Object{ID: finding.Sanitize(n.Key.Qualified()), Kind: finding.Sanitize(n.Key.Kind), Icon: draw.IconOf(n.Key).Name, Group: finding.Sanitize(n.Key.Group), Namespace: finding.Sanitize(n.Key.Namespace),
-				Name: finding.Sanitize(n.Key.Name), Wave: k, Rung: -1, Why: finding.Sanitize(b.plan.Row(i).Why), DecidedBy: -1, File: finding.Sanitize(n.File), Line: n.Line}
+			o := Object{ID: finding.Sanitize(n.Key.Qualified()), Kind: finding.Sanitize(n.Key.Kind),
+				Icon: draw.IconOf(n.Key).Name, Group: finding.Sanitize(n.Key.Group), Namespace: finding.Sanitize(n.Key.Namespace),
+				Name: finding.Sanitize(n.Key.Name), Wave: k, Rung: -1, Why: finding.Sanitize(b.plan.Row(i).Why), DecidedBy: -1,
+				File: finding.Sanitize(n.File), Line: n.Line}
 			// Hooks may share the identity of a plain object.
 			if ids[o.ID]++; ids[o.ID] > 1 {
 				o.ID = fmt.Sprintf("%s (%d)", o.ID, ids[o.ID])
@@ -181,7 +184,8 @@ func (b *builder) waves(bands []wave.WaveGroup, gates []wave.Gate) {
 			g := gates[at]
 			w.Awaited, w.Open = g.Awaited, g.NoHealthChecks
 			w.IsGate = g.Awaited && slices.ContainsFunc(g.GatedBy, func(o wave.Gated) bool { return len(o.Waiters) > 0 })
-			w.WaitsFor, w.WithoutHealthCheck, w.Hanging, w.Degrading = b.gatedObjects(g.GatedBy), b.gatedObjects(g.WithoutHealthCheck), b.gatedObjects(g.Hangs), b.gatedObjects(g.Degrades)
+			w.WaitsFor, w.WithoutHealthCheck, w.Hanging, w.Degrading = b.gatedObjects(g.GatedBy),
+				b.gatedObjects(g.WithoutHealthCheck), b.gatedObjects(g.Hangs), b.gatedObjects(g.Degrades)
 		}
 		b.Waves = append(b.Waves, w)
 	}
@@ -202,7 +206,8 @@ func (b *builder) references() {
 			continue
 		}
 		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Sanitize(r.Why + r.Detail()), Field: finding.Sanitize(r.Field),
-			IsGate: b.plan.IsGate(r), Blind: b.plan.IsGate(r) && b.plan.IsBlind(r.To), Inferred: r.Inferred(), Ignored: !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: b.plan.IsImplied(r)})
+			IsGate: b.plan.IsGate(r), Blind: b.plan.IsGate(r) && b.plan.IsBlind(r.To), Inferred: r.Inferred(),
+			Ignored: !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: b.plan.IsImplied(r)})
 	}
 }
 

@@ -83,8 +83,10 @@ func (r Rollout) toJSON(p *page, numbers map[*Ladder]int) rollout {
 			numbers[more.Ladder] = len(p.Ladders)
 			p.Ladders = append(p.Ladders, more.Ladder)
 		}
-		out.Components = append(out.Components, component{Name: finding.Sanitize(a.Name), Kind: finding.Sanitize(a.Kind), Step: a.Step, About: finding.Sanitize(a.Tip), NotDeployed: a.IsDisabled,
-			Namespace: finding.Sanitize(more.Namespace), Domain: finding.Sanitize(more.Domain), Rung: finding.Sanitize(more.Rung), Ladder: numbers[more.Ladder]})
+		out.Components = append(out.Components, component{Name: finding.Sanitize(a.Name), Kind: finding.Sanitize(a.Kind),
+			Step: a.Step, About: finding.Sanitize(a.Tip), NotDeployed: a.IsDisabled,
+			Namespace: finding.Sanitize(more.Namespace), Domain: finding.Sanitize(more.Domain), Rung: finding.Sanitize(more.Rung),
+			Ladder: numbers[more.Ladder]})
 	}
 	for _, n := range r.Graph.Dependencies {
 		out.Dependencies = append(out.Dependencies, n.Sanitized())

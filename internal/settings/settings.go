@@ -58,7 +58,8 @@ func (f File) Parse(text []byte) (*yaml.Node, error) {
 		return nil, f.Fault(root.Line, "", "not a mapping", "write keys and values")
 	}
 	if object.IsManifest(root) {
-		return nil, f.Fault(root.Line, "", "the file is a Kubernetes manifest, but "+path.Base(f.Name)+" is the name of "+f.Description, "rename the file")
+		return nil, f.Fault(root.Line, "", "the file is a Kubernetes manifest, but "+path.Base(f.Name)+" is the name of "+f.Description,
+			"rename the file")
 	}
 	return root, nil
 }
@@ -76,7 +77,8 @@ func (f File) twice(n *yaml.Node, field string, below func(value *yaml.Node, fie
 	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
 		key := n.Content[i]
 		if line, seen := first[key.Value]; seen {
-			faults = append(faults, f.Fault(key.Line, field+key.Value, fmt.Sprintf("duplicate key, first set on line %d", line), "keep one of the two"))
+			faults = append(faults, f.Fault(key.Line, field+key.Value, fmt.Sprintf("duplicate key, first set on line %d", line),
+				"keep one of the two"))
 		}
 		first[key.Value] = key.Line
 		faults = append(faults, below(n.Content[i+1], field+key.Value+".")...)
@@ -177,7 +179,8 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		})...)
 	case c.choices[key] != nil && !slices.Contains(c.choices[key], n.Value):
 		named := slices.DeleteFunc(slices.Clone(c.choices[key]), func(s string) bool { return s == "" })
-		c.faults = append(c.faults, c.Fault(n.Line, field, fmt.Sprintf("unknown %s %q", key, n.Value), "use one of "+strings.Join(named, ", ")).Asking(finding.Suggest(n.Value, named)))
+		c.faults = append(c.faults, c.Fault(n.Line, field, fmt.Sprintf("unknown %s %q", key, n.Value),
+			"use one of "+strings.Join(named, ", ")).Asking(finding.Suggest(n.Value, named)))
 	}
 }
 
@@ -198,7 +201,8 @@ func (c *checker) mapping(n *yaml.Node, t reflect.Type, field string) {
 			for _, k := range fields {
 				names = append(names, k.Name)
 			}
-			c.faults = append(c.faults, c.Fault(key.Line, prefix+key.Value, "unknown key", "use one of "+strings.Join(names, ", ")).Asking(finding.Suggest(key.Value, names)))
+			c.faults = append(c.faults, c.Fault(key.Line, prefix+key.Value, "unknown key",
+				"use one of "+strings.Join(names, ", ")).Asking(finding.Suggest(key.Value, names)))
 			continue
 		}
 		c.value(value, fields[at].Type, prefix+key.Value, key.Value)

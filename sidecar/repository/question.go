@@ -119,7 +119,8 @@ func Ask(repo fs.FS, q Question) Reply {
 	var err error
 	if len(q.Path) > MaxPath {
 		// Symlinks to parent directories make longer ones.
-		return Reply{Fault: FaultOf(&fs.PathError{Op: "open", Path: q.Path[:40] + "...", Err: fmt.Errorf("a path of more than %d bytes; is there a symlink loop?", MaxPath)})}
+		return Reply{Fault: FaultOf(&fs.PathError{Op: "open", Path: q.Path[:40] + "...",
+			Err: fmt.Errorf("a path of more than %d bytes; is there a symlink loop?", MaxPath)})}
 	}
 	switch q.Op {
 	case readFile:

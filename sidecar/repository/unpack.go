@@ -82,7 +82,8 @@ func Unpack(r io.Reader, limits Limits, grow func(bytes int64) error) (*Tree, er
 			return nil, fmt.Errorf("the stream is not a tar file: %w", err)
 		}
 		if len(h.Name) > MaxPath || len(h.Linkname) > MaxPath {
-			return nil, fmt.Errorf("the repository contains a path of more than %d bytes, which starts with %q", MaxPath, h.Name[:min(len(h.Name), 40)])
+			return nil, fmt.Errorf("the repository contains a path of more than %d bytes, which starts with %q", MaxPath,
+				h.Name[:min(len(h.Name), 40)])
 		}
 		name := path.Clean(h.Name)
 		if inGit(name) {

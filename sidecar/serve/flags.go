@@ -51,21 +51,27 @@ func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.Discovery, "discovery", false, "Also serve Applications that name no plugin; each request then sends the repository twice")
 	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum number of concurrent renderings, each in its own process; 0 means no limit")
 	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "Timeout of a request, unless its own deadline is earlier; 0 leaves only that deadline")
-	f.DurationVar(&c.Render, "render-timeout", 20*time.Second, "Timeout of one rendering, from its start; longer for a rendering that was preempted; 0 leaves only the deadline of the request")
+	f.DurationVar(&c.Render, "render-timeout", 20*time.Second,
+		"Timeout of one rendering, from its start; longer for a rendering that was preempted; 0 leaves only the deadline of the request")
 	f.Int64Var(&opt.WorkerMemory, "worker-memory", 512<<20, "Memory limit of one rendering in bytes, at least 64 MiB; 0 means no limit")
-	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20, "Maximum size of a repository, unpacked and without .git; 0 leaves only --repository-memory")
+	f.Int64Var(&c.Limits.Bytes, "max-repository-bytes", 256<<20,
+		"Maximum size of a repository, unpacked and without .git; 0 leaves only --repository-memory")
 	f.IntVar(&c.Limits.Files, "max-repository-files", 200_000, "Maximum number of files in a repository; 0 means no limit")
-	f.Int64Var(&c.Memory, "repository-memory", 512<<20, "Maximum total size of the repositories in memory, unpacked; further requests wait; 0 means no limit")
-	f.Int64Var(&c.Responses, "answer-memory", 256<<20, "Memory limit for responses (answers) that are being sent to the repo-server; a response counts as twice its size; further requests wait; 0 means no limit")
+	f.Int64Var(&c.Memory, "repository-memory", 512<<20,
+		"Maximum total size of the repositories in memory, unpacked; further requests wait; 0 means no limit")
+	f.Int64Var(&c.Responses, "answer-memory", 256<<20,
+		"Memory limit for responses (answers) that are being sent to the repo-server; a response counts as twice its size; further requests wait; 0 means no limit")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Maximum size of the cached responses; 0 disables all caching")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long a response, with the Secrets in it, stays cached; 0 means no limit")
 	opt.Remote = flags.AddFetching(f, "")
 	opt.Remote.AddForServer(f)
-	f.StringVar(&opt.Address, "operations-address", "", "Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty disables it")
+	f.StringVar(&opt.Address, "operations-address", "",
+		"Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty disables it")
 	f.BoolVar(&c.Profiles, "profiles", false, "Also serve Go profiles on --operations-address, at /debug/pprof/, to clients within the Pod only")
 	_ = f.MarkHidden("profiles") // for who works on Ladder: docs/development.md
 	f.DurationVar(&c.Drain, "drain-timeout", 25*time.Second, "How long running requests may take to finish after SIGTERM")
-	f.StringVar(&opt.Explain, "explain", string(wave.ExplainOff), `Default of the "explain" parameter: off, or annotations, which writes the reason for each wave as an annotation on the object`)
+	f.StringVar(&opt.Explain, "explain", string(wave.ExplainOff),
+		`Default of the "explain" parameter: off, or annotations, which writes the reason for each wave as an annotation on the object`)
 	f.StringVar(&opt.LogFormat, "log-format", "text", "Log format: text or json")
 	f.StringVar(&opt.LogLevel, "log-level", "info", "Minimum log level: debug, info, warn or error")
 }
@@ -114,8 +120,9 @@ func FlagsOf(args []string, env map[string]string) (doctor.Flags, error) {
 	}
 	c := opt.Config
 	f := doctor.Flags{Plugin: plugin.Name, PluginDir: opt.Dir, Ladder: *opt.Ladder, Operations: opt.Address, Discovery: c.Discovery,
-		Parallel: c.Parallel, ParallelSet: set.Changed("parallel"), RenderTimeout: c.Render.Seconds(), ShutdownTimeout: (c.Drain + TimeToFlush).Seconds(),
-		Worker: opt.WorkerMemory, Server: OwnMemory + c.Memory + c.Cache + c.Responses,
+		Parallel: c.Parallel, ParallelSet: set.Changed("parallel"), RenderTimeout: c.Render.Seconds(),
+		ShutdownTimeout: (c.Drain + TimeToFlush).Seconds(),
+		Worker:          opt.WorkerMemory, Server: OwnMemory + c.Memory + c.Cache + c.Responses,
 		Remote: opt.Remote.Config.Allow, CA: opt.Remote.Config.CAFile, Credentials: opt.Remote.Config.Credentials.Dir != ""}
 	for _, name := range []string{"repository-memory", "answer-memory", "worker-memory"} {
 		if set.Lookup(name).Value.String() == "0" {

@@ -22,7 +22,8 @@ func ExamineSandbox(command func(cache bool) *exec.Cmd) ([]finding.Finding, erro
 
 func sandboxFindings(gaps []confine.Gap) (all []finding.Finding) {
 	for _, gap := range gaps {
-		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "sandbox-incomplete", Field: string(gap.Layer), Message: "the layer is not active in workers: " + gap.Why, Remedy: sandboxRemedies[gap.Layer]})
+		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "sandbox-incomplete", Field: string(gap.Layer),
+			Message: "the layer is not active in workers: " + gap.Why, Remedy: sandboxRemedies[gap.Layer]})
 	}
 	return all
 }

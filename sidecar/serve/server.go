@@ -113,7 +113,8 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 	}
 	counted := newReloads(config.Metrics)
 	opt.showLimits(config.Metrics)
-	workers, err := worker.NewPool(worker.Config{Command: func() *exec.Cmd { return opt.WorkerCommand(opt.Config.Cache > 0) }, Setup: text, Warm: max(config.Parallel, 1), Memory: opt.WorkerMemory, Log: log, Metrics: config.Metrics})
+	workers, err := worker.NewPool(worker.Config{Command: func() *exec.Cmd { return opt.WorkerCommand(opt.Config.Cache > 0) },
+		Setup: text, Warm: max(config.Parallel, 1), Memory: opt.WorkerMemory, Log: log, Metrics: config.Metrics})
 	if err != nil {
 		lis.Close()
 		return err
@@ -124,7 +125,8 @@ func (opt *Options) Serve(ctx context.Context, out io.Writer) error {
 		return renew(ctx, workers, text, clearCache)
 	})
 	config.Tasks, config.ClearCache = workers, clearCache
-	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations", operations, "traces", traces.protocol, "seed", fingerprint, "version", opt.Version)
+	log.Info("serving", "socket", lis.Addr().String(), "discovery", config.Discovery, "parallel", config.Parallel, "operations",
+		operations, "traces", traces.protocol, "seed", fingerprint, "version", opt.Version)
 	defer log.Info("stopped")
 	return sidecar.Serve(ctx, lis, config)
 }
@@ -181,7 +183,8 @@ func (opt *Options) limitMemory() {
 // showLimits exports limits as metrics, for comparison with usage.
 func (opt *Options) showLimits(to prometheus.Registerer) {
 	limits := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ladder_limit",
-		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings or fetches. 0 means no limit."}, []string{"flag"})
+		Help: "Configured limit of each cmp serve flag, in the unit of the flag: bytes, seconds, renderings or fetches. 0 means no limit."},
+		[]string{"flag"})
 	for flag, value := range map[string]float64{
 		"answer-memory":        float64(opt.Config.Responses),
 		"cache-bytes":          float64(opt.Config.Cache),

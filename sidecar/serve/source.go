@@ -135,7 +135,8 @@ type known struct {
 // maxKnown limits the cached digests, some hundred bytes each.
 const maxKnown = 10_000
 
-func newSource(fetcherFor func(project string) (fileFetcher, string, error), resolve func(remote.Ref) (remote.Ref, error), ttl time.Duration) *source {
+func newSource(fetcherFor func(project string) (fileFetcher, string, error), resolve func(remote.Ref) (remote.Ref, error),
+	ttl time.Duration) *source {
 	return &source{fetcherFor: fetcherFor, resolve: resolve, ttl: ttl, now: time.Now, known: map[string]known{}}
 }
 
@@ -202,7 +203,8 @@ func sourceOf(in *flags.Fetching, log *slog.Logger, metrics prometheus.Registere
 			return nil, end, err
 		}
 	case l.Memory < LeastWorkerMemory:
-		return nil, end, usage.Errorf("--remote-memory is %d bytes, which is too little to fetch anything; set it to %d (64 MiB) or more", l.Memory, LeastWorkerMemory)
+		return nil, end, usage.Errorf("--remote-memory is %d bytes, which is too little to fetch anything; set it to %d (64 MiB) or more", l.Memory,
+			LeastWorkerMemory)
 	case l.Concurrent < 1:
 		return nil, end, usage.Errorf("--remote-parallel is %d; set it to 1 or more", l.Concurrent)
 	}
@@ -212,7 +214,8 @@ func sourceOf(in *flags.Fetching, log *slog.Logger, metrics prometheus.Registere
 		}
 		end = func() { os.RemoveAll(in.Config.Cache.Dir) }
 	} else if err := writable(in.Config.Cache.Dir); err != nil {
-		return nil, end, fmt.Errorf("--remote-cache %s is not writable: %w; mount a writable volume there, such as an emptyDir", in.Config.Cache.Dir, err)
+		return nil, end, fmt.Errorf("--remote-cache %s is not writable: %w; mount a writable volume there, such as an emptyDir",
+			in.Config.Cache.Dir, err)
 	}
 	f, err := in.Fetcher(log, metrics)
 	if err != nil {

@@ -68,7 +68,8 @@ func newTraces(ctx context.Context, log *slog.Logger, release string) traces {
 		resource.WithTelemetrySDK(),
 		resource.WithFromEnv())
 	if err != nil {
-		log.Warn("a part of OTEL_RESOURCE_ATTRIBUTES is left out", "error", "it is not a comma-separated list of key=value; fix: correct OTEL_RESOURCE_ATTRIBUTES")
+		log.Warn("a part of OTEL_RESOURCE_ATTRIBUTES is left out", "error",
+			"it is not a comma-separated list of key=value; fix: correct OTEL_RESOURCE_ATTRIBUTES")
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return traces{provider, protocol, func() {

@@ -147,7 +147,8 @@ type sender interface {
 // send streams a request. Like Argo CD's client it returns a send error as it is,
 // without reading the response.
 func send(s sender, r Request) error {
-	meta := &wire.ManifestRequestMetadata{AppName: filepath.Base(r.Dir), AppRelPath: r.Dir, Checksum: r.Archive.Checksum, Size: int64(len(r.Archive.Tgz))}
+	meta := &wire.ManifestRequestMetadata{AppName: filepath.Base(r.Dir), AppRelPath: r.Dir, Checksum: r.Archive.Checksum,
+		Size: int64(len(r.Archive.Tgz))}
 	for name, value := range r.Env {
 		meta.Env = append(meta.Env, &wire.EnvEntry{Name: name, Value: value})
 	}

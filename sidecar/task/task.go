@@ -136,7 +136,8 @@ func (r Response) CheckSize(dir string) error {
 		size += len(m)
 	}
 	if size > maxResponse {
-		return status.Errorf(codes.ResourceExhausted, "%s: the manifests are %d MiB; the limit is %d MiB, because Argo CD accepts messages of at most %d MiB; fix: split the component",
+		return status.Errorf(codes.ResourceExhausted,
+			"%s: the manifests are %d MiB; the limit is %d MiB, because Argo CD accepts messages of at most %d MiB; fix: split the component",
 			dir, size>>20, maxResponse>>20, MaxMessage>>20)
 	}
 	return nil

@@ -17,14 +17,16 @@ import (
 func (p *process) endCause(ctx context.Context, dir string) *task.Ended {
 	if p.killedAt > 0 {
 		return newEnded(task.Memory, codes.ResourceExhausted,
-			"%s: rendering was stopped at %d MiB of memory; the limit is %d; fix: raise --worker-memory, or make the component smaller", dir, p.killedAt>>20, p.limit>>20)
+			"%s: rendering was stopped at %d MiB of memory; the limit is %d; fix: raise --worker-memory, or make the component smaller", dir,
+			p.killedAt>>20, p.limit>>20)
 	}
 	if ctx.Err() != nil {
 		return &task.Ended{Cause: task.CauseOf(ctx), Err: ctx.Err()}
 	}
 	last := p.stderr.String()
 	if last == "" && !p.cmd.ProcessState.Exited() {
-		return newEnded(task.Crash, codes.Unavailable, "%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
+		return newEnded(task.Crash, codes.Unavailable,
+			"%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
 	}
 	switch cause := runtimeCause(last); {
 	case cause == task.Stack:
@@ -39,7 +41,8 @@ func (p *process) endCause(ctx context.Context, dir string) *task.Ended {
 	}
 	// Its output is only logged: a worker serves different Applications, and the
 	// output may be about another one.
-	return newEnded(task.Crash, codes.Internal, "%s: the worker process that rendered it ended; this is a bug of the plugin, its log has the details", dir)
+	return newEnded(task.Crash, codes.Internal, "%s: the worker process that rendered it ended; this is a bug of the plugin, its log has the details",
+		dir)
 }
 
 func newEnded(cause task.Cause, code codes.Code, format string, args ...any) *task.Ended {
@@ -58,8 +61,9 @@ func newEnded(cause task.Cause, code codes.Code, format string, args ...any) *ta
 // runtime/signal_unix.go: a fault in C, such as in a thread that got no memory. One in
 // Go is a panic.
 var (
-	memoryMessages = []string{"out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed", "SIGSEGV: segmentation violation\nPC="}
-	stackMessages  = []string{"stack exceeds", "stack overflow"} // newstack in runtime/stack.go
+	memoryMessages = []string{"out of memory", "cannot allocate memory", "failed to create new OS thread",
+		"pthread_create failed", "SIGSEGV: segmentation violation\nPC="}
+	stackMessages = []string{"stack exceeds", "stack overflow"} // newstack in runtime/stack.go
 )
 
 // runtimeCause returns why the runtime ended a process, from its last output: Stack,

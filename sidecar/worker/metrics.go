@@ -21,7 +21,8 @@ func newMetrics(pool *Pool, to prometheus.Registerer) *metrics {
 	for _, c := range task.Causes {
 		m.killed.WithLabelValues(string(c))
 	}
-	idle := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_workers_idle", Help: "Worker processes that wait for work."}, func() float64 { return float64(pool.idleCount()) })
+	idle := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ladder_workers_idle",
+		Help: "Worker processes that wait for work."}, func() float64 { return float64(pool.idleCount()) })
 	to.MustRegister(m.started, m.killed, idle)
 	return m
 }

@@ -107,7 +107,8 @@ func IsQuiet(cmd *cobra.Command) bool {
 // Options returns the values of the flags.
 func (in *Rendering) Options() (Options, error) {
 	settings, err := in.Settings()
-	opt := Options{Settings: settings, ArgoCD: in.ArgoCD, Ladder: *in.Ladder, Remote: in.Remote, Command: in.Cmd.Name(), seed: in.seedFlags, generators: in.generators}
+	opt := Options{Settings: settings, ArgoCD: in.ArgoCD, Ladder: *in.Ladder, Remote: in.Remote, Command: in.Cmd.Name(),
+		seed: in.seedFlags, generators: in.generators}
 	in.Flags.Visit(func(f *pflag.Flag) { opt.Flags = append(opt.Flags, f.Name) })
 	opt.Flags = append(opt.Flags, in.named()...)
 	return opt, err

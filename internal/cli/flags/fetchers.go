@@ -66,7 +66,8 @@ func (in *Fetching) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 		config.Limits.Rate = -1 // no minimum
 	}
 	helm := helmConfig()
-	config.Credentials.HelmRepositories, config.Credentials.HelmRegistry, config.Credentials.DockerConfig = helm.repositories, helm.registry, dockerConfig()
+	config.Credentials.HelmRepositories, config.Credentials.HelmRegistry, config.Credentials.DockerConfig = helm.repositories,
+		helm.registry, dockerConfig()
 	if log == nil {
 		log = slog.Default()
 	}

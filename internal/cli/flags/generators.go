@@ -11,7 +11,8 @@ import (
 
 // GeneratorValues adds --generator-values and returns a function that reads the file.
 func GeneratorValues(flags *pflag.FlagSet) func() (appset.Values, error) {
-	file := flags.String("generator-values", "", "File with the parameters of ApplicationSet generators that Ladder cannot evaluate, such as clusters")
+	file := flags.String("generator-values", "",
+		"File with the parameters of ApplicationSet generators that Ladder cannot evaluate, such as clusters")
 	return func() (appset.Values, error) {
 		if *file == "" {
 			return nil, nil

@@ -20,7 +20,8 @@ const LadderVariable = "LADDER_CONFIG"
 
 // LadderFlag adds the flag that names the file to a command.
 func LadderFlag(flags *pflag.FlagSet) *string {
-	return flags.String("ladder", os.Getenv(LadderVariable), "Path of a "+knowledge.File+" for all components; a file in the repository overrides it. "+LadderVariable+" sets the default")
+	return flags.String("ladder", os.Getenv(LadderVariable),
+		"Path of a "+knowledge.File+" for all components; a file in the repository overrides it. "+LadderVariable+" sets the default")
 }
 
 // KnowledgeOf returns the built-in knowledge, extended by the file, if any.

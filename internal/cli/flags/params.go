@@ -55,7 +55,8 @@ func (in *Rendering) addParam() {
 	if len(rows) == 0 {
 		return
 	}
-	in.params = in.Flags.StringArray(paramFlag, nil, "Set any parameter (name=value, may be repeated, also for the values of a list); --help-all lists those without a flag")
+	in.params = in.Flags.StringArray(paramFlag, nil,
+		"Set any parameter (name=value, may be repeated, also for the values of a list); --help-all lists those without a flag")
 	cli.PutFlags(in.Flags, cli.RenderingFlags, paramFlag)
 	cli.SetList(in.Flags.Lookup(paramFlag), rows)
 	flag := in.Flags.Lookup(paramFlag)
@@ -77,7 +78,8 @@ func (in *Rendering) givenParams() (map[string][]string, []error) {
 			for _, p := range in.parameters {
 				names = append(names, p.Name)
 			}
-			faults = append(faults, badParam("--param "+name, "unknown parameter", "see "+in.Cmd.CommandPath()+" --help-all").Asking(finding.Suggest(name, names)))
+			faults = append(faults, badParam("--param "+name, "unknown parameter",
+				"see "+in.Cmd.CommandPath()+" --help-all").Asking(finding.Suggest(name, names)))
 		case !found || value == "":
 			faults = append(faults, badParam("--param "+name, "the value is missing", "write --param "+name+"=VALUE"))
 		default:

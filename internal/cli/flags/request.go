@@ -33,7 +33,8 @@ func (o Options) Generate(ctx context.Context, dir string, defaults ...plugin.Se
 }
 
 // With does something with the request for the component in dir.
-func With[T any](ctx context.Context, o Options, dir string, do func(context.Context, plugin.Request, *knowledge.Base) (T, error), defaults ...plugin.Settings) (result T, err error) {
+func With[T any](ctx context.Context, o Options, dir string, do func(context.Context, plugin.Request, *knowledge.Base) (T, error),
+	defaults ...plugin.Settings) (result T, err error) {
 	req, base, done, err := o.Open(dir, defaults...)
 	if err != nil {
 		return result, err
@@ -96,7 +97,8 @@ func KnowledgeAt(dir string, base *knowledge.Base) (*knowledge.Base, error) {
 		if err == nil {
 			message = "not a directory"
 		}
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: dir, Message: message, Remedy: "name the directory of a component with --dir"}
+		return nil, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: dir, Message: message,
+			Remedy: "name the directory of a component with --dir"}
 	}
 	c, err := checkout.Open(dir)
 	if err != nil {
@@ -160,7 +162,8 @@ func (o Options) Request(c *checkout.Checkout, defaults ...plugin.Settings) (plu
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	req := plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name, Show: c.Show, Settings: append(defaults, settings), OwnSettings: true}
+	req := plugin.Request{Remote: from, Random: random, Repo: c.Repo, NoRepository: c.NoRepository, Dir: c.Dir, DirName: c.Name,
+		Show: c.Show, Settings: append(defaults, settings), OwnSettings: true}
 	if req.Children, err = o.children(); err != nil {
 		return req, nil, err
 	}

@@ -35,7 +35,8 @@ func addSeedFlags(flags *pflag.FlagSet) *seedFlags {
 
 func (in *seedFlags) define(flags *pflag.FlagSet) {
 	in.file = SeedFlag(flags)
-	flags.StringVar(&in.application, "application", "", "Application whose random values are derived from --seed-file: PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace; followed by :NAMESPACE if its destination is not the namespace of the rendering (default: the release name, in the AppProject default)")
+	flags.StringVar(&in.application, "application", "",
+		"Application whose random values are derived from --seed-file: PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace; followed by :NAMESPACE if its destination is not the namespace of the rendering (default: the release name, in the AppProject default)")
 }
 
 // WithTemporarySeed returns options with a seed for this run if they have none, so that a
