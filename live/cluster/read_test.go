@@ -189,7 +189,7 @@ func shop() object.ID {
 }
 
 // TestRead reads every snapshot of package live from an API server: what the reader asks for is
-// enough for the same causes.
+// enough for the same causes; of a snapshot with the comment export, for the first one.
 func TestRead(t *testing.T) {
 	dirs, err := filepath.Glob("../testdata/*")
 	if err != nil || len(dirs) == 0 {
@@ -213,7 +213,11 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if first, _, _ := strings.Cut(string(want), "\n"); first != d.Headline() {
+			first, _, _ := strings.Cut(string(want), "\n")
+			if isPart := strings.Contains(string(text), "\n# export: "); isPart {
+				first, _, _ = strings.Cut(first, "; behind it: ")
+			}
+			if strings.TrimSuffix(d.Headline(), ".") != strings.TrimSuffix(first, ".") {
 				t.Errorf("read from the API server:\n%s\nnot\n%s", d.Headline(), first)
 			}
 			if r.Requests > 40 {
