@@ -131,7 +131,7 @@ func (d Diagnosis) String() string {
 	}
 	more := []string{}
 	for _, c := range d.Chains[min(1, len(d.Chains)):] {
-		if line := "  also: " + c.Awaited.String() + " " + c.Steps[0].Text; !slices.Contains(more, line) {
+		if line := "  also: " + c.Awaited.String() + " " + c.Steps[0].Text; !slices.Contains(more, line) && (c.Awaited != d.Chains[0].Awaited || c.Steps[0].Text != d.Chains[0].Steps[0].Text) {
 			more = append(more, line)
 		}
 	}
