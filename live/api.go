@@ -20,7 +20,8 @@ func deletion(s *scene, o object.Object) []Cause {
 	if len(names) == 0 {
 		return nil
 	}
-	cause := understand("finalizer", names[0], o, Cause{Rule: "finalizer", Text: "is being deleted and held by its finalizer " + strings.Join(names, ", "),
+	cause := understand("finalizer", names[0], o, Cause{Rule: "finalizer",
+		Text:  "is being deleted and held by its finalizer " + strings.Join(names, ", "),
 		Proof: "metadata.deletionTimestamp " + at + ", finalizers " + strings.Join(names, ", "), Evidence: Refusal, IsYoung: s.age(at) < briefly,
 		Fix: "start the controller of the finalizer, or remove the finalizer if that is gone", Command: kubectl("get", o.ID, "-o yaml")})
 	switch names[0] {
@@ -34,7 +35,8 @@ func deletion(s *scene, o object.Object) []Cause {
 		}
 	}
 	if argo.IsApplication(o.ID) {
-		cause.Text, cause.Fix, cause.Evidence, cause.IsYoung = "is being deleted, after its objects", "see what holds up the deletion of its objects", Appearance, s.age(at) < aWhile
+		cause.Text, cause.Fix, cause.Evidence, cause.IsYoung = "is being deleted, after its objects",
+			"see what holds up the deletion of its objects", Appearance, s.age(at) < aWhile
 		cause.Proof, cause.Command = "metadata.deletionTimestamp "+at, argocd("get", o.ID)
 		return []Cause{cause}
 	}

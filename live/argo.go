@@ -29,24 +29,34 @@ func endedOrStuck(s *scene, app object.Object, op operation) (all []Cause) {
 	if op.message != "" {
 		state = said(state+",", "message", op.message)
 	}
-	if skip, _ := app.Annotation("argocd.argoproj.io/skip-reconcile"); skip == "true" && (op.phase == running || app.Get("status", "sync", "status").Text() != "Synced") {
-		all = append(all, Cause{Rule: "skip-reconcile", Text: "is ignored by Argo CD", Proof: "annotation argocd.argoproj.io/skip-reconcile: true", Evidence: Refusal, Fix: "remove the annotation",
+	if skip, _ := app.Annotation("argocd.argoproj.io/skip-reconcile"); skip == "true" &&
+		(op.phase == running || app.Get("status", "sync", "status").Text() != "Synced") {
+		all = append(all, Cause{Rule: "skip-reconcile", Text: "is ignored by Argo CD",
+			Proof: "annotation argocd.argoproj.io/skip-reconcile: true", Evidence: Refusal, Fix: "remove the annotation",
 			Command: kubectl("annotate", app.ID, "argocd.argoproj.io/skip-reconcile-")})
 	}
 	switch {
 	case op.phase == "" && op.isAsked && cmp.Or(s.age(app.Get("status", "reconciledAt").Text()), s.created(app)) > aWhile:
-		all = append(all, Cause{Rule: "controller-down", Text: "has an operation that Argo CD does not take up", Proof: "operation is set, and there is no status.operationState; status.reconciledAt: " + app.Get("status", "reconciledAt").Text(), Evidence: Appearance,
+		all = append(all, Cause{Rule: "controller-down", Text: "has an operation that Argo CD does not take up",
+			Proof: "operation is set, and there is no status.operationState; status.reconciledAt: " + app.Get("status",
+				"reconciledAt").Text(), Evidence: Appearance,
 			Fix: "see whether the application controller runs, and handles this cluster and namespace", Command: "kubectl get pods -n argocd"})
-	case op.phase == "" && app.ID != s.Application && app.Get("status", "sync", "status").Text() == "OutOfSync" && (!argo.IsAutomated(app.Get("spec"))):
-		all = append(all, Cause{Rule: "never-synced", Text: "has never been synced, and does not sync automatically", Proof: "no status.operationState, no spec.syncPolicy.automated", Evidence: Condition, IsYoung: s.created(app) < briefly,
+	case op.phase == "" && app.ID != s.Application && app.Get("status", "sync", "status").Text() == "OutOfSync" &&
+		(!argo.IsAutomated(app.Get("spec"))):
+		all = append(all, Cause{Rule: "never-synced", Text: "has never been synced, and does not sync automatically",
+			Proof: "no status.operationState, no spec.syncPolicy.automated", Evidence: Condition, IsYoung: s.created(app) < briefly,
 			Fix: "sync it, or set spec.syncPolicy.automated", Command: argocd("sync", app.ID)})
 	case (op.phase == running || op.phase == terminating) && !op.isAsked && since > briefly:
-		all = append(all, Cause{Rule: "no-operation", Text: "has an operation that nobody continues: the field operation is gone", Proof: state, Evidence: Refusal,
+		all = append(all, Cause{Rule: "no-operation", Text: "has an operation that nobody continues: the field operation is gone",
+			Proof: state, Evidence: Refusal,
 			Fix: "remove status from the manifest of the Application if it is there, and start a new sync", Command: argocd("sync", app.ID)})
 	case op.phase == terminating && since > briefly:
-		all = append(all, Cause{Rule: "terminating", Text: "is being terminated: Argo CD deletes the hooks that run", Proof: state, Evidence: Appearance, Fix: "see what holds up the deletion of its hooks", Command: argocd("get", app.ID, "--show-operation")})
+		all = append(all, Cause{Rule: "terminating", Text: "is being terminated: Argo CD deletes the hooks that run",
+			Proof: state, Evidence: Appearance, Fix: "see what holds up the deletion of its hooks",
+			Command: argocd("get", app.ID, "--show-operation")})
 	case op.hasFailed() && strings.HasPrefix(op.message, "Operation terminated"):
-		cause := Cause{Rule: "terminated", Text: "was terminated", Proof: state, Evidence: Condition, Fix: "sync again when what it waited for is repaired", Command: argocd("sync", app.ID)}
+		cause := Cause{Rule: "terminated", Text: "was terminated", Proof: state, Evidence: Condition,
+			Fix: "sync again when what it waited for is repaired", Command: argocd("sync", app.ID)}
 		if strings.Contains(op.message, "timeout") {
 			cause.Text, cause.Fix = "was terminated by the sync timeout", "repair what it waited for, or raise controller.sync.timeout.seconds"
 		}
@@ -62,7 +72,8 @@ func endedOrStuck(s *scene, app object.Object, op operation) (all []Cause) {
 	if !strings.Contains(op.message, "another operation is already in progress") {
 		return all
 	}
-	return append(all, Cause{Rule: "other-operation", Text: "already has an operation, so another one cannot start", Proof: state, Evidence: Condition, Fix: "wait for it, or terminate it", Command: terminate})
+	return append(all, Cause{Rule: "other-operation", Text: "already has an operation, so another one cannot start", Proof: state,
+		Evidence: Condition, Fix: "wait for it, or terminate it", Command: terminate})
 }
 
 // syncWindow finds syncs that a sync window holds back.
@@ -71,7 +82,8 @@ func syncWindow(_ *scene, app object.Object, op operation) []Cause {
 		return nil
 	}
 	project := app.Get("spec", "project").Text()
-	return []Cause{{Rule: "sync-window", Text: "is held back by a sync window of AppProject " + project, Proof: said("operationState.message:", "", op.message), Evidence: Refusal,
+	return []Cause{{Rule: "sync-window", Text: "is held back by a sync window of AppProject " + project,
+		Proof: said("operationState.message:", "", op.message), Evidence: Refusal,
 		Fix: "wait until the window allows it, or change the window", Command: "argocd proj windows list " + project}}
 }
 
@@ -107,13 +119,15 @@ func awaitsDeletion(s *scene, app object.Object, op operation) []Cause {
 	if !ok {
 		return nil
 	}
-	cause := Cause{Rule: "deletion", Text: "waits until " + id.String() + " is deleted", Proof: said("operationState.message:", "", op.message), Evidence: Condition, Because: id, IsYoung: s.Now-op.started < aWhile,
+	cause := Cause{Rule: "deletion", Text: "waits until " + id.String() + " is deleted",
+		Proof: said("operationState.message:", "", op.message), Evidence: Condition, Because: id, IsYoung: s.Now-op.started < aWhile,
 		Fix: "see what holds up the deletion", Command: kubectl("get", id, "-o yaml")}
 	if o, exists := s.objects[id]; exists && isTerminating(o) {
 		return []Cause{cause}
 	}
 	if s.isAbsent(id) {
-		cause.Text, cause.Because, cause.IsYoung = "waits for the deletion of "+id.String()+", which no longer exists", object.ID{}, s.Now-op.started < 2*briefly
+		cause.Text, cause.Because, cause.IsYoung = "waits for the deletion of "+id.String()+", which no longer exists",
+			object.ID{}, s.Now-op.started < 2*briefly
 		cause.Fix, cause.Command = "terminate the sync and start it again", argocd("terminate-op", app.ID)
 	}
 	return []Cause{cause}
@@ -125,8 +139,10 @@ func awaitsConfirmation(s *scene, app object.Object, op operation) []Cause {
 		return nil
 	}
 	id, _ := inMessage(app, op)
-	return []Cause{{Rule: "confirmation", Text: "waits until somebody allows it to prune " + id.String(), Proof: said("operationState.message:", "", op.message), Evidence: Refusal,
-		Fix: "allow it with the annotation argocd.argoproj.io/deletion-approved on the Application, or with Confirm Pruning in the UI", Command: argocd("confirm-deletion", app.ID)}}
+	return []Cause{{Rule: "confirmation", Text: "waits until somebody allows it to prune " + id.String(),
+		Proof: said("operationState.message:", "", op.message), Evidence: Refusal,
+		Fix:     "allow it with the annotation argocd.argoproj.io/deletion-approved on the Application, or with Confirm Pruning in the UI",
+		Command: argocd("confirm-deletion", app.ID)}}
 }
 
 // hookGone finds entries that wait for an object that no longer exists. Since 3.4, Argo CD ends
@@ -143,7 +159,8 @@ func hookGone(s *scene, app object.Object, op operation) (all []Cause) {
 		if e.hook {
 			what = "hook " + what
 		}
-		all = append(all, Cause{Rule: "hook-gone", Text: "waits for the end of " + what + ", which no longer exists", Proof: "operationState.syncResult: " + e.id.String() + " is Running", Evidence: Refusal,
+		all = append(all, Cause{Rule: "hook-gone", Text: "waits for the end of " + what + ", which no longer exists",
+			Proof: "operationState.syncResult: " + e.id.String() + " is Running", Evidence: Refusal,
 			Fix: "terminate the sync and start it again; remove ttlSecondsAfterFinished from the hook", Command: argocd("terminate-op", app.ID)})
 	}
 	return all
@@ -153,7 +170,9 @@ func hookGone(s *scene, app object.Object, op operation) (all []Cause) {
 func conditions(_ *scene, app object.Object, op operation) (all []Cause) {
 	for _, c := range app.Get("status", "conditions").Items() {
 		kind, message := c.Get("type").Text(), oneLine(c.Get("message").Text())
-		cause := understand("condition", kind+" "+message, app, Cause{Rule: "application-condition", Proof: said("condition", kind, message), Evidence: Condition, Command: argocd("get", app.ID, "--hard-refresh")})
+		cause := understand("condition", kind+" "+message, app,
+			Cause{Rule: "application-condition", Proof: said("condition", kind, message), Evidence: Condition,
+				Command: argocd("get", app.ID, "--hard-refresh")})
 		if cause.Text == "" || kind == "SyncError" && op.isRunning() { // of an earlier attempt
 			continue
 		}
@@ -190,13 +209,16 @@ func failedEntries(s *scene, app object.Object, op operation) (all []Cause) {
 				cause.Text += ", version " + e.version
 			}
 		case strings.Contains(e.message, "is missing, it might have been deleted"):
-			cause = Cause{Rule: "hook-gone", Text: "was deleted while the sync waited for it", Proof: said(e.id.String()+":", e.state, e.message), Evidence: Refusal, Fix: "see who deletes it, and sync again; remove ttlSecondsAfterFinished from a hook", Command: argocd("sync", app.ID)}
+			cause = Cause{Rule: "hook-gone", Text: "was deleted while the sync waited for it",
+				Proof: said(e.id.String()+":", e.state, e.message), Evidence: Refusal,
+				Fix: "see who deletes it, and sync again; remove ttlSecondsAfterFinished from a hook", Command: argocd("sync", app.ID)}
 		default:
 			text := "is Degraded, which fails the sync"
 			if e.hook {
 				text = "has failed"
 			}
-			cause = Cause{Rule: "degraded", Text: text, Proof: said(e.id.String()+":", e.state, e.message), Evidence: Appearance, Fix: "see why it is not healthy", Command: kubectl("describe", e.id)}
+			cause = Cause{Rule: "degraded", Text: text, Proof: said(e.id.String()+":", e.state, e.message), Evidence: Appearance,
+				Fix: "see why it is not healthy", Command: kubectl("describe", e.id)}
 			if e.message != "" {
 				cause.Text += ": " + e.message
 			}
@@ -210,7 +232,8 @@ func failedEntries(s *scene, app object.Object, op operation) (all []Cause) {
 // failedInstaller returns the Subscription of an Application that installs nothing, and so no CRD.
 func (s *scene) failedInstaller(app object.Object) object.ID {
 	for _, r := range s.resourcesOf(app) {
-		if _, ok := s.objects[r.id]; ok && isInstaller(r.id) && slices.ContainsFunc(customResource(s, s.objects[r.id]), func(c Cause) bool { return c.Evidence == Condition && !c.IsYoung }) {
+		if _, ok := s.objects[r.id]; ok && isInstaller(r.id) &&
+			slices.ContainsFunc(customResource(s, s.objects[r.id]), func(c Cause) bool { return c.Evidence == Condition && !c.IsYoung }) {
 			return r.id
 		}
 	}
@@ -228,7 +251,9 @@ func (s *scene) blockedFix(app object.Object, op operation, state State) (none C
 	if app.Get("status", "operationState", "operation", "retry", "refresh").True() && op.isRetrying() {
 		return none // the next attempt takes the newest commit
 	}
-	return Cause{Rule: "blocked-fix", Object: app.ID, Text: fmt.Sprintf("syncs commit %s; the newer commit %s waits until this operation ends, even if it is the fix", short(op.revision), short(op.newest)),
+	return Cause{Rule: "blocked-fix", Object: app.ID,
+		Text: fmt.Sprintf("syncs commit %s; the newer commit %s waits until this operation ends, even if it is the fix",
+			short(op.revision), short(op.newest)),
 		Proof: "operationState and status.sync have different revisions", Evidence: Condition, Fix: fix, Command: argocd("terminate-op", app.ID)}
 }
 
@@ -256,7 +281,9 @@ func rollingSync(s *scene, app object.Object) (all []Cause) {
 		step := states[own].Get("step").Text()
 		proof := said("status.applicationStatus of "+set.ID.String()+":", states[own].Get("status").Text(), states[own].Get("message").Text())
 		if step == "-1" {
-			all = append(all, Cause{Rule: "rolling-sync", Text: "matches no step of " + set.ID.String() + ", so RollingSync never syncs it", Proof: proof, Evidence: Refusal, Fix: "add its labels to a step of spec.strategy.rollingSync", Command: kubectl("get", set.ID, "-o yaml")})
+			all = append(all, Cause{Rule: "rolling-sync",
+				Text: "matches no step of " + set.ID.String() + ", so RollingSync never syncs it", Proof: proof,
+				Evidence: Refusal, Fix: "add its labels to a step of spec.strategy.rollingSync", Command: kubectl("get", set.ID, "-o yaml")})
 			continue
 		}
 		if states[own].Get("status").Text() != "Waiting" {
@@ -265,7 +292,9 @@ func rollingSync(s *scene, app object.Object) (all []Cause) {
 		for _, v := range states {
 			if earlier := v.Get("step").Text(); stepNumber(earlier) < stepNumber(step) && earlier != "-1" && v.Get("status").Text() != "Healthy" {
 				by := object.ID{Group: argo.Group, Kind: "Application", Namespace: app.ID.Namespace, Name: v.Get("application").Text()}
-				all = append(all, Cause{Rule: "rolling-sync", Text: fmt.Sprintf("waits in step %s of %s, because %s of step %s is %s", step, set.ID, by, earlier, v.Get("status").Text()), Proof: proof, Evidence: Condition, Because: by,
+				all = append(all, Cause{Rule: "rolling-sync",
+					Text: fmt.Sprintf("waits in step %s of %s, because %s of step %s is %s", step, set.ID, by, earlier,
+						v.Get("status").Text()), Proof: proof, Evidence: Condition, Because: by,
 					Fix: "see why " + by.String() + " is not Healthy", Command: argocd("get", by)})
 			}
 		}

@@ -139,7 +139,9 @@ func (s *scene) childStep(child object.Object) Cause {
 	if at := s.place(child, op); at.Phase != "" {
 		text += " in " + at.String()
 	}
-	return Cause{Rule: "child-application", Object: child.ID, Text: text, Proof: said(child.ID.String()+":", op.phase, op.message), Evidence: Appearance, Fix: "see why " + child.ID.String() + " is not Healthy", Command: argocd("get", child.ID)}
+	return Cause{Rule: "child-application", Object: child.ID, Text: text,
+		Proof: said(child.ID.String()+":", op.phase, op.message), Evidence: Appearance,
+		Fix: "see why " + child.ID.String() + " is not Healthy", Command: argocd("get", child.ID)}
 }
 
 // parts returns the objects that an object owns and that may show why it is not ready: of
@@ -211,7 +213,8 @@ func (w *walk) needs(id object.ID, own, below [][]Step) (all [][]Step) {
 			}
 			first := head
 			if first.Rule == "" {
-				first = Step{id, Cause{Rule: "needs", Object: id, Text: "needs " + steps[0].Object.String(), Proof: "its manifest names it", Evidence: Missing, Fix: steps[0].Fix, Command: steps[0].Command}}
+				first = Step{id, Cause{Rule: "needs", Object: id, Text: "needs " + steps[0].Object.String(),
+					Proof: "its manifest names it", Evidence: Missing, Fix: steps[0].Fix, Command: steps[0].Command}}
 			}
 			all = append(all, append([]Step{first}, steps...))
 			found = true
@@ -226,12 +229,14 @@ func (w *walk) needs(id object.ID, own, below [][]Step) (all [][]Step) {
 // isFinal reports whether a cause needs no other one behind it: what the object needs does not
 // change it.
 func isFinal(rule string) bool {
-	return slices.Contains([]string{"image", "suspended", "unschedulable", "quota", "pod-security", "webhook", "webhook-denies", "finalizer", "volume", "missing-object", "missing-key", "container-config"}, rule)
+	return slices.Contains([]string{"image", "suspended", "unschedulable", "quota", "pod-security", "webhook", "webhook-denies",
+		"finalizer", "volume", "missing-object", "missing-key", "container-config"}, rule)
 }
 
 // effects are rules about what is often the effect of something else: a program that does not find
 // another one ends, or is not ready.
-var effects = []string{"crash", "probe", "init-container", "job-failed", "degraded", "progress-deadline", "needs", "operation", "terminated", "sync-error"}
+var effects = []string{"crash", "probe", "init-container", "job-failed", "degraded", "progress-deadline", "needs", "operation",
+	"terminated", "sync-error"}
 
 // rank sorts chains: those that have lasted, then those whose innermost cause is no mere effect,
 // then by evidence, depth, and the order in which Argo CD applies the objects. Of several chains
@@ -250,7 +255,8 @@ func (s *scene) rank(chains []Chain) []Chain {
 		return 0
 	}
 	slices.SortStableFunc(chains, func(x, y Chain) int {
-		return cmp.Or(cmp.Compare(young(x), young(y)), cmp.Compare(effect(x), effect(y)), cmp.Compare(y.evidence(), x.evidence()), cmp.Compare(len(y.Steps), len(x.Steps)))
+		return cmp.Or(cmp.Compare(young(x), young(y)), cmp.Compare(effect(x), effect(y)), cmp.Compare(y.evidence(), x.evidence()),
+			cmp.Compare(len(y.Steps), len(x.Steps)))
 	})
 	type key struct {
 		object object.ID

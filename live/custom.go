@@ -134,7 +134,9 @@ func customResource(s *scene, o object.Object) []Cause {
 	}
 	generation := number(o.Get("metadata", "generation"), 0)
 	for _, c := range conditionsOf(o) {
-		bad := (c.status == "False" || c.status == "Unknown") && slices.Contains([]string{"Ready", "Synced", "Available", "Established", "Healthy", "Accepted", "Programmed", "Reconciled", "ResolvedRefs", "ReconcileSuccess", "QuotaReserved", "Admitted", "Scheduled"}, c.kind) ||
+		bad := (c.status == "False" || c.status == "Unknown") &&
+			slices.Contains([]string{"Ready", "Synced", "Available", "Established", "Healthy", "Accepted", "Programmed",
+				"Reconciled", "ResolvedRefs", "ReconcileSuccess", "QuotaReserved", "Admitted", "Scheduled"}, c.kind) ||
 			c.status == "True" && slices.Contains([]string{"Stalled", "Degraded", "Failed", "Error", "ReconcileError"}, c.kind)
 		bad = bad || c.status == "False" && strings.HasSuffix(c.kind, "Ready") && conditionOf(o, "Ready").status == "False"
 		if !bad || c.reason == "" && c.message == "" || c.reason == "RolloutHealthy" { // that of a Rollout is False while it goes on
@@ -148,16 +150,19 @@ func customResource(s *scene, o object.Object) []Cause {
 		if c.message != "" {
 			what = c.message
 		}
-		cause := Cause{Rule: "condition", Text: "is not ready: " + what, Proof: said("condition "+c.kind+":", c.reason, c.message), Evidence: Condition,
-			IsYoung: s.lasted(o, c) < patience && !soundsFinal(c.reason+" "+c.message) || number(o.Get("status", "observedGeneration"), generation) < generation,
-			Fix:     "repair what the message names; its controller tries again by itself", Command: kubectl("describe", o.ID)}
+		cause := Cause{Rule: "condition", Text: "is not ready: " + what,
+			Proof: said("condition "+c.kind+":", c.reason, c.message), Evidence: Condition,
+			IsYoung: s.lasted(o, c) < patience && !soundsFinal(c.reason+" "+c.message) ||
+				number(o.Get("status", "observedGeneration"), generation) < generation,
+			Fix: "repair what the message names; its controller tries again by itself", Command: kubectl("describe", o.ID)}
 		return []Cause{s.withEvent(o, s.blame(cause, c.message, o))}
 	}
 	phase, message := o.Get("status", "phase").Text(), oneLine(o.Get("status", "message").Text())
 	if message == "" || !slices.Contains([]string{"Pending", "Waiting", "Blocked", "Failed", "Error"}, phase) {
 		return nil
 	}
-	return []Cause{{Rule: "phase", Text: "is " + phase + ": " + message, Proof: said("status.phase:", phase, message), Evidence: Condition, IsYoung: s.created(o) < aWhile && !soundsFinal(phase),
+	return []Cause{{Rule: "phase", Text: "is " + phase + ": " + message, Proof: said("status.phase:", phase, message),
+		Evidence: Condition, IsYoung: s.created(o) < aWhile && !soundsFinal(phase),
 		Fix: "see in this message what it waits for", Command: kubectl("describe", o.ID)}}
 }
 
@@ -169,7 +174,8 @@ func (s *scene) withEvent(o object.Object, c Cause) Cause {
 		return c
 	}
 	for _, e := range s.eventsOf(o.ID) {
-		if e.kind == "Warning" && s.Now-e.last < longWhile && !strings.Contains(c.Text+c.Proof, e.message) && !strings.Contains(e.message, "deletionTimestamp") {
+		if e.kind == "Warning" && s.Now-e.last < longWhile && !strings.Contains(c.Text+c.Proof, e.message) &&
+			!strings.Contains(e.message, "deletionTimestamp") {
 			c.Text, c.Proof = c.Text+": "+finding.CutMiddle(e.message, most), said(o.ID.String()+":", e.reason, e.message)
 			return s.blame(c, e.message, o)
 		}
@@ -210,7 +216,8 @@ func (s *scene) unreadyReference(o object.Object) object.ID {
 		kind, ok := strings.CutSuffix(strings.ToLower(f.Key), "ref")
 		kind = strings.TrimSuffix(strings.TrimSuffix(kind, "name"), "id")
 		for _, id := range s.sorted {
-			if ok && id != o.ID && id.Name == f.Value.Get("name").Text() && s.isCustom(id) && strings.HasSuffix(kind, strings.ToLower(id.Kind)) && conditionOf(s.objects[id], "Synced").status == "False" {
+			if ok && id != o.ID && id.Name == f.Value.Get("name").Text() && s.isCustom(id) &&
+				strings.HasSuffix(kind, strings.ToLower(id.Kind)) && conditionOf(s.objects[id], "Synced").status == "False" {
 				return id
 			}
 		}
@@ -221,7 +228,8 @@ func (s *scene) unreadyReference(o object.Object) object.ID {
 // soundsFinal reports whether a message is about an error, not about progress.
 func soundsFinal(text string) bool {
 	text = strings.ToLower(text)
-	return slices.ContainsFunc([]string{"error", "fail", "not found", "invalid", "denied", "forbidden", "could not", "cannot", "unauthorized", "missing"}, func(w string) bool { return strings.Contains(text, w) })
+	return slices.ContainsFunc([]string{"error", "fail", "not found", "invalid", "denied", "forbidden", "could not", "cannot",
+		"unauthorized", "missing"}, func(w string) bool { return strings.Contains(text, w) })
 }
 
 // maxDetail limits what an object says of itself in a line.
@@ -258,7 +266,8 @@ func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 		detail = cmp.Or(detail, value.Text())
 	}
 	text := strings.TrimSuffix(filled(strings.ReplaceAll(st.Text, "{detail}", finding.CutMiddle(detail, maxDetail)), o), ": ")
-	cause = Cause{Rule: st.Rule, Text: text, Proof: proof, Evidence: Condition, Fix: st.Fix, Command: cmp.Or(filled(st.Command, o), kubectl("describe", o.ID)),
+	cause = Cause{Rule: st.Rule, Text: text, Proof: proof, Evidence: Condition, Fix: st.Fix,
+		Command: cmp.Or(filled(st.Command, o), kubectl("describe", o.ID)),
 		IsYoung: st.Lasts > 0 && cmp.Or(s.age(since), s.created(o)) < st.Lasts}
 	if st.Evidence != nil {
 		cause.Evidence = *st.Evidence
@@ -267,7 +276,8 @@ func (s *scene) inState(o object.Object, st state) (cause Cause, ok bool) {
 		return cause, true
 	}
 	cause = s.blame(cause, proof, o)
-	if cause.Because.IsZero() && detail != "" && strings.HasPrefix(st.At, "condition ") && s.isCustom(o.ID) && !strings.Contains(st.Text, "{detail}") {
+	if cause.Because.IsZero() && detail != "" && strings.HasPrefix(st.At, "condition ") && s.isCustom(o.ID) &&
+		!strings.Contains(st.Text, "{detail}") {
 		cause.Text += ": " + finding.CutMiddle(detail, maxDetail)
 	}
 	return cause, true
@@ -293,7 +303,8 @@ func withoutController(s *scene, o object.Object) []Cause {
 	if stale {
 		proof = o.ID.String() + ": status.observedGeneration is older than metadata.generation"
 	}
-	cause := Cause{Rule: "operator-absent", Text: "is not looked at by its operator", Proof: proof, Evidence: Appearance, Fix: "install the operator of " + o.ID.GroupKind() + ", or start it", Command: kubectl("describe", o.ID)}
+	cause := Cause{Rule: "operator-absent", Text: "is not looked at by its operator", Proof: proof, Evidence: Appearance,
+		Fix: "install the operator of " + o.ID.GroupKind() + ", or start it", Command: kubectl("describe", o.ID)}
 	by, found := s.operatorOf(o)
 	switch {
 	case found:
@@ -322,7 +333,8 @@ func packageNames(from []knowledge.Package) string {
 // isTimed reports whether the canary pauses for a while, not until somebody promotes it.
 func isTimed(o object.Object) bool {
 	steps, i := o.Get("spec", "strategy", "canary", "steps").Items(), number(o.Get("status", "currentStepIndex"), -1)
-	return number(o.Get("spec", "strategy", "blueGreen", "autoPromotionSeconds"), 0) > 0 || i >= 0 && i < len(steps) && steps[i].Get("pause", "duration").Exists()
+	return number(o.Get("spec", "strategy", "blueGreen", "autoPromotionSeconds"), 0) > 0 || i >= 0 && i < len(steps) &&
+		steps[i].Get("pause", "duration").Exists()
 }
 
 // claimsHealthy finds objects that say they are ready while Argo CD goes on waiting.
@@ -337,11 +349,14 @@ func claimsHealthy(s *scene, o object.Object) []Cause {
 		return nil
 	}
 	ready := conditionOf(o, "Ready")
-	if ready.status != "True" || s.age(ready.since) < aWhile || slices.ContainsFunc(conditionsOf(o), func(c condition) bool { return c.status == "False" && c.kind != ready.kind }) {
+	if ready.status != "True" || s.age(ready.since) < aWhile ||
+		slices.ContainsFunc(conditionsOf(o), func(c condition) bool { return c.status == "False" && c.kind != ready.kind }) {
 		return nil
 	}
-	return []Cause{{Rule: "health-check", Text: "says that it is ready, but Argo CD's health check does not say Healthy", Proof: said("condition Ready:", "True", ready.message), Evidence: Condition,
-		Fix: "correct resource.customizations.health." + o.ID.Group + "_" + o.ID.Kind + " in argocd-cm; if it has none, refresh the Application, whose cache is stale", Command: argocd("get", s.Application, "--hard-refresh")}}
+	return []Cause{{Rule: "health-check", Text: "says that it is ready, but Argo CD's health check does not say Healthy",
+		Proof: said("condition Ready:", "True", ready.message), Evidence: Condition,
+		Fix: "correct resource.customizations.health." + o.ID.Group + "_" + o.ID.Kind +
+			" in argocd-cm; if it has none, refresh the Application, whose cache is stale", Command: argocd("get", s.Application, "--hard-refresh")}}
 }
 
 // staleCache finds a Deployment that is complete while Argo CD goes on waiting: its controller has
@@ -356,6 +371,8 @@ func (s *scene) staleCache(o object.Object) []Cause {
 	if available.status != "True" || s.age(available.since) < aWhile || number(status.Get("replicas"), 0) > want || o.Get("spec", "paused").True() {
 		return nil
 	}
-	return []Cause{{Rule: "stale-cache", Text: "is complete, but Argo CD has not noticed", Proof: said("condition Available:", available.reason, "since "+available.since), Evidence: Condition,
-		Fix: "refresh the Application; if that does not help, restart the application controller", Command: argocd("get", s.Application, "--hard-refresh")}}
+	return []Cause{{Rule: "stale-cache", Text: "is complete, but Argo CD has not noticed",
+		Proof: said("condition Available:", available.reason, "since "+available.since), Evidence: Condition,
+		Fix:     "refresh the Application; if that does not help, restart the application controller",
+		Command: argocd("get", s.Application, "--hard-refresh")}}
 }

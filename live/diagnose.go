@@ -114,7 +114,8 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 		return Diagnosis{Application: snap.Application, State: Failed, NeverSynced: true}
 	}
 	op := s.operationOf(app)
-	d := Diagnosis{Application: snap.Application, Operation: op.phase, Message: op.message, Retries: op.retries, Limit: op.limit, IsRetrying: op.isRetrying(), At: s.place(app, op)}
+	d := Diagnosis{Application: snap.Application, Operation: op.phase, Message: op.message, Retries: op.retries, Limit: op.limit,
+		IsRetrying: op.isRetrying(), At: s.place(app, op)}
 	if since := max(op.started, op.finished); since > 0 {
 		d.Seconds = s.Now - since
 	}
@@ -132,11 +133,13 @@ func Diagnose(snap Snapshot, base *knowledge.Base) Diagnosis {
 		if len(old) == 0 {
 			d.Chains = chains
 		}
-	case len(old) > 0 && op.phase != running && op.phase != terminating && (health == "Degraded" || slices.Contains([]string{"application-condition", "sync-error"}, old[0].root().Rule)):
+	case len(old) > 0 && op.phase != running && op.phase != terminating &&
+		(health == "Degraded" || slices.Contains([]string{"application-condition", "sync-error"}, old[0].root().Rule)):
 		d.State, d.Chains = Failed, old
 	case len(old) > 0:
 		d.State, d.Chains = Hangs, old
-	case op.phase == running || op.phase == terminating || op.isAsked || d.IsAsked || health == "Progressing" || health == "Missing" || isTerminating(app):
+	case op.phase == running || op.phase == terminating || op.isAsked || d.IsAsked || health == "Progressing" ||
+		health == "Missing" || isTerminating(app):
 		d.State = Slow
 	case health == "Degraded":
 		d.State = Failed
@@ -233,7 +236,8 @@ func (s *scene) unfinished(app object.Object) (all []object.ID) {
 // isBehind reports whether an Application syncs, has failed or is not healthy.
 func (s *scene) isBehind(app object.Object) bool {
 	op := s.operationOf(app)
-	return op.phase != "" && op.phase != succeeded || app.Get("status", "health", "status").Text() == "Degraded" || app.Get("status", "sync", "status").Text() == "Unknown"
+	return op.phase != "" && op.phase != succeeded || app.Get("status", "health", "status").Text() == "Degraded" ||
+		app.Get("status", "sync", "status").Text() == "Unknown"
 }
 
 // progress says how far an object is, in a few words; empty if it does not say.

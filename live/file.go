@@ -10,7 +10,8 @@ import (
 )
 
 // times are the fields that say when something was last seen. A file has no time of its own.
-var times = []string{"lastTimestamp", "lastObservedTime", "eventTime", "startedAt", "finishedAt", "reconciledAt", "observedAt", "lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime", "startTime", "creationTimestamp"}
+var times = []string{"lastTimestamp", "lastObservedTime", "eventTime", "startedAt", "finishedAt", "reconciledAt", "observedAt",
+	"lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime", "startTime", "creationTimestamp"}
 
 // FromObjects makes a snapshot of exported objects. Its time is the last that they mention. app
 // needs no name if there is only one Application.

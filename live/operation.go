@@ -138,7 +138,8 @@ func readResources(app object.Object) (all []resource) {
 	for _, r := range app.Get("status", "resources").Items() {
 		wave, _ := strconv.Atoi(r.Get("syncWave").Text())
 		all = append(all, resource{
-			id:     object.ID{Group: r.Get("group").Text(), Kind: r.Get("kind").Text(), Namespace: r.Get("namespace").Text(), Name: r.Get("name").Text()},
+			id: object.ID{Group: r.Get("group").Text(), Kind: r.Get("kind").Text(), Namespace: r.Get("namespace").Text(),
+				Name: r.Get("name").Text()},
 			status: r.Get("status").Text(), health: r.Get("health", "status").Text(), message: oneLine(r.Get("health", "message").Text()),
 			wave: wave, hook: r.Get("hook").True(), prune: r.Get("requiresPruning").True(),
 		})

@@ -60,7 +60,8 @@ var (
 var notExecuted = regexp.MustCompile(`exec: "([^"]+)": (.+)$`)
 
 var namedKinds = map[string]object.ID{
-	"secret": {Kind: "Secret"}, "configmap": {Kind: "ConfigMap"}, "persistentvolumeclaim": {Kind: "PersistentVolumeClaim"}, "serviceaccount": {Kind: "ServiceAccount"},
+	"secret": {Kind: "Secret"}, "configmap": {Kind: "ConfigMap"}, "persistentvolumeclaim": {Kind: "PersistentVolumeClaim"},
+	"serviceaccount":              {Kind: "ServiceAccount"},
 	"storageclass.storage.k8s.io": {Group: storageGroup, Kind: "StorageClass"}, "priorityclass": {Group: "scheduling.k8s.io", Kind: "PriorityClass"},
 }
 
@@ -83,7 +84,8 @@ func missingIn(message, namespace string) (id object.ID, ok bool) {
 
 // lacks is the cause of an object that needs one that is missing.
 func lacks(missing object.ID, proof string, evidence Evidence) Cause {
-	return Cause{Rule: "missing-object", Text: "waits for " + missing.String() + ", which does not exist", Proof: proof, Evidence: evidence, Because: missing,
+	return Cause{Rule: "missing-object", Text: "waits for " + missing.String() + ", which does not exist", Proof: proof,
+		Evidence: evidence, Because: missing,
 		Fix: "create " + missing.String() + ", or correct the name in the manifest", Command: kubectl("get", missing)}
 }
 
@@ -103,7 +105,8 @@ func podScheduling(s *scene, pod object.Object) (all []Cause) {
 	age := max(s.age(c.since), s.podAge(pod))
 	switch {
 	case c.status != "False" && pod.Get("spec", "nodeName").Text() == "" && s.podAge(pod) > briefly && pod.Get("status", "phase").Text() == "Pending":
-		return []Cause{{Rule: "no-scheduler", Text: "has a Pod that no scheduler has looked at", Proof: "Pod " + pod.ID.Name + " has no condition PodScheduled", Evidence: Appearance,
+		return []Cause{{Rule: "no-scheduler", Text: "has a Pod that no scheduler has looked at",
+			Proof: "Pod " + pod.ID.Name + " has no condition PodScheduled", Evidence: Appearance,
 			Fix: "start the scheduler " + cmp.Or(pod.Get("spec", "schedulerName").Text(), "default-scheduler"), Command: kubectl("describe", pod.ID)}}
 	case c.status != "False":
 		return nil
@@ -163,7 +166,8 @@ func (s *scene) nodeSource(pod object.Object, message string) object.ID {
 	}
 	m := lackingDevice.FindStringSubmatch(message)
 	for _, id := range s.sorted {
-		if m != nil && id.Kind == "DaemonSet" && strings.Contains(id.Name, m[1]) && slices.ContainsFunc(s.parts(s.objects[id]), func(p object.Object) bool { return len(podContainers(s, p)) > 0 }) {
+		if m != nil && id.Kind == "DaemonSet" && strings.Contains(id.Name, m[1]) &&
+			slices.ContainsFunc(s.parts(s.objects[id]), func(p object.Object) bool { return len(podContainers(s, p)) > 0 }) {
 			return id
 		}
 	}
@@ -172,7 +176,8 @@ func (s *scene) nodeSource(pod object.Object, message string) object.ID {
 
 // pullReasons are the reasons of a container that waits for its image (kubernetes/kubernetes,
 // pkg/kubelet/images/types.go).
-var pullReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"}
+var pullReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
+	"RegistryUnavailable", "SignatureValidationFailed"}
 
 // podContainers finds out why a container does not run.
 func podContainers(s *scene, pod object.Object) (all []Cause) {
@@ -194,7 +199,8 @@ func podContainers(s *scene, pod object.Object) (all []Cause) {
 			cause.IsYoung = s.podAge(pod) < briefly
 			all = append(all, cause)
 		case reason == "CreateContainerError" || reason == "RunContainerError" || reason == "PostStartHookError" || reason == "PreCreateHookError":
-			all = append(all, Cause{Rule: "container-start", Text: "cannot start container " + c.name + ": " + message, Proof: proof, Evidence: Refusal,
+			all = append(all, Cause{Rule: "container-start", Text: "cannot start container " + c.name + ": " + message,
+				Proof: proof, Evidence: Refusal,
 				Fix: "correct command, mounts or security context of the container", Command: kubectl("describe", pod.ID)})
 		default:
 			all = append(all, s.crash(pod, c, reason)...)
@@ -216,8 +222,10 @@ func (s *scene) pull(pod object.Object, c container, reason, message string) Cau
 	for _, e := range s.eventsOf(pod.ID, "FailedToRetrieveImagePullSecret") {
 		secret = e.message
 	}
-	cause := understand("pull", reason+" "+message, pod, Cause{Rule: "image", Text: fmt.Sprintf("cannot pull image %s of container %s", image, c.name), Proof: said("Pod "+pod.ID.Name+":", reason, message), Evidence: Refusal,
-		IsYoung: reason == "ErrImagePull" && s.podAge(pod) < briefly/2, Fix: "correct the image, or push it", Command: kubectl("describe", pod.ID)})
+	cause := understand("pull", reason+" "+message, pod,
+		Cause{Rule: "image", Text: fmt.Sprintf("cannot pull image %s of container %s", image, c.name),
+			Proof: said("Pod "+pod.ID.Name+":", reason, message), Evidence: Refusal,
+			IsYoung: reason == "ErrImagePull" && s.podAge(pod) < briefly/2, Fix: "correct the image, or push it", Command: kubectl("describe", pod.ID)})
 	if secret != "" {
 		cause.Fix = "create the Secret of imagePullSecrets: " + secret
 	}
@@ -235,7 +243,8 @@ func (s *scene) crash(pod object.Object, c container, waiting string) []Cause {
 	code := number(end.Get("exitCode"), 0)
 	isJob := pod.Get("spec", "restartPolicy").Text() == "Never"
 	switch {
-	case !end.Exists(), waiting != "CrashLoopBackOff" && c.status.Get("ready").True(), code == 0 && end.Get("reason").Text() == "Completed" && (c.init || isJob || waiting != "CrashLoopBackOff"):
+	case !end.Exists(), waiting != "CrashLoopBackOff" && c.status.Get("ready").True(), code == 0 &&
+		end.Get("reason").Text() == "Completed" && (c.init || isJob || waiting != "CrashLoopBackOff"):
 		return nil
 	case waiting != "CrashLoopBackOff" && !isJob && (restarts < 3 || s.age(end.Get("finishedAt").Text()) > longWhile):
 		return nil // once in a while, such as with its node
@@ -283,7 +292,8 @@ func (s *scene) crash(pod object.Object, c container, waiting string) []Cause {
 	if restarts > 0 && waiting != "" {
 		more = append(more, "--previous")
 	}
-	return []Cause{{Rule: "crash", Text: text, Proof: proof, Evidence: Refusal, IsYoung: restarts < 3 && s.podAge(pod) < aWhile && !isJob || isJob && s.jobRetries(pod),
+	return []Cause{{Rule: "crash", Text: text, Proof: proof, Evidence: Refusal, IsYoung: restarts < 3 && s.podAge(pod) < aWhile &&
+		!isJob || isJob && s.jobRetries(pod),
 		Because: because, Fix: fix, Command: kubectl("logs", pod.ID, more...)}}
 }
 
@@ -292,7 +302,8 @@ func (s *scene) jobRetries(pod object.Object) bool {
 	for _, owner := range pod.Get("metadata", "ownerReferences").Items() {
 		id := object.ID{Group: batchGroup, Kind: "Job", Namespace: pod.ID.Namespace, Name: owner.Get("name").Text()}
 		if o, ok := s.objects[id]; ok && owner.Get("kind").Text() == id.Kind {
-			return conditionOf(o, "Failed").status != "True" && conditionOf(o, "FailureTarget").status != "True" && number(o.Get("status", "failed"), 0) < 3
+			return conditionOf(o, "Failed").status != "True" && conditionOf(o, "FailureTarget").status != "True" &&
+				number(o.Get("status", "failed"), 0) < 3
 		}
 	}
 	return false

@@ -18,7 +18,8 @@ func podEvents(s *scene, pod object.Object) (all []Cause) {
 		return nil
 	}
 	young := s.podAge(pod) < briefly
-	for _, e := range s.eventsOf(pod.ID, "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "FailedCreatePodSandbox", "NetworkNotReady") {
+	for _, e := range s.eventsOf(pod.ID, "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox",
+		"FailedCreatePodSandbox", "NetworkNotReady") {
 		proof := said("Pod "+pod.ID.Name+":", e.reason, e.message)
 		if strings.Contains(e.message, "failed to sync") && strings.Contains(e.message, "cache: timed out") {
 			continue // the kubelet has just started
@@ -26,7 +27,10 @@ func podEvents(s *scene, pod object.Object) (all []Cause) {
 		cause := understand("mount", e.reason+" "+e.message, pod, Cause{Proof: proof, Evidence: Event, Command: kubectl("describe", pod.ID)})
 		if missing, ok := missingIn(e.message, pod.ID.Namespace); ok {
 			cause = lacks(missing, proof, Event)
-		} else if i := slices.IndexFunc(s.sorted, func(id object.ID) bool { return s.isCustom(id) && strings.Contains(e.message, `volume "`+id.Name+`"`) }); i >= 0 {
+		} else if i := slices.IndexFunc(s.sorted, func(id object.ID) bool {
+			return s.isCustom(id) &&
+				strings.Contains(e.message, `volume "`+id.Name+`"`)
+		}); i >= 0 {
 			cause.Because = s.sorted[i] // such as the Volume of Longhorn
 		}
 		cause.IsYoung = young
@@ -45,7 +49,8 @@ func podReadiness(s *scene, pod object.Object) (all []Cause) {
 	for _, gate := range pod.Get("spec", "readinessGates").Items() {
 		kind := gate.Get("conditionType").Text()
 		if c := conditionOf(pod, kind); c.status != "True" && conditionOf(pod, "ContainersReady").status == "True" {
-			all = append(all, Cause{Rule: "readiness-gate", Text: "is not ready: nothing has set the readiness gate " + kind, Proof: said("Pod "+pod.ID.Name+":", "condition "+kind, c.message), Evidence: Condition,
+			all = append(all, Cause{Rule: "readiness-gate", Text: "is not ready: nothing has set the readiness gate " + kind,
+				Proof: said("Pod "+pod.ID.Name+":", "condition "+kind, c.message), Evidence: Condition,
 				IsYoung: s.podAge(pod) < aWhile, Fix: "see why the controller of the gate does not set it", Command: kubectl("describe", pod.ID)})
 		}
 	}
@@ -55,7 +60,10 @@ func podReadiness(s *scene, pod object.Object) (all []Cause) {
 			continue
 		}
 		if c.init && c.spec.Get("restartPolicy").Text() != "Always" { // it probably waits for something, and only its log says what
-			return append(all, Cause{Rule: "init-container", Text: fmt.Sprintf("waits for its init container %s, which does not end", c.name), Proof: said("Pod "+pod.ID.Name+":", "PodInitializing", s.Logs[Container{pod.ID, c.name}]), Evidence: Appearance, Because: s.named(commandOf(c)+" "+s.Logs[Container{pod.ID, c.name}], pod),
+			return append(all, Cause{Rule: "init-container",
+				Text:  fmt.Sprintf("waits for its init container %s, which does not end", c.name),
+				Proof: said("Pod "+pod.ID.Name+":", "PodInitializing", s.Logs[Container{pod.ID, c.name}]), Evidence: Appearance,
+				Because: s.named(commandOf(c)+" "+s.Logs[Container{pod.ID, c.name}], pod),
 				IsYoung: since < aWhile, Fix: "see in its log what it waits for", Command: kubectl("logs", pod.ID, "-c", c.name)})
 		}
 		restarts := number(c.status.Get("restartCount"), 0)
@@ -71,13 +79,15 @@ func podReadiness(s *scene, pod object.Object) (all []Cause) {
 			if unreachable.MatchString(what) {
 				because = s.named(what, pod)
 			}
-			all = append(all, Cause{Rule: "probe", Because: because, Text: fmt.Sprintf("is not ready: the %s probe of container %s fails", strings.ToLower(probe), c.name),
+			all = append(all, Cause{Rule: "probe", Because: because,
+				Text:  fmt.Sprintf("is not ready: the %s probe of container %s fails", strings.ToLower(probe), c.name),
 				Proof: said("Pod "+pod.ID.Name+":", e.reason, probe+" probe "+what), Evidence: Event, IsYoung: since < aWhile && restarts < 3,
 				Fix: "see in the log why the program does not answer, or correct the probe", Command: kubectl("logs", pod.ID, "-c", c.name)})
 			break
 		}
 		if len(all) == 0 && since >= longWhile {
-			all = append(all, Cause{Rule: "probe", Text: fmt.Sprintf("is not ready: container %s runs, but its readiness probe has not succeeded", c.name),
+			all = append(all, Cause{Rule: "probe",
+				Text:  fmt.Sprintf("is not ready: container %s runs, but its readiness probe has not succeeded", c.name),
 				Proof: said("Pod "+pod.ID.Name+":", ready.reason, ready.message), Evidence: Condition,
 				Fix: "see in the log what the program waits for", Command: kubectl("logs", pod.ID, "-c", c.name)})
 		}
@@ -105,8 +115,10 @@ func keptAlive(s *scene, pod object.Object) []Cause {
 	if done == "" || runs == "" {
 		return nil
 	}
-	return []Cause{{Rule: "sidecar", Text: fmt.Sprintf("does not end: container %s is done, but container %s still runs", done, runs), Proof: fmt.Sprintf("Pod %s: %s Completed, %s Running", pod.ID.Name, done, runs), Evidence: Condition,
-		IsYoung: since < aWhile, Fix: "make " + runs + " an init container with restartPolicy Always, or end it with the Job", Command: kubectl("logs", pod.ID, "-c", runs)}}
+	return []Cause{{Rule: "sidecar", Text: fmt.Sprintf("does not end: container %s is done, but container %s still runs", done,
+		runs), Proof: fmt.Sprintf("Pod %s: %s Completed, %s Running", pod.ID.Name, done, runs), Evidence: Condition,
+		IsYoung: since < aWhile, Fix: "make " + runs + " an init container with restartPolicy Always, or end it with the Job",
+		Command: kubectl("logs", pod.ID, "-c", runs)}}
 }
 
 // podEnd finds out why a Pod was ended by its node.
@@ -115,8 +127,10 @@ func podEnd(s *scene, pod object.Object) []Cause {
 	if pod.Get("status", "phase").Text() != failed || reason == "" || s.isReplaced(pod) {
 		return nil
 	}
-	return []Cause{understand("ended", reason, pod, Cause{Rule: "pod-ended", Text: "has a Pod that its node has ended: " + reason, Proof: said("Pod "+pod.ID.Name+":", reason, pod.Get("status", "message").Text()),
-		Evidence: Condition, Fix: "see why the node ended the Pod", Command: kubectl("describe", pod.ID)})}
+	return []Cause{understand("ended", reason, pod,
+		Cause{Rule: "pod-ended", Text: "has a Pod that its node has ended: " + reason,
+			Proof:    said("Pod "+pod.ID.Name+":", reason, pod.Get("status", "message").Text()),
+			Evidence: Condition, Fix: "see why the node ended the Pod", Command: kubectl("describe", pod.ID)})}
 }
 
 // isReplaced reports whether the owner of a Pod has made another one since, or has all that it wants.
@@ -144,19 +158,23 @@ func podNode(s *scene, pod object.Object) []Cause {
 		return nil
 	}
 	node := object.ID{Kind: "Node", Name: pod.Get("spec", "nodeName").Text()}
-	cause := Cause{Rule: "node", Evidence: Condition, Fix: "repair the node, or delete its Node object if it is gone", Command: kubectl("describe", node)}
+	cause := Cause{Rule: "node", Evidence: Condition, Fix: "repair the node, or delete its Node object if it is gone",
+		Command: kubectl("describe", node)}
 	var ready condition
 	if o, ok := s.objects[node]; ok {
 		ready = conditionOf(o, "Ready")
 	}
 	switch events := s.eventsOf(pod.ID, "NodeNotReady"); {
 	case ready.status == "False" || ready.status == "Unknown":
-		cause.Text, cause.Proof, cause.IsYoung = "has a Pod on "+node.String()+", which is not ready: "+ready.message, said(node.String()+":", ready.reason, ready.message), s.age(ready.since) < briefly
+		cause.Text, cause.Proof, cause.IsYoung = "has a Pod on "+node.String()+", which is not ready: "+ready.message,
+			said(node.String()+":", ready.reason, ready.message), s.age(ready.since) < briefly
 	case ready.status == "" && len(events) > 0:
-		cause.Text, cause.Proof, cause.IsYoung = "has a Pod on "+node.String()+", which is not ready", said("Pod "+pod.ID.Name+":", events[0].reason, events[0].message), s.Now-events[0].last < briefly
+		cause.Text, cause.Proof, cause.IsYoung = "has a Pod on "+node.String()+", which is not ready",
+			said("Pod "+pod.ID.Name+":", events[0].reason, events[0].message), s.Now-events[0].last < briefly
 	case isTerminating(pod):
 		at := pod.Get("metadata", "deletionTimestamp").Text()
-		cause.Rule, cause.Text, cause.Proof, cause.IsYoung = "pod-terminating", "has a Pod that does not end: "+pod.ID.Name+" should be gone", "metadata.deletionTimestamp "+at, s.age(at) < 2*briefly
+		cause.Rule, cause.Text, cause.Proof, cause.IsYoung = "pod-terminating",
+			"has a Pod that does not end: "+pod.ID.Name+" should be gone", "metadata.deletionTimestamp "+at, s.age(at) < 2*briefly
 		cause.Fix, cause.Command = "see whether a finalizer, a volume or its node holds it", kubectl("describe", pod.ID)
 	default:
 		return nil
@@ -204,7 +222,8 @@ func (s *scene) hasTooFew(o object.Object) bool {
 		done := number(status.Get("active"), 0) + number(status.Get("succeeded"), 0) + number(status.Get("failed"), 0)
 		return done == 0
 	case "StatefulSet":
-		return number(status.Get("replicas"), 0) < number(o.Get("spec", "replicas"), 1) && len(s.owned(o, "Pod")) < number(o.Get("spec", "replicas"), 1)
+		return number(status.Get("replicas"), 0) < number(o.Get("spec", "replicas"), 1) &&
+			len(s.owned(o, "Pod")) < number(o.Get("spec", "replicas"), 1)
 	case "ReplicaSet":
 		return number(status.Get("replicas"), 0) < number(o.Get("spec", "replicas"), 1)
 	}

@@ -213,14 +213,17 @@ func (s *scene) absence(id object.ID) (all []Cause) {
 		written := false
 		for _, r := range s.later(app) {
 			place := laterPlace(s.operationOf(app), r.wave)
-			cause := Cause{Rule: "wave-deadlock", Object: id, Proof: "status.resources: OutOfSync", Evidence: Missing, Command: argocd("manifests", app.ID)}
+			cause := Cause{Rule: "wave-deadlock", Object: id, Proof: "status.resources: OutOfSync", Evidence: Missing,
+				Command: argocd("manifests", app.ID)}
 			switch {
 			case r.id == id:
-				cause.Text, cause.Fix = "is part of the Application, in "+place+": Argo CD applies it only after what waits for it", "move it before what needs it: to an earlier wave, or into its phase"
+				cause.Text, cause.Fix = "is part of the Application, in "+place+": Argo CD applies it only after what waits for it",
+					"move it before what needs it: to an earlier wave, or into its phase"
 			case !written && s.mayWrite(r.id, id):
 				written = true
 				cause.Text = fmt.Sprintf("should be written by %s, which Argo CD applies only in %s, after what waits for it", r.id, place)
-				cause.Proof, cause.Fix = "status.resources: "+r.id.String()+" is OutOfSync", "move "+r.id.String()+" before it: to an earlier wave, or into its phase"
+				cause.Proof, cause.Fix = "status.resources: "+r.id.String()+" is OutOfSync",
+					"move "+r.id.String()+" before it: to an earlier wave, or into its phase"
 			default:
 				continue
 			}
@@ -230,7 +233,9 @@ func (s *scene) absence(id object.ID) (all []Cause) {
 	if s.facts != nil {
 		for _, i := range s.facts.Producers(id) {
 			by := s.facts.Nodes[i].ID
-			all = append(all, Cause{Rule: "not-written", Object: id, Text: "should be written by " + by.String(), Proof: by.String() + " writes it", Evidence: Missing, Because: by, Fix: "see why " + by.String() + " does not write it", Command: kubectl("describe", by)})
+			all = append(all, Cause{Rule: "not-written", Object: id, Text: "should be written by " + by.String(),
+				Proof: by.String() + " writes it", Evidence: Missing, Because: by,
+				Fix: "see why " + by.String() + " does not write it", Command: kubectl("describe", by)})
 		}
 	}
 	return all

@@ -99,7 +99,8 @@ func filled(template string, o object.Object) string {
 // refused says why an object was refused.
 func (s *scene) refused(message string, about object.ID) Cause {
 	message = oneLine(message)
-	cause := Cause{Rule: "refused", Text: "is refused: " + message, Evidence: Refusal, Fix: "change the manifest as the message says; kubectl apply --dry-run=server tries it", Command: kubectl("describe", about)}
+	cause := Cause{Rule: "refused", Text: "is refused: " + message, Evidence: Refusal,
+		Fix: "change the manifest as the message says; kubectl apply --dry-run=server tries it", Command: kubectl("describe", about)}
 	if strings.Contains(message, "Error creating: pods") {
 		cause.Text, cause.Fix = "gets no Pod: "+message, "correct the Pod template"
 	}
@@ -115,7 +116,8 @@ var nodePort = regexp.MustCompile(`\d+`)
 // holder returns the other Service that has a node port.
 func (s *scene) holder(port string, about object.ID) object.ID {
 	for _, id := range s.sorted {
-		if id.Kind == "Service" && id != about && slices.ContainsFunc(s.objects[id].Get("spec", "ports").Items(), func(v object.Value) bool { return v.Get("nodePort").Text() == port }) {
+		if id.Kind == "Service" && id != about && slices.ContainsFunc(s.objects[id].Get("spec", "ports").Items(),
+			func(v object.Value) bool { return v.Get("nodePort").Text() == port }) {
 			return id
 		}
 	}

@@ -103,7 +103,8 @@ type scene struct {
 }
 
 func newScene(snap Snapshot, base *knowledge.Base) *scene {
-	s := &scene{Snapshot: snap, base: base, objects: map[object.ID]object.Object{}, absent: map[object.ID]bool{}, children: map[string][]object.ID{}, events: map[object.ID][]event{}, operations: map[object.ID]operation{}}
+	s := &scene{Snapshot: snap, base: base, objects: map[object.ID]object.Object{}, absent: map[object.ID]bool{},
+		children: map[string][]object.ID{}, events: map[object.ID][]event{}, operations: map[object.ID]operation{}}
 	for _, id := range snap.Absent {
 		s.absent[id] = true
 	}
@@ -163,7 +164,8 @@ func (s *scene) addEvent(o object.Object, uids map[object.ID][]string) {
 	if n, ok := o.Get("series", "count").Int(); ok {
 		e.count = n
 	}
-	e.last = Time(cmp.Or(o.Get("series", "lastObservedTime").Text(), o.Get("lastTimestamp").Text(), o.Get("eventTime").Text(), o.Get("firstTimestamp").Text()))
+	e.last = Time(cmp.Or(o.Get("series", "lastObservedTime").Text(), o.Get("lastTimestamp").Text(), o.Get("eventTime").Text(),
+		o.Get("firstTimestamp").Text()))
 	if uid := about.Get("uid").Text(); uid != "" && len(uids[id]) > 0 && !slices.Contains(uids[id], uid) {
 		return // about an earlier object of the same name, such as a Job that was created again
 	}
@@ -209,11 +211,13 @@ type condition struct{ kind, status, reason, message, since string }
 
 func conditionsOf(o object.Object) (all []condition) {
 	var items []object.Value
-	for _, part := range slices.Concat(o.Get("status", "listeners").Items(), o.Get("status", "parents").Items()) { // of a Gateway and its routes: they say more
+	for _, part := range slices.Concat(o.Get("status", "listeners").Items(),
+		o.Get("status", "parents").Items()) { // of a Gateway and its routes: they say more
 		items = append(items, part.Get("conditions").Items()...)
 	}
 	for _, c := range append(items, o.Get("status", "conditions").Items()...) {
-		all = append(all, condition{c.Get("type").Text(), c.Get("status").Text(), c.Get("reason").Text(), oneLine(c.Get("message").Text()), c.Get("lastTransitionTime").Text()})
+		all = append(all, condition{c.Get("type").Text(), c.Get("status").Text(), c.Get("reason").Text(),
+			oneLine(c.Get("message").Text()), c.Get("lastTransitionTime").Text()})
 	}
 	return all
 }

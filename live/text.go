@@ -131,7 +131,8 @@ func (d Diagnosis) String() string {
 	}
 	more := []string{}
 	for _, c := range d.Chains[min(1, len(d.Chains)):] {
-		if line := "  also: " + c.Awaited.String() + " " + c.Steps[0].Text; !slices.Contains(more, line) && (c.Awaited != d.Chains[0].Awaited || c.Steps[0].Text != d.Chains[0].Steps[0].Text) {
+		if line := "  also: " + c.Awaited.String() + " " + c.Steps[0].Text; !slices.Contains(more, line) &&
+			(c.Awaited != d.Chains[0].Awaited || c.Steps[0].Text != d.Chains[0].Steps[0].Text) {
 			more = append(more, line)
 		}
 	}
@@ -204,7 +205,8 @@ func (d Diagnosis) JSON() (string, error) {
 		Causes      [][]cause `json:"causes"`
 		Blocked     *cause    `json:"blocked,omitempty"`
 		Notes       []string  `json:"notes,omitempty"`
-	}{d.Application.Name, d.Application.Namespace, d.State, d.Headline(), d.Operation, d.Message, d.At, d.Seconds, []string{}, d.Later, [][]cause{}, nil, d.Notes}
+	}{d.Application.Name, d.Application.Namespace, d.State, d.Headline(), d.Operation, d.Message, d.At, d.Seconds, []string{},
+		d.Later, [][]cause{}, nil, d.Notes}
 	for _, p := range d.Awaited {
 		out.Awaited = append(out.Awaited, p.Object.Qualified())
 	}

@@ -19,7 +19,8 @@ func unobserved(s *scene, o object.Object) []Cause {
 			return nil
 		}
 	}
-	return []Cause{{Rule: "controller-down", Text: "is not looked at by its controller", Proof: fmt.Sprintf("%s: generation %d, observedGeneration %d", o.ID, generation, observed), Evidence: Appearance,
+	return []Cause{{Rule: "controller-down", Text: "is not looked at by its controller",
+		Proof: fmt.Sprintf("%s: generation %d, observedGeneration %d", o.ID, generation, observed), Evidence: Appearance,
 		Fix: "see whether kube-controller-manager runs", Command: "kubectl get pods -n kube-system"}}
 }
 
@@ -37,8 +38,11 @@ func oldRevision(s *scene, o object.Object) []Cause {
 			continue
 		}
 		for _, c := range podContainers(s, pod) {
-			return []Cause{{Rule: oldRevisionRule, Text: fmt.Sprintf("does not replace Pod %s, which is still of the old revision %s and %s", pod.ID.Name, revision, c.Text), Evidence: Refusal, IsYoung: c.IsYoung,
-				Proof: c.Proof + ", status.updateRevision: " + update, Fix: "delete the Pod, which comes back with the present template", Command: kubectl("delete", pod.ID)}}
+			return []Cause{{Rule: oldRevisionRule,
+				Text: fmt.Sprintf("does not replace Pod %s, which is still of the old revision %s and %s", pod.ID.Name, revision,
+					c.Text), Evidence: Refusal, IsYoung: c.IsYoung,
+				Proof: c.Proof + ", status.updateRevision: " + update,
+				Fix:   "delete the Pod, which comes back with the present template", Command: kubectl("delete", pod.ID)}}
 		}
 	}
 	return nil
@@ -49,10 +53,12 @@ const oldRevisionRule = "old-revision"
 // job looks at the conditions of a Job (kubernetes/api, batch/v1/types.go).
 func job(s *scene, o object.Object) []Cause {
 	if o.Get("spec", "suspend").True() {
-		cause := Cause{Rule: "suspended", Text: "is suspended, so it never completes", Proof: "spec.suspend: true", Evidence: Refusal, Fix: "set spec.suspend to false", Command: kubectl("get", o.ID, "-o yaml")}
+		cause := Cause{Rule: "suspended", Text: "is suspended, so it never completes", Proof: "spec.suspend: true",
+			Evidence: Refusal, Fix: "set spec.suspend to false", Command: kubectl("get", o.ID, "-o yaml")}
 		for _, part := range s.owned(o, "") {
 			if s.isCustom(part.ID) { // such as a Workload of Kueue, whose controller starts the Job
-				cause.Because, cause.Evidence, cause.Fix, cause.Command = part.ID, Condition, "see why "+part.ID.String()+" does not start it", kubectl("describe", part.ID)
+				cause.Because, cause.Evidence, cause.Fix, cause.Command = part.ID, Condition,
+					"see why "+part.ID.String()+" does not start it", kubectl("describe", part.ID)
 			}
 		}
 		return []Cause{cause}
@@ -62,8 +68,9 @@ func job(s *scene, o object.Object) []Cause {
 		if c.status != "True" {
 			continue
 		}
-		cause := understand("job", c.reason+" "+c.message, o, Cause{Rule: "job-failed", Proof: said("condition "+kind+":", c.reason, c.message), Evidence: Condition,
-			Fix: "read the log of its Pods, correct what it reports, and sync again", Command: kubectl("logs", o.ID)})
+		cause := understand("job", c.reason+" "+c.message, o,
+			Cause{Rule: "job-failed", Proof: said("condition "+kind+":", c.reason, c.message), Evidence: Condition,
+				Fix: "read the log of its Pods, correct what it reports, and sync again", Command: kubectl("logs", o.ID)})
 		if len(s.owned(o, "Pod")) > 0 {
 			return []Cause{cause}
 		}
@@ -96,7 +103,8 @@ func volumeClaim(s *scene, o object.Object) []Cause {
 	young := s.created(o) < briefly
 	class := object.ID{Group: storageGroup, Kind: "StorageClass", Name: o.Get("spec", "storageClassName").Text()}
 	cause := Cause{Rule: "volume", Evidence: Event, IsYoung: young, Command: kubectl("describe", o.ID)}
-	if events := s.eventsOf(o.ID, "ProvisioningFailed", "FailedBinding", "ExternalProvisioning", "WaitForFirstConsumer", "WaitForPodScheduled"); len(events) > 0 {
+	if events := s.eventsOf(o.ID, "ProvisioningFailed", "FailedBinding", "ExternalProvisioning", "WaitForFirstConsumer",
+		"WaitForPodScheduled"); len(events) > 0 {
 		e := events[0]
 		cause.Proof = said(o.ID.String()+":", e.reason, e.message)
 		cause = understand("claim", e.reason+" "+e.message, o, cause)
@@ -125,7 +133,8 @@ func volumeClaim(s *scene, o object.Object) []Cause {
 		cause.Proof, cause.Evidence = "StorageClass "+class.Name+": volumeBindingMode WaitForFirstConsumer", Condition
 		return s.firstConsumer(o, cause)
 	}
-	cause.Text, cause.Proof, cause.Evidence, cause.Fix = "is not bound", "status.phase: "+phase, Appearance, "see whether the provisioner of its StorageClass runs"
+	cause.Text, cause.Proof, cause.Evidence, cause.Fix = "is not bound", "status.phase: "+phase, Appearance,
+		"see whether the provisioner of its StorageClass runs"
 	cause.IsYoung = s.created(o) < aWhile
 	return []Cause{cause}
 }
@@ -148,7 +157,8 @@ func (s *scene) firstConsumer(claim object.Object, cause Cause) []Cause {
 }
 
 func mounts(pod object.Object, claim string) bool {
-	return slices.ContainsFunc(pod.Get("spec", "volumes").Items(), func(v object.Value) bool { return v.Get("persistentVolumeClaim", "claimName").Text() == claim })
+	return slices.ContainsFunc(pod.Get("spec", "volumes").Items(),
+		func(v object.Value) bool { return v.Get("persistentVolumeClaim", "claimName").Text() == claim })
 }
 
 // loadBalancer finds out why a Service has no address.
@@ -156,9 +166,11 @@ func loadBalancer(s *scene, o object.Object) []Cause {
 	if o.Get("spec", "type").Text() != "LoadBalancer" || len(o.Get("status", "loadBalancer", "ingress").Items()) > 0 {
 		return s.withoutPods(o)
 	}
-	cause := Cause{Rule: "no-address", Text: "has no external address", Proof: "status.loadBalancer.ingress is empty, and there is no Event of a cloud controller", Evidence: Appearance,
+	cause := Cause{Rule: "no-address", Text: "has no external address",
+		Proof: "status.loadBalancer.ingress is empty, and there is no Event of a cloud controller", Evidence: Appearance,
 		IsYoung: s.created(o) < aWhile, Fix: "install a controller for load balancers, or use another type", Command: kubectl("describe", o.ID)}
-	if events := s.eventsOf(o.ID, "SyncLoadBalancerFailed", "AllocationFailed", "FailedDeployModel", "FailedBuildModel", "EnsuringLoadBalancer"); len(events) > 0 {
+	if events := s.eventsOf(o.ID, "SyncLoadBalancerFailed", "AllocationFailed", "FailedDeployModel", "FailedBuildModel",
+		"EnsuringLoadBalancer"); len(events) > 0 {
 		e := events[0]
 		cause.Proof, cause.Evidence = said(o.ID.String()+":", e.reason, e.message), Event
 		cause = understand("balancer", e.reason+" "+e.message, o, cause)
@@ -179,16 +191,19 @@ func (s *scene) withoutPods(o object.Object) []Cause {
 	}
 	var behind []object.ID
 	for _, id := range s.sorted {
-		if id.Kind == "Pod" && id.Namespace == o.ID.Namespace && s.objects[id].Get("status", "phase").Text() != failed && selects(o, s.objects[id].Get("metadata", "labels")) {
+		if id.Kind == "Pod" && id.Namespace == o.ID.Namespace && s.objects[id].Get("status", "phase").Text() != failed &&
+			selects(o, s.objects[id].Get("metadata", "labels")) {
 			if conditionOf(s.objects[id], "Ready").status == "True" {
 				return nil
 			}
 			behind = append(behind, id)
 		}
 	}
-	cause := Cause{Rule: "no-endpoints", Text: "has no ready Pod", Proof: "no Pod matches its selector", Evidence: Appearance, Fix: "start the workload behind the Service, or correct spec.selector", Command: kubectl("describe", o.ID)}
+	cause := Cause{Rule: "no-endpoints", Text: "has no ready Pod", Proof: "no Pod matches its selector", Evidence: Appearance,
+		Fix: "start the workload behind the Service, or correct spec.selector", Command: kubectl("describe", o.ID)}
 	if len(behind) > 0 {
-		cause.Text, cause.Proof, cause.Because = "has no ready Pod: "+behind[0].Name+" is not ready", behind[0].String()+" matches its selector", behind[0]
+		cause.Text, cause.Proof, cause.Because = "has no ready Pod: "+behind[0].Name+" is not ready",
+			behind[0].String()+" matches its selector", behind[0]
 	} else if by := s.workloadBehind(o); !by.IsZero() {
 		cause.Text, cause.Because = "has no ready Pod: "+by.String()+" runs none", by
 		cause.Proof = by.String() + " has the labels of its selector"
@@ -216,11 +231,13 @@ func ingress(s *scene, o object.Object) []Cause {
 	if class.Name != "" && s.isAbsent(class) {
 		return []Cause{lacks(class, o.ID.String()+" names it in spec.ingressClassName", Missing)}
 	}
-	cause := Cause{Rule: "no-address", Text: "has no address: no controller has taken it up", Proof: "status.loadBalancer.ingress is empty", Evidence: Appearance, IsYoung: s.created(o) < aWhile,
+	cause := Cause{Rule: "no-address", Text: "has no address: no controller has taken it up",
+		Proof: "status.loadBalancer.ingress is empty", Evidence: Appearance, IsYoung: s.created(o) < aWhile,
 		Fix: "let the controller publish its address, such as with its flag publish-service, or install one", Command: kubectl("describe", o.ID)}
 	for _, e := range s.eventsOf(o.ID) {
 		if e.kind == "Warning" {
-			cause.Text, cause.Proof, cause.Evidence, cause.Fix = "has no address", said(o.ID.String()+":", e.reason, e.message), Event, "correct what the controller reports"
+			cause.Text, cause.Proof, cause.Evidence, cause.Fix = "has no address", said(o.ID.String()+":", e.reason, e.message),
+				Event, "correct what the controller reports"
 			break
 		}
 	}

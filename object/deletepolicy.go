@@ -20,8 +20,10 @@ type DeletePolicy struct {
 // argoPolicies and helmPolicies are the values of HookDelete and HelmHookDelete
 // (gitops-engine pkg/sync/common/types.go, pkg/sync/hook/helm/delete_policy.go).
 var (
-	argoPolicies = map[string]DeletePolicy{"BeforeHookCreation": {BeforeCreation: true}, "HookSucceeded": {Succeeded: true}, "HookFailed": {Failed: true}}
-	helmPolicies = map[string]DeletePolicy{"before-hook-creation": {BeforeCreation: true}, "hook-succeeded": {Succeeded: true}, "hook-failed": {Failed: true}}
+	argoPolicies = map[string]DeletePolicy{"BeforeHookCreation": {BeforeCreation: true}, "HookSucceeded": {Succeeded: true},
+		"HookFailed": {Failed: true}}
+	helmPolicies = map[string]DeletePolicy{"before-hook-creation": {BeforeCreation: true}, "hook-succeeded": {Succeeded: true},
+		"hook-failed": {Failed: true}}
 )
 
 // DeletePolicy returns when Argo CD deletes the object, a hook. It unites both annotations,

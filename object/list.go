@@ -37,7 +37,8 @@ func NullLists(file, text string) []finding.Finding {
 		}
 		root, err := parseText(chunk.text)
 		if v := (Value{root}); err == nil && root != nil && isNullList(v) {
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "null-list", File: file, Line: chunk.line + v.Get("items").Line() - 1,
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "null-list", File: file,
+				Line:    chunk.line + v.Get("items").Line() - 1,
 				Message: "the items of the list are null, so Argo CD ignores it", Remedy: "write its objects in a list under items, or remove it"})
 		}
 	}

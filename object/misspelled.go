@@ -98,7 +98,8 @@ func (o Object) misspelled() []finding.Finding {
 	}
 	for _, e := range o.Get("metadata", "labels").Fields() {
 		if _, known := annotationWords[e.Key]; known {
-			report("labels", e.Key, "this is a label, but Argo CD and Helm read it only as an annotation, so they ignore it", "move it to metadata.annotations", "", e.Value)
+			report("labels", e.Key, "this is a label, but Argo CD and Helm read it only as an annotation, so they ignore it",
+				"move it to metadata.annotations", "", e.Value)
 		}
 	}
 	return found

@@ -31,7 +31,8 @@ func (o Object) Finalizers() []string {
 	for _, v := range o.Get("metadata", "finalizers").Items() {
 		domain, _, hasDomain := strings.Cut(v.Text(), "/")
 		switch {
-		case v.Text() == "foregroundDeletion", v.Text() == "orphan", strings.HasSuffix(domain, ".argocd.argoproj.io"), hasDomain && domain == "kubernetes.io":
+		case v.Text() == "foregroundDeletion", v.Text() == "orphan", strings.HasSuffix(domain, ".argocd.argoproj.io"),
+			hasDomain && domain == "kubernetes.io":
 		default:
 			all = append(all, v.Text())
 		}

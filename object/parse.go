@@ -83,7 +83,8 @@ type sourceDocument struct {
 // IsBinary reports whether invalid YAML is binary: it contains zero bytes and is
 // neither UTF-8 nor, by its byte order mark, UTF-16.
 func IsBinary(text []byte) bool {
-	return bytes.IndexByte(text, 0) >= 0 && !utf8.Valid(text) && !bytes.HasPrefix(text, []byte("\xff\xfe")) && !bytes.HasPrefix(text, []byte("\xfe\xff"))
+	return bytes.IndexByte(text, 0) >= 0 && !utf8.Valid(text) && !bytes.HasPrefix(text, []byte("\xff\xfe")) &&
+		!bytes.HasPrefix(text, []byte("\xfe\xff"))
 }
 
 func (d sourceDocument) objects() ([]Object, error) {

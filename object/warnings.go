@@ -182,9 +182,11 @@ func (d sourceDocument) checkSeparator(v Value) error {
 		key, line := k.second.Value, func(n *yaml.Node) int { return max(d.line, d.start, 1) + n.Line - 1 }
 		message := fmt.Sprintf("duplicate key %q: the value on line %d would be lost", key, line(k.first))
 		if d.line == 0 {
-			message = fmt.Sprintf("duplicate key %q on lines %d and %d of the rendered text: the first value would be lost", key, line(k.first), line(k.second))
+			message = fmt.Sprintf("duplicate key %q on lines %d and %d of the rendered text: the first value would be lost", key,
+				line(k.first), line(k.second))
 		}
-		f := d.fault(DuplicateKey, k.second.Line, message, `if these are two objects, write a line "---" between them; otherwise, remove one of the two keys`)
+		f := d.fault(DuplicateKey, k.second.Line, message,
+			`if these are two objects, write a line "---" between them; otherwise, remove one of the two keys`)
 		f.About = key
 		return f
 	}

@@ -113,9 +113,11 @@ func (s source) kind() (Kind, error) {
 	with := func(kinds ...Kind) bool { return slices.Contains(kinds, s.opt.Kind) }
 	switch {
 	case with(Helm, HelmKustomize) && !input.FileExists(s.FS, path.Join(s.Dir, "Chart.yaml")):
-		return "", s.Fault("no-chart", "", "the renderer is set to "+string(s.opt.Kind)+", but the directory has no Chart.yaml", "remove this setting, or add a Chart.yaml")
+		return "", s.Fault("no-chart", "", "the renderer is set to "+string(s.opt.Kind)+", but the directory has no Chart.yaml",
+			"remove this setting, or add a Chart.yaml")
 	case with(Kustomize, HelmKustomize) && !input.FileExists(s.FS, path.Join(s.Dir, kustomize.File(s.FS, s.Dir))):
-		return "", s.Fault("no-kustomization", "", "the renderer is set to "+string(s.opt.Kind)+", but the directory has no kustomization.yaml", "remove this setting, or add a kustomization.yaml")
+		return "", s.Fault("no-kustomization", "", "the renderer is set to "+string(s.opt.Kind)+", but the directory has no kustomization.yaml",
+			"remove this setting, or add a kustomization.yaml")
 	case s.opt.Kind != "":
 		return s.opt.Kind, nil
 	}
@@ -164,7 +166,8 @@ func RenderableFiles(fsys fs.FS, dir string) ([]string, error) {
 		isRenderable := KindOfFile(name) != "" && !helm.IsValues(name)
 		if isRenderable && KindOfFile(name) == Plain {
 			data, err := fs.ReadFile(fsys, path.Join(dir, name))
-			isRenderable = err == nil && looksLikeManifest(string(data)) && (path.Ext(name) == ".json" || kindAtTop.Match(data)) // values may contain manifests, too
+			isRenderable = err == nil && looksLikeManifest(string(data)) &&
+				(path.Ext(name) == ".json" || kindAtTop.Match(data)) // values may contain manifests, too
 		}
 		if isRenderable {
 			all = append(all, name)

@@ -89,7 +89,8 @@ func (s source) jsonnetVM() (*jsonnet.VM, *importer) {
 func (s source) libraries() error {
 	var faults []error
 	for i, lib := range s.opt.Directory.Jsonnet.Libs {
-		f := finding.Finding{Severity: finding.Error, Rule: "jsonnet", Field: fmt.Sprintf("parameter libs[%d]", i), Remedy: "name a directory relative to the root of the repository"}
+		f := finding.Finding{Severity: finding.Error, Rule: "jsonnet", Field: fmt.Sprintf("parameter libs[%d]", i),
+			Remedy: "name a directory relative to the root of the repository"}
 		at, ok := input.RepoPath(".", lib)
 		info, err := fs.FileInfo(nil), error(nil)
 		if ok {
@@ -119,7 +120,8 @@ func (s source) jsonnetObjects(name, text string) ([]object.Object, error) {
 	array := strings.HasPrefix(text, "[")
 	if array {
 		if err := json.Unmarshal([]byte(text), &items); err != nil {
-			return nil, s.Fault("jsonnet", name, "its output cannot be read: "+err.Error(), "make the file evaluate to an object or an array of objects")
+			return nil, s.Fault("jsonnet", name, "its output cannot be read: "+err.Error(),
+				"make the file evaluate to an object or an array of objects")
 		}
 	}
 	var objs []object.Object
@@ -199,7 +201,8 @@ func (s source) jsonnetFault(name string, err error, imported *importError) erro
 	case strings.Contains(f.Message, "function has no parameter"):
 		f.Remedy = "correct the name in the tlas or tlas-code parameter, or add an argument of this name to the function"
 	case strings.Contains(f.Message, "manifest function as JSON"):
-		f.Message, f.Remedy = "the file evaluates to a function", "set the arguments with the tlas or tlas-code parameter, or call the function in the file"
+		f.Message, f.Remedy = "the file evaluates to a function",
+			"set the arguments with the tlas or tlas-code parameter, or call the function in the file"
 	}
 	f.About = f.Message
 	for _, place := range places {
@@ -286,7 +289,8 @@ func (in *importer) find(from, name string) (string, *importError) {
 	if outside {
 		return "", &importError{name, " leaves the repository", "import a file inside the repository"}
 	}
-	return "", &importError{name, ": not found next to this file, in the component or in a library (libs)", `correct the path, or set the "libs" parameter`}
+	return "", &importError{name, ": not found next to this file, in the component or in a library (libs)",
+		`correct the path, or set the "libs" parameter`}
 }
 
 func (in *importer) read(p string) (jsonnet.Contents, *importError) {

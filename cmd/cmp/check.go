@@ -171,7 +171,8 @@ func checkNamed(ctx context.Context, opt flags.Options, stdin io.Reader, args []
 func checkChanged(ctx context.Context, opt flags.Options, files []string) (cli.Report, error) {
 	dirs, skipped := locate.Touched(files)
 	r, err := all(ctx, opt, dirs)
-	r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Rule == plugin.NotDeployed }) // the user did not name these components
+	r.Findings = slices.DeleteFunc(r.Findings,
+		func(f finding.Finding) bool { return f.Rule == plugin.NotDeployed }) // the user did not name these components
 	r.Findings = append(r.Findings, skipped...)
 	finding.Sort(r.Findings)
 	return r, err
@@ -240,7 +241,8 @@ func notExpandedNotes(objs []object.Object) []finding.Finding {
 	for _, o := range objs {
 		if argocd.IsSet(o.ID) {
 			all = append(all, finding.Finding{Severity: finding.Note, Rule: "not-expanded", File: o.File, Line: o.Line, Object: o.ID.String(),
-				Message: "an ApplicationSet in a file is not expanded, so its Applications are not checked", Remedy: "name the directory of the file in its repository"})
+				Message: "an ApplicationSet in a file is not expanded, so its Applications are not checked",
+				Remedy:  "name the directory of the file in its repository"})
 		}
 	}
 	return all
@@ -270,7 +272,8 @@ func overreach(ctx context.Context, opt flags.Options, dir string) ([]finding.Fi
 		return nil, err
 	}
 	defer c.Close()
-	f, err := fleet.Load(ctx, fleet.Source{Repo: c.Repo, NoRepository: c.NoRepository, Dirs: []string{c.Dir}, Show: c.Show, SkipRendering: true}, base)
+	f, err := fleet.Load(ctx, fleet.Source{Repo: c.Repo, NoRepository: c.NoRepository, Dirs: []string{c.Dir}, Show: c.Show,
+		SkipRendering: true}, base)
 	if err != nil {
 		return nil, err
 	}

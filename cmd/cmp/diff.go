@@ -143,7 +143,8 @@ const (
 )
 
 func nameOnlyFlag(cmd *cobra.Command) *string {
-	value := cmd.Flags().String("name-only", "", "Print only the name of each component that differs; with =null, end each with NUL and do not escape it, for scripts")
+	value := cmd.Flags().String("name-only", "",
+		"Print only the name of each component that differs; with =null, end each with NUL and do not escape it, for scripts")
 	cmd.Flags().Lookup("name-only").NoOptDefVal = namesLines
 	cli.Choices(cmd, "name-only", namesLines, namesNull)
 	return value
@@ -152,9 +153,11 @@ func nameOnlyFlag(cmd *cobra.Command) *string {
 func addDiffOutput(cmd *cobra.Command) diffOutput {
 	flags := cmd.Flags()
 	return diffOutput{
-		isSet:    flags.Changed,
-		format:   cli.Format(cmd, "Format (markdown is for a comment on a pull request)", compare.FormatText, compare.FormatMarkdown, compare.FormatJSON),
-		limit:    flags.Int("limit", compare.MostMarkdown, "Maximum size of the markdown in bytes; GitHub accepts 65536 characters in a comment. The rest is omitted, with a note"),
+		isSet: flags.Changed,
+		format: cli.Format(cmd, "Format (markdown is for a comment on a pull request)", compare.FormatText,
+			compare.FormatMarkdown, compare.FormatJSON),
+		limit: flags.Int("limit", compare.MostMarkdown,
+			"Maximum size of the markdown in bytes; GitHub accepts 65536 characters in a comment. The rest is omitted, with a note"),
 		exitCode: flags.Bool("exit-code", false, "Exit with 1 if anything differs, and with 2 on errors"),
 		nameOnly: nameOnlyFlag(cmd),
 	}
@@ -216,7 +219,8 @@ func sides(ctx context.Context, opt flags.Options, ch checkout.Change, i int) (b
 			continue
 		}
 		if side.Missing && (!ch.Revisions || before.Missing && after.Missing) {
-			return before, after, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name, Message: "no such directory", Remedy: "check the path"}
+			return before, after, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name,
+				Message: "no such directory", Remedy: "check the path"}
 		}
 	}
 	return before, after, nil
@@ -244,7 +248,8 @@ func side(ctx context.Context, opt flags.Options, dir string, at *checkout.Commi
 		s.Missing = true
 		return s, nil
 	} else if !info.IsDir() {
-		return s, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: s.Name, Message: "not a directory", Remedy: "name the directory of the component"}
+		return s, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: s.Name, Message: "not a directory",
+			Remedy: "name the directory of the component"}
 	}
 	res, err := plugin.Generate(ctx, req, base)
 	if s.Missing = plugin.IsNotDeployed(err); s.Missing {

@@ -41,7 +41,8 @@ if there is an error or a warning.`,
 	}
 	in := flags.AddRendering(cmd)
 	in.ExpandSets()
-	strict := cmd.Flags().Bool("strict", false, "Exit with 1 if there is an error or a warning (default: findings do not change the exit code if the component can be rendered and ordered)")
+	strict := cmd.Flags().Bool("strict", false,
+		"Exit with 1 if there is an error or a warning (default: findings do not change the exit code if the component can be rendered and ordered)")
 	format := cli.Format(cmd, "Format", cli.Text, cli.JSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := in.Generate(args[0])
@@ -118,7 +119,8 @@ func findObjects(p *wave.Plan, expr string) ([]int, error) {
 	if same := ofKind(p, expr); question == "" && len(same) <= 3 {
 		question = finding.DidYouMean(same...)
 	}
-	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr, Message: "object not found in the component", Remedy: remedy}.Asking(question)
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr,
+		Message: "object not found in the component", Remedy: remedy}.Asking(question)
 }
 
 // ofKind names the objects whose kind is that of an expression such as "Deployment/web". The
@@ -235,8 +237,9 @@ func explainedObjects(p *wave.Plan, nodes []int) []explainedObject {
 		}
 		for _, r := range p.Graph.References {
 			if r.From == i {
-				o.References = append(o.References, explainedReference{To: p.Graph.Nodes[r.To].Key.String(), Field: r.Field, Need: r.Need.String(), Until: r.Until.String(),
-					Otherwise: r.Fails.String(), Sign: r.Sign.String(), Inferred: r.Inferred(), Why: r.Why})
+				o.References = append(o.References,
+					explainedReference{To: p.Graph.Nodes[r.To].Key.String(), Field: r.Field, Need: r.Need.String(), Until: r.Until.String(),
+						Otherwise: r.Fails.String(), Sign: r.Sign.String(), Inferred: r.Inferred(), Why: r.Why})
 			}
 		}
 		all = append(all, o)

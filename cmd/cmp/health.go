@@ -93,7 +93,8 @@ func healthOf(p *wave.Plan, gates []wave.Gate) ([]knowledge.Kind, []finding.Find
 		}
 		if n.Kind.Later != "" {
 			unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,
-				Message: fmt.Sprintf("%s, but Argo CD has no health check for %s before %s", g.Why, g.Kind, n.Kind.Later), Remedy: wave.UpgradeOrCopy(&n)})
+				Message: fmt.Sprintf("%s, but Argo CD has no health check for %s before %s", g.Why, g.Kind, n.Kind.Later),
+				Remedy:  wave.UpgradeOrCopy(&n)})
 			continue
 		}
 		unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,

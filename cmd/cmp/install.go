@@ -30,7 +30,8 @@ Running the command again on its output changes nothing.`,
 		Args: cli.Args(0, 0),
 	}
 	flags := cmd.Flags()
-	form := cli.Choice(cmd, "print", "What to print: values (for the argo-cd Helm chart) or kustomize (a kustomize component)", install.FormValues, install.FormKustomize)
+	form := cli.Choice(cmd, "print", "What to print: values (for the argo-cd Helm chart) or kustomize (a kustomize component)",
+		install.FormValues, install.FormKustomize)
 	flags.StringArrayVarP(&files, "file", "f", nil, `Your values or kustomization.yaml to merge into; "-" is standard input`)
 	flags.StringVar(&o.Image, "image", "", "Image of the sidecar, preferably with a digest (default: that of this release)")
 	flags.BoolVar(&o.UI, "ui", false, "Also add the extension that shows in Argo CD's user interface what a sync waits for")

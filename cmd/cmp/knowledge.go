@@ -32,7 +32,8 @@ is called core.`,
 		Args: cli.Args(0, 1),
 	}
 	ladder := flags.LadderFlag(cmd.Flags())
-	dir := cmd.Flags().String("dir", ".", "Directory of a component, whose "+knowledge.File+" files apply, including those above it in the repository")
+	dir := cmd.Flags().String("dir", ".",
+		"Directory of a component, whose "+knowledge.File+" files apply, including those above it in the repository")
 	format := cli.FormatFlag(cmd, "Format: text, or yaml for records to paste into a "+knowledge.File, "text", "yaml")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if *format == "yaml" && len(args) == 0 {
@@ -192,7 +193,8 @@ func (a *question) Text() string {
 					k.Rung = a.Base.Guess(k.Group, k.Kind).Rung
 				}
 				rung, _ := a.Base.Rung(k.Rung)
-				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", finding.Sanitize(groupName(k.Group)), finding.Sanitize(k.Kind), k.Rung, rung.Wave, waited(k), finding.Sanitize(k.Why))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", finding.Sanitize(groupName(k.Group)), finding.Sanitize(k.Kind), k.Rung,
+					rung.Wave, waited(k), finding.Sanitize(k.Why))
 			}
 		})
 		if !a.listed {
@@ -228,7 +230,8 @@ func (a *question) record(k knowledge.Kind) string {
 		line("  refers to:")
 		table := paint.Columns("FIELD\tMEANING\tTO\tWHY", func(w io.Writer) {
 			for _, r := range k.References {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Sanitize(field(r)), meaning(r), finding.Sanitize(targets(r.To)), finding.Sanitize(r.Why+note(r.Note)))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", finding.Sanitize(field(r)), meaning(r), finding.Sanitize(targets(r.To)),
+					finding.Sanitize(r.Why+note(r.Note)))
 			}
 		})
 		line("    %s", strings.ReplaceAll(strings.TrimSuffix(table, "\n"), "\n", "\n    "))
@@ -297,7 +300,8 @@ func (a *question) health(k knowledge.Kind, line func(string, ...any)) {
 		if len(h.Can) > 0 {
 			parts = append(parts, "it can be "+strings.Join(h.Can, " or "))
 		}
-		for _, warning := range []struct{ what, why string }{{"it may never be healthy", h.Never}, {"it passes through Degraded", h.TemporarilyDegraded}, {"it is healthy as soon as", h.Early}} {
+		for _, warning := range []struct{ what, why string }{{"it may never be healthy", h.Never},
+			{"it passes through Degraded", h.TemporarilyDegraded}, {"it is healthy as soon as", h.Early}} {
 			if warning.why != "" {
 				parts = append(parts, warning.what+": "+warning.why)
 			}

@@ -95,7 +95,8 @@ func adoptSecrets(ctx context.Context, o flags.Options, dir string, c cluster.Cl
 		return result, []finding.Finding{adoptionNote("%s generates no values of Secrets, so there is nothing to keep", dir)}, nil
 	}
 	if found.NotTried > 0 {
-		notes = append(notes, adoptionNote("%s has too many empty values to test whether each determines a generated one; %d were not tested", dir, found.NotTried))
+		notes = append(notes, adoptionNote("%s has too many empty values to test whether each determines a generated one; %d were not tested", dir,
+			found.NotTried))
 	}
 	c.Namespace = found.Secrets()[0].Namespace
 	live, err := c.Secrets(ctx, found.Secrets())

@@ -32,7 +32,8 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 	f := cmd.Flags()
 	f.Lookup("allow-remote").Usage = "URLs to fetch from, with everything below them; if empty, all addresses are allowed except those of this machine, link-local addresses and metadata services"
 	f.BoolVar(&v.Check, "check", false, "Write nothing, and exit with 1 if the lock file is outdated; for pipelines")
-	f.StringSliceVar(&v.Update, "update", nil, "Update to the newest versions that the component allows: everything, or only the named charts, files and repositories")
+	f.StringSliceVar(&v.Update, "update", nil,
+		"Update to the newest versions that the component allows: everything, or only the named charts, files and repositories")
 	f.Lookup("update").NoOptDefVal = vendorEverything
 	f.BoolVar(&v.Keep, "keep", false, "Keep vendored sources that are not used with these values, in case other values need them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

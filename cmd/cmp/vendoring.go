@@ -66,7 +66,8 @@ func (v *vendoring) Run(ctx context.Context, dirs []string) (text string, warnin
 	for _, c := range all {
 		for _, f := range c.fetched {
 			if f.Content.Warning != "" {
-				warnings = append(warnings, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: c.shown, Object: f.Ref.String(), Message: f.Content.Warning,
+				warnings = append(warnings, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: c.shown,
+					Object: f.Ref.String(), Message: f.Content.Warning,
 					Remedy: "make the source reachable, and run cmp vendor again"})
 			}
 		}
@@ -166,7 +167,8 @@ func (c *vendored) file(name string) string { return path.Join(c.dir, name) }
 
 // look renders the component to find its sources.
 func (c *vendored) look(ctx context.Context) error {
-	req := plugin.Request{Repo: c.checkout.Repo, NoRepository: c.checkout.NoRepository, Dir: c.dir, Show: c.checkout.Show, Settings: []plugin.Settings{c.of.Settings}}
+	req := plugin.Request{Repo: c.checkout.Repo, NoRepository: c.checkout.NoRepository, Dir: c.dir, Show: c.checkout.Show,
+		Settings: []plugin.Settings{c.of.Settings}}
 	if c.dir == c.checkout.Dir {
 		req.DirName = c.checkout.Name
 	}
@@ -280,7 +282,8 @@ func (c *vendored) fill(contents map[string][]byte) error {
 
 // writeFault says why a file of a component cannot be written or removed.
 func (c *vendored) writeFault(name string, err error) error {
-	return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)), Message: wholefile.Reason(err), Remedy: "check the permissions of the directory"}
+	return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)),
+		Message: wholefile.Reason(err), Remedy: "check the permissions of the directory"}
 }
 
 // openVendorDir opens the directory of vendored files, if it exists. Files below it are
@@ -288,7 +291,8 @@ func (c *vendored) writeFault(name string, err error) error {
 // targets belong to others.
 func (c *vendored) openVendorDir() (*os.Root, error) {
 	link := func(name string) error {
-		return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)), Message: "not a directory; nothing is written or removed there", Remedy: "remove it; cmp vendor makes a directory"}
+		return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)),
+			Message: "not a directory; nothing is written or removed there", Remedy: "remove it; cmp vendor makes a directory"}
 	}
 	top := c.file(remote.VendorDir)
 	info, err := c.checkout.Root.Lstat(top)

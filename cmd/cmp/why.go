@@ -101,7 +101,8 @@ func writeDiagnosis(s cli.Streams, d live.Diagnosis, format string) error {
 	if format == cli.JSON {
 		text, err = d.JSON()
 	} else if d.NeverSynced {
-		return finding.Fault(fmt.Sprintf("Application %s has never been synced: it has no status.operationState", d.Application.Name), "sync it: argocd app sync "+d.Application.Name)
+		return finding.Fault(fmt.Sprintf("Application %s has never been synced: it has no status.operationState",
+			d.Application.Name), "sync it: argocd app sync "+d.Application.Name)
 	}
 	if err := s.Print(text, err); err != nil {
 		return err

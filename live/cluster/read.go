@@ -146,7 +146,8 @@ func (r *Reader) read(ctx context.Context, w live.Want, snap *live.Snapshot) err
 		}
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		if w.ID == snap.Application {
-			return finding.Fault(fmt.Sprintf("this user may not get Applications in namespace %s", w.ID.Namespace), "grant it the ClusterRole in deploy/why, or choose another --context")
+			return finding.Fault(fmt.Sprintf("this user may not get Applications in namespace %s", w.ID.Namespace),
+				"grant it the ClusterRole in deploy/why, or choose another --context")
 		}
 		what := strings.TrimSuffix(strings.ToLower(w.ID.Kind+"s."+w.ID.Group), ".")
 		if w.ID.Namespace != "" {

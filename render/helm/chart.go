@@ -58,7 +58,8 @@ var errTooLarge = errors.New("the chart is too large")
 func (s source) loadChart(dir string, parents []string, in *chartSize) (*chart.Chart, error) {
 	files, err := chartFiles(s.FS, dir, in)
 	if errors.Is(err, errTooLarge) {
-		return nil, s.Fault("chart-too-large", "", in.exceeded(), "list files that are not part of it in .helmignore, and check for symlinks and dependencies that contain the same files several times")
+		return nil, s.Fault("chart-too-large", "", in.exceeded(),
+			"list files that are not part of it in .helmignore, and check for symlinks and dependencies that contain the same files several times")
 	}
 	if err != nil {
 		f := s.Unreadable(err)
@@ -100,7 +101,8 @@ func chartFiles(fsys fs.FS, dir string, in *chartSize) ([]*archive.BufferedFile,
 		// Symlinks to parent directories nest without end. The deepest tree in 85 public
 		// charts has 9 levels.
 		if depth > maxChartDepth {
-			return &fs.PathError{Op: "read", Path: path.Join(dir, rel), Err: errors.New("directories are nested too deeply; is there a symlink loop?")}
+			return &fs.PathError{Op: "read", Path: path.Join(dir, rel),
+				Err: errors.New("directories are nested too deeply; is there a symlink loop?")}
 		}
 		entries, err := fs.ReadDir(fsys, path.Join(dir, rel))
 		if err != nil {
@@ -230,7 +232,8 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, parents []stri
 			continue
 		}
 		if !satisfies(dep.Version, sub.Metadata.Version) {
-			bad(fmt.Sprintf("the chart in %s has version %s, not %s", s.Show(at), sub.Metadata.Version, dep.Version), "change one of the two versions")
+			bad(fmt.Sprintf("the chart in %s has version %s, not %s", s.Show(at), sub.Metadata.Version, dep.Version),
+				"change one of the two versions")
 			continue
 		}
 		ch.AddDependency(sub)

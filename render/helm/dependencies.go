@@ -191,7 +191,8 @@ func outline(ch *chart.Chart, in *chartSize) *chart.Chart {
 // locate determines the source to fetch for a dependency.
 func (s source) locate(d *dependency, in *chartSize) error {
 	bad := func(rule, message, remedy string) finding.Finding {
-		return finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Line: lineOfDependency(d.parent, d.listed), Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
+		return finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Line: lineOfDependency(d.parent, d.listed),
+			Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
 	}
 	if s.opt.Remote == nil || d.listed.Repository == "" {
 		f := bad("missing-dependency", fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, d.listed.Repository),

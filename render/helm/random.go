@@ -79,7 +79,8 @@ func lookupTarget(kind, namespace, name string) string {
 
 func mentionsRandom(ch *chart.Chart) bool {
 	mentions := func(f *common.File) bool { return random.MentionsRandom(string(f.Data)) }
-	return slices.ContainsFunc(ch.Templates, mentions) || slices.ContainsFunc(ch.Raw, func(f *common.File) bool { return f.Name == "values.yaml" && mentions(f) }) ||
+	return slices.ContainsFunc(ch.Templates, mentions) ||
+		slices.ContainsFunc(ch.Raw, func(f *common.File) bool { return f.Name == "values.yaml" && mentions(f) }) ||
 		slices.ContainsFunc(ch.Dependencies(), mentionsRandom)
 }
 
@@ -109,7 +110,8 @@ func addFiles(sum hash.Hash, ch *chart.Chart) {
 		fmt.Fprintf(sum, "%q %d\n", f.Name, len(f.Data))
 		sum.Write(f.Data)
 	}
-	for _, sub := range slices.SortedFunc(slices.Values(ch.Dependencies()), func(a, b *chart.Chart) int { return strings.Compare(a.Name(), b.Name()) }) {
+	for _, sub := range slices.SortedFunc(slices.Values(ch.Dependencies()),
+		func(a, b *chart.Chart) int { return strings.Compare(a.Name(), b.Name()) }) {
 		fmt.Fprintf(sum, "chart %q\n", sub.Name())
 		addFiles(sum, sub)
 	}

@@ -29,7 +29,8 @@ func (s source) replacedDefaults(ch *chart.Chart, values map[string]any) []findi
 			below, wasMapping := asMap(standard)
 			top := len(at) == len(chartPath(ch))
 			f := finding.Finding{Severity: finding.Note, Rule: ReplacedDefault, Field: input.FieldPath(full),
-				Message: "this mapping replaces the chart's default, which is not a mapping", Remedy: "use the type of the default, unless the chart allows both"}
+				Message: "this mapping replaces the chart's default, which is not a mapping",
+				Remedy:  "use the type of the default, unless the chart allows both"}
 			switch {
 			case isMapping && wasMapping:
 				compare(inner, below, full)

@@ -71,7 +71,8 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 	if err != nil {
 		return Result{Findings: slices.Concat(ships.findings, replaced, findings)}, err
 	}
-	res := Result{Findings: slices.Concat(ships.findings, replaced, findings), Chart: ships.chart, Values: ships.values, Revision: printsRevision(ch, vals)}
+	res := Result{Findings: slices.Concat(ships.findings, replaced, findings), Chart: ships.chart, Values: ships.values,
+		Revision: printsRevision(ch, vals)}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		file, _ := s.templateFile(ch, name)
 		res.Documents = append(res.Documents, Document{name, file, 0, files[name]})

@@ -110,7 +110,8 @@ func (s source) templateFault(ch *chart.Chart, vals any, err error) (finding.Fin
 	case call != "":
 		f.Message, f.Remedy = call, "read the value from .Values instead"
 	case root != nil:
-		f.Remedy = "in range and with, the dot is another value: write $." + root[1] + "; a template that include calls needs the root as its argument"
+		f.Remedy = "in range and with, the dot is another value: write $." + root[1] +
+			"; a template that include calls needs the root as its argument"
 	}
 	f.About = f.Message // the engine has only a text
 	var failed *common.File
@@ -225,7 +226,8 @@ func blameValue(f finding.Finding, template, dotted string, vals any) finding.Fi
 // ofEngine are the functions that Helm's engine adds to those of sprig, and values that are
 // often written without their dot.
 var (
-	ofEngine = []string{"fail", "fromJson", "fromJsonArray", "fromToml", "fromYaml", "fromYamlArray", "include", "lookup", "mustToJson", "mustToYaml", "required", "toJson", "toToml", "toYaml", "toYamlPretty", "tpl"}
+	ofEngine = []string{"fail", "fromJson", "fromJsonArray", "fromToml", "fromYaml", "fromYamlArray", "include", "lookup",
+		"mustToJson", "mustToYaml", "required", "toJson", "toToml", "toYaml", "toYamlPretty", "tpl"}
 	rootKeys = []string{"Capabilities", "Chart", "Files", "Release", "Subcharts", "Template", "Values"}
 )
 
@@ -300,5 +302,6 @@ func (s source) manifestFaults(ch *chart.Chart, files map[string]string, first e
 		file, _ = s.templateFile(ch, name)
 		message = rest
 	}
-	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: file, Message: message, Remedy: "correct the template or the values it prints"}
+	return finding.Finding{Severity: finding.Error, Rule: object.InvalidYAML, File: file, Message: message,
+		Remedy: "correct the template or the values it prints"}
 }

@@ -90,7 +90,8 @@ func (h *Hidden) Except(file []byte) {
 			if found < 0 {
 				break
 			}
-			if at += found; !endsInsideWord(string(file[max(at-2, 0):at])) && !beginsInsideWord(string(file[at+len(text):min(at+len(text)+1, len(file))])) {
+			if at += found; !endsInsideWord(string(file[max(at-2, 0):at])) &&
+				!beginsInsideWord(string(file[at+len(text):min(at+len(text)+1, len(file))])) {
 				delete(h.texts, text)
 				break
 			}

@@ -48,12 +48,15 @@ func FileWarnings(file string, data []byte) []finding.Finding {
 	v := object.ValueOf(doc.Content[0])
 	var found []finding.Finding
 	for _, d := range v.DuplicateKeys() {
-		found = append(found, finding.Finding{Severity: finding.Warning, Rule: object.DuplicateKey, File: file, Line: d.Lines[1], Field: strings.TrimPrefix(d.Path+"."+d.Key, "."),
-			Message: fmt.Sprintf("the key is on lines %d and %d, and Helm uses only the last value", d.Lines[0], d.Lines[1]), Remedy: "keep one of the two"})
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: object.DuplicateKey, File: file, Line: d.Lines[1],
+			Field:   strings.TrimPrefix(d.Path+"."+d.Key, "."),
+			Message: fmt.Sprintf("the key is on lines %d and %d, and Helm uses only the last value", d.Lines[0], d.Lines[1]),
+			Remedy:  "keep one of the two"})
 	}
 	if mac := v.Get("sops", "mac"); mac.IsText() {
 		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "encrypted-values", File: file, Line: mac.Line(), Field: "sops",
-			Message: "the file is encrypted with sops, which neither Argo CD nor Ladder decrypts, so the encrypted text reaches the cluster", Remedy: "create Secrets in the cluster, for example with an operator"})
+			Message: "the file is encrypted with sops, which neither Argo CD nor Ladder decrypts, so the encrypted text reaches the cluster",
+			Remedy:  "create Secrets in the cluster, for example with an operator"})
 	}
 	return found
 }

@@ -158,7 +158,8 @@ func Mistyped(f finding.Finding, err error, data []byte) finding.Finding {
 	if value.Field == "" {
 		return f
 	}
-	way := slices.DeleteFunc(strings.Split(value.Field, "."), func(step string) bool { return unicode.IsUpper(rune(step[0])) }) // embedded types of Go
+	way := slices.DeleteFunc(strings.Split(value.Field, "."),
+		func(step string) bool { return unicode.IsUpper(rune(step[0])) }) // embedded types of Go
 	if steps, n := mistyped(data, way, value.Got); n != nil {
 		value.Field = FieldPath(steps)
 		f.Line, f.Message = n.Line, value.String()
@@ -178,7 +179,8 @@ func mistyped(data []byte, way []string, got object.Type) (steps []string, found
 	}
 	var find func(n *yaml.Node, way, steps []string) ([]string, *yaml.Node)
 	find = func(n *yaml.Node, way, steps []string) ([]string, *yaml.Node) {
-		if len(way) == 0 && (n.Kind == yaml.SequenceNode) == (got == object.List) && (n.Kind == yaml.MappingNode) == (got == object.Mapping) && (n.ShortTag() == "!!str") == (got == object.Text) {
+		if len(way) == 0 && (n.Kind == yaml.SequenceNode) == (got == object.List) &&
+			(n.Kind == yaml.MappingNode) == (got == object.Mapping) && (n.ShortTag() == "!!str") == (got == object.Text) {
 			return steps, n
 		}
 		for i := range n.Content {

@@ -99,12 +99,14 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 		}
 		if line := secondDocument(data); line > 0 {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name), Line: line,
-				Message: "a second YAML document starts here, and some versions of Helm ignore it", Remedy: "move it to a separate file, or remove the line \"---\""})
+				Message: "a second YAML document starts here, and some versions of Helm ignore it",
+				Remedy:  "move it to a separate file, or remove the line \"---\""})
 			continue
 		}
 		vals, err := loader.LoadValues(bytes.NewReader(data))
 		if err != nil && object.IsBinary(data) {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name), Message: "binary file, not YAML", Remedy: "name a values file"})
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name),
+				Message: "binary file, not YAML", Remedy: "name a values file"})
 			continue
 		}
 		if err != nil {
@@ -344,7 +346,8 @@ func (v Values) readFault(name string, err error) error {
 		}
 		return f
 	}
-	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), About: named, Message: Cause(err), Remedy: `correct the path in "values" or "set-file"`}
+	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), About: named, Message: Cause(err),
+		Remedy: `correct the path in "values" or "set-file"`}
 	missing, pattern := errors.Is(err, fs.ErrNotExist), isPattern(name) && v.Glob != nil
 	var question string
 	if missing && !pattern && v.Similar != nil {

@@ -82,7 +82,8 @@ func (c *checker) renderCharts(k *types.Kustomization) {
 		return
 	}
 	files["charts/kustomization.yaml"] = mustYAML(inner)
-	files["kustomization.yaml"] = mustYAML(types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.ComponentVersion, Kind: types.ComponentKind}, Resources: []string{"charts"}})
+	files["kustomization.yaml"] = mustYAML(types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.ComponentVersion,
+		Kind: types.ComponentKind}, Resources: []string{"charts"}})
 	k.Components = append([]string{c.relativePath(c.dir, c.addGenerated(files), ".")}, k.Components...)
 }
 

@@ -98,7 +98,8 @@ const DeprecatedField = "deprecated-field"
 // them without the file, each time it builds the kustomization (kustomize,
 // api/types/kustomization.go, CheckDeprecatedFields).
 func (c *checker) recordDeprecated(k types.Kustomization) {
-	const fix, fixVars = "kustomize edit fix converts the file", "kustomize edit fix --vars converts them; commit the files first, since it may change the output"
+	const fix, fixVars = "kustomize edit fix converts the file",
+		"kustomize edit fix --vars converts them; commit the files first, since it may change the output"
 	for _, f := range []struct {
 		name, instead, fix string
 		used               bool
@@ -111,7 +112,8 @@ func (c *checker) recordDeprecated(k types.Kustomization) {
 		{"vars", "replacements", fixVars, len(k.Vars) > 0},
 	} {
 		if f.used {
-			c.findings = append(c.findings, finding.Finding{Severity: finding.Note, Rule: DeprecatedField, File: c.Show(c.file), Line: lineOfEntry(c.written, f.name+":"), Field: f.name,
+			c.findings = append(c.findings, finding.Finding{Severity: finding.Note, Rule: DeprecatedField, File: c.Show(c.file),
+				Line: lineOfEntry(c.written, f.name+":"), Field: f.name,
 				Message: "kustomize deprecates this field", Remedy: "use " + f.instead + "; " + f.fix})
 		}
 	}
@@ -224,8 +226,10 @@ func (c *checker) recordDuplicateKeys() {
 		return // reported by decode
 	}
 	for _, k := range object.ValueOf(doc.Content[0]).DuplicateKeys() {
-		c.findings = append(c.findings, finding.Finding{Severity: finding.Warning, Rule: object.DuplicateKey, File: c.Show(c.file), Line: k.Lines[1], Field: strings.TrimPrefix(k.Path+"."+k.Key, "."),
-			Message: fmt.Sprintf("key %s is on lines %d and %d, and kustomize uses only the last value", k.Key, k.Lines[0], k.Lines[1]), Remedy: "keep one of the two"})
+		c.findings = append(c.findings, finding.Finding{Severity: finding.Warning, Rule: object.DuplicateKey,
+			File: c.Show(c.file), Line: k.Lines[1], Field: strings.TrimPrefix(k.Path+"."+k.Key, "."),
+			Message: fmt.Sprintf("key %s is on lines %d and %d, and kustomize uses only the last value", k.Key, k.Lines[0],
+				k.Lines[1]), Remedy: "keep one of the two"})
 	}
 }
 
@@ -244,7 +248,8 @@ func (a *assembly) refusedDuplicates() []finding.Finding {
 func (a *assembly) acceptedDuplicates() []finding.Finding {
 	all := slices.Clone(a.duplicateKeys)
 	for i := range all {
-		all[i].Severity, all[i].Message = finding.Warning, "duplicate key: kustomize accepts it, but other tools may reject the file or ignore one of the two"
+		all[i].Severity, all[i].Message = finding.Warning,
+			"duplicate key: kustomize accepts it, but other tools may reject the file or ignore one of the two"
 	}
 	return all
 }

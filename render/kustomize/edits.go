@@ -85,7 +85,8 @@ func BuildOptions(text string) (restricted bool, err error) {
 
 // isEmpty reports whether there are no edits.
 func (e Edits) isEmpty() bool {
-	return e.NamePrefix+e.NameSuffix+e.Namespace == "" && len(e.Images)+len(e.Replicas)+len(e.CommonLabels)+len(e.CommonAnnotations)+len(e.Patches)+len(e.Components) == 0
+	return e.NamePrefix+e.NameSuffix+e.Namespace == "" &&
+		len(e.Images)+len(e.Replicas)+len(e.CommonLabels)+len(e.CommonAnnotations)+len(e.Patches)+len(e.Components) == 0
 }
 
 // withEdits returns the component with the edits in its kustomization. Argo CD runs
@@ -103,9 +104,11 @@ func (s source) withEdits() (source, error) {
 	}
 	fault := func(field string, err error) error {
 		text := strings.Join(strings.Fields(err.Error()), " ")
-		f := finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.Show(name), Field: field, Message: strings.TrimSuffix(text, "."), Remedy: "change the parameter, or the kustomization"}
+		f := finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.Show(name), Field: field,
+			Message: strings.TrimSuffix(text, "."), Remedy: "change the parameter, or the kustomization"}
 		if m := alreadySet.FindStringSubmatch(text); m != nil {
-			f.Message, f.Remedy = fmt.Sprintf("the kustomization already sets the %s %s", m[1], m[2]), forceBy[m[1]]+", or set the "+m[1]+" in only one of the two places"
+			f.Message, f.Remedy = fmt.Sprintf("the kustomization already sets the %s %s", m[1], m[2]),
+				forceBy[m[1]]+", or set the "+m[1]+" in only one of the two places"
 		}
 		return f
 	}
@@ -190,7 +193,8 @@ func (e Edits) commands() []command {
 	run("replicas", len(e.Replicas) > 0, append([]string{"set", "replicas"}, e.Replicas...)...)
 	run("commonLabels", len(e.CommonLabels) > 0, slices.Concat([]string{"add", "label"}, flag(e.ForceCommonLabels, "--force"),
 		flag(e.LabelWithoutSelector, "--without-selector"), flag(e.LabelIncludeTemplates, "--include-templates"), pairs(e.CommonLabels))...)
-	run("commonAnnotations", len(e.CommonAnnotations) > 0, slices.Concat([]string{"add", "annotation"}, flag(e.ForceCommonAnnotations, "--force"), pairs(e.CommonAnnotations))...)
+	run("commonAnnotations", len(e.CommonAnnotations) > 0,
+		slices.Concat([]string{"add", "annotation"}, flag(e.ForceCommonAnnotations, "--force"), pairs(e.CommonAnnotations))...)
 	run("kustomizeNamespace", e.Namespace != "", "set", "namespace", "--", e.Namespace)
 	return all
 }

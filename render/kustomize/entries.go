@@ -165,7 +165,8 @@ func (c *checker) checkGenerator(field string, g *types.GeneratorArgs) {
 		c.bad(field, "", "the generator has no name", "set its \"name\"")
 	}
 	if g.Behavior != "" && types.NewGenerationBehavior(g.Behavior) == types.BehaviorUnspecified {
-		c.findings = append(c.findings, c.finding(finding.Warning, field+".behavior", "", fmt.Sprintf("kustomize ignores the unknown behavior %q", g.Behavior), "write create, merge or replace"))
+		c.findings = append(c.findings, c.finding(finding.Warning, field+".behavior", "",
+			fmt.Sprintf("kustomize ignores the unknown behavior %q", g.Behavior), "write create, merge or replace"))
 	}
 	for i, spec := range g.FileSources {
 		key, file, named := strings.Cut(spec, "=")
@@ -197,7 +198,8 @@ func (c *checker) resolveLocal(field, entry string) (string, bool) {
 		c.bad(field, entry, c.Show(p)+" is a pipe, a socket or a device, not a regular file", "name a file or a directory")
 	case ok && !strings.Contains(entry, "://") && input.Exists(c.FS, p):
 		if isFile := input.FileExists(c.FS, p); isFile && !c.component.opt.Unrestricted && !strings.HasPrefix(p, input.Prefix(c.dir)) {
-			c.bad(field, entry, "kustomize does not read files outside the kustomization's directory", "move "+c.Show(p)+" below "+c.Show(c.dir)+", or refer to a directory that has its own kustomization")
+			c.bad(field, entry, "kustomize does not read files outside the kustomization's directory",
+				"move "+c.Show(p)+" below "+c.Show(c.dir)+", or refer to a directory that has its own kustomization")
 			return "", false
 		}
 		return p, true
@@ -254,7 +256,8 @@ func (c *checker) reportURLs(field string, config any, file bool) {
 		}
 	case string:
 		if file && strings.Contains(v, "://") {
-			c.bad(field, v, "the remote file "+v+" is not fetched: Ladder fetches no files for generators and transformers", "copy it into the repository, and refer to the copy instead")
+			c.bad(field, v, "the remote file "+v+" is not fetched: Ladder fetches no files for generators and transformers",
+				"copy it into the repository, and refer to the copy instead")
 		}
 	}
 }

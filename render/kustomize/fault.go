@@ -154,7 +154,8 @@ func objectsIn(trees string) string {
 		if name, _, _ := strings.Cut(o.Metadata.Annotations[previousNames], ","); name != "" {
 			before.Name = name
 		}
-		if namespace, _, _ := strings.Cut(o.Metadata.Annotations[previousNamespaces], ","); namespace != "" && namespace != "default" && namespace != notNamespaced {
+		if namespace, _, _ := strings.Cut(o.Metadata.Annotations[previousNamespaces], ","); namespace != "" &&
+			namespace != "default" && namespace != notNamespaced {
 			before.Namespace = namespace
 		}
 		if names = append(names, id.String()); before != id {
@@ -231,13 +232,20 @@ var explained = []struct {
 }{
 	{regexp.MustCompile(`^may not add resource with an already registered id: (.*)$`), duplicate + "$1", "keep one of the two"},
 	{regexp.MustCompile(`^missing (\S+) in object \{\{(.*?) ?\} .*$`), "an object ($2) lacks $1", ""},
-	{regexp.MustCompile(`^no matches for Id (.+)$`), "a patch is for $1, which is not in the kustomization", "correct the kind, the name or the namespace in the patch"},
-	{regexp.MustCompile(`^multiple matches for Id (.+)$`), "a patch is for $1, but several objects match", "set the namespace in the patch, or a target"},
-	{regexp.MustCompile(`^namespace transformation produces ID conflict: (.*)$`), "the namespace of the kustomization makes two objects one: $1", "rename one of them, or use a NamespaceTransformer with unsetOnly: true"},
-	{regexp.MustCompile(`^(unable to parse SM or JSON patch from .*)$`), "$1", "set \"target\" for a JSON patch; any other patch is an object with apiVersion, kind and metadata.name"},
-	{regexp.MustCompile(`^id (.+) does not exist; cannot merge or replace$`), "a generator for $1 has the behavior merge or replace, but no base contains $1", "remove \"behavior\", or correct the name"},
-	{regexp.MustCompile(`^no resource matches strategic merge patch "?([^"]+)"?$`), "a patch is for $1, which is not in the kustomization", "correct the kind, the name or the namespace in the patch"},
-	{regexp.MustCompile(`^resource with name (\S+) does not match a config with the following GVK.*$`), "replicas are set for $1, but no workload has this name", "correct the name in replicas"},
+	{regexp.MustCompile(`^no matches for Id (.+)$`), "a patch is for $1, which is not in the kustomization",
+		"correct the kind, the name or the namespace in the patch"},
+	{regexp.MustCompile(`^multiple matches for Id (.+)$`), "a patch is for $1, but several objects match",
+		"set the namespace in the patch, or a target"},
+	{regexp.MustCompile(`^namespace transformation produces ID conflict: (.*)$`),
+		"the namespace of the kustomization makes two objects one: $1", "rename one of them, or use a NamespaceTransformer with unsetOnly: true"},
+	{regexp.MustCompile(`^(unable to parse SM or JSON patch from .*)$`), "$1",
+		"set \"target\" for a JSON patch; any other patch is an object with apiVersion, kind and metadata.name"},
+	{regexp.MustCompile(`^id (.+) does not exist; cannot merge or replace$`),
+		"a generator for $1 has the behavior merge or replace, but no base contains $1", "remove \"behavior\", or correct the name"},
+	{regexp.MustCompile(`^no resource matches strategic merge patch "?([^"]+)"?$`),
+		"a patch is for $1, which is not in the kustomization", "correct the kind, the name or the namespace in the patch"},
+	{regexp.MustCompile(`^resource with name (\S+) does not match a config with the following GVK.*$`),
+		"replicas are set for $1, but no workload has this name", "correct the name in replicas"},
 }
 
 // kustomizationAt finds a kustomization of the user by kustomize's name of the

@@ -169,12 +169,14 @@ func (g gitAddress) isCertain(entry string) bool {
 	case ".yaml", ".yml", ".json":
 		return marksEnd(u.Path) && strings.EqualFold(u.Host, "github.com")
 	}
-	return marksEnd(u.Path) || strings.EqualFold(u.Host, "github.com") && !strings.Contains(u.Path, "/releases/") && !strings.Contains(u.Path, "/raw/")
+	return marksEnd(u.Path) || strings.EqualFold(u.Host, "github.com") && !strings.Contains(u.Path, "/releases/") &&
+		!strings.Contains(u.Path, "/raw/")
 }
 
 // marksEnd reports whether a URL marks the end of the repository.
 func marksEnd(p string) bool {
-	return strings.Contains(p, "_git/") || strings.Contains(strings.TrimPrefix(p, "/"), "//") || strings.Contains(p, ".git/") || strings.HasSuffix(p, ".git")
+	return strings.Contains(p, "_git/") || strings.Contains(strings.TrimPrefix(p, "/"), "//") || strings.Contains(p, ".git/") ||
+		strings.HasSuffix(p, ".git")
 }
 
 func cutPrefixFold(s, prefix string) (string, bool) {

@@ -108,7 +108,8 @@ func Render(ctx context.Context, of input.Source, opt Options) (res Result, err 
 			return Result{Findings: sortedOnce(a.findings)}, finding.Err(sortedOnce(a.refusedDuplicates()))
 		}
 		if err != nil {
-			return Result{Findings: res.Findings}, s.Fault("kustomize", File(s.FS, s.Dir), a.userPaths(readable(a.hidden().From(err.Error()))), "correct the resource "+r.CurId().String())
+			return Result{Findings: res.Findings}, s.Fault("kustomize", File(s.FS, s.Dir),
+				a.userPaths(readable(a.hidden().From(err.Error()))), "correct the resource "+r.CurId().String())
 		}
 		objs, err := object.Parse(s.Show(path.Join(s.Dir, File(s.FS, s.Dir))), 0, string(text))
 		res.Objects = append(res.Objects, objs...)
@@ -126,7 +127,8 @@ func (s source) checkComponent() error {
 	if k, ok := read(s.FS, s.Dir); !ok || k.Kind != ComponentKind {
 		return nil
 	}
-	return s.Fault(input.Empty, File(s.FS, s.Dir), "nothing was rendered: this kustomization of kind Component has no resources of its own, and only changes those of the kustomization that includes it",
+	return s.Fault(input.Empty, File(s.FS, s.Dir),
+		"nothing was rendered: this kustomization of kind Component has no resources of its own, and only changes those of the kustomization that includes it",
 		`list its directory under "components" in a kustomization, and render that kustomization`)
 }
 

@@ -84,7 +84,8 @@ func (a *assembly) placeOf(c *checker, k types.Kustomization, message string) (f
 // incompleteReplacement finds the replacement that kustomize refuses for what it lacks, which
 // its message does not name.
 func (c *checker) incompleteReplacement(k types.Kustomization, message string) (file string, line int) {
-	if !strings.HasPrefix(message, "replacements must ") && !strings.HasPrefix(message, "target must ") && !strings.HasPrefix(message, "value and resource selectors ") {
+	if !strings.HasPrefix(message, "replacements must ") && !strings.HasPrefix(message, "target must ") &&
+		!strings.HasPrefix(message, "value and resource selectors ") {
 		return "", 0
 	}
 	for i, field := range k.Replacements {

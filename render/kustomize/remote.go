@@ -34,7 +34,8 @@ func (c *checker) visitRemoteBase(field, entry string, git gitAddress) string {
 	}
 	of, content, err := c.repository(git)
 	if errors.Is(err, errNotFetched) && git.usesSSH() { // a Fetcher reports this itself
-		c.bad(field, entry, "the remote base "+entry+" uses SSH, which Ladder does not support", "use an https address, such as https://host/org/repo//dir?ref=v1")
+		c.bad(field, entry, "the remote base "+entry+" uses SSH, which Ladder does not support",
+			"use an https address, such as https://host/org/repo//dir?ref=v1")
 		return entry
 	}
 	if err != nil {
@@ -82,7 +83,8 @@ var extension = regexp.MustCompile(`^\.[a-z]{1,8}$`)
 // warn reports notes about fetched content.
 func (c *checker) warn(field, entry string, content remote.Content) {
 	if content.Warning != "" {
-		c.assembly.findings = append(c.assembly.findings, c.finding(finding.Warning, field, entry, content.Warning, "make sure that it can be fetched again"))
+		c.assembly.findings = append(c.assembly.findings,
+			c.finding(finding.Warning, field, entry, content.Warning, "make sure that it can be fetched again"))
 	}
 }
 

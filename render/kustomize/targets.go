@@ -34,7 +34,8 @@ func (c *checker) recordTarget(k types.Kustomization, field string, target *type
 	if target == nil || k.Kind == ComponentKind || !literalName.MatchString(target.Name) || target.Kind == "" {
 		return
 	}
-	f := c.finding(finding.Warning, field, "", "no object matches the target, so kustomize ignores the patch", "correct the target, or remove the patch")
+	f := c.finding(finding.Warning, field, "", "no object matches the target, so kustomize ignores the patch",
+		"correct the target, or remove the patch")
 	if strings.HasPrefix(field, "replacements") {
 		f.Message, f.Remedy = "no object matches the target, so kustomize replaces nothing there", "correct the target, or remove it"
 	}

@@ -39,5 +39,6 @@ func (s *Stream) Bcrypt(password string) (string, error) {
 		}
 	}
 	// All implementations omit the last byte.
-	return fmt.Sprintf("$2a$%02d$%s%s", bcrypt.DefaultCost, bcryptEncoding.EncodeToString(salt), bcryptEncoding.EncodeToString(text[:len(text)-1])), nil
+	return fmt.Sprintf("$2a$%02d$%s%s", bcrypt.DefaultCost, bcryptEncoding.EncodeToString(salt),
+		bcryptEncoding.EncodeToString(text[:len(text)-1])), nil
 }

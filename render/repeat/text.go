@@ -76,11 +76,13 @@ func (a Adoption) Findings() []finding.Finding {
 		if r.Replacement == "" {
 			note(r.Secret.String(), "no value of the chart sets "+strings.Join(r.Keys, ", "), "let Argo CD ignore the difference, as printed")
 		} else {
-			note(r.Secret.String(), "no value of the chart sets "+strings.Join(r.Keys, ", "), "set "+r.Replacement+" to a Secret of your own, as printed")
+			note(r.Secret.String(), "no value of the chart sets "+strings.Join(r.Keys, ", "),
+				"set "+r.Replacement+" to a Secret of your own, as printed")
 		}
 	}
 	for _, id := range a.Absent {
-		note(id.String(), "it is not in the cluster, so there is nothing to keep", "check --name, --namespace and --context, unless the Application is new")
+		note(id.String(), "it is not in the cluster, so there is nothing to keep",
+			"check --name, --namespace and --context, unless the Application is new")
 	}
 	return all
 }

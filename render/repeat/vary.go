@@ -174,7 +174,8 @@ func (c *component) apiVersions() []finding.Finding {
 	if len(groups) > maxGroups {
 		groups = groups[:maxGroups]
 		found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleAPIVersions, File: c.show(),
-			Message: fmt.Sprintf("templates check more than %d API versions; the others were not tried", maxGroups), Remedy: "lint parts of the component separately"})
+			Message: fmt.Sprintf("templates check more than %d API versions; the others were not tried", maxGroups),
+			Remedy:  "lint parts of the component separately"})
 	}
 	return append(found, c.affecting(groups, candidates)...)
 }
@@ -214,7 +215,8 @@ func (c *component) affecting(groups []string, candidates map[string]apiVersion)
 		return []finding.Finding{f}
 	}
 	f.Message = "if the cluster has " + what + ", rendering " + summary(changes) + ", so the first rollout and later ones differ"
-	f.Remedy = "write apiVersions: [" + strings.Join(opt.APIVersions[len(c.opt.APIVersions):], ", ") + "] into component.yaml if the API is installed before this component, or capabilities: pinned to ignore the APIs of the cluster"
+	f.Remedy = "write apiVersions: [" + strings.Join(opt.APIVersions[len(c.opt.APIVersions):],
+		", ") + "] into component.yaml if the API is installed before this component, or capabilities: pinned to ignore the APIs of the cluster"
 	return []finding.Finding{f}
 }
 
@@ -278,7 +280,8 @@ func (c *component) kubeVersions() []finding.Finding {
 		}
 		found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleKubeVersion, File: at.file, Line: at.line,
 			Message: "the output depends on the Kubernetes version: " + strings.Join(changes, "; "),
-			Remedy:  "write kubeVersion: " + render.DefaultKubeVersion + " into component.yaml to pin the version, or expect the change when clusters are upgraded"})
+			Remedy: "write kubeVersion: " + render.DefaultKubeVersion +
+				" into component.yaml to pin the version, or expect the change when clusters are upgraded"})
 	}
 	return found
 }
