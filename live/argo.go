@@ -38,8 +38,8 @@ func endedOrStuck(s *scene, app object.Object, op operation) (all []Cause) {
 	switch {
 	case op.phase == "" && op.isAsked && cmp.Or(s.age(app.Get("status", "reconciledAt").Text()), s.created(app)) > aWhile:
 		all = append(all, Cause{Rule: "controller-down", Text: "has an operation that Argo CD does not take up",
-			Proof: "operation is set, and there is no status.operationState; status.reconciledAt: " + app.Get("status",
-				"reconciledAt").Text(), Evidence: Appearance,
+			Proof: "operation is set, and there is no status.operationState; status.reconciledAt: " +
+				app.Get("status", "reconciledAt").Text(), Evidence: Appearance,
 			Fix: "see whether the application controller runs, and handles this cluster and namespace", Command: "kubectl get pods -n argocd"})
 	case op.phase == "" && app.ID != s.Application && app.Get("status", "sync", "status").Text() == "OutOfSync" &&
 		(!argo.IsAutomated(app.Get("spec"))):
