@@ -15,18 +15,17 @@ import (
 // TestEnvironments rolls out two environments of one cluster below a parent, and
 // before them what the cluster has once: the definitions of an operator, which
 // are an Application of their own, and the operator. It does so with the
-// ApplicationSets that cmp fleet appset writes, and with the Applications of cmp
-// fleet apps.
+// ApplicationSets and with the Applications that cmp fleet apps writes.
 func TestEnvironments(t *testing.T) {
 	for name, written := range map[string]func(*testing.T, *argocd.Repository, ...string) map[string]string{
-		"appset": func(t *testing.T, _ *argocd.Repository, args ...string) map[string]string {
+		"steps": func(t *testing.T, _ *argocd.Repository, args ...string) map[string]string {
 			text, err := program(t.Context(), "", args...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return map[string]string{"argocd/sets.yaml": text}
 		},
-		"apps": func(t *testing.T, repo *argocd.Repository, args ...string) map[string]string {
+		"waves": func(t *testing.T, repo *argocd.Repository, args ...string) map[string]string {
 			out := filepath.Join(repo.Dir, "argocd")
 			if _, err := program(t.Context(), "", append(args, "--out", out)...); err != nil {
 				t.Fatal(err)
@@ -44,7 +43,7 @@ func TestEnvironments(t *testing.T) {
 			t.Parallel()
 			s := environments(t, "env-"+name)
 			g := raise(t, s)
-			files := written(t, g.repo, "fleet", name, filepath.Join(g.repo.Dir, "components"), "--repo-url", g.repo.URL(), "--revision", "main")
+			files := written(t, g.repo, "fleet", "apps", "--style", name, filepath.Join(g.repo.Dir, "components"), "--repo-url", g.repo.URL(), "--revision", "main")
 			maps.Copy(files, s.files)
 			g.commit(t, files)
 			children := []string{s.name + "-operator-crds", s.name + "-operator", s.name + "-garden-dev", s.name + "-garden-prod"}

@@ -53,7 +53,7 @@ func rollOut(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	g.mark = mark
-	args := []string{"fleet", "appset", filepath.Join(g.repo.Dir, name, "components"), "--repo-url", g.repo.URL(), "--revision", "main"}
+	args := []string{"fleet", "apps", "--style", "steps", filepath.Join(g.repo.Dir, name, "components"), "--repo-url", g.repo.URL(), "--revision", "main"}
 	for _, project := range projects(members) {
 		args = append(args, "--allow-project", project.GetName())
 	}

@@ -85,7 +85,6 @@ var noJSON = map[string]string{
 	"cmp fleet":           "prints its help",
 	"cmp render":          "prints manifests, which programs read as YAML",
 	"cmp generate":        "prints manifests, for Argo CD",
-	"cmp fleet appset":    "prints a manifest",
 	"cmp fleet apps":      "prints manifests",
 	"cmp fleet bootstrap": "writes files, and prints a line for each",
 	"cmp install":         "prints values or a kustomization, which are YAML",

@@ -1,57 +1,85 @@
 package command
 
 import (
-	"cmp"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/cli"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
+// Values of --style, beside the styles of profiles.
+const (
+	styleTiers = "tiers"
+	styleSets  = "sets"
+)
+
+var styles = []string{profile.Steps, profile.Waves, styleTiers, styleSets}
+
+// apps are the flags of cmp fleet apps.
+type apps struct {
+	generate.Options
+	style, template, out, check string
+	force                       bool
+}
+
 func newFleetApps(s cli.Streams) *cobra.Command {
-	var opt generate.AppsOptions
-	var out string
+	var opt apps
 	cmd := &cobra.Command{
 		Use:   "apps DIR...",
-		Short: "Generate an app of apps with sync waves",
-		Long: `Write a parent Application, and a child for each component with its step as its sync wave,
-to standard output or to a directory with a kustomization. With --tiers, also write one
-Application for each band, which is a child of the parent and deploys the components of
-the band.
+		Short: "Generate the Applications of a fleet, in the order of its steps",
+		Long: `Generate what deploys the components in the order of their steps. --style selects the form:
 
-Argo CD waits for a child only if a health check for Applications is configured: cmp
-install adds one, and cmp doctor checks a configuration.`,
-		Example: `  cmp fleet apps ./components --out argocd/platform
-  cmp fleet apps ./components --out argocd/platform --tiers=sets`,
+  steps  an ApplicationSet that syncs its Applications step by step (RollingSync); two if
+         several environments share a cluster: the first contains what exists once
+  waves  an app of apps: a parent, and a child for each component with its step as its
+         sync wave
+  tiers  an app of apps with one Application for each band between parent and children
+  sets   the same, with an ApplicationSet for each band instead of children
+
+Steps need progressive syncs, which are disabled by default: set
+applicationsetcontroller.enable.progressive.syncs to "true" in the argocd-cmd-params-cm
+ConfigMap. Argo CD waits for the children of a parent only if a health check for
+Applications is configured: cmp install adds one, and cmp doctor checks a configuration.
+
+Exits with 1 if there is an error or, with --check, if the file is outdated.`,
+		Example: `  cmp fleet apps ./components > argocd/platform.yaml
+  cmp fleet apps ./components --check argocd/platform.yaml
+  cmp fleet apps ./components --style waves --out argocd/platform`,
 	}
 	in := AddFleet(cmd)
-	flags := cmd.Flags()
-	addTarget(flags, &opt.Options, "Applications")
 	in.AddProjects()
-	template := flags.String("template", "",
-		"File with an Application to use as a template for every child; only the fields that depend on the component are replaced, such as name, namespace, wave and source")
-	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
-	flags.StringVarP(&out, "out", "o", "", "Directory to write one file per Application to")
-	force := flags.Bool("force", false, "Replace the directory of --out and everything in it")
-	tiers := flags.String("tiers", "", "Also generate one Application for each band, which is a child of the parent and deploys the components of the band; with =sets, through an ApplicationSet for each band instead of children")
-	flags.Lookup("tiers").NoOptDefVal = tiersApps
-	cli.Choices(cmd, "tiers", tiersApps, tiersSets)
+	flags := cmd.Flags()
+	flags.StringVar(&opt.style, "style", "", "Form of the rollout: "+strings.Join(styles, ", ")+" (default: that of the profile)")
+	cli.Choices(cmd, "style", styles...)
+	flags.StringVar(&opt.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
+	flags.StringVar(&opt.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
+	flags.BoolVar(&opt.AllowBlocked, "unproven", false,
+		"Generate even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
+	flags.StringVar(&opt.template, "template", "",
+		"File with your own ApplicationSet, or Application for each child; only the fields that depend on the components are replaced")
 	flags.BoolVar(&opt.Preserve, "preserve", false, "When an Application is deleted, keep its resources")
-	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release for --tiers=sets, such as 2.14 (default: the latest)")
+	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release that the ApplicationSets are for, such as 2.14 (default: the latest)")
+	flags.StringVar(&opt.check, "check", "", "Compare a committed ApplicationSet, and exit with 1 if it is outdated")
+	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
+	flags.StringVarP(&opt.out, "out", "o", "", "Directory to write one file per Application to, with a kustomization")
+	flags.BoolVar(&opt.force, "force", false, "Replace the directory of --out and everything in it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *tiers != "" && *tiers != tiersApps && *tiers != tiersSets {
-			return usage.Errorf("--tiers: unknown value %q; use --tiers, or --tiers=%s", *tiers, tiersSets)
+		for _, dir := range args {
+			if err := checkout.CheckDir(dir); err != nil {
+				return err
+			}
 		}
-		opt.Tiers, opt.Sets = *tiers != "", *tiers == tiersSets
-		var err error
-		opt.Template, err = ownTemplate(*template, "Application")
-		if err = cmp.Or(err, checkApps(opt, args, out)); err != nil {
+		if err := opt.verify(); err != nil {
 			return err
 		}
 		opt.Environment = in.Source.Environment
@@ -59,46 +87,104 @@ install adds one, and cmp doctor checks a configuration.`,
 		if err != nil {
 			return err
 		}
-		if opt.Path == "" {
-			if opt.Path, err = checkout.InRepository(args[0], out); err != nil {
+		if opt.style == "" {
+			opt.style = all.Fleet.Profile.Style
+			if err := opt.verify(); err != nil {
 				return err
 			}
 		}
-		if err := writeApps(s, all.Fleet, opt, out, *force); err != nil {
+		if opt.isParent() && opt.Path == "" {
+			if opt.Path, err = checkout.InRepository(args[0], opt.out); err != nil {
+				return err
+			}
+		}
+		if opt.Template, err = ownTemplate(opt.template, opt.kind()); err != nil {
 			return err
 		}
-		s.Note("Argo CD waits for children only with a health check for Applications; cmp install adds it, and cmp doctor checks for it")
-		return nil
+		return opt.write(s, all.Fleet)
 	}
 	return cmd
 }
 
-// Values of --tiers.
-const (
-	tiersApps = "applications"
-	tiersSets = "sets"
-)
+// isParent reports whether the output is an app of apps.
+func (o *apps) isParent() bool { return o.style != "" && o.style != profile.Steps }
 
-// writeApps prints the Applications of a fleet, or writes them to a directory.
-func writeApps(s cli.Streams, f *fleet.Fleet, opt generate.AppsOptions, out string, force bool) error {
-	manifests, faults, err := generate.Applications(f, opt)
-	if err != nil {
-		s.Warn(lint.Failures(f, opt.Environment)...)
-		return noteUnproven(s, err)
+// kind returns the kind of the template.
+func (o *apps) kind() string {
+	if o.isParent() {
+		return "Application"
 	}
-	s.Warn(append(lint.Rendering(f, opt.Environment, nil), faults...)...)
-	if out == "" {
-		return s.Emit(generate.YAML(manifests...), nil)
-	}
-	return wholefile.ReplaceDir(out, force, generate.Files(manifests))
+	return "ApplicationSet"
 }
 
-// checkApps rejects invalid combinations before anything is rendered.
-func checkApps(opt generate.AppsOptions, dirs []string, out string) error {
-	for _, dir := range dirs {
-		if err := checkout.CheckDir(dir); err != nil {
-			return err
-		}
+// verify rejects invalid combinations. The style may be unknown before the fleet is loaded.
+func (o *apps) verify() error {
+	o.Tiers, o.Sets = o.style == styleTiers || o.style == styleSets, o.style == styleSets
+	switch {
+	case o.style == "":
+		return nil
+	case !slices.Contains(styles, o.style):
+		return usage.Errorf("--style: unknown value %q; use %s", o.style, strings.Join(styles, ", "))
+	case o.isParent() && o.check != "":
+		return usage.Errorf("--check compares an ApplicationSet, and style %s generates a parent; remove --check, or use --style steps", o.style)
+	case o.Sets && o.template != "":
+		return usage.New("--template is an Application, and --style sets generates ApplicationSets; remove one of the two")
+	case o.isParent() && o.Path == "" && o.out == "":
+		return usage.New("the directory of the children in the repository is unknown; use --out DIR or --path")
+	case o.isParent():
+		return nil
+	case o.out != "" || o.Path != "" || o.force:
+		return usage.New("--out, --path and --force are for a parent with children; redirect the output to a file, or use --style waves")
 	}
-	return opt.Check(out)
+	return nil
+}
+
+// write prints the manifests, writes them to the directory of --out, or compares them with the
+// file of --check.
+func (o *apps) write(s cli.Streams, f *fleet.Fleet) error {
+	generated, note := generate.ApplicationSets,
+		`the steps need progressive syncs; set applicationsetcontroller.enable.progressive.syncs: "true" in the argocd-cmd-params-cm ConfigMap`
+	if o.isParent() {
+		generated, note = generate.Applications,
+			"Argo CD waits for children only with a health check for Applications; cmp install adds it, and cmp doctor checks for it"
+	}
+	manifests, faults, err := generated(f, o.Options)
+	if err != nil {
+		s.Warn(lint.Failures(f, o.Environment)...)
+		return noteUnproven(s, err)
+	}
+	s.Warn(append(lint.Rendering(f, o.Environment, nil), faults...)...)
+	switch {
+	case o.check != "":
+		return UpToDate(o.check, manifests)
+	case o.out != "":
+		err = wholefile.ReplaceDir(o.out, o.force, generate.Files(manifests))
+	default:
+		err = s.Emit(generate.YAML(manifests...), nil)
+	}
+	if err == nil {
+		s.Note("%s", note)
+	}
+	return err
+}
+
+// noteUnproven prints a note about --unproven if the only errors are that the rollout cannot
+// finish.
+func noteUnproven(s cli.Streams, err error) error {
+	if !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return !lint.BlocksRollout(f.Rule) }) {
+		s.Note("this rollout would never end, so nothing was written; fix the errors, or use --unproven")
+	}
+	return err
+}
+
+// ownTemplate reads the file of --template; it returns nil if the flag is not set.
+func ownTemplate(file, kind string) (*generate.OwnTemplate, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := wholefile.Read(file, "correct --template")
+	if err != nil {
+		return nil, err
+	}
+	return generate.NewOwnTemplate(file, kind, text)
 }

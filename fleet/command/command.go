@@ -19,7 +19,7 @@ func New(s cli.Streams) *cobra.Command {
 becomes an Argo CD Application, and Applications are rolled out in steps. The fleet key
 in ladder.yaml configures the rollout. cmp check, diff and graph also accept a fleet.`,
 		Example: `  cmp fleet lint ./components
-  cmp fleet appset ./components > argocd/platform.yaml`,
+  cmp fleet apps ./components > argocd/platform.yaml`,
 	}
 	cli.OnlyParent(cmd)
 	cmd.AddCommand(
@@ -27,7 +27,6 @@ in ladder.yaml configures the rollout. cmp check, diff and graph also accept a f
 		newFleetLint(s),
 		newFleetSteps(s),
 		newFleetSimulate(s),
-		newFleetAppset(s),
 		newFleetApps(s),
 		newFleetBootstrap(s),
 	)

@@ -16,7 +16,7 @@ func UpToDate(file string, generated []generate.Manifest) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err),
-			Remedy: "use the committed file, or generate it with cmp fleet appset > " + file}
+			Remedy: "use the committed file, or generate it with cmp fleet apps > " + file}
 	}
 	differences, err := generate.Differences(string(text), generated)
 	if err != nil {

@@ -13,32 +13,8 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/object"
 )
-
-// AppsOptions configure an app of apps.
-type AppsOptions struct {
-	Options
-	// Path is the directory in the repository from which the parent reads its children.
-	Path string
-	// Tiers adds a parent for each band between the root and the children.
-	Tiers bool
-	// Sets, with Tiers, gives a tier an ApplicationSet instead of children with waves.
-	Sets bool
-}
-
-// Check returns which options contradict each other or are missing. out is the directory
-// to which the Applications are written; empty if they are printed.
-func (o AppsOptions) Check(out string) error {
-	switch {
-	case o.Sets && o.Template != nil:
-		return usage.New("--template is an Application, and --tiers=sets generates ApplicationSets; remove one of the two")
-	case o.Path == "" && out == "":
-		return usage.New("the directory of the children in the repository is unknown; use --out DIR or --path")
-	}
-	return nil
-}
 
 // RootFile is the name of the parent's file, which a person applies once.
 const RootFile = "root"
@@ -48,8 +24,8 @@ const RootFile = "root"
 // for each band, which contains the children.
 //
 // Argo CD waits for a child only if it has a health check for Applications, which cluster.checkChildHealth runs.
-func Applications(f *fleet.Fleet, opt AppsOptions) ([]Manifest, []finding.Finding, error) {
-	w, sets, err := newWriter(f, opt.Options)
+func Applications(f *fleet.Fleet, opt Options) ([]Manifest, []finding.Finding, error) {
+	w, sets, err := newWriter(f, opt)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,7 +36,7 @@ func Applications(f *fleet.Fleet, opt AppsOptions) ([]Manifest, []finding.Findin
 	if opt.Tiers && w.Settings.Promotion {
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-promotion", File: w.Settings.File,
 			Line: w.Settings.Line, Field: "fleet.promotion",
-			Message: "each tier contains all environments, so no environment can wait for another", Remedy: "remove --tiers, or promotion"})
+			Message: "each tier contains all environments, so no environment can wait for another", Remedy: "use --style steps or waves, or remove promotion"})
 	}
 	finding.Sort(faults)
 	if err := finding.Err(faults); err != nil {

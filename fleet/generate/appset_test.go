@@ -25,9 +25,9 @@ func TestApplicationSets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := fleettest.InRepository(t, name)
 			dir := fleettest.Dir(t, name)
-			for file, opt := range map[string]generate.SetOptions{
+			for file, opt := range map[string]generate.Options{
 				"want.appset.yaml":      {},
-				"want.appset-2.14.yaml": {Options: generate.Options{ArgoCD: "2.14"}},
+				"want.appset-2.14.yaml": {ArgoCD: "2.14"},
 			} {
 				generated, faults, err := generate.ApplicationSets(f, opt)
 				if err != nil {
@@ -41,7 +41,7 @@ func TestApplicationSets(t *testing.T) {
 					t.Errorf("what is written is not what was written: %v %v", differences, err)
 				}
 			}
-			generated, _, err := generate.Applications(f, generate.AppsOptions{Path: "argocd/" + name})
+			generated, _, err := generate.Applications(f, generate.Options{Path: "argocd/" + name})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestApplicationSets(t *testing.T) {
 func TestTiers(t *testing.T) {
 	f := fleettest.InRepository(t, "rollout")
 	for file, sets := range map[string]bool{"want.tiers.txt": false, "want.tiers-sets.txt": true} {
-		generated, _, err := generate.Applications(f, generate.AppsOptions{Path: "argocd/rollout", Tiers: true, Sets: sets})
+		generated, _, err := generate.Applications(f, generate.Options{Path: "argocd/rollout", Tiers: true, Sets: sets})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestTiers(t *testing.T) {
 // are if it is unknown.
 func TestEnvironment(t *testing.T) {
 	f := fleettest.InRepository(t, "environments")
-	generated, _, err := generate.Applications(f, generate.AppsOptions{Path: "a", Options: generate.Options{Environment: "staging"}})
+	generated, _, err := generate.Applications(f, generate.Options{Path: "a", Environment: "staging"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("the label of %s is wrong:\n%s", m.File, text)
 		}
 	}
-	_, _, err = generate.ApplicationSets(f, generate.SetOptions{Options: generate.Options{Environment: "qa"}})
+	_, _, err = generate.ApplicationSets(f, generate.Options{Environment: "qa"})
 	if err == nil || !strings.Contains(err.Error(), "unknown environment") {
 		t.Errorf("got %v", err)
 	}
@@ -98,7 +98,7 @@ func TestEnvironment(t *testing.T) {
 // still selects what no other does.
 func TestManualStep(t *testing.T) {
 	f := fleettest.InRepository(t, "first")
-	committed, _, err := generate.ApplicationSets(f, generate.SetOptions{})
+	committed, _, err := generate.ApplicationSets(f, generate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestManualStep(t *testing.T) {
 			}
 		}
 	}
-	generated, _, err := generate.ApplicationSets(f, generate.SetOptions{})
+	generated, _, err := generate.ApplicationSets(f, generate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestManualStep(t *testing.T) {
 // comments and layout.
 func TestDifferences(t *testing.T) {
 	f := fleettest.InRepository(t, "first")
-	generated, _, err := generate.ApplicationSets(f, generate.SetOptions{})
+	generated, _, err := generate.ApplicationSets(f, generate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,7 +140,7 @@ func (w writer) withoutAutomatedSync() []finding.Finding {
 		if automation(w.fields(app).Automated) == nil && !place.Manual {
 			found := app.Fault("automated-in-steps", "automated",
 				"automated syncs are off, but Argo CD syncs the Applications of a step itself",
-				"put it at a place with manual: true, or use cmp fleet apps")
+				"put it at a place with manual: true, or use cmp fleet apps --style waves")
 			found.Severity = finding.Warning
 			all = append(all, found)
 		}

@@ -106,7 +106,7 @@ func (w writer) labelFaults() []finding.Finding {
 		if app.Step.Set && app.Step.Number < 0 {
 			all = append(all, app.Fault("negative-step", app.StepKey(),
 				fmt.Sprintf("%s is not a valid label value", app.Step.Text),
-				"use steps from 0 on, or sync waves (cmp fleet apps), which may be negative"))
+				"use steps from 0 on, or sync waves (cmp fleet apps --style waves), which may be negative"))
 		}
 	}
 	return all

@@ -56,7 +56,7 @@ func TestGuard(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			generated, faults, err := generate.ApplicationSets(f, generate.SetOptions{})
+			generated, faults, err := generate.ApplicationSets(f, generate.Options{})
 			got := fleettest.Texts(faults) + generate.YAML(generated...)
 			if err != nil {
 				got = "error: " + err.Error()

@@ -49,8 +49,8 @@ func TestSharing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fleetWith(t, c.environments, c.files)
-			generated, faults, err := generate.ApplicationSets(f, generate.SetOptions{})
-			_, _, errApps := generate.Applications(f, generate.AppsOptions{Path: "apps"})
+			generated, faults, err := generate.ApplicationSets(f, generate.Options{})
+			_, _, errApps := generate.Applications(f, generate.Options{Path: "apps"})
 			got := fleettest.Texts(faults)
 			if err != nil {
 				got = "error: " + err.Error()
@@ -119,14 +119,14 @@ func TestServerSide(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			apps, _, err := generate.Applications(f, generate.AppsOptions{Path: "apps"})
+			apps, _, err := generate.Applications(f, generate.Options{Path: "apps"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Contains(generate.YAML(apps...), "ServerSideApply=true"); got != c.want {
 				t.Errorf("applied by the server: %v, want %v\n%s", got, c.want, fleettest.Texts(f.Findings))
 			}
-			sets, _, err := generate.ApplicationSets(f, generate.SetOptions{})
+			sets, _, err := generate.ApplicationSets(f, generate.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,8 +23,8 @@ func TestForeignProject(t *testing.T) {
 	}
 	refuses := func(f *fleet.Fleet, names ...string) {
 		t.Helper()
-		_, _, err := generate.ApplicationSets(f, generate.SetOptions{})
-		_, _, errApps := generate.Applications(f, generate.AppsOptions{Path: "apps"})
+		_, _, err := generate.ApplicationSets(f, generate.Options{})
+		_, _, errApps := generate.Applications(f, generate.Options{Path: "apps"})
 		for _, err := range []error{err, errApps} {
 			for _, name := range names {
 				if err == nil || !strings.Contains(err.Error(), `sets the AppProject "`+name+`"`) {
@@ -49,7 +49,7 @@ func TestForeignProject(t *testing.T) {
 	files["admin/component.yaml"] = "{name: admin, rolloutPhase: 650}\n"
 	f = fleettest.Files(t, files, fleet.Source{Projects: []string{"shop"}})
 	refuses(f)
-	generated, _, err := generate.Applications(f, generate.AppsOptions{Path: "apps"})
+	generated, _, err := generate.Applications(f, generate.Options{Path: "apps"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +80,8 @@ func TestOverreach(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fleettest.Files(t, map[string]string{"shop/component.yaml": "name: shop\nrolloutPhase: 650\n" + test.text + "\n", "shop/a.yaml": fleettest.InDefault}, fleet.Source{})
-			_, _, err := generate.ApplicationSets(f, generate.SetOptions{})
-			_, _, errApps := generate.Applications(f, generate.AppsOptions{Path: "apps"})
+			_, _, err := generate.ApplicationSets(f, generate.Options{})
+			_, _, errApps := generate.Applications(f, generate.Options{Path: "apps"})
 			if err == nil || errApps == nil {
 				t.Errorf("it is generated: %v, %v", err, errApps)
 			}
@@ -101,7 +101,7 @@ func TestOverreach(t *testing.T) {
 func TestReservedNames(t *testing.T) {
 	for _, name := range []string{"root", "kustomization", "web"} {
 		f := fleettest.Files(t, map[string]string{"shop/component.yaml": "name: " + name + "\nrolloutPhase: 650\n", "shop/a.yaml": fleettest.InDefault}, fleet.Source{})
-		if _, _, err := generate.Applications(f, generate.AppsOptions{Path: "apps"}); err == nil || !strings.Contains(err.Error(), "the name of a parent Application of the generated app of apps") {
+		if _, _, err := generate.Applications(f, generate.Options{Path: "apps"}); err == nil || !strings.Contains(err.Error(), "the name of a parent Application of the generated app of apps") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -120,7 +120,7 @@ func TestQuotedInTemplates(t *testing.T) {
 		"shop/templates/a.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {has: {{ .Capabilities.APIVersions.Has "a/v1" | quote }}}}
 `,
 	}, fleet.Source{})
-	generated, _, err := generate.ApplicationSets(f, generate.SetOptions{})
+	generated, _, err := generate.ApplicationSets(f, generate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestQuotedInTemplates(t *testing.T) {
 // can change: one that takes the name of another does not get the other's cluster.
 func TestChosenFieldsStay(t *testing.T) {
 	f := fleettest.InRepository(t, "settings")
-	generated, _, err := generate.ApplicationSets(f, generate.SetOptions{})
+	generated, _, err := generate.ApplicationSets(f, generate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestMisset(t *testing.T) {
 		}
 		f, err := fleet.Load(t.Context(), fleet.Source{Repo: repo, Dirs: []string{"a"}}, knowledge.Default())
 		if err == nil {
-			_, _, err = generate.Applications(f, generate.AppsOptions{Path: "apps"})
+			_, _, err = generate.Applications(f, generate.Options{Path: "apps"})
 		}
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", text, err)

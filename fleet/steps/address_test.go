@@ -83,8 +83,8 @@ func TestAddressIsSure(t *testing.T) {
 			return found.Rule == "later-step" && found.Severity == finding.Error && strings.Contains(found.Message, "vault is in step 150 and store in step 130")
 		})
 	}
-	_, _, appset := generate.ApplicationSets(f, generate.SetOptions{})
-	_, _, apps := generate.Applications(f, generate.AppsOptions{Path: "apps"})
+	_, _, appset := generate.ApplicationSets(f, generate.Options{})
+	_, _, apps := generate.Applications(f, generate.Options{Path: "apps"})
 	for name, all := range map[string][]finding.Finding{"lint": lint.Findings(f, ""), "appset": finding.Of(appset), "apps": finding.Of(apps), "simulate": rollout.Findings(f, rollout.LayoutSet, "")} {
 		if !same(all) {
 			t.Errorf("%s does not say that the store comes before the Vault: %v", name, all)
