@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"path"
 	"regexp"
@@ -14,12 +15,15 @@ import (
 	"strings"
 	"sync"
 
+	yaml "go.yaml.in/yaml/v3"
+
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
 // MissingSource is a source of an Application that is not available: a chart, or a file at a URL.
@@ -27,6 +31,9 @@ type MissingSource struct {
 	Ref remote.Ref
 	// Known is the record of a chart; nil if there is none.
 	Known *knowledge.Chart
+	// SkipsCRDs means that the kustomization which names the chart leaves out its crds directory,
+	// kustomize's default.
+	SkipsCRDs bool
 }
 
 // Name returns its name in texts: the chart, or the repository that publishes the file.
@@ -82,8 +89,10 @@ func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Req
 		// Objects that seem to be missing may be in the missing sources.
 		app.Findings = slices.DeleteFunc(app.Findings, func(found finding.Finding) bool { return found.Missing != "" })
 	}
+	skipped := chartsWithoutCRDs(req)
 	for _, ref := range absent {
 		app.addMissingSource(f.Base, ref)
+		app.MissingSources[len(app.MissingSources)-1].SkipsCRDs = skipped[ref.Chart]
 	}
 	switch {
 	case app.Part == crds.Only:
@@ -92,6 +101,26 @@ func (f *Fleet) renderRest(ctx context.Context, app *Application, req plugin.Req
 		app.Rung, app.RungWhy = "workloads", "unknown chart "+app.MissingSources[0].Name()+"; most charts are for workloads"
 	}
 	return res, res.Plan != nil
+}
+
+// chartsWithoutCRDs returns the charts that the kustomization of a component renders without
+// their CRDs.
+func chartsWithoutCRDs(req plugin.Request) map[string]bool {
+	var kustomization struct {
+		HelmCharts []struct {
+			Name        string `yaml:"name"`
+			IncludeCRDs bool   `yaml:"includeCRDs"`
+		} `yaml:"helmCharts"`
+	}
+	text, err := fs.ReadFile(req.Repo, path.Join(req.Dir, kustomize.File(req.Repo, req.Dir)))
+	if err != nil || yaml.Unmarshal(text, &kustomization) != nil {
+		return nil // its rendering reports what is wrong with it
+	}
+	all := map[string]bool{}
+	for _, c := range kustomization.HelmCharts {
+		all[c.Name] = !c.IncludeCRDs
+	}
+	return all
 }
 
 // RenderWithoutMissing renders a component without its missing charts and files. It returns the

@@ -29,6 +29,8 @@ type Chart struct {
 	// controllers are in the chart. Needs are groups whose kinds must exist before.
 	Provides []string `yaml:"provides"`
 	Needs    []string `yaml:"needs"`
+	// InstallsAtRuntime means that its program creates the CRDs when it runs, and the chart has none.
+	InstallsAtRuntime bool `yaml:"atRuntime"`
 	// ClassProviders are names of providers that this chart runs, as they occur in a
 	// class, such as the provisioner of a StorageClass.
 	ClassProviders []string `yaml:"answers"`
@@ -45,6 +47,12 @@ type Chart struct {
 // InstallsGroup reports whether the chart installs the kinds of a group, or their
 // controller.
 func (c Chart) InstallsGroup(group string) bool { return matches(c.Provides, group) }
+
+// ShipsCRDs reports whether the chart contains the CRDs of what it provides, by default or behind
+// a switch.
+func (c Chart) ShipsCRDs() bool {
+	return slices.ContainsFunc(c.Provides, func(group string) bool { return !c.InstallsAtRuntime && !slices.Contains(c.Needs, group) })
+}
 
 // Stubs returns the Objects with only their names. Their version is v1, since it is
 // unknown.

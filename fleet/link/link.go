@@ -233,12 +233,12 @@ func boolean(b bool) int {
 
 // linkObjects adds the references between objects of different Applications.
 func (f *finder) linkObjects() {
-	own, providers := f.ownObjects(), f.providers()
+	own, kinds, providers := f.ownObjects(), f.ownKinds(), f.providers()
 	for _, r := range f.graph.References {
 		node, target := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
 		from, to := f.appOf[node.Part], f.appOf[target.Part]
 		f.linkToProviders(r, providers[r.To])
-		if from == to || own[holding{from, target.Key}] {
+		if from == to || own[holding{from, target.Key}] || kinds.satisfies(f, r) {
 			continue
 		}
 		if strength, counts := f.strength(r); counts {
@@ -301,6 +301,9 @@ func (f *finder) linkToProviders(r graph.Reference, providers []provider) {
 		return
 	}
 	from, class := f.graph.Nodes[r.From], f.graph.Nodes[r.To]
+	if slices.ContainsFunc(providers, func(p provider) bool { return p.app == f.appOf[from.Part] }) {
+		return // its own Application provides the class
+	}
 	for _, p := range providers {
 		reason := Reason{Strength: Healthy, Inferred: p.inferred, From: from.Key, To: p.workload, Field: r.Field, File: from.File, Line: from.Line,
 			Why: fmt.Sprintf("%s %s, which is provided by", r.Why, class.Key), Source: p.source}
@@ -363,10 +366,14 @@ func isForExistence(r graph.Reference) bool {
 // linkCharts adds the links from and to charts in registries, according to their
 // records.
 func (f *finder) linkCharts() {
+	kinds := f.ownKinds()
 	for to, app := range f.apps {
 		for _, chart := range app.Charts {
-			f.linkToChart(to, chart)
+			f.linkToChart(to, chart, kinds)
 			for _, group := range chart.Needs {
+				if f.bundles(to, group) {
+					continue
+				}
 				for _, provider := range f.servers(group) {
 					f.add(to, provider, Reason{Strength: Healthy,
 						Why: fmt.Sprintf("the %s chart uses kinds of %s", chart.Name, group), Source: chart.Source})
@@ -378,7 +385,7 @@ func (f *finder) linkCharts() {
 
 // linkToChart links the objects that use a chart to its Application: those of its
 // kinds, those that create such objects, and those that name a class that it provides.
-func (f *finder) linkToChart(to int, chart knowledge.Chart) {
+func (f *finder) linkToChart(to int, chart knowledge.Chart, own ownKinds) {
 	add := func(i int, r Reason) {
 		n := &f.graph.Nodes[i]
 		r.From, r.File, r.Line, r.Source = n.Key, n.File, n.Line, chart.Source
@@ -386,12 +393,13 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 	}
 	for group, nodes := range f.groups {
 		if chart.InstallsGroup(group) {
-			f.linkKinds(group, nodes, chart, add)
+			f.linkKinds(group, nodes, chart, own, add)
 		}
 	}
 	f.linkClasses(chart, add)
 	for _, creation := range f.graph.Creations {
-		if n := f.graph.Nodes[creation.From]; chart.InstallsGroup(creation.Kind.Group) {
+		n := f.graph.Nodes[creation.From]
+		if group := creation.Kind.Group; chart.InstallsGroup(group) && !f.bundles(f.appOf[n.Part], group) {
 			strength := Exists
 			if creation.Until == graph.Healthy {
 				strength = Healthy
@@ -404,7 +412,7 @@ func (f *finder) linkToChart(to int, chart knowledge.Chart) {
 	for from, other := range f.apps {
 		for _, user := range other.Charts {
 			for _, group := range user.Needs {
-				if chart.InstallsGroup(group) {
+				if chart.InstallsGroup(group) && !f.bundles(from, group) {
 					f.add(from, to, Reason{Strength: Healthy,
 						Why: fmt.Sprintf("the %s chart uses kinds of %s, which the %s chart installs", user.Name, group,
 							chart.Name), Source: user.Source})
@@ -419,12 +427,12 @@ const crdsRung = "crds"
 
 // linkKinds adds a reason for each object of a group that depends on a chart with its
 // kinds: on the CRD, unless another chart installs it, or on its controller.
-func (f *finder) linkKinds(group string, nodes []int, chart knowledge.Chart, add func(int, Reason)) {
+func (f *finder) linkKinds(group string, nodes []int, chart knowledge.Chart, own ownKinds, add func(int, Reason)) {
 	for _, i := range nodes {
 		switch {
-		case f.graph.Nodes[i].CRDMissing && (chart.Rung == crdsRung || !f.charts[group]):
+		case f.graph.Nodes[i].CRDMissing && (chart.Rung == crdsRung || !f.charts[group] && !own.defined[i]):
 			add(i, Reason{Strength: Applied, Inferred: chart.Inferred, Field: "kind", Why: "uses a CRD installed by the " + chart.Name + " chart"})
-		case chart.Rung == knowledge.Controllers:
+		case chart.Rung == knowledge.Controllers && !own.served[i]:
 			add(i, Reason{Strength: Healthy, Inferred: true, Field: "kind", Why: "has a kind that is reconciled by the " + chart.Name + " chart"})
 		}
 	}
@@ -438,7 +446,7 @@ func (f *finder) linkClasses(chart knowledge.Chart, add func(int, Reason)) {
 			continue // most classes work alone
 		}
 		for _, found := range n.Kind.Provider.Find(n.Root()) {
-			if slices.Contains(chart.ClassProviders, found.Value.Text()) {
+			if slices.Contains(chart.ClassProviders, found.Value.Text()) && !f.provides(f.appOf[n.Part], found.Value.Text()) {
 				add(i, Reason{Strength: Healthy, Field: found.Field, Why: "is provided by the " + chart.Name + " chart"})
 			}
 		}

@@ -80,6 +80,23 @@ func chart(repo, name string) string {
 	return "namespace: " + name + "\nchart: {repoURL: " + repo + ", chart: " + name + ", version: 1.0.0}\n"
 }
 
+const (
+	dns         = "https://kubernetes-sigs.github.io/external-dns/"
+	endpoint    = "{apiVersion: externaldns.k8s.io/v1alpha1, kind: DNSEndpoint, metadata: {name: a}, spec: {}}"
+	certificate = "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a}, spec: {secretName: a}}"
+)
+
+// gatewayClass is a class of Traefik.
+func gatewayClass(name string) string {
+	return "{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: " + name + "}, spec: {controllerName: traefik.io/gateway-controller}}"
+}
+
+// awsProvider is a package of Crossplane, with its ProviderConfig.
+func awsProvider(of string) string {
+	return "{apiVersion: pkg.crossplane.io/v1, kind: Provider, metadata: {name: aws-" + of + "}, spec: {package: xpkg.upbound.io/upbound/provider-aws-" +
+		of + ":v1.0.0}}\n---\n{apiVersion: aws.upbound.io/v1beta1, kind: ProviderConfig, metadata: {name: " + of + "}, spec: {}}\n"
+}
+
 // TestLinksOfCharts: of a chart in a registry is known what comes with it, what
 // it needs, and for which classes it answers.
 func TestLinksOfCharts(t *testing.T) {
@@ -104,6 +121,31 @@ func TestLinksOfCharts(t *testing.T) {
 			"kagent-crds/component.yaml": chart("oci://ghcr.io/kagent-dev/kagent/helm", "kagent-crds"),
 			"agent/component.yaml":       "namespace: app", "agent/a.yaml": "{apiVersion: kagent.dev/v1alpha2, kind: Agent, metadata: {name: a}}",
 		}, []string{"agent applied kagent-crds", "agent healthy kagent", "kagent healthy kagent-crds"}},
+		{"each release of a chart serves its own kinds", map[string]string{
+			"a/component.yaml": chart(dns, "external-dns"), "a/a.yaml": endpoint,
+			"b/component.yaml": chart(dns, "external-dns"), "b/a.yaml": endpoint,
+			"user/component.yaml": "namespace: user", "user/a.yaml": endpoint,
+		}, []string{"user applied a", "user applied b"}},
+		{"a release of a chart and one whose manifests are there serve their own kinds", map[string]string{
+			"a/component.yaml": chart("https://charts.jetstack.io", "cert-manager"), "a/a.yaml": certificate,
+			"b/component.yaml": "namespace: cm", "b/a.yaml": fleettest.CertificateCRD + "---" + fleettest.CertManager + "---\n" + certificate,
+		}, nil},
+		{"two operators with their own CRDs", map[string]string{
+			"a/component.yaml": "namespace: cm", "a/a.yaml": fleettest.CertificateCRD + "---" + fleettest.CertManager + "---\n" + certificate,
+			"b/component.yaml": "namespace: other", "b/a.yaml": fleettest.CertificateCRD + "---" +
+				strings.NewReplacer("name: cm", "name: other", "namespace: cm", "namespace: other", "Name: cm", "Name: other").Replace(fleettest.CertManager) + "---\n" + certificate,
+		}, nil},
+		{"a chart that needs kinds which come with it does not need those of another", map[string]string{
+			"a/component.yaml": chart("https://open-telemetry.github.io/opentelemetry-helm-charts", "opentelemetry-operator"),
+			"a/a.yaml":         fleettest.CertificateCRD, "b/component.yaml": chart("https://charts.jetstack.io", "cert-manager"),
+		}, nil},
+		{"two providers of Crossplane that install the same kinds", map[string]string{
+			"a/component.yaml": "namespace: a", "a/a.yaml": awsProvider("s3"), "b/component.yaml": "namespace: b", "b/a.yaml": awsProvider("sqs"),
+		}, nil},
+		{"each release of a chart provides its own class", map[string]string{
+			"a/component.yaml": chart("https://traefik.github.io/charts", "traefik"), "a/a.yaml": gatewayClass("a"),
+			"b/component.yaml": chart("https://traefik.github.io/charts", "traefik"), "b/a.yaml": gatewayClass("b"),
+		}, nil},
 		{"a class comes with a chart", map[string]string{
 			"longhorn/component.yaml": chart("https://charts.longhorn.io", "longhorn"),
 			"app/component.yaml":      "namespace: app", "app/a.yaml": strings.ReplaceAll(claim, "CLASS", "longhorn"),

@@ -14,6 +14,8 @@ import (
 const (
 	issuer      = "{apiVersion: cert-manager.io/v1, kind: ClusterIssuer, metadata: {name: own}, spec: {selfSigned: {}}}\n"
 	certificate = "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: web}, spec: {secretName: web, issuerRef: {kind: ClusterIssuer, name: own}}}\n"
+	dns         = "https://kubernetes-sigs.github.io/external-dns/"
+	endpoint    = "{apiVersion: externaldns.k8s.io/v1alpha1, kind: DNSEndpoint, metadata: {name: s}, spec: {}}\n"
 	spoon       = "{apiVersion: kitchen.example.com/v1, kind: Spoon, metadata: {name: s}}\n"
 )
 
@@ -44,6 +46,15 @@ func TestAbsentCharts(t *testing.T) {
 			"a/component.yaml": "rolloutPhase: 650\n", "a/kustomization.yaml": absent("nobody-knows", "https://charts.example.com"), "a/a.yaml": fleettest.ConfigMap,
 			"b/component.yaml": "rolloutPhase: 650\n", "b/kustomization.yaml": strings.Replace(absent("nobody-knows", "https://charts.example.com"), "1.0.0", "2.0.0", 1), "b/a.yaml": strings.Replace(fleettest.ConfigMap, "name: ", "name: other-", 1),
 		}, []string{"not-fetched: chart nobody-knows of https://charts.example.com is neither fetched nor known, so the dependencies of a, b on it are not checked"}, ""},
+		"two releases of a chart with CRDs": {map[string]string{
+			"a/component.yaml": "rolloutPhase: 120\n", "a/kustomization.yaml": strings.Replace(absent("external-dns", dns), "1.0.0", "1.0.0, includeCRDs: true", 1), "a/a.yaml": endpoint,
+			"b/component.yaml": "rolloutPhase: 120\n", "b/kustomization.yaml": strings.Replace(absent("external-dns", dns), "1.0.0", "1.0.0, includeCRDs: true", 1), "b/a.yaml": strings.Replace(endpoint, "name: s", "name: t", 1),
+		}, []string{"not-fetched: chart external-dns",
+			"crd-shared: a and b both deploy the external-dns chart, which has the CRDs of externaldns.k8s.io unless"}, ""},
+		"two releases of a chart without its CRDs": {map[string]string{
+			"a/component.yaml": "rolloutPhase: 120\n", "a/kustomization.yaml": absent("external-dns", dns), "a/a.yaml": endpoint,
+			"b/component.yaml": "rolloutPhase: 120\n", "b/kustomization.yaml": absent("external-dns", dns), "b/a.yaml": strings.Replace(endpoint, "name: s", "name: t", 1),
+		}, []string{"not-fetched: chart external-dns"}, ""},
 		"a chart that is called as a group": {map[string]string{
 			"op/component.yaml": "rolloutPhase: 120\n", "op/kustomization.yaml": absent("kitchen-operator", "https://charts.example.com"), "op/a.yaml": strings.Replace(spoon, "name: s", "name: own", 1),
 			"web/component.yaml": "rolloutPhase: 650\n", "web/a.yaml": spoon,

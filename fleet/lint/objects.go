@@ -55,8 +55,37 @@ func settingFaults(rule string) func(*checker) []fault {
 }
 
 func (l *checker) sameCRD() []fault {
-	return l.shared(func(o object.Object) bool { return crds.Is(o) },
-		"each sync of one overwrites what the other applied", "keep it in one of the two, and set crds: skip in the other")
+	const remedy = "keep it in one of the two, and set crds: skip in the other"
+	return append(l.shared(func(o object.Object) bool { return crds.Is(o) }, overwrites, remedy), l.sameChart()...)
+}
+
+// overwrites says what happens to a CRD in two Applications.
+const overwrites = "each sync of one overwrites what the other applied"
+
+// sameChart finds charts that are not available, install CRDs according to their records, and are
+// deployed by two Applications. Charts whose records differ may leave their CRDs to each other.
+func (l *checker) sameChart() []fault {
+	var all []fault
+	first := map[string][]*fleet.Application{}
+	for _, app := range l.Applications {
+		for _, c := range app.MissingSources {
+			skipped := c.SkipsCRDs || app.Component.Chart.SkipCRDs || crds.Mode(app.CRDs) == crds.Skip
+			if c.Known == nil || c.Known.Inferred || c.Known.Manifests || skipped || !c.Known.ShipsCRDs() {
+				continue
+			}
+			name := c.Known.Name
+			i := slices.IndexFunc(first[name], func(other *fleet.Application) bool { return other.Component != app.Component && l.together(other, app) })
+			if i >= 0 {
+				other := first[name][i]
+				found := l.at(finding.Warning, app, fmt.Sprintf("%s and %s both deploy the %s chart, which has the CRDs of %s unless its values leave them out: %s",
+					other.Name, app.Name, name, few(c.Known.Provides), overwrites), "leave them out of one of the two").with(other)
+				found.About = name
+				all = append(all, found)
+			}
+			first[name] = append(first[name], app)
+		}
+	}
+	return all
 }
 
 func (l *checker) sameObject() []fault {
