@@ -30,6 +30,9 @@ type Status struct {
 	Suspended   []Sign `yaml:"suspended"`
 	Healthy     []Sign `yaml:"healthy"`
 
+	// Script is the health check in Lua, for a kind whose status the signs cannot
+	// describe; empty to generate it. It must agree with the signs.
+	Script string `yaml:"script"`
 	// Note becomes a comment in the health check.
 	Note string `yaml:"note"`
 	// Source is the source of the facts.

@@ -9,12 +9,15 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// Script returns a health check in Lua: locals for the fields that the record reads, and a
-// chain of ifs over them.
+// Script returns a health check in Lua: that of the record, or locals for the fields that
+// the record reads, and a chain of ifs over them.
 func Script(s knowledge.Status) string {
 	w := &writer{sees: s, names: map[string]string{}}
 	for _, line := range comment(s) {
 		w.line("-- %s", line)
+	}
+	if s.Script != "" {
+		return w.text.String() + s.Script
 	}
 	w.line("local hs = {status = %q, message = %q}", "Progressing", "waiting for "+w.first())
 	w.line("local status = obj.status or {}")

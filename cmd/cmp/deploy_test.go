@@ -10,7 +10,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
-	lua "github.com/yuin/gopher-lua"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/argocd/health"
@@ -135,7 +134,6 @@ func TestDeploy(t *testing.T) {
 	if diff := gocmp.Diff(applicationHealth(t).Script, values.Configs.CM[healthKey]); diff != "" {
 		t.Errorf("the check of Applications; run with -update (-knowledge +values):\n%s", diff)
 	}
-	checkApplicationHealth(t, values.Configs.CM[healthKey])
 	checkMemory(t, values.RepoServer.ExtraContainers[0])
 	checkContainer(t, values.RepoServer.ExtraContainers[0])
 }
@@ -328,37 +326,5 @@ func writeApplicationHealth(t *testing.T) {
 		if err := os.WriteFile(file, []byte(head+healthKey+tail), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// checkApplicationHealth runs the health check of Applications the way Argo CD
-// does (util/lua): the object is the global obj, the result a table.
-func checkApplicationHealth(t *testing.T, script string) {
-	t.Helper()
-	for status, want := range map[string]string{
-		"nil":                               "Progressing",
-		"{}":                                "Progressing",
-		"{health = {}}":                     "Progressing",
-		"{health = {status = 'Healthy'}}":   "Healthy",
-		"{health = {status = 'Degraded'}}":  "Degraded",
-		"{health = {status = 'Suspended'}}": "Suspended",
-		"{health = {status = 'Healthy'}, operationState = {phase = 'Running'}}":   "Progressing",
-		"{health = {status = 'Healthy'}, operationState = {phase = 'Succeeded'}}": "Healthy",
-	} {
-		l := lua.NewState()
-		if err := l.DoString("obj = {status = " + status + "}"); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.DoString(script); err != nil {
-			t.Fatalf("%v in\n%s", err, script)
-		}
-		result, ok := l.Get(-1).(*lua.LTable)
-		if !ok {
-			t.Fatalf("the check returns no table for %s", status)
-		}
-		if got := result.RawGetString("status").String(); got != want {
-			t.Errorf("status %s: %s, want %s", status, got, want)
-		}
-		l.Close()
 	}
 }
