@@ -143,19 +143,6 @@ type MatrixGenerator struct {
 	Generators []Generator `yaml:"generators"`
 }
 
-// Selector selects by labels.
-type Selector struct {
-	MatchLabels      map[string]string `yaml:"matchLabels,omitempty"`
-	MatchExpressions []Expression      `yaml:"matchExpressions,omitempty"`
-}
-
-// Expression is a condition on a label.
-type Expression struct {
-	Key      string   `yaml:"key"`
-	Operator string   `yaml:"operator"`
-	Values   []string `yaml:"values,flow"`
-}
-
 // Strategy says how changed Applications are rolled out.
 type Strategy struct {
 	Type          string      `yaml:"type"`

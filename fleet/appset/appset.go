@@ -128,7 +128,7 @@ type spec struct {
 	Strategy struct {
 		Type        string `json:"type"`
 		RollingSync struct {
-			Steps []selector `json:"steps"`
+			Steps []argocd.Selector `json:"steps"`
 		} `json:"rollingSync"`
 	} `json:"strategy"`
 }
@@ -209,12 +209,12 @@ func (e expansion) application(set object.Object, template map[string]any, p par
 }
 
 // stepOf returns the first step that selects an Application.
-func stepOf(steps []selector, app object.Object) int {
+func stepOf(steps []argocd.Selector, app object.Object) int {
 	labels := map[string]string{}
 	for _, f := range app.Get("metadata", "labels").Fields() {
 		labels[f.Key] = f.Value.Text()
 	}
-	i := slices.IndexFunc(steps, func(s selector) bool { is, err := s.matches(labels); return is && err == nil })
+	i := slices.IndexFunc(steps, func(s argocd.Selector) bool { is, err := s.Matches(labels); return is && err == nil })
 	if i < 0 {
 		return len(steps) + 1
 	}

@@ -9,6 +9,8 @@ import (
 	"text/template"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/argocd"
 )
 
 // params are the parameters of one Application as its templates see them: nested for
@@ -35,7 +37,7 @@ var generatorTypes = []string{"list", "git", "matrix", "merge", "clusters", "clu
 // transform returns the parameters of a generator that its selector selects. outer are
 // the parameters of the first generator of a matrix.
 func (e expansion) transform(g, template map[string]any, outer params) ([]generated, error) {
-	var selects *selector
+	var selects *argocd.Selector
 	if err := decode(g["selector"], &selects); err != nil {
 		return nil, fmt.Errorf("the selector of a generator is invalid: %w", err)
 	}
@@ -178,7 +180,7 @@ func (e expansion) list(g any) ([]params, error) {
 func (e expansion) valuesOf(typ string, g any) ([]params, error) {
 	var common struct {
 		Values   map[string]string `json:"values"`
-		Selector selector          `json:"selector"`
+		Selector argocd.Selector   `json:"selector"`
 		FlatList bool              `json:"flatList"`
 	}
 	known, own := e.Values[e.name][typ]
@@ -201,8 +203,8 @@ func (e expansion) valuesOf(typ string, g any) ([]params, error) {
 		p, _ := clone(found).(map[string]any)
 		flat := flatten(p)
 		if typ == "clusters" {
-			if !own && !common.Selector.empty() {
-				if is, err := common.Selector.matches(labelsOf(p)); err != nil {
+			if !own && !common.Selector.IsEmpty() {
+				if is, err := common.Selector.Matches(labelsOf(p)); err != nil {
 					return nil, err
 				} else if !is {
 					continue
@@ -377,14 +379,14 @@ func keyOf(p params, keys []string) string {
 }
 
 // filter returns the parameters that a selector selects.
-func filter(all []params, s selector) ([]params, error) {
+func filter(all []params, s argocd.Selector) ([]params, error) {
 	var kept []params
 	for _, p := range all {
 		labels := map[string]string{}
 		for key, value := range flatten(p) {
 			labels[key], _ = value.(string)
 		}
-		is, err := s.matches(labels)
+		is, err := s.Matches(labels)
 		if err != nil {
 			return nil, err
 		}

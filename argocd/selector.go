@@ -1,4 +1,4 @@
-package appset
+package argocd
 
 import (
 	"fmt"
@@ -6,37 +6,40 @@ import (
 	"strconv"
 )
 
-// selector is a label selector. In contrast to those of Kubernetes, values may be any
-// text.
-type selector struct {
-	MatchLabels      map[string]string `json:"matchLabels"`
-	MatchExpressions []expression      `json:"matchExpressions"`
+// Selector selects by labels.
+type Selector struct {
+	MatchLabels      map[string]string `yaml:"matchLabels,omitempty" json:"matchLabels"`
+	MatchExpressions []Expression      `yaml:"matchExpressions,omitempty" json:"matchExpressions"`
 }
 
-type expression struct {
-	Key      string   `json:"key"`
-	Operator string   `json:"operator"`
-	Values   []string `json:"values"`
+// Expression is a condition on a label.
+type Expression struct {
+	Key      string   `yaml:"key" json:"key"`
+	Operator string   `yaml:"operator" json:"operator"`
+	Values   []string `yaml:"values,flow" json:"values"`
 }
 
-func (s selector) empty() bool { return len(s.MatchLabels)+len(s.MatchExpressions) == 0 }
+// IsEmpty reports whether a selector selects everything.
+func (s Selector) IsEmpty() bool { return len(s.MatchLabels)+len(s.MatchExpressions) == 0 }
 
-// matches reports whether the selector matches the labels.
-func (s selector) matches(labels map[string]string) (bool, error) {
+// Matches reports whether the selector matches labels. The error is about an operator.
+func (s Selector) Matches(labels map[string]string) (bool, error) {
 	for key, value := range s.MatchLabels {
 		if got, there := labels[key]; !there || got != value {
 			return false, nil
 		}
 	}
 	for _, x := range s.MatchExpressions {
-		if is, err := x.matches(labels); !is || err != nil {
+		if is, err := x.Matches(labels); !is || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func (x expression) matches(labels map[string]string) (bool, error) {
+// Matches reports whether labels fulfill the condition. In contrast to Kubernetes, values may be
+// any text.
+func (x Expression) Matches(labels map[string]string) (bool, error) {
 	value, there := labels[x.Key]
 	in := slices.Contains(x.Values, value)
 	switch x.Operator {
