@@ -37,7 +37,7 @@ func newFleetApps(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apps DIR...",
 		Short: "Generate the Applications of a fleet, in the order of its steps",
-		Long: `Generate what deploys the components in the order of their steps. --style selects the form:
+		Long: `Generate what deploys the components in the order of their steps. --style says as what:
 
   steps  an ApplicationSet that syncs its Applications step by step (RollingSync); two if
          several environments share a cluster: the first contains what exists once
