@@ -19,6 +19,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fleet/link"
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -96,6 +97,8 @@ type Fleet struct {
 	Applications []*Application
 	// Links are the dependencies between Applications, sorted by both ends.
 	Links []Link
+	// Networks are the Applications that provide the Pod network, and those that need it.
+	Networks link.Networks
 	// Findings are problems that were found while reading and rendering.
 	Findings []finding.Finding
 	// Dirs are the directories that were searched for components. Skipped lists files in them

@@ -37,8 +37,9 @@ func (f *Fleet) link() error {
 	if err != nil {
 		return err
 	}
-	f.Links = slices.DeleteFunc(link.WithNetwork(f.Objects, f.Links),
-		func(l Link) bool { return f.OnDifferentClusters(f.Applications[l.From], f.Applications[l.To]) })
+	elsewhere := func(l Link) bool { return f.OnDifferentClusters(f.Applications[l.From], f.Applications[l.To]) }
+	f.Networks = link.NetworksOf(f.Objects, apps)
+	f.Links = slices.DeleteFunc(link.WithNetwork(f.Objects, f.Networks, f.Links), elsewhere)
 	for _, l := range f.Links {
 		trustAddresses(l)
 	}

@@ -31,6 +31,9 @@ type Chart struct {
 	Needs    []string `yaml:"needs"`
 	// InstallsAtRuntime means that its program creates the CRDs when it runs, and the chart has none.
 	InstallsAtRuntime bool `yaml:"atRuntime"`
+	// Network means that it runs the Pod network, which every Pod of a new cluster needs that is
+	// not on the network of its node.
+	Network bool `yaml:"network"`
 	// ClassProviders are names of providers that this chart runs, as they occur in a
 	// class, such as the provisioner of a StorageClass.
 	ClassProviders []string `yaml:"answers"`

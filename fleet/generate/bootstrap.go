@@ -234,7 +234,11 @@ func bootstrapOne(f *fleet.Fleet, app *fleet.Application, existing *[]string) ([
 			end()
 		}
 		docs = append(docs, inNamespace(n))
-		if w, ok := waitFor(n); ok {
+		w, ok := waitFor(n)
+		if !ok && link.IsNetwork(&n) { // an operator creates what can be waited for
+			w, ok = WaitFor{Args: strings.Fields(gates.Nodes.Command), Why: gates.Nodes.Why}, true
+		}
+		if ok {
 			w.network, w.early = link.IsNetwork(&n), len(n.Kind.Defines) > 0 || onHostNetwork(&n)
 			if isCrowded(&n) {
 				w.OneReplica, w.Args, w.Why = true, w.Args[len(strings.Fields(rolloutStatus)):], "one ready replica: one node has no room for more"
@@ -341,6 +345,7 @@ var gates = func() (g struct {
 		Command     string   `yaml:"command"`
 		Why, Source string
 	} `yaml:"gates"`
+	Nodes      struct{ Command, Why, Source string }
 	Namespaces []string `yaml:"namespaces"`
 }) {
 	dec := yaml.NewDecoder(bytes.NewReader(gatesText))

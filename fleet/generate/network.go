@@ -51,11 +51,9 @@ func selectsItself(n *graph.Node, selector object.Value) bool {
 // moved.
 func networkFirst(f *fleet.Fleet, all []*fleet.Application) ([]*fleet.Application, []finding.Finding) {
 	network, uses := map[*fleet.Application]bool{}, map[*fleet.Application]bool{}
-	for i := range f.Objects.Nodes {
-		n := &f.Objects.Nodes[i]
-		app := f.Applications[n.Part]
-		network[app] = network[app] || link.IsNetwork(n)
-		uses[app] = uses[app] || n.InSync() && link.NeedsNetwork(n)
+	for i, app := range f.Applications {
+		_, network[app] = f.Networks.Providers[i]
+		_, uses[app] = f.Networks.Users[i]
 	}
 	last := -1
 	for i, app := range all {
@@ -64,7 +62,7 @@ func networkFirst(f *fleet.Fleet, all []*fleet.Application) ([]*fleet.Applicatio
 		}
 	}
 	if last < 0 {
-		return all, nil
+		return all, noNetwork(f, all, uses)
 	}
 	needed := withDependencies(f, slices.DeleteFunc(slices.Clone(all), func(app *fleet.Application) bool { return !network[app] }))
 	var ahead, moved []*fleet.Application
@@ -83,6 +81,19 @@ func networkFirst(f *fleet.Fleet, all []*fleet.Application) ([]*fleet.Applicatio
 			Remedy: "give " + app.Name + " a later step"})
 	}
 	return slices.Concat(ahead, all[last:last+1], moved, all[last+1:]), notes
+}
+
+// noNetwork notes that Pods wait for a network that nothing provides, as far as Ladder knows: an
+// operator may create it, or the cluster may have one.
+func noNetwork(f *fleet.Fleet, all []*fleet.Application, uses map[*fleet.Application]bool) []finding.Finding {
+	at := slices.IndexFunc(all, func(app *fleet.Application) bool { return uses[app] })
+	if at < 0 || len(f.Networks.Providers) > 0 { // else the user left it out
+		return nil
+	}
+	app := all[at]
+	return []finding.Finding{{Severity: finding.Note, Rule: "network-unknown", File: app.File, Line: app.Line(app.StepKey()),
+		Message: "the Pods of " + app.Name + " need a Pod network, and none of these components is known to provide one",
+		Remedy:  "make sure that the cluster has a network already, or that the component which creates it is in an earlier " + f.Profile.Noun()}}
 }
 
 // withDependencies returns some Applications with all their dependencies.

@@ -99,6 +99,48 @@ spec:
 	}
 }
 
+// TestNetworkOfAnOperator: the object of which Calico's operator makes the network is ready before
+// anything waits for Pods on it, and where nothing provides a network, a note says what waits for it.
+func TestNetworkOfAnOperator(t *testing.T) {
+	const calico = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: installations.operator.tigera.io}
+spec: {group: operator.tigera.io, scope: Cluster, names: {kind: Installation, plural: installations}}
+---
+{apiVersion: operator.tigera.io/v1, kind: Installation, metadata: {name: default}, spec: {calicoNetwork: {}}}
+`
+	files := map[string]string{
+		"db/component.yaml":     fleettest.Described("db", "foundation", "110"),
+		"db/d.yaml":             strings.Replace(strings.ReplaceAll(fleettest.CertManager[strings.LastIndex(fleettest.CertManager, "---"):], "cm", "db"), "serviceAccountName: db, ", "", 1),
+		"calico/component.yaml": fleettest.Described("calico", "foundation", "120"), "calico/c.yaml": calico,
+	}
+	made, notes, err := generate.NewBootstrap(fleettest.Files(t, files, fleet.Source{}), generate.BootstrapOptions{Until: component.Step{Number: 130, Set: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := made.Script()
+	network, db := strings.Index(script, "condition=Ready nodes --all"), strings.Index(script, "deployment.apps/db")
+	if network < 0 || db < network {
+		t.Errorf("db is waited for before the network:\n%s", script[strings.LastIndex(script, "}\n"):])
+	}
+	rules := func(notes []finding.Finding) (all []string) {
+		for _, n := range notes {
+			all = append(all, n.Rule)
+		}
+		return all
+	}
+	if got := rules(notes); !slices.Equal(got, []string{"network-first"}) {
+		t.Errorf("the notes are %v", got)
+	}
+	delete(files, "calico/component.yaml")
+	delete(files, "calico/c.yaml")
+	_, notes, err = generate.NewBootstrap(fleettest.Files(t, files, fleet.Source{}), generate.BootstrapOptions{})
+	if got := rules(notes); err != nil || !slices.Equal(got, []string{"network-unknown"}) {
+		t.Errorf("without a network, the notes are %v, %v", got, err)
+	}
+}
+
 // TestBootstrapCheck: what was written and what Argo CD syncs now are compared by what
 // they say.
 func TestBootstrapCheck(t *testing.T) {

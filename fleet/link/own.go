@@ -3,6 +3,7 @@ package link
 import (
 	"slices"
 
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
@@ -84,7 +85,7 @@ func (f *finder) hasOnlyCRDs(app int) bool {
 	}
 	for _, part := range f.apps[app].Parts {
 		for _, o := range part.Objects {
-			if o.ID.Kind != "CustomResourceDefinition" && o.ID.Kind != "Namespace" {
+			if !crds.Is(o) && o.ID.Kind != "Namespace" {
 				return false
 			}
 		}

@@ -98,7 +98,7 @@ func dependencySentence(r fleet.Reason) string {
 	if objectName(r) == "" {
 		return r.String()
 	}
-	return "it " + r.Why + " " + r.To.String()
+	return strings.TrimSpace("it " + r.Why + " " + r.To.String())
 }
 
 // objectName returns the name of the dependent object; empty if it is unknown.

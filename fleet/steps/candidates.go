@@ -23,8 +23,9 @@ type candidateStep struct {
 // candidates are the steps that an Application may be in, regardless of its dependencies.
 type candidates struct {
 	steps []candidateStep
-	// earliest is the first step to use.
+	// earliest is the first step to use. keeps is true if that is the step that is set.
 	earliest int
+	keeps    bool
 	// why is the reason for its first place.
 	why   string
 	fault finding.Finding
@@ -77,7 +78,7 @@ func candidatesFor(p profile.Profile, app *fleet.Application, opt Options) candi
 		s.why = "the steps " + where + " have no special meaning"
 		if app.Step.Set && slices.ContainsFunc(s.steps,
 			func(sp candidateStep) bool { return sp.from <= app.Step.Number && app.Step.Number <= sp.to }) {
-			s.earliest = app.Step.Number
+			s.earliest, s.keeps = app.Step.Number, true
 			s.why += ", so it keeps its own"
 		}
 	case len(s.steps) > 0:

@@ -25,6 +25,9 @@ type Dependency struct {
 	// kinds is true if all reasons are CRDs, which a component can deploy before the rest of its
 	// objects (crds: split).
 	kinds bool
+	// network is true for a dependency on the Pod network that decides only where the owners of the
+	// fleet and the profile leave a choice.
+	network bool
 	// unused is true if no other object uses the objects of From that cause the dependency, so
 	// that they can move to another component.
 	unused bool

@@ -84,7 +84,9 @@ func Compute(f *fleet.Fleet, opt Options) *Plan {
 			p.Findings = append(p.Findings, choices[i].fault)
 		}
 	}
-	placed := p.solve(choices)
+	networks := networkDependencies(f, p.dependencies)
+	releaseNetworks(f, networks, choices)
+	placed := p.withNetworks(networks, choices, p.solve(choices))
 	for i, app := range f.Applications {
 		p.Steps = append(p.Steps, p.explain(i, app, choices, placed))
 		if earliest, intended := opt.Intended[i]; intended && p.Steps[i].Computed.Number == app.Step.Number {
@@ -275,7 +277,7 @@ func (p *Plan) earlierDependent(i int) string {
 	to := p.fleet.Applications[i]
 	for _, n := range p.dependencies {
 		from := p.fleet.Applications[n.From]
-		if n.To != i || !n.IsCertain || !from.Step.Set || !to.Step.Set || from.Step.Number >= to.Step.Number+n.gap() {
+		if n.To != i || !n.IsCertain && !n.network || !from.Step.Set || !to.Step.Set || from.Step.Number >= to.Step.Number+n.gap() {
 			continue
 		}
 		if !slices.ContainsFunc(p.fleet.Scope(""), func(e string) bool { return fleet.Deployed(from, e) && fleet.Deployed(to, e) }) {
