@@ -32,7 +32,7 @@ func main() {
 func write(dir string, count int) error {
 	files := map[string]string{
 		"Chart.yaml":               "apiVersion: v2\nname: large\nversion: 1.0.0\n",
-		"values.yaml":              "crds: {enabled: true}\napps: 30\n",
+		"values.yaml":              "crds: {enabled: true}\napps: 30\nreplicas: 1\n",
 		"templates/apps.yaml":      apps,
 		"templates/operator.yaml":  operator,
 		"templates/resources.yaml": resources,
@@ -173,6 +173,7 @@ kind: Deployment
 metadata:
   name: operator
 spec:
+  replicas: {{ .Values.replicas }}
   selector: {matchLabels: {app: operator}}
   template:
     metadata: {labels: {app: operator}}

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -16,11 +20,46 @@ type checkout struct {
 	commit int
 }
 
+// change is what a commit changes.
+type change string
+
+const (
+	nothing   change = "nothing of the component"
+	aValue    change = "a value"
+	aTemplate change = "a template"
+)
+
+// What the changes edit.
+const (
+	valuesFile   = "component/values.yaml"
+	templatesDir = "component/templates"
+)
+
 // next makes another commit of it: a file that no component reads changes, and
-// all files get other times, as they do in a fresh clone.
-func (c *checkout) next() error {
+// all files get other times, as they do in a fresh clone. A change of the component
+// is a new one each time.
+func (c *checkout) next(what change) error {
 	c.commit++
 	if err := writeFile(c.root, "docs/news.md", fmt.Sprintf("Commit %d.\n", c.commit)); err != nil {
+		return err
+	}
+	var err error
+	switch what {
+	case aValue:
+		err = c.edit(valuesFile, func(text []byte) ([]byte, error) {
+			at := replicas.FindSubmatchIndex(text)
+			if at == nil {
+				return nil, fmt.Errorf("%s has no number of replicas to change", valuesFile)
+			}
+			return slices.Concat(text[:at[2]], strconv.AppendInt(nil, int64(c.commit), 10), text[at[3]:]), nil
+		})
+	case aTemplate:
+		var name string
+		if name, err = c.workload(); err == nil {
+			err = c.edit(name, func(text []byte) ([]byte, error) { return fmt.Appendf(text, "\n# Commit %d.\n", c.commit), nil })
+		}
+	}
+	if err != nil {
 		return err
 	}
 	when := time.Unix(1_800_000_000+int64(c.commit), 0)
@@ -30,6 +69,43 @@ func (c *checkout) next() error {
 		}
 		return os.Chtimes(path, when, when)
 	})
+}
+
+// replicas is the value that aValue changes.
+var replicas = regexp.MustCompile(`(?m)^\s*replica(?:s|Count): *(\d+)\s*$`)
+
+// workload returns the name of the first template of a Deployment.
+func (c *checkout) workload() (string, error) {
+	var found string
+	err := filepath.WalkDir(filepath.Join(c.root, templatesDir), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte("kind: Deployment")) {
+			return err
+		}
+		if found, err = filepath.Rel(c.root, path); err == nil {
+			err = fs.SkipAll
+		}
+		return err
+	})
+	if err == nil && found == "" {
+		err = fmt.Errorf("%s has no template of a Deployment to change", templatesDir)
+	}
+	return found, err
+}
+
+// edit changes a file.
+func (c *checkout) edit(name string, how func([]byte) ([]byte, error)) error {
+	text, err := os.ReadFile(filepath.Join(c.root, name))
+	if err == nil {
+		text, err = how(text)
+	}
+	if err != nil {
+		return err
+	}
+	return writeFile(c.root, name, string(text))
 }
 
 // size counts the files.

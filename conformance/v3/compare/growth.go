@@ -42,7 +42,7 @@ func (c *comparison) measureGrowth(ctx context.Context) error {
 			if err := writeFiller(repo.root, files-chartFiles-1, fillerSize); err != nil {
 				return err
 			}
-			if err := repo.next(); err != nil {
+			if err := repo.next(nothing); err != nil {
 				return err
 			}
 			packed, err := pack(repo.root)

@@ -57,6 +57,25 @@ func treeMemory(pid int) int64 {
 	return own * int64(os.Getpagesize())
 }
 
+// cpuTime returns the processor time of a server and of all processes that it has started.
+func (s *server) cpuTime() time.Duration {
+	ticks := int64(0)
+	for _, pid := range descendants(s.cmd.Process.Pid) {
+		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		_, numbers, _ := strings.Cut(string(text), ") ") // after its name
+		fields := strings.Fields(numbers)
+		if err != nil || len(fields) < 15 {
+			continue // it has ended
+		}
+		for _, field := range fields[11:15] { // of it and of its ended children, as user and in the kernel
+			n, _ := strconv.ParseInt(field, 10, 64)
+			ticks += n
+		}
+	}
+	const perSecond = 100 // USER_HZ
+	return time.Duration(ticks) * time.Second / perSecond
+}
+
 // descendants are a process and all below it.
 func descendants(pid int) []int {
 	all := []int{pid}

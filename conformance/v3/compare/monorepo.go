@@ -113,7 +113,7 @@ func (c *comparison) measureBatches(ctx context.Context, dir string, repo *check
 	if err := batch(ours, "ours, the first commit"); err != nil {
 		return err
 	}
-	if err := repo.next(); err != nil {
+	if err := repo.next(nothing); err != nil {
 		return err
 	}
 	return batch(ours, "ours, the next commit")
