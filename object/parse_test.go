@@ -97,23 +97,6 @@ spec:
 
 // TestAliasesThatMultiply reads a document of a few lines whose aliases stand
 // for 10^levels values.
-func TestAliasesThatMultiply(t *testing.T) {
-	document := func(levels int) string {
-		text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx0: &x0 x\n"
-		for i := range levels {
-			text += fmt.Sprintf("x%d: &x%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d, ", i), 10), ", "))
-		}
-		return text
-	}
-	if _, err := Parse("a.yaml", 1, document(5)); err != nil {
-		t.Errorf("some 100,000 values: %v", err)
-	}
-	_, err := Parse("a.yaml", 1, document(7))
-	if want := "a.yaml:11: not valid YAML: aliases expand to more than 2000000 values; fix: correct the syntax there"; err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
-}
-
 // TestParseCorpus reads what real charts render to, sets a wave on every object
 // and compares meanings before and after.
 func TestParseCorpus(t *testing.T) {
