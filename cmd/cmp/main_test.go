@@ -13,9 +13,11 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/internal/startup"
 )
 
 func TestMain(m *testing.M) {
+	startup.End()            // which would undo the next line
 	debug.SetGCPercent(400)  // hundreds of short commands, here and
 	os.Setenv("GOGC", "400") // in processes
 	own := ownMemory

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/confine"
+	"github.com/ladder-cmp/ladder/internal/startup"
 	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
@@ -48,6 +49,7 @@ var unlimited = []string{"serve", "generate", workerName, fetcherName}
 
 // watch ends the program when it uses too much memory. It says what the limit is, and whose.
 func (m *maxMemory) watch(cmd *cobra.Command, s cli.Streams) error {
+	startup.End()
 	if m.bytes != 0 && m.bytes < leastMemory {
 		return usage.Errorf("--max-memory is %d bytes, too little; use %d (64 MiB) or more, or 0 for no limit", m.bytes, leastMemory)
 	}
