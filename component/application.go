@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // ApplicationFields are fields of an Application. A component may set them for its own
@@ -127,7 +128,7 @@ func mergeTexts(all, own map[string]string) map[string]string {
 
 // duration matches durations in the syntax of Argo CD (util/env and time.ParseDuration); a
 // number alone means seconds.
-var duration = regexp.MustCompile(`^([0-9]+|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`)
+var duration = lazyregexp.New(`^([0-9]+|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`)
 
 // Check reports what Argo CD would refuse. isSet reports whether a key, such as
 // retry.limit, is set.

@@ -3,11 +3,12 @@ package component
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // Draft is the content for the component.yaml of a component without one. Empty
@@ -132,7 +133,7 @@ func comment(b *strings.Builder, text string) {
 	}
 }
 
-var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+var notInNames = lazyregexp.New(`[^a-z0-9]+`)
 
 // maxName is the maximum length of the name of an Application and its release,
 // which is Helm's.

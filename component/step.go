@@ -2,12 +2,12 @@ package component
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // Step is a step in the rollout of a fleet, as in component.yaml: 10, "010" and
@@ -33,7 +33,7 @@ const (
 	MaxStep     = 999999
 )
 
-var steps = regexp.MustCompile(StepPattern)
+var steps = lazyregexp.New(StepPattern)
 
 // ParseStep parses a step.
 func ParseStep(text string) (Step, error) {

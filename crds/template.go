@@ -1,12 +1,13 @@
 package crds
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"text/template/parse"
 
 	"github.com/gobwas/glob"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // ChartCRD is a CRD that a chart can render, with its conditions.
@@ -229,7 +230,7 @@ func (r *reader) files(name parse.Node, when []condition, expands bool) {
 }
 
 // nameLine matches the name in the metadata of a manifest.
-var nameLine = regexp.MustCompile(`(?m)^ {1,4}name: *["']?([a-z0-9-]+(?:\.[a-z0-9-]+)+)["']? *(?:#.*)?\r?$`)
+var nameLine = lazyregexp.New(`(?m)^ {1,4}name: *["']?([a-z0-9-]+(?:\.[a-z0-9-]+)+)["']? *(?:#.*)?\r?$`)
 
 // text finds CRDs in a piece of a file that starts at an offset.
 func (r *reader) text(f File, piece string, offset int, when []condition) {

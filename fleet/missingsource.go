@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -226,7 +226,7 @@ func (e *emptySources) sorted() []remote.Ref {
 	return e.absent
 }
 
-var versionNumber = regexp.MustCompile(`\d+(\.\d+)*(-[0-9A-Za-z.-]+)?`)
+var versionNumber = lazyregexp.New(`\d+(\.\d+)*(-[0-9A-Za-z.-]+)?`)
 
 // someVersion returns a version that most ranges contain: their first number.
 func someVersion(constraint string) string {

@@ -1,11 +1,11 @@
 package knowledge
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -345,7 +345,7 @@ func (b *Base) IsRegistered(name string) bool {
 const between = "$1$3-$2$4"
 
 // humps are the places between the words of a name in camel case, such as SQLInstance.
-var humps = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
+var humps = lazyregexp.New(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
 
 // NamesImage reports whether a variable or flag of that name contains an image.
 func (b *Base) NamesImage(name string) bool {

@@ -1,11 +1,11 @@
 package knowledge
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -61,10 +61,10 @@ func (b *Base) Sibling(key string) (kind string, ok bool) {
 
 // conditionColumn matches the path of a printer column with the status of a
 // condition.
-var conditionColumn = regexp.MustCompile(`^\.status\.conditions\[\?\(@\.type\s*==\s*['"](\w+)['"]\)\]\.status$`)
+var conditionColumn = lazyregexp.New(`^\.status\.conditions\[\?\(@\.type\s*==\s*['"](\w+)['"]\)\]\.status$`)
 
 // valueColumn matches the path of a printer column with a status value.
-var valueColumn = regexp.MustCompile(`^\.(status(?:\.\w+)*\.(\w+))$`)
+var valueColumn = lazyregexp.New(`^\.(status(?:\.\w+)*\.(\w+))$`)
 
 // StatusOf returns how the status shows health, according to a version of the CRD;
 // nil if it does not. where is the name of the source.

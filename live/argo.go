@@ -3,11 +3,11 @@ package live
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	argo "github.com/ladder-cmp/ladder/argocd"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -87,7 +87,7 @@ func syncWindow(_ *scene, app object.Object, op operation) []Cause {
 		Fix: "wait until the window allows it, or change the window", Command: "argocd proj windows list " + project}}
 }
 
-var messageObject = regexp.MustCompile(`waiting for (?:deletion|pruning confirmation) of (?:hook )?([^/ ]*)/([^/ ]+)/(\S+?)(?: and|$)`)
+var messageObject = lazyregexp.New(`waiting for (?:deletion|pruning confirmation) of (?:hook )?([^/ ]*)/([^/ ]+)/(\S+?)(?: and|$)`)
 
 // inMessage returns the object that the message of an operation names. Its namespace is that of an
 // object of the same name in the status, or the destination's.

@@ -91,7 +91,7 @@ func leads(o object.Object) (all []object.ID) {
 
 // Groups returns the groups of custom resources that are listed, sorted.
 func Groups() (all []string) {
-	for _, p := range products {
+	for _, p := range products() {
 		kind, group, _ := strings.Cut(p.Kind, ".")
 		if _, builtin := KindOf(group, kind); !builtin && kind != "*" && group != "" {
 			all = append(all, group)
@@ -103,7 +103,7 @@ func Groups() (all []string) {
 
 // productsOf returns what is particular about a kind.
 func productsOf(id object.ID) (all []product) {
-	for _, p := range products {
+	for _, p := range products() {
 		suffix, wild := strings.CutPrefix(p.Kind, "*.")
 		if p.Kind == id.GroupKind() || wild && (id.Group == suffix || strings.HasSuffix(id.Group, "."+suffix)) {
 			all = append(all, p)

@@ -1,17 +1,17 @@
 package live
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
 // unreachable are words of programs and libraries that do not reach another program.
-var unreachable = regexp.MustCompile(`(?i)no such host|connection refused|name or service not known|name resolution|resolve|getaddrinfo|ENOTFOUND|translate host name|bad address|unknown ?host|no route to host|timed? ?out`)
+var unreachable = lazyregexp.New(`(?i)no such host|connection refused|name or service not known|name resolution|resolve|getaddrinfo|ENOTFOUND|translate host name|bad address|unknown ?host|no route to host|timed? ?out`)
 
-var hostName = regexp.MustCompile(`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*`)
+var hostName = lazyregexp.New(`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*`)
 
 // named returns what another program runs as that a text names and that does not answer: the sync
 // applies it only later, or it is a Service without a ready Pod.

@@ -3,11 +3,11 @@ package live
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -51,13 +51,13 @@ func (s *scene) podAge(pod object.Object) int64 {
 }
 
 var (
-	notFound   = regexp.MustCompile(`(?i)\b(secret|configmap|persistentvolumeclaim|serviceaccount|storageclass\.storage\.k8s\.io|priorityclass)s? "([^"/ ]+)" (?:is )?not found`)
-	notThere   = regexp.MustCompile(`(?i)\b(secret|configmap) ([a-z0-9-]+)/([a-z0-9.-]+) (?:does not exist|not found)`)
-	missingKey = regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) ([^/\s]+)/(\S+)`)
+	notFound   = lazyregexp.New(`(?i)\b(secret|configmap|persistentvolumeclaim|serviceaccount|storageclass\.storage\.k8s\.io|priorityclass)s? "([^"/ ]+)" (?:is )?not found`)
+	notThere   = lazyregexp.New(`(?i)\b(secret|configmap) ([a-z0-9-]+)/([a-z0-9.-]+) (?:does not exist|not found)`)
+	missingKey = lazyregexp.New(`couldn't find key (\S+) in (Secret|ConfigMap) ([^/\s]+)/(\S+)`)
 )
 
 // notExecuted is what a container runtime says of a command that the image does not have.
-var notExecuted = regexp.MustCompile(`exec: "([^"]+)": (.+)$`)
+var notExecuted = lazyregexp.New(`exec: "([^"]+)": (.+)$`)
 
 var namedKinds = map[string]object.ID{
 	"secret": {Kind: "Secret"}, "configmap": {Kind: "ConfigMap"}, "persistentvolumeclaim": {Kind: "PersistentVolumeClaim"},
@@ -97,7 +97,7 @@ func lacksKey(m []string, proof string) Cause {
 }
 
 // preemption is what the scheduler says of evicting other Pods, after the reasons.
-var preemption = regexp.MustCompile(`(?: no new claims to deallocate,)? preemption:.*`)
+var preemption = lazyregexp.New(`(?: no new claims to deallocate,)? preemption:.*`)
 
 // podScheduling finds out why a Pod has no node.
 func podScheduling(s *scene, pod object.Object) (all []Cause) {
@@ -155,7 +155,7 @@ func poolOf(pod object.Object) object.ID {
 	return object.ID{Group: "karpenter.sh", Kind: "NodePool", Name: pod.Get("spec", "nodeSelector", "karpenter.sh/nodepool").Text()}
 }
 
-var lackingDevice = regexp.MustCompile(`Insufficient ([a-z0-9-]+)[a-z0-9.-]*/`)
+var lackingDevice = lazyregexp.New(`Insufficient ([a-z0-9-]+)[a-z0-9.-]*/`)
 
 // nodeSource returns what should give a Pod its node: the NodePool that its nodeSelector names, or
 // the DaemonSet of the vendor of the device that no node has, if it does not.

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	argo "github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/graph/facts"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -93,8 +93,8 @@ func (s *scene) mentions(id object.ID) (all []object.ID) {
 }
 
 var (
-	anyNotFound = regexp.MustCompile(`([A-Za-z]+)\.([a-z0-9.-]+) "([^"]+)" not found`)
-	inQuotes    = regexp.MustCompile(`["']([a-z0-9-]+)[^"' ]*["']`)
+	anyNotFound = lazyregexp.New(`([A-Za-z]+)\.([a-z0-9.-]+) "([^"]+)" not found`)
+	inQuotes    = lazyregexp.New(`["']([a-z0-9-]+)[^"' ]*["']`)
 )
 
 // downIn returns the workload that a message names in quotes, such as a plugin of an operator by its

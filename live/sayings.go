@@ -6,10 +6,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -56,18 +58,20 @@ var sayingsText []byte
 
 var sayings = read[map[string][]saying](sayingsText)
 
-// read reads what the program has with it.
-func read[T any](text []byte) (all T) {
-	if err := yaml.Unmarshal(text, &all); err != nil {
-		panic(err) // every test of this package reads it
-	}
-	return all
+// read reads what the program has with it, when it is asked for: other commands start without it.
+func read[T any](text []byte) func() T {
+	return sync.OnceValue(func() (all T) {
+		if err := yaml.Unmarshal(text, &all); err != nil {
+			panic(err) // every test of this package reads it
+		}
+		return all
+	})
 }
 
 // understand completes a cause with what a message about an object means; what no saying of the topic
 // fits stays.
 func understand(topic, message string, about object.Object, cause Cause) Cause {
-	for _, y := range sayings[topic] {
+	for _, y := range sayings()[topic] {
 		m := y.Says.FindStringSubmatchIndex(message)
 		if m == nil {
 			continue
@@ -89,7 +93,7 @@ func understand(topic, message string, about object.Object, cause Cause) Cause {
 	return cause
 }
 
-var field = regexp.MustCompile(`\{([a-z][A-Za-z.]+)\}`)
+var field = lazyregexp.New(`\{([a-z][A-Za-z.]+)\}`)
 
 // filled puts fields of an object into a text, such as {metadata.name}.
 func filled(template string, o object.Object) string {
@@ -111,7 +115,7 @@ func (s *scene) refused(message string, about object.ID) Cause {
 	return cause
 }
 
-var nodePort = regexp.MustCompile(`\d+`)
+var nodePort = lazyregexp.New(`\d+`)
 
 // holder returns the other Service that has a node port.
 func (s *scene) holder(port string, about object.ID) object.ID {

@@ -31,17 +31,18 @@ type Kind struct {
 //go:embed kinds.yaml
 var kindsText []byte
 
-// Kinds are the kinds of Kubernetes and Argo CD that Next asks for. Others are custom resources,
+// Kinds returns the kinds of Kubernetes and Argo CD that Next asks for. Others are custom resources,
 // whose version and resource the API server knows.
 var Kinds = read[[]Kind](kindsText)
 
 // KindOf returns the entry of a kind in Kinds.
 func KindOf(group, kind string) (Kind, bool) {
-	i := slices.IndexFunc(Kinds, func(k Kind) bool { return k.Group == group && k.Kind == kind })
+	all := Kinds()
+	i := slices.IndexFunc(all, func(k Kind) bool { return k.Group == group && k.Kind == kind })
 	if i < 0 {
 		return Kind{}, false
 	}
-	return Kinds[i], true
+	return all[i], true
 }
 
 // Limits of what is read at once.

@@ -1,14 +1,15 @@
 package object
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 var (
-	dashes    = regexp.MustCompile(`^-{4,}\s*$`)
-	tabIndent = regexp.MustCompile(`^ *\t`)
+	dashes    = lazyregexp.New(`^-{4,}\s*$`)
+	tabIndent = lazyregexp.New(`^ *\t`)
 )
 
 // Culprit returns what people write by mistake in a YAML text that a parser refuses at a line,

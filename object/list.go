@@ -3,7 +3,6 @@ package object
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
@@ -45,7 +45,7 @@ func NullLists(file, text string) []finding.Finding {
 	return found
 }
 
-var nullItems = regexp.MustCompile(`(?m)^["']?items["']?:\s*(?:null|~|#.*)?\s*$`)
+var nullItems = lazyregexp.New(`(?m)^["']?items["']?:\s*(?:null|~|#.*)?\s*$`)
 
 // unfold returns the items of a list as separate objects.
 func (d sourceDocument) unfold(v Value) ([]Object, error) {

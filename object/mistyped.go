@@ -1,12 +1,13 @@
 package object
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
-var syntaxError = regexp.MustCompile(`(?s)^(?:.*error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s*)?(?:line (\d+): )?(.*)$`)
+var syntaxError = lazyregexp.New(`(?s)^(?:.*error converting YAML to JSON: )?(?:yaml: )?(?:unmarshal errors:\s*)?(?:line (\d+): )?(.*)$`)
 
 // SyntaxError returns the line, 0 if there is none, and the message of an error of
 // the YAML libraries. Errors of their parser, unlike those of their scanner,
@@ -21,8 +22,8 @@ func SyntaxError(err error) (line int, message string) {
 }
 
 var (
-	wrongJSON = regexp.MustCompile(`(?s)^.*json: cannot unmarshal (\w+) into Go (?:value|struct field [^\s.]+\.(\S+)) of type (\S+).*$`)
-	wrongYAML = regexp.MustCompile("cannot unmarshal !!(\\w+)(?: `[^`]*`)? into (\\S+)(?: \\{\\})?")
+	wrongJSON = lazyregexp.New(`(?s)^.*json: cannot unmarshal (\w+) into Go (?:value|struct field [^\s.]+\.(\S+)) of type (\S+).*$`)
+	wrongYAML = lazyregexp.New("cannot unmarshal !!(\\w+)(?: `[^`]*`)? into (\\S+)(?: \\{\\})?")
 	types     = map[string]Type{"array": List, "seq": List, "object": Mapping, "map": Mapping, "string": Text, "str": Text,
 		"bool": "true or false", "int": number, "number": number, "float": number, "null": "nothing"}
 )

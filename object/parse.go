@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // Parse parses the manifests in text: YAML documents or JSON, in text order, with
@@ -147,8 +147,8 @@ func (d sourceDocument) objects() ([]Object, error) {
 }
 
 var (
-	keyLine    = regexp.MustCompile(`^[ -]*["']?([A-Za-z][\w./-]*)["']?:(?:\s|$)`)
-	secretLine = regexp.MustCompile(`(?m)^\s*["']?kind["']?:\s*["']?Secret\b`)
+	keyLine    = lazyregexp.New(`^[ -]*["']?([A-Za-z][\w./-]*)["']?:(?:\s|$)`)
+	secretLine = lazyregexp.New(`(?m)^\s*["']?kind["']?:\s*["']?Secret\b`)
 )
 
 // near returns the last key at or above a line, for a text that users cannot open.

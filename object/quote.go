@@ -2,8 +2,9 @@ package object
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // Text found in place of a wave, a hook type or a kind may come from values, and
@@ -11,12 +12,12 @@ import (
 // expected.
 
 var (
-	numberLike = regexp.MustCompile(`^[-+]?[0-9][0-9._,eE]{0,7}$`)
-	wordLike   = regexp.MustCompile(`^[a-z]{1,5}$`)
-	hookLike   = regexp.MustCompile(`^(?i:pre|post|sync?|skip|crd|test)[A-Za-z-]{0,14}$`)
-	nameLike   = regexp.MustCompile(`^[A-Za-z-]{1,20}$`)
-	kindLike   = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
-	digits     = regexp.MustCompile(`[0-9]`)
+	numberLike = lazyregexp.New(`^[-+]?[0-9][0-9._,eE]{0,7}$`)
+	wordLike   = lazyregexp.New(`^[a-z]{1,5}$`)
+	hookLike   = lazyregexp.New(`^(?i:pre|post|sync?|skip|crd|test)[A-Za-z-]{0,14}$`)
+	nameLike   = lazyregexp.New(`^[A-Za-z-]{1,20}$`)
+	kindLike   = lazyregexp.New(`^[A-Z][A-Za-z0-9]{0,62}$`)
+	digits     = lazyregexp.New(`[0-9]`)
 )
 
 // QuoteNumber returns text for a message: quoted if it was probably meant as an integer,

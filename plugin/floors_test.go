@@ -12,7 +12,8 @@ var floors = []struct {
 	name     string
 	packages []string
 }{
-	{"tools", []string{"deploy", "internal/confine", "internal/digraph", "internal/finding", "internal/golden", "internal/lru", "internal/paint",
+	{"tools", []string{"deploy", "internal/confine", "internal/digraph", "internal/finding", "internal/golden", "internal/lazyregexp", "internal/lru",
+		"internal/paint",
 		"internal/textedit", "internal/usage", "internal/vfs", "internal/wholefile"}},
 	{"facts", []string{"component", "internal/remote", "internal/settings", "knowledge", "object"}},
 	{"order", []string{"crds", "graph", "graph/facts", "graph/hooks", "graph/text", "internal/sample", "wave"}},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph/hooks"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/render/helm"
@@ -114,7 +114,7 @@ func kubeVersionFault(version string) error {
 }
 
 // apiVersions matches "v1", or a group with a version and optionally a kind.
-var apiVersions = regexp.MustCompile(`^(v\d\w*|[\w.-]+(/[\w.-]+){1,2})$`)
+var apiVersions = lazyregexp.New(`^(v\d\w*|[\w.-]+(/[\w.-]+){1,2})$`)
 
 func apiVersionFault(version string) error {
 	if apiVersions.MatchString(version) {

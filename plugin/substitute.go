@@ -1,10 +1,10 @@
 package plugin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/render"
 )
 
@@ -81,7 +81,7 @@ func (opt *options) substitute(variables map[string]string) {
 	}
 }
 
-var variable = regexp.MustCompile(`\$(?:\{\w+\}|\w+)`)
+var variable = lazyregexp.New(`\$(?:\{\w+\}|\w+)`)
 
 // expandKnown is os.Expand limited to known names.
 func expandKnown(text string, value func(name string) (string, bool)) string {

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/kustomize"
@@ -150,7 +150,7 @@ func reserved(name string) bool {
 	return name == "component.yaml" || name == "ladder.yaml"
 }
 
-var kindAtTop = regexp.MustCompile(`(?m)^kind:`)
+var kindAtTop = lazyregexp.New(`(?m)^kind:`)
 
 // RenderableFiles lists the files of a directory that would be rendered if they were one
 // component: a chart, a kustomization, templates, and manifests. It skips

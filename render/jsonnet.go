@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -164,7 +164,7 @@ func (k errorCapture) SetMaxStackTraceSize(int)                 {}
 func (k errorCapture) SetColorFormatter(jsonnet.ColorFormatter) {}
 
 // jsonnetParameter matches the library's name for code that is not in a file.
-var jsonnetParameter = regexp.MustCompile(`^<(extvar|top-level-arg):([^>]*)>`)
+var jsonnetParameter = lazyregexp.New(`^<(extvar|top-level-arg):([^>]*)>`)
 
 // jsonnetFault reports where an evaluation failed in the repository. imported is the error
 // of the import that failed, if one did: the library ends the evaluation with its text.

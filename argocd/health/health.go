@@ -10,10 +10,10 @@ package health
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -26,7 +26,7 @@ type Check struct {
 }
 
 // validKey matches valid keys of a ConfigMap.
-var validKey = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
+var validKey = lazyregexp.New(`^[-._a-zA-Z0-9]+$`)
 
 // Checks returns a check for each kind, sorted by key. Kinds without known status
 // fields have none, nor have invalid names, which a record for all kinds of a group

@@ -8,7 +8,6 @@ package install
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,13 +16,14 @@ import (
 	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/deploy"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // repository is where the images of releases are.
 const repository = "ghcr.io/ladder-cmp/ladder"
 
-var released = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(-(alpha|beta|rc)[.\d]*)?)$`)
+var released = lazyregexp.New(`^v?(\d+\.\d+\.\d+(-(alpha|beta|rc)[.\d]*)?)$`)
 
 // Image is the image of a version of the program; empty if it was not released.
 func Image(version string) string {

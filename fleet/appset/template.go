@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // finalizer makes Argo CD delete the resources of an Application when the Application
@@ -171,7 +172,7 @@ func execute(s string, p params, options []string) (text string, err error) {
 
 // tagPattern matches the strings that Argo CD treats as templates: those with a tag
 // {{…}} within one line.
-var tagPattern = regexp.MustCompile(`\{\{.*\}\}`)
+var tagPattern = lazyregexp.New(`\{\{.*\}\}`)
 
 // substitute renders a text without Go templates. Unknown parameters stay as they are.
 func substitute(s string, p params) (string, error) {
@@ -225,9 +226,9 @@ var functions = func() template.FuncMap {
 }()
 
 var (
-	notInNames = regexp.MustCompile(`[^-a-z0-9.]`)
-	notInSlugs = regexp.MustCompile(`[^-a-z0-9_]+|-+`)
-	dashes     = regexp.MustCompile(`-+`)
+	notInNames = lazyregexp.New(`[^-a-z0-9.]`)
+	notInSlugs = lazyregexp.New(`[^-a-z0-9_]+|-+`)
+	dashes     = lazyregexp.New(`-+`)
 )
 
 // normalize converts a string to a valid Kubernetes name.

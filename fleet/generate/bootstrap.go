@@ -5,9 +5,9 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	texttemplate "text/template"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -19,6 +19,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -362,8 +363,8 @@ const rolloutStatus = "rollout status"
 // conditionPattern and valuePattern match the two forms in which records of kinds describe what
 // Argo CD waits for: "condition Ready" and "status.phase Running".
 var (
-	conditionPattern = regexp.MustCompile(`^condition ([A-Za-z]+)$`)
-	valuePattern     = regexp.MustCompile(`^(status(?:\.[A-Za-z]+)+) ([A-Za-z]+)$`)
+	conditionPattern = lazyregexp.New(`^condition ([A-Za-z]+)$`)
+	valuePattern     = lazyregexp.New(`^(status(?:\.[A-Za-z]+)+) ([A-Za-z]+)$`)
 )
 
 // waitFor returns the kubectl arguments that wait for an object, if Ladder knows when it is ready.
@@ -418,12 +419,14 @@ func waitFor(n graph.Node) (WaitFor, bool) {
 
 // resource returns the kubectl argument for an object. The names of some kinds contain special
 // characters, such as the colons of a ClusterRole.
-var resource = regexp.MustCompile(`^[a-z0-9][-a-z0-9.]*/[A-Za-z0-9][-A-Za-z0-9._:]*$`)
+var resource = lazyregexp.New(`^[a-z0-9][-a-z0-9.]*/[A-Za-z0-9][-A-Za-z0-9._:]*$`)
 
 //go:embed apply.sh.tmpl
 var scriptText string
 
-var script = texttemplate.Must(texttemplate.New("").Funcs(texttemplate.FuncMap{"quoted": usage.Quote, "remark": remark}).Parse(scriptText))
+var script = sync.OnceValue(func() *texttemplate.Template {
+	return texttemplate.Must(texttemplate.New("").Funcs(texttemplate.FuncMap{"quoted": usage.Quote, "remark": remark}).Parse(scriptText))
+})
 
 // remark formats a text as a one-line comment.
 func remark(text string) string { return finding.Sanitize(strings.Join(strings.Fields(text), " ")) }
@@ -432,7 +435,7 @@ func remark(text string) string { return finding.Sanitize(strings.Join(strings.F
 // after each.
 func (b Bundle) Script() string {
 	var text bytes.Buffer
-	if err := script.Execute(&text, b); err != nil {
+	if err := script().Execute(&text, b); err != nil {
 		panic(err) // the template uses only fields of Bundle, and writing to memory cannot fail
 	}
 	return text.String()

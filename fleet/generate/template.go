@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	texttemplate "text/template"
 
 	"github.com/ladder-cmp/ladder/argocd"
@@ -101,8 +102,9 @@ func (w writer) parameters(s fleet.Set) []templateParameter {
 //go:embed templatepatch.tmpl
 var templatePatchText string
 
-var templatePatch = texttemplate.Must(texttemplate.New("").Delims("[[",
-	"]]").Funcs(texttemplate.FuncMap{"quote": strconv.Quote}).Parse(templatePatchText))
+var templatePatch = sync.OnceValue(func() *texttemplate.Template {
+	return texttemplate.Must(texttemplate.New("").Delims("[[", "]]").Funcs(texttemplate.FuncMap{"quote": strconv.Quote}).Parse(templatePatchText))
+})
 
 // templatePatch returns the part that differs between Applications. Argo CD fills it in with the
 // component.yaml of each.
@@ -157,7 +159,7 @@ func (w writer) templatePatch(s fleet.Set) string {
 	slices.Sort(d.Addresses)
 	d.Addresses = slices.Compact(d.Addresses)
 	var b bytes.Buffer
-	if err := templatePatch.Execute(&b, d); err != nil {
+	if err := templatePatch().Execute(&b, d); err != nil {
 		panic(err) // the template uses only fields of d, and writing to memory cannot fail
 	}
 	return b.String()

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
@@ -322,17 +323,21 @@ func (e Entry) State() string {
 // HTML returns the inventory as a self-contained page.
 func (inv Inventory) HTML() (string, error) {
 	var b strings.Builder
-	err := page.Execute(&b, struct {
+	err := page().Execute(&b, struct {
 		Inventory
 		Waves bool
 	}{inv, inv.waves()})
 	return b.String(), err
 }
 
-var page = pages.Must(pages.New("inventory").Funcs(pages.FuncMap{
-	"what": Entry.what, "where": Entry.where,
-	"safe": finding.Sanitize, // writes out characters that change the direction of text
-}).Parse(`<!DOCTYPE html>
+var page = sync.OnceValue(func() *pages.Template {
+	return pages.Must(pages.New("inventory").Funcs(pages.FuncMap{
+		"what": Entry.what, "where": Entry.where,
+		"safe": finding.Sanitize, // writes out characters that change the direction of text
+	}).Parse(skeleton))
+})
+
+const skeleton = `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -373,4 +378,4 @@ ul { margin: 0; padding-left: 1.1rem; }
 </table>
 </body>
 </html>
-`))
+`

@@ -2,10 +2,10 @@ package facts
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -23,8 +23,8 @@ type Expected struct {
 }
 
 var (
-	expectedKind = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*(\.[a-z0-9.-]+)?$`)
-	expectedName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.:_-]*$`)
+	expectedKind = lazyregexp.New(`^[A-Z][A-Za-z0-9]*(\.[a-z0-9.-]+)?$`)
+	expectedName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9.:_-]*$`)
 )
 
 // ReadExpected reads an entry of expects: Kind/name, Kind/namespace/name, with the group

@@ -1,12 +1,12 @@
 package facts
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph/text"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -160,7 +160,7 @@ func (f *Facts) IsAssumed(service object.ID) bool {
 func IsPodName(name string) bool { return podName.MatchString(name) }
 
 // podName matches the suffix of a StatefulSet's Pod names.
-var podName = regexp.MustCompile(`-[0-9]+$`)
+var podName = lazyregexp.New(`-[0-9]+$`)
 
 // serviceNames returns the Services that are in the component or that according to
 // records one of its objects creates.

@@ -1,10 +1,10 @@
 package text
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -49,8 +49,8 @@ func withoutManifests(text string) string {
 }
 
 var (
-	versionLine = regexp.MustCompile(`(?m)^\s*apiVersion:`)
-	kindLine    = regexp.MustCompile(`(?m)^\s*kind:`)
+	versionLine = lazyregexp.New(`(?m)^\s*apiVersion:`)
+	kindLine    = lazyregexp.New(`(?m)^\s*kind:`)
 )
 
 // withoutSANs removes names for a certificate: lines in the configuration of
@@ -141,4 +141,4 @@ func Manifests(text string) (kinds []knowledge.GroupKind, defines bool) {
 	return kinds, defines
 }
 
-var manifestField = regexp.MustCompile(`(?m)(?:^[ \t-]*|[{,]\s*)["']?(apiVersion|kind)["']?[ \t]*:[ \t]*["']?([A-Za-z0-9./-]+)`)
+var manifestField = lazyregexp.New(`(?m)(?:^[ \t-]*|[{,]\s*)["']?(apiVersion|kind)["']?[ \t]*:[ \t]*["']?([A-Za-z0-9./-]+)`)

@@ -2,10 +2,10 @@ package text
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -66,10 +66,10 @@ func WithoutData(script string) string {
 }
 
 var (
-	comments   = regexp.MustCompile(`(?m)^\s*#.*$`)
-	assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+	comments   = lazyregexp.New(`(?m)^\s*#.*$`)
+	assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 	// jsonKey finds the key of a JSON object, also quoted for a shell.
-	jsonKey = regexp.MustCompile(`\\?"\s*:`)
+	jsonKey = lazyregexp.New(`\\?"\s*:`)
 	// wordStarts are the places between the words of a name in camel case.
-	wordStarts = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+	wordStarts = lazyregexp.New(`([a-z0-9])([A-Z])`)
 )

@@ -1,10 +1,10 @@
 package text
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -39,7 +39,7 @@ func isConnectionHost(base *knowledge.Base, text string, at, end int) bool {
 }
 
 // protocolAfter matches what follows a protocol, as in "Server=tcp:db,1433".
-var protocolAfter = regexp.MustCompile(`^:[a-z]`)
+var protocolAfter = lazyregexp.New(`^:[a-z]`)
 
 // IsConnection reports whether an argument is a connection string, and not the
 // assignment of a value to a name.

@@ -1,9 +1,9 @@
 package text
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -56,12 +56,12 @@ func database(servers, name string, isURL bool) Database {
 var (
 	// storeURL matches URLs; the scheme of "jdbc:postgresql://db:5432/shop" is postgresql, and
 	// that of "mysql+pymysql://db/shop" is mysql.
-	storeURL = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9-]*)(?:\+\w+)?://(?:[^\s/"'?;@]*@)?([^\s/"'?;@$(){}]*)(?:/([\w-]+))?`)
+	storeURL = lazyregexp.New(`([a-zA-Z][a-zA-Z0-9-]*)(?:\+\w+)?://(?:[^\s/"'?;@]*@)?([^\s/"'?;@$(){}]*)(?:/([\w-]+))?`)
 	// driverAddress is the address in "user:password@tcp(db:3306)/shop"
 	// (https://pkg.go.dev/github.com/go-sql-driver/mysql#readme-dsn-data-source-name).
-	driverAddress = regexp.MustCompile(`@tcp\(([^()\s]*)\)(?:/([\w-]+))?`)
-	plainName     = regexp.MustCompile(`^[\w.-]+$`)
+	driverAddress = lazyregexp.New(`@tcp\(([^()\s]*)\)(?:/([\w-]+))?`)
+	plainName     = lazyregexp.New(`^[\w.-]+$`)
 	// hostKey matches settings of files whose value is a full name of a host.
-	hostKey     = regexp.MustCompile(`(?im)^[\s{"'\w.-]*(?:host|hostname|server|address)["']?\s*[:=]\s*["']?((?:[a-z0-9-]+\.){2,}[a-z]+)\b`)
-	databaseKey = regexp.MustCompile(`(?i)(?:^|[\s;,{"'?&.])(?:db_?name|database(?:_?name)?|initial catalog)["']?\s*[:=]\s*["']?([\w-]+)`)
+	hostKey     = lazyregexp.New(`(?im)^[\s{"'\w.-]*(?:host|hostname|server|address)["']?\s*[:=]\s*["']?((?:[a-z0-9-]+\.){2,}[a-z]+)\b`)
+	databaseKey = lazyregexp.New(`(?i)(?:^|[\s;,{"'?&.])(?:db_?name|database(?:_?name)?|initial catalog)["']?\s*[:=]\s*["']?([\w-]+)`)
 )

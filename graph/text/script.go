@@ -1,9 +1,10 @@
 package text
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // command is a command of a shell script, as far as it says when the script goes on
@@ -252,8 +253,8 @@ func tokensOf(script string) (all []token) {
 }
 
 var (
-	operators   = regexp.MustCompile(`^(?:;;|&&|\|\||\|&|[;&|()])`)
-	redirection = regexp.MustCompile(`^(?:\d*(?:<<<|<<-?|>>|>\||>&|<&|<>|>|<)|&>>?)`)
+	operators   = lazyregexp.New(`^(?:;;|&&|\|\||\|&|[;&|()])`)
+	redirection = lazyregexp.New(`^(?:\d*(?:<<<|<<-?|>>|>\||>&|<&|<>|>|<)|&>>?)`)
 )
 
 // introductions are keywords before a command.

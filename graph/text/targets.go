@@ -3,10 +3,10 @@ package text
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -86,8 +86,8 @@ func hostsOf(argument string, bare bool) (all []string) {
 }
 
 var (
-	authority   = regexp.MustCompile(`^[a-zA-Z][\w+.:-]*://(?:[^/?#]*@)?([^/?#;@]*)`)
-	hostAndPort = regexp.MustCompile(`^([a-z0-9.-]*[a-z][a-z0-9.-]*?)\.?(:\d+)?$`)
+	authority   = lazyregexp.New(`^[a-zA-Z][\w+.:-]*://(?:[^/?#]*@)?([^/?#;@]*)`)
+	hostAndPort = lazyregexp.New(`^([a-z0-9.-]*[a-z][a-z0-9.-]*?)\.?(:\d+)?$`)
 )
 
 // objectsIn returns the objects in arguments as those of kubectl: TYPE/NAME, TYPE NAME, or

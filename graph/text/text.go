@@ -8,9 +8,9 @@ package text
 import (
 	"iter"
 	"net/url"
-	"regexp"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -209,9 +209,9 @@ func isListed(base *knowledge.Base, before, after string) bool {
 
 var (
 	// listBefore matches the start of a URL up to one of its hosts but the first.
-	listBefore = regexp.MustCompile(`([a-zA-Z][\w+.:-]*)://(?:[^\s/"'@]*@)?(?:[a-zA-Z0-9.-]+(?::\d+)?,)+$`)
+	listBefore = lazyregexp.New(`([a-zA-Z][\w+.:-]*)://(?:[^\s/"'@]*@)?(?:[a-zA-Z0-9.-]+(?::\d+)?,)+$`)
 	// driverBefore matches the start of an address of Go's MySQL driver, as in user@tcp(db)/shop.
-	driverBefore = regexp.MustCompile(`@(?:tcp|udp)?\($`)
+	driverBefore = lazyregexp.New(`@(?:tcp|udp)?\($`)
 )
 
 // keyBefore returns the key in whose value a text ends, such as "redirectUris" in
@@ -226,7 +226,7 @@ func keyBefore(before string) string {
 	return ""
 }
 
-var keyAtEnd = regexp.MustCompile(`([A-Za-z][\w.-]*)["']?\s*[:=]\s*[\[{]?\s*(?:["'][^"'\n]*["']\s*,\s*|-\s+[^\n]*\n\s*)*(?:-\s+)?[\["'\s]*(?:[a-z][a-z0-9+.-]*:/*)?$`)
+var keyAtEnd = lazyregexp.New(`([A-Za-z][\w.-]*)["']?\s*[:=]\s*[\[{]?\s*(?:["'][^"'\n]*["']\s*,\s*|-\s+[^\n]*\n\s*)*(?:-\s+)?[\["'\s]*(?:[a-z][a-z0-9+.-]*:/*)?$`)
 
 // isUser reports whether the text after a host in a URL shows that it is the user:
 // everything between "//" and the last "@" before the path is user information
@@ -276,7 +276,7 @@ func endsWithPort(after string) bool {
 }
 
 // passwordAfter matches a password before a host.
-var passwordAfter = regexp.MustCompile(`^[^\s/"',;()<>?&#]*@`)
+var passwordAfter = lazyregexp.New(`^[^\s/"',;()<>?&#]*@`)
 
 // isTagByte reports whether a byte may be part of the tag of an image.
 func isTagByte(c byte) bool { return IsHostByte(c) || c == '_' || c >= 'A' && c <= 'Z' }

@@ -3,11 +3,11 @@ package text
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -71,7 +71,7 @@ func (w *waitReader) script(text string, arguments []string, failsAtOnce bool, a
 	w.functions, w.failsAtOnce, w.mayBeDone = functions, before, done
 }
 
-var looping = regexp.MustCompile(`\b(?:until|while|for)\b`)
+var looping = lazyregexp.New(`\b(?:until|while|for)\b`)
 
 // inside follows what arguments are given to.
 func (w *waitReader) inside(arguments []string, follow func()) {
@@ -119,7 +119,7 @@ func (w *waitReader) withoutPrefixes(words []string) []string {
 
 var (
 	prefixes = []string{"exec", "env", "sudo", "nice", "time", "timeout", "command", "busybox", "tini", "dumb-init", "stdbuf", "nohup"}
-	duration = regexp.MustCompile(`^[\d.]+[smhd]?$|^[A-Z]+$`)
+	duration = lazyregexp.New(`^[\d.]+[smhd]?$|^[A-Z]+$`)
 )
 
 // expand replaces $NAME, ${NAME} and ${NAME:-default}. Unknown names are kept.
@@ -146,7 +146,7 @@ func (w *waitReader) expand(text string) string {
 	return expanded
 }
 
-var shellVariable = regexp.MustCompile(`\$\{(\w+)(:?-[^}]*)?\}|\$(\w+|[@*])`)
+var shellVariable = lazyregexp.New(`\$\{(\w+)(:?-[^}]*)?\}|\$(\w+|[@*])`)
 
 // wait adds the wait of a program with some arguments.
 func (w *waitReader) wait(by *knowledge.Waiter, arguments []string, isSure bool) {

@@ -2,10 +2,10 @@ package text
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -215,7 +215,7 @@ func (w *waitReader) repeat(c command, isSure, failsAfter bool) {
 	}
 }
 
-var number = regexp.MustCompile(`^\d+$`)
+var number = lazyregexp.New(`^\d+$`)
 
 // tests returns the simple commands that must succeed for a list to succeed.
 func (w *waitReader) tests(list []command) (all [][]string) {
@@ -285,9 +285,9 @@ func (w *waitReader) compared(words []string) (all [][]string) {
 }
 
 var (
-	substitution = regexp.MustCompile("\\$\\((.*)\\)|`([^`]*)`")
+	substitution = lazyregexp.New("\\$\\((.*)\\)|`([^`]*)`")
 	// nothing matches comparisons with zero, which hold where something is gone.
-	nothing = regexp.MustCompile(`(?:=|-eq|-ge) ['"]?0*['"]?(?: \]|$)`)
+	nothing = lazyregexp.New(`(?:=|-eq|-ge) ['"]?0*['"]?(?: \]|$)`)
 )
 
 // textOf returns the words of some commands.
@@ -403,4 +403,4 @@ func (w *waitReader) scriptIn(words []string) (text string, arguments []string, 
 	return "", nil, false, false
 }
 
-var shebang = regexp.MustCompile(`^#!\S*/(?:ba|da|a)?sh -\w*e`)
+var shebang = lazyregexp.New(`^#!\S*/(?:ba|da|a)?sh -\w*e`)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
@@ -95,7 +95,7 @@ func (r *Repository) Commit(name string) (GitCommit, error) {
 }
 
 // peeled matches an expression for an object of a kind.
-var peeled = regexp.MustCompile(`\^\{(commit|tree|blob|tag|object)\}`)
+var peeled = lazyregexp.New(`\^\{(commit|tree|blob|tag|object)\}`)
 
 // Names lists the branches, remote branches and tags, sorted; none if they cannot
 // be read.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // libraryLog converts log messages of libraries to warnings. Helm logs ignored
@@ -58,11 +58,11 @@ func DivertStderr(to io.Writer) (wait func()) {
 }
 
 var (
-	logLevel  = regexp.MustCompile(`^(?:# )?(?i:warning: |warn |info |error )`)
-	logValues = regexp.MustCompile(`(?s) (?:\(.*\)|hookTypes=.*)$`)
+	logLevel  = lazyregexp.New(`^(?:# )?(?i:warning: |warn |info |error )`)
+	logValues = lazyregexp.New(`(?s) (?:\(.*\)|hookTypes=.*)$`)
 )
 
 // duplicateMessages matches messages that Ladder reports itself: that a version range was
 // resolved, that a value replaces a default of another type, and that a field of a
 // kustomization is deprecated.
-var duplicateMessages = regexp.MustCompile(`unable to find exact version requested; falling back|skipped value for |cannot overwrite table with non table|destination for \S+ is a table|^# Warning: '\w+' is deprecated\. Please use`)
+var duplicateMessages = lazyregexp.New(`unable to find exact version requested; falling back|skipped value for |cannot overwrite table with non table|destination for \S+ is a table|^# Warning: '\w+' is deprecated\. Please use`)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // repositoryRoot is SARIF's usual name of the root of the repository.
@@ -67,8 +68,8 @@ func shownFile(repo fs.FS, name string) string {
 }
 
 var (
-	documentStart = regexp.MustCompile(`(?m)^---`)
-	metadataBlock = regexp.MustCompile(`(?m)^metadata:.*(\n[ \t].*)*`)
+	documentStart = lazyregexp.New(`(?m)^---`)
+	metadataBlock = lazyregexp.New(`(?m)^metadata:.*(\n[ \t].*)*`)
 )
 
 // literalLine returns the line of an object in a template that writes its kind and name

@@ -2,11 +2,12 @@ package cli
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // ProgramName returns the name by which people call the program: the name of its file, if that is
@@ -24,7 +25,7 @@ func ProgramName(file string) string {
 
 // mention matches the name of the program in a text, or of one of its manual pages, and not a
 // part of a path, of a flag or of the name of Argo CD's own server.
-var mention = regexp.MustCompile(`(^|[^\w./-])cmp(-server\b|\b)`)
+var mention = lazyregexp.New(`(^|[^\w./-])cmp(-server\b|\b)`)
 
 // WithProgramName replaces the program name in a text with the one under which the program was
 // called.
@@ -41,7 +42,7 @@ func WithProgramName(text, name string) string {
 }
 
 // commandLine matches a command line in a text.
-var commandLine = regexp.MustCompile("(^|[\\s\"'`(>])cmp ([a-z-]+)")
+var commandLine = lazyregexp.New("(^|[\\s\"'`(>])cmp ([a-z-]+)")
 
 // WithCommandName does the same only in command lines, such as "cmp fleet steps". Unlike
 // WithProgramName, it is for texts that may contain other things called cmp: names of objects,

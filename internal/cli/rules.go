@@ -2,10 +2,11 @@ package cli
 
 import (
 	_ "embed"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // Rule describes a rule to users who do not know its name.
@@ -53,7 +54,7 @@ func NewRules(more ...Rule) Rules {
 }
 
 // releases matches the versions that have a tag.
-var releases = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
+var releases = lazyregexp.New(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
 
 // sarif describes a rule to code hosts. version is that of the program.
 func (r Rule) sarif(version string) sarifRule {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -261,7 +261,7 @@ func (d *differ) hides(path []step) bool {
 // with returns an extended path.
 func with(path []step, next step) []step { return append(slices.Clip(path), next) }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+var plainKey = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 
 func written(path []step) string {
 	var b strings.Builder

@@ -1,10 +1,10 @@
 package compare
 
 import (
-	"regexp"
 	"strconv"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -101,7 +101,7 @@ func match(old, now []object.ID) pairing {
 
 // generated matches kustomize's name suffix of generated objects: ten characters
 // without vowels (kustomize api/hasher, encode).
-var generated = regexp.MustCompile(`-[2456789bcdfghkmt]{10}$`)
+var generated = lazyregexp.New(`-[2456789bcdfghkmt]{10}$`)
 
 func none(n int) []int {
 	all := make([]int, n)

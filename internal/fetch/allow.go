@@ -5,12 +5,12 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // pattern is a parsed entry of Config.Allow.
@@ -86,7 +86,7 @@ func parseAddress(address string) (*url.URL, string) {
 }
 
 // scpForm matches git repositories in the form of scp: git@host:org/repo.
-var scpForm = regexp.MustCompile(`^[\w.-]+@[\w.-]+:[^/]`)
+var scpForm = lazyregexp.New(`^[\w.-]+@[\w.-]+:[^/]`)
 
 // hostCharacters are the characters of a host with port.
 const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]*"

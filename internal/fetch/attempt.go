@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
@@ -399,7 +399,7 @@ func (e *attempt) getAtMost(address string, maxBytes int64) ([]byte, error) {
 }
 
 // htmlPath matches paths that clearly are HTML pages.
-var htmlPath = regexp.MustCompile(`(?i)\.x?html?$`)
+var htmlPath = lazyregexp.New(`(?i)\.x?html?$`)
 
 // isPage reports whether a response is HTML, by its header or its content.
 func isPage(header http.Header, data []byte) bool {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	helmchart "helm.sh/helm/v4/pkg/chart/v2"
 	helmrepo "helm.sh/helm/v4/pkg/repo/v1"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -215,7 +215,7 @@ func (i *index) readVersions(from *json.Decoder) error {
 var errOtherStyle = errors.New("it is not in block style")
 
 // indexKey matches a line with a key of a mapping in block style, and its value.
-var indexKey = regexp.MustCompile(`^ *(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_./+-]+)) *:(?:[ \t]+(.*))?$`)
+var indexKey = lazyregexp.New(`^ *(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_./+-]+)) *:(?:[ \t]+(.*))?$`)
 
 // cutIndex returns the lines of a YAML index about one chart; nil if there are
 // none. It searches lines instead of parsing YAML, so other charts cost almost

@@ -3,16 +3,18 @@ package finding
 import (
 	"regexp"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 var (
-	urlText = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://\S+`)
+	urlText = lazyregexp.New(`[A-Za-z][A-Za-z0-9+.-]*://\S+`)
 	// A git URL without a scheme: user:token@host/path.
-	namedHost = regexp.MustCompile(`[\w.+-]+:[^\s/@:"'` + "`" + `]+@[\w.-]+`)
-	digest    = regexp.MustCompile(`@sha\d+$`)
-	queryText = regexp.MustCompile(`([?&;#][^\s=&;?#]+=)([^\s&;#]*)`)
-	question  = regexp.MustCompile(`\?\S*`)
-	anchor    = regexp.MustCompile(`#\S*=\S*`)
+	namedHost = lazyregexp.New(`[\w.+-]+:[^\s/@:"'` + "`" + `]+@[\w.-]+`)
+	digest    = lazyregexp.New(`@sha\d+$`)
+	queryText = lazyregexp.New(`([?&;#][^\s=&;?#]+=)([^\s&;#]*)`)
+	question  = lazyregexp.New(`\?\S*`)
+	anchor    = lazyregexp.New(`#\S*=\S*`)
 )
 
 // hidden replaces removed parts of a URL.

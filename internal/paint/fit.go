@@ -1,9 +1,10 @@
 package paint
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // Lines that are continued: narrowest is the least width of the last column, and rest the
@@ -14,7 +15,7 @@ const (
 )
 
 // gap separates columns; indentation is one, too.
-var gap = regexp.MustCompile(` {2,}|^ +`)
+var gap = lazyregexp.New(` {2,}|^ +`)
 
 // Fit breaks the lines of a text between words so that they fit a width, in characters; 0 leaves
 // them as they are. The last column of a line goes on below itself or, if that is too narrow, on

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
@@ -85,7 +85,7 @@ func NewEntry(ref Ref, c Content) Entry {
 }
 
 // unplain matches characters to replace in file names.
-var unplain = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
+var unplain = lazyregexp.New(`[^A-Za-z0-9._+-]+`)
 
 // plainName returns a name that is valid on every file system.
 func plainName(s string) string {
@@ -100,7 +100,7 @@ func addressPath(url string) string {
 }
 
 // userOf matches the user before the host of a URL.
-var userOf = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@`)
+var userOf = lazyregexp.New(`^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@`)
 
 // withoutCredentials returns a URL for a lock. If values of its query are removed,
 // which may distinguish two URLs, the digest of the URL without its user is
@@ -183,7 +183,7 @@ const badLock = "bad-lock"
 // kinds are the kinds of Refs in a lock.
 var kinds = []string{string(Chart), string(File), string(Repository)}
 
-var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var digestForm = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 
 // ParseLock parses a lock strictly. name is the name of the file in messages. The
 // error joins all findings.

@@ -56,7 +56,7 @@ var program = sync.OnceValue(func() string {
 	return b.String() + "start();\n"
 })
 
-var document = template.Must(template.New("page").Parse(skeleton))
+var document = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(skeleton)) })
 
 // html returns the page. Its Content-Security-Policy only allows the embedded
 // script and styles, by their hashes.
@@ -70,7 +70,7 @@ func (p page) html() (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	err = document.Execute(&b, map[string]string{
+	err = document().Execute(&b, map[string]string{
 		"Title":          template.HTMLEscapeString(p.Title),
 		"Stylesheet":     stylesheet(),
 		"StylesheetHash": hash(stylesheet()),

@@ -3,6 +3,7 @@ package report
 import (
 	"html/template"
 	"strings"
+	"sync"
 )
 
 // table is a part of the page for browsers without scripts.
@@ -13,7 +14,9 @@ type table struct {
 	Findings []Finding
 }
 
-var tables = template.Must(template.New("tables").Parse(`{{range .}}<section>
+var tables = sync.OnceValue(func() *template.Template { return template.Must(template.New("tables").Parse(tablesText)) })
+
+const tablesText = `{{range .}}<section>
 <h2>{{.Title}}</h2>
 {{if .Rows}}<table><thead><tr>{{range .Columns}}<th scope="col">{{.}}</th>{{end}}</tr></thead><tbody>{{range .Rows}}
 <tr>{{range .}}<td>{{.}}</td>{{end}}</tr>{{end}}
@@ -23,7 +26,7 @@ var tables = template.Must(template.New("tables").Parse(`{{range .}}<section>
 <li>{{.}}</li>{{end}}
 </ul>
 {{end}}</section>
-{{end}}`))
+{{end}}`
 
 // plain returns the content of the page as tables, for browsers without scripts.
 func (p page) plain() (string, error) {
@@ -50,6 +53,6 @@ func (p page) plain() (string, error) {
 		all = append(all, t)
 	}
 	var b strings.Builder
-	err := tables.Execute(&b, all)
+	err := tables().Execute(&b, all)
 	return b.String(), err
 }

@@ -5,8 +5,9 @@ package usage
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // Error is an error in the command line.
@@ -31,7 +32,7 @@ func Is(err error) bool {
 }
 
 // plainWord matches a word that a shell does not interpret.
-var plainWord = regexp.MustCompile(`^[-A-Za-z0-9_./=:@%+,]+$`)
+var plainWord = lazyregexp.New(`^[-A-Za-z0-9_./=:@%+,]+$`)
 
 // Quote returns a word as it is written in a command line.
 func Quote(word string) string {

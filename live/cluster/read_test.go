@@ -55,7 +55,7 @@ func newServer(t *testing.T, texts ...string) *server {
 
 // resourceOf guesses a plural as the API server does.
 func resourceOf(kind string) string {
-	for _, k := range live.Kinds {
+	for _, k := range live.Kinds() {
 		if k.Kind == kind {
 			return k.Resource
 		}
@@ -246,7 +246,7 @@ func TestClusterRole(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range live.Kinds {
+	for _, k := range live.Kinds() {
 		asked[k.Resource+"."+k.Group] = "get"
 		if k.Lists {
 			asked[k.Resource+"."+k.Group] = "get,list"

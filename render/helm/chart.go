@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"helm.sh/helm/v4/pkg/ignore"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -187,7 +187,7 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 }
 
 // missingMetadata is Helm's message about a missing key of Chart.yaml.
-var missingMetadata = regexp.MustCompile(`^validation: chart\.metadata\.(\w+) is required$`)
+var missingMetadata = lazyregexp.New(`^validation: chart\.metadata\.(\w+) is required$`)
 
 // addLocalDependencies adds file:// dependencies, which "helm dependency build"
 // copies to charts/. A copy in charts/ takes precedence.

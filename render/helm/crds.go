@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -182,8 +182,8 @@ func (s source) link(name string) (string, bool) {
 // Patterns for lines that are template code. Descriptions in CRDs may also contain "{{", but
 // not the inputs of a chart, such as .Values.
 var (
-	actionLine = regexp.MustCompile(`^\s*\{\{(?:-|\s*(?:if|with|range|end|else|include|template|toYaml)\b)`)
-	actionIn   = regexp.MustCompile(`\{\{-? *(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|include "|template ")`)
+	actionLine = lazyregexp.New(`^\s*\{\{(?:-|\s*(?:if|with|range|end|else|include|template|toYaml)\b)`)
+	actionIn   = lazyregexp.New(`\{\{-? *(?:\$?\.(?:Values|Release|Chart|Capabilities)\b|include "|template ")`)
 )
 
 // templateLine returns the line that shows that a text is a template; 0 if there is

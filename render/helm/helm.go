@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/random"
@@ -162,7 +162,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 }
 
 // goValue matches how Go prints a value of the wrong type, which may be a secret.
-var goValue = regexp.MustCompile(`(?s) %!\w\(.*\)`)
+var goValue = lazyregexp.New(`(?s) %!\w\(.*\)`)
 
 // checkChart reports why "helm template" would refuse a chart before rendering.
 func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
@@ -313,7 +313,7 @@ func causes(faults []finding.Finding) []finding.Finding {
 }
 
 // noTemplate matches the error of an include that finds nothing.
-var noTemplate = regexp.MustCompile(`no template "([^"]*)" associated`)
+var noTemplate = lazyregexp.New(`no template "([^"]*)" associated`)
 
 // includesFailed reports whether an error is about the include of a template that failed, and
 // that was excluded for it.

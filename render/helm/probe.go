@@ -2,11 +2,12 @@ package helm
 
 import (
 	"path"
-	"regexp"
 	"strings"
 	"text/template"
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // TemplateText is a template of a rendering, or a values file, which may also
@@ -18,7 +19,7 @@ type TemplateText struct {
 	Text         string
 }
 
-var valueText = regexp.MustCompile(`\.Values(?:\)?\.[A-Za-z_]\w*)+`)
+var valueText = lazyregexp.New(`\.Values(?:\)?\.[A-Za-z_]\w*)+`)
 
 // ValuesIn returns the values that a template or a part of one names, such as ".Values.a.b"
 // for ((.Values.a).b).

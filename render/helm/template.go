@@ -7,18 +7,19 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
-	"github.com/ladder-cmp/ladder/render/input"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
+	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // RenderTemplates renders templated YAML: the *.yaml.tmpl and *.gotmpl files of a
@@ -83,8 +84,8 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 // An action can print the revision directly, or as a part of the release or of the
 // root.
 var (
-	ofRelease  = regexp.MustCompile(`\bRelease\b(\.\w+)?`)
-	printsRoot = regexp.MustCompile(`\b(to\w+|print\w*|quote|squote|cat|join|list|dict|tuple|values|deepCopy|merge\w*|range|index|get|dig|pluck)\b[^{}]*?[\s(](\.|\$)(\s|\)|\}|\||$)|\{\{-?\s*(\.|\$)\s*(\||-?\}\})`)
+	ofRelease  = lazyregexp.New(`\bRelease\b(\.\w+)?`)
+	printsRoot = lazyregexp.New(`\b(to\w+|print\w*|quote|squote|cat|join|list|dict|tuple|values|deepCopy|merge\w*|range|index|get|dig|pluck)\b[^{}]*?[\s(](\.|\$)(\s|\)|\}|\||$)|\{\{-?\s*(\.|\$)\s*(\||-?\}\})`)
 )
 
 // printsRevision reports whether a template may use the revision. Values count,

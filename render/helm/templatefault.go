@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,20 +14,21 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
 // templatePlace matches a place in a message of the engine, such as
 // "shop/templates/web.yaml:3:14" or "(shop/templates/web.yaml:3)".
-var templatePlace = regexp.MustCompile(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
+var templatePlace = lazyregexp.New(`\(?([^\s():]+):(\d+)(?::\d+)?\)?`)
 
 // disabledCall matches the error of a disabled function, without its place.
-var disabledCall = regexp.MustCompile(`\w+ ` + disabled)
+var disabledCall = lazyregexp.New(`\w+ ` + disabled)
 
 // nestedReference matches the error of a template that includes itself more often than the
 // engine allows, for which the engine has no type.
-var nestedReference = regexp.MustCompile(`rendering template has a nested reference name: (.*): unable to execute template$`)
+var nestedReference = lazyregexp.New(`rendering template has a nested reference name: (.*): unable to execute template$`)
 
 // endlessInclude returns the finding for a template that includes itself, at the innermost
 // place in the chart, and the template that was executed, which is at the outermost place.
@@ -120,20 +120,20 @@ func (s source) templateFault(ch *chart.Chart, vals any, err error) (finding.Fin
 }
 
 var (
-	engineWords = regexp.MustCompile(`executing "[^"]*" (at )|template: |gotpl:\d+:(?:\d+:)? | associated with template "gotpl"`)
-	nilPointer  = regexp.MustCompile(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
-	noField     = regexp.MustCompile(`can't evaluate field ([\w-]+) in type interface \{\}`)
-	ofRoot      = regexp.MustCompile(`(?:can't evaluate field|evaluating interface \{\}\.)\s?(Values|Release|Chart|Files|Capabilities|Template|Subcharts)\b`)
-	notMapping  = regexp.MustCompile(`<\$?\.Values((?:\.\w+){2,})>:\s+can't evaluate field \w+ in type interface \{\}\s*$`)
-	isDefined   = regexp.MustCompile(`\{\{-?\s*(?:define|block)\s+"([^"]+)"`)
+	engineWords = lazyregexp.New(`executing "[^"]*" (at )|template: |gotpl:\d+:(?:\d+:)? | associated with template "gotpl"`)
+	nilPointer  = lazyregexp.New(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
+	noField     = lazyregexp.New(`can't evaluate field ([\w-]+) in type interface \{\}`)
+	ofRoot      = lazyregexp.New(`(?:can't evaluate field|evaluating interface \{\}\.)\s?(Values|Release|Chart|Files|Capabilities|Template|Subcharts)\b`)
+	notMapping  = lazyregexp.New(`<\$?\.Values((?:\.\w+){2,})>:\s+can't evaluate field \w+ in type interface \{\}\s*$`)
+	isDefined   = lazyregexp.New(`\{\{-?\s*(?:define|block)\s+"([^"]+)"`)
 	// ofPrometheus matches the variables of Prometheus' own templates (prometheus, rules/alerting.go).
-	ofPrometheus = regexp.MustCompile(`undefined variable "\$(?:labels|value|externalLabels|externalURL)"`)
-	noFunction   = regexp.MustCompile(`function "(\w+)" not defined`)
+	ofPrometheus = lazyregexp.New(`undefined variable "\$(?:labels|value|externalLabels|externalURL)"`)
+	noFunction   = lazyregexp.New(`function "(\w+)" not defined`)
 )
 
 var (
-	tplText   = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*": `)
-	undefined = regexp.MustCompile(`(?:function|variable) "([^"]+)"`)
+	tplText   = lazyregexp.New(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*": `)
+	undefined = lazyregexp.New(`(?:function|variable) "([^"]+)"`)
 )
 
 // withoutTplText removes the argument of tpl, which the engine quotes in full, usually a value.

@@ -5,11 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // Hidden are texts that messages of libraries must not show: values from outside the
@@ -101,11 +102,11 @@ func (h *Hidden) Except(file []byte) {
 
 // code matches what is never a value in a message of Helm and kustomize: variables and fields
 // of templates, places, identities of objects, and what a message calls by its kind.
-var code = regexp.MustCompile(`[.$][A-Za-z_][\w.]*|[^\s():"]+:\d+|error calling \w+|\w+\.[\w\[\]]+\.[\w.\[\]-]+/[\w.:\[\]-]+` +
+var code = lazyregexp.New(`[.$][A-Za-z_][\w.]*|[^\s():"]+:\d+|error calling \w+|\w+\.[\w\[\]]+\.[\w.\[\]-]+/[\w.:\[\]-]+` +
 	"|Kind:\"[^\"]*\"|Name(?:space)?:\"[^\"]*\"|(?i:function|variable|executing|operation|path:?|field ?path|field) (?:\"[^\"]*\"|'[^']*'|`[^`]*`)")
 
 // quotation matches the places at which a message quotes data.
-var quotation = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|'[^']*'|`[^`]*`|(?:: |over )[^:]*$")
+var quotation = lazyregexp.New("\"(?:[^\"\\\\]|\\\\.)*\"|'[^']*'|`[^`]*`|(?:: |over )[^:]*$")
 
 // From returns a message without the hidden texts.
 func (h Hidden) From(message string) string {

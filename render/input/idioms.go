@@ -3,22 +3,22 @@ package input
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
 var (
 	// sourceRef matches a file of another source of an Application.
-	sourceRef = regexp.MustCompile(`^\$\{?([\w-]+)\}?/`)
+	sourceRef = lazyregexp.New(`^\$\{?([\w-]+)\}?/`)
 	// otherScheme matches the schemes of programs that decrypt or fetch values for Helm, such as
 	// secrets://f and secrets+age-import:///key?f of helm-secrets, or ref+vault://a of vals.
-	otherScheme = regexp.MustCompile(`^([a-z][a-z0-9.+-]*):/`)
+	otherScheme = lazyregexp.New(`^([a-z][a-z0-9.+-]*):/`)
 )
 
 // otherIdiom returns the finding for the name of a values file that only other programs can

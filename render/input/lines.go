@@ -3,7 +3,6 @@ package input
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -24,7 +24,7 @@ func InvalidYAML(name string, err error) finding.Finding {
 }
 
 // inBraces matches a value that begins with the braces of a template, without quotes.
-var inBraces = regexp.MustCompile(`^\s*(?:- +)*(?:[\w./-]+:\s+)?(?:- +)*\{\{`)
+var inBraces = lazyregexp.New(`^\s*(?:- +)*(?:[\w./-]+:\s+)?(?:- +)*\{\{`)
 
 // InvalidValues is like InvalidYAML, for the text of a values file: it also recognizes what
 // people write there by mistake, such as templates. data is nil if the text is unknown.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,6 +15,7 @@ import (
 	"helm.sh/helm/v4/pkg/strvals"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -220,17 +220,17 @@ type expressions struct {
 
 // keyless matches an expression without a key, which Helm would ignore. Items in
 // braces may start with anything.
-var keyless = regexp.MustCompile(`^[^{]*?(?:^|[^\\],)\s*[=.[]|^\s*$`)
+var keyless = lazyregexp.New(`^[^{]*?(?:^|[^\\],)\s*[=.[]|^\s*$`)
 
 // Characters that are escaped, and lists in braces, have nothing to do with keys.
 var (
-	escapedText = regexp.MustCompile(`\\.`)
-	listText    = regexp.MustCompile(`=\{[^}]*\}?`)
+	escapedText = lazyregexp.New(`\\.`)
+	listText    = lazyregexp.New(`=\{[^}]*\}?`)
 )
 
 // plainKey matches an expression that is only a key, of words. Other text without "=" may be a
 // value that lost its key, such as a password.
-var plainKey = regexp.MustCompile(`^[A-Za-z_-]+(?:\.[A-Za-z_-]+)*$`)
+var plainKey = lazyregexp.New(`^[A-Za-z_-]+(?:\.[A-Za-z_-]+)*$`)
 
 // unclosed reports whether a key has an index without a closing bracket, which Helm
 // would ignore.

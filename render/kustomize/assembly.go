@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/internal/vfs"
 	"github.com/ladder-cmp/ladder/render/input"
@@ -174,7 +174,7 @@ func (t *tree) relativePath(dir string, to *tree, p string) string {
 }
 
 // assembledPath matches paths of the assembled file system in messages of kustomize.
-var assembledPath = regexp.MustCompile(`(^|[^\w.-])/(\d+)((?:/[\w.@%+=~-]+)*)`)
+var assembledPath = lazyregexp.New(`(^|[^\w.-])/(\d+)((?:/[\w.@%+=~-]+)*)`)
 
 // userPaths replaces paths in a message of kustomize by those that users know.
 func (a *assembly) userPaths(text string) string {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/vfs"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -153,7 +153,7 @@ func edit(dir filesys.FileSystem, args []string) error {
 }
 
 // alreadySet is the message of "kustomize edit add", which names a flag of that command.
-var alreadySet = regexp.MustCompile(`^(label|annotation) (.+) already in kustomization file\. Use --force`)
+var alreadySet = lazyregexp.New(`^(label|annotation) (.+) already in kustomization file\. Use --force`)
 
 // forceBy is how each may be replaced.
 var forceBy = map[string]string{

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -44,13 +44,13 @@ func (a *assembly) run(at string) (built resmap.ResMap, err error) {
 // prefix to kustomize's message, which is a text. Some prefixes quote the input of a
 // generator or transformer; some repeat the error of another attempt to read an entry.
 var (
-	prefix = regexp.MustCompile("(?s)^(?:(?:accumulating|merging) resources from '(?P<resource>[^']*)': " +
+	prefix = lazyregexp.New("(?s)^(?:(?:accumulating|merging) resources from '(?P<resource>[^']*)': " +
 		"|(?:accumulation err='.*?': )?(?:recursed accumulation of|couldn't make target for) path '(?P<dir>[^']*)': " +
 		"|(?:accumulation err='accumulating resources from '(?P<merged>[^']*)'.*?': )?recursed merging from path '[^']*': |Failed to read kustomization file under [^\n]*:\n" +
 		"|accumulating (?:resources|components): |MalformedYAMLError: " +
 		"|(?:merging from|adding origin annotations for) generator &\\{.*\\}: |trouble configuring builtin \\w+ with config: `.*?`: )")
-	notDirectory = regexp.MustCompile(`(?s)^accumulation err='(.*)': must build at directory: '.*$`)
-	cycle        = regexp.MustCompile(`(?s)^accumulation err='.*?': (cycle detected: .*)$`)
+	notDirectory = lazyregexp.New(`(?s)^accumulation err='(.*)': must build at directory: '.*$`)
+	cycle        = lazyregexp.New(`(?s)^accumulation err='.*?': (cycle detected: .*)$`)
 )
 
 // readBuildError splits a message of kustomize into the kustomizations on the way,
@@ -77,19 +77,19 @@ func readBuildError(text string) (dirs []string, resource, message string) {
 // Quotations in messages of kustomize: objects by identity, the path of a patch, and
 // generators and other data in Go syntax.
 var (
-	quotedID     = regexp.MustCompile(`"?([A-Za-z]\w*|\[noKind\])\.[\w\[\]]+\.[\w.\[\]-]+/((?:[\w.:-]|\[noName\])+)\.(\[noNs\]|[\w-]+)"?`)
-	quotedGoID   = regexp.MustCompile(`&?resid\.ResId\{Gvk:resid\.Gvk\{[^}]*?Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`)
-	quotedPath   = regexp.MustCompile(`\[path: "([^"]*)"\]`)
-	selectorPath = regexp.MustCompile(`((?:for selector|selected by) [^:\s]+):(\S+)$`)
-	goPointer    = regexp.MustCompile(`&?\{?0x[0-9a-f]+[^)}]*\}?`)
-	jsonTree     = regexp.MustCompile(`(^|[\s(])\[?(\{"[^\n]*\})\]?`)
+	quotedID     = lazyregexp.New(`"?([A-Za-z]\w*|\[noKind\])\.[\w\[\]]+\.[\w.\[\]-]+/((?:[\w.:-]|\[noName\])+)\.(\[noNs\]|[\w-]+)"?`)
+	quotedGoID   = lazyregexp.New(`&?resid\.ResId\{Gvk:resid\.Gvk\{[^}]*?Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`)
+	quotedPath   = lazyregexp.New(`\[path: "([^"]*)"\]`)
+	selectorPath = lazyregexp.New(`((?:for selector|selected by) [^:\s]+):(\S+)$`)
+	goPointer    = lazyregexp.New(`&?\{?0x[0-9a-f]+[^)}]*\}?`)
+	jsonTree     = lazyregexp.New(`(^|[\s(])\[?(\{"[^\n]*\})\]?`)
 )
 
 // readable returns the first line of a message of kustomize, with objects as Ladder names
 // them.
 func readable(text string) string {
 	text = selectorPath.ReplaceAllString(text, "$1, field $2")
-	for _, ids := range []*regexp.Regexp{quotedGoID, quotedID} {
+	for _, ids := range []*lazyregexp.Regexp{quotedGoID, quotedID} {
 		text = ids.ReplaceAllStringFunc(text, func(id string) string {
 			m := ids.FindStringSubmatch(id)
 			if m[1] == "[noKind]" {
@@ -223,28 +223,28 @@ const duplicate = "duplicate object: "
 
 // aboutObject matches messages about an object that is there twice, and about a strategic merge
 // patch without its object.
-var aboutObject = regexp.MustCompile(`^duplicate object: (.+)$|^a patch is for (.+), which is not in the kustomization$`)
+var aboutObject = lazyregexp.New(`^duplicate object: (.+)$|^a patch is for (.+), which is not in the kustomization$`)
 
 // explained are messages of kustomize that do not say what to do.
 var explained = []struct {
-	message         *regexp.Regexp
+	message         *lazyregexp.Regexp
 	instead, remedy string
 }{
-	{regexp.MustCompile(`^may not add resource with an already registered id: (.*)$`), duplicate + "$1", "keep one of the two"},
-	{regexp.MustCompile(`^missing (\S+) in object \{\{(.*?) ?\} .*$`), "an object ($2) lacks $1", ""},
-	{regexp.MustCompile(`^no matches for Id (.+)$`), "a patch is for $1, which is not in the kustomization",
+	{lazyregexp.New(`^may not add resource with an already registered id: (.*)$`), duplicate + "$1", "keep one of the two"},
+	{lazyregexp.New(`^missing (\S+) in object \{\{(.*?) ?\} .*$`), "an object ($2) lacks $1", ""},
+	{lazyregexp.New(`^no matches for Id (.+)$`), "a patch is for $1, which is not in the kustomization",
 		"correct the kind, the name or the namespace in the patch"},
-	{regexp.MustCompile(`^multiple matches for Id (.+)$`), "a patch is for $1, but several objects match",
+	{lazyregexp.New(`^multiple matches for Id (.+)$`), "a patch is for $1, but several objects match",
 		"set the namespace in the patch, or a target"},
-	{regexp.MustCompile(`^namespace transformation produces ID conflict: (.*)$`),
+	{lazyregexp.New(`^namespace transformation produces ID conflict: (.*)$`),
 		"the namespace of the kustomization makes two objects one: $1", "rename one of them, or use a NamespaceTransformer with unsetOnly: true"},
-	{regexp.MustCompile(`^(unable to parse SM or JSON patch from .*)$`), "$1",
+	{lazyregexp.New(`^(unable to parse SM or JSON patch from .*)$`), "$1",
 		"set \"target\" for a JSON patch; any other patch is an object with apiVersion, kind and metadata.name"},
-	{regexp.MustCompile(`^id (.+) does not exist; cannot merge or replace$`),
+	{lazyregexp.New(`^id (.+) does not exist; cannot merge or replace$`),
 		"a generator for $1 has the behavior merge or replace, but no base contains $1", "remove \"behavior\", or correct the name"},
-	{regexp.MustCompile(`^no resource matches strategic merge patch "?([^"]+)"?$`),
+	{lazyregexp.New(`^no resource matches strategic merge patch "?([^"]+)"?$`),
 		"a patch is for $1, which is not in the kustomization", "correct the kind, the name or the namespace in the patch"},
-	{regexp.MustCompile(`^resource with name (\S+) does not match a config with the following GVK.*$`),
+	{lazyregexp.New(`^resource with name (\S+) does not match a config with the following GVK.*$`),
 		"replicas are set for $1, but no workload has this name", "correct the name in replicas"},
 }
 

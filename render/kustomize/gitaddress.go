@@ -4,11 +4,11 @@ import (
 	"maps"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
@@ -59,7 +59,7 @@ func (g gitAddress) displayPath(p string) string {
 var queryKeys = []string{"ref", "version", "submodules", "timeout", "depth", "sshkey"}
 
 // userOf matches the user before a host, as in git@example.com.
-var userOf = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+var userOf = lazyregexp.New(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 
 // readGitAddress parses what kustomize accepts as a repository:
 //

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -59,7 +59,7 @@ func templateOf(rendered []byte, line int) string {
 
 // quotedField matches what a message quotes of a kustomization or a patch and what is there only
 // once as a rule: paths of fields and of JSON patches, unknown fields, patterns.
-var quotedField = regexp.MustCompile("[\"'`]([^\"'`\\s]*[./\\[][^\"'`\\s]*)[\"'`]|unknown field \"(\\w+)\"|[ '\"](/[\\w./~-]*\\w)|, field (\\S+)")
+var quotedField = lazyregexp.New("[\"'`]([^\"'`\\s]*[./\\[][^\"'`\\s]*)[\"'`]|unknown field \"(\\w+)\"|[ '\"](/[\\w./~-]*\\w)|, field (\\S+)")
 
 // placeOf finds the line that a message is about: in the kustomization, or else in a file that
 // kustomize read for it, such as a patch.

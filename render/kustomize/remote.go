@@ -5,11 +5,11 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -78,7 +78,7 @@ func (c *checker) fetchFile(field, entry string) (string, bool) {
 }
 
 // extension matches a plausible file extension.
-var extension = regexp.MustCompile(`^\.[a-z]{1,8}$`)
+var extension = lazyregexp.New(`^\.[a-z]{1,8}$`)
 
 // warn reports notes about fetched content.
 func (c *checker) warn(field, entry string, content remote.Content) {

@@ -3,7 +3,6 @@ package kustomize
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -26,7 +26,7 @@ type patchTarget struct {
 }
 
 // literalName matches names that mean only themselves as a pattern.
-var literalName = regexp.MustCompile(`^[a-z0-9-]+$`)
+var literalName = lazyregexp.New(`^[a-z0-9-]+$`)
 
 // recordTarget keeps the target of a patch or a replacement until the build shows what it matches. Patterns and
 // the targets of Components may be for objects that only some kustomizations have.
@@ -104,4 +104,4 @@ func (a *assembly) unmatchedPatches(built resmap.ResMap) (found []finding.Findin
 }
 
 // namespaces matches what sets the namespaces of objects during a build.
-var namespaces = regexp.MustCompile(`(?m)^namespace:|NamespaceTransformer`)
+var namespaces = lazyregexp.New(`(?m)^namespace:|NamespaceTransformer`)

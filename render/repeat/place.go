@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/helm"
 )
@@ -25,11 +25,11 @@ type action struct {
 }
 
 var (
-	actionText     = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
-	commentText    = regexp.MustCompile(`^\{\{-?\s*/\*`)
-	quotedText     = regexp.MustCompile("\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`")
-	identifierText = regexp.MustCompile(`[A-Za-z_]\w*`)
-	apiVersionText = regexp.MustCompile(`^[a-z0-9.-]+/v\d\w*(/[A-Z]\w*)?$`)
+	actionText     = lazyregexp.New(`(?s)\{\{.*?\}\}`)
+	commentText    = lazyregexp.New(`^\{\{-?\s*/\*`)
+	quotedText     = lazyregexp.New("\"(?:[^\"\\\\\n]|\\\\.)*\"|`[^`]*`")
+	identifierText = lazyregexp.New(`[A-Za-z_]\w*`)
+	apiVersionText = lazyregexp.New(`^[a-z0-9.-]+/v\d\w*(/[A-Z]\w*)?$`)
 )
 
 func newText(t helm.TemplateText) text {
