@@ -19,6 +19,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/fleet/appset"
+	"github.com/ladder-cmp/ladder/fleet/inplace"
 	"github.com/ladder-cmp/ladder/fleet/link"
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/graph"
@@ -41,6 +43,12 @@ type Source struct {
 	Dirs []string
 	// Show returns how messages name a path of the repository; nil keeps the path.
 	Show func(path string) string
+	// Manifests are Applications and ApplicationSets from elsewhere, such as standard input, and
+	// InPlace means that Dirs are files and directories with such, not with components.
+	Manifests []object.Object
+	InPlace   bool
+	// Generators are what generators of ApplicationSets find outside of the repository.
+	Generators appset.Values
 	// Environment omits components that are not deployed there; empty keeps all.
 	Environment string
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
@@ -106,6 +114,11 @@ type Fleet struct {
 	Dirs    []string
 	Skipped []string
 
+	// Tree says who creates the Applications of a fleet that was read in place, and in which order;
+	// nil for a fleet with component.yaml files.
+	Tree *inplace.Tree
+	// Reading are the findings about Applications that could not be read.
+	Reading []finding.Finding
 	// Objects are the objects of all Applications with their references.
 	Objects *graph.Graph
 	// Base is the knowledge with which it was rendered.
@@ -127,6 +140,9 @@ type Component struct {
 	Dir string
 	// File is the name of its component.yaml in messages, or the directory if there is none.
 	File string
+	// At is the line of the Application in File, if the fleet was read in place; 0 if the file is
+	// a template.
+	At int
 	// Described is false if there is no component.yaml.
 	Described bool
 	// Vendored means that its remote chart is vendored next to it, so the plugin renders it
@@ -177,6 +193,8 @@ type Application struct {
 	// EarlierAPIVersions are the API versions that earlier steps install, if it requests them.
 	EarlierAPIVersions []string
 
+	// Node is its node in Fleet.Tree.
+	Node int
 	// Environment is the environment that it is rendered for; empty if all environments render
 	// it in the same way.
 	Environment string
@@ -186,6 +204,9 @@ type Application struct {
 // joins the faults of every component.yaml, unless src.Partial makes them findings. A component
 // that does not render becomes a finding and has no objects.
 func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error) {
+	if src.InPlace {
+		return loadInPlace(ctx, src, base)
+	}
 	dirs, skipped, err := src.find()
 	if err != nil {
 		return nil, err
@@ -335,6 +356,19 @@ func (s Source) IsFleet() bool {
 	return err == nil && !slices.Equal(all, []string{path.Clean(s.Dirs[0])})
 }
 
+// HasComponentFile reports whether there is a component.yaml in or below the first directory.
+func (s Source) HasComponentFile() bool {
+	s.Dirs = s.Dirs[:1]
+	all, _, err := s.find()
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(all, func(dir string) bool {
+		_, err := fs.Stat(s.Repo, path.Join(dir, component.File))
+		return err == nil
+	})
+}
+
 // isChartFile reports whether a file is a template or a manifest of a chart, which may have the
 // same name as a component.yaml.
 func (s Source) isChartFile(p string) bool { return path.Base(path.Dir(p)) == "templates" }
@@ -421,8 +455,11 @@ func (f *Fleet) Enabled() []*Application {
 
 // FormatStep formats the step of an Application; it returns an empty string if there is none.
 func (f *Fleet) FormatStep(p component.Step) string {
-	if !p.Set {
+	switch {
+	case !p.Set:
 		return ""
+	case f.InPlace():
+		return p.Text
 	}
 	return f.Profile.Write(p.Number)
 }

@@ -26,9 +26,12 @@ import (
 	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
-// MissingSource is a source of an Application that is not available: a chart, or a file at a URL.
+// MissingSource is a source of an Application that is not available: a chart, a file at a URL, a
+// directory of another repository, or what a plugin of Argo CD renders.
 type MissingSource struct {
 	Ref remote.Ref
+	// Plugin is the name of the plugin; empty for other sources.
+	Plugin string
 	// Known is the record of a chart; nil if there is none.
 	Known *knowledge.Chart
 	// SkipsCRDs means that the kustomization which names the chart leaves out its crds directory,
@@ -38,7 +41,10 @@ type MissingSource struct {
 
 // Name returns its name in texts: the chart, or the repository that publishes the file.
 func (a MissingSource) Name() string {
-	if a.Ref.Kind == remote.Chart {
+	switch {
+	case a.Plugin != "":
+		return "plugin " + a.Plugin
+	case a.Ref.Kind == remote.Chart:
 		return a.Ref.Chart
 	}
 	u, err := url.Parse(a.Ref.URL)
@@ -46,8 +52,8 @@ func (a MissingSource) Name() string {
 		return ""
 	}
 	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
-	if !slices.Contains([]string{"github.com", "raw.githubusercontent.com"}, u.Host) || len(parts) < 3 {
-		return path.Base(u.Path)
+	if a.Ref.Kind == remote.Repository || !slices.Contains([]string{"github.com", "raw.githubusercontent.com"}, u.Host) || len(parts) < 3 {
+		return strings.TrimSuffix(path.Base(u.Path), ".git")
 	}
 	return parts[1]
 }

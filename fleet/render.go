@@ -26,39 +26,49 @@ func (f *Fleet) render(ctx context.Context, src Source) error {
 
 // renderAll renders some Applications concurrently.
 func (f *Fleet) renderAll(ctx context.Context, src Source, apps []*Application, memory *input.Memory) error {
-	parallel := cmp.Or(src.Parallel, runtime.GOMAXPROCS(0))
-	next := make(chan *Application)
-	var wg sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
-	for range parallel {
+	concurrently(ctx, cmp.Or(src.Parallel, parallelism()), len(apps), func(i int) {
+		app := apps[i]
+		res, rendered := f.renderOne(ctx, src, app, memory)
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		if rendered && src.Rendered != nil {
+			src.Rendered(app, res)
+		}
+		if src.Progress != nil {
+			src.Progress(done, len(apps), app.Name)
+		}
+	})
+	return ctx.Err()
+}
+
+// parallelism is the number of Applications that are rendered concurrently.
+func parallelism() int { return runtime.GOMAXPROCS(0) }
+
+// concurrently calls a function for each index, a number of them at the same time, until the
+// context ends.
+func concurrently(ctx context.Context, parallel, count int, do func(i int)) {
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(parallel, count) {
 		wg.Go(func() {
-			for app := range next {
-				if ctx.Err() != nil {
-					continue // the result is no longer needed
+			for i := range next {
+				if ctx.Err() == nil { // otherwise the result is no longer needed
+					do(i)
 				}
-				res, rendered := f.renderOne(ctx, src, app, memory)
-				mu.Lock()
-				done++
-				if rendered && src.Rendered != nil {
-					src.Rendered(app, res)
-				}
-				if src.Progress != nil {
-					src.Progress(done, len(apps), app.Name)
-				}
-				mu.Unlock()
 			}
 		})
 	}
-	for _, app := range apps {
+	for i := range count {
 		if ctx.Err() != nil {
 			break
 		}
-		next <- app
+		next <- i
 	}
 	close(next)
 	wg.Wait()
-	return ctx.Err()
 }
 
 // FindingsOf returns the findings of the renderings of Applications. A finding of both parts

@@ -39,6 +39,9 @@ func (req Request) Describe() (component.Description, error) {
 // componentSettings returns the parameters in component.yaml, if it exists, and the
 // description of the component.
 func (req Request) componentSettings() (Settings, component.Description, error) {
+	if req.Chart.Remote() {
+		return Settings{Values: req.values()}, component.Description{Chart: req.Chart}, nil
+	}
 	return req.Files.component(req)
 }
 

@@ -53,6 +53,9 @@ type Request struct {
 	// Variables are the variables that Argo CD sets for an Application and that
 	// parameters may use; nil means to derive them from App.
 	Variables map[string]string
+	// Chart is the chart that an Application names instead of a directory of Repo. A component.yaml
+	// in Dir is then ignored.
+	Chart component.Chart
 	// KubeVersion and APIVersions describe the cluster; both may be empty.
 	KubeVersion string
 	APIVersions []string

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -29,6 +30,43 @@ func (req Request) FromSource(id object.ID, app App, dir string, source object.V
 	r.Settings = slices.Concat(own, native, []Settings{helm})
 	faults = append(faults, more...)
 	return r, errors.Join(append(faults, err)...)
+}
+
+// FromChart is like FromSource for a source that is not in the repository of this request: a chart
+// in a registry, or a directory of another git repository. The request has the directory dir, whose
+// lock file knows what is vendored.
+func (req Request) FromChart(id object.ID, app App, dir string, source object.Value, refs map[string]bool) (Request, error) {
+	r, err := req.FromSource(id, app, dir, source, refs)
+	c := component.Chart{RepoURL: source.Get("repoURL").Text(), Chart: source.Get("chart").Text(),
+		Version: source.Get("targetRevision").Text(), IgnoreMissing: source.Get("helm", "ignoreMissingValueFiles").True()}
+	if c.Chart == "" && !strings.HasPrefix(c.RepoURL, "oci://") {
+		c.Path = source.Get("path").Text()
+	}
+	fill := app.variables()
+	for _, v := range source.Get("helm", "valueFiles").Items() {
+		name := fill(v.Text())
+		ref, _, _ := strings.Cut(strings.TrimPrefix(name, "$"), "/")
+		if !strings.HasPrefix(name, "$") || refs[ref] {
+			c.ValueFiles = append(c.ValueFiles, name)
+		}
+	}
+	helm := &r.Settings[len(r.Settings)-1]
+	named := c.ValueFiles
+	helm.Values.Files = slices.DeleteFunc(helm.Values.Files, func(name string) bool {
+		return slices.ContainsFunc(named, func(n string) bool {
+			_, rest, _ := strings.Cut(n, "/")
+			return name == n || strings.HasPrefix(n, "$") && name == "/"+rest
+		})
+	})
+	r.Chart = c
+	return r, err
+}
+
+// AsBuiltIn returns the settings with which a rendering is that of Argo CD's built-in sources:
+// without further waves, and without subdirectories of plain YAML.
+func AsBuiltIn() Settings {
+	return Settings{Order: wave.Options{Waves: wave.Off},
+		native: []func(*options){func(o *options) { o.render.Directory.Flat = true }}}
 }
 
 // Referred is a component with the references between its objects, before it is ordered.

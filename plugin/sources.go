@@ -141,7 +141,7 @@ func (e externalFiles) inComponent(f finding.Finding) finding.Finding {
 // ignoredFiles reports files in the directory of a component with an external chart
 // that would be a component otherwise.
 func (req Request) ignoredFiles() []finding.Finding {
-	if req.external == nil {
+	if req.external == nil || req.Chart.Remote() {
 		return nil
 	}
 	names, err := render.RenderableFiles(req.Repo, req.Dir)

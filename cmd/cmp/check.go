@@ -150,7 +150,7 @@ func checkFleet(ctx context.Context, s cli.Streams, in *command.Any, dirs []stri
 		return err
 	}
 	opt.Source.Waves = settings.Order.Waves
-	r, err := command.CheckFleet(ctx, opt, s.Directories(dirs))
+	r, err := command.CheckFleet(ctx, opt, command.Arguments(s, dirs))
 	if err != nil {
 		return err
 	}

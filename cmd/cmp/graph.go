@@ -85,7 +85,7 @@ func graphFleet(ctx context.Context, s cli.Streams, in *command.Any, dirs []stri
 	if err != nil {
 		return err
 	}
-	drawing, found, err := command.FleetGraph(ctx, opt, s.Directories(dirs), graph.Format, graph.Around, graph.All)
+	drawing, found, err := command.FleetGraph(ctx, opt, command.Arguments(s, dirs), graph.Format, graph.Around, graph.All)
 	s.Warn(found...)
 	return s.Emit(drawing, err)
 }
@@ -97,7 +97,7 @@ func pageOf(ctx context.Context, s cli.Streams, in *command.Any, isFleet bool, d
 		if err != nil {
 			return "", err
 		}
-		page, found, err := command.FleetPage(ctx, opt, s.Directories(dirs), durations)
+		page, found, err := command.FleetPage(ctx, opt, command.Arguments(s, dirs), durations)
 		s.Warn(found...)
 		return page, err
 	}

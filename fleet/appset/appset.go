@@ -75,6 +75,8 @@ type Application struct {
 	// Step is the step of a RollingSync, counted from 1. Applications that no step
 	// selects have the number after the last.
 	Step int
+	// ReadFrom is the file of a git generator that says what it is; empty for other generators.
+	ReadFrom string
 }
 
 // SourcesOf returns the directories and charts of an Application, for users.
@@ -179,6 +181,7 @@ func Expand(o object.Object, in Input) Set {
 					continue
 				}
 				seen[app.ID.Name] = true
+				app.ReadFrom = fileOf(p)
 				if set.Steps > 0 {
 					app.Step = stepOf(steps, app.Object)
 				}

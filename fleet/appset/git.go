@@ -218,3 +218,23 @@ func (e expansion) addPath(p params, prefix, dir, file string) {
 		p[name+"["+strconv.Itoa(i)+"]"] = segment
 	}
 }
+
+// fileOf returns the file that a git generator read parameters from; empty if none did.
+func fileOf(p params) string {
+	for name, value := range p {
+		if dir, isText := value.(string); isText && (name == "path" || strings.HasSuffix(name, ".path")) {
+			if file, _ := p[name+".filename"].(string); file != "" {
+				return path.Join(dir, file)
+			}
+		}
+		at := mapping(value)
+		if name != "path" {
+			at = mapping(at["path"])
+		}
+		dir, _ := at["path"].(string)
+		if file, _ := at["filename"].(string); file != "" {
+			return path.Join(dir, file)
+		}
+	}
+	return ""
+}

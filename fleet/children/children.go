@@ -58,17 +58,20 @@ func (s sources) HasDir(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Open returns the source of a child Application in directory dir, with the settings of
-// the Application.
-func (s sources) Open(app parent.Application, dir string, source object.Value, refs map[string]bool) parent.Source {
-	req, err := s.parent.FromSource(app.ID, plugin.App{Name: app.ID.Name, Namespace: app.Namespace, RepoURL: app.RepoURL}, dir, source, refs)
+// Open implements parent.Repository.
+func (s sources) Open(app parent.Application, source parent.Source) parent.Source {
+	req, err := s.parent.FromSource(app.ID, plugin.App{Name: app.ID.Name, Namespace: app.Namespace, RepoURL: app.RepoURL}, source.Dir, source.Value,
+		source.Refs)
 	if d, err := req.Describe(); err == nil && d.Chart.Remote() && !req.Vendored(d.Chart) {
-		return parent.Source{Registry: d.Chart.RepoURL, Chart: d.Chart.Chart}
+		source.Registry, source.Chart = d.Chart.RepoURL, d.Chart.Chart
+		return source
 	}
-	return parent.Source{Err: err, Render: func(ctx context.Context) (parent.Rendered, error) {
+	source.Err = err
+	source.Render = func(ctx context.Context) (parent.Rendered, error) {
 		r, err := req.Refer(ctx, s.base)
 		return parent.Rendered(r), err
-	}}
+	}
+	return source
 }
 
 // Expand implements plugin.Children. It does not change the order: Argo CD calls the plugin

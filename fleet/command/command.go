@@ -40,5 +40,6 @@ func loadFleet(ctx context.Context, s cli.Streams, in *Fleet, dirs []string,
 	if err != nil {
 		return Loaded{}, err
 	}
-	return load(ctx, opt, s.Directories(dirs))
+	opt.Stdin = s.In
+	return load(ctx, opt, Arguments(s, dirs))
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
@@ -29,6 +31,10 @@ type LoadOptions struct {
 	Remote *flags.Fetching
 	// At is the revision to load; nil means the files on disk.
 	At *checkout.Commit
+	// Stdin is what the argument "-" stands for.
+	Stdin io.Reader
+	// Generators reads the file of --generator-values; nil if there is no such flag.
+	Generators func() (appset.Values, error)
 	// AllowUndescribed means that a directory of components without any component.yaml is a
 	// fleet, too.
 	AllowUndescribed bool
@@ -55,7 +61,7 @@ func Load(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
 			return Loaded{}, usage.New(`empty directory name; use the directory of the components, or "." for this one`)
 		}
 	}
-	c, err := checkout.Open(dirs[0])
+	c, err := checkout.Open(firstPath(dirs))
 	if err != nil {
 		return Loaded{}, fmt.Errorf("%s: %w", dirs[0], err)
 	}
@@ -64,7 +70,15 @@ func Load(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
 	all := Loaded{Root: c.Base}
 	src := opt.Source
 	src.Repo, src.Show, src.NoRepository = c.Repo, c.Show, c.NoRepository
-	if src.Dirs, all.Omissions, err = find(c, opt, dirs); err != nil {
+	if src.InPlace, err = isInPlace(c, opt, base, dirs); err != nil {
+		return Loaded{}, err
+	}
+	if src.InPlace {
+		err = findApplications(&src, c, opt, dirs)
+	} else {
+		src.Dirs, all.Omissions, err = find(c, opt, dirs)
+	}
+	if err != nil {
 		return Loaded{}, err
 	}
 	if src.Remote, err = opt.Remote.Remote(nil, nil); err != nil {
@@ -131,6 +145,9 @@ func LoadTarget(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, er
 	if err != nil {
 		return all, err
 	}
+	if all.Fleet.InPlace() {
+		return all, errInPlace(dirs)
+	}
 	if checkout.GitRoot(all.Root) == "" {
 		return all, finding.Finding{Severity: finding.Error, Rule: "no-checkout", File: dirs[0],
 			Message: "not in a git repository, so the paths of the components in it are unknown",
@@ -152,6 +169,9 @@ func HasFleet(dir string, at *checkout.Commit, undescribed bool) (bool, error) {
 	defer c.Close()
 	c = c.At(at)
 	if (fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}).IsFleet() {
+		return true, nil
+	}
+	if undescribed && hasApplications(c, c.Dir, true, knowledge.Default()) {
 		return true, nil
 	}
 	return undescribed && locate.HoldsOnlyComponents(c.Repo, c.Dir), nil

@@ -40,7 +40,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		if err != nil {
 			return err
 		}
-		r, err := CheckRollout(cmd.Context(), opt, s.Directories(args))
+		r, err := CheckRollout(cmd.Context(), opt, Arguments(s, args))
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 		if err != nil {
 			return err
 		}
-		result, found, err := sim.Simulate(cmd.Context(), opt, s.Directories(args))
+		result, found, err := sim.Simulate(cmd.Context(), opt, Arguments(s, args))
 		s.Warn(found...)
 		if err != nil {
 			return err

@@ -206,6 +206,8 @@ type missingSource struct {
 	files int // of the same repository, if it is a file
 	known *knowledge.Chart
 	users []*fleet.Application
+	// plugin is the name of a plugin of Argo CD, whose sources are only known there.
+	plugin string
 }
 
 // missingSources lists the missing sources, regardless of their version. Sources that Argo CD
@@ -218,15 +220,15 @@ func (l *checker) missingSources() []missingSource {
 			ref.Version = ""
 			name := cmp.Or(c.Name(), app.Component.Chart.Path)
 			i := slices.IndexFunc(all, func(s missingSource) bool {
-				same := s.ref == ref || ref.Kind == remote.File && s.ref.Kind == remote.File && s.name == name
-				return same && s.users[0].IsChartMissing == app.IsChartMissing
+				same := s.ref == ref && s.plugin == c.Plugin || ref.Kind == remote.File && s.ref.Kind == remote.File && s.name == name
+				return same && (l.InPlace() || s.users[0].IsChartMissing == app.IsChartMissing)
 			})
 			if !l.anywhere(app) {
 				continue
 			}
 			if i < 0 {
 				i = len(all)
-				all = append(all, missingSource{ref: ref, name: name, known: c.Known})
+				all = append(all, missingSource{ref: ref, name: name, known: c.Known, plugin: c.Plugin})
 			}
 			if ref.Kind == remote.File && all[i].ref != ref {
 				all[i].files++

@@ -71,6 +71,12 @@ var rules = []Rule{
 	{"unknown-chart", only(finding.Note), "an unknown chart in a registry, whose dependencies are not checked", (*checker).unknownCharts},
 	{"no-version", only(finding.Warning), "a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time",
 		(*checker).noVersion},
+	{notAvailable, only(finding.Note),
+		"Applications that exist already: a source that is not available, such as a chart in a registry. The charts with a built-in record are one finding", (*checker).sourcesElsewhere},
+	{ignoredWave, only(finding.Warning), "Applications that exist already: sync waves in the template of an ApplicationSet, which have no effect",
+		(*checker).ignoredWaves},
+	{unorderedSet, only(finding.Warning),
+		"Applications that exist already: an ApplicationSet without steps whose Applications depend on each other", (*checker).unordered},
 	{fleet.LaterStep, only(finding.Error, finding.Warning),
 		"a component that depends on a component of a later step; a warning if the dependency is inferred, or is a namespace that Argo CD creates",
 		(*checker).laterStep},
@@ -92,7 +98,7 @@ func only(severities ...finding.Severity) []finding.Severity { return severities
 // components that cannot be rendered, but no other findings of renderings. With an
 // environment, only its components are checked; empty checks all environments.
 func Findings(f *fleet.Fleet, environment string) []finding.Finding {
-	all := Rendering(f, environment, (*fleet.Application).HasFailed)
+	all := append(Rendering(f, environment, (*fleet.Application).HasFailed), f.Reading...)
 	all = append(all, findIn(f, environment, rules)...)
 	finding.Sort(all)
 	return all
@@ -140,7 +146,7 @@ func (l *checker) each(find func(*fleet.Application) []finding.Finding) []fault 
 // find returns the findings of rules.
 func (l *checker) find(rules []Rule) []fault {
 	var all []fault
-	for _, rule := range rules {
+	for _, rule := range apply(rules, l.Fleet) {
 		for _, found := range rule.find(l) {
 			if unread(l.Fleet, found.File) {
 				continue

@@ -29,8 +29,12 @@ func TestLint(t *testing.T) {
 // findings have the severities that the rule says.
 func TestEveryRuleFinds(t *testing.T) {
 	seen := map[string]map[finding.Severity]bool{}
+	fleets := []*fleet.Fleet{fleettest.InPlace(t)}
 	for _, name := range []string{"faults", "faults-waves", "fixes-before"} {
-		for _, f := range lint.Findings(fleettest.Load(t, name), "") {
+		fleets = append(fleets, fleettest.Load(t, name))
+	}
+	for _, fl := range fleets {
+		for _, f := range lint.Findings(fl, "") {
 			if seen[f.Rule] == nil {
 				seen[f.Rule] = map[finding.Severity]bool{}
 			}
@@ -54,6 +58,11 @@ func TestEveryRuleFinds(t *testing.T) {
 	for rule := range seen {
 		t.Errorf("%s is no rule", rule)
 	}
+}
+
+// TestInPlace says what is wrong with Applications that exist already.
+func TestInPlace(t *testing.T) {
+	golden.File(t, fleettest.Dir(t, "inplace")+"/want.lint.txt", fleettest.Lines(lint.Findings(fleettest.InPlace(t), "")))
 }
 
 // TestFixes makes sure that what a platform's owners found out one outage at a

@@ -15,25 +15,33 @@ import (
 )
 
 func (l *checker) laterStep() []fault {
-	return l.findViolations(func(from, to int) bool { return to > from })
+	return l.findViolations(fleet.Earlier)
 }
 
 func (l *checker) sameStep() []fault {
-	return l.findViolations(func(from, to int) bool { return to == from })
+	return l.findViolations(fleet.Same)
 }
 
-// findViolations finds the dependencies that the steps violate, for pairs of Applications that
-// match a condition: one finding for each pair.
-func (l *checker) findViolations(isViolated func(from, to int) bool) []fault {
-	var all []fault
+// violation is a dependency that the order violates, with the number of others of the same two
+// Applications.
+type violation struct {
+	from, to int
+	reason   fleet.Reason
+	others   int
+}
+
+// findViolations finds the dependencies of pairs of Applications that are violated by their order:
+// one finding for each pair.
+func (l *checker) findViolations(order fleet.Order) []fault {
+	var all []violation
 	for from, app := range l.Applications {
 		for _, link := range l.dependencies[from] {
 			to := l.Applications[link.To]
-			if !app.Step.Set || !to.Step.Set || !isViolated(app.Step.Number, to.Step.Number) || !l.together(app, to) {
+			if l.Ordered(from, link.To) != order || !l.together(app, to) {
 				continue
 			}
 			violated := slices.DeleteFunc(slices.Clone(link.Reasons), func(r fleet.Reason) bool {
-				return isSatisfied(r, app.Step.Number, to.Step.Number) || l.isSatisfiedInTime(from, r)
+				return isSatisfiedBy(r, order) || l.isSatisfiedInTime(from, r)
 			})
 			if len(violated) == 0 {
 				continue
@@ -41,11 +49,23 @@ func (l *checker) findViolations(isViolated func(from, to int) bool) []fault {
 			// A certain reason says more than a stronger one that is inferred.
 			first := max(0, slices.IndexFunc(violated, func(r fleet.Reason) bool { return !isUncertain(r) }))
 			if r := violated[first]; !isUncertain(r) || !l.reaches(link.To, from, true) {
-				all = append(all, l.violation(from, link.To, r, len(violated)-1))
+				all = append(all, violation{from, link.To, r, len(violated) - 1})
 			}
 		}
 	}
-	return all
+	if l.InPlace() {
+		return l.groupByDependency(all)
+	}
+	var faults []fault
+	for _, v := range all {
+		faults = append(faults, l.violation(v.from, v.to, v.reason, v.others))
+	}
+	return faults
+}
+
+// isSatisfiedBy reports whether the order of two Applications satisfies a dependency of the first.
+func isSatisfiedBy(r fleet.Reason, order fleet.Order) bool {
+	return r.Strength < fleet.Exists || order == fleet.Later || order == fleet.Same && !r.Strength.NeedsEarlierStep()
 }
 
 // isSatisfied reports whether steps satisfy a dependency.
@@ -60,7 +80,7 @@ func (l *checker) isSatisfiedInTime(from int, r fleet.Reason) bool {
 	return slices.ContainsFunc(l.dependencies[from], func(link fleet.Link) bool {
 		to := l.Applications[link.To]
 		return to.Step.Set && l.together(app, to) && slices.ContainsFunc(link.Reasons, func(o fleet.Reason) bool {
-			return o.From == r.From && o.Field == r.Field && o.To == r.To && o.To != (object.ID{}) && isSatisfied(o, app.Step.Number, to.Step.Number)
+			return o.From == r.From && o.Field == r.Field && o.To == r.To && o.To != (object.ID{}) && isSatisfiedBy(o, l.Ordered(from, link.To))
 		})
 	})
 }
@@ -72,19 +92,23 @@ func isUncertain(r fleet.Reason) bool { return r.Inferred || r.IsNamespace() }
 // violation returns the finding for a dependency that the steps violate.
 func (l *checker) violation(from, to int, r fleet.Reason, others int) fault {
 	app, other := l.Applications[from], l.Applications[to]
-	severity := finding.Error
-	if isUncertain(r) || app.Step.Number == other.Step.Number && r.Strength != fleet.Applied {
+	severity, isSame := finding.Error, l.Ordered(from, to) == fleet.Same
+	if isUncertain(r) || isSame && r.Strength != fleet.Applied {
 		severity = finding.Warning
 	}
 	more := ""
 	if others > 0 {
 		more = fmt.Sprintf(" (the first of %d such dependencies)", others+1)
 	}
-	steps := fmt.Sprintf("component %s is in %s and %s in %s", other.Name, l.step(other.Step.Number), app.Name, l.step(app.Step.Number))
-	if app.Step.Number == other.Step.Number {
-		steps = fmt.Sprintf("components %s and %s are both in %s", other.Name, app.Name, l.step(app.Step.Number))
+	own, theirs := l.named(from, to)
+	steps := fmt.Sprintf("component %s is in %s and %s in %s", other.Name, theirs, app.Name, own)
+	if isSame {
+		steps = fmt.Sprintf("components %s and %s are both in %s", other.Name, app.Name, own)
 	}
-	message := fmt.Sprintf("%s%s%s, but %s: %s", renderedFrom(r), dependencySentence(r), more, steps, l.consequence(app, other, r))
+	if l.InPlace() {
+		steps = l.inPlaceSteps(from, to)
+	}
+	message := fmt.Sprintf("%s%s%s, but %s: %s", renderedFrom(r), dependencySentence(r), more, steps, l.consequence(from, to, r))
 	if cycle := l.cycleOf(from, to, r); cycle != nil {
 		message += "; the components form a cycle: " + l.pathReasons(cycle[1:])
 	}
@@ -122,18 +146,19 @@ func fileLine(file string, line int) string {
 }
 
 // consequence says what happens in a rollout with these steps.
-func (l *checker) consequence(app, other *fleet.Application, r fleet.Reason) string {
-	uncertain := isUncertain(r)
-	switch own, others := l.step(app.Step.Number), l.step(other.Step.Number); {
+func (l *checker) consequence(from, to int, r fleet.Reason) string {
+	uncertain, isSame := isUncertain(r), l.Ordered(from, to) == fleet.Same
+	app, other := l.Applications[from], l.Applications[to]
+	switch own, others := l.named(from, to); {
 	case r.IsNamespace():
 		return "until " + other.Name + " is synced, Argo CD creates the namespace without its labels and annotations if CreateNamespace=true is set; otherwise, the sync of " + app.Name + " fails"
-	case own == others && r.Strength == fleet.Applied && uncertain:
+	case isSame && r.Strength == fleet.Applied && uncertain:
 		return "both are synced at the same time, so the sync of " + app.Name + " may fail, and Argo CD retries it only a few times"
-	case own == others && r.Strength == fleet.Applied:
+	case isSame && r.Strength == fleet.Applied:
 		return "both are synced at the same time, so the sync of " + app.Name + " fails, and Argo CD retries it only a few times"
-	case own == others && uncertain:
+	case isSame && uncertain:
 		return "both are synced at the same time, and " + app.Name + " may start before " + other.Name + " is healthy"
-	case own == others:
+	case isSame:
 		return "both are synced at the same time, and " + app.Name + " starts before " + other.Name + " is healthy"
 	case r.Strength == fleet.Applied && uncertain:
 		return "the sync of " + app.Name + " may fail, so " + own + " never completes and " + others + " never starts"
@@ -149,12 +174,17 @@ func (l *checker) consequence(app, other *fleet.Application, r fleet.Reason) str
 // remedy says which of two Applications to move, and to which step.
 func (l *checker) remedy(from, to int, r fleet.Reason) string {
 	app, other := l.Applications[from], l.Applications[to]
-	if cycle := l.cycleOf(from, to, r); cycle != nil {
+	if cycle := l.cycleOf(from, to, r); cycle != nil && !l.InPlace() {
 		if !r.Strength.NeedsEarlierStep() && !slices.ContainsFunc(cycle[1:],
 			func(link fleet.Link) bool { return link.Strength().NeedsEarlierStep() }) {
 			return l.move(app, other.Step.Number, "")
 		}
 		return l.cycleRemedy(cycle)
+	} else if cycle != nil {
+		return l.cycleRemedy(cycle)
+	}
+	if l.InPlace() {
+		return l.moveInPlace(from, to)
 	}
 	if own := l.correctSteps[to]; own != other.Step.Number && l.isPlace(own) && isSatisfied(r, app.Step.Number, own) {
 		return l.move(other, own, "or earlier")

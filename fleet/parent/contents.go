@@ -21,18 +21,18 @@ type contents struct {
 }
 
 // contents collects the content of a child.
-func (f *follower) contents(c child) contents {
+func (f *follower) contents(c Child) contents {
 	all := contents{halves: map[string]crds.Mode{}}
-	f.collect(&all, c, c.cluster, map[string]bool{}, maxDepth)
+	f.collect(&all, c, c.Cluster, map[string]bool{}, maxDepth)
 	return all
 }
 
 // collect adds a child, and its own children for the same cluster.
-func (f *follower) collect(all *contents, c child, cluster string, seen map[string]bool, depth int) {
-	if depth == 0 || c.cluster != cluster {
+func (f *follower) collect(all *contents, c Child, cluster string, seen map[string]bool, depth int) {
+	if depth == 0 || c.Cluster != cluster {
 		return
 	}
-	for _, s := range c.sources {
+	for _, s := range c.Sources {
 		if chart, known := f.base.Chart(s.Registry, s.Chart); s.Chart != "" && known {
 			all.charts = append(all.charts, chart)
 			all.isFor(chart.Rung, "deploys the "+chart.Name+" chart")
@@ -41,7 +41,7 @@ func (f *follower) collect(all *contents, c child, cluster string, seen map[stri
 		r := f.rendered[s.key]
 		switch {
 		case s.key == "":
-			all.unknown = append(all.unknown, s.place)
+			all.unknown = append(all.unknown, s.Place)
 			continue
 		case r == nil || seen[s.key]:
 			continue
@@ -50,9 +50,9 @@ func (f *follower) collect(all *contents, c child, cluster string, seen map[stri
 			continue
 		}
 		seen[s.key] = true
-		all.parts = append(all.parts, graph.Part{Objects: r.objs, Namespace: c.namespace})
+		all.parts = append(all.parts, graph.Part{Objects: r.objs, Namespace: c.Namespace})
 		all.isFor(r.rung, r.reason)
-		all.halves[s.dir] = r.mode
+		all.halves[s.Dir] = r.mode
 		for _, nested := range r.nested {
 			f.collect(all, nested, cluster, seen, depth-1)
 		}

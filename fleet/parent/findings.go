@@ -27,8 +27,8 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 			fault := finding.Of(r.err)[0]
 			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File,
 				Line: node.Line, Object: node.Key.String(), About: fault.Rule,
-				Message: r.source.place + " cannot be rendered, so Ladder cannot order it by its contents: " + withoutRemedy(fault),
-				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.place), Question: fault.Question})
+				Message: r.source.Place + " cannot be rendered, so Ladder cannot order it by its contents: " + withoutRemedy(fault),
+				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.Place), Question: fault.Question})
 		}
 		if len(c.unknown) > 0 && len(c.parts)+len(c.charts) == 0 {
 			unknown = append(unknown, fmt.Sprintf("%s (%s)", node.Key, strings.Join(c.unknown, ", ")))

@@ -72,7 +72,7 @@ type follower struct {
 	// graph is that of the parent, and nodes are the nodes of its Applications.
 	graph    *graph.Graph
 	nodes    []int
-	children []child
+	children []Child
 	// rendered are the rendered sources, by key.
 	rendered map[string]*renderedSource
 }
@@ -86,7 +86,7 @@ type renderedSource struct {
 	mode         crds.Mode
 	revision     bool
 	// nested are the Applications in it.
-	nested []child
+	nested []Child
 	err    error
 }
 
@@ -150,9 +150,9 @@ func (f *follower) renderAll(ctx context.Context) (map[string]*renderedSource, e
 	all := map[string]*renderedSource{}
 	level := f.children
 	for range maxDepth {
-		var next []child
+		var next []Child
 		for _, c := range level {
-			for _, s := range c.sources {
+			for _, s := range c.Sources {
 				if s.key == "" || all[s.key] != nil {
 					continue
 				}
@@ -178,8 +178,8 @@ func (f *follower) renderAll(ctx context.Context) (map[string]*renderedSource, e
 
 // isParent reports whether a child is the rendered Application itself: many manage
 // themselves.
-func (f *follower) isParent(c child, s Source) bool {
-	return s.dir == f.opt.Dir && cmp.Or(f.opt.Name, c.ID.Name) == c.ID.Name
+func (f *follower) isParent(c Child, s Source) bool {
+	return s.Dir == f.opt.Dir && cmp.Or(f.opt.Name, c.ID.Name) == c.ID.Name
 }
 
 // render renders a source of a child.

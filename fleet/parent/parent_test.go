@@ -22,14 +22,16 @@ type repository map[string]string
 
 func (r repository) HasDir(dir string) bool { _, there := r[dir]; return there }
 
-func (r repository) Open(app parent.Application, dir string, _ object.Value, _ map[string]bool) parent.Source {
-	return parent.Source{Render: func(context.Context) (parent.Rendered, error) {
+func (r repository) Open(app parent.Application, s parent.Source) parent.Source {
+	dir := s.Dir
+	s.Render = func(context.Context) (parent.Rendered, error) {
 		if r[dir] == "" {
 			return parent.Rendered{}, errors.New("no manifests")
 		}
 		g, err := build(r[dir], app.Namespace)
 		return parent.Rendered{Graph: g, Base: knowledge.Default()}, err
-	}}
+	}
+	return s
 }
 
 func build(manifests, namespace string) (*graph.Graph, error) {

@@ -45,7 +45,7 @@ func (f *follower) references(all []contents) ([]graph.Reference, []finding.Find
 func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 	byCluster := map[string][]int{}
 	for i, c := range f.children {
-		byCluster[c.cluster] = append(byCluster[c.cluster], i)
+		byCluster[c.Cluster] = append(byCluster[c.Cluster], i)
 	}
 	var clusters []cluster
 	var found []finding.Finding

@@ -230,12 +230,12 @@ func (c *setChecker) notRendered(node graph.Node, sources []*renderedSource) fin
 	fault := finding.Of(first.err)[0]
 	f := finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line,
 		Object: node.Key.String(), About: fault.Rule,
-		Message: fmt.Sprintf("%s cannot be rendered, so its dependencies are unknown: %s", first.source.place, withoutRemedy(fault)),
-		Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+first.source.place), Question: fault.Question}
+		Message: fmt.Sprintf("%s cannot be rendered, so its dependencies are unknown: %s", first.source.Place, withoutRemedy(fault)),
+		Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+first.source.Place), Question: fault.Question}
 	if len(sources) > 1 {
 		var others []string
 		for _, r := range sources[1:min(len(sources), 1+maxMentioned)] {
-			others = append(others, r.source.place)
+			others = append(others, r.source.Place)
 		}
 		f.Message += fmt.Sprintf(" (and %d more: %s)", len(sources)-1, strings.Join(others, ", "))
 	}

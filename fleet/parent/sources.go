@@ -26,19 +26,26 @@ type Application struct {
 	RepoURL string
 }
 
-// Source is a source of a child: in the available repository, or a chart identified
-// by name and registry.
+// Source is a source of an Application: in the available repository, or a chart identified by
+// name and registry.
 type Source struct {
+	// Value is the source in the spec of the Application, and Refs are the sources that its
+	// values files may be in, each with whether it is this repository.
+	Value object.Value
+	Refs  map[string]bool
+	// IsOurs means that it is a directory of the available repository, Dir.
+	IsOurs bool
+	Dir    string
+	// Registry and Chart identify a chart that is not in the repository.
 	Registry, Chart string
+	// Place is its name in messages.
+	Place string
 	// Render renders it, unless Err is set.
 	Render func(context.Context) (Rendered, error)
 	Err    error
 
-	// dir is its directory, and key identifies its rendering; both are empty if it
-	// is not available.
-	dir, key string
-	// place is its name in messages.
-	place string
+	// key identifies its rendering; it is empty if the source is not available.
+	key string
 }
 
 // Rendered is the rendering of a source.
@@ -57,77 +64,107 @@ type Rendered struct {
 type Repository interface {
 	// HasDir reports whether a directory exists.
 	HasDir(dir string) bool
-	// Open reads a source of an Application in a directory. refs are the sources
-	// that its values files may be in, each with whether it is this repository.
-	// Sources with an external chart have no Render.
-	Open(app Application, dir string, source object.Value, refs map[string]bool) Source
+	// Open returns a source of an Application in a directory with its Render. Sources with an
+	// external chart have no Render.
+	Open(app Application, source Source) Source
 }
 
-// child is an Application in the rendering of another one.
-type child struct {
+// Child is an Application with its sources.
+type Child struct {
 	object.Object
-	namespace string
-	// cluster is its destination; Applications of different clusters do not depend
+	// Namespace is the namespace of its destination, "default" if it names none.
+	Namespace string
+	// Cluster is its destination; Applications of different clusters do not depend
 	// on each other.
-	cluster string
-	sources []Source
+	Cluster string
+	Sources []Source
 }
 
 // defaultNamespace is the default destination namespace.
 const defaultNamespace = "default"
 
-// readChild reads an Application. deploys is the path of its sources.
-func (f *follower) readChild(o object.Object, deploys knowledge.Path) child {
-	c := child{Object: o, namespace: defaultNamespace, cluster: argocd.InCluster}
+// Reader reads Applications.
+type Reader struct {
+	// RepoURL is the URL of the available repository; empty if unknown.
+	RepoURL string
+	// HasDir reports whether a directory of the repository exists; nil if there is no repository.
+	HasDir func(dir string) bool
+	// Show converts a directory for messages; nil leaves it unchanged.
+	Show func(dir string) string
+}
+
+// Read reads an Application. deploys is the path of its sources.
+func (r Reader) Read(o object.Object, deploys knowledge.Path) Child {
+	c := Child{Object: o, Namespace: defaultNamespace, Cluster: argocd.InCluster}
 	for _, found := range deploys.Find(o.Root()) {
 		spec := found.Value
-		c.namespace = cmp.Or(spec.Get("destination", "namespace").Text(), c.namespace)
-		c.cluster = argocd.ClusterOf(spec)
+		c.Namespace = cmp.Or(spec.Get("destination", "namespace").Text(), c.Namespace)
+		c.Cluster = argocd.ClusterOf(spec)
 		sources := argocd.SourcesOf(spec)
 		refs := map[string]bool{}
 		for _, s := range sources {
 			if ref := s.Get("ref").Text(); ref != "" {
-				refs[ref] = f.isOurs(s)
+				refs[ref] = r.isOurs(s)
 			}
 		}
 		for _, s := range sources {
 			if s.Get("ref").Text() != "" && s.Get("path").Text() == "" && s.Get("chart").Text() == "" {
 				continue // only provides values files
 			}
-			c.sources = append(c.sources, f.readSource(c, s, refs))
+			c.Sources = append(c.Sources, r.source(s, refs))
 		}
 	}
 	return c
 }
 
 // isOurs reports whether a source is in the available repository.
-func (f *follower) isOurs(s object.Value) bool {
-	return s.Get("chart").Text() == "" && remote.SameRepository(f.repoURL, s.Get("repoURL").Text())
+func (r Reader) isOurs(s object.Value) bool {
+	return s.Get("chart").Text() == "" && remote.SameRepository(r.RepoURL, s.Get("repoURL").Text())
 }
 
-// readSource reads a source of a child.
-func (f *follower) readSource(c child, s object.Value, refs map[string]bool) Source {
-	if f.opt.Repository == nil || !f.isOurs(s) {
-		return chartSource(s)
+// source reads a source of an Application.
+func (r Reader) source(s object.Value, refs map[string]bool) Source {
+	src := chartSource(s)
+	if r.HasDir != nil && r.isOurs(s) {
+		dir := sourcePath(s)
+		src = Source{IsOurs: true, Dir: dir, Place: dir}
+		if r.Show != nil {
+			src.Place = r.Show(dir)
+		}
+		if !r.HasDir(dir) {
+			src.Err = finding.Finding{Severity: finding.Error, Rule: "no-directory",
+				Message: "directory not found in the part of the repository that Argo CD sent",
+				Remedy:  "correct the path, or name it in the annotation argocd.argoproj.io/manifest-generate-paths of the parent"}
+		}
 	}
-	dir := sourcePath(s)
-	text, err := s.YAML()
-	src := Source{Err: err}
-	switch {
-	case err != nil:
-	case !f.opt.Repository.HasDir(dir):
-		src.Err = finding.Finding{Severity: finding.Error, Rule: "no-directory",
-			Message: "directory not found in the part of the repository that Argo CD sent",
-			Remedy:  "correct the path, or name it in the annotation argocd.argoproj.io/manifest-generate-paths of the parent"}
-	default:
-		src = f.opt.Repository.Open(Application{ID: c.ID, Namespace: c.namespace, RepoURL: f.repoURL}, dir, s, refs)
-	}
-	src.place = f.opt.show(dir)
-	if src.Chart == "" {
-		src.key = fmt.Sprintf("%q %q %s", c.ID.Name, c.namespace, text)
-		src.dir = dir
-	}
+	src.Value, src.Refs = s, refs
 	return src
+}
+
+// readChild reads an Application, and how to render its sources in the repository.
+func (f *follower) readChild(o object.Object, deploys knowledge.Path) Child {
+	r := Reader{RepoURL: f.repoURL, Show: f.opt.Show}
+	if f.opt.Repository != nil {
+		r.HasDir = f.opt.Repository.HasDir
+	}
+	c := r.Read(o, deploys)
+	for i, s := range c.Sources {
+		if !s.IsOurs {
+			continue
+		}
+		text, err := s.Value.YAML()
+		switch {
+		case err != nil:
+			s.Err = err
+		case s.Err == nil:
+			s = f.opt.Repository.Open(Application{ID: c.ID, Namespace: c.Namespace, RepoURL: f.repoURL}, s)
+		}
+		if s.Chart == "" {
+			s.key = fmt.Sprintf("%q %q %s", c.ID.Name, c.Namespace, text)
+		}
+		c.Sources[i] = s
+	}
+	return c
 }
 
 // guessRepository returns the repository that contains most existing paths of
@@ -158,7 +195,7 @@ func chartSource(s object.Value) Source {
 	name = path.Base("/" + name)                     // "registry/name" in image registries
 	name = name[strings.LastIndexByte(name, '@')+1:] // a URL may have a user
 	if name == "/" {
-		return Source{place: "path " + s.Get("path").Text() + " of " + s.Get("repoURL").Text()}
+		return Source{Place: "path " + s.Get("path").Text() + " of " + s.Get("repoURL").Text()}
 	}
-	return Source{Registry: s.Get("repoURL").Text() + "/" + s.Get("chart").Text(), Chart: name, place: "chart " + name}
+	return Source{Registry: s.Get("repoURL").Text() + "/" + s.Get("chart").Text(), Chart: name, Place: "chart " + name}
 }

@@ -1,0 +1,287 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ladder-cmp/ladder/argocd"
+	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet/inplace"
+	"github.com/ladder-cmp/ladder/fleet/parent"
+	"github.com/ladder-cmp/ladder/fleet/profile"
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/input"
+	"github.com/ladder-cmp/ladder/wave"
+)
+
+// InPlace reports whether the fleet was read from Applications, which have no component.yaml.
+func (f *Fleet) InPlace() bool { return f.Tree != nil }
+
+// loadInPlace reads a fleet from Applications and ApplicationSets, and renders what they deploy.
+func loadInPlace(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error) {
+	src.files = &plugin.Files{}
+	dir := "."
+	if len(src.Dirs) > 0 {
+		dir = src.top()
+		if info, err := fs.Stat(src.Repo, dir); err == nil && !info.IsDir() {
+			dir = path.Dir(dir)
+		}
+	}
+	base = profile.Reading(base)
+	base, err := (plugin.Request{Repo: src.Repo, Dir: dir, Show: src.Show, Files: src.files}).Knowledge(base, dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{Dir: dir, Settings: profile.In(base), Dirs: src.Dirs, Base: base, Profile: inPlaceProfile()}
+	f.Settings.Environments, f.Settings.Server = nil, "" // Applications say where they are deployed
+	r := &sourceRenderer{src: src, base: base, dir: dir, memory: input.NewMemory(renderMemory), all: map[*inplace.Application]*Application{}}
+	in := inplace.Input{Repo: src.Repo, Paths: src.Dirs, NoRepository: src.NoRepository, Objects: src.Manifests, Show: src.Show,
+		RepoURL: f.Settings.RepoURL, Generators: src.Generators, Render: r.render}
+	if src.SkipRendering {
+		in.Render = func(context.Context, []*inplace.Application) error { return nil }
+	}
+	contents, err := inplace.Read(ctx, in, base)
+	if err != nil {
+		return nil, err
+	}
+	f.Tree = &contents.Tree
+	f.Settings.RepoURL = contents.RepoURL
+	f.addApplications(contents, r.all)
+	f.guess()
+	if err := f.link(); err != nil {
+		return nil, err
+	}
+	f.dropSatisfied()
+	f.Reading = contents.Findings
+	f.Findings = append(slices.Clone(f.Reading), FindingsOf(f.Applications)...)
+	return f, nil
+}
+
+// inPlaceProfile describes the order that Applications have: nothing reserves a step.
+func inPlaceProfile() profile.Profile {
+	return profile.Profile{Name: "applications", Why: "the order that the owners of the Applications wrote", Digits: 1, Key: "wave",
+		Style: profile.Waves}
+}
+
+// addApplications adds the Applications of the tree, in their order.
+func (f *Fleet) addApplications(contents inplace.Contents, rendered map[*inplace.Application]*Application) {
+	ranks := contents.Tree.Ranks()
+	names := map[string]int{}
+	for _, n := range contents.Tree.Nodes {
+		if !n.IsSet {
+			names[n.Object.ID.Name]++
+		}
+	}
+	for i, n := range contents.Tree.Nodes {
+		if n.IsSet {
+			continue
+		}
+		read := contents.Applications[i]
+		app := rendered[read]
+		if app == nil {
+			app = &Application{}
+		}
+		app.Component = componentOf(read, n, names[n.Object.ID.Name] > 1)
+		app.Name, app.Namespace, app.Node = app.Component.Name, read.Namespace, i
+		app.Step = component.Step{Number: ranks[i].Number, Text: ranks[i].Text, Set: true}
+		f.Components, f.Applications = append(f.Components, app.Component), append(f.Applications, app)
+	}
+	slices.SortStableFunc(f.Applications, func(x, y *Application) int {
+		return cmp.Or(CompareSteps(x.Step, y.Step), cmp.Compare(x.Name, y.Name))
+	})
+	slices.SortStableFunc(f.Components, func(x, y *Component) int { return cmp.Or(cmp.Compare(x.Dir, y.Dir), cmp.Compare(x.Name, y.Name)) })
+}
+
+// componentOf describes an Application as if a component.yaml did.
+func componentOf(app *inplace.Application, n inplace.Node, isAmbiguous bool) *Component {
+	c := &Component{File: n.Place.File, At: n.Place.Line}
+	c.Name, c.Namespace, c.Server = n.Object.ID.Name, app.Namespace, app.Cluster
+	if isAmbiguous && n.Object.ID.Namespace != "" {
+		c.Name = n.Object.ID.Namespace + "/" + c.Name
+	}
+	spec := n.Object.Get("spec")
+	c.Project = spec.Get("project").Text()
+	c.Labels, c.Annotations = textsOf(n.Object, "labels"), textsOf(n.Object, "annotations")
+	for _, o := range spec.Get("syncPolicy", "syncOptions").Items() {
+		c.SyncOptions = append(c.SyncOptions, o.Text())
+	}
+	c.Dir = path.Dir(n.Place.File)
+	for _, s := range app.Sources {
+		if s.IsOurs {
+			c.Dir = s.Dir
+			break
+		}
+	}
+	return c
+}
+
+func textsOf(o object.Object, key string) map[string]string {
+	all := map[string]string{}
+	for _, field := range o.Get("metadata", key).Fields() {
+		all[field.Key] = field.Value.Text()
+	}
+	return all
+}
+
+// Line returns the line of a key in component.yaml, or that of an Application in its file.
+func (c *Component) Line(key string) int {
+	if c.At > 0 {
+		return c.At
+	}
+	return c.Description.Line(key)
+}
+
+// sourceRenderer renders the sources of Applications as Argo CD does, as far as they are available.
+type sourceRenderer struct {
+	src    Source
+	base   *knowledge.Base
+	dir    string
+	memory *input.Memory
+
+	mu   sync.Mutex
+	all  map[*inplace.Application]*Application
+	done int
+}
+
+// render implements inplace.Input.
+func (r *sourceRenderer) render(ctx context.Context, apps []*inplace.Application) error {
+	of := r.done + len(apps)
+	each := make([]*Application, len(apps))
+	concurrently(ctx, cmp.Or(r.src.Parallel, parallelism()), len(apps), func(i int) {
+		each[i] = r.renderOne(ctx, apps[i])
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.done++; r.src.Progress != nil {
+			r.src.Progress(r.done, of, apps[i].ID.Name)
+		}
+	})
+	for i, app := range apps {
+		r.all[app] = each[i]
+	}
+	return ctx.Err()
+}
+
+// renderOne renders an Application: the objects of all of its sources.
+func (r *sourceRenderer) renderOne(ctx context.Context, read *inplace.Application) *Application {
+	app := &Application{}
+	if ctx.Err() != nil {
+		return app
+	}
+	plain := map[string]bool{}
+	for _, s := range read.Sources {
+		res, missing, err := r.renderSource(ctx, read, s)
+		if missing != nil {
+			app.addMissing(r.base, *missing)
+		}
+		if err != nil {
+			app.Failed = true
+			app.Findings = append(app.Findings, r.located(condensed(finding.Of(err)), read)...)
+		}
+		if res.Plan == nil {
+			continue
+		}
+		app.takeMore(res)
+		for _, o := range res.Objects {
+			read.Objects = append(read.Objects, o)
+			plain[o.ID.String()] = res.Kind == render.Plain && o.Line > 0
+			if !argocd.IsApplication(o.ID) && !argocd.IsSet(o.ID) {
+				app.Objects = append(app.Objects, o)
+			}
+		}
+		if r.src.Rendered != nil {
+			r.mu.Lock()
+			r.src.Rendered(app, res)
+			r.mu.Unlock()
+		}
+	}
+	read.IsTemplated = func(o object.Object) bool { return !plain[o.ID.String()] }
+	app.IsChartMissing = len(app.MissingSources) > 0 && len(app.Objects) == 0 && !app.Failed
+	return app
+}
+
+// takeMore adds the rendering of a source, apart from its objects.
+func (a *Application) takeMore(res plugin.Result) {
+	a.Waves, a.Expects = max(a.Waves, res.Plan.Waves()), append(a.Expects, res.Expects...)
+	a.Findings = append(a.Findings, slices.DeleteFunc(slices.Clone(res.Findings),
+		func(found finding.Finding) bool { return found.Rule == knowledge.RefusedRule })...)
+	if rung, why := rungOf(res.Plan); rung != "" && (a.Rung == "" || wave.ComparePurpose(rung, a.Rung) < 0) {
+		a.Rung, a.RungWhy = rung, why
+	}
+}
+
+// addMissing records a source that is not available.
+func (a *Application) addMissing(base *knowledge.Base, c MissingSource) {
+	if c.Plugin != "" {
+		a.MissingSources = append(a.MissingSources, c)
+		return
+	}
+	a.addMissingSource(base, c.Ref)
+}
+
+// renderSource renders a source, or returns what is missing.
+func (r *sourceRenderer) renderSource(ctx context.Context, app *inplace.Application, s parent.Source) (plugin.Result, *MissingSource, error) {
+	if s.Err != nil {
+		return plugin.Result{}, nil, s.Err
+	}
+	config := s.Value.Get("plugin")
+	if name := config.Get("name").Text(); config.Exists() && name != plugin.Name && !strings.HasPrefix(name, plugin.Name+"-") {
+		return plugin.Result{}, &MissingSource{Plugin: cmp.Or(name, "of Argo CD")}, nil
+	}
+	top := plugin.Request{Repo: r.src.Repo, NoRepository: r.src.NoRepository, Show: r.src.Show, KubeVersion: r.src.KubeVersion,
+		APIVersions: r.src.APIVersions, ArgoCD: r.src.ArgoCD, Memory: r.memory, Remote: r.src.Remote, Files: r.src.files}
+	to := plugin.App{Name: app.ID.Name, Namespace: app.Namespace}
+	var req plugin.Request
+	var err error
+	if s.IsOurs {
+		req, err = top.FromSource(app.ID, to, s.Dir, s.Value, s.Refs)
+	} else {
+		req, err = top.FromChart(app.ID, to, r.dir, s.Value, s.Refs)
+	}
+	if err != nil {
+		return plugin.Result{}, nil, err
+	}
+	req.NoRepository, req.ArgoCD, req.APIVersions = top.NoRepository, top.ArgoCD, top.APIVersions
+	req.Random = r.src.Random
+	if !config.Exists() {
+		req.Settings = append([]plugin.Settings{plugin.AsBuiltIn()}, req.Settings...)
+	}
+	res, err := plugin.Generate(ctx, req, r.base)
+	switch faults := finding.Of(err); {
+	case err == nil:
+		return res, nil, nil
+	case !s.IsOurs && isChartMissing(err):
+		return plugin.Result{}, &MissingSource{Ref: req.Chart.Ref()}, nil
+	case len(faults) == 1 && faults[0].Rule == render.Empty:
+		return plugin.Result{}, nil, nil // Argo CD syncs nothing, too
+	}
+	rest, absent, restErr := RenderWithoutMissing(ctx, req, r.base, err)
+	if len(absent) == 0 {
+		return plugin.Result{Findings: res.Findings}, nil, err
+	}
+	// A source has one missing source of its own in most cases; all others say no more.
+	return rest, &MissingSource{Ref: absent[0]}, errors.Join(restErr)
+}
+
+// located returns findings about a chart of an Application at the place of the Application.
+func (r *sourceRenderer) located(all []finding.Finding, app *inplace.Application) []finding.Finding {
+	none := path.Join(r.dir, component.File)
+	if r.src.Show != nil {
+		none = r.src.Show(none)
+	}
+	for i := range all {
+		if all[i].File == none || all[i].File == "" {
+			all[i].File, all[i].Line = app.File, app.Line
+		}
+	}
+	return all
+}

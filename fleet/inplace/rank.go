@@ -1,0 +1,101 @@
+package inplace
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Order says how two Applications are ordered.
+type Order int
+
+const (
+	// Unordered: nothing orders them.
+	Unordered Order = iota
+	// Earlier, Same and Later say when the first of them is synced.
+	Earlier
+	Same
+	Later
+)
+
+// Ordered returns the order of two nodes: that of the branches that they are in.
+func (t Tree) Ordered(x, y int) Order {
+	a, b := t.Siblings(x, y)
+	switch {
+	case a == b && a == x:
+		return Earlier // its objects are there before what it creates is synced
+	case a == b:
+		return Later
+	}
+	if t.Nodes[a].Parent != t.Nodes[b].Parent { // both are at the top
+		return Same
+	}
+	if of := t.Nodes[a].Parent; of != None && t.Nodes[of].IsSet && t.Nodes[of].Steps == 0 {
+		return Unordered
+	}
+	switch c := cmp.Compare(t.position(a), t.position(b)); {
+	case c < 0:
+		return Earlier
+	case c > 0:
+		return Later
+	}
+	return Same
+}
+
+// position is the place of a node among its siblings.
+func (t Tree) position(i int) int {
+	n := t.Nodes[i]
+	if n.Parent == None || !t.Nodes[n.Parent].IsSet {
+		return n.Wave.Number
+	}
+	of := t.Nodes[n.Parent]
+	if of.Steps > 0 && n.Step == 0 {
+		return of.Steps + 1
+	}
+	return n.Step
+}
+
+// Rank is the place of a node in the order of the whole tree.
+type Rank struct {
+	// Number counts from 0. Nodes that nothing orders may have the same.
+	Number int
+	// Text is how it is written: its wave or step, after those of what creates it.
+	Text string
+}
+
+// Ranks returns the rank of each node. They are consistent with Ordered, but order more than it:
+// compare them only to sort.
+func (t Tree) Ranks() []Rank {
+	paths := make([][]int, len(t.Nodes))
+	for i := range t.Nodes {
+		for _, at := range t.path(i) {
+			paths[i] = append(paths[i], t.position(at))
+		}
+	}
+	sorted := slices.Clone(paths)
+	slices.SortFunc(sorted, slices.Compare)
+	sorted = slices.CompactFunc(sorted, func(x, y []int) bool { return slices.Equal(x, y) })
+	all := make([]Rank, len(t.Nodes))
+	for i, p := range paths {
+		all[i].Number, _ = slices.BinarySearchFunc(sorted, p, slices.Compare)
+		all[i].Text = t.text(i)
+	}
+	return all
+}
+
+// text writes the waves and steps on the way to a node.
+func (t Tree) text(i int) string {
+	var all []string
+	for _, at := range t.path(i) {
+		n := t.Nodes[at]
+		if n.Parent != None && t.Nodes[n.Parent].IsSet && t.Nodes[n.Parent].Steps == 0 {
+			continue // it has no place of its own
+		}
+		if n.Parent == None && !n.Wave.Set && len(t.path(i)) > 1 {
+			continue // the root
+		}
+		all = append(all, fmt.Sprint(t.position(at)))
+	}
+	return strings.Join(all, "/")
+}
