@@ -110,6 +110,11 @@ func packChart(dir string) ([]byte, error) {
 func withRepository(env *testscript.Env) error {
 	server := httptest.NewServer(chartRepository(filepath.Join(env.WorkDir, "charts")))
 	env.Defer(server.Close)
+	fleets, err := filepath.Abs("../../testdata/fleets")
+	if err != nil {
+		return err
+	}
+	env.Setenv("FLEETS", fleets)
 	env.Setenv("REPO", server.URL)
 	env.Setenv("HOST", strings.TrimPrefix(server.URL, "http://"))
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))

@@ -36,8 +36,9 @@ earlier. The step depends on the bands of the component's domain, on the kinds o
 objects, and on the components that it depends on.
 
 --write writes the steps to the component.yaml files (rolloutPhase), each with the reason
-in a comment, but keeps a later step if an earlier one would not make the rollout faster;
---diff calls it "intentionally later".
+in a comment, but keeps a later step that works. --diff says which of these could be
+earlier, and calls one "intentionally later" if an earlier one would not make the rollout
+faster, or is in another band.
 
 If dependencies form a cycle, Ladder ignores the dependency that is easiest to remove, and
 the error names it.
@@ -69,7 +70,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		if err != nil {
 			return err
 		}
-		r := NewSteps(all.Fleet, steps.Options{OnlyMissing: *onlyMissing}, *diff || *write, times)
+		r := NewSteps(all.Fleet, steps.Options{OnlyMissing: *onlyMissing, KeepLater: *write}, *diff || *write, times)
 		if *write {
 			return writeSteps(s, r, all.Root)
 		}

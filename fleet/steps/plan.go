@@ -52,6 +52,8 @@ type ComputedStep struct {
 type Options struct {
 	// OnlyMissing keeps the steps that are set.
 	OnlyMissing bool
+	// KeepLater keeps every step that works, although an earlier one would be possible.
+	KeepLater bool
 	// Intended has the earliest possible step of Applications, by index, that keep a later one:
 	// their owners chose it, and no other Application waits for them.
 	Intended map[int]component.Step
@@ -59,8 +61,21 @@ type Options struct {
 
 // Compute computes the earliest step of every Application from its rung, the bands of its domain
 // and its dependencies. The result does not depend on the order of the input, and computing it
-// again from the written steps returns the same steps.
+// again from the written steps returns the same steps. An Application stays in the band that its
+// owners chose, and with opt.KeepLater in the step, unless a dependent is before that.
 func Compute(f *fleet.Fleet, opt Options) *Plan {
+	p := compute(f, opt, nil)
+	for chosen := p.chosenPlaces(opt.KeepLater); len(chosen) > 0; {
+		kept := compute(f, opt, chosen)
+		if !kept.release(chosen, p) {
+			return kept
+		}
+	}
+	return p
+}
+
+// compute computes the steps of a fleet in which some Applications stay where their owners put them.
+func compute(f *fleet.Fleet, opt Options, chosen map[int]chosenPlace) *Plan {
 	all := Dependencies(f)
 	for i, n := range all {
 		all[i].Later = n.Later && !acceptsSameStep(f, n)
@@ -79,6 +94,8 @@ func Compute(f *fleet.Fleet, opt Options) *Plan {
 		choices[i] = candidatesFor(f.Profile, app, opt)
 		if _, intended := opt.Intended[i]; intended {
 			choices[i].earliest = app.Step.Number
+		} else if band, kept := chosen[i]; kept {
+			choices[i].earliest = band.from
 		}
 		if choices[i].fault.Message != "" {
 			p.Findings = append(p.Findings, choices[i].fault)
@@ -89,6 +106,7 @@ func Compute(f *fleet.Fleet, opt Options) *Plan {
 	placed := p.withNetworks(networks, choices, p.solve(choices))
 	for i, app := range f.Applications {
 		p.Steps = append(p.Steps, p.explain(i, app, choices, placed))
+		chosen[i].explain(&p.Steps[i])
 		if earliest, intended := opt.Intended[i]; intended && p.Steps[i].Computed.Number == app.Step.Number {
 			p.Steps[i].Earliest, p.Steps[i].After = earliest, -1
 			p.Steps[i].Why = "it could be in " + p.fleet.Profile.StepName(earliest.Number) + ", which would not make the rollout faster"
