@@ -65,6 +65,16 @@ type Node struct {
 	// another object of the component. Objects that would fail without this one still
 	// wait for it.
 	TemporarilyDegraded string
+	// Stuck says why an Application does not become healthy by itself, such as that nothing
+	// syncs it. It does not change the order. The zero value is for all others.
+	Stuck Stuck
+}
+
+// Stuck is why an Application does not become healthy by itself.
+type Stuck struct {
+	Why, Fix string
+	// Refused means that Argo CD rejects it, so it cannot be synced by hand either.
+	Refused bool
 }
 
 // Uncertain returns the reason to wait for this object only where the other object would

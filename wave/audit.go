@@ -107,6 +107,8 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 			}
 			continue
 		case s.awaited(m) && !s.awaits(i):
+		case n.Stuck.Why != "":
+			g.Hangs = append(g.Hangs, s.gated(i, n.Stuck.Why))
 		case n.Health.Never != "" && !(n.Kind.Placement == knowledge.WithConsumer && s.isConsumed(i)):
 			g.Hangs = append(g.Hangs, s.gated(i, n.Health.Never))
 		case len(absent[i]) > 0:

@@ -42,6 +42,7 @@ func (s *sync) check() []finding.Finding {
 	found = append(found, s.contradictedAnnotations()...)
 	found = append(found, s.neverWorse()...)
 	found = append(found, s.blindGates()...)
+	found = append(found, s.stuckChildren()...)
 	found = append(found, s.deletedTogether()...)
 	found = append(found, s.lifeOfHooks()...)
 	finding.Sort(found)

@@ -35,7 +35,8 @@ func (c Children) Follow(ctx context.Context, of plugin.Parent, g *graph.Graph, 
 // options returns the options to find the children of a component.
 func options(of plugin.Parent, base *knowledge.Base) parent.Options {
 	req := of.Request
-	o := parent.Options{Name: req.App.Name, Namespace: of.Namespace, Dir: req.Dir, RepoURL: of.RepoURL, Show: req.Show}
+	o := parent.Options{Name: req.App.Name, Namespace: of.Namespace, Dir: req.Dir, RepoURL: of.RepoURL, Show: req.Show,
+		NoRoot: req.NoRepository}
 	if req.Repo != nil {
 		o.Repository = sources{req, base}
 	}

@@ -59,17 +59,17 @@ func (l *checker) missingKinds() []fault {
 	}
 	severity, unless := finding.Warning, ""
 	if broken := l.unrendered(); len(broken) > 0 {
-		severity, unless = finding.Note, fmt.Sprintf(", unless it is in %s, which could not be rendered", few(namesOf(broken)))
+		severity, unless = finding.Note, fmt.Sprintf(", unless it is in %s, which could not be rendered", finding.Few(namesOf(broken)))
 	}
 	var faults []fault
 	for _, of := range all {
 		remedy := l.remedyFor(of.group, of.kinds, platform) +
 			", in an earlier step; if something outside the fleet installs them, apply it before the fleet"
-		message := fmt.Sprintf("nothing in the fleet defines %s of %s, which %s uses", few(of.kinds), of.group,
+		message := fmt.Sprintf("nothing in the fleet defines %s of %s, which %s uses", finding.Few(of.kinds), of.group,
 			fileLine(of.first.File, of.first.Line))
 		if len(of.users) > 1 {
-			message = fmt.Sprintf("nothing in the fleet defines %s of %s, which %s use (%s), such as %s", few(of.kinds), of.group,
-				finding.Counted(len(of.users), "component"), few(namesOf(of.users)), fileLine(of.first.File, of.first.Line))
+			message = fmt.Sprintf("nothing in the fleet defines %s of %s, which %s use (%s), such as %s", finding.Few(of.kinds), of.group,
+				finding.Counted(len(of.users), "component"), finding.Few(namesOf(of.users)), fileLine(of.first.File, of.first.Line))
 		}
 		f := l.at(severity, of.users[0], message+l.unlessUnknownCharts(of.group)+unless, remedy)
 		f.Object, f.Field, f.About = of.first.Key.String(), "kind", of.group
@@ -150,7 +150,7 @@ func (l *checker) remedyFor(group string, kinds []string, platform string) strin
 		if len(packages) > 1 {
 			which = "one of the packages "
 		}
-		return "add a component with a Subscription for " + which + few(packages)
+		return "add a component with a Subscription for " + which + finding.Few(packages)
 	case chart != "":
 		return "add a component with the CRDs, such as the " + chart + " chart"
 	}
@@ -196,7 +196,7 @@ func (l *checker) unlessUnknownCharts(group string) string {
 	if names == nil || l.chartFor(group) != "" {
 		return ""
 	}
-	return ", unless one of these unknown charts does: " + few(names)
+	return ", unless one of these unknown charts does: " + finding.Few(names)
 }
 
 // missingSource is a missing chart or file, and the Applications that deploy it.
@@ -250,7 +250,7 @@ func (l *checker) unknownCharts() []fault {
 		}
 		message, remedy := "unknown chart %s of %s, so the dependencies of %s are not checked",
 			"run cmp vendor, or put the chart into this repository and name it as chart.path"
-		what := []any{c.name, remote.Ref{URL: c.ref.URL}, few(namesOf(c.users))}
+		what := []any{c.name, remote.Ref{URL: c.ref.URL}, finding.Few(namesOf(c.users))}
 		if c.users[0].Component.Chart.Chart == "" {
 			message, remedy, what = "the manifests of %s are not available here, so the dependencies of %s are not checked",
 				"run cmp vendor, or put the manifests into this repository and name their directory as chart.path", what[1:]
@@ -269,7 +269,7 @@ func (l *checker) notFetched() []fault {
 		if c.users[0].IsChartMissing {
 			continue
 		}
-		names, what := few(namesOf(c.users)), c.ref.String()
+		names, what := finding.Few(namesOf(c.users)), c.ref.String()
 		if c.files > 0 {
 			what = fmt.Sprintf("%s, with %s of %s,", what, finding.Counted(c.files, "other file"), c.name)
 		}

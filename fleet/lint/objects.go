@@ -78,7 +78,7 @@ func (l *checker) sameChart() []fault {
 			if i >= 0 {
 				other := first[name][i]
 				found := l.at(finding.Warning, app, fmt.Sprintf("%s and %s both deploy the %s chart, which has the CRDs of %s unless its values leave them out: %s",
-					other.Name, app.Name, name, few(c.Known.Provides), overwrites), "leave them out of one of the two").with(other)
+					other.Name, app.Name, name, finding.Few(c.Known.Provides), overwrites), "leave them out of one of the two").with(other)
 				found.About = name
 				all = append(all, found)
 			}
@@ -145,7 +145,7 @@ func (l *checker) shared(isIncluded func(object.Object) bool, why, remedy string
 			}
 			remedy = "keep it in " + holder.Name + ", and write crds: skip in " + other.File
 		}
-		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both contain %s: %s", first, second, few(names), why), remedy).with(a)
+		f := l.at(finding.Error, b, fmt.Sprintf("%s and %s both contain %s: %s", first, second, finding.Few(names), why), remedy).with(a)
 		f.Object = names[0]
 		all = append(all, f)
 	}

@@ -155,7 +155,7 @@ func (l *checker) noPlace() []fault {
 			places = append(places, l.Profile.Write(p.Step))
 		}
 		all = append(all, l.at(finding.Error, app, fmt.Sprintf("band %s has no %s (only %s), so the rollout does not select %s",
-			band.Name, l.step(app.Step.Number), few(places), subject(app)),
+			band.Name, l.step(app.Step.Number), finding.Few(places), subject(app)),
 			l.moveRemedy(i, "use one of "+strings.Join(places, ", "))))
 	}
 	return all
@@ -309,7 +309,7 @@ func (l *checker) bundled() []fault {
 			remedy = "set crds: skip, because " + holder.Name + " contains them"
 		}
 		f := l.at(finding.Warning, app, fmt.Sprintf("%s in %s contains CRDs (%s): components in earlier steps cannot use these CRDs, and an update changes the CRDs together with the objects that use them",
-			subject(app), l.step(app.Step.Number), few(names)), remedy)
+			subject(app), l.step(app.Step.Number), finding.Few(names)), remedy)
 		f.Object = crdObjects[0].ID.String()
 		all = append(all, f)
 	}
@@ -344,15 +344,6 @@ func (l *checker) crdsStep(app *fleet.Application, step int) (int, bool) {
 		}
 	}
 	return at, found
-}
-
-// few lists the first of many names.
-func few(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 func (l *checker) foreignBand() []fault {

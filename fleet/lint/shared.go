@@ -137,7 +137,7 @@ func (c *collision) fault() fault {
 		names = append(names, id.String())
 	}
 	message := func(environments []string) string {
-		who := fmt.Sprintf("%s and %s both contain %s", c.a.Application.Name, c.b.Application.Name, few(names))
+		who := fmt.Sprintf("%s and %s both contain %s", c.a.Application.Name, c.b.Application.Name, finding.Few(names))
 		all := slices.Clone(c.environments)
 		for _, e := range environments {
 			if !slices.Contains(all, e) {
@@ -147,10 +147,10 @@ func (c *collision) fault() fault {
 		switch {
 		case environments == nil: // the part that is the same in all of them
 		case c.a.Application == c.b.Application:
-			who = fmt.Sprintf("%s contains %s in each of %s", c.a.Component.Name, few(names), strings.Join(all, ", "))
+			who = fmt.Sprintf("%s contains %s in each of %s", c.a.Component.Name, finding.Few(names), strings.Join(all, ", "))
 		default:
 			who = fmt.Sprintf("%s in %s and %s in %s both contain %s", c.a.Application.Name, c.a.To.Name, c.b.Application.Name,
-				c.b.To.Name, few(names))
+				c.b.To.Name, finding.Few(names))
 		}
 		return who + "; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there"
 	}

@@ -254,7 +254,7 @@ func (l *checker) followers(moved, to int) string {
 	if names == nil {
 		return ""
 	}
-	return ", and its dependents after it: " + few(names)
+	return ", and its dependents after it: " + finding.Few(names)
 }
 
 // computeCorrectSteps returns the correct step of each Application: its current one if the step

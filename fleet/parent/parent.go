@@ -16,6 +16,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -41,6 +42,8 @@ type Options struct {
 	RepoURL string
 	// Repository is the available repository; nil if there is none.
 	Repository Repository
+	// NoRoot means that nothing says where the repository begins: at a directory above Dir.
+	NoRoot bool
 	// Expand returns the Applications of an ApplicationSet in a child; nil ignores
 	// them.
 	Expand func(set object.Object) []object.Object
@@ -69,6 +72,8 @@ type follower struct {
 	opt     Options
 	base    *knowledge.Base
 	repoURL string
+	// root is the directory that the paths of sources begin at.
+	root string
 	// graph is that of the parent, and nodes are the nodes of its Applications.
 	graph    *graph.Graph
 	nodes    []int
@@ -85,9 +90,10 @@ type renderedSource struct {
 	rung, reason string
 	mode         crds.Mode
 	revision     bool
-	// nested are the Applications in it.
-	nested []Child
-	err    error
+	// nested are the Applications in it, and contents what AppProjects decide about.
+	nested   []Child
+	contents []argocd.Content
+	err      error
 }
 
 // Follow finds the dependencies of the Applications in a graph on each other and on
@@ -100,9 +106,7 @@ func Follow(ctx context.Context, g *graph.Graph, base *knowledge.Base, opt Optio
 		return Result{Graph: g}, nil
 	}
 	f := &follower{opt: opt, base: base, graph: g, nodes: nodes, repoURL: opt.RepoURL}
-	if f.repoURL == "" && opt.Repository != nil {
-		f.repoURL = guessRepository(opt.Repository, specsOf(g, nodes))
-	}
+	f.locate(specsOf(g, nodes))
 	for _, i := range nodes {
 		f.children = append(f.children, f.readChild(g.Nodes[i].Object, g.Nodes[i].Kind.Deploys))
 	}
@@ -116,6 +120,7 @@ func Follow(ctx context.Context, g *graph.Graph, base *knowledge.Base, opt Optio
 	}
 	refs, found := f.references(all)
 	linked := g.With(refs, f.roles(all))
+	f.markStuck(linked)
 	found = slices.Concat(found, f.reportUnordered(all), f.withoutHealth(linked))
 	finding.Sort(found)
 	revision := func(r *renderedSource) bool { return r.revision }
@@ -204,9 +209,12 @@ func (f *follower) render(ctx context.Context, s Source) renderedSource {
 		}
 		for _, app := range f.opt.Expand(n.Object) {
 			kind, _ := f.base.Kind(app.ID.Group, app.ID.Kind)
-			r.nested = append(r.nested, f.readChild(app, kind.Deploys))
+			nested := f.readChild(app, kind.Deploys)
+			nested.generated = true
+			r.nested = append(r.nested, nested)
 		}
 	}
+	r.contents = contentsOf(rendered)
 	r.rung, r.reason = purpose(rendered)
 	return r
 }

@@ -70,6 +70,13 @@ const (
 func CheckSets(ctx context.Context, plan *wave.Plan, sets []Set, base *knowledge.Base, opt Options) ([]finding.Finding, error) {
 	g := plan.Graph
 	c := setChecker{follower: &follower{opt: opt, base: base, graph: g, nodes: applications(g), repoURL: opt.RepoURL}, plan: plan}
+	specs := specsOf(g, c.nodes)
+	for _, set := range sets {
+		for _, app := range set.Applications {
+			specs = append(specs, app.Get("spec"))
+		}
+	}
+	c.locate(specs)
 	for _, i := range c.nodes {
 		c.children = append(c.children, c.readChild(g.Nodes[i].Object, g.Nodes[i].Kind.Deploys))
 		c.units = append(c.units, unit{node: i})
@@ -102,6 +109,7 @@ func CheckSets(ctx context.Context, plan *wave.Plan, sets []Set, base *knowledge
 	for _, conflict := range c.found {
 		found = append(found, c.report(conflict))
 	}
+	found = append(found, c.stuckGenerated()...)
 	found = append(found, c.unseen(all)...)
 	finding.Sort(found)
 	return found, nil

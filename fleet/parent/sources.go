@@ -78,6 +78,9 @@ type Child struct {
 	// on each other.
 	Cluster string
 	Sources []Source
+
+	// generated means that an ApplicationSet creates it, whose health does not depend on it.
+	generated bool
 }
 
 // defaultNamespace is the default destination namespace.
@@ -91,6 +94,8 @@ type Reader struct {
 	HasDir func(dir string) bool
 	// Show converts a directory for messages; nil leaves it unchanged.
 	Show func(dir string) string
+	// Root is the directory that paths of sources begin at; empty for that of the repository.
+	Root string
 }
 
 // Read reads an Application. deploys is the path of its sources.
@@ -126,7 +131,7 @@ func (r Reader) isOurs(s object.Value) bool {
 func (r Reader) source(s object.Value, refs map[string]bool) Source {
 	src := chartSource(s)
 	if r.HasDir != nil && r.isOurs(s) {
-		dir := sourcePath(s)
+		dir := path.Join(r.Root, sourcePath(s))
 		src = Source{IsOurs: true, Dir: dir, Place: dir}
 		if r.Show != nil {
 			src.Place = r.Show(dir)
@@ -143,7 +148,7 @@ func (r Reader) source(s object.Value, refs map[string]bool) Source {
 
 // readChild reads an Application, and how to render its sources in the repository.
 func (f *follower) readChild(o object.Object, deploys knowledge.Path) Child {
-	r := Reader{RepoURL: f.repoURL, Show: f.opt.Show}
+	r := Reader{RepoURL: f.repoURL, Show: f.opt.Show, Root: f.root}
 	if f.opt.Repository != nil {
 		r.HasDir = f.opt.Repository.HasDir
 	}
@@ -167,9 +172,12 @@ func (f *follower) readChild(o object.Object, deploys knowledge.Path) Child {
 	return c
 }
 
-// guessRepository returns the repository that contains most existing paths of
-// children, since its URL is unknown on a laptop.
-func guessRepository(at Repository, specs []object.Value) string {
+// locate finds where the repository begins, if nothing says that, and which one it is: the one
+// that contains most existing paths of children. Its URL is unknown on a laptop.
+func (f *follower) locate(specs []object.Value) {
+	if f.opt.Repository == nil {
+		return
+	}
 	var named []remote.Directory
 	for _, spec := range specs {
 		for _, s := range argocd.SourcesOf(spec) {
@@ -178,7 +186,31 @@ func guessRepository(at Repository, specs []object.Value) string {
 			}
 		}
 	}
-	return remote.MostNamed(named, at.HasDir)
+	if f.opt.NoRoot {
+		f.root = f.nearestRoot(named)
+	}
+	if f.repoURL == "" {
+		f.repoURL = remote.MostNamed(named, func(dir string) bool { return f.opt.Repository.HasDir(path.Join(f.root, dir)) })
+	}
+}
+
+// nearestRoot returns the directory above the parent that contains most paths of children; the
+// nearest if none does.
+func (f *follower) nearestRoot(named []remote.Directory) string {
+	nearest := path.Dir(f.opt.Dir)
+	root, most := nearest, 0
+	for at := nearest; at != "."; at = path.Dir(at) {
+		there := 0
+		for _, d := range named {
+			if f.opt.Repository.HasDir(path.Join(at, d.Path)) {
+				there++
+			}
+		}
+		if there > most {
+			root, most = at, there
+		}
+	}
+	return root
 }
 
 func sourcePath(s object.Value) string {
