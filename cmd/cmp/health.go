@@ -1,16 +1,24 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/argocd/health"
+	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/command"
+	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/cli"
-	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -25,13 +33,14 @@ Argo CD Helm chart. Without them, Argo CD continues as soon as such objects exis
 print health checks for kinds that objects wait for and that Argo CD reports as Degraded
 during a normal start.
 
-For several components, print the checks of all of them.`,
+For a fleet, or several components, print the checks of all of them. Charts that are not
+available are left out, with a warning for each.`,
 		Example: `  cmp health ./component > argocd-cm.patch.yaml
-  cmp health ./components/* -o values
+  cmp health ./components -o values
   cmp health --all`,
 		Args: cli.ArgsUnless("all", 1, cli.Many),
 	}
-	in := flags.AddRendering(cmd)
+	in := command.AddAny(cmd, "Omit components that are not deployed in this environment")
 	cmd.Flags().BoolVar(&all, "all", false, "Print the health checks of all known kinds")
 	format := cli.FormatFlag(cmd, "Format: configmap, or values for the Argo CD Helm chart", "configmap", "values")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -42,14 +51,8 @@ For several components, print the checks of all of them.`,
 		kinds := base.KindsWithStatus()
 		if !all {
 			var unknown []finding.Finding
-			kinds = nil
-			for _, dir := range args {
-				res, err := in.Generate(dir)
-				if err != nil {
-					return err
-				}
-				needed, notes := healthOf(res.Plan, res.Plan.Audit(res.Base))
-				kinds, unknown = append(kinds, needed...), append(unknown, notes...)
+			if kinds, unknown, err = neededHealth(cmd.Context(), s, in, args); err != nil {
+				return err
 			}
 			s.Warn(unknown...)
 			if len(kinds)+len(unknown) == 0 {
@@ -67,6 +70,67 @@ For several components, print the checks of all of them.`,
 		return s.Emit(health.ConfigMap(checks), nil)
 	}
 	return cmd
+}
+
+// neededHealth returns what healthOf returns for a component, or for all components of a fleet.
+func neededHealth(ctx context.Context, s cli.Streams, in *command.Any, dirs []string) (kinds []knowledge.Kind, unknown []finding.Finding, err error) {
+	isFleet, err := in.IsFleet(dirs)
+	if err != nil {
+		return nil, nil, err
+	}
+	add := func(res plugin.Result) {
+		needed, notes := healthOf(res.Plan, res.Plan.Audit(res.Base))
+		kinds, unknown = append(kinds, needed...), append(unknown, notes...)
+	}
+	if !isFleet {
+		res, err := in.Generate(dirs[0])
+		if err == nil {
+			add(res)
+		}
+		return kinds, unknown, err
+	}
+	opt, err := in.FleetOptions()
+	if err != nil {
+		return nil, nil, err
+	}
+	opt.Source.Assume = true
+	opt.Source.Rendered = func(_ *fleet.Application, res plugin.Result) { add(res) }
+	loaded, err := command.Load(ctx, opt, dirs)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Warn(loaded.Omissions...)
+	if err := finding.Err(lint.Rendering(loaded.Fleet, opt.Source.Environment, (*fleet.Application).HasFailed)); err != nil {
+		return nil, nil, err
+	}
+	if loaded.Fleet.Profile.Style == profile.Waves { // a parent waits for its children
+		for _, k := range loaded.Fleet.Base.KindsWithStatus() {
+			if k.Group == argocd.Group && k.Kind == "Application" {
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	return kinds, append(unknown, missingCharts(loaded.Fleet)...), nil
+}
+
+// missingCharts returns a note for each chart or file that a fleet deploys and that is not available.
+func missingCharts(f *fleet.Fleet) []finding.Finding {
+	var all []finding.Finding
+	seen := map[remote.Ref]bool{}
+	for _, app := range f.Applications {
+		for _, missing := range app.MissingSources {
+			ref := missing.Ref
+			ref.Version = ""
+			if seen[ref] {
+				continue
+			}
+			seen[ref] = true
+			all = append(all, finding.Finding{Severity: finding.Note, Rule: "not-fetched", File: app.File, Line: app.Line("chart"),
+				Message: ref.String() + " is not available, so the health checks that its objects need are not among these",
+				Remedy:  "run cmp vendor " + path.Dir(app.File)})
+		}
+	}
+	return all
 }
 
 // healthOf returns the kinds of blind objects for which Ladder can generate a health

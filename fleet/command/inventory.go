@@ -13,10 +13,14 @@ func newFleetInventory(s cli.Streams) *cobra.Command {
 		Short: "List the components of a fleet by step",
 		Long: `List the components of a fleet by step: what each one is, where it is deployed, what it
 provides to others and depends on, and the steps of the rollout. Components that are
-disabled or deployed only to some environments are included.`,
+disabled or deployed only to some environments are included.
+
+-o checklist is a script of "argocd app wait" lines, in the order of the steps, to run
+after a rollout.`,
 		Example: `  cmp fleet inventory ./components > INVENTORY.md
   cmp fleet inventory ./components -o json | jq -r '.components[] | select(.rolloutPhase == "120") | .name'
-  cmp fleet inventory ./components -o html > inventory.html`,
+  cmp fleet inventory ./components -o html > inventory.html
+  cmp fleet inventory ./components -o checklist | sh`,
 	}
 	in := AddFleet(cmd)
 	in.Source.Partial = true

@@ -1,7 +1,7 @@
 package inventory
 
 // Formats are the formats of an inventory, the default first.
-var Formats = []string{"markdown", "json", "csv", "html"}
+var Formats = []string{"markdown", "json", "csv", "html", "checklist"}
 
 // Render returns the inventory in one of its formats.
 func (inv Inventory) Render(format string) (string, error) {
@@ -12,6 +12,8 @@ func (inv Inventory) Render(format string) (string, error) {
 		return inv.CSV()
 	case "html":
 		return inv.HTML()
+	case "checklist":
+		return inv.Checklist(), nil
 	}
 	return inv.Markdown(), nil
 }

@@ -32,6 +32,8 @@ type Inventory struct {
 	Components []Entry `json:"components"`
 
 	key, style string
+	// applications are the names in Argo CD, by step.
+	applications map[string][]string
 }
 
 // Row is a step with its components.
@@ -112,6 +114,7 @@ type Dependency struct {
 func New(f *fleet.Fleet, environment string) Inventory {
 	f = f.At(environment)
 	inv := Inventory{Name: f.Settings.Name, Profile: f.Profile.Name, Environment: environment, key: f.Profile.Key, style: f.Profile.Style}
+	inv.applications = applicationsOf(f, environment)
 	provided := provided(f)
 	for i, app := range f.Applications {
 		inv.Components = append(inv.Components, entry(f, i, app, environment, provided[i]))
