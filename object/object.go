@@ -87,6 +87,9 @@ type document struct {
 	added    []Annotation
 	viewOnce sync.Once
 	view     *yaml.Node
+	// plain is what IsPlain returns.
+	plainOnce sync.Once
+	plain     bool
 }
 
 func (d *document) node() *yaml.Node {

@@ -32,7 +32,7 @@ import (
 func Parse(file string, line int, text string) ([]Object, error) {
 	chunks := split(text)
 	parsed, faults := make([][]Object, len(chunks)), make([]error, len(chunks))
-	each(len(chunks), func(i int) {
+	Each(len(chunks), func(i int) {
 		d := sourceDocument{file: file, text: chunks[i].text, start: chunks[i].line}
 		if line > 0 {
 			d.line = line + chunks[i].line - 1
@@ -46,10 +46,14 @@ func Parse(file string, line int, text string) ([]Object, error) {
 	return slices.Concat(parsed...), err
 }
 
-// each calls work for every number below n, on all CPUs. Parsing YAML takes most of
+// Each calls work for every number below n, on all CPUs. Parsing YAML takes most of
 // the time after a chart is rendered. A panic is passed to the caller, which may be
 // a server that must continue.
-func each(n int, work func(i int)) {
+func Each(n int, work func(i int)) {
+	if n == 1 {
+		work(0)
+		return
+	}
 	var workers sync.WaitGroup
 	var next atomic.Int64
 	var panicked atomic.Value

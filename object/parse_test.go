@@ -126,7 +126,7 @@ func TestParseCorpus(t *testing.T) {
 // TestEach makes sure that all is done once, and that a panic is passed on.
 func TestEach(t *testing.T) {
 	done := make([]int, 1000)
-	each(len(done), func(i int) { done[i]++ })
+	Each(len(done), func(i int) { done[i]++ })
 	for i, n := range done {
 		if n != 1 {
 			t.Fatalf("%d was done %d times", i, n)
@@ -137,7 +137,7 @@ func TestEach(t *testing.T) {
 			t.Errorf("got panic %q", r)
 		}
 	}()
-	each(10, func(i int) {
+	Each(10, func(i int) {
 		if i == 7 {
 			panic("of 7")
 		}

@@ -20,7 +20,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/kustomize"
@@ -132,12 +131,11 @@ func (s source) helm(ctx context.Context) (Result, error) {
 	}
 	res := Result{Findings: out.Findings, Chart: out.Chart, Values: out.Values}
 	var faults []error
-	for _, d := range out.Documents {
-		objs, err := s.parse(d)
-		for _, o := range objs {
-			res.Objects = append(res.Objects, o.WithComment("# Source: "+d.Source))
+	for i, parsed := range helm.Parse(out.Documents, s.opt.Memory) {
+		for _, o := range parsed.Objects {
+			res.Objects = append(res.Objects, o.WithComment("# Source: "+out.Documents[i].Source))
 		}
-		faults = append(faults, err)
+		faults = append(faults, parsed.Err)
 	}
 	return res, errors.Join(faults...)
 }
@@ -150,10 +148,9 @@ func (s source) templates() (Result, error) {
 	}
 	res := Result{Findings: out.Findings, Chart: out.Chart, Values: out.Values, Revision: out.Revision}
 	var faults []error
-	for _, d := range out.Documents {
-		objs, err := s.parse(d)
-		res.Objects = append(res.Objects, objs...)
-		faults = append(faults, err)
+	for _, parsed := range helm.Parse(out.Documents, s.opt.Memory) {
+		res.Objects = append(res.Objects, parsed.Objects...)
+		faults = append(faults, parsed.Err)
 	}
 	err = s.manifestFiles(&res, func(name string) bool { return isManifest(name) && !reserved(name) && !helm.IsValues(name) })
 	return res, errors.Join(append(faults, err)...)
@@ -194,9 +191,4 @@ func (s source) helmOptions() helm.Options {
 		SkipTests: s.opt.SkipTests, SkipHooks: s.opt.SkipHooks, SkipCRDs: s.opt.SkipCRDs, SkipSchema: s.opt.SkipSchema,
 		AllCRDs: s.opt.AllCRDs, Memory: s.opt.Memory, Probe: s.opt.Probe, Random: s.random, Remote: s.opt.Remote,
 	}
-}
-
-// parse parses the objects of a rendered document.
-func (s source) parse(d helm.Document) ([]object.Object, error) {
-	return s.opt.Memory.Parse(d.File, d.Line, d.Text)
 }

@@ -59,7 +59,7 @@ func (s source) crdFiles(ch *chart.Chart) (docs []Document, err error) {
 	var faults []error
 	for _, crd := range ch.CRDObjects() {
 		text := string(crd.File.Data)
-		doc := Document{crd.Filename, s.crdFile(crd), 1, text}
+		doc := Document{Source: crd.Filename, File: s.crdFile(crd), Line: 1, Text: text}
 		if line := templateLine(text); line > 0 {
 			if _, err := object.Parse(doc.File, doc.Line, text); err != nil {
 				faults = append(faults, crdTemplate(doc.File, line))

@@ -21,8 +21,6 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
-	release "helm.sh/helm/v4/pkg/release/v1"
-	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -86,6 +84,33 @@ type Document struct {
 	File   string // its name in the repository
 	Line   int
 	Text   string
+
+	parsed *input.Parsed // of Text, if it was parsed
+}
+
+// with returns the document with another text.
+func (d Document) with(text string) Document {
+	d.Text, d.parsed = text, nil
+	return d
+}
+
+// Parse returns the objects of documents, in their order.
+func Parse(docs []Document, memory *input.Memory) []input.Parsed {
+	all := make([]input.Parsed, len(docs))
+	var texts []input.Text
+	var of []int
+	for i, d := range docs {
+		if d.parsed != nil {
+			all[i] = *d.parsed
+			continue
+		}
+		texts = append(texts, input.Text{File: d.File, Line: d.Line, Text: d.Text})
+		of = append(of, i)
+	}
+	for i, parsed := range memory.ParseAll(texts) {
+		all[of[i]] = parsed
+	}
+	return all
 }
 
 // Print writes a document in the format of "helm template".
@@ -338,73 +363,6 @@ func authorsFirst(faults []finding.Finding) []finding.Finding {
 		return faults
 	}
 	return own
-}
-
-// manifests sorts the output like "helm template": crds/, then the output of
-// templates, then hooks.
-func (s source) manifests(ch *chart.Chart, files map[string]string) ([]Document, error) {
-	for name := range files {
-		if strings.HasSuffix(name, "NOTES.txt") {
-			delete(files, name)
-		}
-	}
-	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
-	if err != nil {
-		return nil, s.manifestFaults(ch, files, err)
-	}
-	var docs []Document
-	if !s.opt.SkipCRDs {
-		if docs, err = s.crdFiles(ch); err != nil {
-			return nil, err
-		}
-	}
-	add := func(name, text string) {
-		file, _ := s.templateFile(ch, name)
-		docs = append(docs, Document{name, file, 0, text})
-	}
-	for _, m := range manifests {
-		add(m.Name, m.Content)
-	}
-	last := len(docs)
-	for _, h := range hooks {
-		if s.opt.SkipHooks || s.opt.SkipTests && slices.Contains(h.Events, release.HookTest) {
-			continue
-		}
-		add(h.Path, h.Manifest)
-	}
-	keepTrailingLines(docs, last)
-	return docs, nil
-}
-
-// keepTrailingLines adds the line breaks that "helm template" prints after
-// documents: one more than they have, but only one after the last manifest. They
-// matter for a block scalar at the end of a document; other documents remain tidy.
-func keepTrailingLines(docs []Document, manifests int) {
-	for i, d := range docs {
-		switch {
-		case !keepsLines(d.Text):
-		case i == manifests-1:
-			docs[i].Text = strings.TrimRight(d.Text, " \t\r\n") + "\n"
-		default:
-			docs[i].Text += "\n"
-		}
-	}
-}
-
-// keepsLines reports whether a text may contain the header of a block scalar that
-// keeps trailing blank lines: "|+", ">+", "|2+".
-func keepsLines(text string) bool {
-	for at := 0; ; at++ {
-		plus := strings.IndexByte(text[at:], '+')
-		if plus < 0 {
-			return false
-		}
-		at += plus
-		head := strings.TrimRight(text[max(0, at-2):at], "0123456789")
-		if strings.HasSuffix(head, "|") || strings.HasSuffix(head, ">") {
-			return true
-		}
-	}
 }
 
 func (s source) crdFile(crd chart.CRD) string {

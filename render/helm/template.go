@@ -76,7 +76,7 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 		Revision: printsRevision(ch, vals)}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		file, _ := s.templateFile(ch, name)
-		res.Documents = append(res.Documents, Document{name, file, 0, files[name]})
+		res.Documents = append(res.Documents, Document{Source: name, File: file, Text: files[name]})
 	}
 	return res, nil
 }

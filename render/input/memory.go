@@ -53,6 +53,28 @@ func (m *Memory) Parse(file string, line int, text string) ([]object.Object, err
 	})
 }
 
+// Text is a text to parse, with its place as for object.Parse.
+type Text struct {
+	File string
+	Line int
+	Text string
+}
+
+// Parsed is what object.Parse returns for a Text.
+type Parsed struct {
+	Objects []object.Object
+	Err     error
+}
+
+// ParseAll parses texts on all CPUs.
+func (m *Memory) ParseAll(texts []Text) []Parsed {
+	all := make([]Parsed, len(texts))
+	object.Each(len(texts), func(i int) {
+		all[i].Objects, all[i].Err = m.Parse(texts[i].File, texts[i].Line, texts[i].Text)
+	})
+	return all
+}
+
 // Compile caches a compiled schema.
 func (m *Memory) Compile(text []byte, compile func() (Schema, error)) (Schema, error) {
 	if m == nil {

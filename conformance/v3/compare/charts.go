@@ -113,12 +113,17 @@ func (c *comparison) measureChart(ctx context.Context, chart chart, changed *str
 		chart.name, files, inBytes(bytes), inBytes(sent), inMS(packing), len(answer), inBytes(int64(size)), ms(0), ms(4), ms(1), ms(2), ms(3), ms(2)/ms(0), ms(3)/ms(4), ms(3)/ms(1),
 		inBytes(of[0].memory), inBytes(of[1].memory), inBytes(of[2].memory), inBytes(of[3].memory))
 	printChange(changed, chart, nothing, []measured{of[0], of[2], of[3]})
+	return c.measureChanges(ctx, chart, []*server{stock, cold, warm}, &repo, changed)
+}
+
+// measureChanges writes the rows of a chart whose own files change.
+func (c *comparison) measureChanges(ctx context.Context, chart chart, servers []*server, repo *checkout, to *strings.Builder) error {
 	for _, what := range []change{aValue, aTemplate} {
-		of, err := c.measureInTurn(ctx, []*server{stock, cold, warm}, &repo, what)
+		of, err := c.measureInTurn(ctx, servers, repo, what)
 		if err != nil {
 			return err
 		}
-		printChange(changed, chart, what, of)
+		printChange(to, chart, what, of)
 	}
 	return nil
 }
