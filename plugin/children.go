@@ -47,7 +47,8 @@ type GeneratedSet struct {
 	// Node is its node in the plan.
 	Node         int
 	Applications []object.Object
-	// Steps are the steps of the Applications in a RollingSync, counted from 1; nil without one.
+	// Steps are the steps of the Applications in a RollingSync, counted from 1, and 0 for those
+	// that no step selects; nil without one.
 	Steps []int
 }
 

@@ -296,7 +296,11 @@ func (s explainedSet) table() string {
 	for _, a := range s.Applications {
 		row := []string{a.Name, a.Namespace, strings.Join(a.Sources, ", ")}
 		if steps {
-			row = append([]string{fmt.Sprint(a.Step)}, row...)
+			number := "none"
+			if a.Step > 0 {
+				number = fmt.Sprint(a.Step)
+			}
+			row = append([]string{number}, row...)
 		}
 		rows = append(rows, row)
 	}

@@ -58,6 +58,9 @@ type Set struct {
 	Steps int
 	// Faults say why Applications are missing.
 	Faults []Fault
+	// Unselected says what the steps of a RollingSync do not select, and which of them never end
+	// by themselves.
+	Unselected []finding.Finding
 }
 
 // Objects returns the Applications as objects.
@@ -72,8 +75,8 @@ func (s Set) Objects() []object.Object {
 // Application is a generated Application.
 type Application struct {
 	object.Object
-	// Step is the step of a RollingSync, counted from 1. Applications that no step
-	// selects have the number after the last.
+	// Step is the step of a RollingSync, counted from 1. It is 0 if no step selects the
+	// Application, so that it is never synced.
 	Step int
 	// ReadFrom is the file of a git generator that says what it is; empty for other generators.
 	ReadFrom string
@@ -130,7 +133,7 @@ type spec struct {
 	Strategy struct {
 		Type        string `json:"type"`
 		RollingSync struct {
-			Steps []argocd.Selector `json:"steps"`
+			Steps []step `json:"steps"`
 		} `json:"rollingSync"`
 	} `json:"strategy"`
 }
@@ -183,12 +186,13 @@ func Expand(o object.Object, in Input) Set {
 				seen[app.ID.Name] = true
 				app.ReadFrom = fileOf(p)
 				if set.Steps > 0 {
-					app.Step = stepOf(steps, app.Object)
+					app.Step = stepOf(steps, labelsIn(app.Object))
 				}
 				set.Applications = append(set.Applications, app)
 			}
 		}
 	}
+	set.Unselected = e.unselected(o, set)
 	return set
 }
 
@@ -209,17 +213,4 @@ func (e expansion) application(set object.Object, template map[string]any, p par
 	app := objs[0]
 	app.Line = set.Line // generated, so it has the line of its set
 	return Application{Object: app}, nil
-}
-
-// stepOf returns the first step that selects an Application.
-func stepOf(steps []argocd.Selector, app object.Object) int {
-	labels := map[string]string{}
-	for _, f := range app.Get("metadata", "labels").Fields() {
-		labels[f.Key] = f.Value.Text()
-	}
-	i := slices.IndexFunc(steps, func(s argocd.Selector) bool { is, err := s.Matches(labels); return is && err == nil })
-	if i < 0 {
-		return len(steps) + 1
-	}
-	return i + 1
 }

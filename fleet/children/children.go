@@ -116,6 +116,10 @@ func (c Children) Expand(ctx context.Context, parentOf plugin.Parent, plan *wave
 			}
 		}
 		generated, sets = append(generated, set), append(sets, plugin.GeneratedSet(set))
+		for _, found := range expanded.Unselected {
+			found.Object = n.Key.String()
+			all = append(all, found)
+		}
 		for _, f := range expanded.Faults {
 			severity, rule := finding.Warning, "bad-set"
 			if f.NeedsValues {

@@ -238,13 +238,14 @@ func (r *reader) expand(i int) {
 		}
 		r.Findings = append(r.Findings, f.Finding(o, severity, rule))
 	}
+	r.Findings = append(r.Findings, set.Unselected...)
 	for _, app := range set.Applications {
 		place := at
 		if app.ReadFrom != "" {
 			place = Place{File: r.show(app.ReadFrom), Line: 1}
 		}
 		at := r.add(app.Object, i, place)
-		if at != None && set.Steps > 0 && app.Step <= set.Steps {
+		if at != None {
 			r.Tree.Nodes[at].Step = app.Step
 		}
 	}

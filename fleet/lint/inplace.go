@@ -47,10 +47,16 @@ func (l *checker) named(from, to int) (own, others string) {
 	return l.place(a), l.place(b)
 }
 
+// inNoStep is the place of an Application that no step of its set selects.
+const inNoStep = "no step"
+
 // place names the wave or step of a node.
 func (l *checker) place(node int) string {
 	n := l.Tree.Nodes[node]
 	if n.Parent != inplace.None && l.Tree.Nodes[n.Parent].IsSet {
+		if n.Step == 0 && l.Tree.Nodes[n.Parent].Steps > 0 {
+			return inNoStep
+		}
 		return fmt.Sprintf("step %d", n.Step)
 	}
 	return fmt.Sprintf("wave %d", n.Wave.Number)

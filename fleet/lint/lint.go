@@ -26,7 +26,7 @@ type Rule struct {
 func Rules() []Rule { return rules }
 
 var rules = []Rule{
-	{NoStep, only(finding.Error), "a component, or the CRDs of a split one, without a step, so the rollout does not select it. Disabled components need a step, too", (*checker).noStep},
+	{NoStep, only(finding.Error, finding.Warning), "a component, or the CRDs of a split one, without a step, so the rollout does not select it. Disabled components need a step, too. In an ApplicationSet, an Application that no step selects, and a step without Applications or with `maxUpdate: 0`", (*checker).noStep},
 	{"no-band", only(finding.Error), "a step outside all bands of the profile", (*checker).noBand},
 	{"no-place", only(finding.Error), "a step that is not a place of its band, so the rollout does not select the component", (*checker).noPlace},
 	{EmptyPlace, only(finding.Note), "places of the profile without a component; each is a step", (*checker).emptyPlaces},

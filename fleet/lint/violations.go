@@ -150,6 +150,8 @@ func (l *checker) consequence(from, to int, r fleet.Reason) string {
 	uncertain, isSame := isUncertain(r), l.Ordered(from, to) == fleet.Same
 	app, other := l.Applications[from], l.Applications[to]
 	switch own, others := l.named(from, to); {
+	case others == inNoStep:
+		return other.Name + " is never synced"
 	case r.IsNamespace():
 		return "until " + other.Name + " is synced, Argo CD creates the namespace without its labels and annotations if CreateNamespace=true is set; otherwise, the sync of " + app.Name + " fails"
 	case isSame && r.Strength == fleet.Applied && uncertain:

@@ -20,8 +20,8 @@ import (
 type Set struct {
 	Node         int
 	Applications []object.Object
-	// Steps are the steps of the Applications in a RollingSync, counted from 1; nil
-	// without one.
+	// Steps are the steps of the Applications in a RollingSync, counted from 1, and 0 for
+	// those that no step selects; nil without one.
 	Steps []int
 }
 
@@ -31,6 +31,8 @@ type unit struct {
 	// child is a generated Application; empty for an object of the parent.
 	child object.ID
 	step  int
+	// unselected means that no step of its set selects it, so that nothing syncs it.
+	unselected bool
 }
 
 func (u unit) generated() bool { return u.child != (object.ID{}) }
@@ -86,7 +88,7 @@ func CheckSets(ctx context.Context, plan *wave.Plan, sets []Set, base *knowledge
 			kind, _ := base.Kind(app.ID.Group, app.ID.Kind)
 			u := unit{node: set.Node, child: app.ID}
 			if set.Steps != nil {
-				u.step = set.Steps[k]
+				u.step, u.unselected = set.Steps[k], set.Steps[k] == 0
 			}
 			c.children = append(c.children, c.readChild(app, kind.Deploys))
 			c.nodes, c.units = append(c.nodes, set.Node), append(c.units, u)
@@ -123,7 +125,7 @@ func (c *setChecker) check(in cluster, l link.Link) {
 		}
 		from, known := c.unit(in, l.From, r.From)
 		to, there := c.unit(in, l.To, r.To)
-		if !known || !there || !from.generated() && !to.generated() {
+		if !known || !there || from.unselected || to.unselected || !from.generated() && !to.generated() {
 			continue
 		}
 		order := c.plan.Compare(from.node, to.node)
