@@ -47,7 +47,15 @@ type Source struct {
 	Chart          string        `yaml:"chart,omitempty"`
 	Ref            string        `yaml:"ref,omitempty"`
 	Helm           *HelmSource   `yaml:"helm,omitempty"`
+	Directory      *Directory    `yaml:"directory,omitempty"`
 	Plugin         *PluginSource `yaml:"plugin,omitempty"`
+}
+
+// Directory contains the settings of a directory of plain YAML.
+type Directory struct {
+	Recurse bool `yaml:"recurse,omitempty"`
+	// Exclude is a pattern of files that are no manifests.
+	Exclude string `yaml:"exclude,omitempty"`
 }
 
 // HelmSource contains the settings of a chart.

@@ -54,6 +54,8 @@ type Description struct {
 	// Environments are those that it is deployed to, or what differs in them.
 	Environments Environments `yaml:"environments"`
 	Chart        Chart        `yaml:"chart"`
+	// Render is Native if Argo CD renders the component itself, without the plugin; otherwise empty.
+	Render string `yaml:"render"`
 	// SyncOptions are options of the Application, in addition to the fleet's.
 	SyncOptions []string `yaml:"syncOptions"`
 	// Server is the URL or name of the cluster to which the component is deployed; empty
@@ -70,6 +72,10 @@ type Description struct {
 // Split is the value of crds for two Applications: one with all CRDs that the
 // component can install, and one with the rest.
 const Split = "split"
+
+// Native is the value of render for a component that Argo CD renders itself. Its Application has no
+// plugin, so its objects have no waves of Ladder.
+const Native = "native"
 
 // Chart is the source of the manifests, if it is not the directory of the
 // component.yaml.
@@ -129,7 +135,7 @@ func Keys() []string {
 
 // choices lists the values of enumerated keys. crds is also a parameter, and is
 // checked there.
-var choices = map[string][]string{}
+var choices = map[string][]string{"render": {Native}}
 
 // Decode decodes the keys of this package. The errors are findings about the file;
 // valid keys are decoded anyway.
@@ -201,6 +207,9 @@ func (d Description) contradictions(f settings.File) []error {
 	}
 	if d.CRDsPhase.Set && d.CRDs != Split {
 		fault("crdsPhase", "has no effect without crds: "+Split, "remove it, or write crds: "+Split)
+	}
+	if d.Render == Native && d.CRDs != "" {
+		fault("crds", "has no effect with render: "+Native+", because Argo CD renders the component", "remove it; of a chart, chart.skipCrds leaves out the CRDs")
 	}
 	c := d.Chart
 	switch {

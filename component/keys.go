@@ -66,6 +66,7 @@ var docs = map[string]string{
 	"chart.ignoreMissingValueFiles":       "true ignores missing values files.",
 	"chart.skipCrds":                      "true omits the CRDs, like crds: skip.",
 	"chart.releaseName":                   "Name of the Helm release; the name of the component if empty. It takes precedence over --name.",
+	"render":                              "native lets Argo CD render the component itself, without the plugin: a chart, a kustomization or plain YAML. Its Application is ordered like any other; its objects have no waves of Ladder.",
 	"syncOptions":                         "Sync options of the Application in addition to the fleet's, such as ServerSideApply=true.",
 	"retry":                               "syncPolicy.retry of the Application; fields that are not set have the fleet's values.",
 	"retry.limit":                         "Number of retries; negative for no limit.",

@@ -29,6 +29,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -171,6 +172,8 @@ type Application struct {
 	Step component.Step
 	// Namespace is its destination.
 	Namespace string
+	// Kind says how it is rendered; empty if it could not be.
+	Kind render.Kind
 	// Objects are its rendered objects with their waves, and Waves is the number of these
 	// waves.
 	Objects []object.Object

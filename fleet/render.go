@@ -122,6 +122,7 @@ func (a *Application) HasFailed() bool { return a.Failed }
 
 // take stores the rendering of an Application.
 func (a *Application) take(res plugin.Result) {
+	a.Kind = res.Kind
 	a.Objects, a.Waves, a.Expects = res.Objects, res.Plan.Waves(), res.Expects
 	a.Findings = slices.DeleteFunc(slices.Clone(res.Findings),
 		func(found finding.Finding) bool { return found.Rule == knowledge.RefusedRule }) // those of Refused

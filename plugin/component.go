@@ -102,6 +102,9 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 			faults = append(faults, f.Asking(finding.Suggest(key.Value, allKeys())))
 		}
 	}
+	if d.Render == component.Native {
+		faults = append(faults, withoutPlugin(own, root, keys)...)
+	}
 	// Decode also reports values that a parameter has already reported; keep only the
 	// finding of the parameter.
 	decodeFaults = slices.DeleteFunc(decodeFaults, func(f error) bool {
@@ -113,6 +116,20 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 		s.CRDs = crds.Skip
 	}
 	return s, d, errors.Join(faults...)
+}
+
+// withoutPlugin reports the parameters of a component that Argo CD renders itself: only the plugin
+// reads them.
+func withoutPlugin(own settings.File, root *yaml.Node, keys []string) (faults []error) {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key := root.Content[i]
+		if _, known := find(func(p Parameter) bool { return p.Key() == key.Value }); known && !slices.Contains(keys, key.Value) {
+			faults = append(faults, own.Fault(key.Line, key.Value,
+				"has no effect with render: "+component.Native+", because Argo CD renders the component",
+				"remove it; values files of a chart go to chart.valueFiles"))
+		}
+	}
+	return faults
 }
 
 // lineOf returns the line of the first finding of an error.

@@ -93,6 +93,10 @@ func (w writer) child(d fleet.Deployment, file string, wave int) (Manifest, erro
 		values := remoteValues(d.Component, d.Label)
 		helm := app.Spec.Sources[0].Helm
 		helm.ValueFiles, helm.Parameters = append(helm.ValueFiles, values.ValueFiles...), values.Parameters
+	} else if d.Component.Render == component.Native {
+		native := nativeSource(d.Application, d.Label)
+		native.RepoURL, native.TargetRevision = repo.RepoURL, repo.TargetRevision
+		app.Spec.Source = &native
 	} else {
 		repo.Path = d.Dir
 		repo.Plugin = &argocd.PluginSource{Name: pluginName, Parameters: w.childParameters(d)}

@@ -123,12 +123,14 @@ func (w writer) templatePatch(s fleet.Set) string {
 		Earlier               []*fleet.Application
 		Retries               []retryGroup
 		Fields                []chosenFields
+		Native                []chosenFields
+		Labelled              bool // Applications have an environment
 		SourceOnly            bool
 		Environments          string // values that environments set for remote charts, as JSON
 	}{SourceOnly: w.template != nil, LabelKey: strconv.Quote(object.LabelKeyPattern),
 		ReservedKey: strconv.Quote(lint.ReservedLabel(w.Fleet).String()), RepoURL: w.Settings.RepoURL,
 		Revision: strconv.Quote(s.Destinations[0].Revision), CRDSteps: w.crdSteps(), Large: w.largeApplications(),
-		Split: w.split(), Retries: w.retries(), Fields: w.chosenFieldsOf()}
+		Split: w.split(), Retries: w.retries(), Fields: w.chosenFieldsOf(), Native: w.nativeSources(), Labelled: s.HasEnvironmentLabel()}
 	common := w.SyncOptions(nil)
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		d.Options = append(d.Options, option{name, common[name]})

@@ -54,6 +54,7 @@ var rules = []Rule{
 	{"unused-values", only(finding.Warning), "a values file of `fleet.environments` that no component has", (*checker).unusedValues},
 	{"no-values-file", only(finding.Error), "a values file of an environment that does not exist, for a chart that Argo CD renders",
 		(*checker).missingValues},
+	{"not-native", only(finding.Error), "a component with `render: native` that Argo CD cannot render, such as templated YAML", settingFaults("not-native")},
 	{"remote-split", only(finding.Error), "a split chart that is in another repository", settingFaults("remote-split")},
 	{"crd-shared", only(finding.Error, finding.Warning),
 		"a CRD in two components that are deployed together; a warning if both deploy a chart that is not available, and its record says that it has CRDs", (*checker).sameCRD},

@@ -16,6 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render"
 )
 
 // Settings finds what prevents a rollout in the settings of a fleet, and in the component.yaml files
@@ -85,6 +86,10 @@ func settingFaultsIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 		}
 	}
 	all = append(all, missingValues(app)...)
+	if app.Render == component.Native && slices.Contains([]render.Kind{render.Template, render.HelmKustomize, render.Tree}, app.Kind) {
+		all = append(all, app.Fault("not-native", "render", fmt.Sprintf("Argo CD cannot render %s without the plugin", app.Kind.Article()),
+			"remove render: "+component.Native))
+	}
 	if app.Component.Chart.Remote() && !app.Vendored && app.CRDs == component.Split {
 		all = append(all, app.Fault("remote-split", "crds",
 			"the chart is in another repository, and only charts in this repository can be split",
