@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -106,8 +106,8 @@ func (f *Fleet) addApplications(contents inplace.Contents, rendered map[*inplace
 func componentOf(app *inplace.Application, n inplace.Node, isAmbiguous bool) *Component {
 	c := &Component{File: n.Place.File, At: n.Place.Line}
 	c.Name, c.Namespace, c.Server = n.Object.ID.Name, app.Namespace, app.Cluster
-	if isAmbiguous && n.Object.ID.Namespace != "" {
-		c.Name = n.Object.ID.Namespace + "/" + c.Name
+	if isAmbiguous {
+		c.Name = cmp.Or(strings.TrimSuffix(n.Installation, path.Ext(n.Installation)), n.Object.ID.Namespace) + "/" + c.Name
 	}
 	spec := n.Object.Get("spec")
 	c.Project = spec.Get("project").Text()
@@ -231,12 +231,41 @@ func (a *Application) addMissing(base *knowledge.Base, c MissingSource) {
 // renderSource renders a source, or returns what is missing.
 func (r *sourceRenderer) renderSource(ctx context.Context, app *inplace.Application, s parent.Source) (plugin.Result, *MissingSource, error) {
 	if s.Err != nil {
-		return plugin.Result{}, nil, s.Err
+		return r.withoutDirectory(s)
 	}
 	config := s.Value.Get("plugin")
 	if name := config.Get("name").Text(); config.Exists() && name != plugin.Name && !strings.HasPrefix(name, plugin.Name+"-") {
-		return plugin.Result{}, &MissingSource{Plugin: cmp.Or(name, "of Argo CD")}, nil
+		missing := &MissingSource{Plugin: cmp.Or(name, "without a name")}
+		if !s.IsOurs {
+			return plugin.Result{}, missing, nil
+		}
+		res, rest, err := r.generate(ctx, app, s)
+		if rest != nil {
+			return res, rest, nil
+		}
+		missing.IsApproximate = err == nil && res.Plan != nil
+		return res, missing, nil // what does not render without the plugin may with it
 	}
+	return r.generate(ctx, app, s)
+}
+
+// defaultBranches are the revisions that the files on disk most likely are.
+var defaultBranches = []string{"", "HEAD", "main", "master"}
+
+// withoutDirectory returns what a source is whose directory is not in the repository: wrong, or of
+// another revision.
+func (r *sourceRenderer) withoutDirectory(s parent.Source) (plugin.Result, *MissingSource, error) {
+	if revision := s.Value.Get("targetRevision").Text(); !slices.Contains(defaultBranches, revision) {
+		ref := remote.Ref{Kind: remote.Repository, URL: s.Value.Get("repoURL").Text(), Version: revision}
+		return plugin.Result{}, &MissingSource{Ref: ref}, nil
+	}
+	return plugin.Result{}, nil, finding.Finding{Severity: finding.Error, Rule: "no-directory", Field: "path",
+		Message: "directory " + s.Place + " not found in the repository, so Argo CD cannot render the Application", Remedy: "correct the path"}
+}
+
+// generate renders a source in the repository, or a chart. Other plugins are ignored.
+func (r *sourceRenderer) generate(ctx context.Context, app *inplace.Application, s parent.Source) (plugin.Result, *MissingSource, error) {
+	byLadder := strings.HasPrefix(s.Value.Get("plugin", "name").Text(), plugin.Name)
 	top := plugin.Request{Repo: r.src.Repo, NoRepository: r.src.NoRepository, Show: r.src.Show, KubeVersion: r.src.KubeVersion,
 		APIVersions: r.src.APIVersions, ArgoCD: r.src.ArgoCD, Memory: r.memory, Remote: r.src.Remote, Files: r.src.files}
 	to := plugin.App{Name: app.ID.Name, Namespace: app.Namespace}
@@ -252,7 +281,7 @@ func (r *sourceRenderer) renderSource(ctx context.Context, app *inplace.Applicat
 	}
 	req.NoRepository, req.ArgoCD, req.APIVersions = top.NoRepository, top.ArgoCD, top.APIVersions
 	req.Random = r.src.Random
-	if !config.Exists() {
+	if !byLadder {
 		req.Settings = append([]plugin.Settings{plugin.AsBuiltIn()}, req.Settings...)
 	}
 	res, err := plugin.Generate(ctx, req, r.base)
@@ -264,12 +293,17 @@ func (r *sourceRenderer) renderSource(ctx context.Context, app *inplace.Applicat
 	case len(faults) == 1 && faults[0].Rule == render.Empty:
 		return plugin.Result{}, nil, nil // Argo CD syncs nothing, too
 	}
-	rest, absent, restErr := RenderWithoutMissing(ctx, req, r.base, err)
-	if len(absent) == 0 {
-		return plugin.Result{Findings: res.Findings}, nil, err
+	sources := &emptySources{fetcher: req.Remote}
+	rest, absent, restErr := sources.render(ctx, req, r.base, err)
+	switch {
+	case len(absent) > 0 && restErr == nil:
+		return rest, &MissingSource{Ref: absent[0]}, nil // it says no more of the others
+	case len(sources.repositories) > 0:
+		return plugin.Result{}, &MissingSource{Ref: sources.repositories[0]}, nil
+	case len(absent) > 0:
+		return rest, &MissingSource{Ref: absent[0]}, restErr
 	}
-	// A source has one missing source of its own in most cases; all others say no more.
-	return rest, &MissingSource{Ref: absent[0]}, errors.Join(restErr)
+	return plugin.Result{Findings: res.Findings}, nil, err
 }
 
 // located returns findings about a chart of an Application at the place of the Application.
@@ -281,6 +315,7 @@ func (r *sourceRenderer) located(all []finding.Finding, app *inplace.Application
 	for i := range all {
 		if all[i].File == none || all[i].File == "" {
 			all[i].File, all[i].Line = app.File, app.Line
+			all[i].Object = cmp.Or(all[i].Object, app.ID.String())
 		}
 	}
 	return all

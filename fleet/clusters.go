@@ -44,7 +44,7 @@ func (f *Fleet) Cluster(server string) string {
 // OnDifferentClusters reports whether two Applications are deployed to different clusters. It
 // ignores environments, which move both.
 func (f *Fleet) OnDifferentClusters(a, b *Application) bool {
-	return f.Cluster(a.Server) != f.Cluster(b.Server)
+	return f.Cluster(a.Server) != f.Cluster(b.Server) || f.InPlace() && f.Tree.Apart(a.Node, b.Node)
 }
 
 // suffixed returns the environments with a namespace suffix that share a cluster.

@@ -30,8 +30,10 @@ import (
 // directory of another repository, or what a plugin of Argo CD renders.
 type MissingSource struct {
 	Ref remote.Ref
-	// Plugin is the name of the plugin; empty for other sources.
-	Plugin string
+	// Plugin is the name of the plugin; empty for other sources. IsApproximate means that its
+	// directory renders without the plugin, so that only what the plugin changes is unknown.
+	Plugin        string
+	IsApproximate bool
 	// Known is the record of a chart; nil if there is none.
 	Known *knowledge.Chart
 	// SkipsCRDs means that the kustomization which names the chart leaves out its crds directory,
@@ -134,7 +136,11 @@ func chartsWithoutCRDs(req plugin.Request) map[string]bool {
 // failed is the reason. The error contains the faults with other causes. The result is empty if
 // the rest cannot be rendered by itself.
 func RenderWithoutMissing(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
-	sources := &emptySources{fetcher: req.Remote}
+	return (&emptySources{fetcher: req.Remote}).render(ctx, req, base, failed)
+}
+
+// render renders a component with these sources.
+func (sources *emptySources) render(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
 	req.Remote = sources
 	res, err := plugin.Generate(ctx, req, base)
 	absent := sources.sorted()
@@ -184,7 +190,7 @@ func namedAfter(chart, group string) bool {
 	}
 	labels := strings.Split(group, ".")
 	return slices.ContainsFunc(labels[:len(labels)-1], func(label string) bool {
-		return label == core || core != chart && strings.HasPrefix(core, label+"-")
+		return label == core || label == chart || core != chart && strings.HasPrefix(core, label+"-")
 	})
 }
 
@@ -203,16 +209,21 @@ type emptySources struct {
 
 	mu     sync.Mutex
 	absent []remote.Ref
+	// repositories are missing, too, but nothing can stand for them.
+	repositories []remote.Ref
 }
 
 func (e *emptySources) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	content, err := remote.Sources{Network: e.fetcher}.Fetch(ctx, ref)
-	if faults := finding.Of(err); ref.Kind == remote.Repository || len(faults) != 1 || faults[0].Rule != remote.NotVendored &&
-		faults[0].Rule != remote.NotAllowed {
+	if faults := finding.Of(err); len(faults) != 1 || faults[0].Rule != remote.NotVendored && faults[0].Rule != remote.NotAllowed {
 		return content, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if ref.Kind == remote.Repository {
+		e.repositories = append(e.repositories, ref)
+		return content, err
+	}
 	if !slices.Contains(e.absent, ref) {
 		e.absent = append(e.absent, ref)
 	}

@@ -27,6 +27,9 @@ type written struct {
 	unparsed []string
 }
 
+// applicationsAtTop matches files of manifests, which others such as the tasks of Ansible are not.
+var applicationsAtTop = regexp.MustCompile(`(?m)^kind:\s*["']?Application(Set)?\b`)
+
 var applications = regexp.MustCompile(`kind["']?\s*[:=]\s*["']?Application(Set)?\b`)
 
 // mentions reports whether a text may contain Applications.
@@ -55,19 +58,10 @@ func collect(in Input) (written, error) {
 	}
 	if n := len(w.unparsed); n > 0 {
 		w.findings = append(w.findings, finding.Finding{Severity: finding.Note, Rule: "unread-applications", File: w.unparsed[0],
-			Message: finding.Counted(n, "file") + " with Applications are not YAML, so their Applications are unknown: " + few(w.unparsed),
+			Message: "not YAML, so the Applications in it are unknown; all such files: " + finding.Few(w.unparsed),
 			Remedy:  "render them, and pass the output with -"})
 	}
 	return w, nil
-}
-
-// few lists the first of some names.
-func few(names []string) string {
-	const most = 5
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + ", ..."
-	}
-	return strings.Join(names, ", ")
 }
 
 func (w *written) show(name string) string {
@@ -170,7 +164,9 @@ func (w *written) file(name string, isNamed bool) error {
 		if isNamed {
 			return err
 		}
-		w.unparsed = append(w.unparsed, w.show(name))
+		if applicationsAtTop.Match(text) {
+			w.unparsed = append(w.unparsed, w.show(name))
+		}
 		return nil
 	}
 	for _, o := range objs {

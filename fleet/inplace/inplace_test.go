@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 		".git/x.yaml":   application("hidden", "web", ""),
 		"templated.yml": "{{ if .x }}\napiVersion: argoproj.io/v1alpha1\nkind: Application\n{{ end }}\n",
 	}
-	want := "root of -: 0, root.yaml\na of root: -1, apps/a.yaml\nc of a: -1/0, more/c.yaml\nb of root: 2, apps/b.yaml\n"
+	want := "root of -: -, root.yaml\na of root: -1, apps/a.yaml\nc of a: -1/0, more/c.yaml\nb of root: 2, apps/b.yaml\n"
 	if got := read(t, files, inplace.Input{Paths: []string{"."}}); got != want {
 		t.Errorf("all are\n%swant\n%s", got, want)
 	}
@@ -83,7 +83,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("those that the root creates are\n%swant\n%s", got, want)
 	}
 	self := map[string]string{"apps/root.yaml": application("root", "apps", ""), "apps/a.yaml": application("a", "web", "1")}
-	if got, want := read(t, self, inplace.Input{Paths: []string{"apps"}}), "root of -: 0, apps/root.yaml\na of root: 1, apps/a.yaml\n"; got != want {
+	if got, want := read(t, self, inplace.Input{Paths: []string{"apps"}}), "root of -: -, apps/root.yaml\na of root: 1, apps/a.yaml\n"; got != want {
 		t.Errorf("a root that manages itself is\n%swant\n%s", got, want)
 	}
 }
@@ -114,7 +114,7 @@ items:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := read(t, nil, inplace.Input{Objects: objs}), "root of -: 0, -\na of root: 3, -\nset of -: 0, -\nb of set: 1, -\nc of set: 1, -\n"; got != want {
+	if got, want := read(t, nil, inplace.Input{Objects: objs}), "root of -: -, -\na of root: 3, -\nset of -: -, -\nb of set: 1, -\nc of set: 1, -\n"; got != want {
 		t.Errorf("the tree is\n%swant\n%s", got, want)
 	}
 }
@@ -131,11 +131,45 @@ func TestOrdered(t *testing.T) {
 		x, y int
 		want inplace.Order
 	}{
-		{2, 3, inplace.Unordered}, {2, 5, inplace.Earlier}, {5, 2, inplace.Later}, {5, 6, inplace.Earlier}, {7, 6, inplace.Later},
+		{2, 3, inplace.Unordered}, {2, 5, inplace.Unordered}, {5, 2, inplace.Unordered}, {1, 5, inplace.Earlier}, {5, 1, inplace.Later}, {5, 6, inplace.Earlier}, {7, 6, inplace.Later},
 		{0, 5, inplace.Earlier}, {5, 0, inplace.Later}, {5, 5, inplace.Earlier},
 	} {
 		if got := tree.Ordered(test.x, test.y); got != test.want {
 			t.Errorf("%d and %d are ordered %d, want %d", test.x, test.y, got, test.want)
+		}
+	}
+}
+
+// TestInstallations tells the Applications of two Argo CDs apart, which have the same names.
+func TestInstallations(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for _, name := range []string{"clusters/dev/a.yaml", "clusters/prod/a.yaml"} {
+		files[name] = application("a", "web", "")
+	}
+	files["clusters/dev/b.yaml"], files["clusters/prod/more/c.yaml"], files["clusters/both.yaml"] = application("b", "web", ""), application("c", "web", ""), application("d", "web", "")
+	repo := fstest.MapFS{}
+	for name, text := range files {
+		repo[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	contents, err := inplace.Read(t.Context(), inplace.Input{Repo: repo, Paths: []string{"."},
+		Render: func(context.Context, []*inplace.Application) error { return nil }}, knowledge.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]int{}
+	for i, n := range contents.Tree.Nodes {
+		at[n.Place.File] = i
+	}
+	for _, test := range []struct {
+		x, y  string
+		apart bool
+	}{
+		{"clusters/dev/a.yaml", "clusters/prod/a.yaml", true}, {"clusters/dev/b.yaml", "clusters/prod/more/c.yaml", true},
+		{"clusters/dev/a.yaml", "clusters/dev/b.yaml", false}, {"clusters/both.yaml", "clusters/prod/a.yaml", false},
+	} {
+		if got := contents.Tree.Apart(at[test.x], at[test.y]); got != test.apart {
+			t.Errorf("%s and %s are of different Argo CDs: %v, want %v", test.x, test.y, got, test.apart)
 		}
 	}
 }

@@ -19,7 +19,9 @@ const (
 	Later
 )
 
-// Ordered returns the order of two nodes: that of the branches that they are in.
+// Ordered returns the order of two nodes: that of the branches that they are in. Argo CD takes an
+// ApplicationSet without steps for healthy as soon as its Applications exist, so nothing waits for
+// these. Without a known parent, only waves say that one orders them.
 func (t Tree) Ordered(x, y int) Order {
 	a, b := t.Siblings(x, y)
 	switch {
@@ -28,19 +30,31 @@ func (t Tree) Ordered(x, y int) Order {
 	case a == b:
 		return Later
 	}
-	if t.Nodes[a].Parent != t.Nodes[b].Parent { // both are at the top
-		return Same
-	}
-	if of := t.Nodes[a].Parent; of != None && t.Nodes[of].IsSet && t.Nodes[of].Steps == 0 {
+	of := t.Nodes[a].Parent
+	switch {
+	case of != t.Nodes[b].Parent, of != None && t.Nodes[of].IsSet && t.Nodes[of].Steps == 0,
+		of == None && !t.Nodes[a].Wave.Set && !t.Nodes[b].Wave.Set:
 		return Unordered
 	}
 	switch c := cmp.Compare(t.position(a), t.position(b)); {
-	case c < 0:
+	case c < 0 && t.gates(a, x):
 		return Earlier
-	case c > 0:
+	case c > 0 && t.gates(b, y):
 		return Later
+	case c == 0 && t.gates(a, x) && t.gates(b, y):
+		return Same
 	}
-	return Same
+	return Unordered
+}
+
+// gates reports whether what comes after a branch waits for a node in it.
+func (t Tree) gates(branch, node int) bool {
+	for ; node != branch; node = t.Nodes[node].Parent {
+		if of := t.Nodes[t.Nodes[node].Parent]; of.IsSet && of.Steps == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // position is the place of a node among its siblings.
@@ -84,18 +98,16 @@ func (t Tree) Ranks() []Rank {
 	return all
 }
 
-// text writes the waves and steps on the way to a node.
+// text writes the waves and steps on the way to a node; "-" if nothing says when it is synced.
 func (t Tree) text(i int) string {
 	var all []string
 	for _, at := range t.path(i) {
 		n := t.Nodes[at]
-		if n.Parent != None && t.Nodes[n.Parent].IsSet && t.Nodes[n.Parent].Steps == 0 {
+		switch {
+		case n.Parent == None && !n.Wave.Set, n.Parent != None && t.Nodes[n.Parent].IsSet && t.Nodes[n.Parent].Steps == 0:
 			continue // it has no place of its own
-		}
-		if n.Parent == None && !n.Wave.Set && len(t.path(i)) > 1 {
-			continue // the root
 		}
 		all = append(all, fmt.Sprint(t.position(at)))
 	}
-	return strings.Join(all, "/")
+	return cmp.Or(strings.Join(all, "/"), "-")
 }

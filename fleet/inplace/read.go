@@ -74,6 +74,34 @@ type reader struct {
 	Contents
 	// next are the Applications to render next.
 	next []*Application
+	// unexpanded are the sets whose Applications are unknown.
+	unexpanded []unexpanded
+}
+
+// unexpanded is an ApplicationSet with a generator that reads what is not available.
+type unexpanded struct {
+	fault appset.Fault
+	set   object.Object
+}
+
+// reportUnexpanded reports ApplicationSets whose Applications are unknown: one finding for each
+// kind of generator.
+func (r *reader) reportUnexpanded() {
+	seen := map[string]bool{}
+	for _, first := range r.unexpanded {
+		if seen[first.fault.Message] {
+			continue
+		}
+		seen[first.fault.Message] = true
+		f := first.fault.Finding(first.set, finding.Note, "unknown-generator")
+		var others []string
+		for _, u := range r.unexpanded {
+			if u.fault.Message == first.fault.Message && u.set.ID != first.set.ID {
+				others = append(others, u.set.ID.String())
+			}
+		}
+		r.Findings = append(r.Findings, f.WithAlso(others...))
+	}
 }
 
 // Read reads the Applications and ApplicationSets, and who creates them: those of files and
@@ -96,6 +124,8 @@ func Read(ctx context.Context, in Input, base *knowledge.Base) (Contents, error)
 		return Contents{}, err
 	}
 	r.sort()
+	r.Tree.setInstallations()
+	r.reportUnexpanded()
 	return r.Contents, nil
 }
 
@@ -232,11 +262,11 @@ func (r *reader) expand(i int) {
 	}})
 	r.Tree.Nodes[i].Steps = set.Steps
 	for _, f := range set.Faults {
-		severity, rule := finding.Warning, "bad-set"
 		if f.NeedsValues {
-			severity, rule = finding.Note, "unknown-generator"
+			r.unexpanded = append(r.unexpanded, unexpanded{f, o})
+			continue
 		}
-		r.Findings = append(r.Findings, f.Finding(o, severity, rule))
+		r.Findings = append(r.Findings, f.Finding(o, finding.Warning, "bad-set"))
 	}
 	r.Findings = append(r.Findings, set.Unselected...)
 	for _, app := range set.Applications {

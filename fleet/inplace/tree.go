@@ -44,6 +44,9 @@ type Node struct {
 	Step int
 	// Place is where it is written.
 	Place Place
+	// Installation is the directory or file that distinguishes its Argo CD from others, whose
+	// Applications have the same names; empty if there are no such.
+	Installation string
 }
 
 // Place is where an Application, an ApplicationSet or an element of a generator is written.

@@ -193,7 +193,11 @@ func rows(f *fleet.Fleet, entries []Entry) []Row {
 	for _, n := range sorted {
 		band, _ := f.Profile.Band(n)
 		place, _ := f.Profile.Place(n)
-		all = append(all, withMembers(Row{Step: f.Profile.Write(n), Band: band.Name, Title: place.Title,
+		text := f.Profile.Write(n)
+		if f.InPlace() {
+			text = members[n][0].RolloutPhase
+		}
+		all = append(all, withMembers(Row{Step: text, Band: band.Name, Title: place.Title,
 			MaxUpdate: place.MaxUpdate, Manual: place.Manual}, members[n]))
 	}
 	if none != nil {

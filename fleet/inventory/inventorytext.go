@@ -97,8 +97,11 @@ func (inv Inventory) members(s Row) string {
 		return fmt.Sprintf("- %s: %s\n", cmp.Or(s.Step, s.Title), strings.Join(names, "; "))
 	}
 	head := "wave" + s.Step
-	if s.Step == "" {
+	switch s.Step {
+	case "":
 		head = s.Title
+	case "-":
+		head = "no wave"
 	}
 	fmt.Fprintf(&b, "- **%s**\n", head)
 	for _, e := range s.entries {

@@ -1,14 +1,16 @@
 package lint
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/inplace"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // aboutComponents are the rules about component.yaml, and about what a profile reserves: they do not
@@ -145,13 +147,10 @@ func (l *checker) moveInPlace(from, to int) string {
 		l.Tree.Nodes[a].Object.ID.Name)
 }
 
-// unordered finds ApplicationSets without steps whose Applications depend on each other.
+// unordered finds Applications that depend on each other and that nothing orders: one finding for
+// each ApplicationSet, or parent, that could.
 func (l *checker) unordered() []fault {
-	type pair struct {
-		from, to int
-		reason   fleet.Reason
-	}
-	bySet := map[int][]pair{}
+	byParent := map[int][]violation{}
 	for from, app := range l.Applications {
 		for _, link := range l.dependencies[from] {
 			to := l.Applications[link.To]
@@ -160,27 +159,67 @@ func (l *checker) unordered() []fault {
 				continue
 			}
 			a, _ := l.Tree.Siblings(app.Node, to.Node)
-			set := l.Tree.Nodes[a].Parent
-			bySet[set] = append(bySet[set], pair{from, link.To, link.Reasons[i]})
+			of := l.Tree.Nodes[a].Parent
+			byParent[of] = append(byParent[of], violation{from, link.To, link.Reasons[i], 0})
 		}
 	}
 	var all []fault
-	for node, n := range l.Tree.Nodes {
-		pairs := bySet[node]
-		if len(pairs) == 0 {
-			continue
-		}
+	for _, of := range slices.Sorted(maps.Keys(byParent)) {
 		var texts []string
-		for _, p := range pairs {
-			texts = append(texts, l.Applications[p.from].Name+" on "+l.Applications[p.to].Name)
+		for _, v := range byParent[of] {
+			texts = append(texts, l.Applications[v.from].Name+" on "+l.Applications[v.to].Name)
 		}
-		f := fault{Finding: finding.Finding{Severity: finding.Warning, File: n.Place.File, Line: n.Place.Line, Object: n.Object.ID.String(),
-			Message: fmt.Sprintf("nothing orders its Applications, but some depend on others: %s, such as %s", fewAndMore(texts),
-				pairs[0].reason.Located()),
-			Remedy: "add steps to spec.strategy.rollingSync; cmp fleet steps computes them, or let the retries of syncs order them"}}
+		first := byParent[of][0]
+		f := l.at(finding.Warning, l.Applications[first.from], fmt.Sprintf("%s: %s, such as %s", l.whyUnordered(of), fewAndMore(texts), first.reason.Located()),
+			"let a parent create them in waves, which cmp fleet steps computes, or let the retries of syncs order them")
+		if of != inplace.None {
+			n := l.Tree.Nodes[of]
+			f.File, f.Line, f.Object = n.Place.File, n.Place.Line, n.Object.ID.String()
+			f.Remedy = "add steps to spec.strategy.rollingSync of the ApplicationSets, for which waves wait, or let the retries of syncs order them"
+			if n.IsSet {
+				f.Remedy = "add steps to spec.strategy.rollingSync, which cmp fleet steps computes, or let the retries of syncs order them"
+			}
+		}
 		all = append(all, f)
 	}
 	return all
+}
+
+// whyUnordered says why nothing orders the Applications that a node creates.
+func (l *checker) whyUnordered(of int) string {
+	switch {
+	case of == inplace.None:
+		return "nothing orders these Applications, which depend on others, because no wave is set"
+	case l.Tree.Nodes[of].IsSet:
+		return "an ApplicationSet without steps does not order its Applications, but some depend on others"
+	}
+	return "waves do not wait for the Applications of an ApplicationSet without steps, but others depend on them"
+}
+
+// severalInstallations finds Applications that cannot be in the same Argo CD.
+func (l *checker) severalInstallations() []fault {
+	first := map[object.ID]*fleet.Application{}
+	var at *fleet.Application
+	var names []string
+	for _, app := range l.Applications {
+		id := l.Tree.Nodes[app.Node].Object.ID
+		other, seen := first[id]
+		if !seen {
+			first[id] = app
+			continue
+		}
+		if !slices.Contains(names, id.Name) {
+			names = append(names, id.Name)
+		}
+		if at == nil {
+			at = other
+		}
+	}
+	if at == nil {
+		return nil
+	}
+	return []fault{l.at(finding.Warning, at, "several Applications have the same name, so Ladder takes their directories for those of several Argo CDs: "+
+		fewAndMore(names), "name the directory of one Argo CD, or rename them if they are in one")}
 }
 
 // ignoredWaves finds sync waves of Applications that an ApplicationSet generates.
@@ -207,41 +246,48 @@ func (l *checker) ignoredWaves() []fault {
 	return all
 }
 
-// sourcesElsewhere finds sources that are not available: one finding for those that have a record,
-// and one for each of all others.
+// sourcesElsewhere finds sources that are not available: one finding for each cause, because
+// nothing else can be done about each of them. Those with a record are ordered by it.
 func (l *checker) sourcesElsewhere() []fault {
-	var all []fault
-	var known []string
-	var first *fleet.Application
-	count := 0
+	var known, unknown, directories, plugins []missingSource
 	for _, c := range l.missingSources() {
-		if c.known != nil && !c.known.Inferred {
-			first, count = cmp.Or(first, c.users[0]), count+len(c.users)
-			known = append(known, c.name)
-			continue
-		}
-		names := fewAndMore(namesOf(c.users))
-		what, remedy := "chart "+c.name+" of "+finding.WithoutCredentials(c.ref.URL), "allow it with --allow-remote, so that Ladder fetches it"
 		switch {
 		case c.plugin != "":
-			what, remedy = "what plugin "+c.plugin+" renders", "check the order of these Applications yourself"
-		case c.ref.Chart == "":
-			what = c.ref.String()
+			plugins = append(plugins, c)
+		case c.known != nil && !c.known.Inferred:
+			known = append(known, c)
+		case c.ref.Kind == remote.Chart:
+			unknown = append(unknown, c)
+		default:
+			directories = append(directories, c)
 		}
-		message := fmt.Sprintf("%s is not available here, so what %s depend on is unknown, and they keep their order", what, names)
-		if c.known != nil {
-			message = fmt.Sprintf("%s is not available here; judging by its name, it provides kinds of %s; it is a source of %s", what,
-				strings.Join(c.known.Provides, ", "), names)
-		}
-		f := l.at(finding.Note, c.users[0], message, remedy)
-		f.About = what
-		all = append(all, f)
 	}
-	if first != nil {
-		f := l.at(finding.Note, first, fmt.Sprintf("%s not available here, so Ladder orders %s by its records of these charts: %s",
-			finding.Counted(len(known), "chart"), finding.Counted(count, "Application"), strings.Join(known, ", ")),
-			"allow them with --allow-remote to order the Applications by their manifests")
-		all = append(all, f)
+	var all []fault
+	add := func(of []missingSource, message, remedy string) {
+		var names []string
+		count := 0
+		for _, c := range of {
+			names, count = append(names, c.name), count+len(c.users)
+		}
+		if len(of) > 0 {
+			f := l.at(finding.Note, of[0].users[0], fmt.Sprintf(message, strings.Join(names, ", "), finding.Counted(count, "Application")), remedy)
+			f.About = of[0].name
+			all = append(all, f)
+		}
+	}
+	add(known, "charts that are not available here: %s; Ladder orders %s by its records of them",
+		"allow them with --allow-remote to order the Applications by their manifests")
+	const order = "what they depend on is unknown, and their order is kept"
+	add(unknown, "charts that are neither available here nor known: %s; they are sources of %s: "+order,
+		"allow them with --allow-remote, so that Ladder fetches them")
+	add(directories, "files of other repositories, which are not available here: %s; they are sources of %s: "+order,
+		"allow them with --allow-remote, so that Ladder fetches them")
+	for _, c := range plugins {
+		message := "the plugin " + c.plugin + " does not run here, so what it renders for %[2]s is unknown, and their order is kept"
+		if c.isApproximate {
+			message = "the plugin " + c.plugin + " does not run here: Ladder renders %[2]s without it, and what it changes is unknown"
+		}
+		add([]missingSource{c}, message, "check the order of these Applications yourself: "+fewAndMore(namesOf(c.users)))
 	}
 	return all
 }

@@ -71,7 +71,11 @@ func (l *checker) missingKinds() []fault {
 			message = fmt.Sprintf("nothing in the fleet defines %s of %s, which %s use (%s), such as %s", finding.Few(of.kinds), of.group,
 				finding.Counted(len(of.users), "component"), finding.Few(namesOf(of.users)), fileLine(of.first.File, of.first.Line))
 		}
-		f := l.at(severity, of.users[0], message+l.unlessUnknownCharts(of.group)+unless, remedy)
+		perhaps, grave := l.unlessUnknownCharts(of.group), severity
+		if perhaps != "" && l.InPlace() {
+			grave = finding.Note
+		}
+		f := l.at(grave, of.users[0], message+perhaps+unless, remedy)
 		f.Object, f.Field, f.About = of.first.Key.String(), "kind", of.group
 		faults = append(faults, f)
 	}
@@ -189,12 +193,15 @@ func (l *checker) chartFor(group string) string {
 func (l *checker) unlessUnknownCharts(group string) string {
 	var names []string
 	for _, c := range l.missingSources() {
-		if c.known == nil && !slices.Contains(names, c.name) {
+		if c.known == nil && !c.isApproximate && !slices.Contains(names, c.name) {
 			names = append(names, c.name)
 		}
 	}
-	if names == nil || l.chartFor(group) != "" {
+	if names == nil || l.chartFor(group) != "" && !l.InPlace() {
 		return ""
+	}
+	if l.InPlace() {
+		return ", unless one of these unknown sources does: " + finding.Few(names)
 	}
 	return ", unless one of these unknown charts does: " + finding.Few(names)
 }
@@ -207,7 +214,8 @@ type missingSource struct {
 	known *knowledge.Chart
 	users []*fleet.Application
 	// plugin is the name of a plugin of Argo CD, whose sources are only known there.
-	plugin string
+	plugin        string
+	isApproximate bool
 }
 
 // missingSources lists the missing sources, regardless of their version. Sources that Argo CD
@@ -220,7 +228,7 @@ func (l *checker) missingSources() []missingSource {
 			ref.Version = ""
 			name := cmp.Or(c.Name(), app.Component.Chart.Path)
 			i := slices.IndexFunc(all, func(s missingSource) bool {
-				same := s.ref == ref && s.plugin == c.Plugin || ref.Kind == remote.File && s.ref.Kind == remote.File && s.name == name
+				same := s.ref == ref && s.plugin == c.Plugin && s.isApproximate == c.IsApproximate || ref.Kind == remote.File && s.ref.Kind == remote.File && s.name == name
 				return same && (l.InPlace() || s.users[0].IsChartMissing == app.IsChartMissing)
 			})
 			if !l.anywhere(app) {
@@ -228,7 +236,7 @@ func (l *checker) missingSources() []missingSource {
 			}
 			if i < 0 {
 				i = len(all)
-				all = append(all, missingSource{ref: ref, name: name, known: c.Known, plugin: c.Plugin})
+				all = append(all, missingSource{ref: ref, name: name, known: c.Known, plugin: c.Plugin, isApproximate: c.IsApproximate})
 			}
 			if ref.Kind == remote.File && all[i].ref != ref {
 				all[i].files++

@@ -11,6 +11,9 @@ import (
 )
 
 func (l *checker) sameName() []fault {
+	if l.InPlace() {
+		return l.severalInstallations()
+	}
 	var all []fault
 	first := map[string]*fleet.Application{}
 	for _, app := range l.Applications {
