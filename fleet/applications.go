@@ -182,6 +182,7 @@ func (r *sourceRenderer) renderOne(ctx context.Context, read *inplace.Applicatio
 		res, missing, err := r.renderSource(ctx, read, s)
 		if missing != nil {
 			app.addMissing(r.base, *missing)
+			app.ValueNames = append(app.ValueNames, r.valueNames(read, s)...)
 		}
 		if err != nil {
 			app.Failed = true
@@ -209,11 +210,24 @@ func (r *sourceRenderer) renderOne(ctx context.Context, read *inplace.Applicatio
 	return app
 }
 
+// valueNames returns what the values of a source name that is not rendered.
+func (r *sourceRenderer) valueNames(app *inplace.Application, s parent.Source) []ValueName {
+	return namesInSource(s, app.File, app.Line, func(name string) ([]byte, string, error) {
+		text, err := fs.ReadFile(r.src.Repo, name)
+		if r.src.Show != nil {
+			name = r.src.Show(name)
+		}
+		return text, name, err
+	})
+}
+
 // takeMore adds the rendering of a source, apart from its objects.
 func (a *Application) takeMore(res plugin.Result) {
 	a.Waves, a.Expects = max(a.Waves, res.Plan.Waves()), append(a.Expects, res.Expects...)
-	a.Findings = append(a.Findings, slices.DeleteFunc(slices.Clone(res.Findings),
-		func(found finding.Finding) bool { return found.Rule == knowledge.RefusedRule })...)
+	a.Findings = append(a.Findings, slices.DeleteFunc(slices.Clone(res.Findings), func(found finding.Finding) bool {
+		ofApplication := strings.HasPrefix(found.Object, "Application") // the tree says what waits for it
+		return found.Rule == knowledge.RefusedRule || found.Rule == wave.GateWithoutDependent && ofApplication
+	})...)
 	if rung, why := rungOf(res.Plan); rung != "" && (a.Rung == "" || wave.ComparePurpose(rung, a.Rung) < 0) {
 		a.Rung, a.RungWhy = rung, why
 	}

@@ -188,6 +188,8 @@ type Application struct {
 	// MissingSources are sources that it deploys and that are not available, so that Objects is
 	// incomplete.
 	MissingSources []MissingSource
+	// ValueNames are the objects that the values of its missing charts name, which these may read.
+	ValueNames []ValueName
 	// Rung is its purpose, and RungWhy is the reason.
 	Rung    string
 	RungWhy string

@@ -31,6 +31,9 @@ func (f *Fleet) link() error {
 	for i, app := range f.Applications {
 		apps[i] = link.Application{Parts: []graph.Part{{Objects: app.Objects, Namespace: app.Namespace, Expects: app.Expects}}, File: app.File}
 		apps[i].Charts = app.KnownCharts()
+		if stubs := app.valueStubs(); stubs != nil {
+			apps[i].Parts = append(apps[i].Parts, graph.Part{Objects: stubs, Namespace: app.Namespace, Stubs: true})
+		}
 	}
 	var err error
 	f.Objects, f.Links, err = link.Find(apps, f.Base, f.crdsLinks()...)
@@ -39,7 +42,7 @@ func (f *Fleet) link() error {
 	}
 	elsewhere := func(l Link) bool { return f.OnDifferentClusters(f.Applications[l.From], f.Applications[l.To]) }
 	f.Networks = link.NetworksOf(f.Objects, apps)
-	f.Links = slices.DeleteFunc(link.WithNetwork(f.Objects, f.Networks, f.Links), elsewhere)
+	f.Links = withValueNames(slices.DeleteFunc(link.WithNetwork(f.Objects, f.Networks, f.Links), elsewhere))
 	for _, l := range f.Links {
 		trustAddresses(l)
 	}

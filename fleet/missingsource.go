@@ -140,10 +140,10 @@ func RenderWithoutMissing(ctx context.Context, req plugin.Request, base *knowled
 }
 
 // render renders a component with these sources.
-func (sources *emptySources) render(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
-	req.Remote = sources
+func (e *emptySources) render(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
+	req.Remote = e
 	res, err := plugin.Generate(ctx, req, base)
-	absent := sources.sorted()
+	absent := e.sorted()
 	switch faults := finding.Of(err); {
 	case len(absent) == 0:
 		return plugin.Result{}, nil, failed

@@ -58,6 +58,9 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		if err != nil {
 			return err
 		}
+		if all.Fleet.InPlace() {
+			return errInPlace(args)
+		}
 		if err := opt.Check(all.Fleet, in.Source.Environment); err != nil {
 			return err
 		}

@@ -117,6 +117,6 @@ func findApplications(src *fleet.Source, c *checkout.Checkout, opt LoadOptions, 
 // errInPlace says that a command generates Applications, which a fleet in place has already.
 func errInPlace(args []string) error {
 	return finding.Finding{Severity: finding.Error, Rule: "in-place", File: strings.Join(args, " "),
-		Message: "these are Applications, and the command generates Applications from components with component.yaml",
+		Message: "these are Applications, and this command generates manifests of components with component.yaml",
 		Remedy:  "run cmp fleet steps, which orders Applications that exist already"}
 }

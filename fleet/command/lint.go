@@ -56,7 +56,7 @@ func CheckFleet(ctx context.Context, opt LoadOptions, dirs []string) (r cli.Repo
 		return cli.Faulty(err)
 	}
 	r.Waves = cli.Computed
-	if opt.Source.Waves == wave.Off {
+	if opt.Source.Waves == wave.Off || all.Fleet.InPlace() {
 		r.Waves = cli.Written
 	}
 	f, environment := all.Fleet, opt.Source.Environment

@@ -3,6 +3,8 @@ package inplace_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -25,7 +27,8 @@ func read(t *testing.T, files map[string]string, in inplace.Input) string {
 		for _, app := range apps {
 			app.IsTemplated = func(object.Object) bool { return false }
 			for _, s := range app.Sources {
-				for name, text := range files {
+				for _, name := range slices.Sorted(maps.Keys(files)) {
+					text := files[name]
 					if dir, file, _ := strings.Cut(name, "/"); s.IsOurs && dir == s.Dir && !strings.Contains(file, "/") {
 						objs, err := object.Parse(name, 1, text)
 						if err != nil {
