@@ -14,6 +14,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -95,7 +96,7 @@ type output struct {
 // for its kind and annotations, with a parser of its own, although every document is parsed for
 // its object anyway, and compares documents one by one by a table that it builds each time. So it
 // gets a short document with the same head for each hook and for the first object of each kind,
-// and a whole document only if its object is not clear.
+// and a whole document only if its object is not clear. CRDs are, although most of them is not parsed.
 func (s source) sort(ch *chart.Chart, files map[string]string) (sortedOutput, error) {
 	all := s.parseOutput(ch, files)
 	heads := map[string]*strings.Builder{}
@@ -211,7 +212,8 @@ func headOf(o output, i int) (head, kind string, isClear bool) {
 		return o.Text, "", false
 	}
 	obj := o.parsed.Objects[0]
-	if !obj.IsPlain() || strings.TrimRight(obj.Text(), "\n") != strings.TrimRight(o.Text, "\n") || !obj.Get("kind").IsText() {
+	isSure := obj.IsPlain() || object.IsBasic(o.Text)
+	if !isSure || strings.TrimRight(obj.Text(), "\n") != strings.TrimRight(o.Text, "\n") || !obj.Get("kind").IsText() {
 		return o.Text, "", false
 	}
 	about := map[string]any{"kind": obj.ID.Kind}

@@ -29,6 +29,7 @@ var outputs = map[string]string{
 		"---\napiVersion: v1\nkind: ConfigMap\nkind: Secret\nmetadata: {name: twice}\ndata: {<<: {a: b}}\n---\nfoo: bar\n\n\n",
 	"c/templates/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.x}\nspec:\n  versions:\n" +
 		"  - name: v1\n    schema:\n      openAPIV3Schema:\n        type: object\n        description: a \"text\"\n",
+	"c/templates/crd2.yaml":     blockCRD,
 	"c/templates/_partial.yaml": "kind: {",
 	"c/templates/empty.yaml":    " \n",
 }
@@ -64,9 +65,23 @@ func TestSort(t *testing.T) {
 	}
 }
 
+// blockCRD is a CRD, but for the end of its schema, which is not parsed for the object.
+const blockCRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: b.x\nspec:\n  versions:\n" +
+	"  - name: v1\n    schema:\n      openAPIV3Schema:\n        type: object\n"
+
+// TestSortGivesHeads keeps Helm from parsing the schemas of CRDs.
+func TestSortGivesHeads(t *testing.T) {
+	s := source{}
+	all := s.parseOutput(&chart.Chart{Metadata: &chart.Metadata{Name: "c"}}, map[string]string{"c/templates/crd.yaml": blockCRD})
+	if head, kind, isClear := headOf(all[0], 0); !isClear || kind != "CustomResourceDefinition" || len(head) > 100 {
+		t.Errorf("Helm gets %q", head)
+	}
+}
+
 // TestSortRefuses passes on what only Helm's parser refuses.
 func TestSortRefuses(t *testing.T) {
-	for _, text := range []string{"a: .inf\nkind: Pod\napiVersion: v1\nmetadata: {name: a}\n", "? {a: b}\n: c\n", "just text", "a: {"} {
+	for _, text := range []string{"a: .inf\nkind: Pod\napiVersion: v1\nmetadata: {name: a}\n", "? {a: b}\n: c\n", "just text", "a: {",
+		blockCRD + "        a: .inf\n", blockCRD + "        a: b\n       c: d\n"} {
 		files := map[string]string{"c/templates/a.yaml": text}
 		_, _, want := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
 		_, err := source{}.sort(&chart.Chart{Metadata: &chart.Metadata{Name: "c"}}, files)
