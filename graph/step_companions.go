@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -150,7 +151,8 @@ func origin(n facts.Node) string {
 // sourceOf returns the template of an object from the comment that Helm writes,
 // which is also in manifests rendered earlier; otherwise the file.
 func sourceOf(n facts.Node) string {
-	if comment, ok := strings.CutPrefix(n.Text(), "# Source: "); ok {
+	comment, manifest := n.Parts()
+	if comment, ok := strings.CutPrefix(cmp.Or(comment, manifest), "# Source: "); ok {
 		source, _, _ := strings.Cut(comment, "\n")
 		return strings.TrimSpace(source)
 	}

@@ -106,6 +106,10 @@ func (d *document) node() *yaml.Node {
 // Text returns the manifest without "---", with a newline at the end.
 func (o Object) Text() string { return o.comment + o.doc.text }
 
+// Parts returns the comment before the manifest, if any, and the manifest: together Text, of
+// which they are no copy.
+func (o Object) Parts() (comment, manifest string) { return o.comment, o.doc.text }
+
 // Same reports whether two manifests have the same content, regardless of layout.
 func (o Object) Same(other Object) bool {
 	if o.Text() == other.Text() {

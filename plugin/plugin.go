@@ -166,13 +166,16 @@ const Separator = "---\n"
 func (r Result) YAML() string {
 	size := 0
 	for _, o := range r.Objects {
-		size += len(Separator) + len(o.Text())
+		comment, manifest := o.Parts()
+		size += len(Separator) + len(comment) + len(manifest)
 	}
 	var b strings.Builder
 	b.Grow(size)
 	for _, o := range r.Objects {
+		comment, manifest := o.Parts()
 		b.WriteString(Separator)
-		b.WriteString(o.Text())
+		b.WriteString(comment)
+		b.WriteString(manifest)
 	}
 	return b.String()
 }

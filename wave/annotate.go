@@ -95,7 +95,7 @@ func (p *Plan) mergedOptions(i int) (string, bool) {
 	if n.CRDMissing || n.ExternalCRD {
 		needs = append(needs, object.SkipDryRun)
 	}
-	if tooLong(n.Text()) {
+	if tooLong(n.Parts()) {
 		needs = append(needs, object.ServerSideApply)
 	}
 	return object.WithOptions(text, needs...)
@@ -111,9 +111,9 @@ const annotationLimit = 262144
 // indentation, unless that belongs to a block scalar, plus JSON's punctuation and a
 // tenth of the limit for other annotations. Using server-side apply unnecessarily
 // is harmless.
-func tooLong(text string) bool {
+func tooLong(comment, text string) bool {
 	const limit = annotationLimit * 9 / 10
-	size := escapes(text)
+	size := escapes(comment) + len(comment) + 3*strings.Count(comment, "\n") + escapes(text)
 	if len(text)+3*strings.Count(text, "\n")+size <= limit {
 		return false
 	}

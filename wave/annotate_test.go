@@ -48,7 +48,7 @@ func TestTooLong(t *testing.T) {
 			if exceeds := len(kept) > annotationLimit; exceeds != tt.want {
 				t.Fatalf("the case is wrong: %d bytes", len(kept))
 			}
-			if got := tooLong(tt.text); got != tt.want {
+			if got := tooLong("", tt.text); got != tt.want {
 				t.Errorf("tooLong = %v with %d bytes, want %v", got, len(kept), tt.want)
 			}
 		})

@@ -133,7 +133,7 @@ func OpenAt(base, abs string) (*Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checkout{Root: root, Repo: Regular{root.FS()}, Dir: filepath.ToSlash(rel), Base: base, Name: filepath.Base(abs)}, nil
+	return &Checkout{Root: root, Repo: NewRegular(root.FS()), Dir: filepath.ToSlash(rel), Base: base, Name: filepath.Base(abs)}, nil
 }
 
 // GitRoot returns the nearest directory at or above dir that contains .git.

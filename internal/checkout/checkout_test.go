@@ -188,7 +188,7 @@ func TestRegular(t *testing.T) {
 	if err := exec.Command("mkfifo", filepath.Join(dir, "app/pipe")).Run(); err != nil {
 		t.Skip("no mkfifo")
 	}
-	repo := checkout.Regular{FS: os.DirFS(dir)}
+	repo := checkout.NewRegular(os.DirFS(dir))
 	for name, allowed := range map[string]bool{"app/file": true, "app/.gitignore": true, "app/pipe": false, ".git/config": false, "sub/.GIT/config": false, "sub/git~1/config": false, "app/innocent": false, "app/config.d/config": false} {
 		_, errRead := fs.ReadFile(repo, name)
 		f, errOpen := repo.Open(name)
@@ -208,6 +208,31 @@ func TestRegular(t *testing.T) {
 	}
 	if _, err := fs.ReadDir(repo, "app/config.d"); err == nil {
 		t.Error("git's directory was listed through a symlink")
+	}
+}
+
+// counted counts the questions about files.
+type counted struct {
+	fs.FS
+	asked *int
+}
+
+func (c counted) Lstat(name string) (fs.FileInfo, error) { *c.asked++; return fs.Lstat(c.FS, name) }
+func (c counted) Stat(name string) (fs.FileInfo, error)  { *c.asked++; return fs.Stat(c.FS, name) }
+func (c counted) ReadLink(name string) (string, error)   { return fs.ReadLink(c.FS, name) }
+
+// TestRegularAsksOnce asks for the directories above a file once, and for each file once.
+func TestRegularAsksOnce(t *testing.T) {
+	dir := inDirectory(t, "a/b/c/one", "a/b/c/two", "a/b/c/three")
+	asked := 0
+	repo := checkout.NewRegular(counted{os.DirFS(dir), &asked})
+	for _, name := range []string{"a/b/c/one", "a/b/c/two", "a/b/c/three"} {
+		if _, err := repo.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 6 {
+		t.Errorf("asked %d times about 3 files in 3 directories", asked)
 	}
 }
 

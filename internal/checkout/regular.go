@@ -3,8 +3,10 @@ package checkout
 import (
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ladder-cmp/ladder/internal/vfs"
 )
@@ -13,7 +15,14 @@ import (
 // files and directories: a pipe would block, and a device has no end; Argo CD sends
 // neither. It also refuses git's own files, also through symlinks, since pipelines
 // store their credentials there.
-type Regular struct{ fs.FS }
+type Regular struct {
+	fs.FS
+	// real are the directories that are reached without symlinks, for files in them; nil for none.
+	real *sync.Map
+}
+
+// NewRegular returns a checkout that does not change while it is read.
+func NewRegular(fsys fs.FS) Regular { return Regular{fsys, &sync.Map{}} }
 
 var (
 	_ fs.ReadFileFS = Regular{}
@@ -23,15 +32,39 @@ var (
 )
 
 func (r Regular) check(name string) error {
-	resolved, _ := vfs.ResolveIn(r.FS, name) // opening it reports what cannot be resolved
-	if isGit(name) || isGit(resolved) {
+	var info fs.FileInfo
+	var err error
+	if r.isReal(path.Dir(name)) {
+		info, err = fs.Lstat(r.FS, name)
+	}
+	if info == nil || info.Mode()&fs.ModeSymlink != 0 {
+		resolved, _ := vfs.ResolveIn(r.FS, name) // opening it reports what cannot be resolved
+		if isGit(resolved) {
+			return &fs.PathError{Op: "open", Path: name, Err: errGit}
+		}
+		info, err = fs.Stat(r.FS, name)
+	}
+	if isGit(name) {
 		return &fs.PathError{Op: "open", Path: name, Err: errGit}
 	}
-	info, err := fs.Stat(r.FS, name)
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return &fs.PathError{Op: "open", Path: name, Err: errIrregular}
 	}
 	return nil // opening it reports that it does not exist
+}
+
+// isReal reports whether a directory is reached without symlinks.
+func (r Regular) isReal(dir string) bool {
+	if r.real == nil {
+		return false
+	}
+	if known, seen := r.real.Load(dir); seen {
+		return known == true
+	}
+	resolved, err := vfs.ResolveIn(r.FS, dir)
+	real := err == nil && resolved == dir
+	r.real.Store(dir, real)
+	return real
 }
 
 // Open implements fs.FS.

@@ -52,6 +52,9 @@ type screen struct {
 	look *ColorMode
 }
 
+// WriteString implements io.StringWriter: manifests are long, and files take strings.
+func (s screen) WriteString(text string) (int, error) { return io.WriteString(s.Writer, text) }
+
 // coloured decides like other programs: the flag, then NO_COLOR
 // (https://no-color.org), then CLICOLOR_FORCE (https://bixense.com/clicolors), then
 // whether the output is a terminal with colors.

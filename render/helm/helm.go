@@ -145,6 +145,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	if ch == nil {
 		return Result{}, loadErr
 	}
+	nulls := onlyNulls(ch.Values) // which the next steps remove
 	vals, valuesErr := input.MergeValues(s.opt.Values, s.opt.IgnoreMissing)
 	remoteErr := s.addRemoteDependencies(ctx, ch, vals, in)
 	if err := errors.Join(loadErr, s.checkChart(ch, caps), remoteErr, valuesErr); err != nil {
@@ -167,7 +168,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	if err != nil {
 		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
-	replaced = append(replaced, s.valuesWarnings(ch, vals, top["Values"].(common.Values))...)
+	replaced = append(replaced, s.valuesWarnings(ch, nulls, vals, top["Values"].(common.Values))...)
 	var findings []finding.Finding
 	if !s.opt.SkipSchema {
 		if findings, err = s.validateValues(ch, top["Values"].(common.Values)); err != nil {

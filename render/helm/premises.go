@@ -1,7 +1,6 @@
 package helm
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -11,7 +10,6 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/ignore"
 
@@ -87,7 +85,7 @@ func (s source) chartWarnings(ch *chart.Chart) (found []finding.Finding) {
 
 // valuesWarnings reports what Helm does with values without saying so: values files with
 // mistakes, and nulls of a parent chart that have no effect.
-func (s source) valuesWarnings(ch *chart.Chart, overrides map[string]any, effective common.Values) []finding.Finding {
+func (s source) valuesWarnings(ch *chart.Chart, nulls, overrides map[string]any, effective common.Values) []finding.Finding {
 	var found []finding.Finding
 	for _, v := range s.opt.Values {
 		found = append(found, v.FileWarnings()...)
@@ -98,12 +96,8 @@ func (s source) valuesWarnings(ch *chart.Chart, overrides map[string]any, effect
 	}
 	data, file := ch.Raw[at].Data, s.chartFile(ch, "values.yaml")
 	found = append(found, input.FileWarnings(file, data)...)
-	own, err := loader.LoadValues(bytes.NewReader(data)) // ch.Values have lost their nulls
-	if err != nil {
-		return found
-	}
 	for _, sub := range ch.Dependencies() {
-		ignoredNulls(own[sub.Name()], effective[sub.Name()], overrides[sub.Name()], []string{sub.Name()}, func(key []string) {
+		ignoredNulls(nulls[sub.Name()], effective[sub.Name()], overrides[sub.Name()], []string{sub.Name()}, func(key []string) {
 			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "ignored-null", File: file,
 				Line: input.LineOf(data, key), Field: input.FieldPath(key),
 				Message: "Helm 4 ignores null here, unlike Helm 3, so the default of the subchart applies",
@@ -111,6 +105,20 @@ func (s source) valuesWarnings(ch *chart.Chart, overrides map[string]any, effect
 		})
 	}
 	return found
+}
+
+// onlyNulls returns the nulls of values, and the mappings with nulls.
+func onlyNulls(values map[string]any) map[string]any {
+	nulls := map[string]any{}
+	for key, value := range values {
+		below, isMap := asMap(value)
+		if value == nil {
+			nulls[key] = nil
+		} else if inner := onlyNulls(below); isMap && len(inner) > 0 {
+			nulls[key] = inner
+		}
+	}
+	return nulls
 }
 
 // ignoredNulls reports the keys that own sets to null, but that have an effective value that

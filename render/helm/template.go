@@ -55,7 +55,7 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
 	vals = top["Values"].(common.Values)
-	replaced = append(replaced, s.valuesWarnings(ch, vals, vals)...)
+	replaced = append(replaced, s.valuesWarnings(ch, nil, vals, vals)...)
 	var ships crdContent
 	if s.opt.AllCRDs {
 		if ships, err = s.describeCRDs(ch, vals); err != nil {
