@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/usage"
@@ -18,11 +19,13 @@ type Fleet struct {
 	Ladder *string
 
 	cmd              *cobra.Command
+	generators       func() (appset.Values, error)
 	remote           *flags.Fetching
 	allowUndescribed bool
 }
 
-// AddFleet adds the flags to a command whose arguments are directories of components.
+// AddFleet adds the flags to a command whose arguments are directories of components, or
+// Applications: files, directories and standard input.
 func AddFleet(cmd *cobra.Command) *Fleet {
 	in := &Fleet{cmd: cmd}
 	in.Source.Assume = true
@@ -32,6 +35,7 @@ func AddFleet(cmd *cobra.Command) *Fleet {
 	set.StringVar(&in.Source.KubeVersion, "kube-version", "", "Kubernetes version for .Capabilities in templates, such as 1.34.2")
 	set.StringSliceVarP(&in.Source.APIVersions, "api-versions", "a", nil, "API versions for .Capabilities in templates")
 	in.Ladder = flags.LadderFlag(set)
+	in.generators = flags.GeneratorValues(set)
 	in.remote = flags.AddFetching(set, flags.UserCache())
 	flags.ShowProgress(cmd, in.remote)
 	return in
@@ -60,7 +64,8 @@ func (in *Fleet) AddProjects() {
 
 // Options returns what the flags set.
 func (in *Fleet) Options() (LoadOptions, error) {
-	opt := LoadOptions{Source: in.Source, Ladder: *in.Ladder, Remote: in.remote, AllowUndescribed: in.allowUndescribed}
+	opt := LoadOptions{Source: in.Source, Ladder: *in.Ladder, Remote: in.remote, AllowUndescribed: in.allowUndescribed,
+		Generators: in.generators}
 	if err := in.checkProjects(); err != nil {
 		return opt, err
 	}

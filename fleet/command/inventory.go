@@ -9,7 +9,7 @@ import (
 
 func newFleetInventory(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "inventory DIR...",
+		Use:   "inventory DIR|FILE|-...",
 		Short: "List the components of a fleet by step",
 		Long: `List the components of a fleet by step: what each one is, where it is deployed, what it
 provides to others and depends on, and the steps of the rollout. Components that are

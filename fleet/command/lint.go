@@ -17,7 +17,7 @@ import (
 
 func newFleetLint(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "lint DIR...",
+		Use:   "lint DIR|FILE|-...",
 		Short: "Find errors in the rollout order of a fleet",
 		Long: `Render all components of a fleet and check its rollout: steps that are missing or have no
 effect, components in a step that is reserved for others, objects that several
@@ -40,6 +40,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		if err != nil {
 			return err
 		}
+		opt.Stdin = s.In
 		r, err := CheckRollout(cmd.Context(), opt, Arguments(s, args))
 		if err != nil {
 			return err

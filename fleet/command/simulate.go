@@ -22,7 +22,7 @@ import (
 
 func newFleetSimulate(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "simulate DIR...",
+		Use:   "simulate DIR|FILE|-...",
 		Short: "Simulate the rollout of a fleet",
 		Long: `Simulate the rollout as Argo CD performs it: a step starts when all Applications of the
 previous step are synced and healthy. Within a step, at most maxUpdate Applications are
@@ -64,6 +64,7 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 		if err != nil {
 			return err
 		}
+		opt.Stdin = s.In
 		result, found, err := sim.Simulate(cmd.Context(), opt, Arguments(s, args))
 		s.Warn(found...)
 		if err != nil {

@@ -29,7 +29,7 @@ import (
 
 func newFleetSteps(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "steps DIR...",
+		Use:   "steps DIR|FILE|-...",
 		Short: "Compute the rollout steps of a fleet",
 		Long: `Compute the earliest possible step of each component, with the reason why it is not
 earlier. The step depends on the bands of the component's domain, on the kinds of its
