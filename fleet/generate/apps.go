@@ -227,7 +227,7 @@ func (w writer) tiers(sets []fleet.Set, dir string, inSets bool) ([]Manifest, er
 		if len(members) == 0 {
 			continue
 		}
-		name := fleet.NameOf(w.Fleet) + "-" + band.Name
+		name := w.Settings.ParentOf(fleet.NameOf(w.Fleet), band.Name)
 		tier := w.parent(name, path.Join(dir, band.Name), revision)
 		tier.File = band.Name
 		tier.Set(map[string]string{fleet.SyncWave: strconv.Itoa(band.Wave)}, "metadata", "annotations")
@@ -247,7 +247,7 @@ func (w writer) tiers(sets []fleet.Set, dir string, inSets bool) ([]Manifest, er
 				content = append(content, children...)
 				continue
 			}
-			s.Name += "-" + band.Name
+			s.Name = name + strings.TrimPrefix(s.Name, fleet.NameOf(w.Fleet))
 			m, err := w.applicationSet(s)
 			if err != nil {
 				return nil, err

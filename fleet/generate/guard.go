@@ -270,9 +270,9 @@ func (w writer) patterns() []string {
 func (w writer) reserved(sets []fleet.Set) []finding.Finding {
 	taken := []string{RootFile, "kustomization", fleet.NameOf(w.Fleet)}
 	for _, b := range w.Profile.Bands {
-		taken = append(taken, fleet.NameOf(w.Fleet)+"-"+b.Name)
+		taken = append(taken, w.Settings.ParentOf(fleet.NameOf(w.Fleet), b.Name))
 	}
-	taken = append(taken, fleet.NameOf(w.Fleet)+"-other")
+	taken = append(taken, w.Settings.ParentOf(fleet.NameOf(w.Fleet), "other"))
 	var all []finding.Finding
 	for _, s := range sets {
 		for _, d := range w.deployments(s) {

@@ -29,6 +29,9 @@ type Fleet struct {
 	Profile string `yaml:"profile"`
 	// Name is the name of the ApplicationSet, or of the parent Application.
 	Name string `yaml:"name"`
+	// Parents is the name of the parents of bands, in which "*" is the name of the band; empty means
+	// that of the fleet, "-" and "*".
+	Parents string `yaml:"parents"`
 	// RepoURL and Revision are the source of the components for Argo CD.
 	RepoURL  string `yaml:"repoURL"`
 	Revision string `yaml:"revision"`
@@ -340,6 +343,11 @@ func (p Profile) check() error {
 		}
 	}
 	return nil
+}
+
+// ParentOf returns the name of the parent of a band, in a fleet with a name.
+func (f Fleet) ParentOf(fleet, band string) string {
+	return strings.ReplaceAll(cmp.Or(f.Parents, fleet+"-*"), "*", band)
 }
 
 // Band returns the band of a step.

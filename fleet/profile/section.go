@@ -11,6 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/settings"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // Reading returns knowledge that reads the fleet sections of further ladder.yaml files.
@@ -70,6 +71,9 @@ func read(file settings.File, n *yaml.Node) (any, []error) {
 		}
 		return at != nil
 	}, func(key, message, remedy string) { fault(n, "fleet."+key, message, remedy) })
+	if f.Parents != "" && (strings.Count(f.Parents, "*") != 1 || !object.IsName(strings.ReplaceAll(f.Parents, "*", "x"))) {
+		fault(settings.Value(n, "parents"), "fleet.parents", fmt.Sprintf("%q is not a name with one * for the band", f.Parents), `write a name such as "*-dev"`)
+	}
 	if _, err := Of(f); err != nil {
 		found := finding.Of(err)[0]
 		fault(n, "fleet", found.Message, found.Remedy)
