@@ -22,7 +22,8 @@ var floors = []struct {
 	{"server", []string{"sidecar", "sidecar/repository", "sidecar/sidecartest", "sidecar/task", "sidecar/wire", "sidecar/worker"}},
 	{"sources and views", []string{"internal/checkout", "internal/compare", "internal/draw", "internal/fetch", "internal/locate", "internal/report"}},
 	{"installation", []string{"argocd", "argocd/cluster", "argocd/doctor", "argocd/health", "argocd/install", "live", "live/cluster"}},
-	{"fleets", []string{"fleet", "fleet/appset", "fleet/children", "fleet/fleettest", "fleet/generate", "fleet/inplace", "fleet/inventory", "fleet/link", "fleet/lint", "fleet/parent",
+	{"fleets", []string{"fleet", "fleet/appset", "fleet/children", "fleet/fleettest", "fleet/generate", "fleet/inplace", "fleet/inventory", "fleet/link", "fleet/lint", "fleet/order",
+		"fleet/parent",
 		"fleet/profile", "fleet/rollout", "fleet/scaffold", "fleet/steps"}},
 }
 

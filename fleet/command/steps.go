@@ -27,6 +27,13 @@ import (
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
+// stepsFlags are the flags of cmp fleet steps.
+type stepsFlags struct {
+	set                                      *pflag.FlagSet
+	diff, write, check, onlyMissing, compact *bool
+	durations, format                        *string
+}
+
 func newFleetSteps(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "steps DIR|FILE|-...",
@@ -43,26 +50,32 @@ faster, or is in another band.
 If dependencies form a cycle, Ladder ignores the dependency that is easiest to remove, and
 the error names it.
 
+For Applications that exist already, it prints their waves and steps beside those that work,
+with as few changes as possible. --write changes the waves of Applications, the steps of
+ApplicationSets and the labels that they select, and nothing else.
+
 Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		Example: `  cmp fleet steps ./components
   cmp fleet steps ./components --diff
   cmp fleet steps ./components --write --only-missing
-  cmp fleet steps ./components --compact --durations durations.yaml`,
+  cmp fleet steps ./components --compact --durations durations.yaml
+  cmp fleet steps ./argocd --check`,
 	}
 	in := AddFleet(cmd)
 	flags := cmd.Flags()
-	format := cli.Format(cmd, "Format", cli.Text, cli.JSON)
-	diff := flags.Bool("diff", false, "Compare the steps in the files with the computed steps")
-	write := flags.Bool("write", false, "Write the computed steps to the component.yaml files")
-	onlyMissing := flags.Bool("only-missing", false, "Keep the steps in the files, and compute only missing ones")
-	compact := flags.Bool("compact", false,
+	f := stepsFlags{set: flags, format: cli.Format(cmd, "Format", cli.Text, cli.JSON)}
+	f.diff = flags.Bool("diff", false, "Compare the steps in the files with the computed steps")
+	f.write = flags.Bool("write", false, "Write the computed steps to the files")
+	f.check = flags.Bool("check", false, "Print what --write would change, and exit with 1 if that is anything")
+	f.onlyMissing = flags.Bool("only-missing", false, "Keep the steps in the files, and compute only missing ones")
+	f.compact = flags.Bool("compact", false,
 		"Show the fewest steps in which each component still comes after everything that must be healthy before it")
-	durations := DurationsFlag(flags)
+	f.durations = DurationsFlag(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkSteps(flags, *durations, *compact); err != nil {
+		if err := f.validate(); err != nil {
 			return err
 		}
-		times, err := rollout.DurationsIn(*durations)
+		times, err := rollout.DurationsIn(*f.durations)
 		if err != nil {
 			return err
 		}
@@ -70,24 +83,32 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		if err != nil {
 			return err
 		}
-		r := NewSteps(all.Fleet, steps.Options{OnlyMissing: *onlyMissing, KeepLater: *write}, *diff || *write, times)
-		if *write {
-			return writeSteps(s, r, all.Root)
+		if all.Fleet.InPlace() {
+			return f.runInPlace(s, all.Fleet, args)
 		}
-		switch {
-		case *diff:
-			r.Diff()
-		case *compact:
-			if err := rollout.CheckDurations(times, all.Fleet); err != nil {
-				return err
-			}
-			r.Compact(times)
-		default:
-			r.Table()
-		}
-		return printSteps(s, r, *format)
+		return f.run(s, all, times)
 	}
 	return cmd
+}
+
+// run computes the steps of components.
+func (f stepsFlags) run(s cli.Streams, all Loaded, times rollout.Durations) error {
+	writes := *f.write || *f.check
+	r := NewSteps(all.Fleet, steps.Options{OnlyMissing: *f.onlyMissing, KeepLater: writes}, *f.diff || writes, times)
+	switch {
+	case *f.write, *f.check:
+		return writeSteps(s, r, all.Root, *f.check)
+	case *f.diff:
+		r.Diff()
+	case *f.compact:
+		if err := rollout.CheckDurations(times, all.Fleet); err != nil {
+			return err
+		}
+		r.Compact(times)
+	default:
+		r.Table()
+	}
+	return printSteps(s, r, *f.format)
 }
 
 func printSteps(s cli.Streams, r Steps, format string) error {
@@ -101,27 +122,33 @@ func printSteps(s cli.Streams, r Steps, format string) error {
 	return nil
 }
 
-// checkSteps rejects combinations of mutually exclusive flags.
-func checkSteps(flags *pflag.FlagSet, durations string, compact bool) error {
-	if durations != "" && !compact {
+// validate rejects combinations of mutually exclusive flags.
+func (f stepsFlags) validate() error {
+	if *f.durations != "" && !*f.compact {
 		return usage.New("--durations needs --compact; add it, or use cmp fleet simulate")
 	}
-	return cmp.Or(cli.Alone(flags, "diff", "write", "compact"), cli.Alone(flags, "compact", "only-missing"))
+	return cmp.Or(cli.Alone(f.set, "diff", "write", "check", "compact"), cli.Alone(f.set, "compact", "only-missing"))
 }
 
 // writeSteps writes the computed steps to the component.yaml files below the root of the
-// repository.
-func writeSteps(s cli.Streams, r Steps, root string) error {
-	text, faults, err := r.Write(root)
+// repository, or checks whether that changes any.
+func writeSteps(s cli.Streams, r Steps, root string, check bool) error {
+	text, changed, faults, err := r.write(root, check)
 	s.Warn(faults...)
 	if err := s.Print(text, err); err != nil {
 		return err
 	}
-	if finding.Err(faults) != nil {
+	switch {
+	case finding.Err(faults) != nil:
 		return errors.New("some steps are missing or invalid; fix the errors above and run the command again")
+	case check && changed:
+		return errDiffers
 	}
 	return nil
 }
+
+// errDiffers is the result of a check that finds differences.
+var errDiffers = errors.New("the computed order differs; run the command with --write instead of --check")
 
 // Steps shows computed steps.
 type Steps struct {
@@ -278,11 +305,21 @@ func (r *Steps) Render(format string, p paint.Paint) (string, error) {
 // Write writes the steps into the files below the directory of the repository, and lists the
 // changes. Components with errors keep their steps.
 func (r *Steps) Write(base string) (text string, faults []finding.Finding, err error) {
+	text, _, faults, err = r.write(base, false)
+	return text, faults, err
+}
+
+// write writes the steps. With check, it only lists the changes, without outdated reasons.
+func (r *Steps) write(base string, check bool) (text string, changes bool, faults []finding.Finding, err error) {
 	edits, faults := r.Plan.Edits()
 	faults = append(slices.Clone(r.Findings), faults...)
 	var texts []wholefile.File
 	var b strings.Builder
-	for _, r := range r.Plan.ReasonUpdates() {
+	updates := r.Plan.ReasonUpdates()
+	if check {
+		updates = nil
+	}
+	for _, r := range updates {
 		if i := slices.IndexFunc(edits, func(e steps.Edit) bool { return e.Component == r.Component }); i >= 0 {
 			edits[i].Changes = append(edits[i].Changes, r.Changes...)
 		} else {
@@ -307,11 +344,22 @@ func (r *Steps) Write(base string) (text string, faults []finding.Finding, err e
 			fmt.Fprintf(&b, "%s: %s %s -> %s\n", finding.Sanitize(e.File), c.Key, cmp.Or(c.Before, "(none)"), c.After)
 		}
 	}
+	if check {
+		return b.String() + differing(len(texts)), len(texts) > 0, faults, nil
+	}
 	if err := wholefile.WriteAll(texts); err != nil {
-		return "", faults, err
+		return "", false, faults, err
 	}
 	fmt.Fprintf(&b, "%s written\n", finding.Counted(len(texts), "file"))
-	return b.String(), faults, nil
+	return b.String(), len(texts) > 0, faults, nil
+}
+
+// differing is the last line of a check.
+func differing(files int) string {
+	if files == 1 {
+		return "1 file differs\n"
+	}
+	return finding.Counted(files, "file") + " differ\n"
 }
 
 // stepRow is an Application in JSON output.

@@ -50,6 +50,14 @@ func (c Change) Key() string {
 	return b.String()
 }
 
+// Shown returns what changes, for messages.
+func (c Change) Shown() string {
+	if c.Path[len(c.Path)-1] == any(object.SyncWave) {
+		return "sync-wave"
+	}
+	return c.Key()
+}
+
 // Edit applies changes to the text of a file. Everything else stays byte for byte: it parses the
 // result, and returns an error if anything differs but the changes.
 func Edit(text string, changes []Change) (string, error) {

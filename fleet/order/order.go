@@ -4,8 +4,6 @@
 // Argo CD orders siblings only: the children of an Application by their sync waves, and the
 // Applications of an ApplicationSet by its steps. So each dependency is one between the two
 // siblings that contain its ends (see inplace.Tree).
-//
-// The package is pure.
 package order
 
 import (

@@ -3,7 +3,6 @@ package order
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/fleet/inplace"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/textedit"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -120,8 +120,7 @@ func (s rolling) nameTemplate() string {
 // other step names, so that new Applications are synced, too.
 func (s rolling) byName(add adder, key string) {
 	change := func(value any, before string, path ...any) Change {
-		return Change{File: s.set.Place.File, Line: s.set.Place.Line, ID: s.set.Object.ID, Path: path, Value: value, Before: before,
-			Why: s.why()}
+		return Change{File: s.set.Place.File, Line: s.set.Place.Line, ID: s.set.Object.ID, Path: path, Value: value, Before: before}
 	}
 	instead := s.whyNotByName()
 	if s.template(key) == "" {
@@ -146,7 +145,9 @@ func (s rolling) byName(add adder, key string) {
 		before = append(before, values...)
 		steps = append(steps, map[string]any{"matchExpressions": []any{map[string]any{"key": key, "operator": operator, "values": values}}})
 	}
-	add(change(steps, "", "spec", "strategy", "rollingSync", "steps"), s.set.Place, instead)
+	c := change(steps, "", "spec", "strategy", "rollingSync", "steps")
+	c.Why = s.why()
+	add(c, s.set.Place, instead)
 }
 
 // why returns the reason of the first step that another one follows.
@@ -217,7 +218,7 @@ func (s rolling) move(add adder, r Row, key string) {
 }
 
 // reference matches a template that is nothing but a parameter.
-var reference = regexp.MustCompile(`^\{\{-?\s*\.?([A-Za-z_][\w.-]*?)\s*(?:\|\s*(?:quote|toString)\s*)?-?\}\}$`)
+var reference = lazyregexp.New(`^\{\{-?\s*\.?([A-Za-z_][\w.-]*?)\s*(?:\|\s*(?:quote|toString)\s*)?-?\}\}$`)
 
 // value returns a value of a label that a step selects: one that another Application of the step
 // has, or one that the step names.
@@ -319,7 +320,7 @@ func (s rolling) elements(name string, fields []string, value string) [][]any {
 	return all
 }
 
-var parameter = regexp.MustCompile(`\{\{-?\s*\.?([A-Za-z_][\w.-]*)\s*-?\}\}`)
+var parameter = lazyregexp.New(`\{\{-?\s*\.?([A-Za-z_][\w.-]*)\s*-?\}\}`)
 
 // substituted returns a template with the parameters of an element; others stay.
 func substituted(template string, element object.Value) string {

@@ -82,6 +82,10 @@ func (s *scope) read() {
 		}
 		s.index[i] = len(s.nodes)
 		s.nodes = append(s.nodes, i)
+		if s.Kind == Proposed {
+			s.now = append(s.now, n.Wave.Number)
+			continue
+		}
 		s.now = append(s.now, row.Now)
 	}
 	s.needs = slices.DeleteFunc(slices.Clone(s.needs), func(l lifted) bool {
@@ -217,28 +221,31 @@ func extend(d [][]int, before, after int) {
 	}
 }
 
-// propose computes steps for an ApplicationSet without any, if its Applications need an order.
-// An Application comes as late as what needs it allows, and those that nothing needs come last:
-// so none holds back others without a reason.
+// propose computes steps for an ApplicationSet without any, if its Applications need an order. The
+// waves in its template, which Argo CD ignores, say what its owners want. Without them, an
+// Application comes as late as what needs it allows, and those that nothing needs come last: so
+// none holds back others without a reason.
 func (s *scope) propose() {
 	if !slices.ContainsFunc(s.hard, func(l lifted) bool { return l.certain && l.gap > 0 }) {
 		return
 	}
-	d := distances(len(s.nodes), s.edges())
-	longest := 0
-	after := make([]int, len(s.nodes))
-	for i := range d {
-		after[i] = slices.Max(d[i])
-		longest = max(longest, after[i])
+	at := s.now
+	if slices.Min(at) != slices.Max(at) {
+		s.addSoft()
+		at, _ = problem{now: s.now, edges: slices.Concat(s.edges(), s.soft)}.solve()
+	} else {
+		for i, d := range distances(len(s.nodes), s.edges()) {
+			at[i] = -slices.Max(d)
+		}
 	}
-	s.Count = longest + 1
-	at := make([]int, len(s.nodes))
+	places := slices.Compact(slices.Sorted(slices.Values(at)))
+	s.Count = len(places)
 	for i := range at {
-		at[i] = s.Count - after[i]
+		at[i], _ = slices.BinarySearch(places, at[i])
 	}
 	for i, node := range s.nodes {
 		row := s.row(node)
-		row.Verdict, row.Computed = Missing, at[i]
+		row.Verdict, row.Computed = Missing, at[i]+1
 		if s.unknown[node] {
 			row.Rests = []int{node}
 		}
@@ -246,6 +253,8 @@ func (s *scope) propose() {
 			row.Why = "before " + s.name(l.after) + ": " + l.need.Because
 		} else if l, ok := s.bound(at, i, true); ok {
 			row.Why = "after " + s.name(l.before) + ": " + l.need.Because
+		} else if n := s.in.Tree.Nodes[node]; n.Wave.Set {
+			row.Why = fmt.Sprintf("its template has wave %d, which Argo CD ignores", n.Wave.Number)
 		} else {
 			row.Why = "nothing needs it"
 		}

@@ -83,15 +83,19 @@ func cycleFinding(f *fleet.Fleet, cycles []brokenCycle) finding.Finding {
 // removalRemedy returns the remedy that removes a dependency.
 func removalRemedy(f *fleet.Fleet, n Dependency) string {
 	from, to := f.Applications[n.From].Name, f.Applications[n.To].Name
+	separate := "component"
+	if f.InPlace() {
+		separate = "Application"
+	}
 	switch {
-	case n.kinds && CanSplit(f.Applications[n.To]):
+	case n.kinds && !f.InPlace() && CanSplit(f.Applications[n.To]):
 		return SplitRemedy(to)
 	case n.reason.From == (object.ID{}):
 		return fmt.Sprintf("remove the dependency of %s on %s", from, to)
 	case n.reasonCount > 1:
-		return fmt.Sprintf("move %s and %d more from %s to a separate component after %s", n.reason.From, n.reasonCount-1, from, to)
+		return fmt.Sprintf("move %s and %d more from %s to a separate %s after %s", n.reason.From, n.reasonCount-1, from, separate, to)
 	}
-	return fmt.Sprintf("move %s from %s to a separate component after %s", n.reason.From, from, to)
+	return fmt.Sprintf("move %s from %s to a separate %s after %s", n.reason.From, from, separate, to)
 }
 
 // IsCRD reports whether a dependency is the CRD of an object, which a component can deploy before the
