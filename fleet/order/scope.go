@@ -116,10 +116,12 @@ func (s *scope) chain(before, after int, strictly bool) []lifted {
 		at     int
 		strict bool
 	}
-	out := func(at state) []lifted {
-		return slices.DeleteFunc(slices.Clone(s.hard), func(l lifted) bool { return l.before != at.at })
+	out := map[int][]lifted{}
+	for _, l := range s.hard {
+		out[l.before] = append(out[l.before], l)
 	}
-	path, _ := digraph.Path(state{before, !strictly}, func(at state) bool { return at == state{after, true} }, out,
+	path, _ := digraph.Path(state{before, !strictly}, func(at state) bool { return at == state{after, true} },
+		func(at state) []lifted { return out[at.at] },
 		func(at state, l lifted) state { return state{l.after, at.strict || l.gap > 0} })
 	return path
 }
@@ -129,8 +131,9 @@ func (s *scope) chain(before, after int, strictly bool) []lifted {
 func (s *scope) breakCycles() {
 	for {
 		var shortest []lifted
+		group := s.groups()
 		for _, l := range s.hard {
-			if l.gap == 0 {
+			if l.gap == 0 || group[s.index[l.before]] != group[s.index[l.after]] {
 				continue
 			}
 			if back := s.chain(l.after, l.before, false); back != nil && (shortest == nil || len(back)+1 < len(shortest)) {
@@ -148,6 +151,15 @@ func (s *scope) breakCycles() {
 		s.Cycles = append(s.Cycles, c)
 		s.hard = slices.DeleteFunc(s.hard, func(l lifted) bool { return l.before == weakest.before && l.after == weakest.after })
 	}
+}
+
+// groups returns the group of each sibling: those in a cycle are in the same one.
+func (s *scope) groups() []int {
+	next := make([][]int, len(s.nodes))
+	for _, l := range s.hard {
+		next[s.index[l.before]] = append(next[s.index[l.before]], s.index[l.after])
+	}
+	return digraph.Components(next)
 }
 
 // addInferred adds the inferred dependencies that neither the order of the owners nor another

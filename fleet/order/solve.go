@@ -204,10 +204,11 @@ func matching(relation [][]bool) (left, right []int) {
 // position that moves is either too early for one that stays, or too late for one: then it moves
 // down. Those that move keep the order that they had to each other where there is room.
 func (s *solver) place() []int {
-	if at := s.settle(true); s.holds(at) {
+	if at, settled := s.settle(true); settled && s.holds(at) {
 		return at
 	}
-	return s.settle(false)
+	at, _ := s.settle(false)
+	return at
 }
 
 // holds reports whether positions satisfy all edges.
@@ -250,8 +251,9 @@ func (s *solver) movers() []mover {
 }
 
 // settle places what moves, first downwards, then upwards, each until nothing changes. If
-// keepOrder is set, what moves in the same direction keeps its order.
-func (s *solver) settle(keepOrder bool) []int {
+// keepOrder is set, what moves in the same direction keeps its order; settled is false if the edges
+// contradict that.
+func (s *solver) settle(keepOrder bool) (places []int, settled bool) {
 	at := slices.Clone(s.now)
 	var up, down []mover
 	for _, m := range s.movers() {
@@ -263,7 +265,7 @@ func (s *solver) settle(keepOrder bool) []int {
 			down = append(down, m)
 		}
 	}
-	repeat(func() (changed bool) {
+	lowered := repeat(len(down), func() (changed bool) {
 		for _, m := range down {
 			for _, n := range down {
 				high := at[m.i]
@@ -281,7 +283,7 @@ func (s *solver) settle(keepOrder bool) []int {
 		}
 		return changed
 	})
-	repeat(func() (changed bool) {
+	raised := repeat(len(up), func() (changed bool) {
 		for _, m := range up {
 			for _, n := range slices.Concat(down, up) {
 				low := at[m.i]
@@ -299,13 +301,18 @@ func (s *solver) settle(keepOrder bool) []int {
 		}
 		return changed
 	})
-	return at
+	return at, lowered && raised
 }
 
-// repeat calls a function until it changes nothing.
-func repeat(step func() (changed bool)) {
-	for step() {
+// repeat calls a function until it changes nothing, and returns false if it still does after as
+// many times as a chain of n can need.
+func repeat(n int, step func() (changed bool)) bool {
+	for range n + 2 {
+		if !step() {
+			return true
+		}
 	}
+	return false
 }
 
 // cost compares positions with the same number of changes: how many orders that the owners have

@@ -76,6 +76,25 @@ func TestSolveIsLeast(t *testing.T) {
 	}
 }
 
+// TestSolveLarge solves problems in which dependencies contradict most orders of their owners.
+func TestSolveLarge(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		p := problem{}
+		for range 80 {
+			p.now = append(p.now, random.IntN(10))
+		}
+		for range 300 {
+			if i, j := random.IntN(80), random.IntN(80); i < j {
+				p.edges = append(p.edges, edge{i, j, random.IntN(2)})
+			}
+		}
+		if got, ok := p.solve(); !ok || !(&solver{problem: p}).holds(got) {
+			t.Errorf("%v does not hold", got)
+		}
+	}
+}
+
 func (p problem) outside(at []int) bool {
 	return p.limited && slices.ContainsFunc(at, func(x int) bool { return x < p.lowest || x > p.highest })
 }
