@@ -116,6 +116,8 @@ type Graph struct {
 	// Absent lists objects that are needed to start or to be healthy, but that the
 	// component does not create.
 	Absent []Absent
+	// Dangling lists what objects of several components refer to and none of these creates.
+	Dangling []Absent
 	// Creations lists kinds of which objects are created later.
 	Creations []Creation
 	// Findings are problems that leave the graph usable.
@@ -185,7 +187,7 @@ func build(rules rules, parts []Part, base *knowledge.Base, opt facts.Options) (
 	for _, report := range reports {
 		findings = append(findings, report(in)...)
 	}
-	g := &Graph{Nodes: nodesOf(f, roles, set), References: set.all, Aside: set.aside, Claims: roles.claims, Absent: in.Absent,
+	g := &Graph{Nodes: nodesOf(f, roles, set), References: set.all, Aside: set.aside, Claims: roles.claims, Absent: in.Absent, Dangling: danglingIn(f),
 		Creations: creations(f), Findings: findings}
 	g.sort()
 	return g, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
@@ -65,6 +66,8 @@ var rules = []Rule{
 		"a component that is disabled or not in an environment, while a deployed component depends on it; a warning if the dependency is inferred, or is the CRD of objects that are created later", (*checker).needsDisabled},
 	{missingKind, only(finding.Warning, finding.Note),
 		"objects whose kind neither the fleet, nor Kubernetes, nor Argo CD defines: one finding for each API group; a note if a component that could not be rendered may define it", (*checker).missingKinds},
+	{graph.MissingObject, only(finding.Warning, finding.Note),
+		"a class, an issuer, a secret store, a Secret, a ConfigMap or a stream that nothing in the fleet creates: one finding for each, with the components that use it; a note if a cluster or a person often creates it, or if a component that could not be rendered may contain it", (*checker).dangling},
 	{"only-hooks", only(finding.Warning), "a component that contains only hooks: Argo CD reports it as Synced, so automated sync never runs them",
 		(*checker).onlyHooks},
 	{"not-fetched", only(finding.Warning),

@@ -13,6 +13,8 @@ import (
 // structures, or by their descriptions in the CRD.
 type conventionFacts struct {
 	mentions []Mention
+	// unmet are mentions of objects that no component contains or writes.
+	unmet []Mention
 	// likely are nodes that probably write an object.
 	likely map[object.ID][]int
 }
@@ -21,6 +23,10 @@ type conventionFacts struct {
 // convention. A record of the kind for the same field takes precedence, since it also says
 // what an operator writes. Each pair of nodes occurs once.
 func (f *Facts) Conventions() []Mention { return f.conventions().mentions }
+
+// UnmetConventions returns the fields that by convention name an object which no component
+// contains or writes.
+func (f *Facts) UnmetConventions() []Mention { return f.conventions().unmet }
 
 // LikelyProducers returns the nodes that by convention write an object.
 func (f *Facts) LikelyProducers(id object.ID) []int { return f.conventions().likely[id] }
@@ -66,6 +72,9 @@ func (r *conventionReader) readAll() {
 		targets := slices.Clone(m.Targets) // they may be a part of the index
 		if m.Record.To != nil {
 			targets = slices.Concat(targets, r.Producers(m.ID), r.likely[m.ID])
+		}
+		if len(targets) == 0 && len(m.Record.To) > 0 && !m.Optional {
+			r.unmet = append(r.unmet, m)
 		}
 		m.Targets = nil
 		for _, to := range targets {

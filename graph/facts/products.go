@@ -416,6 +416,16 @@ func (f *Facts) findUnresolved() (all []Unresolved) {
 	return all
 }
 
+// IsMet reports whether something in the components is, or creates, the target of a mention, or
+// it exists without them.
+func (f *Facts) IsMet(m *Mention) bool {
+	if len(m.Targets)+len(f.ByKey(m.ID))+len(f.Producers(m.ID))+len(f.LikelyProducers(m.ID)) > 0 ||
+		f.Base.Everywhere(m.ID.Kind, m.ID.Name) || f.Expects(m.From, m.target()) {
+		return true
+	}
+	return m.Anywhere() && len(f.InAnyNamespace(m.ID))+len(f.ProducerAnywhere(m.ID)) > 0
+}
+
 // isNamedAfterCustom reports whether the name of an object contains that of a custom resource of
 // its namespace which runs something: between dots or, if no record says which Secrets its kind
 // writes, at the beginning before a hyphen, as in db-auth.
