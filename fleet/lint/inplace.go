@@ -15,12 +15,12 @@ import (
 
 // aboutComponents are the rules about component.yaml, and about what a profile reserves: they do not
 // apply to Applications that exist already.
-var aboutComponents = []string{NoStep, "no-band", "no-place", EmptyPlace, "place-order", "wrong-place", "bundled-crds", "foreign-band",
+var aboutComponents = []string{NoStep, "no-band", "no-place", EmptyPlace, "place-order", "bundled-crds", "foreign-band",
 	"bad-name", "bad-label", "step-label", foreignProject, reservedLabel, platformSetting, unsafeValue, "octal-step", "no-environment",
 	"unused-values", "no-values-file", "remote-split", "no-version", "not-fetched", "unknown-chart"}
 
 // aboutApplications are the rules only about Applications that exist already.
-var aboutApplications = []string{notAvailable, unorderedSet, ignoredWave}
+var aboutApplications = []string{notAvailable, ignoredWave}
 
 // apply returns the rules that apply to a fleet.
 func apply(rules []Rule, f *fleet.Fleet) []Rule {
@@ -148,8 +148,11 @@ func (l *checker) moveInPlace(from, to int) string {
 }
 
 // unordered finds Applications that depend on each other and that nothing orders: one finding for
-// each ApplicationSet, or parent, that could.
+// each ApplicationSet, parent or band that could.
 func (l *checker) unordered() []fault {
+	if !l.InPlace() {
+		return l.unorderedBands()
+	}
 	byParent := map[int][]violation{}
 	for from, app := range l.Applications {
 		for _, link := range l.dependencies[from] {
