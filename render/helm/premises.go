@@ -88,14 +88,14 @@ func (s source) chartWarnings(ch *chart.Chart) (found []finding.Finding) {
 func (s source) valuesWarnings(ch *chart.Chart, nulls, overrides map[string]any, effective common.Values) []finding.Finding {
 	var found []finding.Finding
 	for _, v := range s.opt.Values {
-		found = append(found, v.FileWarnings()...)
+		found = append(found, v.FileWarnings(s.opt.Memory)...)
 	}
 	at := slices.IndexFunc(ch.Raw, func(f *common.File) bool { return f.Name == "values.yaml" })
 	if at < 0 {
 		return found
 	}
 	data, file := ch.Raw[at].Data, s.chartFile(ch, "values.yaml")
-	found = append(found, input.FileWarnings(file, data)...)
+	found = append(found, s.opt.Memory.FileWarnings(file, data)...)
 	for _, sub := range ch.Dependencies() {
 		ignoredNulls(nulls[sub.Name()], effective[sub.Name()], overrides[sub.Name()], []string{sub.Name()}, func(key []string) {
 			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "ignored-null", File: file,

@@ -62,12 +62,12 @@ func FileWarnings(file string, data []byte) []finding.Finding {
 }
 
 // FileWarnings reports FileWarnings of all files.
-func (v Values) FileWarnings() []finding.Finding {
+func (v Values) FileWarnings(memory *Memory) []finding.Finding {
 	var found []finding.Finding
 	files, _ := v.files(true) // reported elsewhere
 	for _, name := range files {
 		if data, err := v.Read(name); err == nil {
-			found = append(found, FileWarnings(v.path(name), data)...)
+			found = append(found, memory.FileWarnings(v.path(name), data)...)
 		}
 	}
 	return found

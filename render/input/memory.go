@@ -1,21 +1,30 @@
 package input
 
 import (
+	"crypto/sha256"
 	"slices"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/lru"
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Memory is a cache between renderings in one process: decoded documents and
-// compiled schemas of values, by content. Most of a chart is unchanged between
+// Memory is a cache between renderings in one process: decoded documents,
+// compiled schemas of values and warnings about files of values, by content. Most of a chart is unchanged between
 // commits. It is safe for concurrent use; a nil Memory caches nothing.
 type Memory struct {
 	documents *memory[document, []object.Object]
 	schemas   *memory[string, Schema]
+	warnings  *memory[valuesFile, []finding.Finding]
+}
+
+// valuesFile is a file of values, by the hash of its content, which may be secret.
+type valuesFile struct {
+	name    string
+	content [sha256.Size]byte
 }
 
 // document is a decoded text with its place, which objects contain.
@@ -36,7 +45,8 @@ type Schema struct {
 func NewMemory(bytes int) *Memory {
 	return &Memory{
 		documents: newMemory[document, []object.Object](bytes / 4 * 3),
-		schemas:   newMemory[string, Schema](bytes / 4),
+		schemas:   newMemory[string, Schema](bytes / 16 * 3),
+		warnings:  newMemory[valuesFile, []finding.Finding](bytes / 16),
 	}
 }
 
@@ -84,6 +94,18 @@ func (m *Memory) Compile(text []byte, compile func() (Schema, error)) (Schema, e
 		c, err := compile()
 		return c, true, err
 	})
+}
+
+// FileWarnings is FileWarnings with a cache.
+func (m *Memory) FileWarnings(file string, data []byte) []finding.Finding {
+	if m == nil {
+		return FileWarnings(file, data)
+	}
+	found, _ := m.warnings.get(valuesFile{file, sha256.Sum256(data)}, len(file)+sha256.Size, func() ([]finding.Finding, bool, error) {
+		found := FileWarnings(file, data)
+		return found, len(found) == 0, nil // which most files have none of
+	})
+	return found
 }
 
 // memory is a cache for concurrent use.

@@ -55,3 +55,22 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%d bytes are kept, more than three quarters of 1200", size)
 	}
 }
+
+// TestMemoryOfWarnings makes sure that only files without warnings are kept, each as the file that it is.
+func TestMemoryOfWarnings(t *testing.T) {
+	m := NewMemory(1 << 20)
+	twice, once := []byte("a: 1\na: 2\n"), []byte("a: 1\n")
+	for range 2 {
+		for _, file := range []string{"x.yaml", "y.yaml"} {
+			if got := m.FileWarnings(file, twice); len(got) != 1 || got[0].File != file {
+				t.Errorf("%s: got %v", file, got)
+			}
+			if got := m.FileWarnings(file, once); got != nil {
+				t.Errorf("%s: got %v", file, got)
+			}
+		}
+	}
+	if _, kept := m.warnings.all.Size(); kept != 2 {
+		t.Errorf("%d files are kept, want 2", kept)
+	}
+}
