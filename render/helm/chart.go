@@ -108,12 +108,13 @@ func chartFiles(fsys fs.FS, dir string, in *chartSize) ([]*archive.BufferedFile,
 		if err != nil {
 			return err
 		}
+		var regular []int // numbers of files whose content is missing
 		for _, e := range entries {
 			if in.files++; in.exceeded() != "" {
 				return errTooLarge
 			}
 			name := path.Join(rel, e.Name())
-			info, err := fs.Stat(fsys, path.Join(dir, name)) // follows symlinks
+			info, err := statEntry(fsys, path.Join(dir, name), e)
 			if err != nil {
 				return err
 			}
@@ -131,19 +132,35 @@ func chartFiles(fsys fs.FS, dir string, in *chartSize) ([]*archive.BufferedFile,
 				if in.bytes += int(info.Size()); in.exceeded() != "" {
 					return errTooLarge
 				}
-				data, err := fs.ReadFile(fsys, path.Join(dir, name))
-				if err != nil {
-					return err
-				}
-				files = append(files, &archive.BufferedFile{Name: name, ModTime: info.ModTime(), Data: bytes.TrimPrefix(data, []byte("\ufeff"))})
+				regular = append(regular, len(files))
+				files = append(files, &archive.BufferedFile{Name: name, ModTime: info.ModTime()})
 			}
 		}
-		return nil
+		return readContents(fsys, dir, files, regular)
 	}
 	return files, visit("", 0)
 }
 
 const maxChartDepth = 64
+
+// statEntry describes an entry of a directory, or what it links to.
+func statEntry(fsys fs.FS, name string, e fs.DirEntry) (fs.FileInfo, error) {
+	if e.Type()&fs.ModeSymlink != 0 {
+		return fs.Stat(fsys, name)
+	}
+	return e.Info()
+}
+
+// readContents reads the content of some of the files of a chart, together where that is cheaper.
+func readContents(fsys fs.FS, dir string, files []*archive.BufferedFile, which []int) error {
+	names := make([]string, len(which))
+	for i, n := range which {
+		names[i] = path.Join(dir, files[n].Name)
+	}
+	return input.ReadFiles(fsys, names, func(i int, data []byte) {
+		files[which[i]].Data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	})
+}
 
 // badIgnore is the error for a .helmignore that Helm cannot use.
 type badIgnore struct{ error }

@@ -105,6 +105,25 @@ func (s Source) VendorCommand(address string) string {
 	return command
 }
 
+// ReadFiles reads files, and calls got for each in their order. A file system with a method
+// ReadFiles, such as that of a process that asks another one for each file, gets all names at once.
+func ReadFiles(fsys fs.FS, names []string, got func(i int, data []byte)) error {
+	read := func(i int) ([]byte, error) { return fs.ReadFile(fsys, names[i]) }
+	if together, ok := fsys.(interface {
+		ReadFiles(names []string) func(i int) ([]byte, error)
+	}); ok {
+		read = together.ReadFiles(names)
+	}
+	for i := range names {
+		data, err := read(i)
+		if err != nil {
+			return err
+		}
+		got(i, data)
+	}
+	return nil
+}
+
 // FileExists reports whether a file exists that is not a directory.
 func FileExists(fsys fs.FS, name string) bool {
 	info, err := fs.Stat(fsys, name)

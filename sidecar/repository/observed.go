@@ -27,10 +27,17 @@ const maxSeen = 32 << 20
 func Observe(repo fs.FS) *Observed {
 	o := &Observed{seen: Answers{}}
 	o.FS = func(q Question) Reply {
-		if o.isNew(q) {
-			o.record(q, digestOf(repo, q))
+		r := Ask(repo, q)
+		each := q.each()
+		if q.Op == readFiles {
+			each = each[:len(r.Files)] // the others are not answered
 		}
-		return Ask(repo, q)
+		for _, one := range each {
+			if o.isNew(one) {
+				o.record(one, digestOf(repo, one))
+			}
+		}
+		return r
 	}
 	return o
 }

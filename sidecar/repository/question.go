@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,6 +24,7 @@ const (
 	stat
 	lstat
 	readLink
+	readFiles // several questions of readFile in one
 )
 
 // Question is a read operation on a repository. Workers read files by questions,
@@ -39,6 +41,7 @@ type Reply struct {
 	Info    FileInfo   // of stat and lstat
 	Entries []FileInfo // of readDir
 	Fault   *Fault
+	Files   []Reply // of readFiles, of the first of its files
 }
 
 // FileInfo describes a file in a message. It contains no time, which differs
@@ -113,10 +116,42 @@ func (f *Fault) Err() error {
 // memory in the server, which --worker-memory does not limit.
 const maxFile = 64 << 20
 
+// together returns the question that asks for several files. Their names have no zero bytes.
+func together(names []string) Question { return Question{readFiles, strings.Join(names, "\x00")} }
+
+// each returns the questions that a question consists of.
+func (q Question) each() []Question {
+	if q.Op != readFiles {
+		return []Question{q}
+	}
+	var all []Question
+	for name := range strings.SplitSeq(q.Path, "\x00") {
+		if all = append(all, Question{readFile, name}); len(all) == maxNames {
+			break
+		}
+	}
+	return all
+}
+
+// maxTogether limits the content in a reply to readFiles, after which it ends. It also limits
+// how much of the repository the process keeps that waits for one file after the other.
+const maxTogether = 1 << 20
+
 // Ask answers a question from a repository. It is deterministic for the same files.
 func Ask(repo fs.FS, q Question) Reply {
 	var r Reply
 	var err error
+	if q.Op == readFiles {
+		size := 0
+		for _, one := range q.each() {
+			reply := Ask(repo, one)
+			if r.Files = append(r.Files, reply); size+len(reply.Data) > maxTogether {
+				break
+			}
+			size += len(reply.Data)
+		}
+		return r
+	}
 	if len(q.Path) > MaxPath {
 		// Symlinks to parent directories make longer ones.
 		return Reply{Fault: FaultOf(&fs.PathError{Op: "open", Path: q.Path[:40] + "...",
@@ -178,6 +213,34 @@ func (a FS) ReadFile(name string) ([]byte, error) {
 	r := a(Question{readFile, name})
 	return r.Data, r.Err()
 }
+
+// ReadFiles returns a function that reads files by their numbers, which must be asked for in their
+// order. It asks for several files at a time.
+func (a FS) ReadFiles(names []string) func(i int) ([]byte, error) {
+	var replies []Reply // from the number first on
+	first := 0
+	return func(i int) ([]byte, error) {
+		if strings.Contains(names[i], "\x00") {
+			return a.ReadFile(names[i])
+		}
+		if i-first >= len(replies) || i < first {
+			end := i + 1
+			for end < len(names) && end-i < maxNames && !strings.Contains(names[end], "\x00") {
+				end++
+			}
+			first, replies = i, a(together(names[i:end])).Files
+		}
+		if i-first >= len(replies) {
+			return a.ReadFile(names[i])
+		}
+		r := replies[i-first]
+		replies[i-first] = Reply{}
+		return r.Data, r.Err()
+	}
+}
+
+// maxNames limits the names in a question.
+const maxNames = 256
 
 func (a FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	r := a(Question{readDir, name})
