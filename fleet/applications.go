@@ -205,6 +205,12 @@ func (r *sourceRenderer) renderOne(ctx context.Context, read *inplace.Applicatio
 			r.mu.Unlock()
 		}
 	}
+	if len(app.MissingSources) > 0 { // what seems to be missing, or to need no wait, may be there
+		app.Findings = slices.DeleteFunc(app.Findings,
+			func(found finding.Finding) bool {
+				return found.Missing != "" || found.Rule == wave.GateWithoutDependent
+			})
+	}
 	read.IsTemplated = func(o object.Object) bool { return !plain[o.ID.String()] }
 	app.IsChartMissing = len(app.MissingSources) > 0 && len(app.Objects) == 0 && !app.Failed
 	return app

@@ -42,11 +42,14 @@ func (f *Fleet) dropSatisfied() {
 			case found.Rule == graph.MissingObject && found.Severity == finding.Note: // an external store or a person may create it, too
 				return true
 			}
-			providers := provided[found.Missing]
+			providers, ofAnotherSource := provided[found.Missing], f.InPlace()
 			if found.Rule == wave.Late { // the PVC only needs a class that binds immediately
-				providers = binding[found.Missing]
+				providers, ofAnotherSource = binding[found.Missing], false
 			}
-			return slices.ContainsFunc(providers, func(other *Application) bool { return other != app && f.ShareEnvironment(app, other) })
+			return slices.ContainsFunc(providers,
+				func(other *Application) bool {
+					return (other != app || ofAnotherSource) && f.ShareEnvironment(app, other)
+				})
 		})
 	}
 }

@@ -126,6 +126,7 @@ func Read(ctx context.Context, in Input, base *knowledge.Base) (Contents, error)
 	r.sort()
 	r.Tree.setInstallations()
 	r.reportUnexpanded()
+	r.reportNoRepository()
 	return r.Contents, nil
 }
 
@@ -148,6 +149,23 @@ func (r *reader) readAll(objs []object.Object) {
 		}
 	}
 	r.followOwners()
+}
+
+// reportNoRepository reports sources whose paths lead nowhere, because it is not known where the
+// repository begins.
+func (r *reader) reportNoRepository() {
+	if !r.NoRepository && r.Repo != nil {
+		return
+	}
+	for _, app := range r.Applications {
+		if app == nil || !slices.ContainsFunc(app.Sources, func(s parent.Source) bool { return s.Chart == "" }) {
+			continue
+		}
+		r.Findings = append(r.Findings, finding.Finding{Severity: finding.Warning, Rule: "no-checkout", File: app.File, Line: app.Line,
+			Object: app.ID.String(), Message: "not in a git repository, so the directories that sources name are not found",
+			Remedy: "run it in a checkout of their repository, or run git init in its root"})
+		return
+	}
 }
 
 // follow renders Applications until nothing renders to further ones. The units are directories
