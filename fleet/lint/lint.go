@@ -27,7 +27,7 @@ type Rule struct {
 func Rules() []Rule { return rules }
 
 var rules = []Rule{
-	{NoStep, only(finding.Error, finding.Warning), "a component, or the CRDs of a split one, without a step, so the rollout does not select it. Disabled components need a step, too. In an ApplicationSet, an Application that no step selects, and a step without any or with `maxUpdate: 0`", (*checker).noStep},
+	{NoStep, only(finding.Error, finding.Warning), "a component, or the CRDs of a split one, without a step, so the rollout does not select it. Disabled components need a step, too. In an ApplicationSet, an Application that no step selects, a step without any, or with `maxUpdate: 0`", (*checker).noStep},
 	{"no-band", only(finding.Error), "a step outside all bands of the profile", (*checker).noBand},
 	{"no-place", only(finding.Error), "a step that is not a place of its band, so the rollout does not select the component", (*checker).noPlace},
 	{EmptyPlace, only(finding.Note), "places of the profile without a component; each is a step", (*checker).emptyPlaces},
@@ -36,7 +36,7 @@ var rules = []Rule{
 	{"wrong-place", only(finding.Warning),
 		"a component in a step for something else: an operator in a step for secrets, secrets in a step for workloads, a smoke test before the step for smoke tests, or in the step of what it tests", (*checker).misplaced},
 	{"overloaded-step", only(finding.Warning),
-		"a step with eight or more components for three purposes, such as operators and smoke tests", (*checker).overloaded},
+		"a step with eight components for three purposes", (*checker).overloaded},
 	{"bundled-crds", only(finding.Warning), "CRDs in a component at a place that is not for CRDs, such as an operator", (*checker).bundled},
 	{"foreign-band", only(finding.Warning), "a component in a band of other domains", (*checker).foreignBand},
 	{"same-name", only(finding.Error, finding.Warning),
@@ -69,7 +69,7 @@ var rules = []Rule{
 	{missingKind, only(finding.Warning, finding.Note),
 		"objects whose kind neither the fleet, nor Kubernetes, nor Argo CD defines: one finding for each API group; a note if a component that could not be rendered may define it", (*checker).missingKinds},
 	{graph.MissingObject, only(finding.Warning, finding.Note),
-		"a class, issuer, secret store, Secret, ConfigMap or stream that nothing in the fleet creates; a note if somebody else often creates it, or a component that could not be rendered may contain it", (*checker).dangling},
+		"a class, issuer, secret store, Secret, ConfigMap or stream that nothing in the fleet creates", (*checker).dangling},
 	{"only-hooks", only(finding.Warning), "a component that contains only hooks: Argo CD reports it as Synced, so automated sync never runs them",
 		(*checker).onlyHooks},
 	{"not-fetched", only(finding.Warning),
@@ -82,9 +82,9 @@ var rules = []Rule{
 	{ignoredWave, only(finding.Warning), "Applications that exist already: sync waves in the template of an ApplicationSet, which have no effect",
 		(*checker).ignoredWaves},
 	{unorderedSet, only(finding.Warning),
-		"an ApplicationSet without steps whose Applications depend on each other, or bands with an ApplicationSet each (`sets: independent`) whose components do", (*checker).unordered},
+		"an ApplicationSet without steps, or bands with `sets: independent`, whose Applications depend on each other", (*checker).unordered},
 	{"doubtful-gate", only(finding.Warning, finding.Note),
-		"Applications that exist already, that nothing syncs although others wait for them, or that their AppProject refuses; Jobs of hooks and smoke tests without `activeDeadlineSeconds`",
+		"Applications that nothing syncs although others wait for them, or that their AppProject refuses; Jobs of hooks and smoke tests without `activeDeadlineSeconds`",
 		(*checker).gates},
 	{fleet.LaterStep, only(finding.Error, finding.Warning),
 		"a component that depends on a component of a later step; a warning if the dependency is inferred, or is a namespace that Argo CD creates",
