@@ -26,7 +26,7 @@ func NewSurroundings(objs []object.Object) Surroundings {
 		switch {
 		case IsProject(o.ID):
 			s.projects[o.ID.Name] = project{o}
-		case o.Label("argocd.argoproj.io/secret-type") == "cluster" && o.ID.Kind == "Secret":
+		case IsCluster(o):
 			for _, key := range []string{"name", "server"} {
 				decoded, _ := base64.StdEncoding.DecodeString(o.Get("data", key).Text())
 				for _, value := range []string{o.Get("stringData", key).Text(), string(decoded)} {
@@ -38,6 +38,12 @@ func NewSurroundings(objs []object.Object) Surroundings {
 		}
 	}
 	return s
+}
+
+// IsCluster reports whether an object is the Secret of a cluster
+// (https://argo-cd.readthedocs.io/en/stable/operator-manual/declarative-setup/#clusters).
+func IsCluster(o object.Object) bool {
+	return o.Label("argocd.argoproj.io/secret-type") == "cluster" && o.ID.Group == "" && o.ID.Kind == "Secret"
 }
 
 // Content is an object that an Application deploys.

@@ -54,7 +54,7 @@ func loadInPlace(ctx context.Context, src Source, base *knowledge.Base) (*Fleet,
 	if err != nil {
 		return nil, err
 	}
-	f.Tree = &contents.Tree
+	f.Tree, f.Around = &contents.Tree, contents.Around
 	f.Settings.RepoURL = contents.RepoURL
 	f.addApplications(contents, r.all)
 	f.guess()

@@ -118,6 +118,9 @@ type Fleet struct {
 	// Tree says who creates the Applications of a fleet that was read in place, and in which order;
 	// nil for a fleet with component.yaml files.
 	Tree *inplace.Tree
+	// Around are AppProjects and Secrets of clusters that were read in place, beside what the
+	// Applications deploy.
+	Around []object.Object
 	// Reading are the findings about Applications that could not be read.
 	Reading []finding.Finding
 	// Objects are the objects of all Applications with their references.

@@ -58,21 +58,7 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 	}
 	in := AddFleet(cmd)
 	in.AddProjects()
-	flags := cmd.Flags()
-	flags.StringVar(&opt.style, "style", "", "Form of the rollout: "+strings.Join(styles, ", ")+" (default: that of the profile)")
-	cli.Choices(cmd, "style", styles...)
-	flags.StringVar(&opt.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
-	flags.StringVar(&opt.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
-	flags.BoolVar(&opt.AllowBlocked, "unproven", false,
-		"Generate even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
-	flags.StringVar(&opt.template, "template", "",
-		"File with your own ApplicationSet, or Application for each child; only the fields that depend on the components are replaced")
-	flags.BoolVar(&opt.Preserve, "preserve", false, "When an Application is deleted, keep its resources")
-	flags.StringVar(&opt.ArgoCD, "argocd-version", "", "Argo CD release that the ApplicationSets are for, such as 2.14 (default: the latest)")
-	flags.StringVar(&opt.check, "check", "", "Compare a committed ApplicationSet, and exit with 1 if it is outdated")
-	flags.StringVar(&opt.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
-	flags.StringVarP(&opt.out, "out", "o", "", "Directory to write one file per Application to, with a kustomization")
-	flags.BoolVar(&opt.force, "force", false, "Replace the directory of --out and everything in it")
+	opt.addFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, dir := range args {
 			if err := checkout.CheckDir(dir); err != nil {
@@ -104,6 +90,25 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		return opt.write(s, all.Fleet)
 	}
 	return cmd
+}
+
+// addFlags adds the flags to the command.
+func (o *apps) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.style, "style", "", "Form of the rollout: "+strings.Join(styles, ", ")+" (default: that of the profile)")
+	cli.Choices(cmd, "style", styles...)
+	flags.StringVar(&o.RepoURL, "repo-url", "", "Repository of the components (default: fleet.repoURL in ladder.yaml)")
+	flags.StringVar(&o.Revision, "revision", "", "Branch, tag or commit to deploy (default: fleet.revision in ladder.yaml, or HEAD)")
+	flags.BoolVar(&o.AllowBlocked, "unproven", false,
+		"Generate even if cmp fleet lint reports that the rollout cannot finish; these errors become warnings")
+	flags.StringVar(&o.template, "template", "",
+		"File with your own ApplicationSet, or Application for each child; only the fields that depend on the components are replaced")
+	flags.BoolVar(&o.Preserve, "preserve", false, "When an Application is deleted, keep its resources")
+	flags.StringVar(&o.ArgoCD, "argocd-version", "", "Argo CD release that the ApplicationSets are for, such as 2.14 (default: the latest)")
+	flags.StringVar(&o.check, "check", "", "Compare a committed ApplicationSet, and exit with 1 if it is outdated")
+	flags.StringVar(&o.Path, "path", "", "Directory in the repository where the parent reads the children (default: the directory of --out)")
+	flags.StringVarP(&o.out, "out", "o", "", "Directory to write one file per Application to, with a kustomization")
+	flags.BoolVar(&o.force, "force", false, "Replace the directory of --out and everything in it")
 }
 
 // isParent reports whether the output is an app of apps.

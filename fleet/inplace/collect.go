@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -18,6 +19,8 @@ import (
 // written is what files contain.
 type written struct {
 	objects []object.Object
+	// around are AppProjects and clusters.
+	around []object.Object
 	// units are directories with Applications that are only seen when they are rendered: charts
 	// and jsonnet, and a kustomization that the user named.
 	units    []string
@@ -31,6 +34,9 @@ type written struct {
 var applicationsAtTop = regexp.MustCompile(`(?m)^kind:\s*["']?Application(Set)?\b`)
 
 var applications = regexp.MustCompile(`kind["']?\s*[:=]\s*["']?Application(Set)?\b`)
+
+// surroundings matches what AppProjects and the Secrets of clusters have.
+var surroundings = regexp.MustCompile(`(?m)^kind:\s*["']?AppProject\b|argocd.argoproj.io/secret-type`)
 
 // mentions reports whether a text may contain Applications.
 func mentions(text string) bool {
@@ -156,7 +162,7 @@ func (w *written) file(name string, isNamed bool) error {
 		}
 		return err
 	}
-	if !isNamed && !mentions(string(text)) {
+	if !isNamed && !mentions(string(text)) && !surroundings.Match(text) {
 		return nil
 	}
 	objs, err := object.Parse(w.show(name), 1, string(text))
@@ -170,8 +176,11 @@ func (w *written) file(name string, isNamed bool) error {
 		return nil
 	}
 	for _, o := range objs {
-		if isOurs(o) && o.ID.Name != "" {
+		switch {
+		case isOurs(o) && o.ID.Name != "":
 			w.objects = append(w.objects, o)
+		case argocd.IsProject(o.ID) || argocd.IsCluster(o):
+			w.around = append(w.around, o)
 		}
 	}
 	return nil
@@ -206,7 +215,7 @@ func Look(in Input, base *knowledge.Base) Found {
 	}
 	r := &reader{Input: in, base: base}
 	r.readAll(w.objects)
-	found := Found{Applications: len(w.units) > 0 || slices.ContainsFunc(r.Applications, func(app *Application) bool { return app != nil })}
+	found := Found{Applications: len(w.units)+len(r.Tree.Nodes) > 0}
 	for _, app := range r.Applications {
 		if app == nil {
 			continue

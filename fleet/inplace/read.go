@@ -56,6 +56,8 @@ type Contents struct {
 	Tree Tree
 	// Applications are what the nodes of Applications deploy; nil for ApplicationSets.
 	Applications []*Application
+	// Around are the AppProjects and the Secrets of clusters that were read beside them.
+	Around []object.Object
 	// RepoURL is the URL of the repository; empty if unknown.
 	RepoURL  string
 	Findings []finding.Finding
@@ -114,7 +116,7 @@ func Read(ctx context.Context, in Input, base *knowledge.Base) (Contents, error)
 	if err != nil {
 		return Contents{}, err
 	}
-	r.Findings = written.findings
+	r.Findings, r.Around = written.findings, append(slices.Clone(in.Objects), written.around...)
 	r.readAll(append(slices.Clone(in.Objects), written.objects...))
 	if len(r.Tree.Nodes)+len(written.units) == 0 {
 		return Contents{}, finding.Finding{Severity: finding.Error, Rule: "no-applications", File: r.named(),

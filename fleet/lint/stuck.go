@@ -7,7 +7,6 @@ import (
 	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/fleet/inplace"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/object"
 )
 
 // gates finds what may hold up a rollout forever.
@@ -63,7 +62,7 @@ func (l *checker) isAwaited(node int) bool {
 
 // surroundings are the AppProjects and clusters that were read.
 func (l *checker) surroundings() argocd.Surroundings {
-	var objs []object.Object
+	objs := slices.Clone(l.Around)
 	for _, app := range l.Applications {
 		objs = append(objs, app.Objects...)
 	}
