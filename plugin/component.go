@@ -79,17 +79,17 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				faults = append(faults, bad(value.Line, key.Value, p.mistyped(value), remedy))
 				continue
 			}
-			if p.Name == "values" {
+			switch p.Name {
+			case "values":
 				maps.Copy(s.Values.NamedBy, namesOf(own.Name, key.Value, value))
-			}
-			if p.Name == "set-file" {
+			case "set-file":
 				maps.Copy(s.Values.NamedBy, namesOfContents(own.Name, key.Value, value))
-			}
-			if p.Name == "crds" && len(values) == 1 && values[0] == component.Split {
-				values = []string{string(crds.Skip)} // the default
 			}
 			if p.Name == "crds" {
 				p.Choices = append(slices.Clone(p.Choices), component.Split)
+				if len(values) == 1 && values[0] == component.Split {
+					values = []string{string(crds.Skip)} // the default
+				}
 			}
 			for _, f := range finding.Of(p.Set(&s, values)) {
 				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value

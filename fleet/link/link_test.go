@@ -121,6 +121,41 @@ func TestLinksOfCharts(t *testing.T) {
 			"kagent-crds/component.yaml": chart("oci://ghcr.io/kagent-dev/kagent/helm", "kagent-crds"),
 			"agent/component.yaml":       "namespace: app", "agent/a.yaml": "{apiVersion: kagent.dev/v1alpha2, kind: Agent, metadata: {name: a}}",
 		}, []string{"agent applied kagent-crds", "agent healthy kagent", "kagent healthy kagent-crds"}},
+		{"a class comes with a chart", map[string]string{
+			"longhorn/component.yaml": chart("https://charts.longhorn.io", "longhorn"),
+			"app/component.yaml":      "namespace: app", "app/a.yaml": strings.ReplaceAll(claim, "CLASS", "longhorn"),
+		}, []string{"app healthy longhorn"}},
+		{"who uses a class needs the program that it asks for, the class does not", map[string]string{
+			"longhorn/component.yaml": chart("https://charts.longhorn.io", "longhorn"),
+			"classes/component.yaml":  "namespace: app", "classes/a.yaml": "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: driver.longhorn.io}",
+			"app/component.yaml": "namespace: app", "app/a.yaml": strings.ReplaceAll(claim, "CLASS", "fast"),
+		}, []string{"app exists classes", "app healthy longhorn"}},
+		{"who may do everything does not reconcile what others define", map[string]string{
+			"admin/component.yaml": "namespace: cm", "admin/a.yaml": everything,
+			"cm-crds/component.yaml": "name: cm-crds", "cm-crds/a.yaml": fleettest.CertificateCRD,
+			"app/component.yaml": "namespace: app", "app/a.yaml": "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a}, spec: {secretName: a}}",
+		}, []string{"app applied cm-crds"}},
+		{"what belongs to Argo CD is there, whoever keeps its definitions", map[string]string{
+			"argocd/component.yaml": "namespace: argocd", "argocd/a.yaml": strings.NewReplacer("cert-manager.io", "argoproj.io", "Certificate", "AppProject", "certificates", "appprojects").Replace(fleettest.CertificateCRD),
+			"projects/component.yaml": "namespace: argocd", "projects/a.yaml": "{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: a}}",
+		}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := links(t, tt.files); !slices.Equal(got, tt.want) {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestOwnKinds: a component that bundles what serves a kind does not depend on another that does, too.
+func TestOwnKinds(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
 		{"each release of a chart serves its own kinds", map[string]string{
 			"a/component.yaml": chart(dns, "external-dns"), "a/a.yaml": endpoint,
 			"b/component.yaml": chart(dns, "external-dns"), "b/a.yaml": endpoint,
@@ -146,26 +181,7 @@ func TestLinksOfCharts(t *testing.T) {
 			"a/component.yaml": chart("https://traefik.github.io/charts", "traefik"), "a/a.yaml": gatewayClass("a"),
 			"b/component.yaml": chart("https://traefik.github.io/charts", "traefik"), "b/a.yaml": gatewayClass("b"),
 		}, nil},
-		{"a class comes with a chart", map[string]string{
-			"longhorn/component.yaml": chart("https://charts.longhorn.io", "longhorn"),
-			"app/component.yaml":      "namespace: app", "app/a.yaml": strings.ReplaceAll(claim, "CLASS", "longhorn"),
-		}, []string{"app healthy longhorn"}},
-		{"who uses a class needs the program that it asks for, the class does not", map[string]string{
-			"longhorn/component.yaml": chart("https://charts.longhorn.io", "longhorn"),
-			"classes/component.yaml":  "namespace: app", "classes/a.yaml": "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: driver.longhorn.io}",
-			"app/component.yaml": "namespace: app", "app/a.yaml": strings.ReplaceAll(claim, "CLASS", "fast"),
-		}, []string{"app exists classes", "app healthy longhorn"}},
-		{"who may do everything does not reconcile what others define", map[string]string{
-			"admin/component.yaml": "namespace: cm", "admin/a.yaml": everything,
-			"cm-crds/component.yaml": "name: cm-crds", "cm-crds/a.yaml": fleettest.CertificateCRD,
-			"app/component.yaml": "namespace: app", "app/a.yaml": "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a}, spec: {secretName: a}}",
-		}, []string{"app applied cm-crds"}},
-		{"what belongs to Argo CD is there, whoever keeps its definitions", map[string]string{
-			"argocd/component.yaml": "namespace: argocd", "argocd/a.yaml": strings.NewReplacer("cert-manager.io", "argoproj.io", "Certificate", "AppProject", "certificates", "appprojects").Replace(fleettest.CertificateCRD),
-			"projects/component.yaml": "namespace: argocd", "projects/a.yaml": "{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: a}}",
-		}, nil},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := links(t, tt.files); !slices.Equal(got, tt.want) {
 				t.Errorf("got  %q\nwant %q", got, tt.want)

@@ -91,12 +91,18 @@ func TestAbsentCharts(t *testing.T) {
 			if strings.Join(links, " ") != c.links {
 				t.Errorf("the links are %q, want %q", links, c.links)
 			}
-			for _, app := range fleettest.Files(t, c.files, fleet.Source{}).Applications {
-				if _, needsChart := c.files[app.Name+"/kustomization.yaml"]; needsChart && !app.Failed {
-					t.Errorf("%s renders without what is not at hand, though nothing is to be assumed", app.Name)
-				}
-			}
+			checkUnassumed(t, c.files)
 		})
+	}
+}
+
+// checkUnassumed checks that nothing renders without its charts where nothing is to be assumed.
+func checkUnassumed(t *testing.T, files map[string]string) {
+	t.Helper()
+	for _, app := range fleettest.Files(t, files, fleet.Source{}).Applications {
+		if _, needsChart := files[app.Name+"/kustomization.yaml"]; needsChart && !app.Failed {
+			t.Errorf("%s renders without what is not at hand, though nothing is to be assumed", app.Name)
+		}
 	}
 }
 
