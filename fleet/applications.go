@@ -29,7 +29,7 @@ func (f *Fleet) InPlace() bool { return f.Tree != nil }
 
 // loadInPlace reads a fleet from Applications and ApplicationSets, and renders what they deploy.
 func loadInPlace(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error) {
-	src.files = &plugin.Files{}
+	src.files, src.shared = &plugin.Files{}, &object.Sharing{}
 	dir := "."
 	if len(src.Dirs) > 0 {
 		dir = src.top()

@@ -89,6 +89,8 @@ type Source struct {
 	Rendered func(app *Application, res plugin.Result)
 
 	files *plugin.Files
+	// shared has the manifests of Applications that were rendered.
+	shared *object.Sharing
 }
 
 // Fleet is a set of components with their Applications and dependencies.
@@ -219,7 +221,7 @@ func Load(ctx context.Context, src Source, base *knowledge.Base) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	src.files = &plugin.Files{}
+	src.files, src.shared = &plugin.Files{}, &object.Sharing{}
 	top := plugin.Request{Repo: src.Repo, Dir: src.top(), Show: src.Show, Files: src.files}
 	base = profile.Reading(base)
 	own := base

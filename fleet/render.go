@@ -113,6 +113,7 @@ func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, mem
 		app.Findings = append(condensed(finding.Of(err)), res.Findings...)
 		return res, false
 	}
+	src.shared.Share(res.Objects)
 	app.take(res)
 	return res, true
 }
