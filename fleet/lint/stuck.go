@@ -35,7 +35,6 @@ func (l *checker) stuck() []fault {
 			}
 			at := slices.IndexFunc(all, func(f fault) bool { return f.About == o.Why && f.Remedy == o.Remedy })
 			if at < 0 {
-				at = len(all)
 				f := l.at(finding.Warning, app, message, o.Remedy)
 				f.Object, f.About = n.Object.ID.String(), o.Why
 				all = append(all, f)
