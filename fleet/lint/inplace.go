@@ -278,7 +278,7 @@ func (l *checker) sourcesElsewhere() []fault {
 			all = append(all, f)
 		}
 	}
-	add(known, "charts that are not available here: %s; Ladder orders %s by its records of them",
+	add(known, "sources that are not available here: %s; Ladder orders %s by its records of them",
 		"allow them with --allow-remote to order the Applications by their manifests")
 	const order = "what they depend on is unknown, and their order is kept"
 	add(unknown, "charts that are neither available here nor known: %s; they are sources of %s: "+order,
