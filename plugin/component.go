@@ -72,11 +72,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 		case known:
 			values, ok := p.fromYAML(value)
 			if !ok {
-				remedy := p.typeRemedy(value)
-				if p.Item == "boolean" {
-					remedy = "write true or false"
-				}
-				faults = append(faults, bad(value.Line, key.Value, p.mistyped(value), remedy))
+				faults = append(faults, bad(value.Line, key.Value, p.mistyped(value), p.typeRemedy(value)))
 				continue
 			}
 			switch p.Name {
@@ -319,6 +315,8 @@ func (p Parameter) mistyped(n *yaml.Node) string {
 // typeRemedy says how to write the value.
 func (p Parameter) typeRemedy(n *yaml.Node) string {
 	switch {
+	case p.Item == "boolean":
+		return "write true or false"
 	case n.Kind != yaml.SequenceNode || p.Collection != "array":
 		return "write " + p.Key() + ": " + p.sample()
 	case p.YAML:

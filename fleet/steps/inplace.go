@@ -31,7 +31,7 @@ func ComputeInPlace(f *fleet.Fleet) *InPlace {
 	}
 	chosen := Order(f, all)
 	in := order.Input{Tree: *f.Tree, Unknown: map[int]bool{}}
-	for _, n := range chosen.Kept {
+	for _, n := range slices.Concat(chosen.Kept, networkDependencies(f, chosen.Kept)) {
 		in.Needs = append(in.Needs, order.Need{From: f.Applications[n.From].Node, To: f.Applications[n.To].Node, Later: n.Later,
 			IsCertain: n.IsCertain, Count: n.reasonCount, Because: n.Because(), Removal: removalRemedy(f, n)})
 	}
