@@ -15,11 +15,11 @@ func New(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
 		Short: "Validate, simulate and generate the rollout of many components",
-		Long: `Work on a fleet: Applications and ApplicationSets that exist already, in files, directories
-or the output of kubectl (-), with what they deploy; or a directory of components, each
-with a component.yaml, which becomes an Application. Applications are rolled out in
-steps. The fleet key in ladder.yaml configures the rollout of components. cmp check, diff
-and graph also accept a fleet.`,
+		Long: `Work on a fleet: Applications and ApplicationSets that exist already, in files,
+directories or the output of kubectl (-), with what they deploy; or a directory of
+components, each with a component.yaml, which becomes an Application. Applications are
+rolled out in steps. The fleet key in ladder.yaml configures the rollout of components.
+cmp check, diff and graph also accept a fleet.`,
 		Example: `  cmp fleet lint ./argocd
   kubectl get applications,applicationsets -A -o yaml | cmp fleet inventory -
   cmp fleet lint ./components

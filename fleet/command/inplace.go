@@ -83,7 +83,7 @@ func isInPlace(c *checkout.Checkout, opt LoadOptions, base *knowledge.Base, args
 func hasApplications(c *checkout.Checkout, dir string, mayBeComponent bool, base *knowledge.Base) bool {
 	found := inplace.Look(inplace.Input{Repo: c.Repo, NoRepository: c.NoRepository, Paths: []string{dir}, Show: c.Show}, base)
 	if !mayBeComponent {
-		return found.Applications
+		return found.Applications || found.Sets && !locate.HoldsOnlyComponents(c.Repo, dir)
 	}
 	kind := render.Kind(locate.KindAt(c.Repo, dir))
 	return found.DeployDirs && kind != render.Helm && kind != render.Kustomize

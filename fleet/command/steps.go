@@ -39,20 +39,16 @@ func newFleetSteps(s cli.Streams) *cobra.Command {
 		Use:   "steps DIR|FILE|-...",
 		Short: "Compute the rollout steps of a fleet",
 		Long: `Compute the earliest possible step of each component, with the reason why it is not
-earlier. The step depends on the bands of the component's domain, on the kinds of its
-objects, and on the components that it depends on.
+earlier: the bands of its domain, the kinds of its objects, or what it depends on. If
+dependencies form a cycle, Ladder ignores the one that is easiest to remove, and the error
+names it. --diff shows the steps in the files beside the computed ones.
 
 --write writes the steps to the component.yaml files (rolloutPhase), each with the reason
-in a comment, but keeps a later step that works. --diff says which of these could be
-earlier, and calls one "intentionally later" if an earlier one would not make the rollout
-faster, or is in another band.
+in a comment, but keeps a later step that works.
 
-If dependencies form a cycle, Ladder ignores the dependency that is easiest to remove, and
-the error names it.
-
-For Applications that exist already, it prints their waves and steps beside those that work,
-with as few changes as possible. --write changes the waves of Applications, the steps of
-ApplicationSets and the labels that they select, and nothing else.
+For Applications that exist already, it prints their waves and steps beside those that
+work, with as few changes as possible. --write changes the waves of Applications, the
+steps of ApplicationSets and the labels that they select, and nothing else.
 
 Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 		Example: `  cmp fleet steps ./components

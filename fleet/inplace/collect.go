@@ -202,6 +202,9 @@ func filesOf(in Input, dir string) []object.Object {
 type Found struct {
 	// Applications means that there are Applications, or directories that may render to some.
 	Applications bool
+	// Sets means that there are ApplicationSets, of which perhaps nothing here shows the
+	// Applications.
+	Sets bool
 	// DeployDirs means that one of them deploys a directory below one of the Paths, so that the
 	// Paths contain a fleet, and not only what a parent renders to.
 	DeployDirs bool
@@ -215,7 +218,8 @@ func Look(in Input, base *knowledge.Base) Found {
 	}
 	r := &reader{Input: in, base: base}
 	r.readAll(w.objects)
-	found := Found{Applications: len(w.units)+len(r.Tree.Nodes) > 0}
+	found := Found{Applications: len(w.units) > 0 || slices.ContainsFunc(r.Applications, func(app *Application) bool { return app != nil }),
+		Sets: len(r.Tree.Nodes) > 0}
 	for _, app := range r.Applications {
 		if app == nil {
 			continue
