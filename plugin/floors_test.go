@@ -14,7 +14,7 @@ var floors = []struct {
 }{
 	{"tools", []string{"deploy", "internal/confine", "internal/digraph", "internal/finding", "internal/golden", "internal/lazyregexp", "internal/lru",
 		"internal/paint",
-		"internal/textedit", "internal/usage", "internal/vfs", "internal/wholefile"}},
+		"internal/textedit", "internal/vfs", "internal/wholefile"}},
 	{"facts", []string{"component", "internal/remote", "internal/settings", "knowledge", "object"}},
 	{"order", []string{"crds", "graph", "graph/facts", "graph/hooks", "graph/text", "internal/sample", "wave"}},
 	{"render", []string{"render", "render/helm", "render/input", "render/kustomize", "render/random", "render/repeat"}},

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -30,7 +29,7 @@ func ReadFiles(args, values []string, stdin []byte, manifestsOf func(arg string)
 			continue
 		}
 		objs, err := manifestsOf(arg)
-		if usage.Is(err) {
+		if finding.IsUsage(err) {
 			return e, err
 		}
 		faults = append(faults, err)

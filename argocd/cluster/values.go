@@ -9,7 +9,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -52,7 +51,7 @@ func CheckOne(e doctor.Input, live bool) error {
 	if where == "" {
 		return nil
 	}
-	return usage.Errorf("%s already contains a repo-server, so the values of %s are not applied to it; pass them with -f together with the directory of the chart, or check only one of the two", where, e.Values[0].File)
+	return finding.Usagef("%s already contains a repo-server, so the values of %s are not applied to it; pass them with -f together with the directory of the chart, or check only one of the two", where, e.Values[0].File)
 }
 
 func IsChart(dir string) bool {

@@ -18,7 +18,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -121,12 +120,12 @@ func readArgoCD(ctx context.Context, s cli.Streams, in *command.Any, from *clust
 func checkDeterminism(cmd *cobra.Command, s cli.Streams, in *command.Any, dirs []string, format string, strict bool) error {
 	for _, flag := range []string{"changed", "waves", "parallel", "allow-project", "argocd-version", "context", "kubeconfig"} {
 		if in.IsSet(flag) {
-			return usage.Errorf("--%s has no effect with --deterministic; remove one of the two", flag)
+			return finding.Usagef("--%s has no effect with --deterministic; remove one of the two", flag)
 		}
 	}
 	for _, arg := range dirs {
 		if !checkout.IsDir(arg) {
-			return usage.Errorf("%s is not a directory; --deterministic renders components, so name their directories", arg)
+			return finding.Usagef("%s is not a directory; --deterministic renders components, so name their directories", arg)
 		}
 	}
 	opt, err := in.Options()
@@ -195,7 +194,7 @@ func one(ctx context.Context, opt flags.Options, stdin io.Reader, arg string) (c
 		res, err = opt.Annotate(stdin, arg, defaults...)
 		found = append(res.AllFindings(), notExpandedNotes(res.Objects)...)
 	}
-	if usage.Is(err) {
+	if finding.IsUsage(err) {
 		return cli.Report{}, err
 	}
 	if err != nil { // report that the manifests cannot be ordered as a finding, not as an error of the command
@@ -215,10 +214,10 @@ func all(ctx context.Context, opt flags.Options, dirs []string) (cli.Report, err
 	r := cli.Report{Scope: finding.Counted(len(dirs), "component"), Waves: checkedWaves(opt)}
 	for _, dir := range dirs {
 		if !checkout.IsDir(dir) {
-			return r, usage.Errorf("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
+			return r, finding.Usagef("%s is not a directory; check files one at a time, or use --changed for the components that contain them", dir)
 		}
 		_, found, err := checkComponent(ctx, opt, dir)
-		if usage.Is(err) {
+		if finding.IsUsage(err) {
 			return r, err
 		}
 		r.Findings = slices.Concat(r.Findings, found, finding.Of(err))
@@ -302,7 +301,7 @@ func determinismOf(ctx context.Context, opt flags.Options, dirs []string) (cli.R
 // component below it.
 func determinismIn(ctx context.Context, opt flags.Options, dir string) (found []finding.Finding, components int, err error) {
 	req, base, done, err := opt.Open(dir)
-	if usage.Is(err) {
+	if finding.IsUsage(err) {
 		return nil, 0, err
 	}
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/paint"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -104,10 +103,10 @@ func compareCRDs(ctx context.Context, s cli.Streams, opt flags.Options, against 
 // splitCRDs writes the CRDs of a component and the rest of it into two directories.
 func splitCRDs(ctx context.Context, s cli.Streams, opt flags.Options, dir, out string) error {
 	if out == "" {
-		return usage.New("--out is empty; write --out DIR")
+		return finding.Usage("--out is empty; write --out DIR")
 	}
 	if opt.IsSet("crds") {
-		return usage.New("--out writes both parts; remove --crds")
+		return finding.Usage("--out writes both parts; remove --crds")
 	}
 	if err := wholefile.EmptyDir(out, "remove it, or name another"); err != nil {
 		return err

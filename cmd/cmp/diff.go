@@ -17,7 +17,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/compare"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render"
 )
@@ -91,16 +90,16 @@ type diffOutput struct {
 
 func (o diffOutput) check() error {
 	if name := *o.nameOnly; name != "" && name != namesLines && name != namesNull {
-		return usage.Errorf("--name-only: unknown value %q; use --name-only, or --name-only=%s", name, namesNull)
+		return finding.Usagef("--name-only: unknown value %q; use --name-only, or --name-only=%s", name, namesNull)
 	}
 	if *o.limit < compare.LeastMarkdown {
-		return usage.Errorf("--limit is %d; use at least %d", *o.limit, compare.LeastMarkdown)
+		return finding.Usagef("--limit is %d; use at least %d", *o.limit, compare.LeastMarkdown)
 	}
 	if *o.nameOnly != "" && *o.format != compare.FormatText {
-		return usage.Errorf("--name-only prints only names; remove it, or -o %s", *o.format)
+		return finding.Usagef("--name-only prints only names; remove it, or -o %s", *o.format)
 	}
 	if o.isSet("limit") && *o.format != compare.FormatMarkdown {
-		return usage.New("--limit applies only to markdown; remove it, or add -o markdown")
+		return finding.Usage("--limit applies only to markdown; remove it, or add -o markdown")
 	}
 	return nil
 }
@@ -108,7 +107,7 @@ func (o diffOutput) check() error {
 // exitError returns err so that --exit-code reports it with exit code 2 and not as a difference.
 func (o diffOutput) exitError(err error) error {
 	if *o.exitCode {
-		return usage.Error{Err: err}
+		return finding.UsageError{Err: err}
 	}
 	return err
 }
@@ -128,7 +127,7 @@ func (o diffOutput) write(s cli.Streams, comparison compare.Shown, names []strin
 		return o.exitError(err)
 	}
 	if *o.exitCode && len(unknown) > 0 {
-		return usage.New(compare.UnknownText(finding.Sanitize(strings.Join(unknown, ", "))))
+		return finding.Usage(compare.UnknownText(finding.Sanitize(strings.Join(unknown, ", "))))
 	}
 	if *o.exitCode && len(names) > 0 || !*o.exitCode && fails {
 		return cli.ErrReported

@@ -16,7 +16,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -88,7 +87,7 @@ func (d installation) check(ctx context.Context, args []string) (r cli.Report, e
 	values := d.Options.Settings.Values.Files
 	if len(args) == 0 && len(values) == 0 && d.Cluster == nil {
 		if !d.Sandbox {
-			return r, usage.New("no input; pass manifests, values for the argo-cd chart, or a cluster with --context; see cmp doctor --help")
+			return r, finding.Usage("no input; pass manifests, values for the argo-cd chart, or a cluster with --context; see cmp doctor --help")
 		}
 		found, err := serve.ExamineSandbox(d.Worker)
 		return cli.Report{Findings: found, Scope: "the sandbox of a worker"}, err
@@ -102,7 +101,7 @@ func (d installation) check(ctx context.Context, args []string) (r cli.Report, e
 	}
 	d.Stdin = bytes.NewReader(stdin)
 	e, err := cluster.ReadFiles(args, values, stdin, func(arg string) ([]object.Object, error) { return d.manifestsOf(ctx, arg) })
-	if usage.Is(err) {
+	if finding.IsUsage(err) {
 		return r, err
 	}
 	if err := cluster.CheckOne(e, d.Cluster != nil); err != nil {
@@ -161,12 +160,12 @@ func (d installation) checkFlags(args []string) error {
 	isChart, isDir := slices.ContainsFunc(args, cluster.IsChart), slices.ContainsFunc(args, checkout.IsDir)
 	for _, name := range []string{"set", "set-string", "set-file"} {
 		if d.Options.IsSet(name) && !isChart {
-			return usage.Errorf("--%s applies only to the argo-cd chart; pass the directory of the chart", name)
+			return finding.Usagef("--%s applies only to the argo-cd chart; pass the directory of the chart", name)
 		}
 	}
 	for _, name := range []string{"name", "kube-version", "api-versions"} {
 		if d.Options.IsSet(name) && !isDir {
-			return usage.Errorf("--%s applies only to directories to render; remove the flag, or pass a directory", name)
+			return finding.Usagef("--%s applies only to directories to render; remove the flag, or pass a directory", name)
 		}
 	}
 	return nil

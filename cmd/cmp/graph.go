@@ -12,7 +12,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/draw"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/report"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -54,13 +53,13 @@ fleet, the simulated rollout of each environment. It has no content of manifests
 		}
 		if *format == htmlFormat {
 			if in.IsSet("object") || *all {
-				return usage.Error{Err: errWholePage}
+				return finding.UsageError{Err: errWholePage}
 			}
 			page, err := pageOf(cmd.Context(), s, in, isFleet, args, *durations)
 			return s.Print(page, err)
 		}
 		if in.IsSet("durations") {
-			return usage.Errorf("--durations has no effect on -o %s; remove it, or write -o html", *format)
+			return finding.Usagef("--durations has no effect on -o %s; remove it, or write -o html", *format)
 		}
 		graph := graphOptions{Format: draw.Format(*format), All: *all}
 		if in.IsSet("object") {

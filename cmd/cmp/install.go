@@ -3,11 +3,12 @@ package main
 import (
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/argocd/install"
 	"github.com/ladder-cmp/ladder/internal/cli"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 func newInstall(s cli.Streams) *cobra.Command {
@@ -37,7 +38,7 @@ Running the command again on its output changes nothing.`,
 	flags.BoolVar(&o.UI, "ui", false, "Also add the extension that shows in Argo CD's user interface what a sync waits for")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if len(files) > 1 {
-			return usage.Errorf("--file names one file to merge into, not %d; use the one that sets repoServer, and pass the others to Helm as before", len(files))
+			return finding.Usagef("--file names one file to merge into, not %d; use the one that sets repoServer, and pass the others to Helm as before", len(files))
 		}
 		o.Released = install.Image(cli.ThisBuild(release).Version)
 		merged, err := install.Merge(s.In, strings.Join(files, ""), *form, o)

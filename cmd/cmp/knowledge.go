@@ -13,7 +13,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/paint"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -37,7 +36,7 @@ is called core.`,
 	format := cli.FormatFlag(cmd, "Format: text, or yaml for records to paste into a "+knowledge.File, "text", "yaml")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if *format == "yaml" && len(args) == 0 {
-			return usage.New("-o yaml prints records of kinds; name a kind or a group")
+			return finding.Usage("-o yaml prints records of kinds; name a kind or a group")
 		}
 		base, err := flags.KnowledgeOf(*ladder)
 		if err != nil {

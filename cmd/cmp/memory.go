@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/confine"
 	"github.com/ladder-cmp/ladder/internal/startup"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // maxMemory is the flag --max-memory: a component that somebody else wrote must not take all memory
@@ -51,7 +52,7 @@ var unlimited = []string{"serve", "generate", workerName, fetcherName}
 func (m *maxMemory) watch(cmd *cobra.Command, s cli.Streams) error {
 	startup.End()
 	if m.bytes != 0 && m.bytes < leastMemory {
-		return usage.Errorf("--max-memory is %d bytes, too little; use %d (64 MiB) or more, or 0 for no limit", m.bytes, leastMemory)
+		return finding.Usagef("--max-memory is %d bytes, too little; use %d (64 MiB) or more, or 0 for no limit", m.bytes, leastMemory)
 	}
 	if slices.Contains(unlimited, cmd.Name()) {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/command"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // Exit codes.
@@ -46,7 +45,7 @@ func run(args []string, s cli.Streams) int {
 	for _, f := range finding.Of(err) {
 		s.Say("%s", f.Error())
 	}
-	if usage.Is(err) {
+	if finding.IsUsage(err) {
 		return exitUsage
 	}
 	return exitFailed
@@ -87,9 +86,9 @@ their help says otherwise.`,
 	cli.Choices(root, "color", cli.ColorModes...)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if suggestion := cli.Suggestion(cmd.Flags(), err); suggestion != "" {
-			return usage.Errorf("%s; %s", cli.Fault(err), suggestion)
+			return finding.Usagef("%s; %s", cli.Fault(err), suggestion)
 		}
-		return usage.Errorf("%s; see %s --help", cli.Fault(err), cmd.CommandPath())
+		return finding.Usagef("%s; see %s --help", cli.Fault(err), cmd.CommandPath())
 	})
 	s.Root = root
 	addCommands(root, s, plain)

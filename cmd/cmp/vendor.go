@@ -3,10 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 func newVendor(s cli.Streams) *cobra.Command {
@@ -46,10 +47,10 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 			return err
 		}
 		if v.Check && (len(v.Update) > 0 || v.Keep) {
-			return usage.New("--check writes nothing, so --update and --keep have no effect; remove --check or the others")
+			return finding.Usage("--check writes nothing, so --update and --keep have no effect; remove --check or the others")
 		}
 		if len(v.Update) > 0 && in.Remote.Config.Offline {
-			return usage.New("--update needs the network, and --offline forbids it; remove one of the two")
+			return finding.Usage("--update needs the network, and --offline forbids it; remove one of the two")
 		}
 		if !v.Check {
 			f, err := in.Remote.Fetcher(nil, nil)

@@ -21,7 +21,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -81,7 +80,7 @@ func (v *vendoring) Run(ctx context.Context, dirs []string) (text string, warnin
 // open finds the components in a directory.
 func (v *vendoring) open(dir string) ([]*vendored, func(), error) {
 	if dir == "" {
-		return nil, nil, usage.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)
+		return nil, nil, finding.Usage(`the name of the directory is empty; name the directory of the component, or "." for this one`)
 	}
 	if err := checkout.CheckDir(dir); err != nil {
 		return nil, nil, err
@@ -140,7 +139,7 @@ func (v *vendoring) unknownNames(all []*vendored) error {
 		if name != vendorEverything && !slices.ContainsFunc(all, func(c *vendored) bool {
 			return slices.ContainsFunc(c.now.Entries, func(e remote.Entry) bool { return e.Name() == name })
 		}) {
-			faults = append(faults, usage.Errorf("--update: no source is called %s; name a chart, file or repository that cmp vendor lists", name))
+			faults = append(faults, finding.Usagef("--update: no source is called %s; name a chart, file or repository that cmp vendor lists", name))
 		}
 	}
 	return errors.Join(faults...)

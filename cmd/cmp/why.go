@@ -9,7 +9,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/live"
 	"github.com/ladder-cmp/ladder/live/cluster"
@@ -51,7 +50,7 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 		if len(args) > 0 {
 			app.Name = args[0]
 		} else if *file == "" {
-			return usage.Errorf("missing APP; fix: name the Application")
+			return finding.Usagef("missing APP; fix: name the Application")
 		}
 		base := knowledge.Default()
 		if *file != "" {

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // Any contains the flags of a command that takes a component or a fleet.
@@ -74,7 +75,7 @@ func (in *Any) Reject(isFleet bool, args []string) error {
 		}
 	})
 	if len(faults) > 0 {
-		return usage.Error{Err: errors.Join(faults...)}
+		return finding.UsageError{Err: errors.Join(faults...)}
 	}
 	return nil
 }

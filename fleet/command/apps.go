@@ -13,7 +13,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -129,17 +128,17 @@ func (o *apps) verify() error {
 	case o.style == "":
 		return nil
 	case !slices.Contains(styles, o.style):
-		return usage.Errorf("--style: unknown value %q; use %s", o.style, strings.Join(styles, ", "))
+		return finding.Usagef("--style: unknown value %q; use %s", o.style, strings.Join(styles, ", "))
 	case o.isParent() && o.check != "":
-		return usage.Errorf("--check compares an ApplicationSet, and style %s generates a parent; remove --check, or use --style steps", o.style)
+		return finding.Usagef("--check compares an ApplicationSet, and style %s generates a parent; remove --check, or use --style steps", o.style)
 	case o.Sets && o.template != "":
-		return usage.New("--template is an Application, and --style sets generates ApplicationSets; remove one of the two")
+		return finding.Usage("--template is an Application, and --style sets generates ApplicationSets; remove one of the two")
 	case o.isParent() && o.Path == "" && o.out == "":
-		return usage.New("the directory of the children in the repository is unknown; use --out DIR or --path")
+		return finding.Usage("the directory of the children in the repository is unknown; use --out DIR or --path")
 	case o.isParent():
 		return nil
 	case o.out != "" || o.Path != "" || o.force:
-		return usage.New("--out, --path and --force are for a parent with children; redirect the output to a file, or use --style waves")
+		return finding.Usage("--out, --path and --force are for a parent with children; redirect the output to a file, or use --style waves")
 	}
 	return nil
 }

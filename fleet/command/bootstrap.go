@@ -3,13 +3,14 @@ package command
 import (
 	"cmp"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/internal/cli"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -51,7 +52,7 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		var err error
 		if until != "" {
 			if opt.Until, err = component.ParseStep(until); err != nil {
-				return usage.Errorf("--until: %w", err)
+				return finding.Usagef("--until: %w", err)
 			}
 		}
 		all, err := loadFleet(cmd.Context(), s, in, args, Load)
@@ -83,10 +84,10 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 // checkBootstrap rejects flags that do not say what to write, or where.
 func checkBootstrap(flags *pflag.FlagSet, until, out, check string) error {
 	if until == "" && !flags.Changed("only") {
-		return usage.New("--until is missing; use --until STEP, the last step before Argo CD takes over")
+		return finding.Usage("--until is missing; use --until STEP, the last step before Argo CD takes over")
 	}
 	if out == "" && check == "" {
-		return usage.New("--out is missing; use --out DIR")
+		return finding.Usage("--out is missing; use --out DIR")
 	}
 	return cmp.Or(cli.Alone(flags, "check", "out"), cli.Alone(flags, "check", "talos"), cli.Alone(flags, "check", "force"))
 }

@@ -3,11 +3,12 @@ package command
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -70,7 +71,7 @@ func (in *Fleet) Options() (LoadOptions, error) {
 		return opt, err
 	}
 	if p := in.Source.Parallel; p < 0 {
-		return opt, usage.Errorf("--parallel is %d; use 1 or more, or 0 for one per processor", p)
+		return opt, finding.Usagef("--parallel is %d; use 1 or more, or 0 for one per processor", p)
 	}
 	if !flags.IsQuiet(in.cmd) {
 		opt.Source.Progress = cli.Progress(in.cmd.ErrOrStderr())
@@ -82,7 +83,7 @@ func (in *Fleet) Options() (LoadOptions, error) {
 func (in *Fleet) checkProjects() error {
 	for _, name := range in.Source.Projects {
 		if !object.IsName(name) {
-			return usage.Errorf("--allow-project: %q is not a valid AppProject name; write the whole name, patterns are not supported", name)
+			return finding.Usagef("--allow-project: %q is not a valid AppProject name; write the whole name, patterns are not supported", name)
 		}
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -58,7 +57,7 @@ func Load(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
 	base = base.For(opt.ArgoCD)
 	for _, dir := range dirs {
 		if dir == "" {
-			return Loaded{}, usage.New(`empty directory name; use the directory of the components, or "." for this one`)
+			return Loaded{}, finding.Usage(`empty directory name; use the directory of the components, or "." for this one`)
 		}
 	}
 	c, err := checkout.Open(firstPath(dirs))
@@ -131,7 +130,7 @@ func LoadOne(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error
 		return all, err
 	}
 	if names := all.Fleet.Environments(); len(names) > 1 && opt.Source.Environment == "" {
-		return all, usage.Errorf("%s: each environment has its own rollout; use --environment %s", strings.Join(dirs, " "),
+		return all, finding.Usagef("%s: each environment has its own rollout; use --environment %s", strings.Join(dirs, " "),
 			strings.Join(names, " or "))
 	}
 	return all, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/render"
 )
@@ -71,7 +70,7 @@ func isInPlace(c *checkout.Checkout, opt LoadOptions, base *knowledge.Base, args
 		}
 	}
 	if len(described) > 0 && len(applications) > 0 {
-		return false, usage.Errorf("%s contains components with component.yaml, and %s Applications; name only one of the two", described[0],
+		return false, finding.Usagef("%s contains components with component.yaml, and %s Applications; name only one of the two", described[0],
 			applications[0])
 	}
 	return len(applications) > 0, nil

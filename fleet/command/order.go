@@ -19,7 +19,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/internal/textedit"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -27,7 +26,7 @@ import (
 func (f stepsFlags) runInPlace(s cli.Streams, all *fleet.Fleet, args []string) error {
 	for _, name := range []string{"compact", "only-missing"} {
 		if f.set.Changed(name) {
-			return usage.Errorf("--%s is for components with component.yaml, but %s contains Applications, which keep their order "+
+			return finding.Usagef("--%s is for components with component.yaml, but %s contains Applications, which keep their order "+
 				"where it works; remove the flag", name, strings.Join(args, " "))
 		}
 	}

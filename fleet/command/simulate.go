@@ -17,7 +17,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 func newFleetSimulate(s cli.Streams) *cobra.Command {
@@ -87,10 +86,10 @@ func DurationsFlag(flags *pflag.FlagSet) *string {
 // checkSimulate rejects flags that do not apply to one or two rollouts.
 func checkSimulate(sim Simulation, format string) error {
 	if sim.IsComparison() && format != cli.Text && format != cli.JSON {
-		return usage.New("a comparison needs --output text or json; use one of them, or draw each rollout alone")
+		return finding.Usage("a comparison needs --output text or json; use one of them, or draw each rollout alone")
 	}
 	if sim.IsComparison() && len(sim.Fail) > 0 {
-		return usage.New("--fail applies only to a single rollout; simulate each rollout separately")
+		return finding.Usage("--fail applies only to a single rollout; simulate each rollout separately")
 	}
 	return nil
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/paint"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -121,7 +120,7 @@ func printSteps(s cli.Streams, r Steps, format string) error {
 // validate rejects combinations of mutually exclusive flags.
 func (f stepsFlags) validate() error {
 	if *f.durations != "" && !*f.compact {
-		return usage.New("--durations needs --compact; add it, or use cmp fleet simulate")
+		return finding.Usage("--durations needs --compact; add it, or use cmp fleet simulate")
 	}
 	return cmp.Or(cli.Alone(f.set, "diff", "write", "check", "compact"), cli.Alone(f.set, "compact", "only-missing"))
 }

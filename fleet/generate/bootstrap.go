@@ -20,7 +20,6 @@ import (
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/lazyregexp"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -165,7 +164,7 @@ func (o BootstrapOptions) Check(f *fleet.Fleet, environment string) error {
 	if at < 0 || environment != "" {
 		return nil
 	}
-	return usage.Errorf("%s: %s is for %s only, and a cluster belongs to one environment; use --environment %s",
+	return finding.Usagef("%s: %s is for %s only, and a cluster belongs to one environment; use --environment %s",
 		all[at].File, all[at].Name, strings.Join(f.EnvironmentsOf(all[at]), ", "), strings.Join(f.Environments(), " or "))
 }
 
@@ -425,7 +424,7 @@ var resource = lazyregexp.New(`^[a-z0-9][-a-z0-9.]*/[A-Za-z0-9][-A-Za-z0-9._:]*$
 var scriptText string
 
 var script = sync.OnceValue(func() *texttemplate.Template {
-	return texttemplate.Must(texttemplate.New("").Funcs(texttemplate.FuncMap{"quoted": usage.Quote, "remark": remark}).Parse(scriptText))
+	return texttemplate.Must(texttemplate.New("").Funcs(texttemplate.FuncMap{"quoted": finding.Quote, "remark": remark}).Parse(scriptText))
 })
 
 // remark formats a text as a one-line comment.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // checklistTimeout is how long a line waits for the Applications of a step, in seconds.
@@ -41,7 +40,7 @@ func (inv Inventory) Checklist() string {
 			continue
 		}
 		for i := range names {
-			names[i] = usage.Quote(names[i])
+			names[i] = finding.Quote(names[i])
 		}
 		title := strings.TrimSpace(row.Step + " " + row.Band)
 		if row.Title != "" {

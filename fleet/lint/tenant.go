@@ -11,7 +11,6 @@ import (
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -69,7 +68,7 @@ func requestsForeignProject(f *fleet.Fleet, app *fleet.Application) bool {
 // projectRefused reports a component that does not get the AppProject that it names.
 func projectRefused(f *fleet.Fleet, app *fleet.Application) (message, remedy string) {
 	return fmt.Sprintf("component %s sets the AppProject %q, but the fleet puts it into the AppProject %q", app.Name, app.Project, f.Project()),
-		"remove project, or allow it with --allow-project " + usage.Quote(app.Project)
+		"remove project, or allow it with --allow-project " + finding.Quote(app.Project)
 }
 
 // unsafeValuesOf finds values that are not plain text.

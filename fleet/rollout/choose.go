@@ -12,7 +12,6 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
 )
 
@@ -52,10 +51,10 @@ func findApplication(f *fleet.Fleet, name string) (int, error) {
 	i := slices.IndexFunc(f.Applications, func(a *fleet.Application) bool { return a.Name == name })
 	switch {
 	case i < 0:
-		return 0, usage.Errorf("--fail: Application %q not found in the fleet; %s", name,
+		return 0, finding.Usagef("--fail: Application %q not found in the fleet; %s", name,
 			nearestApplication(f, name).Or("use a name from cmp fleet steps"))
 	case !f.Applications[i].IsEnabled():
-		return 0, usage.Errorf("--fail: %s is disabled, so no rollout contains it; use an enabled Application", name)
+		return 0, finding.Usagef("--fail: %s is disabled, so no rollout contains it; use an enabled Application", name)
 	}
 	return i, nil
 }
@@ -143,9 +142,9 @@ func CheckEnvironment(f *fleet.Fleet, environment string, others ...*fleet.Fleet
 	case environment == "" || slices.Contains(known, environment):
 		return nil
 	case len(known) == 0:
-		return usage.Errorf("no component is deployed to environment %q; remove --environment, because the fleet has no environments", environment)
+		return finding.Usagef("no component is deployed to environment %q; remove --environment, because the fleet has no environments", environment)
 	}
-	return usage.Errorf("no component is deployed to environment %q; use %s", environment, strings.Join(known, ", "))
+	return finding.Usagef("no component is deployed to environment %q; use %s", environment, strings.Join(known, ", "))
 }
 
 // DurationsIn reads a durations file; without a file it returns AssumedDurations.

@@ -20,7 +20,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/vfs"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -264,7 +263,7 @@ func directories(args []string) ([]string, error) {
 	var all []string
 	for _, arg := range args {
 		if arg == "" {
-			return nil, usage.New(`the name of the directory is empty; name the directory of the component, or "." for this one`)
+			return nil, finding.Usage(`the name of the directory is empty; name the directory of the component, or "." for this one`)
 		}
 		found, err := filepath.Glob(arg)
 		if err != nil || !strings.ContainsAny(arg, "*?[") {

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -30,7 +29,7 @@ func (c *Checkout) Rel(dir string) (string, error) {
 	}
 	rel, err := filepath.Rel(c.Base, abs)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", usage.Errorf("%s is not in the repository of %s; name folders of one repository", dir, c.typed)
+		return "", finding.Usagef("%s is not in the repository of %s; name folders of one repository", dir, c.typed)
 	}
 	return filepath.ToSlash(rel), nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // inDirectory makes a new directory with files the working directory, and returns it. Names that
@@ -310,7 +309,7 @@ func TestReadChange(t *testing.T) {
 		ch, err := checkout.ReadChange(strings.Fields(test.args), func(dirs []string) []string { return dirs })
 		got := "error"
 		switch {
-		case usage.Is(err):
+		case finding.IsUsage(err):
 			got = "usage"
 		case err == nil:
 			got = values(t, ch.Before[0], ch.From) + " -> " + values(t, ch.After[0], ch.To)
@@ -321,7 +320,7 @@ func TestReadChange(t *testing.T) {
 			t.Errorf("%s compares %s, want %s (%v)", test.args, got, test.want, err)
 		}
 	}
-	if _, err := checkout.ReadChange([]string{"main", ""}, nil); !usage.Is(err) {
+	if _, err := checkout.ReadChange([]string{"main", ""}, nil); !finding.IsUsage(err) {
 		t.Errorf("an empty argument: %v", err)
 	}
 }

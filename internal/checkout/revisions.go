@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // Change is the subject of a comparison: directories before and after.
@@ -33,7 +32,7 @@ type Commit struct {
 func ReadChange(args []string, directories func([]string) []string) (Change, error) {
 	for _, arg := range args {
 		if arg == "" {
-			return Change{}, usage.New(`an argument is empty; name the directory or the revision, or "." for this directory`)
+			return Change{}, finding.Usage(`an argument is empty; name the directory or the revision, or "." for this directory`)
 		}
 	}
 	first, dirs := args[0], Unique(directories(args[1:]))
@@ -41,11 +40,11 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 	info, statErr := os.Stat(first)
 	if statErr == nil && info.IsDir() {
 		if len(dirs) > 1 {
-			return Change{}, usage.Errorf("%s is a directory; name two directories, or a revision and then directories", first)
+			return Change{}, finding.Usagef("%s is a directory; name two directories, or a revision and then directories", first)
 		}
 		if err == nil && filepath.IsLocal(first) && filepath.Clean(first) == first {
 			if _, err := repo.Commit(first); err == nil {
-				return Change{}, usage.Errorf("%s is a directory and a revision; write ./%s, or heads/%s or tags/%s", first, first, first, first)
+				return Change{}, finding.Usagef("%s is a directory and a revision; write ./%s, or heads/%s or tags/%s", first, first, first, first)
 			}
 		}
 		if err := CheckDir(dirs[0]); err != nil {
@@ -63,7 +62,7 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 	}
 	for _, dir := range dirs[1:] {
 		if GitRoot(NearestExisting(dir)) != GitRoot(NearestExisting(dirs[0])) {
-			return Change{}, usage.Errorf("%s is not in the repository of %s; name directories of one repository", dir, dirs[0])
+			return Change{}, finding.Usagef("%s is not in the repository of %s; name directories of one repository", dir, dirs[0])
 		}
 	}
 	c := Change{Before: dirs, After: dirs, Revisions: true}
@@ -74,7 +73,7 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 		return c, err
 	}
 	if !strings.Contains(first, "..") && isRevision(repo, dirs[0], c.From) {
-		return c, usage.Errorf("%s is a revision, not a directory; use %s..%s, then directories", dirs[0], first, dirs[0])
+		return c, finding.Usagef("%s is a revision, not a directory; use %s..%s, then directories", dirs[0], first, dirs[0])
 	}
 	return c, nil
 }
@@ -162,7 +161,7 @@ func readRange(repo *Repository, text string) (from, to *Commit, err error) {
 			left = before.Hash[:12]
 		}
 	} else if ranged {
-		return nil, nil, usage.Errorf("%s has no end; write %s to compare with the work tree, or %sHEAD", text, left, text)
+		return nil, nil, finding.Usagef("%s has no end; write %s to compare with the work tree, or %sHEAD", text, left, text)
 	}
 	if left == "" {
 		left = "HEAD"

@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/ladder-cmp/ladder/internal/finding"
 
-	"github.com/ladder-cmp/ladder/internal/usage"
+	"github.com/spf13/cobra"
 )
 
 // Many is the maximum for a command that takes any number of arguments.
@@ -55,5 +55,5 @@ func OneOfValidArgs(cmd *cobra.Command, args []string) error {
 
 // BadArgs adds the usage line of a command to an error about its arguments.
 func BadArgs(cmd *cobra.Command, err error) error {
-	return usage.Errorf("%w; usage: %s", err, strings.TrimSpace(cmd.UseLine()))
+	return finding.Usagef("%w; usage: %s", err, strings.TrimSpace(cmd.UseLine()))
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // OnlyParent makes a command print its help, and reject arguments that are not subcommands.
@@ -26,7 +25,7 @@ func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 			near.Add(sub.CommandPath(), sub.Name())
 		}
 	}
-	return usage.Errorf("unknown command %q; %s", cmd.CommandPath()+" "+args[0], near.Or("see "+cmd.CommandPath()+" --help"))
+	return finding.Usagef("unknown command %q; %s", cmd.CommandPath()+" "+args[0], near.Or("see "+cmd.CommandPath()+" --help"))
 }
 
 // ShowHelp prints the help of the named command below root.

@@ -7,9 +7,10 @@ import (
 	"os"
 	"slices"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/spf13/cobra"
 
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
@@ -31,7 +32,7 @@ func OutputFile(cmd *cobra.Command, usageText, content, example string) *File {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)) // the flag exists
 	addCheck(cmd, func() error {
 		if slices.Contains(formats, out.name) {
-			return usage.Errorf("--output names the file of %s here, and %q is a format of other commands; write -o %s, or -o ./%s for a file of that name", content, out.name, example, out.name)
+			return finding.Usagef("--output names the file of %s here, and %q is a format of other commands; write -o %s, or -o ./%s for a file of that name", content, out.name, example, out.name)
 		}
 		return nil
 	})

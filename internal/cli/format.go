@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // Choices sets the completion of a flag with fixed values.
@@ -31,7 +30,7 @@ func FormatFlag(cmd *cobra.Command, usageText string, known ...string) *string {
 		if slices.Contains(known, *format) {
 			return nil
 		}
-		return usage.Errorf("unknown format %q; %s", *format, finding.NearestOr(*format, known, "use "+anyOf(known)))
+		return finding.Usagef("unknown format %q; %s", *format, finding.NearestOr(*format, known, "use "+anyOf(known)))
 	})
 	return format
 }
@@ -67,7 +66,7 @@ func OneOf(flag, value string, known ...string) error {
 	if slices.Contains(known, value) {
 		return nil
 	}
-	return usage.Errorf("--%s: unknown value %q; %s", flag, value, finding.NearestOr(value, known, "use "+anyOf(known)))
+	return finding.Usagef("--%s: unknown value %q; %s", flag, value, finding.NearestOr(value, known, "use "+anyOf(known)))
 }
 
 // Alone checks that at most one of several flags is set.
@@ -79,7 +78,7 @@ func Alone(flags *pflag.FlagSet, names ...string) error {
 		}
 	}
 	if len(set) > 1 {
-		return usage.Errorf("%s cannot be combined; use one of them", strings.Join(set, " and "))
+		return finding.Usagef("%s cannot be combined; use one of them", strings.Join(set, " and "))
 	}
 	return nil
 }

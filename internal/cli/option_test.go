@@ -5,11 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/cli"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // expect checks that an error of the command line contains a text; without a text, that there is
@@ -19,7 +20,7 @@ func expect(t *testing.T, what string, err error, want string) {
 	switch {
 	case want == "" && err != nil:
 		t.Errorf("%s: %v", what, err)
-	case want != "" && (!usage.Is(err) || !strings.Contains(err.Error(), want)):
+	case want != "" && (!finding.IsUsage(err) || !strings.Contains(err.Error(), want)):
 		t.Errorf("%s: %v, want an error of the command line with %q", what, err, want)
 	}
 }

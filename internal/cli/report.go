@@ -9,7 +9,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/paint"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -182,7 +181,7 @@ func applicationTable(p paint.Paint, all []ReportedComponent) string {
 
 // Reportable reports whether an error is about the checked input.
 func Reportable(err error) bool {
-	if usage.Is(err) {
+	if finding.IsUsage(err) {
 		return false
 	}
 	return !slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool { return f.Rule == finding.Failed })

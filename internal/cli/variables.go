@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // Variable returns the environment variable of a flag.
@@ -32,7 +31,7 @@ func FromVariables(flags *pflag.FlagSet, env map[string]string) error {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			faults = append(faults, usage.Errorf("%s: %s", name, Fault(err)))
+			faults = append(faults, finding.Usagef("%s: %s", name, Fault(err)))
 		}
 	})
 	for name := range env {
@@ -41,7 +40,7 @@ func FromVariables(flags *pflag.FlagSet, env map[string]string) error {
 			for _, variable := range slices.Sorted(maps.Keys(known)) {
 				near.Add(variable, variable)
 			}
-			faults = append(faults, usage.Errorf("unknown variable %s: cmp serve has no such flag; %s", name, near.Or("see cmp serve --help")))
+			faults = append(faults, finding.Usagef("unknown variable %s: cmp serve has no such flag; %s", name, near.Or("see cmp serve --help")))
 		}
 	}
 	return errors.Join(faults...)
@@ -52,7 +51,7 @@ func NoneNegative(flags *pflag.FlagSet) error {
 	var faults []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		if value := f.Value.String(); f.Value.Type() != "string" && strings.HasPrefix(value, "-") {
-			faults = append(faults, usage.Errorf("--%s is %s; use a number from 0 up", f.Name, value))
+			faults = append(faults, finding.Usagef("--%s is %s; use a number from 0 up", f.Name, value))
 		}
 	})
 	return errors.Join(faults...)

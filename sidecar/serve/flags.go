@@ -9,12 +9,13 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -88,7 +89,7 @@ func Complete(flags *pflag.FlagSet, env map[string]string) error {
 		return err
 	}
 	if m, err := flags.GetInt64("worker-memory"); err == nil && m > 0 && m < LeastWorkerMemory {
-		return usage.Errorf("--worker-memory is %d bytes, too little for a worker; use %d (64 MiB) or more, or 0 for no limit", m, LeastWorkerMemory)
+		return finding.Usagef("--worker-memory is %d bytes, too little for a worker; use %d (64 MiB) or more, or 0 for no limit", m, LeastWorkerMemory)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // NewLogger returns a logger with a format, text or json, and a minimum level.
@@ -14,7 +13,7 @@ func NewLogger(out io.Writer, format, level string) (*slog.Logger, error) {
 	opt := &slog.HandlerOptions{ReplaceAttr: cutText}
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
-		return nil, usage.Errorf("unknown log level %q; use debug, info, warn or error", level)
+		return nil, finding.Usagef("unknown log level %q; use debug, info, warn or error", level)
 	}
 	opt.Level = least
 	switch format {
@@ -24,7 +23,7 @@ func NewLogger(out io.Writer, format, level string) (*slog.Logger, error) {
 		opt.ReplaceAttr = func(groups []string, a slog.Attr) slog.Attr { return cutText(groups, inSeconds(groups, a)) }
 		return slog.New(slog.NewJSONHandler(out, opt)), nil
 	}
-	return nil, usage.Errorf("unknown log format %q; use text or json", format)
+	return nil, finding.Usagef("unknown log format %q; use text or json", format)
 }
 
 // inSeconds converts durations to seconds, since JSON has no format for them.

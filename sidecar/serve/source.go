@@ -17,7 +17,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/task"
 )
@@ -203,10 +202,10 @@ func sourceOf(in *flags.Fetching, log *slog.Logger, metrics prometheus.Registere
 			return nil, end, err
 		}
 	case l.Memory < LeastWorkerMemory:
-		return nil, end, usage.Errorf("--remote-memory is %d bytes, which is too little to fetch anything; set it to %d (64 MiB) or more", l.Memory,
+		return nil, end, finding.Usagef("--remote-memory is %d bytes, which is too little to fetch anything; set it to %d (64 MiB) or more", l.Memory,
 			LeastWorkerMemory)
 	case l.Concurrent < 1:
-		return nil, end, usage.Errorf("--remote-parallel is %d; set it to 1 or more", l.Concurrent)
+		return nil, end, finding.Usagef("--remote-parallel is %d; set it to 1 or more", l.Concurrent)
 	}
 	if in.Config.Cache.Dir == "" {
 		if in.Config.Cache.Dir, err = os.MkdirTemp("", "ladder-"); err != nil {

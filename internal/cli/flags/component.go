@@ -8,13 +8,14 @@ import (
 	"os"
 	"slices"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -148,7 +149,7 @@ func (in *Rendering) Settings() (plugin.Settings, error) {
 		s.ArgoCD = in.ArgoCD.Release.String()
 	}
 	if len(faults) > 0 {
-		return s, usage.Error{Err: errors.Join(faults...)}
+		return s, finding.UsageError{Err: errors.Join(faults...)}
 	}
 	return s, nil
 }

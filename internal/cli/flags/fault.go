@@ -5,7 +5,6 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/helm"
 )
@@ -33,7 +32,7 @@ func (o Options) asUsageError(err error) error {
 	if slices.ContainsFunc(finding.Of(err), func(f finding.Finding) bool {
 		return syntaxErrors[f] || f.Rule == helm.BadName && o.Settings.Name != ""
 	}) {
-		return usage.Error{Err: err}
+		return finding.UsageError{Err: err}
 	}
 	return err
 }

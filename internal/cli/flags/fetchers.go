@@ -8,11 +8,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/remote"
-	"github.com/ladder-cmp/ladder/internal/usage"
 )
 
 // Fetching are the flags about fetching.
@@ -50,7 +51,7 @@ func (in *Fetching) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 		err = errors.Join(err, fmt.Errorf("--remote-max-bytes is %d; use a number of bytes such as %d (64 MiB)", most, fetch.DefaultBytes))
 	}
 	if err != nil {
-		return nil, usage.Error{Err: err}
+		return nil, finding.UsageError{Err: err}
 	}
 	if len(config.Allow) == 0 && len(in.Anything) > 0 {
 		// A user who vendors may fetch anything they can reach.
@@ -73,7 +74,7 @@ func (in *Fetching) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 	}
 	config.Log, config.Metrics = log, metrics
 	if in.made, err = fetch.New(config); err != nil {
-		return nil, usage.Error{Err: err}
+		return nil, finding.UsageError{Err: err}
 	}
 	return in.made, nil
 }

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet/profile"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 )
@@ -63,7 +64,7 @@ func ProfileNamed(named string) (profile.Profile, error) {
 		return profile.Of(profile.Fleet{Profile: named})
 	}
 	if _, err := os.Stat(named); err != nil {
-		return profile.Profile{}, usage.Errorf("--against: %q is neither a file nor a profile; use one of %s, or name a ladder.yaml or a directory of components", named, strings.Join(profile.Names(), ", "))
+		return profile.Profile{}, finding.Usagef("--against: %q is neither a file nor a profile; use one of %s, or name a ladder.yaml or a directory of components", named, strings.Join(profile.Names(), ", "))
 	}
 	base, err := KnowledgeOf(named)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/children"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/input"
@@ -71,7 +70,7 @@ func (o Options) rejectRendering(file string) error {
 	for _, name := range o.Flags {
 		isParameter := slices.ContainsFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == name })
 		if isParameter && !slices.Contains(Ordering, name) || slices.Contains(ofRendering, name) {
-			faults = append(faults, usage.Errorf("%s has no effect on manifests, which another tool rendered; remove it, or name the directory of a component instead of %s", name, file))
+			faults = append(faults, finding.Usagef("%s has no effect on manifests, which another tool rendered; remove it, or name the directory of a component instead of %s", name, file))
 		}
 	}
 	return errors.Join(faults...)
@@ -143,7 +142,7 @@ func similarFiles(c *checkout.Checkout, name string) []string {
 	return all
 }
 
-var errNoName = usage.New(`empty argument; name the directory of the component, or "." for the working directory`)
+var errNoName = finding.Usage(`empty argument; name the directory of the component, or "." for the working directory`)
 
 // Request returns the request of the plugin for the component of a checkout.
 func (o Options) Request(c *checkout.Checkout, defaults ...plugin.Settings) (plugin.Request, *knowledge.Base, error) {

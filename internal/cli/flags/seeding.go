@@ -5,10 +5,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
+
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/internal/cli"
-	"github.com/ladder-cmp/ladder/internal/usage"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/random"
 )
@@ -105,7 +106,7 @@ func applicationOf(text string) (random.Application, error) {
 	parts := strings.Split(named, "/")
 	for _, p := range parts {
 		if p == "" || len(parts) < 2 || len(parts) > 3 || given && destination == "" {
-			return random.Application{}, usage.Error{Err: fmt.Errorf("--application: %q is not an Application; fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside Argo CD's namespace", text)}
+			return random.Application{}, finding.UsageError{Err: fmt.Errorf("--application: %q is not an Application; fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside Argo CD's namespace", text)}
 		}
 	}
 	// Argo CD writes an Application outside of its own namespace as NAMESPACE_NAME.
