@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector makes the initialization of packages allocate more.
+
 package main
 
 import (
