@@ -143,7 +143,14 @@ func (r *reader) named() string {
 // readAll reads Applications and ApplicationSets, without what they render to.
 func (r *reader) readAll(objs []object.Object) {
 	if r.Contents.RepoURL == "" && r.Repo != nil {
-		r.Contents.RepoURL = appset.FindRepository(objs, r.Repo)
+		all := slices.Clone(objs)
+		for _, o := range objs { // those of lists show it, too
+			if argocd.IsSet(o.ID) {
+				none := func(string) fs.FS { return nil }
+				all = append(all, appset.Expand(o, appset.Input{Values: r.Generators, Open: none}).Objects()...)
+			}
+		}
+		r.Contents.RepoURL = appset.FindRepository(all, r.Repo)
 	}
 	for _, o := range objs {
 		if isOurs(o) {
@@ -242,7 +249,7 @@ func (r *reader) add(o object.Object, of int, at Place) int {
 	}
 	i := len(r.Tree.Nodes)
 	n := Node{Object: o, IsSet: argocd.IsSet(o.ID), Parent: of, Place: at}
-	n.Wave = waveOf(o)
+	n.Wave = WaveOf(o)
 	r.Tree.Nodes, r.Applications = append(r.Tree.Nodes, n), append(r.Applications, nil)
 	if n.IsSet {
 		r.expand(i)
@@ -325,7 +332,7 @@ func (r *reader) adopt(app *Application) {
 			continue
 		}
 		n.Place.IsTemplate = app.IsTemplated == nil || app.IsTemplated(o)
-		n.Object, n.Wave = o, waveOf(o)
+		n.Object, n.Wave = o, WaveOf(o)
 		r.reread(known)
 	}
 }
@@ -453,8 +460,8 @@ func (r *reader) sort() {
 // Node returns the node of the Application in the Tree.
 func (a *Application) Node() int { return a.node }
 
-// waveOf returns the sync wave of an object. Argo CD ignores one that is not a number.
-func waveOf(o object.Object) component.Step {
+// WaveOf returns the sync wave of an object. Argo CD ignores one that is not a number.
+func WaveOf(o object.Object) component.Step {
 	text := o.Get("metadata", "annotations", syncWave).Text()
 	number, err := strconv.Atoi(text)
 	return component.Step{Number: number, Text: text, Set: err == nil}
@@ -466,7 +473,7 @@ const syncWave = "argocd.argoproj.io/sync-wave"
 func sameSpec(a, b object.Object) bool {
 	x, errX := a.Get("spec").YAML()
 	y, errY := b.Get("spec").YAML()
-	return errX == nil && errY == nil && x == y && waveOf(a) == waveOf(b)
+	return errX == nil && errY == nil && x == y && WaveOf(a) == WaveOf(b)
 }
 
 // withNamespace returns an Application with the namespace that its parent is deployed to.

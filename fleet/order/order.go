@@ -35,6 +35,9 @@ type Input struct {
 	// need them. What their owners placed before them stays before them, and what they placed
 	// after them stays after them.
 	Unknown map[int]bool
+	// Beside are the waves of what else an Application contains, such as the AppProjects and
+	// Namespaces of its children: what is after these stays after them.
+	Beside map[int][]int
 }
 
 // Kind says what orders siblings.

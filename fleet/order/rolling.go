@@ -3,6 +3,8 @@ package order
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +46,11 @@ func Changes(tree inplace.Tree, scopes []Scope, read func(file string) ([]byte, 
 			byHand = append(byHand, Unwritten{c, instead})
 			return
 		}
-		all = append(all, c)
+		if !slices.ContainsFunc(all, func(other Change) bool { // two parents may share a file
+			return reflect.DeepEqual([]any{c.File, c.Line, c.ID, c.Path, c.Value}, []any{other.File, other.Line, other.ID, other.Path, other.Value})
+		}) {
+			all = append(all, c)
+		}
 	}
 	for _, s := range scopes {
 		if s.Kind == Waves {
@@ -129,6 +135,13 @@ func (s rolling) byName(add adder, key string) {
 	if typ := s.set.Object.Get("spec", "strategy", "type").Text(); typ != "RollingSync" {
 		add(change("RollingSync", typ, "spec", "strategy", "type"), s.set.Place, instead)
 	}
+	if s.Kind == Steps && !s.Lacking {
+		s.values(add, instead)
+		return
+	}
+	if s.Kind == Steps && instead == "" && slices.ContainsFunc(s.steps(), func(step object.Value) bool { return step.Get("maxUpdate").Exists() }) {
+		instead = "the ApplicationSet has too few steps, and the new ones may need a maxUpdate"
+	}
 	names := make([][]any, s.Count+1)
 	for _, r := range s.Rows {
 		if r.Computed > 0 {
@@ -148,6 +161,56 @@ func (s rolling) byName(add adder, key string) {
 	c := change(steps, "", "spec", "strategy", "rollingSync", "steps")
 	c.Why = s.why()
 	add(c, s.set.Place, instead)
+}
+
+func (s rolling) steps() []object.Value {
+	return s.set.Object.Get("spec", "strategy", "rollingSync", "steps").Items()
+}
+
+// values changes the names that the steps of the owners list, and nothing else of these steps.
+func (s rolling) values(add adder, instead string) {
+	known := map[string]int{}
+	for _, r := range s.Rows {
+		known[s.tree.Nodes[r.Node].Object.ID.Name] = r.Computed
+	}
+	for i, step := range s.steps() {
+		conditions := step.Get("matchExpressions").Items()
+		isIn := func(name string) bool { return known[name] == i+1 }
+		why := instead
+		switch {
+		case len(conditions) != 1:
+			why = fmt.Sprintf("step %d has several conditions", i+1)
+		case conditions[0].Get("operator").Text() == "NotIn":
+			isIn = func(name string) bool { return known[name] > 0 && known[name] != i+1 }
+		case conditions[0].Get("operator").Text() != "In":
+			why = fmt.Sprintf("step %d has the operator %s", i+1, conditions[0].Get("operator").Text())
+		}
+		var before []string
+		var values []any
+		if len(conditions) > 0 {
+			for _, v := range conditions[0].Get("values").Items() {
+				before = append(before, v.Text())
+			}
+		}
+		for _, name := range before { // also of Applications that are not there yet
+			if _, read := known[name]; !read || isIn(name) {
+				values = append(values, name)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			if isIn(name) && !slices.Contains(before, name) {
+				values = append(values, name)
+			}
+		}
+		if len(values) == len(before) && !slices.ContainsFunc(values, func(v any) bool { return !slices.Contains(before, v.(string)) }) {
+			continue
+		}
+		if len(values) == 0 && why == "" {
+			why = fmt.Sprintf("step %d would have no Application", i+1)
+		}
+		add(Change{File: s.set.Place.File, Line: s.set.Place.Line, ID: s.set.Object.ID, Value: values, Why: s.why(),
+			Path: []any{"spec", "strategy", "rollingSync", "steps", i, "matchExpressions", 0, "values"}}, s.set.Place, why)
+	}
 }
 
 // why returns the reason of the first step that another one follows.

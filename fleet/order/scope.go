@@ -36,7 +36,7 @@ func (s *scope) compute() {
 		return
 	}
 	s.addSoft()
-	p := problem{now: s.now, edges: slices.Concat(s.edges(), s.soft)}
+	p := problem{now: s.now, edges: slices.Concat(s.edges(), s.soft), least: s.least()}
 	if s.Kind == Steps {
 		p.limited, p.lowest, p.highest = true, 1, s.Count
 	}
@@ -52,6 +52,27 @@ func (s *scope) compute() {
 		s.Count = max(s.Count, slices.Max(at))
 	}
 	s.explain(at)
+}
+
+// least returns how low each sibling may become: not before what else their parent contains and
+// is before it.
+func (s *scope) least() []int {
+	beside := s.in.Beside[s.Parent]
+	if s.Kind != Waves || len(beside) == 0 {
+		return nil
+	}
+	all := slices.Repeat([]int{none}, len(s.now))
+	for i, now := range s.now {
+		for _, wave := range beside {
+			switch {
+			case wave < now:
+				all[i] = max(all[i], wave+1)
+			case wave == now:
+				all[i] = max(all[i], wave)
+			}
+		}
+	}
+	return all
 }
 
 // read reads the places that the siblings have.

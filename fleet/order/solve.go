@@ -13,6 +13,8 @@ type problem struct {
 	// lowest and highest limit the positions if limited is set.
 	limited         bool
 	lowest, highest int
+	// least is how low each position may become; nil means any.
+	least []int
 }
 
 // none is the distance between two positions that nothing orders.
@@ -57,7 +59,7 @@ func (p problem) solve() ([]int, bool) {
 		if low > high {
 			return nil, false
 		}
-		s.moves[i] = p.limited && (p.now[i] < low || p.now[i] > high)
+		s.moves[i] = p.now[i] < low || p.now[i] > high
 	}
 	var best []int
 	groups := s.groups()
@@ -87,10 +89,16 @@ type solver struct {
 // limits returns the range of a position within the limits, with room for what must come before
 // and after it.
 func (s *solver) limits(i int) (low, high int) {
-	if !s.limited {
-		return none, -none
+	low, high = none, -none
+	for j := range s.least {
+		if s.d[j][i] != none {
+			low = max(low, s.least[j]+s.d[j][i])
+		}
 	}
-	low, high = s.lowest, s.highest
+	if !s.limited {
+		return low, high
+	}
+	low, high = max(low, s.lowest), s.highest
 	for j := range s.now {
 		if s.d[j][i] != none {
 			low = max(low, s.lowest+s.d[j][i])

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/inplace"
 	"github.com/ladder-cmp/ladder/fleet/order"
@@ -30,7 +31,7 @@ func ComputeInPlace(f *fleet.Fleet) *InPlace {
 		all[i].Later = n.Later && !acceptsSameStep(f, n)
 	}
 	chosen := Order(f, all)
-	in := order.Input{Tree: *f.Tree, Unknown: map[int]bool{}}
+	in := order.Input{Tree: *f.Tree, Unknown: map[int]bool{}, Beside: map[int][]int{}}
 	for _, n := range slices.Concat(chosen.Kept, networkDependencies(f, chosen.Kept)) {
 		in.Needs = append(in.Needs, order.Need{From: f.Applications[n.From].Node, To: f.Applications[n.To].Node, Later: n.Later,
 			IsCertain: n.IsCertain, Count: n.reasonCount, Because: n.Because(), Removal: removalRemedy(f, n)})
@@ -38,6 +39,11 @@ func ComputeInPlace(f *fleet.Fleet) *InPlace {
 	for _, app := range f.Applications {
 		if whyUnknown(app) != "" {
 			in.Unknown[app.Node] = true
+		}
+		for _, o := range app.Objects {
+			if !argocd.IsApplication(o.ID) && !argocd.IsSet(o.ID) {
+				in.Beside[app.Node] = append(in.Beside[app.Node], inplace.WaveOf(o).Number)
+			}
 		}
 	}
 	p := &InPlace{Fleet: f, Scopes: order.Compute(in), Findings: chosen.faults}

@@ -174,8 +174,11 @@ func replace(text string, at field, value *yaml.Node) (string, error) {
 		}
 		return Apply(text, Splice{from, from + len(token), written}), nil
 	}
-	if at.key == nil {
-		return "", errLayout
+	if old.Kind == yaml.SequenceNode && old.Style&yaml.FlowStyle != 0 && old.Anchor == "" {
+		return replaceFlow(text, lines, old, value)
+	}
+	if at.key == nil || old.Kind == yaml.SequenceNode && slices.ContainsFunc(old.Content, hasComment) {
+		return "", errLayout // comments of items would be lost
 	}
 	start, end := extent(lines, at.key, old)
 	if from, ok := lines.Offset(at.key.Line, at.key.Column); !ok || strings.Trim(text[start:from], " ") != "" {
@@ -187,6 +190,22 @@ func replace(text string, at field, value *yaml.Node) (string, error) {
 		written = strings.TrimSuffix(written, eol)
 	}
 	return Apply(text, Splice{start, end, written}), nil
+}
+
+func hasComment(n *yaml.Node) bool { return n.HeadComment+n.LineComment+n.FootComment != "" }
+
+// replaceFlow replaces a list of plain values in brackets on one line.
+func replaceFlow(text string, lines *Lines, old, value *yaml.Node) (string, error) {
+	from, ok := lines.Offset(old.Line, old.Column)
+	if !ok || !strings.HasPrefix(text[from:], "[") {
+		return "", errLayout
+	}
+	list, _, closed := strings.Cut(text[from:], "]")
+	if !closed || strings.ContainsAny(list, "\r\n#") || strings.ContainsAny(list[1:], "[{") {
+		return "", errLayout
+	}
+	quoted := len(old.Content) > 0 && old.Content[0].Style&yaml.DoubleQuotedStyle != 0 // as JSON needs it
+	return Apply(text, Splice{from, from + len(list) + 1, flow(value, quoted)}), nil
 }
 
 // replaceNothing writes the value of a key without one.
