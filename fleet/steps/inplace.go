@@ -67,11 +67,11 @@ func whyUnknown(app *fleet.Application) string {
 		case c.Ref.Chart != "":
 			return "chart " + c.Name() + " is not available and has no record"
 		default:
-			return c.Name() + " is not available"
+			return "source " + c.Name() + " is not available"
 		}
 	}
 	if app.Failed {
-		return app.Name + " does not render (cmp fleet lint says why)"
+		return "Application " + app.Name + " does not render (cmp fleet lint says why)"
 	}
 	return ""
 }
