@@ -297,14 +297,9 @@ func (r *Steps) Render(format string, p paint.Paint) (string, error) {
 	return b.String(), nil
 }
 
-// Write writes the steps into the files below the directory of the repository, and lists the
-// changes. Components with errors keep their steps.
-func (r *Steps) Write(base string) (text string, faults []finding.Finding, err error) {
-	text, _, faults, err = r.write(base, false)
-	return text, faults, err
-}
-
-// write writes the steps. With check, it only lists the changes, without outdated reasons.
+// write writes the steps into the files below the directory of the repository, and lists the
+// changes. Components with errors keep their steps. With check, it only lists the changes, without
+// outdated reasons.
 func (r *Steps) write(base string, check bool) (text string, changes bool, faults []finding.Finding, err error) {
 	edits, faults := r.Plan.Edits()
 	faults = append(slices.Clone(r.Findings), faults...)

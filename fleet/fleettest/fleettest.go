@@ -131,17 +131,6 @@ func InPlace(t *testing.T) *fleet.Fleet {
 	return load(t, fleet.Source{Repo: os.DirFS(root(t)), Dirs: []string{"testdata/fleets/inplace"}, InPlace: true, Assume: true})
 }
 
-// Applications loads a fleet of files with Applications, of the repository
-// https://git.example.com/web.git.
-func Applications(t *testing.T, files map[string]string) *fleet.Fleet {
-	t.Helper()
-	repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {repoURL: https://git.example.com/web.git}\n")}}
-	for name, text := range files {
-		repo[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	return load(t, fleet.Source{Repo: repo, Dirs: []string{"."}, InPlace: true, Assume: true})
-}
-
 // Files loads a fleet of files in components, with a ladder.yaml that says where Argo CD finds it.
 func Files(t *testing.T, files map[string]string, src fleet.Source) *fleet.Fleet {
 	t.Helper()
