@@ -54,7 +54,7 @@ type Source struct {
 // Directory contains the settings of a directory of plain YAML.
 type Directory struct {
 	Recurse bool `yaml:"recurse,omitempty"`
-	// Exclude is a pattern of files that are no manifests.
+	// Exclude is a pattern of files to leave out.
 	Exclude string `yaml:"exclude,omitempty"`
 }
 

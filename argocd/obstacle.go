@@ -78,12 +78,15 @@ func (s Surroundings) Obstacles(app object.Object, contents []Content, synced bo
 	var all []Obstacle
 	switch skip, _ := app.Annotation("argocd.argoproj.io/skip-reconcile"); {
 	case skip == "true":
-		all = append(all, Obstacle{"its annotation argocd.argoproj.io/skip-reconcile makes Argo CD ignore it", "remove the annotation", Unasked})
+		all = append(all, Obstacle{"its annotation argocd.argoproj.io/skip-reconcile makes Argo CD ignore it",
+			"remove the annotation", Unasked})
 	case synced || IsAutomated(spec) || app.Get("operation").Exists():
 	case spec.Get("syncPolicy", "automated").Exists():
-		all = append(all, Obstacle{"it is not synced automatically, because syncPolicy.automated.enabled is false", "set it to true, or sync the Application by hand each time", Unasked})
+		all = append(all, Obstacle{"it is not synced automatically, because syncPolicy.automated.enabled is false",
+			"set it to true, or sync the Application by hand each time", Unasked})
 	default:
-		all = append(all, Obstacle{"it is not synced automatically", "set syncPolicy.automated, or sync the Application by hand each time", Unasked})
+		all = append(all, Obstacle{"it is not synced automatically",
+			"set syncPolicy.automated, or sync the Application by hand each time", Unasked})
 	}
 	return append(append(all, s.unknownCluster(spec)...), s.refusals(app, contents)...)
 }
@@ -117,7 +120,8 @@ func (s Surroundings) unknownCluster(spec object.Value) []Obstacle {
 	if len(s.clusters) == 0 || to.cluster() == "" || to.server == InCluster || s.clusters[to.name] || s.clusters[to.server] {
 		return nil
 	}
-	return []Obstacle{{fmt.Sprintf("no Secret that was read registers its cluster %s", to.cluster()), "correct spec.destination, or register the cluster", Refused}}
+	return []Obstacle{{fmt.Sprintf("no Secret that was read registers its cluster %s", to.cluster()),
+		"correct spec.destination, or register the cluster", Refused}}
 }
 
 // refusals are what the AppProject of an Application does not allow.
@@ -132,17 +136,20 @@ func (s Surroundings) refusals(app object.Object, contents []Content) []Obstacle
 	case !known && (name == DefaultProject || len(s.projects) == 0):
 		return nil
 	case !known:
-		return []Obstacle{{fmt.Sprintf("its AppProject %s is not among those that were read", name), "correct spec.project, or add the AppProject", Refused}}
+		return []Obstacle{{fmt.Sprintf("its AppProject %s is not among those that were read", name),
+			"correct spec.project, or add the AppProject", Refused}}
 	}
 	var all []Obstacle
 	for _, source := range SourcesOf(spec) {
 		if url := source.Get("repoURL").Text(); url != "" && p.forbidsSource(url) {
-			all = append(all, Obstacle{fmt.Sprintf("its AppProject %s does not allow its source %s", name, finding.Sanitize(url)), "add it to sourceRepos of the AppProject", Refused})
+			all = append(all, Obstacle{fmt.Sprintf("its AppProject %s does not allow its source %s", name, finding.Sanitize(url)),
+				"add it to sourceRepos of the AppProject", Refused})
 		}
 	}
 	to := destinationOf(spec).resolved()
 	if to.cluster() != "" && p.forbidsDestination(to.server, to.name, to.namespace) {
-		all = append(all, Obstacle{fmt.Sprintf("its AppProject %s does not allow namespace %q of cluster %s", name, to.namespace, to.cluster()), "add it to destinations of the AppProject", Refused})
+		all = append(all, Obstacle{fmt.Sprintf("its AppProject %s does not allow namespace %q of cluster %s", name, to.namespace,
+			to.cluster()), "add it to destinations of the AppProject", Refused})
 	} else {
 		all = append(all, p.refusedContents(to, contents)...)
 	}
@@ -157,7 +164,8 @@ func (p project) closedWindows(name string, to destination) []Obstacle {
 		what := fmt.Sprintf("(schedule %q, duration %s)", w.Get("schedule").Text(), w.Get("duration").Text())
 		switch w.Get("kind").Text() {
 		case "deny":
-			all = append(all, Obstacle{fmt.Sprintf("a deny window of its AppProject %s %s prevents its sync", p.ID.Name, what), "take the Application out of the window", Closed})
+			all = append(all, Obstacle{fmt.Sprintf("a deny window of its AppProject %s %s prevents its sync", p.ID.Name, what),
+				"take the Application out of the window", Closed})
 		case "allow":
 			if isAlwaysOpen(w) {
 				return all
@@ -166,7 +174,8 @@ func (p project) closedWindows(name string, to destination) []Obstacle {
 		}
 	}
 	if restricted != "" {
-		all = append(all, Obstacle{fmt.Sprintf("it is synced only in an allow window of its AppProject %s %s", p.ID.Name, restricted), "take the Application out of the window", Closed})
+		all = append(all, Obstacle{fmt.Sprintf("it is synced only in an allow window of its AppProject %s %s", p.ID.Name,
+			restricted), "take the Application out of the window", Closed})
 	}
 	return all
 }
@@ -191,16 +200,19 @@ func (p project) refusedContents(to destination, contents []Content) []Obstacle 
 		if p.forbidsKind(c.ID, c.Namespaced) && !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
-		if ns := c.ID.Namespace; c.Namespaced && ns != "" && to.cluster() != "" && p.forbidsDestination(to.server, to.name, ns) && !slices.Contains(namespaces, ns) {
+		if ns := c.ID.Namespace; c.Namespaced && ns != "" && to.cluster() != "" && p.forbidsDestination(to.server, to.name, ns) &&
+			!slices.Contains(namespaces, ns) {
 			namespaces = append(namespaces, ns)
 		}
 	}
 	var all []Obstacle
 	if len(kinds) > 0 {
-		all = append(all, Obstacle{fmt.Sprintf("its AppProject %s does not allow it to deploy %s", p.ID.Name, finding.Few(kinds)), "allow these kinds in the AppProject", Refused})
+		all = append(all, Obstacle{fmt.Sprintf("its AppProject %s does not allow it to deploy %s", p.ID.Name, finding.Few(kinds)),
+			"allow these kinds in the AppProject", Refused})
 	}
 	if len(namespaces) > 0 {
-		all = append(all, Obstacle{fmt.Sprintf("its AppProject %s does not allow it to deploy to %s", p.ID.Name, finding.Few(namespaces)), "add them to destinations of the AppProject", Refused})
+		all = append(all, Obstacle{fmt.Sprintf("its AppProject %s does not allow it to deploy to %s", p.ID.Name,
+			finding.Few(namespaces)), "add them to destinations of the AppProject", Refused})
 	}
 	return all
 }

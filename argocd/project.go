@@ -61,7 +61,8 @@ func (p project) forbidsDestination(server, name, namespace string) bool {
 			allowed = true
 		case unknown:
 			return false
-		case !byName && isDenial(to("name")), !byServer && isDenial(to("server")) && inNamespace, !inNamespace && isDenial(to("namespace")) && byServer:
+		case !byName && isDenial(to("name")), !byServer && isDenial(to("server")) && inNamespace, !inNamespace &&
+			isDenial(to("namespace")) && byServer:
 			return true
 		}
 	}
@@ -74,14 +75,16 @@ func (p project) forbidsKind(id object.ID, namespaced bool) bool {
 	listed := func(list string) bool {
 		for _, entry := range p.Get("spec", list).Items() {
 			name := entry.Get("name").Text()
-			if fits(entry.Get("kind").Text(), id.Kind) && fits(entry.Get("group").Text(), id.Group) && (namespaced || name == "" || fits(name, id.Name)) {
+			if fits(entry.Get("kind").Text(), id.Kind) && fits(entry.Get("group").Text(), id.Group) &&
+				(namespaced || name == "" || fits(name, id.Name)) {
 				return true
 			}
 		}
 		return false
 	}
 	if namespaced {
-		return p.Get("spec", "namespaceResourceWhitelist").Exists() && !listed("namespaceResourceWhitelist") || listed("namespaceResourceBlacklist")
+		return p.Get("spec", "namespaceResourceWhitelist").Exists() && !listed("namespaceResourceWhitelist") ||
+			listed("namespaceResourceBlacklist")
 	}
 	return !listed("clusterResourceWhitelist") || listed("clusterResourceBlacklist")
 }

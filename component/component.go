@@ -199,7 +199,8 @@ func (d Description) contradictions(f settings.File) []error {
 		faults = append(faults, f.Fault(d.lines[key], key, message, remedy))
 	}
 	if d.Domain != "" && d.Tier != "" && d.Domain != d.Tier {
-		fault("tier", `"tier" and "domain" are the same setting, but have different values: `+d.Tier+" and "+d.Domain, "keep one of the two")
+		fault("tier", `"tier" and "domain" are the same setting, but have different values: `+d.Tier+" and "+d.Domain,
+			"keep one of the two")
 	}
 	if d.RolloutPhase.Set && d.Wave.Set && d.RolloutPhase.Number != d.Wave.Number {
 		fault("wave", `"wave" and "rolloutPhase" are the same setting, but have different values: `+d.Wave.Text+" and "+d.RolloutPhase.Text,
@@ -209,7 +210,8 @@ func (d Description) contradictions(f settings.File) []error {
 		fault("crdsPhase", "has no effect without crds: "+Split, "remove it, or write crds: "+Split)
 	}
 	if d.Render == Native && d.CRDs != "" {
-		fault("crds", "has no effect with render: "+Native+", because Argo CD renders the component", "remove it; of a chart, chart.skipCrds leaves out the CRDs")
+		fault("crds", "has no effect with render: "+Native+", because Argo CD renders the component",
+			"remove it; of a chart, chart.skipCrds leaves out the CRDs")
 	}
 	c := d.Chart
 	switch {

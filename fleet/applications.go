@@ -44,7 +44,8 @@ func loadInPlace(ctx context.Context, src Source, base *knowledge.Base) (*Fleet,
 	}
 	f := &Fleet{Dir: dir, Settings: profile.In(base), Dirs: src.Dirs, Base: base, Profile: inPlaceProfile()}
 	f.Settings.Environments, f.Settings.Server = nil, "" // Applications say where they are deployed
-	r := &sourceRenderer{src: src, base: base, dir: dir, memory: input.NewMemory(renderMemory), all: map[*inplace.Application]*Application{}}
+	r := &sourceRenderer{src: src, base: base, dir: dir, memory: input.NewMemory(renderMemory),
+		all: map[*inplace.Application]*Application{}}
 	in := inplace.Input{Repo: src.Repo, Paths: src.Dirs, NoRepository: src.NoRepository, Objects: src.Manifests, Show: src.Show,
 		RepoURL: f.Settings.RepoURL, Generators: src.Generators, Render: r.render}
 	if src.SkipRendering {
@@ -249,7 +250,8 @@ func (a *Application) addMissing(base *knowledge.Base, c MissingSource) {
 }
 
 // renderSource renders a source, or returns what is missing.
-func (r *sourceRenderer) renderSource(ctx context.Context, app *inplace.Application, s parent.Source) (plugin.Result, *MissingSource, error) {
+func (r *sourceRenderer) renderSource(ctx context.Context, app *inplace.Application, s parent.Source) (plugin.Result,
+	*MissingSource, error) {
 	if s.Err != nil {
 		return r.withoutDirectory(s)
 	}
@@ -280,7 +282,8 @@ func (r *sourceRenderer) withoutDirectory(s parent.Source) (plugin.Result, *Miss
 		return plugin.Result{}, &MissingSource{Ref: ref}, nil
 	}
 	return plugin.Result{}, nil, finding.Finding{Severity: finding.Error, Rule: "no-directory", Field: "path",
-		Message: "directory " + s.Place + " not found in the repository, so Argo CD cannot render the Application", Remedy: "correct the path"}
+		Message: "directory " + s.Place + " not found in the repository, so Argo CD cannot render the Application",
+		Remedy:  "correct the path"}
 }
 
 // generate renders a source in the repository, or a chart. Other plugins are ignored.

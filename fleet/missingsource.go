@@ -135,12 +135,14 @@ func chartsWithoutCRDs(req plugin.Request) map[string]bool {
 // result and the missing sources. Use it for a component that cannot be rendered with them;
 // failed is the reason. The error contains the faults with other causes. The result is empty if
 // the rest cannot be rendered by itself.
-func RenderWithoutMissing(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
+func RenderWithoutMissing(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result,
+	[]remote.Ref, error) {
 	return (&emptySources{fetcher: req.Remote}).render(ctx, req, base, failed)
 }
 
 // render renders a component with these sources.
-func (e *emptySources) render(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result, []remote.Ref, error) {
+func (e *emptySources) render(ctx context.Context, req plugin.Request, base *knowledge.Base, failed error) (plugin.Result,
+	[]remote.Ref, error) {
 	req.Remote = e
 	res, err := plugin.Generate(ctx, req, base)
 	absent := e.sorted()
@@ -198,7 +200,10 @@ func namedAfter(chart, group string) bool {
 // place.
 func stillPresent(first, second []finding.Finding) []finding.Finding {
 	return slices.DeleteFunc(slices.Clone(first), func(a finding.Finding) bool {
-		return !slices.ContainsFunc(second, func(b finding.Finding) bool { return a.File == b.File && a.Line == b.Line && a.Field == b.Field })
+		return !slices.ContainsFunc(second, func(b finding.Finding) bool {
+			return a.File == b.File && a.Line == b.Line &&
+				a.Field == b.Field
+		})
 	})
 }
 

@@ -24,8 +24,9 @@ type ValueName struct {
 
 // keysOfNames are keys of values whose value, or whose field "name", names an object. They are
 // compared in lower case.
-var keysOfNames = map[string]string{"secretkeyref": "Secret", "secretref": "Secret", "configmapkeyref": "ConfigMap", "configmapref": "ConfigMap",
-	"secretname": "Secret"}
+var keysOfNames = map[string]string{"secretkeyref": "Secret", "secretref": "Secret", "configmapkeyref": "ConfigMap",
+	"configmapref": "ConfigMap",
+	"secretname":   "Secret"}
 
 // endingsOfNames are the endings of such keys, as in auth.existingSecret.
 var endingsOfNames = map[string]string{"existingsecret": "Secret", "existingsecretname": "Secret", "existingconfigmap": "ConfigMap"}

@@ -141,7 +141,8 @@ type Part = facts.Part
 // Build finds the references between objects. Its error joins a finding for each
 // pair of objects with the same identity, and for each invalid annotation.
 func Build(objs []object.Object, base *knowledge.Base, opt Options) (*Graph, error) {
-	return build(rulesOfAll, []Part{{Objects: objs, Namespace: opt.Namespace, Expects: opt.Expects}}, base, facts.Options{IsExternal: opt.IsExternal})
+	return build(rulesOfAll, []Part{{Objects: objs, Namespace: opt.Namespace, Expects: opt.Expects}}, base,
+		facts.Options{IsExternal: opt.IsExternal})
 }
 
 // Join finds the references between and within several components. Objects that are
@@ -187,7 +188,8 @@ func build(rules rules, parts []Part, base *knowledge.Base, opt facts.Options) (
 	for _, report := range reports {
 		findings = append(findings, report(in)...)
 	}
-	g := &Graph{Nodes: nodesOf(f, roles, set), References: set.all, Aside: set.aside, Claims: roles.claims, Absent: in.Absent, Dangling: danglingIn(f),
+	g := &Graph{Nodes: nodesOf(f, roles, set), References: set.all, Aside: set.aside, Claims: roles.claims, Absent: in.Absent,
+		Dangling:  danglingIn(f),
 		Creations: creations(f), Findings: findings}
 	g.sort()
 	return g, nil
@@ -202,7 +204,8 @@ func nodesOf(f *facts.Facts, roles Roles, set Set) []Node {
 		nodes[i] = Node{Node: f.Nodes[i], Role: counting.Rung, RoleWhy: counting.Why, Companion: counting.Companion,
 			Store: f.IsStore(i), Doubt: doubts.Uncertain, DoubtEntry: doubts.Entry, Expected: f.ExpectsKind(i),
 			TemporarilyDegraded: doubts.TemporarilyDegraded}
-		if slices.ContainsFunc(slices.Collect(set.Of(i)), func(r *Reference) bool { return r.initializes() && !f.Nodes[r.To].IsAfter(&f.Nodes[i]) }) {
+		if slices.ContainsFunc(slices.Collect(set.Of(i)),
+			func(r *Reference) bool { return r.initializes() && !f.Nodes[r.To].IsAfter(&f.Nodes[i]) }) {
 			nodes[i].Health.Never = ""
 		}
 		nodes[i].Health.Never = cmp.Or(nodes[i].Health.Never, doubts.Never)
@@ -276,7 +279,8 @@ func (g *Graph) String() string {
 		fmt.Fprintf(&b, "  %-14s %s %s%s (%s)\n", r.Answer(), r.Why, g.Nodes[r.To].Key, r.Detail(), r.evidence())
 	}
 	for _, a := range g.Aside {
-		fmt.Fprintf(&b, "set aside: %s %s %s (%s), which %s (%s)\n", g.Nodes[a.From].Key, a.Why, g.Nodes[a.To].Key, a.Sign, a.By.Why, a.By.Sign)
+		fmt.Fprintf(&b, "set aside: %s %s %s (%s), which %s (%s)\n", g.Nodes[a.From].Key, a.Why, g.Nodes[a.To].Key, a.Sign,
+			a.By.Why, a.By.Sign)
 	}
 	for _, a := range g.Absent {
 		noStart, otherNamespace := "", ""

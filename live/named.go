@@ -53,7 +53,8 @@ func (s *scene) laterNamed(service object.ID) (found object.ID) {
 // selects reports whether a Service has Pods with these labels behind it.
 func selects(service object.Object, labels object.Value) bool {
 	selector := service.Get("spec", "selector").Fields()
-	return len(selector) > 0 && !slices.ContainsFunc(selector, func(f object.Field) bool { return labels.Get(f.Key).Text() != f.Value.Text() })
+	return len(selector) > 0 && !slices.ContainsFunc(selector,
+		func(f object.Field) bool { return labels.Get(f.Key).Text() != f.Value.Text() })
 }
 
 // commandOf returns what a container runs, with the values that it gets.

@@ -62,7 +62,8 @@ var notExecuted = lazyregexp.New(`exec: "([^"]+)": (.+)$`)
 var namedKinds = map[string]object.ID{
 	"secret": {Kind: "Secret"}, "configmap": {Kind: "ConfigMap"}, "persistentvolumeclaim": {Kind: "PersistentVolumeClaim"},
 	"serviceaccount":              {Kind: "ServiceAccount"},
-	"storageclass.storage.k8s.io": {Group: storageGroup, Kind: "StorageClass"}, "priorityclass": {Group: "scheduling.k8s.io", Kind: "PriorityClass"},
+	"storageclass.storage.k8s.io": {Group: storageGroup, Kind: "StorageClass"},
+	"priorityclass":               {Group: "scheduling.k8s.io", Kind: "PriorityClass"},
 }
 
 // missingIn returns the object that a message says is missing.
@@ -92,8 +93,9 @@ func lacks(missing object.ID, proof string, evidence Evidence) Cause {
 // lacksKey is the cause of a Pod that reads a key that is missing.
 func lacksKey(m []string, proof string) Cause {
 	id := object.ID{Kind: m[2], Namespace: m[3], Name: m[4]}
-	return Cause{Rule: "missing-key", Text: fmt.Sprintf("waits for key %s of %s, which has no such key", m[1], id), Proof: proof, Evidence: Refusal,
-		Fix: "add the key, or correct its name in the manifest", Command: kubectl("describe", id)}
+	return Cause{Rule: "missing-key", Text: fmt.Sprintf("waits for key %s of %s, which has no such key", m[1], id), Proof: proof,
+		Evidence: Refusal,
+		Fix:      "add the key, or correct its name in the manifest", Command: kubectl("describe", id)}
 }
 
 // preemption is what the scheduler says of evicting other Pods, after the reasons.
@@ -104,10 +106,12 @@ func podScheduling(s *scene, pod object.Object) (all []Cause) {
 	c := conditionOf(pod, "PodScheduled")
 	age := max(s.age(c.since), s.podAge(pod))
 	switch {
-	case c.status != "False" && pod.Get("spec", "nodeName").Text() == "" && s.podAge(pod) > briefly && pod.Get("status", "phase").Text() == "Pending":
+	case c.status != "False" && pod.Get("spec", "nodeName").Text() == "" && s.podAge(pod) > briefly &&
+		pod.Get("status", "phase").Text() == "Pending":
 		return []Cause{{Rule: "no-scheduler", Text: "has a Pod that no scheduler has looked at",
 			Proof: "Pod " + pod.ID.Name + " has no condition PodScheduled", Evidence: Appearance,
-			Fix: "start the scheduler " + cmp.Or(pod.Get("spec", "schedulerName").Text(), "default-scheduler"), Command: kubectl("describe", pod.ID)}}
+			Fix:     "start the scheduler " + cmp.Or(pod.Get("spec", "schedulerName").Text(), "default-scheduler"),
+			Command: kubectl("describe", pod.ID)}}
 	case c.status != "False":
 		return nil
 	}
@@ -133,7 +137,8 @@ func podScheduling(s *scene, pod object.Object) (all []Cause) {
 		return []Cause{base}
 	case strings.Contains(c.message, "unbound immediate PersistentVolumeClaims"):
 		for _, v := range pod.Get("spec", "volumes").Items() {
-			id := object.ID{Kind: "PersistentVolumeClaim", Namespace: pod.ID.Namespace, Name: v.Get("persistentVolumeClaim", "claimName").Text()}
+			id := object.ID{Kind: "PersistentVolumeClaim", Namespace: pod.ID.Namespace,
+				Name: v.Get("persistentVolumeClaim", "claimName").Text()}
 			if claim, ok := s.objects[id]; ok && claim.Get("status", "phase").Text() != "Bound" {
 				of := base
 				of.Text, of.Because = "waits for "+id.String()+", which is not bound", id
@@ -189,8 +194,9 @@ func podContainers(s *scene, pod object.Object) (all []Cause) {
 		case slices.Contains(pullReasons, reason):
 			all = append(all, s.pull(pod, c, reason, message))
 		case reason == "CreateContainerConfigError":
-			cause := Cause{Rule: "container-config", Text: "cannot create container " + c.name + ": " + message, Proof: proof, Evidence: Refusal,
-				Fix: "correct the container in the manifest", Command: kubectl("describe", pod.ID)}
+			cause := Cause{Rule: "container-config", Text: "cannot create container " + c.name + ": " + message, Proof: proof,
+				Evidence: Refusal,
+				Fix:      "correct the container in the manifest", Command: kubectl("describe", pod.ID)}
 			if missing, ok := missingIn(message, pod.ID.Namespace); ok {
 				cause = lacks(missing, proof, Refusal)
 			} else if m := missingKey.FindStringSubmatch(message); m != nil {
@@ -198,7 +204,8 @@ func podContainers(s *scene, pod object.Object) (all []Cause) {
 			}
 			cause.IsYoung = s.podAge(pod) < briefly
 			all = append(all, cause)
-		case reason == "CreateContainerError" || reason == "RunContainerError" || reason == "PostStartHookError" || reason == "PreCreateHookError":
+		case reason == "CreateContainerError" || reason == "RunContainerError" || reason == "PostStartHookError" ||
+			reason == "PreCreateHookError":
 			all = append(all, Cause{Rule: "container-start", Text: "cannot start container " + c.name + ": " + message,
 				Proof: proof, Evidence: Refusal,
 				Fix: "correct command, mounts or security context of the container", Command: kubectl("describe", pod.ID)})
@@ -213,7 +220,8 @@ func podContainers(s *scene, pod object.Object) (all []Cause) {
 func (s *scene) pull(pod object.Object, c container, reason, message string) Cause {
 	image := c.spec.Get("image").Text()
 	for _, e := range s.eventsOf(pod.ID, "Failed") { // while it backs off, only the Event has the registry's words
-		if strings.Contains(e.message, "Failed to pull image") && strings.Contains(e.message, image) && !strings.Contains(message, "rpc error") {
+		if strings.Contains(e.message, "Failed to pull image") && strings.Contains(e.message, image) &&
+			!strings.Contains(message, "rpc error") {
 			message = e.message
 			break
 		}
@@ -225,7 +233,8 @@ func (s *scene) pull(pod object.Object, c container, reason, message string) Cau
 	cause := understand("pull", reason+" "+message, pod,
 		Cause{Rule: "image", Text: fmt.Sprintf("cannot pull image %s of container %s", image, c.name),
 			Proof: said("Pod "+pod.ID.Name+":", reason, message), Evidence: Refusal,
-			IsYoung: reason == "ErrImagePull" && s.podAge(pod) < briefly/2, Fix: "correct the image, or push it", Command: kubectl("describe", pod.ID)})
+			IsYoung: reason == "ErrImagePull" && s.podAge(pod) < briefly/2, Fix: "correct the image, or push it",
+			Command: kubectl("describe", pod.ID)})
 	if secret != "" {
 		cause.Fix = "create the Secret of imagePullSecrets: " + secret
 	}
@@ -275,7 +284,8 @@ func (s *scene) crash(pod object.Object, c container, waiting string) []Cause {
 		text += ": " + finding.CutMiddle(oneLine(lines[len(lines)-1]), maxDetail/2)
 	}
 	if m := notExecuted.FindStringSubmatch(last); m != nil {
-		text = fmt.Sprintf("cannot start container %s: its command %s cannot be executed: %s", c.name, m[1], strings.TrimSuffix(m[2], ": unknown"))
+		text = fmt.Sprintf("cannot start container %s: its command %s cannot be executed: %s", c.name, m[1],
+			strings.TrimSuffix(m[2], ": unknown"))
 	}
 	because := object.ID{}
 	switch {

@@ -106,8 +106,8 @@ func (d *document) node() *yaml.Node {
 // Text returns the manifest without "---", with a newline at the end.
 func (o Object) Text() string { return o.comment + o.doc.text }
 
-// Parts returns the comment before the manifest, if any, and the manifest: together Text, of
-// which they are no copy.
+// Parts returns the comment before the manifest, if any, and the manifest. Together they are
+// Text, without copying it.
 func (o Object) Parts() (comment, manifest string) { return o.comment, o.doc.text }
 
 // Same reports whether two manifests have the same content, regardless of layout.

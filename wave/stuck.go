@@ -43,7 +43,8 @@ func (s *sync) stuckChildren() []finding.Finding {
 		case c.awaited && n.HasHealth:
 			message = fmt.Sprintf("Argo CD waits for this object %s, but %s, so the sync hangs", s.at[first], c.Why)
 		case c.awaited:
-			message = fmt.Sprintf("with a health check for Applications, Argo CD waits for this object %s, but %s, so the sync hangs", s.at[first], c.Why)
+			message = fmt.Sprintf("with a health check for Applications, Argo CD waits for this object %s, but %s, so the sync hangs",
+				s.at[first], c.Why)
 		}
 		f := s.finding(first, finding.Warning, "doubtful-gate", message+also, c.Fix)
 		f.About = c.Why

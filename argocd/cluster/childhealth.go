@@ -70,7 +70,8 @@ func checkChildHealth(ctx context.Context, script string) []string {
 	}
 	var all []string
 	for _, status := range slices.Sorted(maps.Keys(wrong)) {
-		all = append(all, fmt.Sprintf("the health check for Applications returns %q for a child that %s", status, strings.Join(wrong[status], ", or that ")))
+		all = append(all, fmt.Sprintf("the health check for Applications returns %q for a child that %s", status,
+			strings.Join(wrong[status], ", or that ")))
 	}
 	return all
 }

@@ -73,7 +73,8 @@ available are left out, with a warning for each.`,
 }
 
 // neededHealth returns what healthOf returns for a component, or for all components of a fleet.
-func neededHealth(ctx context.Context, s cli.Streams, in *command.Any, dirs []string) (kinds []knowledge.Kind, unknown []finding.Finding, err error) {
+func neededHealth(ctx context.Context, s cli.Streams, in *command.Any, dirs []string) (kinds []knowledge.Kind,
+	unknown []finding.Finding, err error) {
 	isFleet, err := in.IsFleet(dirs)
 	if err != nil {
 		return nil, nil, err
@@ -156,14 +157,17 @@ func healthOf(p *wave.Plan, gates []wave.Gate) ([]knowledge.Kind, []finding.Find
 			continue
 		}
 		if n.Kind.Later != "" {
-			unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,
+			unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line,
+				Object:  g.Object,
 				Message: fmt.Sprintf("%s, but Argo CD has no health check for %s before %s", g.Why, g.Kind, n.Kind.Later),
 				Remedy:  wave.UpgradeOrCopy(&n)})
 			continue
 		}
 		unknown = append(unknown, finding.Finding{Severity: finding.Note, Rule: "blind-gate", File: n.File, Line: n.Line, Object: g.Object,
-			Message: g.Why + ", but Argo CD has no health check for " + g.Kind + ", and Ladder does not know which status fields mean healthy",
-			Remedy:  "write " + health.Key(n.ID.Group, n.ID.Kind) + " to argocd-cm if the status of " + g.Kind + " shows whether it is healthy"})
+			Message: g.Why + ", but Argo CD has no health check for " + g.Kind +
+				", and Ladder does not know which status fields mean healthy",
+			Remedy: "write " + health.Key(n.ID.Group,
+				n.ID.Kind) + " to argocd-cm if the status of " + g.Kind + " shows whether it is healthy"})
 	}
 	return kinds, unknown
 }

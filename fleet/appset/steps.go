@@ -109,7 +109,8 @@ func (e expansion) withoutStep(set Set, found stepFinding) []finding.Finding {
 			}
 		}
 		message := fmt.Sprintf("no step selects %s, which has %s, "+neverSynced, app.ID, strings.Join(has, " and "), "it")
-		all = append(all, found(-1, app.ID.String(), message, "give it a label that a step selects, or add a step for it").Asking(suggestion))
+		all = append(all, found(-1, app.ID.String(), message,
+			"give it a label that a step selects, or add a step for it").Asking(suggestion))
 		names = append(names, app.ID.String())
 	}
 	if len(all) > maxUnselected {
@@ -159,7 +160,8 @@ func (e expansion) emptySteps(set Set, found stepFinding) []finding.Finding {
 		why, suggestion := "it selects "+s.String(), ""
 		if slices.ContainsFunc(set.Applications, func(app Application) bool { return s.selects(labelsIn(app.Object)) }) {
 			why = "earlier steps select all of its Applications"
-		} else if x := slices.IndexFunc(s.MatchExpressions, func(x argocd.Expression) bool { return x.Operator != "In" && x.Operator != "NotIn" }); x >= 0 {
+		} else if x := slices.IndexFunc(s.MatchExpressions,
+			func(x argocd.Expression) bool { return x.Operator != "In" && x.Operator != "NotIn" }); x >= 0 {
 			why = fmt.Sprintf("Argo CD knows only the operators In and NotIn, not %s", s.MatchExpressions[x].Operator)
 		} else {
 			suggestion = s.suggestion(set)
@@ -211,7 +213,8 @@ func (e expansion) manualSteps(found stepFinding) []finding.Finding {
 		if i+1 < len(steps) {
 			message += fmt.Sprintf(", and step %d starts only when somebody has synced them", i+2)
 		}
-		all = append(all, found(i, fmt.Sprintf("maxUpdate %d", i+1), message, "remove maxUpdate, or sync these Applications by hand in each rollout"))
+		all = append(all, found(i, fmt.Sprintf("maxUpdate %d", i+1), message,
+			"remove maxUpdate, or sync these Applications by hand in each rollout"))
 	}
 	return all
 }

@@ -130,7 +130,8 @@ func (o *apps) verify() error {
 	case !slices.Contains(styles, o.style):
 		return finding.Usagef("--style: unknown value %q; use %s", o.style, strings.Join(styles, ", "))
 	case o.isParent() && o.check != "":
-		return finding.Usagef("--check compares an ApplicationSet, and style %s generates a parent; remove --check, or use --style steps", o.style)
+		return finding.Usagef("--check compares an ApplicationSet, and style %s generates a parent; remove --check, or use --style steps",
+			o.style)
 	case o.Sets && o.template != "":
 		return finding.Usage("--template is an Application, and --style sets generates ApplicationSets; remove one of the two")
 	case o.isParent() && o.Path == "" && o.out == "":

@@ -32,7 +32,7 @@ type LoadOptions struct {
 	At *checkout.Commit
 	// Stdin is what the argument "-" stands for.
 	Stdin io.Reader
-	// Generators reads the file of --generator-values; nil if there is no such flag.
+	// Generators reads the file of --generator-values; nil for a command without the flag.
 	Generators func() (appset.Values, error)
 	// AllowUndescribed means that a directory of components without any component.yaml is a
 	// fleet, too.

@@ -71,7 +71,8 @@ func CheckFleet(ctx context.Context, opt LoadOptions, dirs []string) (r cli.Repo
 			}
 		}
 	}
-	r.Findings = slices.Concat(lint.Rendering(f, environment, nil), lint.Overreach(f, environment), lint.Dangling(f, environment), all.Omissions)
+	r.Findings = slices.Concat(lint.Rendering(f, environment, nil), lint.Overreach(f, environment), lint.Dangling(f, environment),
+		all.Omissions)
 	finding.Sort(r.Findings)
 	r.Scope = finding.Counted(objects, "object") + " of " + finding.Counted(len(r.Applications)-unchecked, "Application")
 	if unchecked > 0 {

@@ -103,7 +103,8 @@ func (w writer) parameters(s fleet.Set) []templateParameter {
 var templatePatchText string
 
 var templatePatch = sync.OnceValue(func() *texttemplate.Template {
-	return texttemplate.Must(texttemplate.New("").Delims("[[", "]]").Funcs(texttemplate.FuncMap{"quote": strconv.Quote}).Parse(templatePatchText))
+	return texttemplate.Must(texttemplate.New("").Delims("[[",
+		"]]").Funcs(texttemplate.FuncMap{"quote": strconv.Quote}).Parse(templatePatchText))
 })
 
 // templatePatch returns the part that differs between Applications. Argo CD fills it in with the

@@ -202,8 +202,7 @@ func filesOf(in Input, dir string) []object.Object {
 type Found struct {
 	// Applications means that there are Applications, or directories that may render to some.
 	Applications bool
-	// Sets means that there are ApplicationSets, of which perhaps nothing here shows the
-	// Applications.
+	// Sets means that there are ApplicationSets, even if their Applications are unknown.
 	Sets bool
 	// DeployDirs means that one of them deploys a directory below one of the Paths, so that the
 	// Paths contain a fleet, and not only what a parent renders to.

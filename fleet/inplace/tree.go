@@ -44,8 +44,8 @@ type Node struct {
 	Step int
 	// Place is where it is written.
 	Place Place
-	// Installation is the directory or file that distinguishes its Argo CD from others, whose
-	// Applications have the same names; empty if there are no such.
+	// Installation is the directory or file that distinguishes its Argo CD from others whose
+	// Applications have the same names; empty if all names are different.
 	Installation string
 }
 

@@ -46,7 +46,8 @@ func (inv Inventory) Checklist() string {
 		if row.Title != "" {
 			title = strings.TrimPrefix(title+", "+row.Title, ", ")
 		}
-		fmt.Fprintf(&b, "\n# %s\nargocd app wait %s --sync --health --timeout %d\n", finding.Sanitize(title), strings.Join(names, " "), checklistTimeout)
+		fmt.Fprintf(&b, "\n# %s\nargocd app wait %s --sync --health --timeout %d\n", finding.Sanitize(title),
+			strings.Join(names, " "), checklistTimeout)
 	}
 	return b.String()
 }

@@ -46,8 +46,10 @@ func (l *checker) dangling() []fault {
 		if unless != "" || facts.IsData(first.ID) || l.Base.Builtin(first.ID.Group) {
 			severity = finding.Note
 		}
-		f := l.at(severity, users[0], fmt.Sprintf("in %s, it %s %s, which nothing in the fleet creates%s%s", fileLine(n.File, n.Line), first.Why,
-			first.ID, alsoUsed(users), unless), "correct the name, or add it to a component; if it exists outside, write expects: ["+first.Entry+"] into component.yaml")
+		f := l.at(severity, users[0], fmt.Sprintf("in %s, it %s %s, which nothing in the fleet creates%s%s",
+			fileLine(n.File, n.Line), first.Why,
+			first.ID, alsoUsed(users), unless),
+			"correct the name, or add it to a component; if it exists outside, write expects: ["+first.Entry+"] into component.yaml")
 		if l.InPlace() {
 			f.Remedy = "correct the name, or add it to an Application, unless it exists outside the fleet"
 		}
@@ -118,7 +120,8 @@ func (l *checker) unknownStreams(unless string) []fault {
 	for _, name := range names {
 		s := streams[name]
 		n := &l.Objects.Nodes[s.node]
-		f := l.at(severity, s.users[0], fmt.Sprintf("in %s, it uses stream %q, which nothing in the fleet creates%s%s", fileLine(n.File, n.Line), name,
+		f := l.at(severity, s.users[0], fmt.Sprintf("in %s, it uses stream %q, which nothing in the fleet creates%s%s",
+			fileLine(n.File, n.Line), name,
 			alsoUsed(s.users), unless), "correct the name, or add what creates the stream")
 		f.Object, f.Field, f.About = n.Key.String(), s.field, "stream "+name
 		all = append(all, f)

@@ -173,7 +173,8 @@ func (l *checker) unordered() []fault {
 			texts = append(texts, l.Applications[v.from].Name+" on "+l.Applications[v.to].Name)
 		}
 		first := byParent[of][0]
-		f := l.at(finding.Warning, l.Applications[first.from], fmt.Sprintf("%s: %s, such as %s", l.whyUnordered(of), fewAndMore(texts), first.reason.Located()),
+		f := l.at(finding.Warning, l.Applications[first.from],
+			fmt.Sprintf("%s: %s, such as %s", l.whyUnordered(of), fewAndMore(texts), first.reason.Located()),
 			"let a parent create them in waves, which cmp fleet steps computes, or let the retries of syncs order them")
 		if of != inplace.None {
 			n := l.Tree.Nodes[of]
@@ -221,8 +222,9 @@ func (l *checker) severalInstallations() []fault {
 	if at == nil {
 		return nil
 	}
-	return []fault{l.at(finding.Warning, at, "several Applications have the same name, so Ladder takes their directories for those of several Argo CDs: "+
-		fewAndMore(names), "name the directory of one Argo CD, or rename them if they are in one")}
+	return []fault{l.at(finding.Warning, at,
+		"several Applications have the same name, so Ladder takes their directories for those of several Argo CDs: "+
+			fewAndMore(names), "name the directory of one Argo CD, or rename them if they are in one")}
 }
 
 // ignoredWaves finds sync waves of Applications that an ApplicationSet generates.
@@ -273,7 +275,8 @@ func (l *checker) sourcesElsewhere() []fault {
 			names, count = append(names, c.name), count+len(c.users)
 		}
 		if len(of) > 0 {
-			f := l.at(finding.Note, of[0].users[0], fmt.Sprintf(message, strings.Join(names, ", "), finding.Counted(count, "Application")), remedy)
+			f := l.at(finding.Note, of[0].users[0],
+				fmt.Sprintf(message, strings.Join(names, ", "), finding.Counted(count, "Application")), remedy)
 			f.About = of[0].name
 			all = append(all, f)
 		}

@@ -228,7 +228,8 @@ func (l *checker) missingSources() []missingSource {
 			ref.Version = ""
 			name := cmp.Or(c.Name(), app.Component.Chart.Path)
 			i := slices.IndexFunc(all, func(s missingSource) bool {
-				same := s.ref == ref && s.plugin == c.Plugin && s.isApproximate == c.IsApproximate || ref.Kind == remote.File && s.ref.Kind == remote.File && s.name == name
+				same := s.ref == ref && s.plugin == c.Plugin && s.isApproximate == c.IsApproximate || ref.Kind == remote.File &&
+					s.ref.Kind == remote.File && s.name == name
 				return same && (l.InPlace() || s.users[0].IsChartMissing == app.IsChartMissing)
 			})
 			if !l.anywhere(app) {

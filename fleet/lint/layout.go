@@ -64,8 +64,9 @@ func (l *checker) earlySmokes() []fault {
 		if p := l.correctSteps[i]; !l.InPlace() && p > smoke.Step.Number {
 			remedy = l.move(smoke, p, "")
 		}
-		all = append(all, l.at(finding.Warning, smoke, fmt.Sprintf("%s tests others, but it is synced %s: it may run before these are healthy, and while it fails, their step does not end",
-			subject(smoke), what), remedy))
+		all = append(all, l.at(finding.Warning, smoke,
+			fmt.Sprintf("%s tests others, but it is synced %s: it may run before these are healthy, and while it fails, their step does not end",
+				subject(smoke), what), remedy))
 	}
 	return all
 }
@@ -132,8 +133,10 @@ func (l *checker) overloaded() []fault {
 		} else if p, is := l.Profile.Place(apps[0].Step.Number); is && p.MaxUpdate > 0 {
 			atOnce = fmt.Sprintf(", %d at once", p.MaxUpdate)
 		}
-		f := l.at(finding.Warning, apps[0], fmt.Sprintf("%s contains %d components for %d purposes%s: %s. One that is not healthy holds up all later steps, and nothing orders those of the step",
-			name, len(apps), len(rungs), atOnce, strings.Join(purposes, ", ")), "divide the step by purpose; cmp fleet steps computes steps")
+		f := l.at(finding.Warning, apps[0],
+			fmt.Sprintf("%s contains %d components for %d purposes%s: %s. One that is not healthy holds up all later steps, and nothing orders those of the step",
+				name, len(apps), len(rungs), atOnce, strings.Join(purposes, ", ")),
+			"divide the step by purpose; cmp fleet steps computes steps")
 		if f.About = name; !l.InPlace() && l.Settings.File != "" { // it is about all of them
 			f.File, f.Line = l.Settings.File, l.Settings.Line
 		}
@@ -206,7 +209,10 @@ func (l *checker) unorderedBands() []fault {
 		for _, link := range l.dependencies[from] {
 			to := l.Applications[link.To]
 			other, there := l.Profile.Band(to.Step.Number)
-			i := slices.IndexFunc(link.Reasons, func(r fleet.Reason) bool { return !isUncertain(r) && !r.IsNamespace() && r.Strength.NeedsEarlierStep() })
+			i := slices.IndexFunc(link.Reasons, func(r fleet.Reason) bool {
+				return !isUncertain(r) && !r.IsNamespace() &&
+					r.Strength.NeedsEarlierStep()
+			})
 			if i < 0 || !in || !there || own.Name == other.Name || !l.together(app, to) {
 				continue
 			}
@@ -224,8 +230,9 @@ func (l *checker) unorderedBands() []fault {
 	var all []fault
 	for _, name := range order {
 		c := bands[name]
-		f := l.at(finding.Warning, c.first, fmt.Sprintf("each band has an ApplicationSet of its own, and nothing orders these, but components of band %s depend on %s: %s, because %s",
-			name, finding.Few(c.to), fewAndMore(c.texts), c.why),
+		f := l.at(finding.Warning, c.first,
+			fmt.Sprintf("each band has an ApplicationSet of its own, and nothing orders these, but components of band %s depend on %s: %s, because %s",
+				name, finding.Few(c.to), fewAndMore(c.texts), c.why),
 			"give the ApplicationSets sync waves below one parent, or use one for all bands (sets: together)")
 		f.About = "band " + name
 		all = append(all, f)

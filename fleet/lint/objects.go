@@ -77,11 +77,15 @@ func (l *checker) sameChart() []fault {
 				continue
 			}
 			name := c.Known.Name
-			i := slices.IndexFunc(first[name], func(other *fleet.Application) bool { return other.Component != app.Component && l.together(other, app) })
+			i := slices.IndexFunc(first[name], func(other *fleet.Application) bool {
+				return other.Component != app.Component &&
+					l.together(other, app)
+			})
 			if i >= 0 {
 				other := first[name][i]
-				found := l.at(finding.Warning, app, fmt.Sprintf("%s and %s both deploy the %s chart, which has the CRDs of %s unless its values leave them out: %s",
-					other.Name, app.Name, name, finding.Few(c.Known.Provides), overwrites), "leave them out of one of the two").with(other)
+				found := l.at(finding.Warning, app,
+					fmt.Sprintf("%s and %s both deploy the %s chart, which has the CRDs of %s unless its values leave them out: %s",
+						other.Name, app.Name, name, finding.Few(c.Known.Provides), overwrites), "leave them out of one of the two").with(other)
 				found.About = name
 				all = append(all, found)
 			}
@@ -163,7 +167,8 @@ func (l *checker) shared(isIncluded func(object.Object) bool, why, remedy string
 func (l *checker) onlyHooks() []fault {
 	var all []fault
 	for _, app := range l.Applications {
-		if len(app.Objects) == 0 || !l.anywhere(app) || slices.ContainsFunc(app.Objects, func(o object.Object) bool { return !o.IsHook() }) {
+		if len(app.Objects) == 0 || !l.anywhere(app) ||
+			slices.ContainsFunc(app.Objects, func(o object.Object) bool { return !o.IsHook() }) {
 			continue
 		}
 		f := l.at(finding.Warning, app, fmt.Sprintf("component %s contains only hooks, such as %s: Argo CD reports it as Synced before they have run, so automated sync never runs them", app.Name, app.Objects[0].ID),

@@ -47,7 +47,8 @@ func Changes(tree inplace.Tree, scopes []Scope, read func(file string) ([]byte, 
 			return
 		}
 		if !slices.ContainsFunc(all, func(other Change) bool { // two parents may share a file
-			return reflect.DeepEqual([]any{c.File, c.Line, c.ID, c.Path, c.Value}, []any{other.File, other.Line, other.ID, other.Path, other.Value})
+			return reflect.DeepEqual([]any{c.File, c.Line, c.ID, c.Path, c.Value},
+				[]any{other.File, other.Line, other.ID, other.Path, other.Value})
 		}) {
 			all = append(all, c)
 		}
@@ -139,7 +140,8 @@ func (s rolling) byName(add adder, key string) {
 		s.values(add, instead)
 		return
 	}
-	if s.Kind == Steps && instead == "" && slices.ContainsFunc(s.steps(), func(step object.Value) bool { return step.Get("maxUpdate").Exists() }) {
+	if s.Kind == Steps && instead == "" && slices.ContainsFunc(s.steps(),
+		func(step object.Value) bool { return step.Get("maxUpdate").Exists() }) {
 		instead = "the ApplicationSet has too few steps, and the new ones may need a maxUpdate"
 	}
 	names := make([][]any, s.Count+1)

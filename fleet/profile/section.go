@@ -72,7 +72,8 @@ func read(file settings.File, n *yaml.Node) (any, []error) {
 		return at != nil
 	}, func(key, message, remedy string) { fault(n, "fleet."+key, message, remedy) })
 	if f.Parents != "" && (strings.Count(f.Parents, "*") != 1 || !object.IsName(strings.ReplaceAll(f.Parents, "*", "x"))) {
-		fault(settings.Value(n, "parents"), "fleet.parents", fmt.Sprintf("%q is not a name with one * for the band", f.Parents), `write a name such as "*-dev"`)
+		fault(settings.Value(n, "parents"), "fleet.parents", fmt.Sprintf("%q is not a name with one * for the band", f.Parents),
+			`write a name such as "*-dev"`)
 	}
 	if _, err := Of(f); err != nil {
 		found := finding.Of(err)[0]

@@ -81,7 +81,8 @@ func Findings(f *fleet.Fleet, layout, environment string) []finding.Finding {
 	if layout == LayoutSet {
 		return lint.BlockingFindings(f, environment)
 	}
-	return slices.DeleteFunc(steps.Compute(f, steps.Options{}).Findings, func(found finding.Finding) bool { return found.Severity == finding.Error })
+	return slices.DeleteFunc(steps.Compute(f, steps.Options{}).Findings,
+		func(found finding.Finding) bool { return found.Severity == finding.Error })
 }
 
 // LayoutByName returns the layout of a fleet that name selects, such as LayoutSet.
@@ -118,8 +119,9 @@ func FindComponent(f *fleet.Fleet, name string) ([]int, error) {
 	if found != nil {
 		return found, nil
 	}
-	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name, Message: "component not found in the fleet",
-		Remedy: "use a name that cmp fleet inventory lists"}.Asking(nearestApplication(f, name).String())
+	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name,
+		Message: "component not found in the fleet",
+		Remedy:  "use a name that cmp fleet inventory lists"}.Asking(nearestApplication(f, name).String())
 }
 
 // Names of layouts.
@@ -142,7 +144,8 @@ func CheckEnvironment(f *fleet.Fleet, environment string, others ...*fleet.Fleet
 	case environment == "" || slices.Contains(known, environment):
 		return nil
 	case len(known) == 0:
-		return finding.Usagef("no component is deployed to environment %q; remove --environment, because the fleet has no environments", environment)
+		return finding.Usagef("no component is deployed to environment %q; remove --environment, because the fleet has no environments",
+			environment)
 	}
 	return finding.Usagef("no component is deployed to environment %q; use %s", environment, strings.Join(known, ", "))
 }

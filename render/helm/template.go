@@ -50,9 +50,11 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 		return Result{}, err
 	}
 	replaced := s.replacedDefaults(ch, vals)
-	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals, common.ReleaseOptions{Name: s.opt.Name, Namespace: s.opt.Namespace}, caps, true)
+	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals,
+		common.ReleaseOptions{Name: s.opt.Name, Namespace: s.opt.Namespace}, caps, true)
 	if err != nil {
-		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
+		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"),
+			"correct the values")
 	}
 	vals = top["Values"].(common.Values)
 	replaced = append(replaced, s.valuesWarnings(ch, nil, vals, vals)...)

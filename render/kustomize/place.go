@@ -89,7 +89,8 @@ func (c *checker) incompleteReplacement(k types.Kustomization, message string) (
 		return "", 0
 	}
 	for i, field := range k.Replacements {
-		all, file, line := []types.Replacement{field.Replacement}, c.file, input.LineOf(c.written, []string{"replacements", strconv.Itoa(i)})
+		all, file, line := []types.Replacement{field.Replacement}, c.file,
+			input.LineOf(c.written, []string{"replacements", strconv.Itoa(i)})
 		if field.Path != "" {
 			file, line = path.Join(c.dir, field.Path), 1
 			data, err := fs.ReadFile(c.FS, file)

@@ -47,11 +47,14 @@ func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	c.Stall, c.Limits.Depth, c.Limits.Ratio, c.ResponseBytes = stallTimeout, maxDepth, maxRatio, maxResponse
 	opt.Ladder = flags.LadderFlag(f)
 	opt.Seed = flags.SeedFlag(f)
-	f.StringVar(&opt.Dir, "plugin-dir", dir, "Directory of the plugin sockets, shared with the repo-server; "+SocketDirVariable+" sets the default")
+	f.StringVar(&opt.Dir, "plugin-dir", dir,
+		"Directory of the plugin sockets, shared with the repo-server; "+SocketDirVariable+" sets the default")
 	f.BoolVar(&opt.CheckOnly, "check", false, "Check the health of the server on the socket, and exit; for probes")
 	f.BoolVar(&c.Discovery, "discovery", false, "Also serve Applications that name no plugin; each request then sends the repository twice")
-	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0), "Maximum number of concurrent renderings, each in its own process; 0 means no limit")
-	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute, "Timeout of a request, unless its own deadline is earlier; 0 leaves only that deadline")
+	f.IntVar(&c.Parallel, "parallel", runtime.GOMAXPROCS(0),
+		"Maximum number of concurrent renderings, each in its own process; 0 means no limit")
+	f.DurationVar(&c.Timeout, "timeout", 5*time.Minute,
+		"Timeout of a request, unless its own deadline is earlier; 0 leaves only that deadline")
 	f.DurationVar(&c.Render, "render-timeout", 20*time.Second,
 		"Timeout of one rendering, from its start; longer for a rendering that was preempted; 0 leaves only the deadline of the request")
 	f.Int64Var(&opt.WorkerMemory, "worker-memory", 512<<20, "Memory limit of one rendering in bytes, at least 64 MiB; 0 means no limit")
@@ -68,7 +71,8 @@ func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	opt.Remote.AddForServer(f)
 	f.StringVar(&opt.Address, "operations-address", "",
 		"Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty disables it")
-	f.BoolVar(&c.Profiles, "profiles", false, "Also serve Go profiles on --operations-address, at /debug/pprof/, to clients within the Pod only")
+	f.BoolVar(&c.Profiles, "profiles", false,
+		"Also serve Go profiles on --operations-address, at /debug/pprof/, to clients within the Pod only")
 	_ = f.MarkHidden("profiles") // for who works on Ladder: docs/development.md
 	f.DurationVar(&c.Drain, "drain-timeout", 25*time.Second, "How long running requests may take to finish after SIGTERM")
 	f.StringVar(&opt.Explain, "explain", string(wave.ExplainOff),
@@ -85,11 +89,13 @@ func Complete(flags *pflag.FlagSet, env map[string]string) error {
 	if err := cli.NoneNegative(flags); err != nil {
 		return err
 	}
-	if err := cli.OneOf("explain", flags.Lookup("explain").Value.String(), string(wave.ExplainOff), string(wave.InAnnotations)); err != nil {
+	if err := cli.OneOf("explain", flags.Lookup("explain").Value.String(), string(wave.ExplainOff),
+		string(wave.InAnnotations)); err != nil {
 		return err
 	}
 	if m, err := flags.GetInt64("worker-memory"); err == nil && m > 0 && m < LeastWorkerMemory {
-		return finding.Usagef("--worker-memory is %d bytes, too little for a worker; use %d (64 MiB) or more, or 0 for no limit", m, LeastWorkerMemory)
+		return finding.Usagef("--worker-memory is %d bytes, too little for a worker; use %d (64 MiB) or more, or 0 for no limit",
+			m, LeastWorkerMemory)
 	}
 	return nil
 }
@@ -101,7 +107,8 @@ func FlagsOf(args []string, env map[string]string) (doctor.Flags, error) {
 	set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	opt.AddFlags(set)
-	for flag, fallback := range map[string]string{"plugin-dir": cmp.Or(env[SocketDirVariable], socketDir), "ladder": env[flags.LadderVariable]} {
+	for flag, fallback := range map[string]string{"plugin-dir": cmp.Or(env[SocketDirVariable], socketDir),
+		"ladder": env[flags.LadderVariable]} {
 		if err := set.Set(flag, fallback); err != nil {
 			return doctor.Flags{}, err
 		}

@@ -202,7 +202,8 @@ func sourceOf(in *flags.Fetching, log *slog.Logger, metrics prometheus.Registere
 			return nil, end, err
 		}
 	case l.Memory < LeastWorkerMemory:
-		return nil, end, finding.Usagef("--remote-memory is %d bytes, which is too little to fetch anything; set it to %d (64 MiB) or more", l.Memory,
+		return nil, end, finding.Usagef("--remote-memory is %d bytes, which is too little to fetch anything; set it to %d (64 MiB) or more",
+			l.Memory,
 			LeastWorkerMemory)
 	case l.Concurrent < 1:
 		return nil, end, finding.Usagef("--remote-parallel is %d; set it to 1 or more", l.Concurrent)

@@ -110,7 +110,8 @@ func (c *comparison) measureChart(ctx context.Context, chart chart, changed *str
 	}
 	ms := func(i int) float64 { return inMS(median(of[i].took)) }
 	fmt.Printf("| %s | %d, %s | %s, %.1f ms | %d, %s | %.1f ms | %.1f ms | %.1f ms | %.1f ms | %.1f ms | %.2f | %.2f | %.2f | %s, %s, %s, %s |\n",
-		chart.name, files, inBytes(bytes), inBytes(sent), inMS(packing), len(answer), inBytes(int64(size)), ms(0), ms(4), ms(1), ms(2), ms(3), ms(2)/ms(0), ms(3)/ms(4), ms(3)/ms(1),
+		chart.name, files, inBytes(bytes), inBytes(sent), inMS(packing), len(answer), inBytes(int64(size)), ms(0), ms(4), ms(1),
+		ms(2), ms(3), ms(2)/ms(0), ms(3)/ms(4), ms(3)/ms(1),
 		inBytes(of[0].memory), inBytes(of[1].memory), inBytes(of[2].memory), inBytes(of[3].memory))
 	printChange(changed, chart, nothing, []measured{of[0], of[2], of[3]})
 	return c.measureChanges(ctx, chart, []*server{stock, cold, warm}, &repo, changed)
@@ -132,7 +133,8 @@ func (c *comparison) measureChanges(ctx context.Context, chart chart, servers []
 func printChange(to *strings.Builder, chart chart, what change, of []measured) {
 	ms := func(i int) float64 { return inMS(median(of[i].took)) }
 	cpu := func(i int) float64 { return inMS(of[i].cpu) }
-	fmt.Fprintf(to, "| %s | %s | %.1f ms | %.1f ms | %.1f ms | %.2f | %.2f | %.1f, %.1f, %.1f ms | %.2f | %.2f |\n", chart.name, what, ms(0), ms(1), ms(2),
+	fmt.Fprintf(to, "| %s | %s | %.1f ms | %.1f ms | %.1f ms | %.2f | %.2f | %.1f, %.1f, %.1f ms | %.2f | %.2f |\n", chart.name,
+		what, ms(0), ms(1), ms(2),
 		ms(1)/ms(0), ms(2)/ms(0), cpu(0), cpu(1), cpu(2), cpu(1)/cpu(0), cpu(2)/cpu(0))
 }
 
@@ -157,7 +159,8 @@ func (c *comparison) measureInTurn(ctx context.Context, servers []*server, repo 
 			if round == warmUps {
 				before[i] = servers[i].cpuTime()
 			}
-			o, err := servers[i].requestAll(ctx, []request{{app: appName, root: repo.root, path: "component", commit: repo.commit}}, 1, chartTimeout)
+			o, err := servers[i].requestAll(ctx, []request{{app: appName, root: repo.root, path: "component",
+				commit: repo.commit}}, 1, chartTimeout)
 			if err != nil {
 				return nil, err
 			}
