@@ -239,12 +239,20 @@ func (a *ArgoCD) Sync(ctx context.Context, app Application) error {
 // interface, and waits until it has ended.
 func (a *ArgoCD) Terminate(ctx context.Context, name string) error {
 	return poll(ctx, func() (bool, error) {
-		s, err := a.Status(ctx, name)
-		if err != nil || !s.OperationState.Running() {
+		app, err := a.kube.Get(ctx, ApplicationKind, Namespace, name)
+		if err != nil {
 			return true, err
 		}
-		// The controller may just have written that it is running.
-		return false, a.kube.Merge(ctx, ApplicationKind, Namespace, name, `{"status":{"operationState":{"phase":"Terminating"}}}`)
+		phase, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "phase")
+		if phase != "Running" {
+			return phase != "Terminating", nil
+		}
+		// Of what the controller has ended in between, this would make an operation that nobody continues.
+		patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"status":{"operationState":{"phase":"Terminating"}}}`, app.GetResourceVersion())
+		if err = a.kube.Merge(ctx, ApplicationKind, Namespace, name, patch); errors.IsConflict(err) {
+			err = nil
+		}
+		return false, err
 	})
 }
 
