@@ -339,7 +339,7 @@ func isTimed(o object.Object) bool {
 
 // claimsHealthy finds objects that say they are ready while Argo CD goes on waiting.
 func claimsHealthy(s *scene, o object.Object) []Cause {
-	if !s.isAwaited(o.ID) {
+	if s.awaitedFor(o.ID) < aWhile {
 		return nil
 	}
 	if o.ID.GroupKind() == "Deployment.apps" {

@@ -85,7 +85,7 @@ func podReadiness(s *scene, pod object.Object) (all []Cause) {
 				Fix: "see in the log why the program does not answer, or correct the probe", Command: kubectl("logs", pod.ID, "-c", c.name)})
 			break
 		}
-		if len(all) == 0 && since >= longWhile {
+		if len(all) == 0 && since >= longWhile+int64(number(c.spec.Get("readinessProbe", "initialDelaySeconds"), 0)) {
 			all = append(all, Cause{Rule: "probe",
 				Text:  fmt.Sprintf("is not ready: container %s runs, but its readiness probe has not succeeded", c.name),
 				Proof: said("Pod "+pod.ID.Name+":", ready.reason, ready.message), Evidence: Condition,

@@ -274,9 +274,14 @@ func (s *scene) applications() (all []object.Object) {
 	return all
 }
 
-// isAwaited reports whether a running sync waits for an object.
-func (s *scene) isAwaited(id object.ID) bool {
-	return slices.ContainsFunc(s.applications(), func(app object.Object) bool {
-		return slices.ContainsFunc(s.operationOf(app).awaited(), func(e entry) bool { return e.id == id && e.state == running })
-	})
+// awaitedFor is how long a running sync has been able to wait for an object, in seconds: what was
+// ready before the sync began has not been ready for Argo CD. It is 0 if none waits.
+func (s *scene) awaitedFor(id object.ID) (longest int64) {
+	for _, app := range s.applications() {
+		op := s.operationOf(app)
+		if slices.ContainsFunc(op.awaited(), func(e entry) bool { return e.id == id && e.state == running }) {
+			longest = max(longest, s.Now-op.started)
+		}
+	}
+	return longest
 }
