@@ -302,12 +302,6 @@ func fixed(choices ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// hasCompletion reports whether a flag completes to something in every command.
-func hasCompletion(flag string) bool {
-	_, known := values()[flag]
-	return known
-}
-
 // objects returns the objects of the component in the preceding argument, if it renders in
 // time.
 func objects(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
