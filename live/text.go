@@ -1,12 +1,12 @@
 package live
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -221,6 +221,5 @@ func (d Diagnosis) JSON() (string, error) {
 		blocked := of(d.Application, d.Blocked)
 		out.Blocked = &blocked
 	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	return string(text) + "\n", err
+	return paint.JSON(out)
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,8 +84,7 @@ func (c Rollouts) Render(format string) (string, error) {
 		for i := range c.Runs {
 			out.Rollouts[i] = side{c.Titles[i], Rollout{Fleet: c.Fleets[i], Run: c.Runs[i]}.Timeline()}
 		}
-		text, err := json.MarshalIndent(out, "", "  ")
-		return string(text) + "\n", err
+		return paint.JSON(out)
 	}
 	var b strings.Builder
 	var rows [][]string

@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -228,12 +227,11 @@ func (p *placed) render(format string, diff bool, colors paint.Paint) (string, e
 		rows = slices.DeleteFunc(rows, func(r orderRow) bool { return r.Verdict == order.Equal })
 	}
 	if format == "json" {
-		text, err := json.MarshalIndent(struct {
+		return paint.JSON(struct {
 			Applications []orderRow        `json:"applications"`
 			Notes        []string          `json:"notes"`
 			Findings     []finding.Finding `json:"findings"`
-		}{append([]orderRow{}, rows...), append([]string{}, p.Notes...), append([]finding.Finding{}, p.Findings...)}, "", "  ")
-		return string(text) + "\n", err
+		}{append([]orderRow{}, rows...), append([]string{}, p.Notes...), append([]finding.Finding{}, p.Findings...)})
 	}
 	var b strings.Builder
 	if len(p.Findings) > 0 {

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +28,7 @@ func (r Rollout) Render(format string) (string, error) {
 	case "mermaid":
 		return r.Run.Mermaid(), nil
 	case "json":
-		text, err := json.MarshalIndent(r.Timeline(), "", "  ")
-		return string(text) + "\n", err
+		return paint.JSON(r.Timeline())
 	}
 	return r.text(), nil
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -278,8 +277,7 @@ func (r *Steps) Render(format string, p paint.Paint) (string, error) {
 			Rollouts     []rolloutTime     `json:"rollouts,omitempty"`
 			Findings     []finding.Finding `json:"findings"`
 		}{append([]stepRow{}, r.rows...), r.rollouts, append([]finding.Finding{}, r.Findings...)}
-		text, err := json.MarshalIndent(out, "", "  ")
-		return string(text) + "\n", err
+		return paint.JSON(out)
 	}
 	var b strings.Builder
 	b.WriteString(p.Findings(r.Findings))

@@ -1,5 +1,7 @@
 package inventory
 
+import "github.com/ladder-cmp/ladder/internal/paint"
+
 // Formats are the formats of an inventory, the default first.
 var Formats = []string{"markdown", "json", "csv", "html", "checklist"}
 
@@ -7,7 +9,7 @@ var Formats = []string{"markdown", "json", "csv", "html", "checklist"}
 func (inv Inventory) Render(format string) (string, error) {
 	switch format {
 	case "json":
-		return inv.JSON()
+		return paint.JSON(inv)
 	case "csv":
 		return inv.CSV()
 	case "html":

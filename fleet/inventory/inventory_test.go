@@ -28,7 +28,7 @@ func TestInventory(t *testing.T) {
 func TestInventoryForPrograms(t *testing.T) {
 	f := fleettest.Load(t, "faults")
 	inv := inventory.New(f, "preview")
-	text, err := inv.JSON()
+	text, err := inv.Render("json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package inventory
 import (
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,12 +10,6 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
-
-// JSON returns the inventory for other programs.
-func (inv Inventory) JSON() (string, error) {
-	text, err := json.MarshalIndent(inv, "", "  ")
-	return string(text) + "\n", err
-}
 
 // CSV returns a row for each component, for spreadsheets.
 func (inv Inventory) CSV() (string, error) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -101,8 +100,7 @@ func (r Report) json() (string, error) {
 	for _, f := range r.Findings {
 		out.Findings = append(out.Findings, f.Redacted())
 	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	return string(text) + "\n", err
+	return paint.JSON(out)
 }
 
 // sarif formats the report for code hosts, which show it in the lines of a change.
@@ -124,8 +122,7 @@ func (r Report) sarif() (string, error) {
 		run.Results = append(run.Results, result)
 	}
 	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
-	text, err := json.MarshalIndent(log, "", "  ")
-	return string(text) + "\n", err
+	return paint.JSON(log)
 }
 
 // ReportedComponent is the result of rendering a component.

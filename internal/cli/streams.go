@@ -4,7 +4,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/paint"
 )
 
 // Streams are the input and outputs of a command: results go to Out, everything else to Err.
@@ -64,8 +64,7 @@ func (s Streams) Emit(text string, err error) error {
 
 // JSON prints a value as JSON.
 func (s Streams) JSON(value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
-	return s.Emit(string(text)+"\n", err)
+	return s.Emit(paint.JSON(value))
 }
 
 // Warn writes findings that did not prevent the result.

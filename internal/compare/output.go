@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -27,8 +26,7 @@ type Shown interface {
 func Format(c Shown, format string, limit int, p paint.Paint) (string, error) {
 	switch format {
 	case FormatJSON:
-		data, err := json.MarshalIndent(c.JSON(), "", "  ")
-		return string(data) + "\n", err
+		return paint.JSON(c.JSON())
 	case FormatMarkdown:
 		return c.Markdown(limit), nil
 	}

@@ -1,7 +1,8 @@
-// Package paint prints for people: colors for terminals, rows in columns.
+// Package paint prints results: for people with colors and rows in columns, for programs as JSON.
 package paint
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -59,3 +60,9 @@ const (
 	Cyan  = "\x1b[36m"
 	Plain = "\x1b[0m"
 )
+
+// JSON returns a result for programs, indented as all commands print it.
+func JSON(result any) (string, error) {
+	text, err := json.MarshalIndent(result, "", "  ")
+	return string(text) + "\n", err
+}
