@@ -16,6 +16,13 @@ func IsBasic(text string) bool {
 	return s.quote == 0 && len(s.open) > 1 && !s.open[1].list
 }
 
+// IsBasic is IsBasic of the text, which it reads once.
+func (o Object) IsBasic() bool {
+	d := o.doc
+	d.basicOnce.Do(func() { d.basic = IsBasic(d.text) })
+	return d.basic
+}
+
 // basic is the state after some lines of a text.
 type basic struct {
 	open []basicBlock // from the outermost inwards

@@ -87,9 +87,9 @@ type document struct {
 	added    []Annotation
 	viewOnce sync.Once
 	view     *yaml.Node
-	// plain is what IsPlain returns.
-	plainOnce sync.Once
-	plain     bool
+	// plain and basic are what IsPlain and IsBasic return.
+	plainOnce, basicOnce sync.Once
+	plain, basic         bool
 }
 
 func (d *document) node() *yaml.Node {

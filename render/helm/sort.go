@@ -14,7 +14,6 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 
-	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -165,11 +164,13 @@ func (s source) sort(ch *chart.Chart, files map[string]string) (sortedOutput, er
 func (s source) parseOutput(ch *chart.Chart, files map[string]string) []output {
 	var all []output
 	var texts []input.Text
+	shown := map[string]string{}
+	s.templateFiles(ch, shown)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if strings.HasPrefix(path.Base(name), "_") {
 			continue
 		}
-		file, _ := s.templateFile(ch, name)
+		file := shown[name]
 		for _, text := range splitManifests(files[name]) {
 			all = append(all, output{Document: Document{Source: name, File: file, Text: text}})
 			texts = append(texts, input.Text{File: file, Text: text})
@@ -212,8 +213,9 @@ func headOf(o output, i int) (head, kind string, isClear bool) {
 		return o.Text, "", false
 	}
 	obj := o.parsed.Objects[0]
-	isSure := obj.IsPlain() || object.IsBasic(o.Text)
-	if !isSure || strings.TrimRight(obj.Text(), "\n") != strings.TrimRight(o.Text, "\n") || !obj.Get("kind").IsText() {
+	_, text := obj.Parts() // which the memory has with what is known of it
+	isSure := strings.TrimRight(text, "\n") == strings.TrimRight(o.Text, "\n") && (obj.IsPlain() || obj.IsBasic())
+	if !isSure || !obj.Get("kind").IsText() {
 		return o.Text, "", false
 	}
 	about := map[string]any{"kind": obj.ID.Kind}
@@ -228,11 +230,11 @@ func headOf(o output, i int) (head, kind string, isClear bool) {
 	} else {
 		kind = obj.ID.Kind
 	}
-	text, err := json.Marshal(about)
+	short, err := json.Marshal(about)
 	if err != nil {
 		return o.Text, "", false
 	}
-	return fmt.Sprintf("%s # %d", text, i), kind, true
+	return fmt.Sprintf("%s # %d", short, i), kind, true
 }
 
 func headKey(source, head string) string {

@@ -269,6 +269,19 @@ func (s source) templateFile(ch *chart.Chart, name string) (string, *common.File
 	return name, nil
 }
 
+// templateFiles sets the file of each template, as templateFile finds it, by the engine's name.
+func (s source) templateFiles(ch *chart.Chart, all map[string]string) {
+	full := ch.ChartFullPath()
+	for _, t := range ch.Templates {
+		if name := path.Join(full, t.Name); all[name] == "" {
+			all[name] = s.chartFile(ch, t.Name)
+		}
+	}
+	for _, d := range ch.Dependencies() {
+		s.templateFiles(d, all)
+	}
+}
+
 // chartFile returns the path of a file of a chart. It assumes that a subchart's
 // directory is named after the chart.
 func (s source) chartFile(ch *chart.Chart, name string) string {
