@@ -3,6 +3,7 @@ package input
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -59,6 +60,45 @@ func FileWarnings(file string, data []byte) []finding.Finding {
 			Remedy:  "create Secrets in the cluster, for example with an operator"})
 	}
 	return found
+}
+
+// topLevelParts returns a file of values in parts that begin at its keys at the start of a line. A
+// line in a scalar or between braces may look like one; then the part before it is not valid.
+func topLevelParts(data []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		start, hasKey := 0, false
+		at := 0
+		for line := range bytes.Lines(data) {
+			if c := line[0]; !slices.Contains([]byte(" \t\r\n#-}]"), c) {
+				if hasKey && !yield(data[start:at]) {
+					return
+				}
+				if hasKey {
+					start = at
+				}
+				hasKey = true
+			}
+			at += len(line)
+		}
+		yield(data[start:])
+	}
+}
+
+// keyOfClean returns the key of a part of a file of values; empty unless it is a mapping of one key
+// without what FileWarnings reports.
+func keyOfClean(part []byte) (key string) {
+	var doc yaml.Node
+	if yaml.Unmarshal(part, &doc) != nil || len(doc.Content) == 0 {
+		return ""
+	}
+	n := doc.Content[0]
+	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode || n.Content[0].Tag == "!!merge" {
+		return ""
+	}
+	if key = n.Content[0].Value; key == "sops" || len(object.ValueOf(n).DuplicateKeys()) > 0 {
+		return ""
+	}
+	return key
 }
 
 // FileWarnings reports FileWarnings of all files.

@@ -13,18 +13,12 @@ import (
 )
 
 // Memory is a cache between renderings in one process: decoded documents,
-// compiled schemas of values and warnings about files of values, by content. Most of a chart is unchanged between
+// compiled schemas of values and which parts of values have no warnings, by content. Most of a chart is unchanged between
 // commits. It is safe for concurrent use; a nil Memory caches nothing.
 type Memory struct {
 	documents *memory[document, []object.Object]
 	schemas   *memory[string, Schema]
-	warnings  *memory[valuesFile, []finding.Finding]
-}
-
-// valuesFile is a file of values, by the hash of its content, which may be secret.
-type valuesFile struct {
-	name    string
-	content [sha256.Size]byte
+	clean     *memory[[sha256.Size]byte, string] // keys of the parts of values without warnings, by the hash, since values may be secret
 }
 
 // document is a decoded text with its place, which objects contain.
@@ -46,7 +40,7 @@ func NewMemory(bytes int) *Memory {
 	return &Memory{
 		documents: newMemory[document, []object.Object](bytes / 4 * 3),
 		schemas:   newMemory[string, Schema](bytes / 16 * 3),
-		warnings:  newMemory[valuesFile, []finding.Finding](bytes / 16),
+		clean:     newMemory[[sha256.Size]byte, string](bytes / 16),
 	}
 }
 
@@ -96,17 +90,28 @@ func (m *Memory) Compile(text []byte, compile func() (Schema, error)) (Schema, e
 	})
 }
 
-// FileWarnings is FileWarnings with a cache.
+// FileWarnings is FileWarnings with a cache of the parts of files without warnings, since a commit
+// changes few of them.
 func (m *Memory) FileWarnings(file string, data []byte) []finding.Finding {
 	if m == nil {
 		return FileWarnings(file, data)
 	}
-	found, _ := m.warnings.get(valuesFile{file, sha256.Sum256(data)}, len(file)+sha256.Size, func() ([]finding.Finding, bool, error) {
-		found := FileWarnings(file, data)
-		return found, len(found) == 0, nil // which most files have none of
-	})
-	return found
+	keys := map[string]bool{}
+	for part := range topLevelParts(data) {
+		key, _ := m.clean.get(sha256.Sum256(part), sha256.Size+maxKeptKey, func() (string, bool, error) {
+			key := keyOfClean(part)
+			return key, key != "" && len(key) <= maxKeptKey, nil
+		})
+		if key == "" || keys[key] {
+			return FileWarnings(file, data)
+		}
+		keys[key] = true
+	}
+	return nil
 }
+
+// maxKeptKey is the longest key of values that is kept, in bytes.
+const maxKeptKey = 96
 
 // memory is a cache for concurrent use.
 type memory[K comparable, V any] struct {

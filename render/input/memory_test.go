@@ -56,21 +56,28 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfWarnings makes sure that only files without warnings are kept, each as the file that it is.
+// TestMemoryOfWarnings makes sure that the memory knows of each file what the file says, and keeps
+// only parts without warnings.
 func TestMemoryOfWarnings(t *testing.T) {
 	m := NewMemory(1 << 20)
-	twice, once := []byte("a: 1\na: 2\n"), []byte("a: 1\n")
-	for range 2 {
-		for _, file := range []string{"x.yaml", "y.yaml"} {
-			if got := m.FileWarnings(file, twice); len(got) != 1 || got[0].File != file {
-				t.Errorf("%s: got %v", file, got)
-			}
-			if got := m.FileWarnings(file, once); got != nil {
-				t.Errorf("%s: got %v", file, got)
+	for _, text := range []string{
+		"a: 1\na: 2\n", "a: 1\n", "a: 1\nb: 2\na: 3\n", "a: 1\n\"a\": 2\n", "1: a\n\"1\": b\n", "b:\n  c: 1\n  c: 2\n", "b:\n  c: 1\n",
+		"sops:\n  mac: x\n", "a: 1\nsops: {mac: x}\n", "\"sops\":\n  mac: x\n",
+		"a: 'x\nb: 1\n  '\nb: 1\nb: 2\n", "a: {\nb: 1,\nb: 2\n}\n", "a: |\n  b\nb: 1\n", "a: &x {b: 1}\nc: *x\nc: *x\n",
+		"a: &x {sops: {mac: y}}\n<<: *x\n", "? a\n: 1\n? a\n: 2\n", "---\na: 1\n---\na: 2\n", "%YAML 1.2\n---\na: 1\na: 2\n",
+		"- a: 1\n", "a", "a: b\nc\na: 1\n", "a:\n- b: 1\n  b: 2\n", "# c\na: 1\n# d\n\nb: 1\n", "{a: 1, a: 2}", "{a: 1}\n", "", "a: [\n", "a: >-\n\n\nb: 1\r\nb: 2\r\n",
+	} {
+		for range 2 {
+			for _, file := range []string{"x.yaml", "y.yaml"} {
+				if got, want := m.FileWarnings(file, []byte(text)), FileWarnings(file, []byte(text)); !slices.Equal(got, want) {
+					t.Errorf("%s: %q: got %v, want %v", file, text, got, want)
+				}
 			}
 		}
 	}
-	if _, kept := m.warnings.all.Size(); kept != 2 {
-		t.Errorf("%d files are kept, want 2", kept)
+	m = NewMemory(1 << 20)
+	m.FileWarnings("x.yaml", []byte("a: 1\nb: {c: 1, c: 2}\n"+strings.Repeat("k", maxKeptKey+1)+": 1\n"))
+	if _, kept := m.clean.all.Size(); kept != 1 {
+		t.Errorf("%d parts are kept, want 1", kept)
 	}
 }
