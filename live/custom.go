@@ -89,6 +89,19 @@ func leads(o object.Object) (all []object.ID) {
 	return all
 }
 
+// Groups returns the groups of custom resources that are listed, sorted. deploy/why/clusterrole.yaml
+// grants them, which a test of live/cluster compares.
+func Groups() (all []string) {
+	for _, p := range products() {
+		kind, group, _ := strings.Cut(p.Kind, ".")
+		if _, builtin := KindOf(group, kind); !builtin && kind != "*" && group != "" {
+			all = append(all, group)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // productsOf returns what is particular about a kind.
 func productsOf(id object.ID) (all []product) {
 	for _, p := range products() {
