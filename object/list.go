@@ -32,7 +32,7 @@ func isNullList(v Value) bool {
 func NullLists(file, text string) []finding.Finding {
 	var found []finding.Finding
 	for _, chunk := range split(text) {
-		if !nullItems.MatchString(chunk.text) {
+		if !hasKey(chunk.text, "items") || !nullItems.MatchString(chunk.text) {
 			continue
 		}
 		root, err := parseText(chunk.text)
@@ -43,6 +43,17 @@ func NullLists(file, text string) []finding.Finding {
 		}
 	}
 	return found
+}
+
+// hasKey reports whether a line may begin with a key. It is much faster than a regular expression,
+// which looks at every line of a CRD.
+func hasKey(text, key string) bool {
+	for _, quote := range []string{"", "\"", "'"} {
+		if start := quote + key; strings.HasPrefix(text, start) || strings.Contains(text, "\n"+start) {
+			return true
+		}
+	}
+	return false
 }
 
 var nullItems = lazyregexp.New(`(?m)^["']?items["']?:\s*(?:null|~|#.*)?\s*$`)
@@ -58,7 +69,7 @@ func (d sourceDocument) unfold(v Value) ([]Object, error) {
 	var objs []Object
 	var faults []error
 	for i, item := range items.Items() {
-		one := sourceDocument{file: d.file, text: texts[i], start: max(d.start, 1) + item.Line() - 1}
+		one := sourceDocument{file: d.file, text: texts[i], start: max(d.start, 1) + item.Line() - 1, shared: d.shared}
 		if d.line > 0 {
 			one.line = d.line + item.Line() - 1
 		}

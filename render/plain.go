@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"path"
@@ -102,5 +103,5 @@ func (s source) readUnlessSkipped(name string) (text string, skip bool, err erro
 	if err != nil {
 		return "", false, s.Unreadable(err)
 	}
-	return string(data), strings.Contains(string(data), skipMarker), nil
+	return string(data), bytes.Contains(data, []byte(skipMarker)), nil
 }
