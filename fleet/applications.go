@@ -44,7 +44,7 @@ func loadInPlace(ctx context.Context, src Source, base *knowledge.Base) (*Fleet,
 	}
 	f := &Fleet{Dir: dir, Settings: profile.In(base), Dirs: src.Dirs, Base: base, Profile: inPlaceProfile()}
 	f.Settings.Environments, f.Settings.Server = nil, "" // Applications say where they are deployed
-	r := &sourceRenderer{src: src, base: base, dir: dir, memory: input.NewMemory(renderMemory),
+	r := &sourceRenderer{src: src, base: base, dir: dir, memory: input.NewMemory(renderMemory).Sharing(src.shared),
 		all: map[*inplace.Application]*Application{}}
 	in := inplace.Input{Repo: src.Repo, Paths: src.Dirs, NoRepository: src.NoRepository, Objects: src.Manifests, Show: src.Show,
 		RepoURL: f.Settings.RepoURL, Generators: src.Generators, Render: r.render}

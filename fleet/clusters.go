@@ -71,7 +71,7 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 		return nil
 	}
 	f.moved = map[movedTo][]object.Object{}
-	memory := input.NewMemory(renderMemory)
+	memory := input.NewMemory(renderMemory).Sharing(src.shared)
 	slots := make(chan struct{}, cmp.Or(src.Parallel, runtime.GOMAXPROCS(0)))
 	var wg sync.WaitGroup
 	var mu sync.Mutex

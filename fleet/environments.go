@@ -150,7 +150,7 @@ func (f *Fleet) renderEnvironments(ctx context.Context, src Source) error {
 				Namespace: app.NamespaceIn(e), EarlierAPIVersions: app.EarlierAPIVersions, Environment: e}
 			inEnvironment.Applications[i], apps = &other, append(apps, &other)
 		}
-		if err := f.renderAll(ctx, src, apps, input.NewMemory(renderMemory)); err != nil {
+		if err := f.renderAll(ctx, src, apps, input.NewMemory(renderMemory).Sharing(src.shared)); err != nil {
 			return err
 		}
 		if err := inEnvironment.link(); err != nil {

@@ -17,7 +17,7 @@ import (
 
 // render renders every Application, and records what is known about missing charts.
 func (f *Fleet) render(ctx context.Context, src Source) error {
-	memory := input.NewMemory(renderMemory)
+	memory := input.NewMemory(renderMemory).Sharing(src.shared)
 	err := f.renderAll(ctx, src, f.Applications, memory)
 	f.settleCapabilities(ctx, src, memory)
 	f.Findings = FindingsOf(f.Applications)

@@ -47,7 +47,7 @@ func (o Object) AnnotateAll(all []Annotation) (Object, error) {
 	if missing == nil {
 		return o, nil
 	}
-	doc, err := annotate(o.doc.text, o.doc.node(), missing)
+	doc, err := o.doc.annotated(missing)
 	if err != nil {
 		return o, finding.Finding{Severity: finding.Error, Rule: "cannot-annotate", File: o.File, Line: o.Line, Object: o.ID.String(),
 			Field: "metadata.annotations", Message: err.Error(), Remedy: "write metadata as a plain mapping"}

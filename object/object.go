@@ -87,6 +87,8 @@ type document struct {
 	added    []Annotation
 	viewOnce sync.Once
 	view     *yaml.Node
+	// edits are set if several objects may share the document.
+	edits *edits
 	// plain and basic are what IsPlain and IsBasic return.
 	plainOnce, basicOnce sync.Once
 	plain, basic         bool

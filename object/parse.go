@@ -29,11 +29,13 @@ import (
 //
 // CRDs are parsed without their validation schemas, which are nine tenths of the
 // text of most operators and do not affect the order. They remain in the text.
-func Parse(file string, line int, text string) ([]Object, error) {
+func Parse(file string, line int, text string) ([]Object, error) { return parse(file, line, text, nil) }
+
+func parse(file string, line int, text string, shared *Sharing) ([]Object, error) {
 	chunks := split(text)
 	parsed, faults := make([][]Object, len(chunks)), make([]error, len(chunks))
 	Each(len(chunks), func(i int) {
-		d := sourceDocument{file: file, text: chunks[i].text, start: chunks[i].line}
+		d := sourceDocument{file: file, text: chunks[i].text, start: chunks[i].line, shared: shared}
 		if line > 0 {
 			d.line = line + chunks[i].line - 1
 		}
@@ -82,6 +84,8 @@ type sourceDocument struct {
 	text string
 	// start is the line in the whole text at which the document starts.
 	start int
+	// shared has equal documents; it may be nil.
+	shared *Sharing
 }
 
 // IsBinary reports whether invalid YAML is binary: it contains zero bytes and is
@@ -96,6 +100,9 @@ func (d sourceDocument) objects() ([]Object, error) {
 		// All readers of manifests in Kubernetes and Helm do this; otherwise a
 		// trailing block scalar would differ.
 		d.text += "\n"
+	}
+	if known := d.shared.find(d.text); known != nil {
+		return d.shares(known)
 	}
 	root, err := parseText(d.text)
 	if err != nil {
@@ -143,10 +150,19 @@ func (d sourceDocument) objects() ([]Object, error) {
 	if v.Get("kind").Text() == "List" && v.Get("apiVersion").Text() == "v1" && !v.Get("items").Exists() {
 		return nil, d.fault("not-an-object", v.Line(), "the List has no items", "write its objects in a list under items")
 	}
-	o, err := d.object(v)
+	return d.shares(&document{text: d.text, root: root})
+}
+
+// shares returns the object with a parsed document that others may share.
+func (d sourceDocument) shares(doc *document) ([]Object, error) {
+	o, err := d.object(Value{doc.root})
 	if err != nil {
 		return nil, err
 	}
+	if doc.edits == nil {
+		doc = d.shared.add(doc)
+	}
+	o.doc = doc
 	return []Object{o}, nil
 }
 
@@ -198,7 +214,7 @@ func (d sourceDocument) object(v Value) (Object, error) {
 	if err := d.checkText(meta, strings.TrimSpace(displayKind(kind.Text())+" "+name.Text())); err != nil {
 		return Object{}, err
 	}
-	o := Object{APIVersion: apiVersion.Text(), File: d.file, Line: d.line, doc: &document{text: d.text, root: v.node}}
+	o := Object{APIVersion: apiVersion.Text(), File: d.file, Line: d.line}
 	group := ""
 	if g, _, ok := strings.Cut(o.APIVersion, "/"); ok {
 		group = g

@@ -3,36 +3,76 @@ package object
 import (
 	"strings"
 	"testing"
+	"unsafe"
 )
 
-// TestSharing makes sure that equal manifests of different places have one text, and keep their places.
+// TestSharing makes sure that equal manifests of different places are parsed, annotated and kept once, and
+// keep their places.
 func TestSharing(t *testing.T) {
-	parse := func(file, name string, size int) Object {
-		objs, err := Parse(file, 1, strings.Clone("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+name+"}\ndata: {a: "+strings.Repeat("x", size)+"}\n"))
-		if err != nil {
-			t.Fatal(err)
+	var s Sharing
+	manifest := func(name string, size int) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata: {a: " + strings.Repeat("x", size) + "}\n"
+	}
+	parse := func(file string) []Object {
+		text := manifest("x", minShared) + "---\n" + manifest("small", 1) + "---\n" + manifest("second", minShared) + "---\nitems: null\n---\n" +
+			"apiVersion: v1\nkind: List\nitems:\n- " + strings.TrimSpace(strings.ReplaceAll(manifest("z", minShared), "\n", "\n  ")) + "\n"
+		objs, err := s.Parse(file, 1, text)
+		if err != nil || len(objs) != 4 {
+			t.Fatal(objs, err)
 		}
-		return objs[0]
+		same, err := Parse(file, 1, text)
+		for i, o := range objs {
+			if o.ID != same[i].ID || o.Text() != same[i].Text() || o.File != file || o.Line != same[i].Line || err != nil {
+				t.Errorf("%s of %s:%d differs from the one that Parse returns", o.ID, o.File, o.Line)
+			}
+			if from, at := uintptr(unsafe.Pointer(unsafe.StringData(text))), uintptr(unsafe.Pointer(unsafe.StringData(o.doc.text))); from <= at && at < from+uintptr(len(text)) {
+				t.Errorf("%s keeps the text of its file", o.ID)
+			}
+		}
+		return objs
 	}
 	annotated := func(o Object, value string) Object {
 		o, err := o.Annotate("a", value)
-		if err != nil {
-			t.Fatal(err)
+		if got, _ := o.Annotation("a"); err != nil || got != value {
+			t.Fatal(got, err)
 		}
 		return o
 	}
+	first, second := parse("a"), parse("b")
+	first = append(first, annotated(first[0], "1"), annotated(first[1], "1"), annotated(first[2], "1"), annotated(annotated(first[0], "1"), "2"))
+	second = append(second, annotated(second[0], "1"), annotated(second[1], "1"), annotated(second[2], "2"), annotated(annotated(second[0], "1"), "2"))
+	for i, shared := range []bool{true, false, true, true, true, false, false, true} {
+		if is := second[i].doc == first[i].doc; is != shared {
+			t.Errorf("%d: %s is shared: %v, want %v", i, second[i].ID, is, shared)
+		}
+		if second[i].File != "b" {
+			t.Errorf("%s has the place of its equal", second[i].ID)
+		}
+	}
+	if len(s.parsed) != 3 {
+		t.Errorf("%d documents are kept, want 3", len(s.parsed))
+	}
+}
+
+// TestSharingOfEdits makes sure that equal manifests that were edited after they were parsed are kept once.
+func TestSharingOfEdits(t *testing.T) {
 	var s Sharing
-	first := []Object{parse("a", "x", minShared), parse("a", "small", 1), annotated(parse("a", "z", minShared), "1")}
-	second := []Object{parse("b", "x", minShared), parse("b", "small", 1), annotated(parse("b", "z", minShared), "1"), annotated(parse("b", "z", minShared), "2")}
-	want := []string{second[0].Text(), second[1].Text(), second[2].Text(), second[3].Text()}
-	s.Share(first)
-	s.Share(second)
-	for i, shared := range []bool{true, false, true, false} {
-		if is := i < len(first) && second[i].doc == first[i].doc; is != shared {
-			t.Errorf("%s is shared: %v, want %v", second[i].ID, is, shared)
+	edited := func(file, size string) []Object {
+		text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: " + file + "}\ndata: {a: " + strings.Repeat(size, minShared) + "}\n"
+		objs, err := s.Parse(file, 1, text)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if second[i].Text() != want[i] || second[i].File != "b" {
-			t.Errorf("%s of %s changed", second[i].ID, second[i].File)
+		o, err := objs[0].Without([]string{"metadata", "namespace"})
+		if err != nil {
+			t.Fatal(err)
 		}
+		objs[0] = o
+		s.Share(objs)
+		return objs
+	}
+	a, b, other := edited("a", "x"), edited("b", "x"), edited("c", "y")
+	if a[0].doc != b[0].doc || a[0].doc == other[0].doc || b[0].File != "b" {
+		t.Error("equal edits are not one document, or different ones are")
 	}
 }

@@ -19,6 +19,7 @@ type Memory struct {
 	documents *memory[document, []object.Object]
 	schemas   *memory[string, Schema]
 	clean     *memory[[sha256.Size]byte, string] // keys of the parts of values without warnings, by the hash, since values may be secret
+	shared    *object.Sharing
 }
 
 // document is a decoded text with its place, which objects contain.
@@ -44,6 +45,12 @@ func NewMemory(bytes int) *Memory {
 	}
 }
 
+// Sharing makes equal documents of different texts one, for a process that keeps all of them.
+func (m *Memory) Sharing(shared *object.Sharing) *Memory {
+	m.shared = shared
+	return m
+}
+
 // Parse is object.Parse with a cache. Secrets are not cached, to limit how long
 // they stay in memory.
 func (m *Memory) Parse(file string, line int, text string) ([]object.Object, error) {
@@ -51,7 +58,7 @@ func (m *Memory) Parse(file string, line int, text string) ([]object.Object, err
 		return object.Parse(file, line, text)
 	}
 	return m.documents.get(document{file, line, text}, len(text), func() ([]object.Object, bool, error) {
-		objs, err := object.Parse(file, line, text)
+		objs, err := m.shared.Parse(file, line, text)
 		secret := slices.ContainsFunc(objs, func(o object.Object) bool { return o.ID.Kind == "Secret" })
 		return objs, !secret, err
 	})
