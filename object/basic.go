@@ -237,7 +237,7 @@ func (s *basic) quoted(line string) bool {
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {
 		case s.quote == '"' && c == '\\':
-			if i++; i == len(line) || !strings.ContainsRune(`"\nt`, rune(line[i])) {
+			if i++; i < len(line) && !strings.ContainsRune(`"\nt `, rune(line[i])) { // at the end, the line break is escaped
 				return false
 			}
 		case c != s.quote:

@@ -12,6 +12,7 @@ func TestIsBasic(t *testing.T) {
 		"a: 1\n", "# Source: x\n\na:\n  b: c\nd: []\n", "a:\n- b: c\n  d:\n  - e\n  - - f\n    - g\nh: {}\n", "a: |\n  x\n\n    y: |\nb: c\n",
 		"a: 'it''s: x'\n\"b/c\": \"d \\\" e\"\n", "a: many words\n  over two lines\n\n  and three\nb: 'in quotes\n  and more'\n", "a:\nb: -1\nc: --flag\n",
 		"a: >-\n  x\n\n  y\n# done\nb: é\n", "a:\n  - |\n    x\n  - y\n",
+		"a: \"b\n  \\ - c \\\"d\\\": e\n\n  \\tf\\\n  g\"\n",
 	} {
 		if !IsBasic(text) {
 			t.Errorf("not basic: %q", text)
@@ -35,6 +36,7 @@ func FuzzIsBasic(f *testing.F) {
 		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    helm.sh/hook: 'pre-install'\ndata:\n  a: |-\n    b\n    c\n  \"d\": >\n    e\n",
 		"kind: Deployment\nspec:\n  containers:\n  - name: a\n    args:\n    - --b\n    - \"c: d\"\n    description: many words\n      and more\n    x: {}\n# end\n",
 		"a:\n- b: c\n  d:\n  - e\n  - - f\n    - 'g\n\n       h'\nkind: []\n",
+		"kind: \"a\\\n  \\ b\\n\n  \\\"c \\ \nd: \"e\\\\\"\n\"\nf: g\n",
 	} {
 		f.Add(text)
 	}
