@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)  // hundreds of short commands, here and
 	os.Setenv("GOGC", "400") // in processes
 	own := ownMemory
-	ownMemory = func(int64, func()) (stop func()) { return func() {} }
+	ownMemory = func(int64, int, func()) (stop func()) { return func() {} }
 	process := func() {
 		ownMemory = own
 		main()

@@ -50,18 +50,18 @@ var unlimited = []string{"serve", "generate", workerName, fetcherName}
 
 // watch ends the program when it uses too much memory. It says what the limit is, and whose.
 func (m *maxMemory) watch(cmd *cobra.Command, s cli.Streams) error {
-	startup.End()
 	if m.bytes != 0 && m.bytes < leastMemory {
 		return finding.Usagef("--max-memory is %d bytes, too little; use %d (64 MiB) or more, or 0 for no limit", m.bytes, leastMemory)
 	}
 	if slices.Contains(unlimited, cmd.Name()) {
+		startup.End()
 		return nil
 	}
 	limit, whose := m.bytes, "--max-memory"
 	if !m.set {
 		limit, whose = confine.MachineMemory()/2, "half of this machine's"
 	}
-	m.stop = ownMemory(limit, func() {
+	m.stop = ownMemory(limit, startup.Percent, func() {
 		s.Say("%s", fmt.Sprintf("stopped: the command needs more memory than its limit of %d MiB (%s); fix: look for what a template repeats, or raise --max-memory", limit>>20, whose))
 		os.Exit(exitFailed)
 	})

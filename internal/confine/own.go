@@ -12,13 +12,16 @@ import (
 //
 // It counts what the runtime has from the system, so that a single large allocation is found
 // before it is filled.
-func Own(limit int64, end func()) (stop func()) {
+//
+// It collects nothing before there is much, and then at percent ([debug.SetGCPercent]).
+func Own(limit int64, percent int, end func()) (stop func()) {
 	if limit <= 0 {
+		debug.SetGCPercent(percent)
 		return func() {}
 	}
 	// A collection that begins with a large allocation keeps this goroutine from running until the
 	// program has filled it. So the collector starts when there is something to collect.
-	percent := debug.SetGCPercent(-1)
+	debug.SetGCPercent(-1)
 	before := debug.SetMemoryLimit(math.MaxInt64)
 	done := make(chan struct{})
 	go func() {

@@ -31,7 +31,7 @@ func TestOwnMemory(t *testing.T) {
 		},
 	} {
 		ended := make(chan struct{})
-		stop := Own(limit, func() { close(ended) })
+		stop := Own(limit, 100, func() { close(ended) })
 		if use(ended) == 0 {
 			t.Errorf("%s: nothing was used", name)
 		}
@@ -40,10 +40,10 @@ func TestOwnMemory(t *testing.T) {
 	}
 	before := debug.SetGCPercent(100)
 	debug.SetGCPercent(before)
-	stop := Own(0, func() { t.Error("no limit was exceeded") })
+	stop := Own(0, 100, func() { t.Error("no limit was exceeded") })
 	stop()
 	limit = ownMemory() + 200<<20
-	stop = Own(limit, func() { t.Error("the limit was exceeded") })
+	stop = Own(limit, 100, func() { t.Error("the limit was exceeded") })
 	garbage := 0
 	for i := range 2000 { // what is garbage does not count
 		garbage += len(make([]byte, 1<<20))

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// percent is what the environment says, or the runtime's default.
-var percent = debug.SetGCPercent(800)
+// Percent is that of the collector afterwards: what the environment says, or the runtime's default.
+var Percent = debug.SetGCPercent(800)
 
-// End restores the collector, for a command that goes on to work.
-var End = sync.OnceFunc(func() { debug.SetGCPercent(percent) })
+// End restores the collector, which then collects once, for a command that goes on to work.
+var End = sync.OnceFunc(func() { debug.SetGCPercent(Percent) })
