@@ -56,14 +56,15 @@ func (o Object) AnnotateAll(all []Annotation) (Object, error) {
 	return o, nil
 }
 
-func annotate(text string, root *yaml.Node, all []Annotation) (*document, error) {
+func annotate(d *document, all []Annotation) (*document, error) {
+	text, root := d.content(), d.node()
 	e := editor{text: text, lines: textedit.NewLines(text), root: root}
 	e.annotate(all)
 	if e.err == nil {
-		edited := textedit.Apply(text, e.splices...)
 		if e.plain {
-			return &document{text: edited, before: root, added: all}, nil
+			return &document{source: d, splices: e.splices, before: root, added: all}, nil
 		}
+		edited := textedit.Apply(text, e.splices...)
 		if root, ok := verifyEdit(edited, all); ok {
 			return &document{text: edited, root: root}, nil
 		}

@@ -19,7 +19,7 @@ func IsBasic(text string) bool {
 // IsBasic is IsBasic of the text, which it reads once.
 func (o Object) IsBasic() bool {
 	d := o.doc
-	d.basicOnce.Do(func() { d.basic = IsBasic(d.text) })
+	d.basicOnce.Do(func() { d.basic = IsBasic(d.content()) })
 	return d.basic
 }
 

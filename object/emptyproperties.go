@@ -9,7 +9,7 @@ import (
 // line in its validation schemas. They have no effect, and the API server does not
 // store them, so Argo CD would always show a difference.
 func (o Object) WithoutEmptyProperties() Object {
-	text := o.doc.text
+	text := o.doc.content()
 	if !strings.Contains(text, emptyProperties) {
 		return o
 	}

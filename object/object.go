@@ -16,6 +16,8 @@ import (
 	"sync"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"github.com/ladder-cmp/ladder/internal/textedit"
 )
 
 // ID identifies an object in a cluster. It does not contain the version: apps/v1
@@ -77,9 +79,14 @@ type Object struct {
 // document is the text of a manifest and its parsed form. After an edit it is only
 // parsed on demand, because most edits are the last step.
 type document struct {
-	text string
-	once sync.Once
-	root *yaml.Node
+	// text is the text; of a text that is source with splices, only after content made it, because some
+	// commands never print it.
+	text     string
+	source   *document
+	splices  []textedit.Splice
+	textOnce sync.Once
+	once     sync.Once
+	root     *yaml.Node
 	// For annotated text, before is the previous parsed form and added the new
 	// annotations, from which view is built without parsing. It is equivalent to
 	// root, with the lines and columns of before.
@@ -94,23 +101,32 @@ type document struct {
 	plain, basic         bool
 }
 
+func (d *document) content() string {
+	d.textOnce.Do(func() {
+		if d.source != nil {
+			d.text = textedit.Apply(d.source.content(), d.splices...)
+		}
+	})
+	return d.text
+}
+
 func (d *document) node() *yaml.Node {
 	d.once.Do(func() {
 		if d.root == nil {
 			// The text is an edit of a text that was parsed, and tests prove that
 			// edits keep it valid. Otherwise the view would be empty.
-			d.root, _ = parseText(d.text)
+			d.root, _ = parseText(d.content())
 		}
 	})
 	return d.root
 }
 
 // Text returns the manifest without "---", with a newline at the end.
-func (o Object) Text() string { return o.comment + o.doc.text }
+func (o Object) Text() string { return o.comment + o.doc.content() }
 
 // Parts returns the comment before the manifest, if any, and the manifest. Together they are
 // Text, without copying it.
-func (o Object) Parts() (comment, manifest string) { return o.comment, o.doc.text }
+func (o Object) Parts() (comment, manifest string) { return o.comment, o.doc.content() }
 
 // Same reports whether two manifests have the same content, regardless of layout.
 func (o Object) Same(other Object) bool {

@@ -48,7 +48,7 @@ func (v Value) Plain() any {
 func (o Object) IsPlain() bool {
 	d := o.doc
 	d.plainOnce.Do(func() {
-		d.plain = isPlain(d.node()) && len(withoutSchemas(d.text)) == len(d.text)
+		d.plain = isPlain(d.node()) && len(withoutSchemas(d.content())) == len(d.content())
 	})
 	return d.plain
 }

@@ -24,10 +24,10 @@ func (o Object) Without(paths ...[]string) (Object, error) {
 	if present == nil {
 		return o, nil
 	}
-	text, ok := cutEntries(o.doc.text, o.doc.node(), present)
+	text, ok := cutEntries(o.doc.content(), o.doc.node(), present)
 	if !ok {
 		var err error
-		if text, err = rewriteWithout(o.doc.text, present); err != nil {
+		if text, err = rewriteWithout(o.doc.content(), present); err != nil {
 			return o, finding.Finding{Severity: finding.Error, Rule: "cannot-edit", File: o.File, Line: o.Line, Object: o.ID.String(),
 				Field: strings.Join(present[0], "."), Message: err.Error(), Remedy: "remove the field from the file"}
 		}

@@ -38,11 +38,11 @@ func (o Object) Schema(versions Value, version string) Schema {
 	if found < 0 {
 		return Schema{}
 	}
-	blocks := slices.Collect(schemaBlocks(o.doc.text))
+	blocks := slices.Collect(schemaBlocks(o.doc.content()))
 	if len(blocks) != block {
 		return Schema{}
 	}
-	return blockOf(o.doc.text[blocks[found].from:blocks[found].to])
+	return blockOf(o.doc.content()[blocks[found].from:blocks[found].to])
 }
 
 // blockOf determines the indentation of a block from its first entry.

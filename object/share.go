@@ -7,8 +7,7 @@ import (
 )
 
 // Sharing parses, annotates and keeps equal manifests once, such as the CRDs of a chart that a fleet
-// deploys several times. It is for a process that keeps all of them. The zero value is empty; a nil
-// Sharing shares nothing. It is safe for concurrent use.
+// deploys several times. It is for a process that keeps all of them. The zero value is empty; a nil Sharing shares nothing. It is safe for concurrent use.
 type Sharing struct {
 	mu             sync.Mutex
 	parsed, edited map[string]*document
@@ -21,6 +20,9 @@ const minShared = 4 << 10
 // Parse is the function Parse for texts of which some documents are equal. The objects have copies of
 // their documents: one that is not edited would keep the whole text in memory.
 func (s *Sharing) Parse(file string, line int, text string) ([]Object, error) {
+	if s == nil {
+		return Parse(file, line, text)
+	}
 	return parse(file, line, text, s)
 }
 
@@ -66,16 +68,20 @@ func (s *Sharing) Share(objs []Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, o := range objs {
-		if len(o.doc.text) < minShared || o.doc.edits != nil {
+		before := o.doc
+		if before.source != nil { // whose text is there, unlike that with annotations
+			before = before.source
+		}
+		if o.doc.edits != nil || len(before.content()) < minShared {
 			continue
 		}
-		known := s.edited[o.doc.text]
+		known := s.edited[o.doc.content()]
 		switch {
 		case known == nil:
 			if s.edited == nil {
 				s.parsed, s.edited = map[string]*document{}, map[string]*document{}
 			}
-			s.edited[o.doc.text] = o.doc
+			s.edited[o.doc.content()] = o.doc
 		case slices.Equal(known.added, o.doc.added): // otherwise their lines may differ
 			objs[i].doc = known
 		}
@@ -92,7 +98,7 @@ type edits struct {
 // the result.
 func (d *document) annotated(added []Annotation) (*document, error) {
 	if d.edits == nil {
-		return annotate(d.text, d.node(), added)
+		return annotate(d, added)
 	}
 	d.edits.mu.Lock()
 	defer d.edits.mu.Unlock()
@@ -101,7 +107,7 @@ func (d *document) annotated(added []Annotation) (*document, error) {
 			return known, nil
 		}
 	}
-	made, err := annotate(d.text, d.node(), added)
+	made, err := annotate(d, added)
 	if err == nil && made.added != nil { // others may differ in their lines
 		made.edits = &edits{}
 		d.edits.all = append(d.edits.all, made)
