@@ -7,10 +7,12 @@ import (
 )
 
 // Sharing parses, annotates and keeps equal manifests once, such as the CRDs of a chart that a fleet
-// deploys several times. It is for a process that keeps all of them. The zero value is empty; a nil Sharing shares nothing. It is safe for concurrent use.
+// deploys several times, and keeps equal parts of other manifests once. It is for a process that keeps
+// all of them. The zero value is empty; a nil Sharing shares nothing. It is safe for concurrent use.
 type Sharing struct {
 	mu             sync.Mutex
 	parsed, edited map[string]*document
+	nodes          nodes
 }
 
 // minShared is the size in bytes from which manifests are shared. Smaller ones mostly contain the
@@ -42,7 +44,7 @@ func (s *Sharing) add(d *document) *document {
 	if s == nil {
 		return d
 	}
-	d.text = strings.Clone(d.text)
+	d.text, d.root = strings.Clone(d.text), s.nodes.intern(d.root)
 	if len(d.text) < minShared {
 		return d
 	}

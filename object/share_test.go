@@ -1,6 +1,7 @@
 package object
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"unsafe"
@@ -51,6 +52,38 @@ func TestSharing(t *testing.T) {
 	}
 	if len(s.parsed) != 3 {
 		t.Errorf("%d documents are kept, want 3", len(s.parsed))
+	}
+}
+
+// TestSharingOfParts makes sure that manifests have the nodes in common that say the same at the same lines.
+func TestSharingOfParts(t *testing.T) {
+	var s Sharing
+	text := func(name, rest string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "\n  labels: {a: b}\nspec:\n  containers: [{name: a, image: b}]\n" + rest
+	}
+	const nodes, changed = 22, 3 // the root, metadata and the name
+	for _, tt := range []struct {
+		text string
+		new  int
+	}{
+		{text("x", ""), nodes},
+		{text("x", ""), 0},
+		{text("z", ""), changed},
+		{"# \n" + text("x", ""), nodes},             // at other lines
+		{text("x", "  a: &a {b: c}\n  d: *a\n"), 4}, // the two keys, and what is in the mapping,
+	} {
+		before := len(s.nodes.all)
+		objs, err := s.Parse("a", 1, tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same, err := Parse("a", 1, tt.text)
+		if err != nil || !reflect.DeepEqual(objs[0].Root(), same[0].Root()) {
+			t.Errorf("%q: got other nodes than without sharing: %v", tt.text, err)
+		}
+		if got := len(s.nodes.all) - before; got != tt.new {
+			t.Errorf("%q: %d nodes are kept, want %d", tt.text, got, tt.new)
+		}
 	}
 }
 
