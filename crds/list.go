@@ -46,8 +46,8 @@ func (v Version) String() string {
 	return v.Name
 }
 
-// Describe describes a CRD. objs are the objects of the component.
-func Describe(o object.Object, objs []object.Object) Description {
+// describe describes a CRD. objs are the objects of the component.
+func describe(o object.Object, objs []object.Object) Description {
 	spec := o.Get("spec")
 	d := Description{Name: o.ID.Name, Group: spec.Get("group").Text(), Kind: spec.Get("names", "kind").Text(), Scope: spec.Get("scope").Text(),
 		Size: len(o.Text()), Source: o.Place(), Users: []string{}}
@@ -81,7 +81,7 @@ func List(objs []object.Object, s *Survey) []Description {
 		if !Is(o) {
 			continue
 		}
-		d := Describe(o, objs)
+		d := describe(o, objs)
 		if s != nil {
 			d.Switch = s.switchOf(d.Name)
 		}
@@ -125,7 +125,7 @@ func Compare(before, after []object.Object) []finding.Finding {
 		if !Is(oldCRD) {
 			continue
 		}
-		old := Describe(oldCRD, nil)
+		old := describe(oldCRD, nil)
 		report := func(at object.Object, rule, message, remedy string, version string) {
 			f := finding.Finding{Severity: finding.Error, Rule: rule, File: at.File, Line: at.Line, Object: oldCRD.ID.String(),
 				About: version, Message: message, Remedy: remedy}
@@ -139,7 +139,7 @@ func Compare(before, after []object.Object) []finding.Finding {
 			report(oldCRD, "crd-dropped", "the CRD was removed", "keep it until nothing uses it: deleting it deletes all its custom resources", "")
 			continue
 		}
-		d := Describe(o, nil)
+		d := describe(o, nil)
 		if cmp.Or(old.Scope, "Namespaced") != cmp.Or(d.Scope, "Namespaced") {
 			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server rejects",
 				"delete the CRD with all its custom resources first, or keep the scope", "")

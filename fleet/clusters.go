@@ -76,7 +76,7 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for i, app := range f.Applications {
-		if !app.IsEnabled() || f.OncePerCluster(app) || !app.Differs() && !f.mayStay(i) {
+		if !app.IsEnabled() || f.oncePerCluster(app) || !app.Differs() && !f.mayStay(i) {
 			continue
 		}
 		for _, e := range suffixed {
@@ -121,11 +121,11 @@ func (f *Fleet) Moved(app *Application, environment string) (objects []object.Ob
 	return objects, differs
 }
 
-// OncePerCluster reports whether a cluster has an Application once, however many environments
+// oncePerCluster reports whether a cluster has an Application once, however many environments
 // share it: CRDs, the controllers of their kinds, namespaces, and Applications with only
 // cluster-scoped objects. A component that names its environments belongs to each of them,
 // and so does one with values for an environment.
-func (f *Fleet) OncePerCluster(app *Application) bool {
+func (f *Fleet) oncePerCluster(app *Application) bool {
 	return len(app.Environments.Names()) == 0 && !app.Differs() &&
 		(app.Part == crds.Only || slices.Contains([]string{"crds", knowledge.Controllers, "namespaces"}, app.Rung) || f.onlyForCluster(app))
 }

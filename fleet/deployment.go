@@ -95,9 +95,9 @@ func (s Set) Deployments(apps []*Application) []Deployment {
 // has in this environment, or its usual one with the suffix of the environment.
 func (p Destination) namespaceOf(app *Application) string {
 	if len(p.In) == 1 && app.Environments.Settings[p.In[0]].Namespace != "" {
-		return app.NamespaceIn(p.In[0])
+		return app.namespaceIn(p.In[0])
 	}
-	return app.NamespaceIn("") + p.Suffix
+	return app.namespaceIn("") + p.Suffix
 }
 
 // accepts reports whether a component is deployed to a destination.
@@ -152,7 +152,7 @@ func Sets(f *Fleet, environment string) ([]Set, error) {
 		return []Set{environments}, nil
 	}
 	for _, app := range f.Applications {
-		if f.OncePerCluster(app) {
+		if f.oncePerCluster(app) {
 			clusters.Listed = append(clusters.Listed, app)
 		}
 	}

@@ -110,9 +110,9 @@ func (f *Fleet) Known() []string {
 // Differs reports whether environments render a component differently.
 func (c *Component) Differs() bool { return len(c.Values) > 0 }
 
-// NamespaceIn returns the destination namespace of a component in an environment, before its
+// namespaceIn returns the destination namespace of a component in an environment, before its
 // suffix.
-func (c *Component) NamespaceIn(environment string) string {
+func (c *Component) namespaceIn(environment string) string {
 	return cmp.Or(c.Environments.Settings[environment].Namespace, c.Namespace, "default")
 }
 
@@ -147,7 +147,7 @@ func (f *Fleet) renderEnvironments(ctx context.Context, src Source) error {
 				continue
 			}
 			other := Application{Component: app.Component, Name: app.Name, Part: app.Part, Step: app.Step,
-				Namespace: app.NamespaceIn(e), EarlierAPIVersions: app.EarlierAPIVersions, Environment: e}
+				Namespace: app.namespaceIn(e), EarlierAPIVersions: app.EarlierAPIVersions, Environment: e}
 			inEnvironment.Applications[i], apps = &other, append(apps, &other)
 		}
 		if err := f.renderAll(ctx, src, apps, input.NewMemory(renderMemory).Sharing(src.shared)); err != nil {

@@ -408,7 +408,7 @@ func (f *Fleet) createApplications(environment string) {
 		if c.Differs() {
 			app.Environment = f.renderedIn(c, environment)
 		}
-		app.Namespace = c.NamespaceIn(app.Environment)
+		app.Namespace = c.namespaceIn(app.Environment)
 		if c.CRDs == component.Split {
 			crdsApp := app
 			crdsApp.Name, crdsApp.Part, crdsApp.Step = c.Name+CRDsSuffix, crds.Only, c.CRDsPhase

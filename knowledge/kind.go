@@ -221,14 +221,14 @@ type Condition struct {
 	In []string `yaml:"in"`
 }
 
-// Holds reports whether one of the values at the path is allowed. Without a list, any is.
-func (c Condition) Holds(o object.Object) bool {
+// holds reports whether one of the values at the path is allowed. Without a list, any is.
+func (c Condition) holds(o object.Object) bool {
 	return slices.ContainsFunc(c.At.Find(o.Root()), func(v Found) bool { return len(c.In) == 0 || slices.Contains(c.In, v.Value.Text()) })
 }
 
 // hold reports whether all conditions hold.
 func hold(all []Condition, o object.Object) bool {
-	return !slices.ContainsFunc(all, func(c Condition) bool { return !c.Holds(o) })
+	return !slices.ContainsFunc(all, func(c Condition) bool { return !c.holds(o) })
 }
 
 // Reference is a way in which objects of a kind refer to others.

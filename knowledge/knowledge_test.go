@@ -368,7 +368,7 @@ spec:
 		"spec.missing[].x":                      "",
 		"metadata.name":                         "metadata.name=a",
 	} {
-		p, err := ParsePath(path)
+		p, err := parsePath(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +381,7 @@ spec:
 		}
 	}
 	for _, bad := range []string{"a..b", "[]", `a["`, "a[1]", "a.", ".a"} {
-		if p, err := ParsePath(bad); err == nil {
+		if p, err := parsePath(bad); err == nil {
 			t.Errorf("%q was read as a path: %v", bad, p)
 		}
 	}

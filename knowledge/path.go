@@ -27,8 +27,8 @@ type step struct {
 	each byte // '[' or '{' for every element, 0 for a key
 }
 
-// ParsePath parses a path. "." is the object itself.
-func ParsePath(text string) (Path, error) {
+// parsePath parses a path. "." is the object itself.
+func parsePath(text string) (Path, error) {
 	p := Path{text: text}
 	rest := text
 	if rest == "." {
@@ -71,7 +71,7 @@ func ParsePath(text string) (Path, error) {
 
 // UnmarshalYAML reads a path from its written form.
 func (p *Path) UnmarshalYAML(n *yaml.Node) error {
-	parsed, err := ParsePath(n.Value)
+	parsed, err := parsePath(n.Value)
 	if err != nil {
 		return fmt.Errorf("line %d: %w", n.Line, err)
 	}

@@ -24,8 +24,8 @@ func (p position) String() string {
 	return fmt.Sprintf("%s, wave %d", p.Phase, p.Wave)
 }
 
-// Duration formats seconds for people.
-func Duration(seconds int64) string {
+// duration formats seconds for people.
+func duration(seconds int64) string {
 	count := func(n int64, unit string) string {
 		if n == 1 {
 			return "1 " + unit
@@ -53,13 +53,13 @@ func (d Diagnosis) Headline() string {
 	head := ""
 	switch {
 	case d.IsDeleted:
-		head = fmt.Sprintf("%s is being deleted, for %s", name, Duration(d.Seconds))
+		head = fmt.Sprintf("%s is being deleted, for %s", name, duration(d.Seconds))
 	case d.State == Healthy && d.IsBehind:
 		return name + " is healthy, but OutOfSync: it differs from its source"
 	case d.State == Healthy:
 		return name + " is healthy"
 	case d.State == Slow && d.Operation == running:
-		head = fmt.Sprintf("%s is syncing%s, for %s", name, strings.Replace(at, " in ", ": ", 1), Duration(d.Seconds))
+		head = fmt.Sprintf("%s is syncing%s, for %s", name, strings.Replace(at, " in ", ": ", 1), duration(d.Seconds))
 		if len(d.Awaited) > 0 {
 			return head + "; it waits for " + d.Awaited[0].String()
 		}
@@ -73,13 +73,13 @@ func (d Diagnosis) Headline() string {
 		}
 		return head
 	case d.State == Hangs && (d.Operation == running || d.Operation == terminating):
-		head = fmt.Sprintf("%s hangs%s, for %s", name, at, Duration(d.Seconds))
+		head = fmt.Sprintf("%s hangs%s, for %s", name, at, duration(d.Seconds))
 	case d.State == Hangs:
 		head = name + " is not healthy"
 	case d.IsRetrying:
 		head = fmt.Sprintf("%s failed%s, and waits for %s", name, at, d.attempt())
 	case d.Operation == failed || d.Operation == faulty:
-		head = fmt.Sprintf("%s failed%s, %s ago", name, at, Duration(d.Seconds))
+		head = fmt.Sprintf("%s failed%s, %s ago", name, at, duration(d.Seconds))
 		if d.Retries == 1 {
 			head += ", after 1 retry"
 		} else if d.Retries > 1 {

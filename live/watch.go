@@ -34,7 +34,7 @@ func (w *Watch) See(snap Snapshot) (lines []string, ended bool) {
 	}
 	if at != w.at {
 		if w.at != "" {
-			lines = append(lines, fmt.Sprintf("  after %s", Duration(snap.Now-w.since)))
+			lines = append(lines, fmt.Sprintf("  after %s", duration(snap.Now-w.since)))
 		}
 		lines = append(lines, at)
 		w.at, w.since = at, snap.Now

@@ -51,14 +51,14 @@ func (o Object) isSecret() bool { return o.ID.Kind == "Secret" && o.ID.Group == 
 
 // displayKind returns a kind for messages.
 func displayKind(kind string) string {
-	if kind != "" && !LooksLikeKind(kind) {
+	if kind != "" && !looksLikeKind(kind) {
 		return "(no kind)"
 	}
 	return kind
 }
 
-// LooksLikeKind reports whether a text may be the name of a kind. Long names contain
+// looksLikeKind reports whether a text may be the name of a kind. Long names contain
 // lower-case letters and few digits, unlike most secrets.
-func LooksLikeKind(kind string) bool {
+func looksLikeKind(kind string) bool {
 	return kindLike.MatchString(kind) && len(digits.FindAllString(kind, -1)) <= 3 && (len(kind) <= 10 || strings.ToUpper(kind) != kind)
 }

@@ -92,7 +92,7 @@ func (req Request) options(platform component.Platform) (options, component.Desc
 	switch opt.capabilities {
 	case "", capabilitiesOfCluster:
 		opt.render.APIVersions = append(slices.Clone(req.APIVersions), opt.render.APIVersions...)
-	case CapabilitiesOfFleet:
+	case capabilitiesOfFleet:
 		opt.render.APIVersions = append(slices.Clone(req.EarlierAPIVersions), opt.render.APIVersions...)
 	}
 	opt.render.Pinned = opt.capabilities != "" && opt.capabilities != capabilitiesOfCluster

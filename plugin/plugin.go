@@ -250,7 +250,7 @@ func (req Request) templates(ctx context.Context, base *knowledge.Base) (fs.FS, 
 // UsesFleetCapabilities reports whether the component uses the API versions of its fleet.
 func (req Request) UsesFleetCapabilities(platform component.Platform) bool {
 	opt, _, err := req.options(platform)
-	return err == nil && opt.capabilities == CapabilitiesOfFleet
+	return err == nil && opt.capabilities == capabilitiesOfFleet
 }
 
 // prepare resolves a request: the location of the manifests, how to render them,

@@ -93,7 +93,7 @@ var ofRendering = []Parameter{
 	{
 		Name: "capabilities", Title: "Capabilities", Item: "string", Collection: "string", Default: capabilitiesOfCluster, Kinds: templated,
 		Tooltip: "API versions in .Capabilities besides the built-in ones. cluster: those of the cluster and of api-versions; pinned: only those of api-versions; fleet: like pinned, and fleet commands add the CRDs that components of earlier steps install.",
-		Choices: words(capabilitiesOfCluster, capabilitiesPinned, CapabilitiesOfFleet),
+		Choices: words(capabilitiesOfCluster, capabilitiesPinned, capabilitiesOfFleet),
 		set:     nativeText(func(o *options) *string { return &o.capabilities }),
 	},
 	{
@@ -191,9 +191,9 @@ func boolean(field func(*Settings) **bool) func(*Settings, []string) error {
 const (
 	capabilitiesOfCluster = "cluster"
 	capabilitiesPinned    = "pinned"
-	// CapabilitiesOfFleet are the pinned API versions, with those that the fleet
+	// capabilitiesOfFleet are the pinned API versions, with those that the fleet
 	// installs earlier.
-	CapabilitiesOfFleet = "fleet"
+	capabilitiesOfFleet = "fleet"
 )
 
 // How to treat Helm's tests.

@@ -39,7 +39,7 @@ func ReadFiles(args, values []string, stdin []byte, manifestsOf func(arg string)
 		values = nil // it was rendered with them
 	}
 	for _, file := range values {
-		v, err := Values(file)
+		v, err := valuesOf(file)
 		faults = append(faults, err)
 		if err == nil {
 			e.Values = append(e.Values, v)

@@ -13,8 +13,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Values reads a values file of the argo-cd chart.
-func Values(file string) (doctor.Values, error) {
+// valuesOf reads a values file of the argo-cd chart.
+func valuesOf(file string) (doctor.Values, error) {
 	text, err := wholefile.Read(file, "pass values for the argo-cd chart")
 	if err != nil {
 		return doctor.Values{}, err

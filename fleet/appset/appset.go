@@ -31,13 +31,13 @@ type Input struct {
 
 // Values maps the name of an ApplicationSet and the key of a generator, such as
 // clusters, to the parameters that the generator would find outside of repositories.
-// The entry AllSets is used for ApplicationSets without an entry of their own for the
+// The entry "*" is used for ApplicationSets without an entry of their own for the
 // generator. From its clusters, the selector of the generator selects; those of an
 // ApplicationSet's own entry are all used.
 type Values map[string]map[string][]map[string]any
 
-// AllSets is the name in Values for all ApplicationSets.
-const AllSets = "*"
+// allSets is the name in Values for all ApplicationSets.
+const allSets = "*"
 
 // ParseValues reads Values from YAML.
 func ParseValues(file string, text []byte) (Values, error) {
@@ -161,7 +161,7 @@ func Expand(o object.Object, in Input) Set {
 	}
 	fail := func(err error) {
 		var outside outsideError
-		f := Fault{Message: err.Error(), NeedsValues: errors.As(err, &outside), UsesValues: len(in.Values[e.name])+len(in.Values[AllSets]) > 0}
+		f := Fault{Message: err.Error(), NeedsValues: errors.As(err, &outside), UsesValues: len(in.Values[e.name])+len(in.Values[allSets]) > 0}
 		if !slices.Contains(set.Faults, f) { // several Applications may have the same fault
 			set.Faults = append(set.Faults, f)
 		}

@@ -186,7 +186,7 @@ func (e expansion) valuesOf(typ string, g any) ([]params, error) {
 	known, own := e.Values[e.name][typ]
 	if !own {
 		var is bool
-		if known, is = e.Values[AllSets][typ]; !is {
+		if known, is = e.Values[allSets][typ]; !is {
 			return nil, outsideError{fmt.Sprintf("the %q generator queries data outside the repository, so Ladder does not know its Applications",
 				typ)}
 		}

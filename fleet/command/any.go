@@ -20,7 +20,7 @@ import (
 // Any contains the flags of a command that takes a component or a fleet.
 type Any struct {
 	*flags.Rendering
-	Fleet *Fleet
+	Fleet *fleetFlags
 	// ofComponent and ofFleet name the flags that only one of the two accepts.
 	ofComponent, ofFleet []string
 }
@@ -36,9 +36,9 @@ func AddAny(cmd *cobra.Command, environment string) *Any {
 			in.ofComponent = append(in.ofComponent, f.Name)
 		}
 	})
-	in.Fleet = &Fleet{cmd: cmd, Ladder: in.Ladder, remote: in.Remote, allowUndescribed: true}
+	in.Fleet = &fleetFlags{cmd: cmd, Ladder: in.Ladder, remote: in.Remote, allowUndescribed: true}
 	in.Fleet.addLoading()
-	in.Fleet.SetEnvironmentHelp(environment + ", and use its values")
+	in.Fleet.setEnvironmentHelp(environment + ", and use its values")
 	cli.PutFlags(in.Flags, cli.FleetFlags, "environment")
 	in.ForFleet("parallel")
 	return in
@@ -86,7 +86,7 @@ func (in *Any) FleetOptions() (LoadOptions, error) {
 	if err != nil {
 		return LoadOptions{}, err
 	}
-	opt, err := in.Fleet.Options()
+	opt, err := in.Fleet.options()
 	opt.Source.KubeVersion, opt.Source.APIVersions, opt.Source.Environment = settings.KubeVersion, settings.APIVersions, settings.Environment
 	opt.Source.ArgoCD, opt.ArgoCD = settings.ArgoCD, in.ArgoCD
 	return opt, err

@@ -55,7 +55,7 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
   cmp fleet apps ./components --check argocd/platform.yaml
   cmp fleet apps ./components --style waves --out argocd/platform`,
 	}
-	in := AddFleet(cmd)
+	in := addFleetFlags(cmd)
 	in.AddProjects()
 	opt.addFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -68,7 +68,7 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 			return err
 		}
 		opt.Environment = in.Source.Environment
-		all, err := loadFleet(cmd.Context(), s, in, args, LoadTarget)
+		all, err := loadFleet(cmd.Context(), s, in, args, loadTarget)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (o *apps) write(s cli.Streams, f *fleet.Fleet) error {
 	s.Warn(append(lint.Rendering(f, o.Environment, nil), faults...)...)
 	switch {
 	case o.check != "":
-		return UpToDate(o.check, manifests)
+		return upToDate(o.check, manifests)
 	case o.out != "":
 		err = wholefile.ReplaceDir(o.out, o.force, generate.Files(manifests))
 	default:

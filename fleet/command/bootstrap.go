@@ -34,7 +34,7 @@ Exits with 1 if there is an error or, with --check, a difference.`,
   cmp fleet bootstrap ./components --until 020 --out bootstrap --talos
   cmp fleet bootstrap ./components --until 020 --check bootstrap`,
 	}
-	in := AddFleet(cmd)
+	in := addFleetFlags(cmd)
 	in.Source.Assume = false
 	flags := cmd.Flags()
 	flags.StringVar(&until, "until", "", "Last step to generate")
@@ -71,7 +71,7 @@ Exits with 1 if there is an error or, with --check, a difference.`,
 		}
 		s.Warn(append(all.Fleet.Findings, notes...)...)
 		if check != "" {
-			return Bootstrapped(check, bundle)
+			return bootstrapped(check, bundle)
 		}
 		if err := wholefile.ReplaceDir(out, force, bundle.Files(talos)); err != nil {
 			return err

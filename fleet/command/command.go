@@ -38,9 +38,9 @@ cmp check, diff and graph also accept a fleet.`,
 }
 
 // loadFleet loads the fleet that the arguments name with Load or one of its variants.
-func loadFleet(ctx context.Context, s cli.Streams, in *Fleet, dirs []string,
+func loadFleet(ctx context.Context, s cli.Streams, in *fleetFlags, dirs []string,
 	load func(context.Context, LoadOptions, []string) (Loaded, error)) (Loaded, error) {
-	opt, err := in.Options()
+	opt, err := in.options()
 	if err != nil {
 		return Loaded{}, err
 	}

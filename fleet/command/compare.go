@@ -54,8 +54,8 @@ func CompareFleets(ctx context.Context, opt LoadOptions, ch checkout.Change, com
 	return r, inventory.FaultsOf(sides[1], r.Unknown), nil
 }
 
-// Rollouts shows two rollouts side by side.
-type Rollouts struct {
+// rollouts shows two rollouts side by side.
+type rollouts struct {
 	Titles [2]string
 	Fleets [2]*fleet.Fleet
 	Runs   [2]*rollout.Run
@@ -63,7 +63,7 @@ type Rollouts struct {
 
 // ratio returns the duration of the first rollout divided by that of the second; 0 if one of
 // them never completes.
-func (c Rollouts) ratio() float64 {
+func (c rollouts) ratio() float64 {
 	if !c.Runs[0].Done() || !c.Runs[1].Done() || c.Runs[1].Total == 0 {
 		return 0
 	}
@@ -71,7 +71,7 @@ func (c Rollouts) ratio() float64 {
 }
 
 // Render returns both as text or JSON.
-func (c Rollouts) Render(format string) (string, error) {
+func (c rollouts) Render(format string) (string, error) {
 	if format == "json" {
 		type side struct {
 			Title string `json:"title"`
@@ -82,7 +82,7 @@ func (c Rollouts) Render(format string) (string, error) {
 			Rollouts [2]side `json:"rollouts"`
 		}{Ratio: c.ratio()}
 		for i := range c.Runs {
-			out.Rollouts[i] = side{c.Titles[i], Rollout{Fleet: c.Fleets[i], Run: c.Runs[i]}.Timeline()}
+			out.Rollouts[i] = side{c.Titles[i], shownRollout{Fleet: c.Fleets[i], Run: c.Runs[i]}.timeline()}
 		}
 		return paint.JSON(out)
 	}
@@ -120,7 +120,7 @@ func (c Rollouts) Render(format string) (string, error) {
 
 // names lists the Applications of both rollouts: those of the first in its order, then the
 // others in the order of the second.
-func (c Rollouts) names() []string {
+func (c rollouts) names() []string {
 	var all []string
 	for i, run := range c.Runs {
 		for _, s := range run.Spans {
@@ -133,7 +133,7 @@ func (c Rollouts) names() []string {
 }
 
 // when formats the time at which an Application of one rollout is synced.
-func (c Rollouts) when(i int, name string) string {
+func (c rollouts) when(i int, name string) string {
 	for _, s := range c.Runs[i].Spans {
 		if c.Fleets[i].Applications[s.Application].Name != name {
 			continue

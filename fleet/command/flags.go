@@ -12,8 +12,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Fleet contains the flags that select a fleet and configure its rendering.
-type Fleet struct {
+// fleetFlags contains the flags that select a fleet and configure its rendering.
+type fleetFlags struct {
 	// Source contains what the flags set, and what the command sets for all of its fleets.
 	Source fleet.Source
 	// Ladder is the file of --ladder.
@@ -25,10 +25,10 @@ type Fleet struct {
 	allowUndescribed bool
 }
 
-// AddFleet adds the flags to a command whose arguments are directories of components, or
+// addFleetFlags adds the flags to a command whose arguments are directories of components, or
 // Applications: files, directories and standard input.
-func AddFleet(cmd *cobra.Command) *Fleet {
-	in := &Fleet{cmd: cmd}
+func addFleetFlags(cmd *cobra.Command) *fleetFlags {
+	in := &fleetFlags{cmd: cmd}
 	in.Source.Assume = true
 	cmd.Args = cli.Args(1, cli.Many)
 	set := cmd.Flags()
@@ -44,7 +44,7 @@ func AddFleet(cmd *cobra.Command) *Fleet {
 
 // addLoading adds the flags that only fleets have. The command may have --environment already,
 // for components.
-func (in *Fleet) addLoading() {
+func (in *fleetFlags) addLoading() {
 	flags := in.cmd.Flags()
 	if flags.Lookup("environment") == nil {
 		flags.StringVar(&in.Source.Environment, "environment", "", "Omit components that are not deployed in this environment")
@@ -52,19 +52,19 @@ func (in *Fleet) addLoading() {
 	flags.IntVar(&in.Source.Parallel, "parallel", 0, "Components rendered at the same time (default: one per processor)")
 }
 
-// SetEnvironmentHelp sets the help of --environment for a command that does not omit components.
-func (in *Fleet) SetEnvironmentHelp(usage string) {
+// setEnvironmentHelp sets the help of --environment for a command that does not omit components.
+func (in *fleetFlags) setEnvironmentHelp(usage string) {
 	in.cmd.Flags().Lookup("environment").Usage = usage
 }
 
 // AddProjects adds the flags that let components choose their AppProject.
-func (in *Fleet) AddProjects() {
+func (in *fleetFlags) AddProjects() {
 	flags := in.cmd.Flags()
 	flags.StringSliceVar(&in.Source.Projects, "allow-project", nil, "Name of an AppProject that a component may choose; may be repeated")
 }
 
-// Options returns what the flags set.
-func (in *Fleet) Options() (LoadOptions, error) {
+// options returns what the flags set.
+func (in *fleetFlags) options() (LoadOptions, error) {
 	opt := LoadOptions{Source: in.Source, Ladder: *in.Ladder, Remote: in.remote, AllowUndescribed: in.allowUndescribed,
 		Generators: in.generators}
 	if err := in.checkProjects(); err != nil {
@@ -80,7 +80,7 @@ func (in *Fleet) Options() (LoadOptions, error) {
 }
 
 // checkProjects rejects names that no AppProject has.
-func (in *Fleet) checkProjects() error {
+func (in *fleetFlags) checkProjects() error {
 	for _, name := range in.Source.Projects {
 		if !object.IsName(name) {
 			return finding.Usagef("--allow-project: %q is not a valid AppProject name; write the whole name, patterns are not supported", name)

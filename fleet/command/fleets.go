@@ -111,9 +111,9 @@ func find(c *checkout.Checkout, opt LoadOptions, dirs []string) (all []string, o
 	return all, omissions, errors.Join(faults...)
 }
 
-// LoadAll loads a whole fleet, including components that are not deployed in the environment.
+// loadAll loads a whole fleet, including components that are not deployed in the environment.
 // The environment must exist.
-func LoadAll(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
+func loadAll(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
 	environment := opt.Source.Environment
 	opt.Source.Environment = ""
 	all, err := Load(ctx, opt, dirs)
@@ -123,8 +123,8 @@ func LoadAll(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error
 	return all, rollout.CheckEnvironment(all.Fleet, environment)
 }
 
-// LoadOne loads the components of one environment: each environment has its own rollout.
-func LoadOne(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
+// loadOne loads the components of one environment: each environment has its own rollout.
+func loadOne(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
 	all, err := Load(ctx, opt, dirs)
 	if err != nil {
 		return all, err
@@ -136,9 +136,9 @@ func LoadOne(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error
 	return all, nil
 }
 
-// LoadTarget loads a fleet whose components Argo CD finds by their paths in the repository. It
+// loadTarget loads a fleet whose components Argo CD finds by their paths in the repository. It
 // loads all environments, because only together they show what belongs to the cluster.
-func LoadTarget(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
+func loadTarget(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
 	opt.Source.Environment = ""
 	all, err := Load(ctx, opt, dirs)
 	if err != nil {

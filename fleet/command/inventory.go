@@ -22,12 +22,12 @@ after a rollout.`,
   cmp fleet inventory ./components -o html > inventory.html
   cmp fleet inventory ./components -o checklist | sh`,
 	}
-	in := AddFleet(cmd)
+	in := addFleetFlags(cmd)
 	in.Source.Partial = true
-	in.SetEnvironmentHelp("Mark the components that are not deployed in this environment")
+	in.setEnvironmentHelp("Mark the components that are not deployed in this environment")
 	format := cli.Format(cmd, "Format", inventory.Formats...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		all, err := loadFleet(cmd.Context(), s, in, args, LoadAll)
+		all, err := loadFleet(cmd.Context(), s, in, args, loadAll)
 		if err != nil {
 			return err
 		}

@@ -29,19 +29,19 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		Example: `  cmp fleet lint ./components
   cmp fleet lint ./components --strict -o sarif > fleet.sarif`,
 	}
-	in := AddFleet(cmd)
+	in := addFleetFlags(cmd)
 	in.Source.Partial = true
 	in.AddProjects()
-	in.SetEnvironmentHelp("Check only the components deployed in this environment")
+	in.setEnvironmentHelp("Check only the components deployed in this environment")
 	format := cli.Format(cmd, "Format of the report", cli.Text, cli.JSON, cli.SARIF)
 	strict := cli.StrictFlag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		opt, err := in.Options()
+		opt, err := in.options()
 		if err != nil {
 			return err
 		}
 		opt.Stdin = s.In
-		r, err := CheckRollout(cmd.Context(), opt, Arguments(s, args))
+		r, err := checkRollout(cmd.Context(), opt, Arguments(s, args))
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 
 // CheckFleet checks every component of a fleet separately, and the settings of the fleet.
 func CheckFleet(ctx context.Context, opt LoadOptions, dirs []string) (r cli.Report, err error) {
-	all, err := LoadAll(ctx, opt, dirs)
+	all, err := loadAll(ctx, opt, dirs)
 	if err != nil {
 		return cli.Faulty(err)
 	}
@@ -82,9 +82,9 @@ func CheckFleet(ctx context.Context, opt LoadOptions, dirs []string) (r cli.Repo
 	return r, nil
 }
 
-// CheckRollout checks the rollout of a fleet: its steps, its dependencies and shared objects.
-func CheckRollout(ctx context.Context, opt LoadOptions, dirs []string) (cli.Report, error) {
-	all, err := LoadAll(ctx, opt, dirs)
+// checkRollout checks the rollout of a fleet: its steps, its dependencies and shared objects.
+func checkRollout(ctx context.Context, opt LoadOptions, dirs []string) (cli.Report, error) {
+	all, err := loadAll(ctx, opt, dirs)
 	if err != nil {
 		return cli.Faulty(err)
 	}

@@ -47,7 +47,7 @@ func pageOf(f *fleet.Fleet, environment string, times rollout.Durations, ladders
 // timeline simulates a rollout.
 func timeline(f *fleet.Fleet, times rollout.Durations) *report.Timeline {
 	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Step { return f.Applications[i].Step }), times, nil)
-	timeline := Rollout{Fleet: f, Run: run}.Timeline()
+	timeline := shownRollout{Fleet: f, Run: run}.timeline()
 	return &timeline
 }
 

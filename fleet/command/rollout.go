@@ -13,27 +13,27 @@ import (
 	"github.com/ladder-cmp/ladder/internal/report"
 )
 
-// Rollout shows a simulated rollout.
-type Rollout struct {
+// shownRollout shows a simulated rollout.
+type shownRollout struct {
 	Fleet *fleet.Fleet
 	Run   *rollout.Run
 	Fail  []int
 }
 
-func (r Rollout) name(i int) string { return r.Fleet.Applications[i].Name }
+func (r shownRollout) name(i int) string { return r.Fleet.Applications[i].Name }
 
 // Render returns the rollout as text, JSON or Mermaid.
-func (r Rollout) Render(format string) (string, error) {
+func (r shownRollout) Render(format string) (string, error) {
 	switch format {
 	case "mermaid":
 		return r.Run.Mermaid(), nil
 	case "json":
-		return paint.JSON(r.Timeline())
+		return paint.JSON(r.timeline())
 	}
 	return r.text(), nil
 }
 
-func (r Rollout) step(set, step int) string {
+func (r shownRollout) step(set, step int) string {
 	s := r.Run.Layout.Sets[set]
 	if s.Name != "" && s.Steps[step].Number == "" {
 		return s.Name + ": " + s.Steps[step].String()
@@ -41,7 +41,7 @@ func (r Rollout) step(set, step int) string {
 	return s.Steps[step].String()
 }
 
-func (r Rollout) text() string {
+func (r shownRollout) text() string {
 	run := r.Run
 	var b strings.Builder
 	var rows [][]string
@@ -96,7 +96,7 @@ func (r Rollout) text() string {
 	return b.String()
 }
 
-func (r Rollout) total() string {
+func (r shownRollout) total() string {
 	all := finding.Counted(len(r.Run.Spans)+r.waiting(), "Application")
 	if !r.Run.Done() {
 		return fmt.Sprintf("The rollout never ends: %d of %s become healthy, in %s", len(r.Run.Spans)+r.waiting()-len(r.Run.Stuck), all, r.Run.Total)
@@ -105,7 +105,7 @@ func (r Rollout) total() string {
 }
 
 // waiting counts the Applications that never start.
-func (r Rollout) waiting() int {
+func (r shownRollout) waiting() int {
 	n := 0
 	for _, s := range r.Run.Stuck {
 		if !s.Begins {
@@ -117,7 +117,7 @@ func (r Rollout) waiting() int {
 
 // heldBack lists the Applications that never become healthy. Applications that wait for a step
 // are grouped by step, because they share the reason.
-func (r Rollout) heldBack() string {
+func (r shownRollout) heldBack() string {
 	var b strings.Builder
 	held := 0
 	for _, s := range r.Run.Stuck {
@@ -151,7 +151,7 @@ func (r Rollout) heldBack() string {
 }
 
 // sets lists the dependencies that independent sets do not enforce.
-func (r Rollout) sets() string {
+func (r shownRollout) sets() string {
 	var b strings.Builder
 	if len(r.Run.Unordered) == 0 {
 		b.WriteString("The sets do not depend on each other.\n\n")
@@ -170,8 +170,8 @@ func (r Rollout) sets() string {
 	return b.String()
 }
 
-// Timeline returns the JSON form of a rollout. Times are seconds from its start.
-func (r Rollout) Timeline() report.Timeline {
+// timeline returns the JSON form of a rollout. Times are seconds from its start.
+func (r shownRollout) timeline() report.Timeline {
 	run := r.Run
 	out := report.Timeline{Done: run.Done(), TotalSeconds: run.Total.Seconds(), Applications: []report.Span{},
 		Steps: []report.Step{}, CriticalPath: []report.Critical{}, Stuck: []report.Stuck{}, Unordered: []report.UnorderedDependency{}}

@@ -38,9 +38,9 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
   cmp fleet simulate ./components --against ./components-before
   cmp fleet simulate ./components -o mermaid > rollout.mmd`,
 	}
-	in := AddFleet(cmd)
+	in := addFleetFlags(cmd)
 	in.Source.Partial = true
-	var sim Simulation
+	var sim simulation
 	flags := cmd.Flags()
 	format := cli.Format(cmd, "Format", cli.Text, cli.JSON, "mermaid")
 	layout := cli.Choice(cmd, "layout", "Steps to simulate: set (from the files), computed, or compact (the fewest steps)",
@@ -59,12 +59,12 @@ Exits with 1 if the rollout never ends and --fail is not set.`,
 		if err := checkSimulate(sim, *format); err != nil {
 			return err
 		}
-		opt, err := in.Options()
+		opt, err := in.options()
 		if err != nil {
 			return err
 		}
 		opt.Stdin = s.In
-		result, found, err := sim.Simulate(cmd.Context(), opt, Arguments(s, args))
+		result, found, err := sim.simulate(cmd.Context(), opt, Arguments(s, args))
 		s.Warn(found...)
 		if err != nil {
 			return err
@@ -84,18 +84,18 @@ func DurationsFlag(flags *pflag.FlagSet) *string {
 }
 
 // checkSimulate rejects flags that do not apply to one or two rollouts.
-func checkSimulate(sim Simulation, format string) error {
-	if sim.IsComparison() && format != cli.Text && format != cli.JSON {
+func checkSimulate(sim simulation, format string) error {
+	if sim.isComparison() && format != cli.Text && format != cli.JSON {
 		return finding.Usage("a comparison needs --output text or json; use one of them, or draw each rollout alone")
 	}
-	if sim.IsComparison() && len(sim.Fail) > 0 {
+	if sim.isComparison() && len(sim.Fail) > 0 {
 		return finding.Usage("--fail applies only to a single rollout; simulate each rollout separately")
 	}
 	return nil
 }
 
-// Simulation says which rollouts of a fleet to simulate.
-type Simulation struct {
+// simulation says which rollouts of a fleet to simulate.
+type simulation struct {
 	// Layout selects the steps, as rollout.Options does.
 	Layout string
 	// Fail are the names of Applications that never become healthy.
@@ -112,23 +112,23 @@ type rendering interface {
 	Render(format string) (string, error)
 }
 
-// Simulated is the result of a simulation.
-type Simulated struct {
+// simulated is the result of a simulation.
+type simulated struct {
 	rendering
 	// Done is false if a single rollout never completes although no Application was to fail.
 	Done bool
 }
 
-// IsComparison reports whether two rollouts are simulated.
-func (sim Simulation) IsComparison() bool { return sim.Compare != "" || sim.Against != "" }
+// isComparison reports whether two rollouts are simulated.
+func (sim simulation) isComparison() bool { return sim.Compare != "" || sim.Against != "" }
 
-// Simulate simulates the rollout of a fleet, and the one to compare with.
-func (sim Simulation) Simulate(ctx context.Context, opt LoadOptions, dirs []string) (result Simulated, found []finding.Finding, err error) {
+// simulate simulates the rollout of a fleet, and the one to compare with.
+func (sim simulation) simulate(ctx context.Context, opt LoadOptions, dirs []string) (result simulated, found []finding.Finding, err error) {
 	times, err := rollout.DurationsIn(sim.Durations)
 	if err != nil {
 		return result, nil, err
 	}
-	all, err := LoadOne(ctx, opt, dirs)
+	all, err := loadOne(ctx, opt, dirs)
 	if err != nil {
 		return result, found, err
 	}
@@ -146,8 +146,8 @@ func (sim Simulation) Simulate(ctx context.Context, opt LoadOptions, dirs []stri
 	if err != nil {
 		return result, found, err
 	}
-	if !sim.IsComparison() {
-		return Simulated{Rollout{Fleet: f, Run: run, Fail: failing}, run.Done() || len(sim.Fail) > 0}, found, nil
+	if !sim.isComparison() {
+		return simulated{shownRollout{Fleet: f, Run: run, Fail: failing}, run.Done() || len(sim.Fail) > 0}, found, nil
 	}
 	other, more, err := sim.other(ctx, opt, f)
 	found = append(found, more...)
@@ -158,14 +158,14 @@ func (sim Simulation) Simulate(ctx context.Context, opt LoadOptions, dirs []stri
 	if err != nil {
 		return result, found, err
 	}
-	return Simulated{Rollouts{Titles: [2]string{strings.Join(dirs, " "), cmp.Or(sim.Compare, sim.Against)},
+	return simulated{rollouts{Titles: [2]string{strings.Join(dirs, " "), cmp.Or(sim.Compare, sim.Against)},
 		Fleets: [2]*fleet.Fleet{f, other}, Runs: [2]*rollout.Run{run, otherRun}}, true}, found, nil
 }
 
 // other returns the fleet to compare with.
-func (sim Simulation) other(ctx context.Context, opt LoadOptions, f *fleet.Fleet) (*fleet.Fleet, []finding.Finding, error) {
+func (sim simulation) other(ctx context.Context, opt LoadOptions, f *fleet.Fleet) (*fleet.Fleet, []finding.Finding, error) {
 	if sim.Compare != "" {
-		all, err := LoadOne(ctx, opt, []string{sim.Compare})
+		all, err := loadOne(ctx, opt, []string{sim.Compare})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -178,7 +178,7 @@ func (sim Simulation) other(ctx context.Context, opt LoadOptions, f *fleet.Fleet
 }
 
 // simulateOther simulates the rollout to compare with.
-func (sim Simulation) simulateOther(options rollout.Options, f, other *fleet.Fleet) (*rollout.Run, error) {
+func (sim simulation) simulateOther(options rollout.Options, f, other *fleet.Fleet) (*rollout.Run, error) {
 	if sim.Compare != "" {
 		if err := rollout.CheckDurations(options.Times, f, other); err != nil {
 			return nil, err

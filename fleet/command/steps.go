@@ -55,7 +55,7 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
   cmp fleet steps ./components --compact --durations durations.yaml
   cmp fleet steps ./argocd --check`,
 	}
-	in := AddFleet(cmd)
+	in := addFleetFlags(cmd)
 	flags := cmd.Flags()
 	f := stepsFlags{set: flags, format: cli.Format(cmd, "Format", cli.Text, cli.JSON)}
 	f.diff = flags.Bool("diff", false, "Compare the steps in the files with the computed steps")
@@ -88,24 +88,24 @@ Exits with 1 if a component has errors, fits no step, or is part of a cycle.`,
 // run computes the steps of components.
 func (f stepsFlags) run(s cli.Streams, all Loaded, times rollout.Durations) error {
 	writes := *f.write || *f.check
-	r := NewSteps(all.Fleet, steps.Options{OnlyMissing: *f.onlyMissing, KeepLater: writes}, *f.diff || writes, times)
+	r := newStepList(all.Fleet, steps.Options{OnlyMissing: *f.onlyMissing, KeepLater: writes}, *f.diff || writes, times)
 	switch {
 	case *f.write, *f.check:
 		return writeSteps(s, r, all.Root, *f.check)
 	case *f.diff:
-		r.Diff()
+		r.diff()
 	case *f.compact:
 		if err := rollout.CheckDurations(times, all.Fleet); err != nil {
 			return err
 		}
-		r.Compact(times)
+		r.compact(times)
 	default:
-		r.Table()
+		r.table()
 	}
 	return printSteps(s, r, *f.format)
 }
 
-func printSteps(s cli.Streams, r Steps, format string) error {
+func printSteps(s cli.Streams, r stepList, format string) error {
 	text, err := r.Render(format, cli.PaintFor(s.Out))
 	if err := s.Print(text, err); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (f stepsFlags) validate() error {
 
 // writeSteps writes the computed steps to the component.yaml files below the root of the
 // repository, or checks whether that changes any.
-func writeSteps(s cli.Streams, r Steps, root string, check bool) error {
+func writeSteps(s cli.Streams, r stepList, root string, check bool) error {
 	text, changed, faults, err := r.write(root, check)
 	s.Warn(faults...)
 	if err := s.Print(text, err); err != nil {
@@ -144,8 +144,8 @@ func writeSteps(s cli.Streams, r Steps, root string, check bool) error {
 // errDiffers is the result of a check that finds differences.
 var errDiffers = errors.New("the computed order differs; run the command with --write instead of --check")
 
-// Steps shows computed steps.
-type Steps struct {
+// stepList shows computed steps.
+type stepList struct {
 	Fleet    *fleet.Fleet
 	Plan     *steps.Plan
 	Findings []finding.Finding
@@ -156,25 +156,25 @@ type Steps struct {
 	rollouts []rolloutTime
 }
 
-// NewSteps computes the steps of a fleet. intended also decides where a later step in the files
+// newStepList computes the steps of a fleet. intended also decides where a later step in the files
 // is intentional, which depends on the durations.
-func NewSteps(f *fleet.Fleet, opt steps.Options, intended bool, times rollout.Durations) Steps {
+func newStepList(f *fleet.Fleet, opt steps.Options, intended bool, times rollout.Durations) stepList {
 	var p *steps.Plan
 	if intended {
 		p = rollout.ComputeSteps(f, opt, times)
 	} else {
 		p = steps.Compute(f, opt)
 	}
-	return Steps{Fleet: f, Plan: p, Findings: append(lint.Rendering(f, "", (*fleet.Application).HasFailed), p.Findings...)}
+	return stepList{Fleet: f, Plan: p, Findings: append(lint.Rendering(f, "", (*fleet.Application).HasFailed), p.Findings...)}
 }
 
-func (r *Steps) row(p steps.ComputedStep) stepRow {
+func (r *stepList) row(p steps.ComputedStep) stepRow {
 	return stepRow{Phase: p.Computed.Text, Set: r.Fleet.FormatStep(p.Step), Name: p.Name, Rung: p.Rung, Band: p.Band,
 		Verdict: p.Verdict(), Why: p.Why, Enabled: p.IsEnabled()}
 }
 
-// Table lists the computed steps.
-func (r *Steps) Table() {
+// table lists the computed steps.
+func (r *stepList) table() {
 	r.head = []string{"STEP", "NAME", "RUNG", "WHY"}
 	for _, p := range r.Plan.Sorted() {
 		row := r.row(p)
@@ -195,12 +195,12 @@ func (r *Steps) Table() {
 	r.summary = append(r.summary, text)
 }
 
-func (r *Steps) computed(i int) component.Step { return r.Plan.Steps[i].Computed }
+func (r *stepList) computed(i int) component.Step { return r.Plan.Steps[i].Computed }
 
-func (r *Steps) set(i int) component.Step { return r.Plan.Steps[i].Step }
+func (r *stepList) set(i int) component.Step { return r.Plan.Steps[i].Step }
 
-// Diff lists the steps that are set next to the computed ones.
-func (r *Steps) Diff() {
+// diff lists the steps that are set next to the computed ones.
+func (r *stepList) diff() {
 	r.head = []string{"SET", "EARLIEST", "NAME", "VERDICT", "WHY"}
 	count := map[string]int{}
 	for _, p := range r.Plan.Sorted() {
@@ -240,11 +240,11 @@ func verdictText(verdict string) string {
 	return verdict
 }
 
-// Compact lists the fewest steps, and how long each layout takes.
-func (r *Steps) Compact(times rollout.Durations) {
+// compact lists the fewest steps, and how long each layout takes.
+func (r *stepList) compact(times rollout.Durations) {
 	c := r.Plan.Compact()
 	if c == nil {
-		r.Table() // the findings say why there is no more
+		r.table() // the findings say why there is no more
 		return
 	}
 	r.head = []string{"COMPACT", "STEP", "NAME", "WHY"}
@@ -270,7 +270,7 @@ func (r *Steps) Compact(times rollout.Durations) {
 }
 
 // Render returns the selected list as text or JSON.
-func (r *Steps) Render(format string, p paint.Paint) (string, error) {
+func (r *stepList) Render(format string, p paint.Paint) (string, error) {
 	if format == "json" {
 		out := struct {
 			Applications []stepRow         `json:"applications"`
@@ -298,7 +298,7 @@ func (r *Steps) Render(format string, p paint.Paint) (string, error) {
 // write writes the steps into the files below the directory of the repository, and lists the
 // changes. Components with errors keep their steps. With check, it only lists the changes, without
 // outdated reasons.
-func (r *Steps) write(base string, check bool) (text string, changes bool, faults []finding.Finding, err error) {
+func (r *stepList) write(base string, check bool) (text string, changes bool, faults []finding.Finding, err error) {
 	edits, faults := r.Plan.Edits()
 	faults = append(slices.Clone(r.Findings), faults...)
 	var texts []wholefile.File

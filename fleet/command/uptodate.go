@@ -11,8 +11,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
-// UpToDate reports how a committed file differs from the output that would be written.
-func UpToDate(file string, generated []generate.Manifest) error {
+// upToDate reports how a committed file differs from the output that would be written.
+func upToDate(file string, generated []generate.Manifest) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err),
@@ -30,9 +30,9 @@ func UpToDate(file string, generated []generate.Manifest) error {
 	return errors.Join(all...)
 }
 
-// Bootstrapped reports how a directory written by cmp fleet bootstrap differs from what Argo
+// bootstrapped reports how a directory written by cmp fleet bootstrap differs from what Argo
 // CD would sync from the same components.
-func Bootstrapped(dir string, generated generate.Bundle) error {
+func bootstrapped(dir string, generated generate.Bundle) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: dir, Message: wholefile.Reason(err),

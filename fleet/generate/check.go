@@ -17,7 +17,7 @@ import (
 // The files of a bootstrap that do not belong to a single step.
 const (
 	ScriptFile = "apply.sh"
-	TalosFile  = "talos.yaml"
+	talosFile  = "talos.yaml"
 )
 
 // Files returns the files of a bootstrap by name.
@@ -27,7 +27,7 @@ func (b Bundle) Files(talos bool) map[string]string {
 		files[step.Name+".yaml"] = step.Text
 	}
 	if talos {
-		files[TalosFile] = b.Talos()
+		files[talosFile] = b.Talos()
 	}
 	return files
 }
@@ -71,8 +71,8 @@ func (b Bundle) Check(written map[string]string) []finding.Finding {
 	if len(all) == 0 && written[ScriptFile] != b.Script() {
 		report(ScriptFile, 0, "", "the order or the conditions to wait for have changed", "generate the bootstrap again")
 	}
-	if text, exists := written[TalosFile]; exists && text != b.Talos() {
-		report(TalosFile, 0, "", "the inline manifests differ from what Argo CD syncs",
+	if text, exists := written[talosFile]; exists && text != b.Talos() {
+		report(talosFile, 0, "", "the inline manifests differ from what Argo CD syncs",
 			"generate the bootstrap again, and patch the machine configuration with it")
 	}
 	return append(all, faults...)
@@ -84,7 +84,7 @@ func objectsIn(files map[string]string) (map[string]object.Object, []finding.Fin
 	all := map[string]object.Object{}
 	var faults []finding.Finding
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if path.Ext(name) != ".yaml" || name == TalosFile {
+		if path.Ext(name) != ".yaml" || name == talosFile {
 			continue
 		}
 		objs, err := object.Parse(name, 1, files[name])

@@ -268,7 +268,7 @@ func (w writer) patterns() []string {
 // reserved finds Applications with the name of a part of an app of apps: they would replace
 // the parent, or the list of children.
 func (w writer) reserved(sets []fleet.Set) []finding.Finding {
-	taken := []string{RootFile, "kustomization", fleet.NameOf(w.Fleet)}
+	taken := []string{rootFile, "kustomization", fleet.NameOf(w.Fleet)}
 	for _, b := range w.Profile.Bands {
 		taken = append(taken, w.Settings.ParentOf(fleet.NameOf(w.Fleet), b.Name))
 	}

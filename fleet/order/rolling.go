@@ -18,9 +18,9 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// NameLabel is the label with the name of an Application, by which the steps of an ApplicationSet
+// nameLabel is the label with the name of an Application, by which the steps of an ApplicationSet
 // select if its owners have none.
-const NameLabel = object.Prefix + "name"
+const nameLabel = object.Prefix + "name"
 
 // maxLabel is the length of the value of a label, in characters.
 const maxLabel = 63
@@ -92,7 +92,7 @@ func (s rolling) changes(add adder) {
 	key := s.key()
 	switch {
 	case s.Kind == Proposed || key != "" && s.template(key) == s.nameTemplate():
-		s.byName(add, cmp.Or(key, NameLabel))
+		s.byName(add, cmp.Or(key, nameLabel))
 	default:
 		for _, r := range moves {
 			s.move(add, r, key)

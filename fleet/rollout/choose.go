@@ -18,8 +18,8 @@ import (
 // CheckDurations reports names in a durations file that none of the fleets contains.
 func CheckDurations(d Durations, fleets ...*fleet.Fleet) error {
 	var faults []error
-	for _, name := range d.Unknown(fleets[0]) {
-		if slices.ContainsFunc(fleets, func(f *fleet.Fleet) bool { return !slices.Contains(d.Unknown(f), name) }) {
+	for _, name := range d.unknown(fleets[0]) {
+		if slices.ContainsFunc(fleets, func(f *fleet.Fleet) bool { return !slices.Contains(d.unknown(f), name) }) {
 			continue
 		}
 		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "durations", File: d.File, Line: d.Lines[name], Field: name,
@@ -70,7 +70,7 @@ type Options struct {
 
 // Simulate simulates a rollout.
 func (o Options) Simulate(f *fleet.Fleet) (*Run, error) {
-	l, err := LayoutByName(f, o.Layout)
+	l, err := layoutByName(f, o.Layout)
 	return Simulate(f, l, o.Times, o.Failing), err
 }
 
@@ -85,8 +85,8 @@ func Findings(f *fleet.Fleet, layout, environment string) []finding.Finding {
 		func(found finding.Finding) bool { return found.Severity == finding.Error })
 }
 
-// LayoutByName returns the layout of a fleet that name selects, such as LayoutSet.
-func LayoutByName(f *fleet.Fleet, name string) (Layout, error) {
+// layoutByName returns the layout of a fleet that name selects, such as LayoutSet.
+func layoutByName(f *fleet.Fleet, name string) (Layout, error) {
 	if name == LayoutSet {
 		return NewLayout(f, name, func(i int) component.Step { return f.Applications[i].Step }), nil
 	}

@@ -165,8 +165,8 @@ func (d Durations) Of(app *fleet.Application) (time.Duration, string) {
 	return 0, "no assumption"
 }
 
-// Unknown lists the names in a file that no Application has, sorted.
-func (d Durations) Unknown(f *fleet.Fleet) []string {
+// unknown lists the names in a file that no Application has, sorted.
+func (d Durations) unknown(f *fleet.Fleet) []string {
 	unused := maps.Clone(d.ByName)
 	for _, app := range f.Applications {
 		delete(unused, app.Name)

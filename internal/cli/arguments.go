@@ -19,11 +19,11 @@ func Args(minimum, maximum int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < minimum:
-			return BadArgs(cmd, errors.New("missing argument"))
+			return badArgs(cmd, errors.New("missing argument"))
 		case maximum == 0 && len(args) > 0:
-			return BadArgs(cmd, fmt.Errorf("unexpected argument %q", args[0]))
+			return badArgs(cmd, fmt.Errorf("unexpected argument %q", args[0]))
 		case len(args) > maximum:
-			return BadArgs(cmd, fmt.Errorf("unexpected argument %q", args[len(args)-1]))
+			return badArgs(cmd, fmt.Errorf("unexpected argument %q", args[len(args)-1]))
 		}
 		return nil
 	}
@@ -36,7 +36,7 @@ func ArgsUnless(flag string, minimum, maximum int) cobra.PositionalArgs {
 		case cmd.Flag(flag).Value.String() != "true":
 			return Args(minimum, maximum)(cmd, args)
 		case len(args) > 0:
-			return BadArgs(cmd, fmt.Errorf("--%s takes no directory; remove one of the two", flag))
+			return badArgs(cmd, fmt.Errorf("--%s takes no directory; remove one of the two", flag))
 		}
 		return nil
 	}
@@ -48,12 +48,12 @@ func OneOfValidArgs(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if err := cobra.OnlyValidArgs(cmd, args); err != nil {
-		return BadArgs(cmd, err)
+		return badArgs(cmd, err)
 	}
 	return nil
 }
 
-// BadArgs adds the usage line of a command to an error about its arguments.
-func BadArgs(cmd *cobra.Command, err error) error {
+// badArgs adds the usage line of a command to an error about its arguments.
+func badArgs(cmd *cobra.Command, err error) error {
 	return finding.Usagef("%w; usage: %s", err, strings.TrimSpace(cmd.UseLine()))
 }

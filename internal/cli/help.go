@@ -66,13 +66,13 @@ func SetList(f *pflag.Flag, rows []string) {
 	f.Annotations[list] = rows
 }
 
-// ListOf is what SetList added.
-func ListOf(f *pflag.Flag) []string { return f.Annotations[list] }
+// listOf is what SetList added.
+func listOf(f *pflag.Flag) []string { return f.Annotations[list] }
 
 // lists are what flags take, one part for each flag that has a list.
 func lists(cmd *cobra.Command) (parts []string) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if rows := ListOf(f); len(rows) > 0 {
+		if rows := listOf(f); len(rows) > 0 {
 			text := "For --" + f.Name + ":\n"
 			for _, row := range rows {
 				name, about, _ := strings.Cut(row, "\t")

@@ -64,5 +64,5 @@ func progressOn(out io.Writer) *os.File {
 	if os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return Terminal(out)
+	return terminal(out)
 }

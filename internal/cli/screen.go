@@ -68,11 +68,11 @@ func (s screen) coloured() bool {
 	case force != "" && force != "0":
 		return true
 	}
-	return Terminal(s.Writer) != nil && os.Getenv("TERM") != "dumb"
+	return terminal(s.Writer) != nil && os.Getenv("TERM") != "dumb"
 }
 
-// Terminal returns the terminal behind a writer, or nil.
-func Terminal(w io.Writer) *os.File {
+// terminal returns the terminal behind a writer, or nil.
+func terminal(w io.Writer) *os.File {
 	if s, ok := w.(screen); ok {
 		w = s.Writer
 	}
@@ -84,7 +84,7 @@ func Terminal(w io.Writer) *os.File {
 
 // Width returns the number of characters in a line of an output; 0 if it is no terminal.
 func Width(w io.Writer) int {
-	f := Terminal(w)
+	f := terminal(w)
 	if f == nil {
 		return 0
 	}

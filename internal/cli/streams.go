@@ -36,8 +36,8 @@ type Streams struct {
 // CalledAs returns the name under which the program was called.
 func (s Streams) CalledAs() string { return cmp.Or(s.Name, "cmp") }
 
-// IsQuiet reports whether --quiet is set.
-func (s Streams) IsQuiet() bool { return s.Quiet != nil && *s.Quiet }
+// isQuiet reports whether --quiet is set.
+func (s Streams) isQuiet() bool { return s.Quiet != nil && *s.Quiet }
 
 // Say writes a message for people.
 func (s Streams) Say(format string, args ...any) {
@@ -70,7 +70,7 @@ func (s Streams) JSON(value any) error {
 // Warn writes findings that did not prevent the result.
 func (s Streams) Warn(all ...finding.Finding) {
 	for _, f := range all {
-		if s.IsQuiet() && f.Severity != finding.Error {
+		if s.isQuiet() && f.Severity != finding.Error {
 			continue
 		}
 		s.Say("%s", PaintFor(s.Err).Finding(f))
@@ -84,7 +84,7 @@ func (s Streams) WarnFailed(all []finding.Finding) {
 
 // Note writes additional information about a result.
 func (s Streams) Note(format string, args ...any) {
-	if s.IsQuiet() {
+	if s.isQuiet() {
 		return
 	}
 	s.Say("%s: %s", PaintFor(s.Err).Severity(finding.Note), fmt.Sprintf(format, args...))

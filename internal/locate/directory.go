@@ -50,10 +50,10 @@ func Components(req plugin.Request) (all []string, left []finding.Finding) {
 	return slices.Sorted(slices.Values(append(all, plain...))), left
 }
 
-// Fleet lists the directories to load as the fleet in a directory: itself if it contains a
+// fleetOf lists the directories to load as the fleet in a directory: itself if it contains a
 // component.yaml or is a component, otherwise the components below it. left are warnings
 // about what a fleet leaves out.
-func Fleet(repo fs.FS, dir string, show func(string) string) (dirs []string, left []finding.Finding) {
+func fleetOf(repo fs.FS, dir string, show func(string) string) (dirs []string, left []finding.Finding) {
 	held := Below(repo, dir)
 	plain, left := held.rest(repo, dir, show)
 	if !held.undescribed() {
@@ -73,7 +73,7 @@ func Fleets(repo fs.FS, dirs []string, show func(string) string) (all []string, 
 		named[i] = show(dir)
 	}
 	for i, dir := range dirs {
-		members, out := Fleet(repo, dir, show)
+		members, out := fleetOf(repo, dir, show)
 		all = append(all, members...)
 		for _, f := range out {
 			if f.File == named[i] || !slices.Contains(named, f.File) {

@@ -3,11 +3,11 @@ package remote
 import "strings"
 
 // SameRepository reports whether two addresses are of the same git repository.
-func SameRepository(a, b string) bool { return a != "" && RepositoryName(a) == RepositoryName(b) }
+func SameRepository(a, b string) bool { return a != "" && repositoryName(a) == repositoryName(b) }
 
-// RepositoryName returns what the addresses of a git repository have in common: without
+// repositoryName returns what the addresses of a git repository have in common: without
 // user, port and suffix, for HTTPS and SSH.
-func RepositoryName(address string) string {
+func repositoryName(address string) string {
 	address = strings.ToLower(strings.TrimSpace(address))
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {

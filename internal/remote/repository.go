@@ -18,7 +18,7 @@ func MostNamed(named []Directory, exists func(dir string) bool) string {
 		if d.RepoURL == "" || strings.Contains(d.RepoURL, "{{") || !exists(d.Path) {
 			continue
 		}
-		name := RepositoryName(d.RepoURL)
+		name := repositoryName(d.RepoURL)
 		if count[name]++; count[name] == 1 {
 			first[name] = d.RepoURL
 		}

@@ -87,8 +87,8 @@ func (r *Reader) Read(ctx context.Context, app object.ID) (live.Snapshot, error)
 	return snap, nil
 }
 
-// Application reads only the Application.
-func (r *Reader) Application(ctx context.Context, app object.ID) (live.Snapshot, error) {
+// application reads only the Application.
+func (r *Reader) application(ctx context.Context, app object.ID) (live.Snapshot, error) {
 	snap := live.Snapshot{Now: time.Now().Unix(), Application: app}
 	if err := r.read(ctx, live.Want{ID: app}, &snap); err != nil {
 		return snap, err
@@ -106,7 +106,7 @@ const watchInterval = 2 * time.Second
 func (r *Reader) Watch(ctx context.Context, app object.ID, printLine func(string) error) error {
 	var w live.Watch
 	for {
-		snap, err := r.Application(ctx, app)
+		snap, err := r.application(ctx, app)
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func Outside(all []Values) Hidden {
 	for _, v := range all {
 		v.Files, v.SetFile = nil, nil
 		if given, err := v.mergeInto(map[string]any{}, true); err == nil {
-			h.AddAll(given)
+			h.addAll(given)
 		}
 	}
 	return h
@@ -37,16 +37,16 @@ const (
 	unmistakable = 8
 )
 
-// AddAll adds the scalars of a decoded value.
-func (h *Hidden) AddAll(value any) {
+// addAll adds the scalars of a decoded value.
+func (h *Hidden) addAll(value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, inner := range v {
-			h.AddAll(inner)
+			h.addAll(inner)
 		}
 	case []any:
 		for _, inner := range v {
-			h.AddAll(inner)
+			h.addAll(inner)
 		}
 	case string, json.Number, float64, int64, int:
 		h.Add(fmt.Sprint(v))

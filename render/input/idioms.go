@@ -39,9 +39,9 @@ func otherIdiom(name string) (f finding.Finding, is bool) {
 	return f, false
 }
 
-// FileWarnings reports what Helm accepts in a values file, although it is probably a mistake:
+// fileWarnings reports what Helm accepts in a values file, although it is probably a mistake:
 // a key that is there twice, and contents that are still encrypted.
-func FileWarnings(file string, data []byte) []finding.Finding {
+func fileWarnings(file string, data []byte) []finding.Finding {
 	var doc yaml.Node
 	if yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc) != nil || len(doc.Content) == 0 {
 		return nil // reported elsewhere, or empty
@@ -85,7 +85,7 @@ func topLevelParts(data []byte) iter.Seq[[]byte] {
 }
 
 // keyOfClean returns the key of a part of a file of values; empty unless it is a mapping of one key
-// without what FileWarnings reports.
+// without what fileWarnings reports.
 func keyOfClean(part []byte) (key string) {
 	var doc yaml.Node
 	if yaml.Unmarshal(part, &doc) != nil || len(doc.Content) == 0 {

@@ -97,11 +97,11 @@ func (m *Memory) Compile(text []byte, compile func() (Schema, error)) (Schema, e
 	})
 }
 
-// FileWarnings is FileWarnings with a cache of the parts of files without warnings, since a commit
+// FileWarnings is fileWarnings with a cache of the parts of files without warnings, since a commit
 // changes few of them.
 func (m *Memory) FileWarnings(file string, data []byte) []finding.Finding {
 	if m == nil {
-		return FileWarnings(file, data)
+		return fileWarnings(file, data)
 	}
 	keys := map[string]bool{}
 	for part := range topLevelParts(data) {
@@ -110,7 +110,7 @@ func (m *Memory) FileWarnings(file string, data []byte) []finding.Finding {
 			return key, key != "" && len(key) <= maxKeptKey, nil
 		})
 		if key == "" || keys[key] {
-			return FileWarnings(file, data)
+			return fileWarnings(file, data)
 		}
 		keys[key] = true
 	}

@@ -69,7 +69,7 @@ func TestMemoryOfWarnings(t *testing.T) {
 	} {
 		for range 2 {
 			for _, file := range []string{"x.yaml", "y.yaml"} {
-				if got, want := m.FileWarnings(file, []byte(text)), FileWarnings(file, []byte(text)); !slices.Equal(got, want) {
+				if got, want := m.FileWarnings(file, []byte(text)), fileWarnings(file, []byte(text)); !slices.Equal(got, want) {
 					t.Errorf("%s: %q: got %v, want %v", file, text, got, want)
 				}
 			}

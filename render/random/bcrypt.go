@@ -15,10 +15,10 @@ var bcryptEncoding = base64.NewEncoding("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijk
 // maxPassword is bcrypt's maximum length of a password in bytes.
 const maxPassword = 72
 
-// Bcrypt hashes a password like golang.org/x/crypto/bcrypt, which generates the
+// bcrypt hashes a password like golang.org/x/crypto/bcrypt, which generates the
 // salt itself and does not accept one. The error for a long password is that
 // package's.
-func (s *Stream) Bcrypt(password string) (string, error) {
+func (s *Stream) bcrypt(password string) (string, error) {
 	if len(password) > maxPassword {
 		return "", bcrypt.ErrPasswordTooLong
 	}

@@ -42,7 +42,7 @@ func (c *Chart) texts() template.FuncMap {
 }
 
 func hash(s *Stream, password string) string {
-	text, err := s.Bcrypt(password)
+	text, err := s.bcrypt(password)
 	if err != nil {
 		return fmt.Sprintf("failed to encrypt string with bcrypt: %s", err)
 	}
