@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -151,9 +150,7 @@ func origin(n facts.Node) string {
 // sourceOf returns the template of an object from the comment that Helm writes,
 // which is also in manifests rendered earlier; otherwise the file.
 func sourceOf(n facts.Node) string {
-	comment, manifest := n.Parts()
-	if comment, ok := strings.CutPrefix(cmp.Or(comment, manifest), "# Source: "); ok {
-		source, _, _ := strings.Cut(comment, "\n")
+	if source, ok := strings.CutPrefix(n.FirstLine(), "# Source: "); ok {
 		return strings.TrimSpace(source)
 	}
 	return n.File

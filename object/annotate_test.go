@@ -2,6 +2,7 @@ package object
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,4 +115,36 @@ func decode(t testing.TB, text string) map[string]any {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	return m
+}
+
+// TestFirstLine makes sure that the first line needs no text with annotations, unless they are in it.
+func TestFirstLine(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		made bool
+	}{
+		{"# Source: a/templates/b.yaml\napiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n", false},
+		{"metadata:\n  name: a\napiVersion: v1\nkind: Pod\n", false},
+		{"{apiVersion: v1, kind: Pod, metadata: {name: a}}\n", true},
+	} {
+		o, err := Parse("", 0, tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, value := range []string{"1", "2"} {
+			if o[0], err = o[0].Annotate("a", value); err != nil {
+				t.Fatal(err)
+			}
+			got := o[0].FirstLine()
+			if made := o[0].doc.text != ""; made != tt.made {
+				t.Errorf("%q: the whole text is made: %v, want %v, after %d edits", tt.text, made, tt.made, i+1)
+			}
+			if want, _, _ := strings.Cut(o[0].Text(), "\n"); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		if got := o[0].WithComment("# b").FirstLine(); got != "# b" {
+			t.Errorf("got %q, want the comment", got)
+		}
+	}
 }

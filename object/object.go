@@ -13,6 +13,8 @@ package object
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 
 	yaml "go.yaml.in/yaml/v3"
@@ -110,6 +112,19 @@ func (d *document) content() string {
 	return d.text
 }
 
+// start returns a text that begins with the first line of content.
+func (d *document) start() string {
+	if d.source == nil {
+		return d.text
+	}
+	start := d.source.start()
+	line := strings.IndexByte(start, '\n')
+	if slices.ContainsFunc(d.splices, func(s textedit.Splice) bool { return s.From <= line }) {
+		return d.content()
+	}
+	return start
+}
+
 func (d *document) node() *yaml.Node {
 	d.once.Do(func() {
 		if d.root == nil {
@@ -127,6 +142,16 @@ func (o Object) Text() string { return o.comment + o.doc.content() }
 // Parts returns the comment before the manifest, if any, and the manifest. Together they are
 // Text, without copying it.
 func (o Object) Parts() (comment, manifest string) { return o.comment, o.doc.content() }
+
+// FirstLine returns the first line of Text, without the line break. It does not make the whole text.
+func (o Object) FirstLine() string {
+	text := o.comment
+	if text == "" {
+		text = o.doc.start()
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
 
 // Same reports whether two manifests have the same content, regardless of layout.
 func (o Object) Same(other Object) bool {
