@@ -76,6 +76,10 @@ func reconcilers(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Referenc
 // rulesOfAccounts returns the permissions of a workload, without those of hooks.
 func rulesOfAccounts(f *facts.Facts, workload int) (rules []facts.Rule) {
 	for _, serviceAccount := range f.ServiceAccounts(workload) {
+		if rules == nil {
+			rules = f.GrantedTo(serviceAccount) // without room for more, and most workloads have one account
+			continue
+		}
 		rules = append(rules, f.GrantedTo(serviceAccount)...)
 	}
 	return rules

@@ -87,3 +87,30 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestGrantedTo makes sure that the permissions of a ServiceAccount and of its groups are joined once, and that
+// what callers append to them stays theirs.
+func TestGrantedTo(t *testing.T) {
+	objs, err := object.Parse("", 0, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: a}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: a}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: a}
+subjects: [{kind: ServiceAccount, name: a, namespace: ns}, {kind: Group, name: system:authenticated}]
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _ := New([]Part{{Objects: objs, Namespace: "ns"}}, knowledge.Default(), Options{})
+	account := object.ID{Kind: "ServiceAccount", Namespace: "ns", Name: "a"}
+	first := f.GrantedTo(account)
+	_ = append(first, Rule{In: "other"})
+	if again := f.GrantedTo(account); len(first) != 2 || len(again) != 2 || &first[0] != &again[0] || cap(first) != 2 {
+		t.Errorf("got %v and %v with room for %d, want the same two rules", first, again, cap(first))
+	}
+}

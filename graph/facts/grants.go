@@ -17,7 +17,13 @@ func (f *Facts) Grants() map[object.ID][]Rule { return f.grants().rules }
 
 // GrantedTo returns the permissions of a ServiceAccount, including those of its groups.
 func (f *Facts) GrantedTo(serviceAccount object.ID) []Rule {
-	return gather(f.grants().rules, serviceAccount)
+	g := f.grants()
+	all, known := g.to[serviceAccount]
+	if !known {
+		all = slices.Clip(gather(g.rules, serviceAccount))
+		g.to[serviceAccount] = all
+	}
+	return all
 }
 
 // BindingsFor returns the bindings that name a ServiceAccount or one of its groups.
@@ -56,7 +62,8 @@ func (f *Facts) grants() *grants {
 // are unknown.
 type grants struct {
 	rules    map[object.ID][]Rule
-	bindings map[object.ID][]int // the nodes of bindings
+	to       map[object.ID][]Rule // those that GrantedTo found
+	bindings map[object.ID][]int  // the nodes of bindings
 	// hooks are permissions from hookBindings, bindings that are hooks, which may be deleted
 	// afterwards.
 	hooks        map[object.ID][]Rule
@@ -170,7 +177,8 @@ func (f *Facts) isExternal(binding int) bool {
 }
 
 func (f *Facts) readGrants() grants {
-	g := grants{rules: map[object.ID][]Rule{}, bindings: map[object.ID][]int{}, hooks: map[object.ID][]Rule{}, hookBindings: map[object.ID][]int{}}
+	g := grants{rules: map[object.ID][]Rule{}, to: map[object.ID][]Rule{}, bindings: map[object.ID][]int{},
+		hooks: map[object.ID][]Rule{}, hookBindings: map[object.ID][]int{}}
 	var roleNodes []int
 	for i := range f.Nodes {
 		if f.Nodes[i].Kind.Permissions == "role" {
