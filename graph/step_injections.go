@@ -68,7 +68,7 @@ func (o *webhookOrder) mustChange(h *facts.Webhook, i int) (sign Sign, found boo
 func (o *webhookOrder) asks(h *facts.Webhook, i int) bool {
 	var groups []string
 	for _, server := range h.Servers {
-		groups = append(groups, reconciledGroups(o.Facts, server)...)
+		groups = append(groups, o.groupsOf(server)...)
 	}
 	asks := false
 	for key, value := range o.MarksOfPods(i) {
@@ -82,6 +82,16 @@ func (o *webhookOrder) asks(h *facts.Webhook, i int) bool {
 		}
 	}
 	return asks
+}
+
+// groupsOf returns the groups that a server reconciles. Every workload asks for those of the same few.
+func (o *webhookOrder) groupsOf(server int) []string {
+	groups, known := o.groups[server]
+	if !known {
+		groups = reconciledGroups(o.Facts, server)
+		o.groups[server] = groups
+	}
+	return groups
 }
 
 // isIn reports whether a domain name is another one, or below it.

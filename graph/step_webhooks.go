@@ -16,12 +16,13 @@ type webhookOrder struct {
 	roles  Roles
 	set    Set
 	exempt func() exemptions // built on demand, since it looks at all objects
+	groups map[int][]string  // what groupsOf found
 }
 
 // webhooks makes an object that a fail-closed webhook of the component must admit, or whose
 // Pods a webhook must change, wait for the workload behind the webhook, unless it is exempt.
 func webhooks(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Reference) {
-	o := webhookOrder{f, roles, s, sync.OnceValue(func() exemptions { return newExemptions(f, roles, s) })}
+	o := webhookOrder{f, roles, s, sync.OnceValue(func() exemptions { return newExemptions(f, roles, s) }), map[int][]string{}}
 	refs = o.converters()
 	for w := range f.Nodes {
 		hooks := f.WebhooksOf(w)
