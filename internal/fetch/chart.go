@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
-	helmrepo "helm.sh/helm/v4/pkg/repo/v1"
 
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
@@ -52,12 +51,12 @@ func (e *attempt) chartOfRepository() (fetchedContent, error) {
 }
 
 // downloadPackage downloads a packaged chart from the URL in the index.
-func (e *attempt) downloadPackage(exact remote.Ref, entry *helmrepo.ChartVersion, digest string) (remote.Content, error) {
+func (e *attempt) downloadPackage(exact remote.Ref, entry listedVersion, digest string) (remote.Content, error) {
 	none := remote.Content{}
 	if len(entry.URLs) == 0 {
 		return none, failed(broken, "contact its administrator", "the index of %s has no URL of %s %s", e.host(), exact.Chart, exact.Version)
 	}
-	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, entry.URLs[0])
+	address, err := resolveURL(e.ref.URL, entry.URLs[0])
 	if err != nil {
 		return none, failed(broken, "contact its administrator", "the index of %s has no valid URL of %s %s", e.host(), exact.Chart, exact.Version)
 	}

@@ -14,9 +14,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	helmrepo "helm.sh/helm/v4/pkg/repo/v1"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
+	"sigs.k8s.io/yaml"
 )
 
 // credential is the credential for a URL. Its fields are those of a message to a process.
@@ -179,22 +179,39 @@ func withScheme(address string, u *url.URL) string {
 	return u.Scheme + "://" + address
 }
 
+// helmRepositories is Helm's repositories.yaml (helm.sh/helm/v4/pkg/repo/v1, File).
+type helmRepositories struct {
+	Repositories []helmRepository `json:"repositories"`
+}
+
+type helmRepository struct {
+	URL                   string `json:"url"`
+	Username              string `json:"username"`
+	Password              string `json:"password"`
+	CertFile              string `json:"certFile"`
+	KeyFile               string `json:"keyFile"`
+	CAFile                string `json:"caFile"`
+	InsecureSkipTLSVerify bool   `json:"insecure_skip_tls_verify"`
+}
+
 // inHelmRepositories finds the entry of Helm's repositories.yaml with the most
 // specific URL for u.
 func (c Credentials) inHelmRepositories(u *url.URL) (credential, bool, error) {
 	if c.HelmRepositories == "" {
 		return credential{}, false, nil
 	}
-	file, err := helmrepo.LoadFile(c.HelmRepositories)
+	text, err := os.ReadFile(c.HelmRepositories)
 	if err != nil {
 		return credential{}, false, unreadable(c.HelmRepositories, err)
 	}
-	var entry *helmrepo.Entry
+	var file helmRepositories
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return credential{}, false, unreadable(c.HelmRepositories, err)
+	}
+	var entry *helmRepository
 	nearest := -1
-	for _, e := range file.Repositories {
-		if e == nil {
-			continue
-		}
+	for i := range file.Repositories {
+		e := &file.Repositories[i]
 		if near := nearness(e.URL, u); near > nearest {
 			entry, nearest = e, near
 		}

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +13,6 @@ import (
 	"github.com/Masterminds/semver/v3"
 	lru "github.com/hashicorp/golang-lru/v2"
 	yaml "go.yaml.in/yaml/v3"
-	helmchart "helm.sh/helm/v4/pkg/chart/v2"
-	helmrepo "helm.sh/helm/v4/pkg/repo/v1"
 
 	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/remote"
@@ -23,45 +22,42 @@ import (
 // index is the part of a repository index about one chart.
 type index struct {
 	host     string
-	versions helmrepo.ChartVersions
+	versions []listedVersion
 	hasChart bool // whether the index contains the chart
 	cached   bool // whether it comes from the cache
 }
 
 // choose returns the version that Helm would choose.
-func (i index) choose(ref remote.Ref) (*helmrepo.ChartVersion, error) {
+func (i index) choose(ref remote.Ref) (listedVersion, error) {
+	none := listedVersion{}
 	if !i.hasChart {
-		return nil, failed(missing, "correct the name or the repository", "the index of %s has no chart %s", i.host, ref.Chart)
+		return none, failed(missing, "correct the name or the repository", "the index of %s has no chart %s", i.host, ref.Chart)
 	}
-	all := slices.DeleteFunc(slices.Clone(i.versions), func(v *helmrepo.ChartVersion) bool { return v.Version == "" })
+	all := slices.DeleteFunc(slices.Clone(i.versions), func(v listedVersion) bool { return v.Version == "" })
 	if len(all) == 0 {
-		return nil, failed(missing, "correct the name or the repository", "the index of %s has no version of %s", i.host, ref.Chart)
+		return none, failed(missing, "correct the name or the repository", "the index of %s has no version of %s", i.host, ref.Chart)
 	}
-	of := helmrepo.IndexFile{Entries: map[string]helmrepo.ChartVersions{ref.Chart: all}}
-	of.SortEntries()
-	if !exactVersion(ref.Version) && ref.Version != "" {
-		if _, err := semver.NewConstraint(ref.Version); err != nil &&
-			!slices.ContainsFunc(all, func(v *helmrepo.ChartVersion) bool { return v.Version == ref.Version }) {
-			return nil, failed(badRef, "write a version such as 1.2.3 or a range such as ^1.2", "%q is neither a version nor a range", ref.Version)
-		}
+	slices.SortStableFunc(all, func(a, b listedVersion) int { return newestFirst(a.Version, b.Version) })
+	var versions []string
+	for _, v := range all {
+		versions = append(versions, v.Version)
 	}
-	chosen, err := of.Get(ref.Chart, ref.Version)
-	if err != nil {
-		var versions []string
-		for _, v := range all {
-			versions = append(versions, v.Version)
-		}
-		return nil, failed(missing, "use an existing version", "the index of %s has no version of %s that fits; it has %s",
+	if _, err := semver.NewConstraint(cmp.Or(ref.Version, "*")); err != nil {
+		return none, failed(badRef, "write a version such as 1.2.3 or a range such as ^1.2", "%q is neither a version nor a range", ref.Version)
+	}
+	chosen := bestVersion(versions, ref.Version)
+	if chosen < 0 {
+		return none, failed(missing, "use an existing version", "the index of %s has no version of %s that fits; it has %s",
 			i.host, ref.Chart, newestVersions(versions))
 	}
-	return chosen, nil
+	return all[chosen], nil
 }
 
 // index returns the part of the repository's index about the attempt's chart. It
 // may use a cached index, since components often use several charts of one
 // repository.
 func (e *attempt) index(useCached bool) (index, error) {
-	address, err := helmrepo.ResolveReferenceURL(e.ref.URL, "index.yaml")
+	address, err := resolveURL(e.ref.URL, "index.yaml")
 	if err != nil {
 		return index{}, failed(badRef, "correct the address", "%s is not a URL", e.ref.URL)
 	}
@@ -109,8 +105,7 @@ func (i *index) add(v listedVersion) error {
 	if len(i.versions) >= maxVersions {
 		return failed(tooLarge, "contact its administrator to remove old ones", "has more than %d versions of one chart", maxVersions)
 	}
-	i.versions = append(i.versions, &helmrepo.ChartVersion{Metadata: &helmchart.Metadata{Name: v.Name, Version: v.Version},
-		URLs: v.URLs, Digest: v.Digest})
+	i.versions = append(i.versions, v)
 	return nil
 }
 
@@ -422,17 +417,6 @@ func aliased() error {
 
 func hasAlias(n *yaml.Node) bool {
 	return n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
-}
-
-// newestVersions lists the newest versions for a message.
-func newestVersions(versions []string) string {
-	if len(versions) == 0 {
-		return "none"
-	}
-	if len(versions) > 5 {
-		return strings.Join(versions[:5], ", ") + " and more"
-	}
-	return strings.Join(versions, ", ")
 }
 
 // timedIndex is an index in memory, or, by its digest, in the cache.

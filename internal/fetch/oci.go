@@ -10,7 +10,6 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	helmregistry "helm.sh/helm/v4/pkg/registry"
 	"oras.land/oras-go/v2/content"
 	orasremote "oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -136,13 +135,20 @@ func (e *attempt) tag(repository *orasremote.Repository, version string) (string
 	for _, v := range all {
 		tags = append(tags, v.String())
 	}
-	found, err := helmregistry.GetTagMatchingVersionOrConstraint(tags, version)
-	if err != nil {
+	found := bestVersion(tags, version)
+	if found < 0 {
 		return "", failed(missing, "use an existing version", "%s has no version of %s that fits; it has %s", e.host(),
 			e.ref.Chart, newestVersions(tags))
 	}
-	return found, nil
+	return tags[found], nil
 }
+
+// Types of a chart's parts (helm.sh/helm/v4/pkg/registry).
+const (
+	configMediaType           = "application/vnd.cncf.helm.config.v1+json"
+	chartLayerMediaType       = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+	legacyChartLayerMediaType = "application/tar+gzip"
+)
 
 // maxManifest is the usual size limit of registries for a manifest.
 const maxManifest = 4 << 20
@@ -156,9 +162,9 @@ func (e *attempt) pull(repository *orasremote.Repository, reference string) (rem
 		return none, "", err
 	}
 	chart := slices.IndexFunc(manifest.Layers, func(l ocispec.Descriptor) bool {
-		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
+		return l.MediaType == chartLayerMediaType || l.MediaType == legacyChartLayerMediaType
 	})
-	if chart < 0 || manifest.Config.MediaType != helmregistry.ConfigMediaType {
+	if chart < 0 || manifest.Config.MediaType != configMediaType {
 		return none, "", failed(broken, "check the URL: the artifact must have been pushed by helm push",
 			"%s returned something other than a chart: %s", e.host(), kindOf(at, manifest))
 	}
