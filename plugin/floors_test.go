@@ -24,7 +24,7 @@ var floors = []struct {
 	{"installation", []string{"argocd", "argocd/cluster", "argocd/doctor", "argocd/health", "argocd/install", "live", "live/cluster"}},
 	{"fleets", []string{"fleet", "fleet/appset", "fleet/children", "fleet/fleettest", "fleet/generate", "fleet/inplace", "fleet/inventory", "fleet/link", "fleet/lint", "fleet/order",
 		"fleet/parent",
-		"fleet/profile", "fleet/rollout", "fleet/scaffold", "fleet/steps"}},
+		"fleet/profile", "fleet/rollout", "fleet/scaffold", "fleet/steps", "fleet/vendoring"}},
 }
 
 // TestFloors keeps imports from running up. So the pipeline knows nothing of fleets, and no package

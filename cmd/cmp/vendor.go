@@ -1,8 +1,12 @@
 package main
 
 import (
+	"sync"
+
 	"github.com/spf13/cobra"
 
+	"github.com/ladder-cmp/ladder/fleet/vendoring"
+	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/finding"
 
 	"github.com/ladder-cmp/ladder/internal/cli"
@@ -28,14 +32,14 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
   cmp vendor ./components --check`,
 		Args: cli.Args(1, cli.Many),
 	}
-	in, v := flags.AddRendering(cmd), &vendoring{}
+	in, v := flags.AddRendering(cmd), &vendoring.Options{}
 	in.Remote.Anything = []string{"https://*", "oci://*"}
 	f := cmd.Flags()
 	f.Lookup("allow-remote").Usage = "URLs to fetch from, with everything below them; if empty, all addresses are allowed except those of this machine, link-local addresses and metadata services"
 	f.BoolVar(&v.Check, "check", false, "Write nothing, and exit with 1 if the lock file is outdated; for pipelines")
 	f.StringSliceVar(&v.Update, "update", nil,
 		"Update to the newest versions that the component allows: everything, or only the named charts, files and repositories")
-	f.Lookup("update").NoOptDefVal = vendorEverything
+	f.Lookup("update").NoOptDefVal = vendoring.Everything
 	f.BoolVar(&v.Keep, "keep", false, "Keep vendored sources that are not used with these values, in case other values need them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v.ExactDir = in.IsSet("renderer")
@@ -57,7 +61,7 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 			if err != nil {
 				return err
 			}
-			v.Network = newVendorNetwork(f)
+			v.Network = vendorNetwork(f)
 		}
 		text, warnings, err := v.Run(cmd.Context(), args)
 		s.Warn(warnings...)
@@ -67,4 +71,22 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 		return s.Print(text, nil)
 	}
 	return cmd
+}
+
+// vendorNetwork fetches with f, which must resolve the names of Helm's repositories; nil without one.
+func vendorNetwork(f *fetch.Fetcher) *vendoring.Network {
+	if f == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	byDigest := map[string]remote.Fetcher{}
+	return &vendoring.Network{Anew: &remote.Recorder{From: flags.WithNames(f.Uncached())},
+		Again: func(digest string) remote.Fetcher {
+			mu.Lock()
+			defer mu.Unlock()
+			if byDigest[digest] == nil {
+				byDigest[digest] = &remote.Recorder{From: flags.WithNames(f.Pinned(func(remote.Ref) string { return digest }))}
+			}
+			return byDigest[digest]
+		}}
 }

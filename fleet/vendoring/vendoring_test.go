@@ -1,4 +1,4 @@
-package main
+package vendoring
 
 import (
 	"context"
@@ -74,11 +74,11 @@ func (v vendor) write(name, text string) {
 }
 
 // run vendors with options, and returns what was printed or the rules of the errors.
-func (v vendor) run(opt vendoring) string {
+func (v vendor) run(opt Options) string {
 	v.Helper()
 	opt.Base = knowledge.Default()
 	if !opt.Check {
-		opt.Network = &vendorNetwork{anew: v.site, again: func(string) remote.Fetcher { return v.site }}
+		opt.Network = &Network{Anew: v.site, Again: func(string) remote.Fetcher { return v.site }}
 	}
 	text, _, err := opt.Run(v.Context(), []string{"app"})
 	if err == nil {
@@ -126,43 +126,43 @@ func (v vendor) expectFiles(texts ...string) {
 // TestLifecycle vendors, finds nothing to do, follows changes of the component, and removes all.
 func TestLifecycle(t *testing.T) {
 	v := newVendorTest(t, first)
-	v.expect(v.run(vendoring{Check: true}), "error not-vendored")
+	v.expect(v.run(Options{Check: true}), "error not-vendored")
 	v.expectFiles()
-	v.expect(v.run(vendoring{}), "app: 1 source, 1 changed\n")
+	v.expect(v.run(Options{}), "app: 1 source, 1 changed\n")
 	v.expectFiles(configMapNamed("first"))
-	v.expect(v.run(vendoring{Check: true}), "1 component, 1 source: nothing is missing")
+	v.expect(v.run(Options{Check: true}), "1 component, 1 source: nothing is missing")
 	requests := v.site.requests
-	v.expect(v.run(vendoring{}), "app: 1 source, none changed\n")
+	v.expect(v.run(Options{}), "app: 1 source, none changed\n")
 	if v.site.requests != requests {
 		t.Error("a locked source was requested again")
 	}
 	v.resources(first, second)
-	v.expect(v.run(vendoring{}), "app: 2 sources, 1 changed\n")
+	v.expect(v.run(Options{}), "app: 2 sources, 1 changed\n")
 	v.expectFiles(configMapNamed("first"), configMapNamed("second"))
 	v.resources(second)
-	v.expect(v.run(vendoring{Keep: true}), "app: 2 sources, none changed\n")
-	v.expect(v.run(vendoring{}), "app: 1 source, 1 changed\n")
+	v.expect(v.run(Options{Keep: true}), "app: 2 sources, none changed\n")
+	v.expect(v.run(Options{}), "app: 1 source, 1 changed\n")
 	v.expectFiles(configMapNamed("second"))
 	v.resources()
-	v.expect(v.run(vendoring{}), "app: 0 sources, 1 changed\n")
+	v.expect(v.run(Options{}), "app: 0 sources, 1 changed\n")
 	v.expectFiles()
 	if _, err := os.Lstat("app/" + remote.VendorDir); err == nil {
 		t.Error("the empty directory was kept")
 	}
-	v.expect(v.run(vendoring{}), "1 component: no remote sources\n")
+	v.expect(v.run(Options{}), "1 component: no remote sources\n")
 }
 
 // TestUpdate keeps what is locked until --update names it.
 func TestUpdate(t *testing.T) {
 	v := newVendorTest(t, first, second)
-	v.run(vendoring{})
+	v.run(Options{})
 	v.site.files[first], v.site.files[second] = configMapNamed("first2"), configMapNamed("second2")
-	v.expect(v.run(vendoring{}), "app: 2 sources, none changed\n")
-	v.expect(v.run(vendoring{Update: []string{"frist.yaml"}}), "error")
+	v.expect(v.run(Options{}), "app: 2 sources, none changed\n")
+	v.expect(v.run(Options{Update: []string{"frist.yaml"}}), "error")
 	v.expectFiles(configMapNamed("first"), configMapNamed("second"))
-	v.expect(v.run(vendoring{Update: []string{"first.yaml"}}), "app: 2 sources, 1 changed\n")
+	v.expect(v.run(Options{Update: []string{"first.yaml"}}), "app: 2 sources, 1 changed\n")
 	v.expectFiles(configMapNamed("first2"), configMapNamed("second"))
-	v.expect(v.run(vendoring{Update: []string{vendorEverything}}), "app: 2 sources, 1 changed\n")
+	v.expect(v.run(Options{Update: []string{Everything}}), "app: 2 sources, 1 changed\n")
 	v.expectFiles(configMapNamed("first2"), configMapNamed("second2"))
 }
 
@@ -170,23 +170,23 @@ func TestUpdate(t *testing.T) {
 func TestFailure(t *testing.T) {
 	v := newVendorTest(t, first, second)
 	delete(v.site.files, second)
-	v.expect(v.run(vendoring{}), "error remote-missing")
+	v.expect(v.run(Options{}), "error remote-missing")
 	v.expectFiles()
 }
 
 // TestEditedFiles finds files that somebody added, and fetches those that somebody deleted again.
 func TestEditedFiles(t *testing.T) {
 	v := newVendorTest(t, first)
-	v.run(vendoring{})
+	v.run(Options{})
 	v.write("app/"+remote.VendorDir+"/stray.yaml", "stray")
-	v.expect(v.run(vendoring{Check: true}), "error unused-vendored-file")
-	v.expect(v.run(vendoring{}), "app: 1 source, 1 changed\n  - app/"+remote.VendorDir+"/stray.yaml (not in ladder.lock)")
+	v.expect(v.run(Options{Check: true}), "error unused-vendored-file")
+	v.expect(v.run(Options{}), "app: 1 source, 1 changed\n  - app/"+remote.VendorDir+"/stray.yaml (not in ladder.lock)")
 	v.expectFiles(configMapNamed("first"))
 	if err := os.RemoveAll("app/" + remote.VendorDir); err != nil {
 		t.Fatal(err)
 	}
-	v.expect(v.run(vendoring{Check: true}), "error")
-	v.expect(v.run(vendoring{}), "app: 1 source, none changed\n")
+	v.expect(v.run(Options{Check: true}), "error")
+	v.expect(v.run(Options{}), "app: 1 source, none changed\n")
 	v.expectFiles(configMapNamed("first"))
 }
 
@@ -201,7 +201,7 @@ func TestSymlinks(t *testing.T) {
 			v.write("others/file", "of others")
 			name := "app/" + remote.VendorDir
 			if link != remote.VendorDir {
-				v.run(vendoring{})
+				v.run(Options{})
 				entries, err := os.ReadDir(name)
 				if err != nil || len(entries) != 1 || !entries[0].IsDir() {
 					t.Fatal(entries, err)
@@ -219,9 +219,9 @@ func TestSymlinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			v.resources()
-			v.expect(v.run(vendoring{}), "error bad-out")
+			v.expect(v.run(Options{}), "error bad-out")
 			v.resources(second)
-			v.expect(v.run(vendoring{}), "error bad-out")
+			v.expect(v.run(Options{}), "error bad-out")
 			if entries, err := os.ReadDir("others"); err != nil || fmt.Sprint(entries) != "[- file]" {
 				t.Errorf("the directory of others contains %v, %v", entries, err)
 			}

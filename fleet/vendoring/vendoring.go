@@ -1,4 +1,6 @@
-package main
+// Package vendoring writes the remote sources of components into their directories, with a lock
+// file, so that rendering needs no network.
+package vendoring
 
 import (
 	"context"
@@ -10,13 +12,11 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/checkout"
-	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/fetch"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/locate"
@@ -27,22 +27,25 @@ import (
 	"github.com/ladder-cmp/ladder/render"
 )
 
-// vendoring configures the vendoring of components.
-type vendoring struct {
-	Check  bool
-	Keep   bool
-	Update []string // names, or vendorEverything
+// Options say what to vendor, and how.
+type Options struct {
+	// Check writes nothing: Run returns an error for each entry that is missing, changed or unused.
+	Check bool
+	// Keep keeps entries that the components do not need with these settings.
+	Keep bool
+	// Update are the names of the entries to resolve again, or Everything.
+	Update []string
 	// ExactDir means that the directory is the component, whatever it contains.
 	ExactDir bool
 	Settings plugin.Settings
 	Base     *knowledge.Base
-	Network  *vendorNetwork // nil with Check
+	Network  *Network // nil with Check
 }
 
 // Run vendors for the components in directories. It inspects all of them before it
 // writes anything. text lists the changes; warnings are also returned with an
 // error.
-func (v *vendoring) Run(ctx context.Context, dirs []string) (text string, warnings []finding.Finding, err error) {
+func (v *Options) Run(ctx context.Context, dirs []string) (text string, warnings []finding.Finding, err error) {
 	var all []*vendored
 	var faults []error
 	for _, dir := range dirs {
@@ -78,7 +81,7 @@ func (v *vendoring) Run(ctx context.Context, dirs []string) (text string, warnin
 }
 
 // open finds the components in a directory.
-func (v *vendoring) open(dir string) ([]*vendored, func(), error) {
+func (v *Options) open(dir string) ([]*vendored, func(), error) {
 	if dir == "" {
 		return nil, nil, finding.Usage(`the name of the directory is empty; name the directory of the component, or "." for this one`)
 	}
@@ -104,7 +107,7 @@ func (v *vendoring) open(dir string) ([]*vendored, func(), error) {
 
 // components returns the components in a directory: those with a component.yaml,
 // and charts and kustomizations without one that are not part of others.
-func (v *vendoring) components(c *checkout.Checkout) ([]string, error) {
+func (v *Options) components(c *checkout.Checkout) ([]string, error) {
 	found, err := fleet.Source{Repo: c.Repo, Dirs: []string{c.Dir}, Show: c.Show}.Directories()
 	if v.ExactDir {
 		return found, err
@@ -128,15 +131,15 @@ func (v *vendoring) components(c *checkout.Checkout) ([]string, error) {
 }
 
 // updates reports whether an entry must be resolved again.
-func (v *vendoring) updates(e remote.Entry) bool {
-	return slices.Contains(v.Update, vendorEverything) || slices.Contains(v.Update, e.Name())
+func (v *Options) updates(e remote.Entry) bool {
+	return slices.Contains(v.Update, Everything) || slices.Contains(v.Update, e.Name())
 }
 
 // unknownNames returns the names to update that are in no lock.
-func (v *vendoring) unknownNames(all []*vendored) error {
+func (v *Options) unknownNames(all []*vendored) error {
 	var faults []error
 	for _, name := range v.Update {
-		if name != vendorEverything && !slices.ContainsFunc(all, func(c *vendored) bool {
+		if name != Everything && !slices.ContainsFunc(all, func(c *vendored) bool {
 			return slices.ContainsFunc(c.now.Entries, func(e remote.Entry) bool { return e.Name() == name })
 		}) {
 			faults = append(faults, finding.Usagef("--update: no source is called %s; name a chart, file or repository that cmp vendor lists", name))
@@ -145,12 +148,12 @@ func (v *vendoring) unknownNames(all []*vendored) error {
 	return errors.Join(faults...)
 }
 
-// vendorEverything updates all entries of a lock.
-const vendorEverything = "*"
+// Everything updates all entries of a lock.
+const Everything = "*"
 
 // vendored is a component with its vendored files, before and now.
 type vendored struct {
-	of       *vendoring
+	of       *Options
 	checkout *checkout.Checkout
 	dir      string
 	shown    string
@@ -158,7 +161,7 @@ type vendored struct {
 	locked   bool // a lock existed before
 	was, now remote.Lock
 	fetched  []remote.Fetched
-	// strays are vendored files without an entry.
+	// unlocked are vendored files without an entry.
 	unlocked []string
 }
 
@@ -180,13 +183,13 @@ func (c *vendored) look(ctx context.Context) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	openVendorDir := &remote.Vendored{Lock: c.was,
+	locked := &remote.Vendored{Lock: c.was,
 		Read: func(file string) ([]byte, error) { return fs.ReadFile(c.checkout.Repo, c.file(file)) },
 		Show: func(file string) string { return c.checkout.Show(c.file(file)) }}
 	// Without a network, permission to fetch would not help.
-	recorder := &remote.Recorder{From: remote.Sources{Vendored: openVendorDir, Dir: c.shown, Remedy: "run cmp vendor " + c.shown}}
+	recorder := &remote.Recorder{From: remote.Sources{Vendored: locked, Dir: c.shown, Remedy: "run cmp vendor " + c.shown}}
 	if c.of.Network != nil {
-		recorder.From = pinned{openVendorDir, c.of.Network, c.of.updates}
+		recorder.From = pinned{locked, c.of.Network, c.of.updates}
 	}
 	req.Remote, req.IgnoreVendored = recorder, true
 	if err := fetchParts(ctx, req, c.of.Base); err != nil {
@@ -260,19 +263,19 @@ func (c *vendored) write() error {
 
 // fill writes missing vendored files.
 func (c *vendored) fill(contents map[string][]byte) error {
-	openVendorDir, err := c.openVendorDir()
+	dir, err := c.openVendorDir()
 	if err != nil {
 		return err
 	}
-	defer openVendorDir.Close()
+	defer dir.Close()
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
-		if there, err := openVendorDir.ReadFile(name); err == nil && remote.Digest(there) == remote.Digest(contents[name]) {
+		if there, err := dir.ReadFile(name); err == nil && remote.Digest(there) == remote.Digest(contents[name]) {
 			continue
 		}
-		if err := openVendorDir.MkdirAll(path.Dir(name), 0o755); err != nil {
+		if err := dir.MkdirAll(path.Dir(name), 0o755); err != nil {
 			return c.writeFault(path.Join(remote.VendorDir, path.Dir(name)), err)
 		}
-		if err := wholefile.Replace(openVendorDir, name, contents[name], 0o644); err != nil {
+		if err := wholefile.Replace(dir, name, contents[name], 0o644); err != nil {
 			return c.writeFault(path.Join(remote.VendorDir, name), err)
 		}
 	}
@@ -351,23 +354,23 @@ func (c *vendored) clear() error {
 			needed[at] = true
 		}
 	}
-	openVendorDir, err := c.openVendorDir()
+	dir, err := c.openVendorDir()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer openVendorDir.Close()
+	defer dir.Close()
 	var gone []string
-	err = fs.WalkDir(openVendorDir.FS(), ".", func(p string, _ fs.DirEntry, err error) error {
+	err = fs.WalkDir(dir.FS(), ".", func(p string, _ fs.DirEntry, err error) error {
 		if err == nil && p != "." && !needed[path.Join(remote.VendorDir, p)] {
 			gone = append(gone, p)
 		}
 		return err
 	})
 	for _, p := range slices.Backward(gone) { // files before their directory
-		err = errors.Join(err, openVendorDir.Remove(p))
+		err = errors.Join(err, dir.Remove(p))
 	}
 	if !needed[remote.VendorDir] {
 		err = errors.Join(err, c.checkout.Root.Remove(c.file(remote.VendorDir)))
@@ -435,45 +438,27 @@ func checked(all []*vendored) string {
 	return fmt.Sprintf("%s, %s: nothing is missing, changed or unused\n", finding.Counted(len(all), "component"), finding.Counted(entries, "source"))
 }
 
-// vendorNetwork is how vendor fetches: new and updated entries from their source,
-// ignoring the cache, the same for all components; others as in the lock.
-type vendorNetwork struct {
-	anew  remote.Fetcher
-	again func(digest string) remote.Fetcher
-}
-
-// newVendorNetwork returns a vendorNetwork that uses f, which must resolve the names of Helm's
-// repositories; nil without one.
-func newVendorNetwork(f *fetch.Fetcher) *vendorNetwork {
-	if f == nil {
-		return nil
-	}
-	var mu sync.Mutex
-	byDigest := map[string]remote.Fetcher{}
-	return &vendorNetwork{anew: &remote.Recorder{From: flags.WithNames(f.Uncached())},
-		again: func(digest string) remote.Fetcher {
-			mu.Lock()
-			defer mu.Unlock()
-			if byDigest[digest] == nil {
-				byDigest[digest] = &remote.Recorder{From: flags.WithNames(f.Pinned(func(remote.Ref) string { return digest }))}
-			}
-			return byDigest[digest]
-		}}
+// Network is how new and updated entries are fetched: the same for all components.
+type Network struct {
+	// Anew fetches from the source, ignoring caches.
+	Anew remote.Fetcher
+	// Again returns what fetches a locked entry, and accepts only content with its digest.
+	Again func(digest string) remote.Fetcher
 }
 
 // pinned fetches sources in their locked versions.
 type pinned struct {
-	openVendorDir *remote.Vendored
-	network       *vendorNetwork
-	updates       func(remote.Entry) bool
+	locked  *remote.Vendored
+	network *Network
+	updates func(remote.Entry) bool
 }
 
 func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
-	e, known := p.openVendorDir.Lock.Find(ref)
+	e, known := p.locked.Lock.Find(ref)
 	if !known || p.updates(e) {
-		return p.network.anew.Fetch(ctx, ref)
+		return p.network.Anew.Fetch(ctx, ref)
 	}
-	c, err := p.openVendorDir.Fetch(ctx, ref)
+	c, err := p.locked.Fetch(ctx, ref)
 	if f := finding.Of(err); err == nil || len(f) == 1 && f[0].Rule == remote.LockMismatch {
 		return c, err
 	}
@@ -482,9 +467,9 @@ func (p pinned) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, erro
 	if ref.Kind != remote.File {
 		same.Version = e.Resolved
 	}
-	c, err = p.network.again(e.Digest).Fetch(ctx, same)
+	c, err = p.network.Again(e.Digest).Fetch(ctx, same)
 	if f := finding.Of(err); len(f) == 1 && f[0].Rule == fetch.Changed {
-		f[0].Object, f[0].File, f[0].Line = ref.String(), p.openVendorDir.Show(remote.LockFile), e.Line
+		f[0].Object, f[0].File, f[0].Line = ref.String(), p.locked.Show(remote.LockFile), e.Line
 		f[0].Remedy = "report this to the publisher of the chart why; if that is right, run cmp vendor --update=" + e.Name()
 		return c, f[0]
 	}
