@@ -2,6 +2,7 @@ package real_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,7 @@ type way string
 
 const (
 	ladder  way = "ladder"  // the plugin
+	compact way = "compact" // the plugin, with waves: compact
 	without way = "default" // nobody: no object has a wave
 	expert  way = "expert"  // someone who numbered the waves by hand
 )
@@ -137,12 +139,21 @@ func (c component) check(file string) error {
 	return errors.Join(faults...)
 }
 
-// ways are those in which a case is deployed.
+// waves is the plugin's parameter of that name.
+func (w way) waves() string {
+	return cmp.Or(map[way]string{ladder: "rungs", compact: "compact"}[w], "off")
+}
+
+// ways are those in which a case is deployed. What fewer waves save is seen where each syncs.
 func (c component) ways() []way {
-	if c.Expert == nil {
-		return []way{ladder, without}
+	all := []way{ladder, without}
+	if c.Expert != nil {
+		all = append(all, expert)
 	}
-	return []way{ladder, without, expert}
+	if len(c.Expect) == 0 {
+		all = append(all, compact)
+	}
+	return all
 }
 
 // files are those of the component, by name: its own override those of others.

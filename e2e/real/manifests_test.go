@@ -46,11 +46,7 @@ func write(dir string, files map[string]string) error {
 
 // rendered is what the plugin makes of a component, with the waves of a way.
 func (c component) rendered(ctx context.Context, dir string, w way) (manifests, error) {
-	var args []string
-	if w != ladder {
-		args = []string{"--waves", "off"}
-	}
-	text, err := c.ask(ctx, "render", dir, args...)
+	text, err := c.ask(ctx, "render", dir, "--waves", w.waves())
 	if err != nil {
 		return nil, err
 	}

@@ -322,8 +322,8 @@ func (l *lab) application(ctx context.Context, c prepared) (argocd.Application, 
 	source := argocd.Source{RepoURL: repo.URL(), Path: ".", Plugin: c.way != expert}
 	files := c.files
 	switch c.way {
-	case without:
-		source.Parameters = map[string]string{"waves": "off"}
+	case without, compact:
+		source.Parameters = map[string]string{"waves": c.way.waves()}
 	case expert:
 		if files, err = c.plain.files(); err != nil {
 			return argocd.Application{}, err

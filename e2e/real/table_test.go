@@ -31,7 +31,7 @@ func (r *table) add(row row) {
 
 // table prints the rows as docs/e2e.md has them.
 func (r *table) table() string {
-	order := []way{ladder, without, expert}
+	order := []way{ladder, without, expert, compact}
 	slices.SortStableFunc(r.rows, func(x, y row) int {
 		return cmp.Or(strings.Compare(x.component, y.component), slices.Index(order, x.way)-slices.Index(order, y.way))
 	})
