@@ -45,15 +45,19 @@ func NullLists(file, text string) []finding.Finding {
 	return found
 }
 
-// hasKey reports whether a line may begin with a key. It is much faster than a regular expression,
-// which looks at every line of a CRD.
+// hasKey reports whether a line may begin with a key, in quotes or not. It is much faster than a regular
+// expression, which looks at every line of a CRD.
 func hasKey(text, key string) bool {
-	for _, quote := range []string{"", "\"", "'"} {
-		if start := quote + key; strings.HasPrefix(text, start) || strings.Contains(text, "\n"+start) {
+	for at := 0; ; at += len(key) {
+		found := strings.Index(text[at:], key)
+		if found < 0 {
+			return false
+		}
+		at += found
+		if at == 0 || strings.IndexByte("\n\"'", text[at-1]) >= 0 {
 			return true
 		}
 	}
-	return false
 }
 
 var nullItems = lazyregexp.New(`(?m)^["']?items["']?:\s*(?:null|~|#.*)?\s*$`)

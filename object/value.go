@@ -176,6 +176,9 @@ func (f Field) Line() int {
 	return f.key.Line
 }
 
+// fewKeys is the number of keys up to which searching them is faster than a map.
+const fewKeys = 16
+
 // Fields returns the entries of a mapping in text order; nil for other values. See
 // Get for duplicate or merged keys.
 func (v Value) Fields() []Field {
@@ -184,13 +187,23 @@ func (v Value) Fields() []Field {
 		return nil
 	}
 	fields := make([]Field, 0, len(n.Content)/2)
-	at := make(map[string]int, len(n.Content)/2)
+	var at map[string]int
+	if len(n.Content) > 2*fewKeys {
+		at = make(map[string]int, len(n.Content)/2)
+	}
 	put := func(f Field) {
-		if i, seen := at[f.Key]; seen {
+		i, seen := at[f.Key]
+		if at == nil {
+			i = slices.IndexFunc(fields, func(known Field) bool { return known.Key == f.Key })
+			seen = i >= 0
+		}
+		if seen {
 			fields[i].Value = f.Value
 			return
 		}
-		at[f.Key] = len(fields)
+		if at != nil {
+			at[f.Key] = len(fields)
+		}
 		fields = append(fields, f)
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {

@@ -85,9 +85,8 @@ type duplicateKey struct {
 // duplicateKeys returns the duplicate keys of a mapping. Merge keys may occur any
 // number of times.
 func duplicateKeys(n *yaml.Node) []duplicateKey {
-	const small = 16 // up to this size, searching is faster than a map
 	var seen map[string]int
-	if len(n.Content) > 2*small {
+	if len(n.Content) > 2*fewKeys {
 		seen = make(map[string]int, len(n.Content)/2)
 	}
 	var found []duplicateKey
