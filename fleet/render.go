@@ -87,9 +87,8 @@ func FindingsOf(apps []*Application) []finding.Finding {
 	return all
 }
 
-// renderMemory is the size of the decoded texts that components share, in bytes. A decoded
-// text takes ten times as much memory; this suffices for the CRDs of a chart whose parts are
-// two Applications. Other texts are rarely shared.
+// renderMemory is the size in bytes of texts whose compiled form components share, such as schemas of
+// values. Their manifests are in Source.shared.
 const renderMemory = 8 << 20
 
 func (f *Fleet) renderOne(ctx context.Context, src Source, app *Application, memory *input.Memory) (res plugin.Result, rendered bool) {

@@ -15,22 +15,15 @@ type Sharing struct {
 	nodes          nodes
 }
 
-// minShared is the size in bytes from which manifests are shared. Smaller ones mostly contain the
-// name of their Application.
-const minShared = 4 << 10
-
 // Parse is the function Parse for texts of which some documents are equal. The objects have copies of
 // their documents: one that is not edited would keep the whole text in memory.
 func (s *Sharing) Parse(file string, line int, text string) ([]Object, error) {
-	if s == nil {
-		return Parse(file, line, text)
-	}
 	return parse(file, line, text, s)
 }
 
 // find returns the document that was parsed from an equal text; nil if there is none.
 func (s *Sharing) find(text string) *document {
-	if s == nil || len(text) < minShared {
+	if s == nil {
 		return nil
 	}
 	s.mu.Lock()
@@ -45,9 +38,6 @@ func (s *Sharing) add(d *document) *document {
 		return d
 	}
 	d.text, d.root = strings.Clone(d.text), s.nodes.intern(d.root)
-	if len(d.text) < minShared {
-		return d
-	}
 	d.edits = &edits{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,11 +60,7 @@ func (s *Sharing) Share(objs []Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, o := range objs {
-		before := o.doc
-		if before.source != nil { // whose text is there, unlike that with annotations
-			before = before.source
-		}
-		if o.doc.edits != nil || len(before.content()) < minShared {
+		if o.doc.edits != nil {
 			continue
 		}
 		known := s.edited[o.doc.content()]

@@ -11,12 +11,12 @@ import (
 // keep their places.
 func TestSharing(t *testing.T) {
 	var s Sharing
-	manifest := func(name string, size int) string {
-		return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata: {a: " + strings.Repeat("x", size) + "}\n"
+	manifest := func(name string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata: {a: " + strings.Repeat("x", 100) + "}\n"
 	}
 	parse := func(file string) []Object {
-		text := manifest("x", minShared) + "---\n" + manifest("small", 1) + "---\n" + manifest("second", minShared) + "---\nitems: null\n---\n" +
-			"apiVersion: v1\nkind: List\nitems:\n- " + strings.TrimSpace(strings.ReplaceAll(manifest("z", minShared), "\n", "\n  ")) + "\n"
+		text := manifest("x") + "---\n" + manifest("third") + "---\n" + manifest("second") + "---\nitems: null\n---\n" +
+			"apiVersion: v1\nkind: List\nitems:\n- " + strings.TrimSpace(strings.ReplaceAll(manifest("z"), "\n", "\n  ")) + "\n"
 		objs, err := s.Parse(file, 1, text)
 		if err != nil || len(objs) != 4 {
 			t.Fatal(objs, err)
@@ -42,7 +42,7 @@ func TestSharing(t *testing.T) {
 	first, second := parse("a"), parse("b")
 	first = append(first, annotated(first[0], "1"), annotated(first[1], "1"), annotated(first[2], "1"), annotated(annotated(first[0], "1"), "2"))
 	second = append(second, annotated(second[0], "1"), annotated(second[1], "1"), annotated(second[2], "2"), annotated(annotated(second[0], "1"), "2"))
-	for i, shared := range []bool{true, false, true, true, true, false, false, true} {
+	for i, shared := range []bool{true, true, true, true, true, true, false, true} {
 		if is := second[i].doc == first[i].doc; is != shared {
 			t.Errorf("%d: %s is shared: %v, want %v", i, second[i].ID, is, shared)
 		}
@@ -50,8 +50,8 @@ func TestSharing(t *testing.T) {
 			t.Errorf("%s has the place of its equal", second[i].ID)
 		}
 	}
-	if len(s.parsed) != 3 {
-		t.Errorf("%d documents are kept, want 3", len(s.parsed))
+	if len(s.parsed) != 4 {
+		t.Errorf("%d documents are kept, want 4", len(s.parsed))
 	}
 }
 
@@ -90,8 +90,8 @@ func TestSharingOfParts(t *testing.T) {
 // TestSharingOfEdits makes sure that equal manifests that were edited after they were parsed are kept once.
 func TestSharingOfEdits(t *testing.T) {
 	var s Sharing
-	edited := func(file, size string) []Object {
-		text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: " + file + "}\ndata: {a: " + strings.Repeat(size, minShared) + "}\n"
+	edited := func(file, data string) []Object {
+		text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: " + file + "}\ndata: {a: " + data + "}\n"
 		objs, err := s.Parse(file, 1, text)
 		if err != nil {
 			t.Fatal(err)

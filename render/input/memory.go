@@ -45,20 +45,24 @@ func NewMemory(bytes int) *Memory {
 	}
 }
 
-// Sharing makes equal documents of different texts one, for a process that keeps all of them.
+// Sharing parses equal documents once, instead of caching the last texts, for a process that keeps all
+// documents.
 func (m *Memory) Sharing(shared *object.Sharing) *Memory {
 	m.shared = shared
 	return m
 }
 
-// Parse is object.Parse with a cache. Secrets are not cached, to limit how long
+// Parse is object.Parse with a cache, or of the Sharing. Secrets are not cached, to limit how long
 // they stay in memory.
 func (m *Memory) Parse(file string, line int, text string) ([]object.Object, error) {
 	if m == nil {
 		return object.Parse(file, line, text)
 	}
+	if m.shared != nil {
+		return m.shared.Parse(file, line, text)
+	}
 	return m.documents.get(document{file, line, text}, len(text), func() ([]object.Object, bool, error) {
-		objs, err := m.shared.Parse(file, line, text)
+		objs, err := object.Parse(file, line, text)
 		secret := slices.ContainsFunc(objs, func(o object.Object) bool { return o.ID.Kind == "Secret" })
 		return objs, !secret, err
 	})

@@ -56,6 +56,23 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestMemoryWithSharing makes sure that equal texts are parsed once at all places, instead of once at each.
+func TestMemoryWithSharing(t *testing.T) {
+	m := NewMemory(1 << 20).Sharing(&object.Sharing{})
+	text := "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+	var objs []object.Object
+	for _, file := range []string{"x", "y"} {
+		parsed, err := m.Parse(file, 1, text)
+		if err != nil || parsed[0].File != file {
+			t.Fatal(parsed, err)
+		}
+		objs = append(objs, parsed...)
+	}
+	if objs[0].Root() != objs[1].Root() || len(m.documents.all.Keys()) > 0 {
+		t.Error("a text is parsed twice, or kept twice")
+	}
+}
+
 // TestMemoryOfWarnings makes sure that the memory knows of each file what the file says, and keeps
 // only parts without warnings.
 func TestMemoryOfWarnings(t *testing.T) {
