@@ -121,8 +121,13 @@ func TestServersAgree(t *testing.T) {
 	for chart, least := range map[string]int{"almanac": 1, "cellar": 19} {
 		ask := func(s *served, project, name string) []string {
 			t.Helper()
+			parameters := `[{"name": "set", "map": {"slow": "true"}}]`
+			if s == drawn {
+				parameters = "[]" // what is drawn is asked for only to see what is not
+			}
 			res, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: chart,
-				Env: map[string]string{"ARGOCD_APP_PROJECT_NAME": project, "ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": "shop"}})
+				Env: map[string]string{"ARGOCD_APP_PROJECT_NAME": project, "ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": "shop",
+					"ARGOCD_APP_PARAMETERS": parameters}})
 			if err != nil {
 				t.Fatal(err)
 			}
