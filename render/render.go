@@ -31,6 +31,7 @@ type source struct {
 	input.Source
 	opt    Options
 	random *random.Rendering
+	prune  bool // see helm.Options
 }
 
 // Rules that other packages check for.
@@ -60,7 +61,12 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
+	s.prune = kind == Helm
 	res, err := s.render(ctx, kind)
+	if errors.Is(err, helm.ErrPruned) {
+		s.random, s.prune = random.New(opt.Random), false
+		res, err = s.render(ctx, kind)
+	}
 	if err != nil {
 		return Result{Findings: res.Findings}, err
 	}
@@ -189,6 +195,6 @@ func (s source) helmOptions() helm.Options {
 		Values: s.opt.Values, IgnoreMissing: s.opt.IgnoreMissing,
 		KubeVersion: s.opt.KubeVersion, APIVersions: s.opt.APIVersions,
 		SkipTests: s.opt.SkipTests, SkipHooks: s.opt.SkipHooks, SkipCRDs: s.opt.SkipCRDs, SkipSchema: s.opt.SkipSchema,
-		AllCRDs: s.opt.AllCRDs, Memory: s.opt.Memory, Probe: s.opt.Probe, Random: s.random, Remote: s.opt.Remote,
+		AllCRDs: s.opt.AllCRDs, Memory: s.opt.Memory, Prune: s.prune, Probe: s.opt.Probe, Random: s.random, Remote: s.opt.Remote,
 	}
 }

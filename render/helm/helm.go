@@ -53,6 +53,9 @@ type Options struct {
 	AllCRDs bool
 	// Memory caches data between renderings; it may be nil.
 	Memory *input.Memory
+	// Prune leaves out branches of templates that did not run before, by the Memory. The error may be
+	// ErrPruned.
+	Prune bool
 	// Probe receives the templates before they run, and returns functions that
 	// replace Helm's; nil replaces none.
 	Probe func([]TemplateText) template.FuncMap
@@ -178,7 +181,16 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	probed := s.probed(ch)
 	funcs, called := s.random(ch, func() any { return top["Values"] })
 	maps.Copy(funcs, probed)
-	files, err := s.execute(engine.Engine{CustomTemplateFuncs: funcs}, ch, top)
+	var files map[string]string
+	p, e := s.prune(ch, funcs), engine.Engine{CustomTemplateFuncs: funcs}
+	if p.prunes() {
+		files, err = e.Render(ch, top)
+		if files = withoutMarkers(files); !p.finish(err) {
+			return Result{}, ErrPruned
+		}
+	} else if files, err = s.execute(e, ch, top); p != nil {
+		p.finish(err)
+	}
 	if err != nil {
 		return Result{Findings: slices.Concat(ships.findings, replaced, findings)}, err
 	}

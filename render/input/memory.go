@@ -18,6 +18,7 @@ import (
 type Memory struct {
 	documents *memory[document, []object.Object]
 	schemas   *memory[string, Schema]
+	templates *memory[[sha256.Size]byte, any]    // what package helm knows of the text of a template
 	clean     *memory[[sha256.Size]byte, string] // keys of the parts of values without warnings, by the hash, since values may be secret
 	shared    *object.Sharing
 }
@@ -35,12 +36,13 @@ type Schema struct {
 	Remote []string
 }
 
-// NewMemory returns a cache for texts of the given total size in bytes. The decoded
-// form takes about ten times as much memory.
+// NewMemory returns a cache for texts of the given total size in bytes, of which the decoded form
+// takes about ten times as much memory, and for half as much of templates.
 func NewMemory(bytes int) *Memory {
 	return &Memory{
 		documents: newMemory[document, []object.Object](bytes / 4 * 3),
 		schemas:   newMemory[string, Schema](bytes / 16 * 3),
+		templates: newMemory[[sha256.Size]byte, any](bytes / 2),
 		clean:     newMemory[[sha256.Size]byte, string](bytes / 16),
 	}
 }
@@ -99,6 +101,21 @@ func (m *Memory) Compile(text []byte, compile func() (Schema, error)) (Schema, e
 		c, err := compile()
 		return c, true, err
 	})
+}
+
+// Template returns what KeepTemplate kept of a text with this hash; nil if nothing.
+func (m *Memory) Template(text [sha256.Size]byte) any {
+	m.templates.mu.Lock()
+	defer m.templates.mu.Unlock()
+	known, _ := m.templates.all.Get(text)
+	return known
+}
+
+// KeepTemplate keeps what is known of a text, of a size in bytes.
+func (m *Memory) KeepTemplate(text [sha256.Size]byte, known any, size int) {
+	m.templates.mu.Lock()
+	defer m.templates.mu.Unlock()
+	m.templates.all.Add(text, known, int64(size))
 }
 
 // FileWarnings is fileWarnings with a cache of the parts of files without warnings, since a commit

@@ -26,6 +26,7 @@ const (
 	warm     kindOfRequest = "warm" // nothing of the component
 	value    kindOfRequest = "value"
 	template kindOfRequest = "template"
+	switches kindOfRequest = "switches" // all values that are true or false
 )
 
 // component is one in a repository, which changes by commits.
@@ -49,7 +50,7 @@ func readComponent(t testing.TB, dir string) component {
 		}
 		text, err := fs.ReadFile(os.DirFS(root), name)
 		c.files["app/"+name] = string(text)
-		isValues := strings.HasPrefix(filepath.Base(name), "values") && aNumber.Match(text)
+		isValues := name == "values.yaml" && aNumber.Match(text)
 		if isYAML := strings.Contains(filepath.Ext(name), "yaml"); isValues && c.value == "" {
 			c.value = "app/" + name
 		} else if isYAML && strings.Contains(string(text), "kind:") && !strings.Contains(name, "crds/") && c.template == "" {
@@ -74,6 +75,8 @@ func (c component) commit(number int, kind kindOfRequest) sidecartest.Archive {
 		case kind == value && name == c.value:
 			at := aNumber.FindStringSubmatchIndex(text)
 			text = text[:at[2]] + fmt.Sprint(number) + text[at[3]:]
+		case kind == switches && name == c.value:
+			text = strings.NewReplacer(": true", ": false", ": false", ": true").Replace(text)
 		case kind == template && name == c.template:
 			text += fmt.Sprintf("\n# Commit %d.\n", number)
 		}
@@ -140,7 +143,7 @@ func TestCachesChangeNothing(t *testing.T) {
 				continue
 			}
 			c := readComponent(t, filepath.Join(parent, e.Name()))
-			for number, kind := range []kindOfRequest{warm, value, warm, template, value, warm} {
+			for number, kind := range []kindOfRequest{warm, value, value, value, switches, template, switches, value, warm} {
 				commit := c.commit(number, kind)
 				want, wantErr := without(commit)
 				got, gotErr := withCaches(commit)

@@ -45,7 +45,7 @@ func (l *libraryLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take returns the lines since the last call.
+// take returns the lines since the last call, each once: a rendering may be repeated.
 func (l *libraryLines) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,5 +54,13 @@ func (l *libraryLines) take() []string {
 	if text == "" {
 		return nil
 	}
-	return strings.Split(text, "\n")
+	var lines []string
+	seen := map[string]bool{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if !seen[line] {
+			lines = append(lines, line)
+		}
+		seen[line] = true
+	}
+	return lines
 }
