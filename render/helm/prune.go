@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -129,10 +130,14 @@ func (p *pruning) keep(sum [sha256.Size]byte, known pruned) {
 	p.memory.KeepTemplate(sum, known, len(known.text)+perBranch*len(known.branches)+perTemplate)
 }
 
+// aSecret matches templates that are not kept, to limit how long the content of Secrets stays in
+// memory.
+var aSecret = lazyregexp.New(`\bkind"?:\s*["']?Secret\b`)
+
 // marked returns a template whose branches note when they run.
 func marked(id, whole string) pruned {
 	known := pruned{branches: branchesOf(whole)}
-	if len(known.branches) == 0 {
+	if len(known.branches) == 0 || aSecret.MatchString(whole) {
 		return pruned{ran: []bool{}}
 	}
 	var b strings.Builder

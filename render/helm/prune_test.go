@@ -107,6 +107,9 @@ func TestPrunedTexts(t *testing.T) {
 			}
 		}
 	}
+	if secret := "kind: Secret\n{{ if .a }}{{ .b }}{{ end }}"; marked("id", secret).text != nil {
+		t.Error("the template of a Secret is kept")
+	}
 	for _, other := range []string{"{{ if .a }}{{ .c }}{{ end }}", "{{ if .a }}{{ .b }}{{ end }} ", "{{ if .x }}{{ .b }}{{ end }}", "{{ with .a }}{{ .b }}{{ end }}",
 		"{{ if .a }}{{ .b }}{{ else }}{{ end }}", "{{ if .a }}{{ .b }}{{ " + notePruned + " 1 }}{{ end }}", "{{ if"} {
 		if isPruned("{{ if .a }}{{ .b }}{{ end }}", other) {
