@@ -34,7 +34,7 @@ func MentionsRandom(text string) bool {
 		}
 		var action string
 		action, text, _ = strings.Cut(rest, "}}")
-		for _, word := range strings.FieldsFunc(action, notOfName) {
+		for word := range strings.FieldsFuncSeq(action, notOfName) {
 			if IsRandom(word) || IsClock(word) || word == LookupFunction {
 				return true
 			}
