@@ -16,8 +16,9 @@ import (
 
 // Set returns the text of a component.yaml with another value for a key. Everything
 // else stays byte for byte the same: comments, key order, quotes, line endings. A
-// new key is added after those that describe the component. Errors end with a
-// remedy.
+// new key is added after those that describe the component, where a person looks for it;
+// textedit.Put, which replaces the value of a key, would add it behind all others. Errors
+// end with a remedy.
 func Set(text []byte, key, value string) ([]byte, error) {
 	root, err := mapping(text)
 	if err != nil {
@@ -90,8 +91,8 @@ func mapping(text []byte) (*yaml.Node, error) {
 // edits returns ways to write the value, in order of preference. Reading the result
 // decides which of them work.
 func edits(text string, root *yaml.Node, key, value string) []string {
-	if i := textedit.Index(root, key); i >= 0 {
-		return replaceValue(text, root.Content[i+1], value)
+	if textedit.Index(root, key) >= 0 {
+		return replaceValue(text, root, key, value)
 	}
 	entry := key + `: "` + value + `"`
 	if root.Style&yaml.FlowStyle != 0 {
@@ -102,30 +103,20 @@ func edits(text string, root *yaml.Node, key, value string) []string {
 
 // replaceValue replaces a value, with the same quotes. Without quotes, other programs
 // would read a number with a leading 0 as octal.
-func replaceValue(text string, n *yaml.Node, value string) []string {
-	if n.Kind != yaml.ScalarNode || n.Anchor != "" {
+func replaceValue(text string, root *yaml.Node, key, value string) []string {
+	old := textedit.Value(root, key)
+	if old.Kind != yaml.ScalarNode || old.Anchor != "" || old.Style == 0 && old.Value == "" {
 		return nil
 	}
-	at, ok := offset(text, n.Line, n.Column)
-	if !ok {
+	with := &yaml.Node{Kind: yaml.ScalarNode, Value: value}
+	if digits := strings.TrimPrefix(value, "-"); len(digits) > 1 && digits[0] == '0' {
+		with.Style = yaml.DoubleQuotedStyle
+	}
+	edited, err := textedit.Put(text, root, with, key)
+	if err != nil {
 		return nil
 	}
-	var old string
-	switch {
-	case n.Style == yaml.DoubleQuotedStyle:
-		old, value = `"`+n.Value+`"`, `"`+value+`"`
-	case n.Style == yaml.SingleQuotedStyle:
-		old, value = "'"+n.Value+"'", "'"+value+"'"
-	case n.Style == 0:
-		old = n.Value
-		if digits := strings.TrimPrefix(value, "-"); len(digits) > 1 && digits[0] == '0' {
-			value = `"` + value + `"`
-		}
-	}
-	if old == "" || !strings.HasPrefix(text[at:], old) {
-		return nil
-	}
-	return []string{splice(text, at, at+len(old), value)}
+	return []string{edited}
 }
 
 // neighbours returns the keys after which to add a new one, in order of preference.

@@ -21,7 +21,8 @@ const container = "ladder"
 // wins, except for the image of the sidecar. Mappings are merged; so are lists whose items
 // have names, and the patches of a kustomization. The fields of an item stay together: a
 // probe with a second handler would be invalid. What is in flow style and changes is first
-// written in block style.
+// written in block style. It does not set fields, as textedit.Put does, but merges trees, and so
+// shares with it only how places are found and texts replaced.
 type merger struct {
 	Options
 	text    string

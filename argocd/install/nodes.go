@@ -124,10 +124,7 @@ func lookUp(n *yaml.Node, key string) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	if i := textedit.Index(n, key); i >= 0 {
-		return n.Content[i+1]
-	}
-	return nil
+	return textedit.Value(n, key)
 }
 
 // find follows keys.

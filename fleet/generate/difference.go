@@ -130,10 +130,7 @@ func below(n *yaml.Node, key string) *yaml.Node {
 		}
 		return nil
 	}
-	if i := textedit.Index(n, key); i >= 0 {
-		return n.Content[i+1]
-	}
-	return nil
+	return textedit.Value(n, key)
 }
 
 // short describes a value in a few words.

@@ -77,7 +77,7 @@ func Edit(text string, changes []Change) (string, error) {
 		}
 		node := docs[found.doc]
 		for _, i := range found.items {
-			node = node.Content[textedit.Index(node, "items")+1].Content[i]
+			node = textedit.Value(node, "items").Content[i]
 		}
 		if has := scalarText(get(found.value(want), c.Path)); c.Before != "" && has != c.Before {
 			return "", fmt.Errorf("%s: the file contains %q, not %q", c.Key(), has, c.Before)
@@ -156,13 +156,13 @@ func find(docs []*yaml.Node, c Change) (found, error) {
 	distance := -1
 	var look func(n *yaml.Node, at found)
 	look = func(n *yaml.Node, at found) {
-		if items := valueOf(n, "items"); strings.HasSuffix(textOf(n, "kind"), "List") && items != nil && items.Kind == yaml.SequenceNode {
+		if items := textedit.Value(n, "items"); strings.HasSuffix(textOf(n, "kind"), "List") && items != nil && items.Kind == yaml.SequenceNode {
 			for i, item := range items.Content {
 				look(item, found{at.doc, append(slices.Clone(at.items), i)})
 			}
 			return
 		}
-		meta := valueOf(n, "metadata")
+		meta := textedit.Value(n, "metadata")
 		group, _, _ := strings.Cut(textOf(n, "apiVersion"), "/")
 		if textOf(n, "kind") != c.ID.Kind || group != c.ID.Group || textOf(meta, "name") != c.ID.Name {
 			return
@@ -298,16 +298,8 @@ func nodeOf(v any) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: fmt.Sprint(v)}
 }
 
-// valueOf returns the value of a key of a mapping; nil if there is none.
-func valueOf(n *yaml.Node, key string) *yaml.Node {
-	if i := textedit.Index(n, key); i >= 0 {
-		return n.Content[i+1]
-	}
-	return nil
-}
-
 func textOf(n *yaml.Node, key string) string {
-	if v := valueOf(n, key); v != nil && v.Kind == yaml.ScalarNode {
+	if v := textedit.Value(n, key); v != nil && v.Kind == yaml.ScalarNode {
 		return v.Value
 	}
 	return ""

@@ -9,11 +9,7 @@ import (
 // Value returns the value of a key in a mapping with its alias resolved; nil if
 // there is none.
 func Value(n *yaml.Node, key string) *yaml.Node {
-	n = resolved(n)
-	if i := textedit.Index(n, key); i >= 0 {
-		return resolved(n.Content[i+1])
-	}
-	return nil
+	return resolved(textedit.Value(resolved(n), key))
 }
 
 // Items returns the elements of a list.

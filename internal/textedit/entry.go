@@ -18,6 +18,14 @@ func Index(n *yaml.Node, key string) int {
 	return -1
 }
 
+// Value returns the value of a key of a mapping; nil if there is none. Like Index, it follows nothing.
+func Value(n *yaml.Node, key string) *yaml.Node {
+	if i := Index(n, key); i >= 0 {
+		return n.Content[i+1]
+	}
+	return nil
+}
+
 // End returns the offset behind an entry of a block mapping or list, which begins on a
 // line, counted from 1, and whose key or dash is indented by a number of spaces, and the
 // number of the line that ends it, counted from 0. Blank lines and comments between it

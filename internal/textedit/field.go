@@ -10,7 +10,9 @@ import (
 
 // SetField sets a field of a YAML mapping; mappings on the way to it are added if they
 // are missing. A nil value removes the field. Lines that do not belong to the field stay
-// byte for byte, unless the field is within braces, which are written as lines.
+// byte for byte, unless the field is within braces, which are written as lines. Unlike Put, it
+// removes fields, and writes the text anew if there is no other way: its texts are written to
+// files of their own, and not back.
 func SetField(text string, value any, path ...string) (string, error) {
 	doc, err := parseMapping(text)
 	if err != nil {
@@ -52,14 +54,6 @@ func same(a, b *yaml.Node) bool {
 	return a.Decode(&x) == nil && b.Decode(&y) == nil && reflect.DeepEqual(x, y)
 }
 
-// nested wraps a value in mappings for the keys of a path.
-func nested(value *yaml.Node, path []string) *yaml.Node {
-	for i := len(path) - 1; i >= 0; i-- {
-		value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{{Kind: yaml.ScalarNode, Value: path[i]}, value}}
-	}
-	return value
-}
-
 // change sets a field of a parsed mapping.
 func change(m, value *yaml.Node, path []string) {
 	m.Style &^= yaml.FlowStyle
@@ -67,14 +61,14 @@ func change(m, value *yaml.Node, path []string) {
 	switch {
 	case at < 0 && value == nil:
 	case at < 0:
-		m.Content = append(m.Content, nested(value, path).Content...)
+		m.Content = append(m.Content, nest(value, path).Content...)
 	case len(path) > 1 && m.Content[at+1].Kind == yaml.MappingNode:
 		change(m.Content[at+1], value, path[1:])
 	case value == nil && len(path) > 1:
 	case value == nil:
 		m.Content = append(m.Content[:at:at], m.Content[at+2:]...)
 	default:
-		m.Content[at+1] = nested(value, path[1:])
+		m.Content[at+1] = nest(value, path[1:])
 	}
 }
 
@@ -89,7 +83,7 @@ func spliceField(text string, m, value *yaml.Node, path []string) string {
 		if at < 0 { // behind the last entry
 			last := m.Content[len(m.Content)-2]
 			_, end := extent(lines, last, m.Content[len(m.Content)-1])
-			added := block(nested(value, path), last.Column-1)
+			added := block(nest(value, path), last.Column-1)
 			if !strings.HasSuffix(text[:end], "\n") {
 				added = "\n" + added
 			}
@@ -110,9 +104,9 @@ func spliceField(text string, m, value *yaml.Node, path []string) string {
 		case value == nil:
 			return text
 		default:
-			value = nested(value, path[1:])
+			value = nest(value, path[1:])
 		}
-		return Apply(text, Splice{start, end, block(nested(value, []string{key.Value}), key.Column-1)})
+		return Apply(text, Splice{start, end, block(nest(value, []string{key.Value}), key.Column-1)})
 	}
 }
 

@@ -63,7 +63,7 @@ func child(in *yaml.Node, at any) (field, error) {
 }
 
 // nest wraps a value in mappings for the keys of a path.
-func nest(value *yaml.Node, path []any) *yaml.Node {
+func nest[Key any](value *yaml.Node, path []Key) *yaml.Node {
 	for _, key := range slices.Backward(path) {
 		value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map",
 			Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: fmt.Sprint(key)}, value}}
@@ -185,7 +185,7 @@ func replace(text string, at field, value *yaml.Node) (string, error) {
 		return "", errLayout
 	}
 	eol := LineBreak(text)
-	written := strings.ReplaceAll(block(nest(value, []any{at.key.Value}), at.key.Column-1), "\n", eol)
+	written := strings.ReplaceAll(block(nest(value, []string{at.key.Value}), at.key.Column-1), "\n", eol)
 	if !strings.HasSuffix(text[start:end], "\n") {
 		written = strings.TrimSuffix(written, eol)
 	}
