@@ -252,16 +252,9 @@ func reduce(f *fleet.Fleet, links []fleet.Link, chosen []int) []fleet.Link {
 // isImplied reports whether a dependency is implied by others, at least one of which requires a
 // later step if this one does.
 func isImplied(l fleet.Link, links []fleet.Link, out map[int][]int, without func(link int) bool) bool {
-	type state struct {
-		app   int
-		later bool
-	}
-	isEnd := func(s state) bool { return s.app == l.To && (s.later || !l.Strength().NeedsEarlierStep()) }
-	others := func(s state) []int { return slices.DeleteFunc(slices.Clone(out[s.app]), without) }
-	follow := func(s state, k int) state {
-		return state{links[k].To, s.later || links[k].Strength().NeedsEarlierStep()}
-	}
-	_, isImplied := digraph.Path(state{app: l.From}, isEnd, others, follow)
+	others := func(app int) []int { return slices.DeleteFunc(slices.Clone(out[app]), without) }
+	_, isImplied := digraph.Chain(l.From, l.To, l.Strength().NeedsEarlierStep(), others,
+		func(link int) (int, bool) { return links[link].To, links[link].Strength().NeedsEarlierStep() })
 	return isImplied
 }
 

@@ -24,8 +24,9 @@ type Difference struct {
 	Message string
 }
 
-// Differences compares manifests with the text of a file, apart from comments
-// and layout.
+// Differences compares manifests with the text of a file, apart from comments and layout. Unlike
+// package compare, it says where the file differs by line, in its order, and by the position of an
+// item: the steps of an ApplicationSet have no names.
 func Differences(text string, now []Manifest) ([]Difference, error) {
 	docs, err := object.Documents(text)
 	if err != nil {

@@ -133,17 +133,12 @@ func (s *scope) edges() []edge {
 // chain returns a shortest path of dependencies that leads from a sibling to one that comes
 // after it; if strictly is set, with one that needs a later place.
 func (s *scope) chain(before, after int, strictly bool) []lifted {
-	type state struct {
-		at     int
-		strict bool
-	}
 	out := map[int][]lifted{}
 	for _, l := range s.hard {
 		out[l.before] = append(out[l.before], l)
 	}
-	path, _ := digraph.Path(state{before, !strictly}, func(at state) bool { return at == state{after, true} },
-		func(at state) []lifted { return out[at.at] },
-		func(at state, l lifted) state { return state{l.after, at.strict || l.gap > 0} })
+	path, _ := digraph.Chain(before, after, strictly, func(at int) []lifted { return out[at] },
+		func(l lifted) (int, bool) { return l.after, l.gap > 0 })
 	return path
 }
 

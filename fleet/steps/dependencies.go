@@ -162,13 +162,8 @@ func outgoing(f *fleet.Fleet, all []Dependency) [][]Dependency {
 // chain returns the shortest path of dependencies from one Application to another; nil if there
 // is none. If strictly is true, one of them must require a later step.
 func chain(out [][]Dependency, from, to int, strictly bool) []Dependency {
-	type state struct {
-		at     int
-		strict bool
-	}
-	isEnd := func(s state) bool { return s.at == to && s.strict }
-	follow := func(s state, n Dependency) state { return state{n.To, s.strict || n.Later} }
-	path, _ := digraph.Path(state{from, !strictly}, isEnd, func(s state) []Dependency { return out[s.at] }, follow)
+	path, _ := digraph.Chain(from, to, strictly, func(at int) []Dependency { return out[at] },
+		func(n Dependency) (int, bool) { return n.To, n.Later })
 	return path
 }
 

@@ -105,6 +105,22 @@ func Path[State comparable, Edge any](from State, isEnd func(State) bool, edges 
 	return nil, false
 }
 
+// Chain returns the edges of a shortest path from a node to another, and false if there is none. If
+// strictly is set, one of its edges must be strict. edges lists the edges of a node; follow returns
+// the node that an edge leads to, and whether it is strict.
+func Chain[Node comparable, Edge any](from, to Node, strictly bool, edges func(Node) []Edge, follow func(Edge) (Node, bool)) ([]Edge, bool) {
+	type state struct {
+		at     Node
+		strict bool
+	}
+	return Path(state{from, !strictly}, func(s state) bool { return s == state{to, true} },
+		func(s state) []Edge { return edges(s.at) },
+		func(s state, along Edge) state {
+			at, strict := follow(along)
+			return state{at, s.strict || strict}
+		})
+}
+
 // Cycle returns the nodes of a shortest cycle through a node, which comes last; nil if
 // there is none. next lists the successors of a node.
 func Cycle[Node comparable](through Node, next func(Node) []Node) []Node {
