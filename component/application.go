@@ -137,7 +137,8 @@ func (a ApplicationFields) Check(isSet func(key string) bool, fault func(key, me
 		if !isSet("retry.limit") {
 			fault("retry", `missing key "limit"`, "write {limit: 10, backoff: {duration: 30s, factor: 2, maxDuration: 5m}}")
 		}
-		for _, key := range []struct{ name, value string }{{"duration", a.Retry.Backoff.Duration}, {"maxDuration", a.Retry.Backoff.MaxDuration}} {
+		for _, key := range []struct{ name, value string }{{"duration", a.Retry.Backoff.Duration},
+			{"maxDuration", a.Retry.Backoff.MaxDuration}} {
 			if at := "retry.backoff." + key.name; key.value != "" && !duration.MatchString(key.value) {
 				fault(at, fmt.Sprintf("%q is not a duration", key.value), "use a duration such as 30s or 5m")
 			}

@@ -12,7 +12,8 @@ import (
 // TestDraftIsHarmless makes sure that nothing which somebody wrote into a chart
 // becomes a key.
 func TestDraftIsHarmless(t *testing.T) {
-	d := component.Draft{Facts: []string{"a\nrolloutPhase: 1"}, Name: "a", NamespaceWhy: "b\nnamespace: c", About: "x: y # z\nproject: other", StepWhy: "d\r\nwave: 2"}
+	d := component.Draft{Facts: []string{"a\nrolloutPhase: 1"}, Name: "a", NamespaceWhy: "b\nnamespace: c",
+		About: "x: y # z\nproject: other", StepWhy: "d\r\nwave: 2"}
 	var got map[string]string
 	if err := yaml.Unmarshal([]byte(d.Text()), &got); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,8 @@ func schemaFile() ([]byte, error) {
 	root := schema{Schema: "http://json-schema.org/draft-07/schema#", Title: component.File,
 		Description: "A component of a fleet: what it is, where it is deployed, when it is rolled out, and how it is rendered.",
 		Type:        "object", Properties: map[string]*schema{}, Additional: false,
-		Dependencies: map[string]any{"crdsPhase": &schema{Properties: map[string]*schema{"crds": {Const: component.Split}}, Required: []string{"crds"}}},
+		Dependencies: map[string]any{"crdsPhase": &schema{Properties: map[string]*schema{"crds": {Const: component.Split}},
+			Required: []string{"crds"}}},
 	}
 	for _, p := range plugin.Parameters() {
 		root.Properties[p.Key()] = ofParameter(p)
@@ -64,7 +65,8 @@ func schemaFile() ([]byte, error) {
 	root.Properties["revisionHistoryLimit"].Minimum = &least
 	ignored := root.Properties["ignoreDifferences"].Items
 	ignored.Required = []string{"kind"}
-	ignored.AnyOf = []*schema{{Required: []string{"jsonPointers"}}, {Required: []string{"jqPathExpressions"}}, {Required: []string{"managedFieldsManagers"}}}
+	ignored.AnyOf = []*schema{{Required: []string{"jsonPointers"}}, {Required: []string{"jqPathExpressions"}},
+		{Required: []string{"managedFieldsManagers"}}}
 	root.Properties["info"].Items.Required = []string{"name", "value"}
 	root.Properties["enabled"].Default = true
 	text, err := json.MarshalIndent(root, "", "  ")
@@ -118,7 +120,8 @@ func ofEnvironments(k component.Key) *schema {
 		there.Properties[inner.Name] = ofKey(inner)
 	}
 	there.Properties["set"].Additional = &schema{Type: []string{"string", "number", "boolean"}}
-	return &schema{Description: k.Doc, AnyOf: []*schema{{Type: "array", Items: &schema{Type: "string"}}, {Type: "object", Additional: &there}}}
+	return &schema{Description: k.Doc, AnyOf: []*schema{{Type: "array", Items: &schema{Type: "string"}},
+		{Type: "object", Additional: &there}}}
 }
 
 // ofType returns the schema of a Go type that a value is decoded into.
@@ -128,7 +131,8 @@ func ofType(t reflect.Type) *schema {
 	}
 	if t == reflect.TypeFor[component.Step]() {
 		least, most := -component.MaxStep, component.MaxStep
-		return &schema{AnyOf: []*schema{{Type: "integer", Minimum: &least, Maximum: &most}, {Type: "string", Pattern: component.StepPattern}}}
+		return &schema{AnyOf: []*schema{{Type: "integer", Minimum: &least, Maximum: &most},
+			{Type: "string", Pattern: component.StepPattern}}}
 	}
 	switch t.Kind() {
 	case reflect.Struct:

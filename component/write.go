@@ -210,5 +210,6 @@ func differsOnly(before, after *yaml.Node, key, value string) bool {
 }
 
 func sameNode(x, y *yaml.Node) bool {
-	return x.Kind == y.Kind && x.Tag == y.Tag && x.Value == y.Value && x.Anchor == y.Anchor && slices.EqualFunc(x.Content, y.Content, sameNode)
+	return x.Kind == y.Kind && x.Tag == y.Tag && x.Value == y.Value && x.Anchor == y.Anchor &&
+		slices.EqualFunc(x.Content, y.Content, sameNode)
 }

@@ -72,7 +72,8 @@ func TestExplain(t *testing.T) {
 
 // FuzzSet makes sure that what is written is read, and that nothing else is said.
 func FuzzSet(f *testing.F) {
-	for _, seed := range []string{"name: a\n", "{name: a, rolloutPhase: 1}", "# c\nwave: &p '1'\nname: *p\n", "name: |\n  a\n  b\ndomain: x\n", "labels:\n  rolloutPhase: 1\n", "---\nname: a\n...\n"} {
+	for _, seed := range []string{"name: a\n", "{name: a, rolloutPhase: 1}", "# c\nwave: &p '1'\nname: *p\n",
+		"name: |\n  a\n  b\ndomain: x\n", "labels:\n  rolloutPhase: 1\n", "---\nname: a\n...\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -171,14 +171,16 @@ func (w writer) applicationSet(s fleet.Set) (Manifest, error) {
 		"Steps need progressive syncs: applicationsetcontroller.enable.progressive.syncs: \"true\"",
 		"in the argocd-cmd-params-cm ConfigMap."))
 	if s.Title != "" {
-		m.Comment("The wave only has an effect if a parent Application contains this ApplicationSet: "+s.Title+".", "metadata", "annotations")
+		m.Comment("The wave only has an effect if a parent Application contains this ApplicationSet: "+s.Title+".", "metadata",
+			"annotations")
 	}
 	m.Comment("A key that is missing in a component.yaml must not become \"<no value>\".", "spec", "goTemplateOptions")
 	for i := range steps {
 		m.Comment(comments[i], "spec", "strategy", "rollingSync", "steps", strconv.Itoa(i))
 	}
 	if set.Spec.Strategy.DeletionOrder != "" {
-		m.Comment("Applications are deleted in reverse order, and the finalizer deletes their resources.", "spec", "strategy", "deletionOrder")
+		m.Comment("Applications are deleted in reverse order, and the finalizer deletes their resources.", "spec", "strategy",
+			"deletionOrder")
 	}
 	m.Comment("Argo CD disables automated sync of Applications in steps, and syncs them itself with these settings.", "spec",
 		"template", "spec", "syncPolicy")
@@ -236,7 +238,8 @@ func (w writer) values(part crds.Mode) map[string]string {
 	values := map[string]string{
 		"name":      `{{ get . "name" | default .path.basename }}`,
 		"namespace": `{{ get . "namespace" | default "default" }}`,
-		"phase":     phase + fmt.Sprintf(`{{ if regexMatch "^[0-9]+$" $phase }}{{ atoi $phase | printf "%%0%dd" }}{{ end }}`, w.Profile.Digits),
+		"phase": phase + fmt.Sprintf(`{{ if regexMatch "^[0-9]+$" $phase }}{{ atoi $phase | printf "%%0%dd" }}{{ end }}`,
+			w.Profile.Digits),
 	}
 	if w.split() {
 		values["crds"], values["suffix"] = crdsMode, suffix

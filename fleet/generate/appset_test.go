@@ -83,7 +83,8 @@ func TestEnvironment(t *testing.T) {
 	}
 	for _, m := range generated {
 		// What a cluster has once is of no environment.
-		if text, of := generate.YAML(m), strings.HasPrefix(m.File, "shop"); strings.Contains(text, "    environment: staging\n") != of || strings.Contains(text, "environment: dev-staging") {
+		if text, of := generate.YAML(m), strings.HasPrefix(m.File, "shop"); strings.Contains(text,
+			"    environment: staging\n") != of || strings.Contains(text, "environment: dev-staging") {
 			t.Errorf("the label of %s is wrong:\n%s", m.File, text)
 		}
 	}

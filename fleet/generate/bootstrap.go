@@ -213,7 +213,8 @@ func bootstrapOne(f *fleet.Fleet, app *fleet.Application, existing *[]string) ([
 	var steps []BootstrapStep
 	var docs []string
 	for _, ns := range missingNamespaces(nodes, *existing) {
-		docs = append(docs, YAML(NewManifest("", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]string{"name": ns}})))
+		docs = append(docs, YAML(NewManifest("", map[string]any{"apiVersion": "v1", "kind": "Namespace",
+			"metadata": map[string]string{"name": ns}})))
 		*existing = append(*existing, ns)
 	}
 	for _, n := range nodes {
@@ -241,7 +242,8 @@ func bootstrapOne(f *fleet.Fleet, app *fleet.Application, existing *[]string) ([
 		if ok {
 			w.network, w.early = link.IsNetwork(&n), len(n.Kind.Defines) > 0 || onHostNetwork(&n)
 			if isCrowded(&n) {
-				w.OneReplica, w.Args, w.Why = true, w.Args[len(strings.Fields(rolloutStatus)):], "one ready replica: one node has no room for more"
+				w.OneReplica, w.Args, w.Why = true, w.Args[len(strings.Fields(rolloutStatus)):],
+					"one ready replica: one node has no room for more"
 			}
 			waits = append(waits, w)
 		}

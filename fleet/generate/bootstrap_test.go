@@ -53,7 +53,8 @@ func TestBootstrapRefuses(t *testing.T) {
 		{"bootstrap", 5, "the first one, gateway-api, is in step 010"},
 		{"rollout", 120, "the chart of cert-manager is in another repository"},
 	} {
-		_, _, err := generate.NewBootstrap(fleettest.InRepository(t, c.fleet), generate.BootstrapOptions{Until: component.Step{Number: c.until, Set: true}})
+		_, _, err := generate.NewBootstrap(fleettest.InRepository(t, c.fleet),
+			generate.BootstrapOptions{Until: component.Step{Number: c.until, Set: true}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s until %d: got %v, want %s", c.fleet, c.until, err, c.want)
 		}
@@ -85,8 +86,10 @@ func TestBootstrapOrder(t *testing.T) {
 // as commands, and no file is outside of its directory.
 func TestHostileBootstrap(t *testing.T) {
 	for _, name := range []string{`x\ntouch pwned`, `../../x`, `-rf`, `$(touch pwned)`} {
-		f := fleettest.Files(t, map[string]string{"shop/component.yaml": `{name: "` + name + `", rolloutPhase: "010"}` + "\n", "shop/a.yaml": fleettest.InDefault}, fleet.Source{})
-		if _, _, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 10, Set: true}}); err == nil || !strings.Contains(err.Error(), "is not a valid Application name") {
+		f := fleettest.Files(t, map[string]string{"shop/component.yaml": `{name: "` + name + `", rolloutPhase: "010"}` + "\n",
+			"shop/a.yaml": fleettest.InDefault}, fleet.Source{})
+		if _, _, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 10,
+			Set: true}}); err == nil || !strings.Contains(err.Error(), "is not a valid Application name") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -105,7 +108,8 @@ func TestHostileBootstrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	kubectl := filepath.Join(dir, "kubectl")
-	if err := os.WriteFile(kubectl, []byte("#!/bin/sh\nfor arg; do case $arg in --kubeconfig*) touch pwned ;; esac; done\n"), 0o755); err != nil {
+	if err := os.WriteFile(kubectl, []byte("#!/bin/sh\nfor arg; do case $arg in --kubeconfig*) touch pwned ;; esac; done\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sh", script)

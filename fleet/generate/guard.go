@@ -27,7 +27,8 @@ func (w writer) rolloutFaults(environment string, sets []fleet.Set) []finding.Fi
 	var all []finding.Finding
 	if w.Settings.RepoURL == "" {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "no-repository", Field: "fleet.repoURL",
-			Message: "the repository of the components is unknown", Remedy: "set fleet.repoURL in a ladder.yaml above them, or use --repo-url"})
+			Message: "the repository of the components is unknown",
+			Remedy:  "set fleet.repoURL in a ladder.yaml above them, or use --repo-url"})
 	}
 	if name := fleet.NameOf(w.Fleet); name != "." && !object.IsName(name) {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: "bad-name", Field: "fleet.name",
@@ -50,7 +51,8 @@ func (w writer) rolloutFaults(environment string, sets []fleet.Set) []finding.Fi
 	for _, app := range w.Enabled() {
 		if !app.Described {
 			all = append(all, app.Fault("not-described", "",
-				"missing "+component.File+", from which Argo CD generates the Application", "add one with a name, a namespace and a "+w.Profile.Key))
+				"missing "+component.File+", from which Argo CD generates the Application",
+				"add one with a name, a namespace and a "+w.Profile.Key))
 		}
 		if !app.Step.Set {
 			found := app.Fault(lint.NoStep, "", app.Name+" has no "+w.Profile.Noun()+", so it comes last", "add "+w.Profile.Key)
@@ -92,7 +94,8 @@ func (w writer) unhealthyFaults() []finding.Finding {
 			continue
 		}
 		reported[at] = true
-		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line, Object: n.Key.String(),
+		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line,
+			Object: n.Key.String(),
 			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever",
 				w.Applications[at].Name, n.Health.Never), Remedy: "fix the cause, or configure a health check for this kind in Argo CD"})
 	}

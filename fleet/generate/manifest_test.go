@@ -29,20 +29,27 @@ func TestManifestDifferences(t *testing.T) {
 		{"layout and comments", "spec:\n", "# chosen by hand\nspec: # all\n", ""},
 		{"a value", "maxUpdate: 1\n", "maxUpdate: 2\n", `10 spec.strategy.rollingSync.steps[0].maxUpdate is 2; generated: 1`},
 		{"a type", "goTemplate: true", "goTemplate: 'true'", `6 spec.goTemplate is "true"; generated: true`},
-		{"a number in quotes", "maxUpdate: 1\n", "maxUpdate: '1'\n", `10 spec.strategy.rollingSync.steps[0].maxUpdate is "1"; generated: 1`},
+		{"a number in quotes", "maxUpdate: 1\n", "maxUpdate: '1'\n",
+			`10 spec.strategy.rollingSync.steps[0].maxUpdate is "1"; generated: 1`},
 		{"a removed entry", "  goTemplate: true\n", "", `0 spec.goTemplate is missing; generated: true`},
 		{"a removed step", "      - maxUpdate: 20%\n", "", `0 spec.strategy.rollingSync.steps[1] is missing; generated: {maxUpdate: 20%}`},
-		{"an added step", "20%\n", "20%\n      - {maxUpdate: 5}\n", `12 spec.strategy.rollingSync.steps[2] is {maxUpdate: 5}; no longer generated`},
-		{"an added entry, which may be secret", "  goTemplate", "  token: hunter3\n  goTemplate", `6 spec.token exists in the file, but is no longer generated`},
-		{"another kind of value", "      steps:\n      - maxUpdate: 1\n      - maxUpdate: 20%\n", "      steps: none\n", `9 spec.strategy.rollingSync.steps is "none"; generated: [{maxUpdate: 1}, {maxUpdate: 20%}]`},
-		{"an alias", "maxUpdate: 1\n      - maxUpdate: 20%", "maxUpdate: &one 1\n      - maxUpdate: *one", `10 spec.strategy.rollingSync.steps[1].maxUpdate is 1; generated: "20%"`},
+		{"an added step", "20%\n", "20%\n      - {maxUpdate: 5}\n",
+			`12 spec.strategy.rollingSync.steps[2] is {maxUpdate: 5}; no longer generated`},
+		{"an added entry, which may be secret", "  goTemplate", "  token: hunter3\n  goTemplate",
+			`6 spec.token exists in the file, but is no longer generated`},
+		{"another kind of value", "      steps:\n      - maxUpdate: 1\n      - maxUpdate: 20%\n", "      steps: none\n",
+			`9 spec.strategy.rollingSync.steps is "none"; generated: [{maxUpdate: 1}, {maxUpdate: 20%}]`},
+		{"an alias", "maxUpdate: 1\n      - maxUpdate: 20%", "maxUpdate: &one 1\n      - maxUpdate: *one",
+			`10 spec.strategy.rollingSync.steps[1].maxUpdate is 1; generated: "20%"`},
 		{"another name", "name: platform", "name: other", `0  ApplicationSet argocd/platform is missing
 1  ApplicationSet argocd/other is no longer generated`},
 		{"another namespace", "namespace: argocd", "namespace: other", `0  ApplicationSet argocd/platform is missing
 1  ApplicationSet other/platform is no longer generated`},
-		{"a second document", "  password: hunter2\n", "  password: hunter2\n---\nkind: AppProject\nmetadata: {name: p}\n", `14  AppProject /p is no longer generated`},
+		{"a second document", "  password: hunter2\n", "  password: hunter2\n---\nkind: AppProject\nmetadata: {name: p}\n",
+			`14  AppProject /p is no longer generated`},
 		{"documents that are no objects", "kind: ApplicationSet", "---\n# nothing\n---\n- a list\n---\nkind: ApplicationSet", ""},
-		{"a long value", "20%", strings.Repeat("x", 200), `11 spec.strategy.rollingSync.steps[1].maxUpdate is "` + strings.Repeat("x", 78) + `…; generated: "20%"`},
+		{"a long value", "20%", strings.Repeat("x", 200),
+			`11 spec.strategy.rollingSync.steps[1].maxUpdate is "` + strings.Repeat("x", 78) + `…; generated: "20%"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +98,8 @@ func TestBrokenFile(t *testing.T) {
 // TestYAML writes manifests with comments, and reads them again.
 func TestYAML(t *testing.T) {
 	t.Parallel()
-	m := generate.NewManifest("", map[string]any{"kind": "Set", "metadata": map[string]any{"name": "x"}, "steps": []any{map[string]any{"number": 1}, map[string]any{"number": 2}}, "text": "a\nb\n"})
+	m := generate.NewManifest("", map[string]any{"kind": "Set", "metadata": map[string]any{"name": "x"},
+		"steps": []any{map[string]any{"number": 1}, map[string]any{"number": 2}}, "text": "a\nb\n"})
 	m.Set("y", "metadata", "namespace")
 	m.Comment("all of it")
 	m.Comment("the first", "steps", "0")

@@ -17,13 +17,15 @@ import (
 // nativeFiles is a fleet in which Argo CD renders all but one component itself.
 var nativeFiles = map[string]string{
 	"ladder.yaml":           "fleet: {name: n, project: p, repoURL: \"https://git.example.com/n.git\", environments: [{name: dev}, {name: prod, server: \"https://prod:6443\"}]}\n",
-	"argocd/component.yaml": "rolloutPhase: 120\nrender: native\n", "argocd/kustomization.yaml": "resources: [a.yaml]\n", "argocd/a.yaml": fleettest.ConfigMap,
+	"argocd/component.yaml": "rolloutPhase: 120\nrender: native\n", "argocd/kustomization.yaml": "resources: [a.yaml]\n",
+	"argocd/a.yaml":                 fleettest.ConfigMap,
 	"cilium/component.yaml":         "rolloutPhase: 120\nrender: native\nchart: {path: ./chart, valueFiles: [/components/cilium/v.yaml], skipCrds: true}\nenvironments: {prod: {values: [prod.yaml], set: {a.b: two}}, dev: {}}\n",
 	"cilium/chart/Chart.yaml":       "{apiVersion: v2, name: cilium, version: 1.0.0}\n",
 	"cilium/chart/templates/a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n",
 	"cilium/v.yaml":                 "a: {}\n", "cilium/prod.yaml": "a: {}\n",
-	"plain/component.yaml": "rolloutPhase: 140\nrender: native\n", "plain/b/a.yaml": strings.Replace(fleettest.ConfigMap, "name: a", "name: p", 1),
-	"web/component.yaml": "rolloutPhase: 140\n", "web/a.yaml": strings.Replace(fleettest.ConfigMap, "name: a", "name: w", 1),
+	"plain/component.yaml": "rolloutPhase: 140\nrender: native\n",
+	"plain/b/a.yaml":       strings.Replace(fleettest.ConfigMap, "name: a", "name: p", 1),
+	"web/component.yaml":   "rolloutPhase: 140\n", "web/a.yaml": strings.Replace(fleettest.ConfigMap, "name: a", "name: w", 1),
 }
 
 // TestNative: what Argo CD renders itself has no plugin, whether a parent or an ApplicationSet
@@ -34,8 +36,9 @@ func TestNative(t *testing.T) {
 		"argocd-dev": "path: components/argocd", "argocd-prod": "path: components/argocd",
 		"cilium-dev":  "path: components/cilium/chart helm: cilium /components/cilium/v.yaml",
 		"cilium-prod": "path: components/cilium/chart helm: cilium /components/cilium/v.yaml /components/cilium/prod.yaml a.b=two",
-		"plain-dev":   "path: components/plain directory: {component.yaml,ladder.yaml}", "plain-prod": "path: components/plain directory: {component.yaml,ladder.yaml}",
-		"web-dev": "path: components/web plugin: ladder", "web-prod": "path: components/web plugin: ladder",
+		"plain-dev":   "path: components/plain directory: {component.yaml,ladder.yaml}",
+		"plain-prod":  "path: components/plain directory: {component.yaml,ladder.yaml}",
+		"web-dev":     "path: components/web plugin: ladder", "web-prod": "path: components/web plugin: ladder",
 	}
 	children, _, err := generate.Applications(f, generate.Options{Path: "argocd", AllowBlocked: true})
 	if err != nil {
@@ -109,7 +112,8 @@ func checkSources(t *testing.T, by string, want map[string]string, apps []object
 // renderer for.
 func TestNotNative(t *testing.T) {
 	f := fleettest.Files(t, map[string]string{
-		"a/component.yaml": "rolloutPhase: 140\nrender: native\n", "a/t.yaml.tmpl": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}\"}\n",
+		"a/component.yaml": "rolloutPhase: 140\nrender: native\n",
+		"a/t.yaml.tmpl":    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}\"}\n",
 		"b/component.yaml": "rolloutPhase: 140\nrender: native\nvalues: [v.yaml]\ncrds: skip\n", "b/a.yaml": fleettest.ConfigMap,
 	}, fleet.Source{Partial: true})
 	text := fleettest.Lines(lint.Findings(f, ""))

@@ -93,7 +93,8 @@ func noNetwork(f *fleet.Fleet, all []*fleet.Application, uses map[*fleet.Applica
 	app := all[at]
 	return []finding.Finding{{Severity: finding.Note, Rule: "network-unknown", File: app.File, Line: app.Line(app.StepKey()),
 		Message: "the Pods of " + app.Name + " need a Pod network, and none of these components is known to provide one",
-		Remedy:  "make sure that the cluster has a network already, or that the component which creates it is in an earlier " + f.Profile.Noun()}}
+		Remedy: "make sure that the cluster has a network already, or that the component which creates it is in an earlier " +
+			f.Profile.Noun()}}
 }
 
 // withDependencies returns some Applications with all their dependencies.

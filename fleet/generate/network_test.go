@@ -93,7 +93,8 @@ spec:
 	if err != nil || len(only.Steps) != 2 || !strings.HasPrefix(only.Steps[0].Name, "00-cni") {
 		t.Errorf("--only cni: %v, %v", only.Steps, err)
 	}
-	skipped, _, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 130, Set: true}, Skip: []string{"cni"}})
+	skipped, _, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 130, Set: true},
+		Skip: []string{"cni"}})
 	if err != nil || len(skipped.Steps) != 2 {
 		t.Errorf("--skip cni: %v, %v", skipped.Steps, err)
 	}
@@ -111,11 +112,13 @@ spec: {group: operator.tigera.io, scope: Cluster, names: {kind: Installation, pl
 {apiVersion: operator.tigera.io/v1, kind: Installation, metadata: {name: default}, spec: {calicoNetwork: {}}}
 `
 	files := map[string]string{
-		"db/component.yaml":     fleettest.Described("db", "foundation", "110"),
-		"db/d.yaml":             strings.Replace(strings.ReplaceAll(fleettest.CertManager[strings.LastIndex(fleettest.CertManager, "---"):], "cm", "db"), "serviceAccountName: db, ", "", 1),
+		"db/component.yaml": fleettest.Described("db", "foundation", "110"),
+		"db/d.yaml": strings.Replace(strings.ReplaceAll(fleettest.CertManager[strings.LastIndex(fleettest.CertManager,
+			"---"):], "cm", "db"), "serviceAccountName: db, ", "", 1),
 		"calico/component.yaml": fleettest.Described("calico", "foundation", "120"), "calico/c.yaml": calico,
 	}
-	made, notes, err := generate.NewBootstrap(fleettest.Files(t, files, fleet.Source{}), generate.BootstrapOptions{Until: component.Step{Number: 130, Set: true}})
+	made, notes, err := generate.NewBootstrap(fleettest.Files(t, files, fleet.Source{}),
+		generate.BootstrapOptions{Until: component.Step{Number: 130, Set: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +147,8 @@ spec: {group: operator.tigera.io, scope: Cluster, names: {kind: Installation, pl
 // TestBootstrapCheck: what was written and what Argo CD syncs now are compared by what
 // they say.
 func TestBootstrapCheck(t *testing.T) {
-	files := map[string]string{"cni/component.yaml": fleettest.Described("cni", "foundation", "120"), "cni/c.yaml": cni, "crds/component.yaml": fleettest.Described("crds", "foundation", "100"), "crds/c.yaml": fleettest.CertificateCRD}
+	files := map[string]string{"cni/component.yaml": fleettest.Described("cni", "foundation", "120"), "cni/c.yaml": cni,
+		"crds/component.yaml": fleettest.Described("crds", "foundation", "100"), "crds/c.yaml": fleettest.CertificateCRD}
 	// Two groups have a kind of the same name.
 	const vipers = "{apiVersion: a.example.com/v1, kind: Viper, metadata: {name: one}, spec: {fangs: 2}}\n---\n{apiVersion: b.example.com/v1, kind: Viper, metadata: {name: one}}\n"
 	files["cni/vipers.yaml"] = vipers

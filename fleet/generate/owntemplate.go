@@ -29,7 +29,8 @@ func NewOwnTemplate(file, kind string, text []byte) (*OwnTemplate, error) {
 		return nil, err
 	}
 	if len(objs) != 1 {
-		return nil, fault("", fmt.Sprintf("the file contains %s instead of one %s", finding.Counted(len(objs), "object"), kind), "keep one of them")
+		return nil, fault("", fmt.Sprintf("the file contains %s instead of one %s", finding.Counted(len(objs), "object"), kind),
+			"keep one of them")
 	}
 	t := &OwnTemplate{file, string(text), objs[0]}
 	if t.ID.Group != argocd.Group || t.ID.Kind != kind {

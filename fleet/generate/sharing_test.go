@@ -29,22 +29,31 @@ func TestSharing(t *testing.T) {
 	}{
 		"a role of the cluster": {two, map[string]string{"a/component.yaml": in, "a/a.yaml": role + fleettest.ConfigMap},
 			"a contains ClusterRole reader in each of dev, qa; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there; fix: move cluster-scoped objects into a component"},
-		"a namespace that is written out": {two, map[string]string{"a/component.yaml": in, "a/a.yaml": strings.Replace(fleettest.ConfigMap, "{name: a}", "{name: a, namespace: shop}", 1)},
+		"a namespace that is written out": {two, map[string]string{"a/component.yaml": in,
+			"a/a.yaml": strings.Replace(fleettest.ConfigMap, "{name: a}", "{name: a, namespace: shop}", 1)},
 			"a contains ConfigMap shop/a in each of dev, qa; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there; fix: remove metadata.namespace"},
 		"no suffix": {"[{name: dev}, {name: qa}]", map[string]string{"a/component.yaml": in, "a/a.yaml": fleettest.ConfigMap},
 			"a contains ConfigMap shop/a in each of dev, qa; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there; fix: set a namespaceSuffix for each environment in ladder.yaml"},
 		"three names of one cluster": {`[{name: dev}, {name: qa, server: in-cluster}, {name: prod, server: "https://kubernetes.default.svc"}]`, map[string]string{"a/component.yaml": in, "a/a.yaml": fleettest.ConfigMap},
 			"a contains ConfigMap shop/a in each of dev, qa, prod"},
-		"two components": {two, map[string]string{"a/component.yaml": in + "environments: [dev]\n", "a/a.yaml": role + fleettest.ConfigMap, "b/component.yaml": in + "environments: [qa]\n", "b/b.yaml": role},
+		"two components": {two, map[string]string{"a/component.yaml": in + "environments: [dev]\n",
+			"a/a.yaml": role + fleettest.ConfigMap, "b/component.yaml": in + "environments: [qa]\n", "b/b.yaml": role},
 			"a in dev and b in qa both contain ClusterRole reader"},
-		"definitions": {two, map[string]string{"a/component.yaml": in + "environments: [dev, qa]\n", "a/a.yaml": fleettest.ConfigMap + "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.example.com}\nspec: {group: x.example.com, names: {kind: X, plural: xs}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n"},
+		"definitions": {two, map[string]string{"a/component.yaml": in + "environments: [dev, qa]\n",
+			"a/a.yaml": fleettest.ConfigMap +
+				"---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.example.com}\nspec: {group: x.example.com, names: {kind: X, plural: xs}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n"},
 			"set crds: split for its CRDs"},
-		"a chart that follows the namespace": {two, map[string]string{"a/component.yaml": in, "a/Chart.yaml": chart, "a/templates/a.yaml": ownRole}, ""},
-		"a suffix and none":                  {"[{name: dev}, {name: qa, namespaceSuffix: -qa}]", map[string]string{"a/component.yaml": in, "a/Chart.yaml": chart, "a/templates/a.yaml": ownRole}, ""},
-		"only for the cluster":               {two, map[string]string{"a/component.yaml": in, "a/a.yaml": role}, ""},
-		"clusters of their own":              {`[{name: dev}, {name: qa, server: "https://qa.example.com"}]`, map[string]string{"a/component.yaml": in, "a/a.yaml": role + fleettest.ConfigMap}, ""},
-		"in one environment":                 {two, map[string]string{"a/component.yaml": in + "environments: [dev]\n", "a/a.yaml": role + fleettest.ConfigMap}, ""},
-		"accepted": {two + ", accepted: [{rule: object-shared, component: a, why: one is synced by hand}]", map[string]string{"a/component.yaml": in, "a/a.yaml": role + fleettest.ConfigMap},
+		"a chart that follows the namespace": {two,
+			map[string]string{"a/component.yaml": in, "a/Chart.yaml": chart, "a/templates/a.yaml": ownRole}, ""},
+		"a suffix and none": {"[{name: dev}, {name: qa, namespaceSuffix: -qa}]",
+			map[string]string{"a/component.yaml": in, "a/Chart.yaml": chart, "a/templates/a.yaml": ownRole}, ""},
+		"only for the cluster": {two, map[string]string{"a/component.yaml": in, "a/a.yaml": role}, ""},
+		"clusters of their own": {`[{name: dev}, {name: qa, server: "https://qa.example.com"}]`,
+			map[string]string{"a/component.yaml": in, "a/a.yaml": role + fleettest.ConfigMap}, ""},
+		"in one environment": {two,
+			map[string]string{"a/component.yaml": in + "environments: [dev]\n", "a/a.yaml": role + fleettest.ConfigMap}, ""},
+		"accepted": {two + ", accepted: [{rule: object-shared, component: a, why: one is synced by hand}]",
+			map[string]string{"a/component.yaml": in, "a/a.yaml": role + fleettest.ConfigMap},
 			"note: a/component.yaml: ClusterRole reader: a contains"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +87,8 @@ func TestSharing(t *testing.T) {
 // fleetWith loads a fleet of environments with the components in files.
 func fleetWith(t *testing.T, environments string, files map[string]string) *fleet.Fleet {
 	t.Helper()
-	repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git, environments: " + environments + "}\n")}}
+	repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git, environments: " +
+		environments + "}\n")}}
 	src := fleet.Source{Repo: repo}
 	for file, text := range files {
 		repo[file] = &fstest.MapFile{Data: []byte(text)}

@@ -31,7 +31,8 @@ func (t *OwnTemplate) incomplete(hasDestination bool) error {
 	}
 	name, server := field("destination", "server")
 	if _, cluster := field("destination", "name"); server == "" && cluster == "" && !hasDestination {
-		return t.fault(strings.TrimSuffix(name, ".server"), `neither "server" nor "name" is set, so the cluster is unknown`, "add one of them")
+		return t.fault(strings.TrimSuffix(name, ".server"), `neither "server" nor "name" is set, so the cluster is unknown`,
+			"add one of them")
 	}
 	if name, text := field("destination", "namespace"); text == "" && !hasDestination && t.ID.Kind == "ApplicationSet" {
 		return t.fault(name, "the field is missing, so objects without a namespace have no destination", "write {{ .values.namespace }}")
@@ -49,7 +50,8 @@ func (w writer) ineffective() []finding.Finding {
 	var all []finding.Finding
 	note := func(file string, line int, prefix string, keys []string) {
 		if len(keys) > 0 {
-			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "template-overrides", File: file, Line: line, Field: prefix + keys[0],
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "template-overrides", File: file, Line: line,
+				Field:   prefix + keys[0],
 				Message: strings.Join(keys, ", ") + ": no effect with --template, because the fields of " + t.file + " apply",
 				Remedy:  "set them in " + t.file + ", or remove them"})
 		}

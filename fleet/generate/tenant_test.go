@@ -38,12 +38,14 @@ func TestForeignProject(t *testing.T) {
 	}
 	f := fleettest.Files(t, files, fleet.Source{})
 	refuses(f, "shop", "platform-admin")
-	if got := fleettest.Texts(lint.Findings(f, "")); strings.Count(got, " sets the AppProject ") != 2 || strings.Contains(got, "error: ") || !strings.Contains(got, `--allow-project platform-admin`) {
+	if got := fleettest.Texts(lint.Findings(f, "")); strings.Count(got, " sets the AppProject ") != 2 ||
+		strings.Contains(got, "error: ") || !strings.Contains(got, `--allow-project platform-admin`) {
 		t.Errorf("without a list:\n%s", got)
 	}
 	f = fleettest.Files(t, files, fleet.Source{Projects: []string{"shop"}})
 	refuses(f, "platform-admin")
-	if got := fleettest.Texts(lint.Overreach(f, "")); strings.Contains(got, "component shop sets") || !strings.Contains(got, "error: components/admin/component.yaml:1: project: component admin sets the AppProject") {
+	if got := fleettest.Texts(lint.Overreach(f, "")); strings.Contains(got, "component shop sets") ||
+		!strings.Contains(got, "error: components/admin/component.yaml:1: project: component admin sets the AppProject") {
 		t.Errorf("with a list:\n%s", got)
 	}
 	files["admin/component.yaml"] = "{name: admin, rolloutPhase: 650}\n"
@@ -70,7 +72,8 @@ func TestOverreach(t *testing.T) {
 		"an environment":      {`labels: {environment: prod}`, "reserved-label"},
 		"another cluster":     {`server: https://evil.example.com`, "platform-setting"},
 		"an order to Argo CD": {`annotations: {argocd.argoproj.io/refresh: hard}`, "platform-setting"},
-		"an image updater":    {`annotations: {argocd-image-updater.argoproj.io/write-back-method: "git:secret:argocd/repo"}`, "platform-setting"},
+		"an image updater": {`annotations: {argocd-image-updater.argoproj.io/write-back-method: "git:secret:argocd/repo"}`,
+			"platform-setting"},
 		"a sync wave":         {`annotations: {argocd.argoproj.io/sync-wave: "-5"}`, "platform-setting"},
 		"a namespace's Pods":  {`managedNamespaceMetadata: {labels: {pod-security.kubernetes.io/enforce: privileged}}`, "platform-setting"},
 		"a namespace's users": {`managedNamespaceMetadata: {annotations: {openshift.io/sa.scc.uid-range: 0/1}}`, "platform-setting"},
@@ -79,7 +82,8 @@ func TestOverreach(t *testing.T) {
 		"a patch's own word":  {`labels: {$patch: replace}`, "bad-label"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := fleettest.Files(t, map[string]string{"shop/component.yaml": "name: shop\nrolloutPhase: 650\n" + test.text + "\n", "shop/a.yaml": fleettest.InDefault}, fleet.Source{})
+			f := fleettest.Files(t, map[string]string{"shop/component.yaml": "name: shop\nrolloutPhase: 650\n" + test.text + "\n",
+				"shop/a.yaml": fleettest.InDefault}, fleet.Source{})
 			_, _, err := generate.ApplicationSets(f, generate.Options{})
 			_, _, errApps := generate.Applications(f, generate.Options{Path: "apps"})
 			if err == nil || errApps == nil {
@@ -100,8 +104,10 @@ func TestOverreach(t *testing.T) {
 // children.
 func TestReservedNames(t *testing.T) {
 	for _, name := range []string{"root", "kustomization", "web"} {
-		f := fleettest.Files(t, map[string]string{"shop/component.yaml": "name: " + name + "\nrolloutPhase: 650\n", "shop/a.yaml": fleettest.InDefault}, fleet.Source{})
-		if _, _, err := generate.Applications(f, generate.Options{Path: "apps"}); err == nil || !strings.Contains(err.Error(), "the name of a parent Application of the generated app of apps") {
+		f := fleettest.Files(t, map[string]string{"shop/component.yaml": "name: " + name + "\nrolloutPhase: 650\n",
+			"shop/a.yaml": fleettest.InDefault}, fleet.Source{})
+		if _, _, err := generate.Applications(f, generate.Options{Path: "apps"}); err == nil ||
+			!strings.Contains(err.Error(), "the name of a parent Application of the generated app of apps") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -141,7 +147,8 @@ func TestChosenFieldsStay(t *testing.T) {
 	text := generate.YAML(generated...)
 	_, table, found := strings.Cut(text, "{{- $chosen := get (dict")
 	table, after, _ := strings.Cut(table, "\n")
-	if !found || !strings.Contains(table, `"testdata/fleets/settings/components/far" (fromJson`) || !strings.HasSuffix(table, " .path.path }}") || strings.Contains(after, "near") {
+	if !found || !strings.Contains(table, `"testdata/fleets/settings/components/far" (fromJson`) ||
+		!strings.HasSuffix(table, " .path.path }}") || strings.Contains(after, "near") {
 		t.Errorf("the settings of components are not found by their directories:\n%s", table)
 	}
 }
@@ -150,8 +157,9 @@ func TestChosenFieldsStay(t *testing.T) {
 func TestMisset(t *testing.T) {
 	for field, text := range map[string]string{
 		"fleet.labels": `labels: {rollout-phase: "1"}`, "fleet.annotations": `annotations: {argocd.argoproj.io/sync-wave: "1"}`,
-		"fleet.ignoreDifferences": `ignoreDifferences: [{kind: A, jqPathExpressions: ["{{ .x }}"]}]`, "fleet.retry": `retry: {backoff: {duration: 1s}}`,
-		"fleet.info[0]": `info: [{name: a}]`,
+		"fleet.ignoreDifferences": `ignoreDifferences: [{kind: A, jqPathExpressions: ["{{ .x }}"]}]`,
+		"fleet.retry":             `retry: {backoff: {duration: 1s}}`,
+		"fleet.info[0]":           `info: [{name: a}]`,
 	} {
 		repo := fstest.MapFS{
 			"ladder.yaml":       {Data: []byte("fleet:\n  repoURL: https://git.example.com/web.git\n  " + text + "\n")},

@@ -156,7 +156,8 @@ func find(docs []*yaml.Node, c Change) (found, error) {
 	distance := -1
 	var look func(n *yaml.Node, at found)
 	look = func(n *yaml.Node, at found) {
-		if items := textedit.Value(n, "items"); strings.HasSuffix(textOf(n, "kind"), "List") && items != nil && items.Kind == yaml.SequenceNode {
+		if items := textedit.Value(n, "items"); strings.HasSuffix(textOf(n, "kind"), "List") && items != nil &&
+			items.Kind == yaml.SequenceNode {
 			for i, item := range items.Content {
 				look(item, found{at.doc, append(slices.Clone(at.items), i)})
 			}

@@ -59,7 +59,8 @@ func input(t *testing.T, tree, needs string) order.Input {
 		if !known || !there {
 			t.Fatal(line)
 		}
-		in.Needs = append(in.Needs, order.Need{From: from, To: to, Later: f[1] != ">=", IsCertain: f[1] != "~", Count: len(f) - 2, Because: f[0] + " needs " + f[2]})
+		in.Needs = append(in.Needs, order.Need{From: from, To: to, Later: f[1] != ">=", IsCertain: f[1] != "~", Count: len(f) - 2,
+			Because: f[0] + " needs " + f[2]})
 	}
 	return in
 }
@@ -110,27 +111,33 @@ func written(in order.Input, all []order.Scope) string {
 
 func TestCompute(t *testing.T) {
 	for name, c := range map[string]struct{ tree, needs, want string }{
-		"the owner's order works":          {"root\n\ta 1\n\tb 2\n\tc 7", "b > a\nc > b\n", ""},
-		"unordered, without waves":         {"root\n\ta\n\tb", "a > b", "a 0 -> 1: must be later, after b: a needs b"},
-		"a network comes before the forty": {"root\n\tcni 3\n\ta 1\n\tb 2\n\tc 3", "a > cni\nb > a\nc > cni\nc > b", "cni 3 -> 0: must be earlier, before a: a needs cni"},
-		"what could be earlier stays":      {"root\n\ta 1\n\tb 2\n\tc 9", "c > a", "b 2 -> 2: earlier possible 1, it needs nothing of what comes before it\nc 9 -> 9: earlier possible 2, after a: c needs a"},
-		"the nearest common parent":        {"root\n\tx 1\n\t\tdb\n\ty 1\n\t\tweb", "web > db", "y 1 -> 2: must be later, after x: web needs db"},
-		"one contains the other":           {"root\n\tx 1\n\t\tdb", "x > db", ""},
-		"without a parent":                 {"a 1\nb 1", "a > b", "a 1 -> 2: must be later, after b: a needs b"},
-		"an inferred one, unordered":       {"root\n\ta\n\tb", "a ~ b", "a 0 -> 1: must be later, after b: a needs b"},
+		"the owner's order works":  {"root\n\ta 1\n\tb 2\n\tc 7", "b > a\nc > b\n", ""},
+		"unordered, without waves": {"root\n\ta\n\tb", "a > b", "a 0 -> 1: must be later, after b: a needs b"},
+		"a network comes before the forty": {"root\n\tcni 3\n\ta 1\n\tb 2\n\tc 3", "a > cni\nb > a\nc > cni\nc > b",
+			"cni 3 -> 0: must be earlier, before a: a needs cni"},
+		"what could be earlier stays": {"root\n\ta 1\n\tb 2\n\tc 9", "c > a",
+			"b 2 -> 2: earlier possible 1, it needs nothing of what comes before it\nc 9 -> 9: earlier possible 2, after a: c needs a"},
+		"the nearest common parent": {"root\n\tx 1\n\t\tdb\n\ty 1\n\t\tweb", "web > db",
+			"y 1 -> 2: must be later, after x: web needs db"},
+		"one contains the other":     {"root\n\tx 1\n\t\tdb", "x > db", ""},
+		"without a parent":           {"a 1\nb 1", "a > b", "a 1 -> 2: must be later, after b: a needs b"},
+		"an inferred one, unordered": {"root\n\ta\n\tb", "a ~ b", "a 0 -> 1: must be later, after b: a needs b"},
 		"an inferred one the owner contradicts": {"root\n\ta 1\n\tb 2", "a ~ b",
 			"b 2 -> 2: earlier possible 1, it needs nothing of what comes before it\nignored: a needs b"},
-		"an inferred one a certain one contradicts": {"root\n\ta 1\n\tb 1", "b > a\na ~ b", "b 1 -> 2: must be later, after a: b needs a\nignored: a needs b"},
+		"an inferred one a certain one contradicts": {"root\n\ta 1\n\tb 1", "b > a\na ~ b",
+			"b 1 -> 2: must be later, after a: b needs a\nignored: a needs b"},
 		"a cycle between siblings": {"root\n\tx 1\n\t\tx1\n\t\tx2\n\ty 1\n\t\ty1\n\t\ty2", "x1 > y1 twice\ny2 > x2",
 			"x 1 -> 2: must be later, after y: x1 needs y1\ncycle: x1 needs y1; y2 needs x2; without y2 needs x2"},
 		"unknown content keeps its place": {"root\n\ta 1\n\tu 2 ?\n\tb 3", "",
 			"b 3 -> 3: equal; rests on u\nu keeps 1 before and 1 after it"},
 		"moved with what is not known": {"root\n\ta 3\n\tb 3\n\tu 4 ?", "b > a\n",
 			"a 3 -> 2: must be earlier, before b: b needs a\nu keeps 2 before and 0 after it"},
-		"steps: an element moves": {"set steps=2\n\ta 1\n\tb 1\n\tc 2", "b > a", "b 1 -> 2: must be later, after a: b needs a\nc 2 -> 2: earlier possible 1, it needs nothing of what comes before it"},
+		"steps: an element moves": {"set steps=2\n\ta 1\n\tb 1\n\tc 2", "b > a",
+			"b 1 -> 2: must be later, after a: b needs a\nc 2 -> 2: earlier possible 1, it needs nothing of what comes before it"},
 		"steps: too few": {"set steps=2\n\ta 1\n\tb 1\n\tc 2", "b > a\nc > b",
 			"b 1 -> 2: must be later, after a: b needs a\nc 2 -> 3: must be later, after b: c needs b\nneeds 3 steps"},
-		"steps: not selected": {"set steps=2\n\ta 1\n\tb 0\n\tc 2", "c > a\nb > c", "b 0 -> 0: not selected, no step selects it, so Argo CD never syncs it"},
+		"steps: not selected": {"set steps=2\n\ta 1\n\tb 0\n\tc 2", "c > a\nb > c",
+			"b 0 -> 0: not selected, no step selects it, so Argo CD never syncs it"},
 		"a set without steps": {"set set\n\ta\n\tb\n\tc\n\td ?", "c > b\nb > a",
 			"a 0 -> 1: not set, before b: b needs a\nb 0 -> 2: not set, before c: c needs b\nc 0 -> 3: not set, after b: c needs b\nd 0 -> 3: not set, nothing needs it; rests on d"},
 		"waves in the template of a set": {"set set\n\ta 5\n\tb 1\n\tc 1\n\td 9", "c > b",

@@ -59,7 +59,8 @@ func ordered(t *testing.T, files map[string]string, needs ...[2]string) (byHand 
 					}
 				}
 			}
-			in.Needs = append(in.Needs, order.Need{From: ends[0], To: ends[1], Later: true, IsCertain: true, Because: n[0] + " needs " + n[1]})
+			in.Needs = append(in.Needs, order.Need{From: ends[0], To: ends[1], Later: true, IsCertain: true,
+				Because: n[0] + " needs " + n[1]})
 		}
 		read := func(file string) ([]byte, error) { return []byte(files[file]), nil }
 		changes, left := order.Changes(tree, order.Compute(in), read)
@@ -125,7 +126,8 @@ func TestMoveElement(t *testing.T) {
 	set := strings.Replace(listed, listed[strings.Index(listed, "  - list"):strings.Index(listed, "  strategy")],
 		"  - git: {repoURL: https://git.example.com/a.git, revision: HEAD, files: [{path: apps/*/config.json}]}\n", 1)
 	files = map[string]string{"set.yaml": strings.Replace(set, "'{{name}}'", "'{{path.basename}}'", 1),
-		"apps/db/config.json": `{"tier": "10"}`, "apps/web/config.json": "{\n\t\"tier\":\"10\"\n}", "apps/shop/config.json": `{"tier": "20"}`}
+		"apps/db/config.json": `{"tier": "10"}`, "apps/web/config.json": "{\n\t\"tier\":\"10\"\n}",
+		"apps/shop/config.json": `{"tier": "20"}`}
 	if left := ordered(t, files, [2]string{"web", "db"}); left != "" || files["apps/web/config.json"] != "{\n\t\"tier\":\"20\"\n}" {
 		t.Errorf("%s%s", left, files["apps/web/config.json"])
 	}
@@ -136,8 +138,9 @@ func TestMoveElement(t *testing.T) {
 		t.Errorf("%s%s", left, files["set.yaml"])
 	}
 	for name, c := range map[string]struct{ from, to, want string }{
-		"other labels":       {"{tier: '{{tier}}'}", "{tier: '{{tier}}', b: c}\n      annotations: {b: c}", ""},
-		"a fixed label":      {"{tier: '{{tier}}'}", "{tier: '10'}", "metadata.labels.tier: the label is not a parameter of the generator: 10\nmetadata:\n  labels:\n    tier: \"20\"\n"},
+		"other labels": {"{tier: '{{tier}}'}", "{tier: '{{tier}}', b: c}\n      annotations: {b: c}", ""},
+		"a fixed label": {"{tier: '{{tier}}'}", "{tier: '10'}",
+			"metadata.labels.tier: the label is not a parameter of the generator: 10\nmetadata:\n  labels:\n    tier: \"20\"\n"},
 		"no step to move to": {`values: ["20"]`, `values: []`, "metadata.labels.tier: no value of one label selects step 2\n"},
 	} {
 		files := map[string]string{"set.yaml": strings.Replace(listed, c.from, c.to, 1)}
@@ -146,7 +149,8 @@ func TestMoveElement(t *testing.T) {
 		}
 	}
 	files = map[string]string{"set.yaml": listed}
-	if left := ordered(t, files, [2]string{"web", "db"}, [2]string{"shop", "web"}); !strings.Contains(left, "too few steps: add one, up to step 3") || files["set.yaml"] != listed {
+	if left := ordered(t, files, [2]string{"web", "db"}, [2]string{"shop", "web"}); !strings.Contains(left,
+		"too few steps: add one, up to step 3") || files["set.yaml"] != listed {
 		t.Errorf("%s%s", left, files["set.yaml"])
 	}
 }
@@ -207,7 +211,8 @@ func TestProposeSteps(t *testing.T) {
 	} {
 		text := strings.Replace(unordered, change[0], change[1], 1)
 		files := map[string]string{"set.yaml": text}
-		if left := ordered(t, files, [2]string{"web", "db"}); !strings.Contains(left, want) || !strings.Contains(left, "values: [db]") || files["set.yaml"] != text {
+		if left := ordered(t, files, [2]string{"web", "db"}); !strings.Contains(left, want) ||
+			!strings.Contains(left, "values: [db]") || files["set.yaml"] != text {
 			t.Errorf("%s:\n%s%s", want, left, files["set.yaml"])
 		}
 	}

@@ -17,12 +17,13 @@ func TestSolve(t *testing.T) {
 		edges []edge
 		want  []int
 	}{
-		"nothing to do":                    {[]int{0, 1}, []edge{{0, 1, 1}}, []int{0, 1}},
-		"unordered: the dependent moves":   {[]int{0, 0}, []edge{{0, 1, 1}}, []int{0, 1}},
-		"together is enough":               {[]int{0, 0}, []edge{{0, 1, 0}}, []int{0, 0}},
-		"one below forty":                  {forty, needs, append(slices.Repeat([]int{0}, 40), -1)},
-		"a chain in one wave":              {[]int{0, 0, 0}, []edge{{0, 1, 1}, {1, 2, 1}}, []int{0, 1, 2}},
-		"dependents keep their own order":  {[]int{5, 2, 3, 5, 5, 5}, []edge{{0, 1, 1}, {0, 2, 1}, {3, 1, 1}, {4, 2, 0}, {5, 2, 1}}, []int{5, 6, 7, 5, 5, 5}},
+		"nothing to do":                  {[]int{0, 1}, []edge{{0, 1, 1}}, []int{0, 1}},
+		"unordered: the dependent moves": {[]int{0, 0}, []edge{{0, 1, 1}}, []int{0, 1}},
+		"together is enough":             {[]int{0, 0}, []edge{{0, 1, 0}}, []int{0, 0}},
+		"one below forty":                {forty, needs, append(slices.Repeat([]int{0}, 40), -1)},
+		"a chain in one wave":            {[]int{0, 0, 0}, []edge{{0, 1, 1}, {1, 2, 1}}, []int{0, 1, 2}},
+		"dependents keep their own order": {[]int{5, 2, 3, 5, 5, 5},
+			[]edge{{0, 1, 1}, {0, 2, 1}, {3, 1, 1}, {4, 2, 0}, {5, 2, 1}}, []int{5, 6, 7, 5, 5, 5}},
 		"a dependent of one that moves":    {[]int{5, 2, 3}, []edge{{0, 1, 1}, {1, 2, 1}}, []int{1, 2, 3}},
 		"what is between is not reordered": {[]int{0, 1, 2, 3}, []edge{{3, 0, 1}}, []int{4, 1, 2, 3}},
 	} {
@@ -31,7 +32,8 @@ func TestSolve(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
-	if got, ok := (problem{now: []int{1, 1, 2}, edges: []edge{{0, 1, 1}}, limited: true, lowest: 1, highest: 2}).solve(); !ok || !slices.Equal(got, []int{1, 2, 2}) {
+	if got, ok := (problem{now: []int{1, 1, 2}, edges: []edge{{0, 1, 1}}, limited: true, lowest: 1, highest: 2}).solve(); !ok ||
+		!slices.Equal(got, []int{1, 2, 2}) {
 		t.Errorf("two steps: got %v, %t", got, ok)
 	}
 	if _, ok := (problem{now: []int{1, 1, 2}, edges: []edge{{0, 1, 1}, {1, 2, 1}}, limited: true, lowest: 1, highest: 2}).solve(); ok {

@@ -72,7 +72,8 @@ const (
 
 // Different reports whether the sides differ in any compared aspect.
 func (c Comparison) Different() bool {
-	return c.Before.State != c.After.State || !c.Objects.Same() || len(c.Moved)+len(c.New)+len(c.Fixed) > 0 || c.Gates.any() || c.Risks.any()
+	return c.Before.State != c.After.State || !c.Objects.Same() || len(c.Moved)+len(c.New)+len(c.Fixed) > 0 || c.Gates.any() ||
+		c.Risks.any()
 }
 
 // Components compares a component before and after a change.

@@ -82,8 +82,10 @@ func TestComponents(t *testing.T) {
 				}
 			}
 			back := compare.Components(after, before)
-			if len(back.Added) != len(c.Removed) || len(back.Removed) != len(c.Added) || len(back.Moved) != len(c.Moved) || len(back.Changed) != len(c.Changed) ||
-				len(back.Gates.Gained) != len(c.Gates.Lost) || len(back.Gates.Lost) != len(c.Gates.Gained) || len(back.New) != len(c.Fixed) || len(back.Fixed) != len(c.New) {
+			if len(back.Added) != len(c.Removed) || len(back.Removed) != len(c.Added) || len(back.Moved) != len(c.Moved) ||
+				len(back.Changed) != len(c.Changed) ||
+				len(back.Gates.Gained) != len(c.Gates.Lost) || len(back.Gates.Lost) != len(c.Gates.Gained) ||
+				len(back.New) != len(c.Fixed) || len(back.Fixed) != len(c.New) {
 				t.Errorf("the way back is not the way there: %+v", back)
 			}
 		})
@@ -95,7 +97,8 @@ func TestComponents(t *testing.T) {
 func TestFindings(t *testing.T) {
 	of := func(dir string, about ...string) (all []finding.Finding) {
 		for _, a := range about {
-			all = append(all, finding.Finding{Rule: "r", File: path.Join(dir, "x.yaml"), About: a, Message: a + " of " + dir + " in wave 1"})
+			all = append(all, finding.Finding{Rule: "r", File: path.Join(dir, "x.yaml"), About: a,
+				Message: a + " of " + dir + " in wave 1"})
 		}
 		return all
 	}
@@ -109,7 +112,8 @@ func TestFindings(t *testing.T) {
 	if len(appeared) != 1 || appeared[0].About != "three" || len(fixed) != 2 || fixed[0].About != "one" || fixed[1].About != "two" {
 		t.Errorf("%v appeared, %v fixed", appeared, fixed)
 	}
-	base := finding.Finding{Severity: finding.Warning, Rule: "r", File: "a/x.yaml", Object: "Job j", Field: "f", Missing: "Secret s", About: "n"}
+	base := finding.Finding{Severity: finding.Warning, Rule: "r", File: "a/x.yaml", Object: "Job j", Field: "f",
+		Missing: "Secret s", About: "n"}
 	for what, change := range map[string]func(f *finding.Finding){
 		"severity": func(f *finding.Finding) { f.Severity = finding.Error },
 		"rule":     func(f *finding.Finding) { f.Rule = "other" },
@@ -119,7 +123,8 @@ func TestFindings(t *testing.T) {
 	} {
 		changed := base
 		change(&changed)
-		if appeared, fixed := compare.Findings([]finding.Finding{base}, "a", []finding.Finding{changed}, "a"); len(appeared) != 1 || len(fixed) != 1 {
+		if appeared, fixed := compare.Findings([]finding.Finding{base}, "a", []finding.Finding{changed},
+			"a"); len(appeared) != 1 || len(fixed) != 1 {
 			t.Errorf("another %s: %v appeared, %v fixed", what, appeared, fixed)
 		}
 	}

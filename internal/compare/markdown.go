@@ -72,7 +72,8 @@ func Markdown(parts []Part, looked int, what, command string, limit int, unknown
 		out = append(out, finding.Counted(lost, "line")+" of "+finding.Counted(sections, "list"))
 	}
 	if len(out) > 0 {
-		fmt.Fprintf(&b, "\n_Left out, since a comment has only so much room: %s._ All of it is shown by %s.\n", strings.Join(out, " and "), show)
+		fmt.Fprintf(&b, "\n_Left out, since a comment has only so much room: %s._ All of it is shown by %s.\n",
+			strings.Join(out, " and "), show)
 	}
 	if same := looked - len(parts); same > 0 {
 		fmt.Fprintf(&b, "\nNo difference in %s.\n", finding.Counted(same, "other "+what))

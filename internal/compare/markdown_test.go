@@ -48,7 +48,8 @@ func TestMarkdownFits(t *testing.T) {
 			if c.components <= 40 && strings.Count(text, "error: grave") != c.components {
 				t.Error("a finding had to give way to a detail")
 			}
-			if strings.Count(text, "```diff") != strings.Count(text, "\n```\n") || strings.Count(text, "<details") != strings.Count(text, "</details>") {
+			if strings.Count(text, "```diff") != strings.Count(text, "\n```\n") ||
+				strings.Count(text, "<details") != strings.Count(text, "</details>") {
 				t.Error("a block is not closed")
 			}
 			if !strings.Contains(text, "All of it is shown by `cmp diff main apps/*`") {

@@ -132,7 +132,8 @@ func (s side) gates(number func(i int) int) []keyed[pair, Gate] {
 	for _, r := range s.plan.Graph.References { // sorted by pair
 		from, there := s.at[r.From]
 		to, both := s.at[r.To]
-		if r.Need == graph.NeedsNot || r.Until != graph.Healthy || !there || !both || !s.plan.Orders(r) || s.plan.Compare(r.From, r.To) <= 0 {
+		if r.Need == graph.NeedsNot || r.Until != graph.Healthy || !there || !both || !s.plan.Orders(r) ||
+			s.plan.Compare(r.From, r.To) <= 0 {
 			continue
 		}
 		if r.IsAboutKind() && s.plan.Graph.Nodes[r.To].Kind.Defines != nil || len(all) > 0 && last.From == r.From && last.To == r.To {
@@ -151,7 +152,8 @@ func gates(old, now side, pairs pairing) Delta[Gate] {
 
 func (s side) written(r graph.Reference) Gate {
 	name := func(node int) string { return finding.Sanitize(s.plan.Graph.Nodes[node].Key.String()) }
-	return Gate{Object: name(r.From), On: name(r.To), Why: finding.Sanitize(r.Why + r.Detail()), Inferred: r.Inferred(), Blind: s.plan.IsBlind(r.To)}
+	return Gate{Object: name(r.From), On: name(r.To), Why: finding.Sanitize(r.Why + r.Detail()), Inferred: r.Inferred(),
+		Blind: s.plan.IsBlind(r.To)}
 }
 
 // Risk is an object at a gate that may defeat or block the gate.

@@ -60,7 +60,8 @@ func generatedObjects(before, after []object.Object) Objects {
 
 // add adds other objects.
 func (o *Objects) add(other Objects) {
-	o.Added, o.Removed, o.Changed = append(o.Added, other.Added...), append(o.Removed, other.Removed...), append(o.Changed, other.Changed...)
+	o.Added, o.Removed, o.Changed = append(o.Added, other.Added...), append(o.Removed, other.Removed...),
+		append(o.Changed, other.Changed...)
 	o.Unchanged += other.Unchanged
 }
 

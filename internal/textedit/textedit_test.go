@@ -37,7 +37,8 @@ func TestOffset(t *testing.T) {
 
 func TestApply(t *testing.T) {
 	t.Parallel()
-	got := textedit.Apply("abcdef", textedit.Splice{From: 4, To: 6, Text: "Y"}, textedit.Splice{From: 1, To: 1, Text: "-"}, textedit.Splice{From: 1, To: 2, Text: "X"}, textedit.Splice{From: 0, To: 0, Text: "<"})
+	got := textedit.Apply("abcdef", textedit.Splice{From: 4, To: 6, Text: "Y"}, textedit.Splice{From: 1, To: 1, Text: "-"},
+		textedit.Splice{From: 1, To: 2, Text: "X"}, textedit.Splice{From: 0, To: 0, Text: "<"})
 	if want := "<a-XcdY"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
