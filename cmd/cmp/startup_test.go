@@ -27,7 +27,6 @@ var initializesMuch = []string{
 	"github.com/elastic/go-seccomp-bpf/arch",
 	"github.com/santhosh-tekuri/jsonschema/v6",
 	"k8s.io/client-go/kubernetes/scheme",
-	"oras.land/oras-go/v2",
 	"sigs.k8s.io/kustomize/kustomize/v5/commands/edit/set",
 }
 
