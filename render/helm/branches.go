@@ -16,21 +16,22 @@ type branch struct {
 // also counts where it does not run. It may be wrong about unusual texts: see isPruned.
 func branchesOf(text string) []branch {
 	var all []branch
-	var actions []int // in each
+	var actions []int // before each; afterwards in it
 	var open []int    // numbers
+	n := 0            // actions so far
 	begin := func(at int, action string) {
 		trim := ""
 		if strings.HasSuffix(action, "-") {
 			trim = " -"
 		}
-		all, actions, open = append(all, branch{at, at, trim}), append(actions, 0), append(open, len(all))
+		all, actions, open = append(all, branch{at, at, trim}), append(actions, n), append(open, len(all))
 	}
 	end := func(at int) bool {
 		if len(open) == 0 {
 			return false
 		}
 		last := open[len(open)-1]
-		all[last].end, open = at, open[:len(open)-1]
+		all[last].end, actions[last], open = at, n-actions[last], open[:len(open)-1]
 		return true
 	}
 	for at := 0; ; {
@@ -45,9 +46,7 @@ func branchesOf(text string) []branch {
 		}
 		action := strings.TrimSuffix(text[start+2:after], "}}")
 		at = after
-		for _, i := range open {
-			actions[i]++
-		}
+		n++
 		words := strings.TrimLeft(strings.TrimPrefix(action, "-"), " \t\r\n")
 		word := words[:len(words)-len(strings.TrimLeft(words, "abcdefghijklmnopqrstuvwxyz"))]
 		switch word {
