@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
 
@@ -34,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	socket := filepath.Join(dir, "ladder.sock")
-	eventually(t, "there is a socket", func() bool { _, err := os.Lstat(socket); return err == nil })
+	eventually(t, "the server serves", func() bool { return sidecar.Probe(t.Context(), socket) == nil })
 	client, err := sidecartest.Dial(socket)
 	if err != nil {
 		t.Fatal(err)
