@@ -31,8 +31,8 @@ func (s *nodes) intern(root *yaml.Node) *yaml.Node {
 
 // internNode also returns the hash; 0 if the node cannot be shared, because it is part of an alias.
 func (s *nodes) internNode(n *yaml.Node) (*yaml.Node, uint64) {
-	said := nodeContent{Kind: n.Kind, Style: n.Style, Tag: n.Tag, Value: n.Value, Comments: [3]string{n.HeadComment, n.LineComment, n.FootComment},
-		Line: n.Line, Column: n.Column}
+	said := nodeContent{Kind: n.Kind, Style: n.Style, Tag: n.Tag, Value: n.Value,
+		Comments: [3]string{n.HeadComment, n.LineComment, n.FootComment}, Line: n.Line, Column: n.Column}
 	shareable := n.Anchor == "" && n.Alias == nil
 	for i, c := range n.Content {
 		known, hash := s.internNode(c)

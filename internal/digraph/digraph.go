@@ -108,7 +108,8 @@ func Path[State comparable, Edge any](from State, isEnd func(State) bool, edges 
 // Chain returns the edges of a shortest path from a node to another, and false if there is none. If
 // strictly is set, one of its edges must be strict. edges lists the edges of a node; follow returns
 // the node that an edge leads to, and whether it is strict.
-func Chain[Node comparable, Edge any](from, to Node, strictly bool, edges func(Node) []Edge, follow func(Edge) (Node, bool)) ([]Edge, bool) {
+func Chain[Node comparable, Edge any](from, to Node, strictly bool, edges func(Node) []Edge,
+	follow func(Edge) (Node, bool)) ([]Edge, bool) {
 	type state struct {
 		at     Node
 		strict bool

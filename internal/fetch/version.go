@@ -14,8 +14,8 @@ import (
 // bring Helm's plugins and a runtime of WebAssembly, which every start of the program would pay.
 
 // bestVersion returns which of the versions, the newest first, Helm chooses: an equal one,
-// or the newest that fits a range. Without either, it is the newest that is no prerelease.
-// It is -1 if none fits.
+// or the newest that fits a range. An empty text fits every release, and no prerelease. The
+// result is -1 if nothing fits.
 func bestVersion(versions []string, wanted string) int {
 	if i := slices.Index(versions, wanted); i >= 0 && wanted != "" {
 		return i

@@ -11,8 +11,8 @@ import (
 // SetField sets a field of a YAML mapping; mappings on the way to it are added if they
 // are missing. A nil value removes the field. Lines that do not belong to the field stay
 // byte for byte, unless the field is within braces, which are written as lines. Unlike Put, it
-// removes fields, and writes the text anew if there is no other way: its texts are written to
-// files of their own, and not back.
+// removes fields, and formats the whole text again where it cannot edit it: the result goes into
+// a new file.
 func SetField(text string, value any, path ...string) (string, error) {
 	doc, err := parseMapping(text)
 	if err != nil {

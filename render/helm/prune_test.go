@@ -38,7 +38,8 @@ func TestPrune(t *testing.T) {
 		for name, text := range templates {
 			files["c/templates/"+name] = &fstest.MapFile{Data: []byte(text)}
 		}
-		res, err := Render(t.Context(), input.Source{FS: files, Dir: "c"}, Options{Name: "r", Namespace: "n", KubeVersion: "1.34.0", Memory: memory, Prune: prune})
+		res, err := Render(t.Context(), input.Source{FS: files, Dir: "c"},
+			Options{Name: "r", Namespace: "n", KubeVersion: "1.34.0", Memory: memory, Prune: prune})
 		var out strings.Builder
 		for _, d := range res.Documents {
 			d.Print(&out)
