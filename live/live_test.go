@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/sample"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/live"
 	"github.com/ladder-cmp/ladder/object"
@@ -35,7 +34,7 @@ func readScenario(t *testing.T, dir string) scenario {
 		t.Fatal(err)
 	}
 	s := scenario{name: filepath.Base(dir)}
-	s.snap, err = live.FromObjects(sample.Objects(t, string(text)), object.ID{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "shop"})
+	s.snap, err = live.FromObjects(golden.Must(object.Parse("in.yaml", 1, string(text))), object.ID{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}

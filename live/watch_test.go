@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/internal/sample"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/live"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -23,7 +23,7 @@ func TestWatch(t *testing.T) {
 	var w live.Watch
 	var got []string
 	for i, text := range []string{waits("a"), waits("a"), waits("b", "c", "d", "e"), head + "status: {operationState: {phase: Succeeded, finishedAt: x}}"} {
-		snap := live.Snapshot{Now: int64(100 + 30*i), Objects: sample.Objects(t, text), Application: object.ID{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "shop"}}
+		snap := live.Snapshot{Now: int64(100 + 30*i), Objects: golden.Must(object.Parse("in.yaml", 1, text)), Application: object.ID{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "shop"}}
 		lines, ended := w.See(snap)
 		got = append(got, lines...)
 		if ended != (i == 3) {

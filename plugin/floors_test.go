@@ -16,7 +16,7 @@ var floors = []struct {
 		"internal/paint",
 		"internal/textedit", "internal/vfs", "internal/wholefile"}},
 	{"facts", []string{"component", "internal/remote", "internal/settings", "knowledge", "object"}},
-	{"order", []string{"crds", "graph", "graph/facts", "graph/hooks", "graph/text", "internal/sample", "wave"}},
+	{"order", []string{"crds", "graph", "graph/facts", "graph/hooks", "graph/text", "wave"}},
 	{"render", []string{"render", "render/helm", "render/input", "render/kustomize", "render/random", "render/repeat"}},
 	{"plugin", []string{"plugin"}},
 	{"server", []string{"sidecar", "sidecar/repository", "sidecar/sidecartest", "sidecar/task", "sidecar/wire", "sidecar/worker"}},

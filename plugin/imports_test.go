@@ -153,7 +153,7 @@ func TestPurePackages(t *testing.T) {
 func TestHeavyLibraries(t *testing.T) {
 	owners := map[string][]string{
 		"helm.sh/":                     {"render/helm", "render/input", "render/repeat", "internal/fetch"},
-		"sigs.k8s.io/kustomize/":       {"render/kustomize", "internal/sample"},
+		"sigs.k8s.io/kustomize/":       {"render/kustomize"},
 		"google.golang.org/grpc":       {"sidecar", "sidecar/task", "sidecar/worker", "sidecar/wire", "sidecar/sidecartest"},
 		"github.com/spf13/cobra":       {"cmd/cmp", "fleet/command", "internal/cli", "internal/cli/flags"},
 		"k8s.io/":                      {"argocd/cluster", "argocd/doctor", "live/cluster", "object"},

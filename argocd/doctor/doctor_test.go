@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 
 	"github.com/ladder-cmp/ladder/argocd/cluster"
 	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/sample"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/sidecar/serve"
 )
 
@@ -28,7 +30,7 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := examine(t, doctor.Input{Objects: sample.Objects(t, string(base))}); len(found) > 0 {
+	if found := examine(t, doctor.Input{Objects: golden.Must(object.Parse("in.yaml", 1, string(base)))}); len(found) > 0 {
 		t.Errorf("of what has no fault: %v", found)
 	}
 	proved := map[string]bool{}
@@ -42,9 +44,9 @@ func TestRules(t *testing.T) {
 			}
 			e.Values = []doctor.Values{v}
 		case "alone.yaml":
-			e.Objects = sample.Objects(t, string(in.Data))
+			e.Objects = golden.Must(object.Parse("in.yaml", 1, string(in.Data)))
 		default:
-			e.Objects = sample.Objects(t, sample.Patched(t, string(base), string(in.Data)))
+			e.Objects = golden.Must(object.Parse("in.yaml", 1, patched(t, string(base), string(in.Data))))
 			e.Live = in.Name == "live.yaml"
 		}
 		var b strings.Builder
@@ -110,9 +112,9 @@ func TestDeploy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		docs[0] = sample.Patched(t, docs[0], string(patch))
+		docs[0] = patched(t, docs[0], string(patch))
 	}
-	onlyPlaceholder("deploy/kustomize", examine(t, doctor.Input{Objects: sample.Objects(t, docs[0])}))
+	onlyPlaceholder("deploy/kustomize", examine(t, doctor.Input{Objects: golden.Must(object.Parse("in.yaml", 1, docs[0]))}))
 }
 
 // TestCorpus looks at what real charts render to: that of Argo CD lacks the
@@ -124,7 +126,7 @@ func TestCorpus(t *testing.T) {
 	}
 	golden.EachChart(t, func(t *testing.T, text string) {
 		look := func(text string) (rules []string) {
-			for _, f := range examine(t, doctor.Input{Objects: sample.Objects(t, text)}) {
+			for _, f := range examine(t, doctor.Input{Objects: golden.Must(object.Parse("in.yaml", 1, text))}) {
 				if f.Severity != finding.Note {
 					rules = append(rules, f.Rule)
 				}
@@ -134,7 +136,7 @@ func TestCorpus(t *testing.T) {
 		want := "no-repo-server"
 		if filepath.Base(t.Name()) == "argo-cd" {
 			const name = "argocd-repo-server"
-			if found := look(sample.Patched(t, text, strings.NewReplacer(name, "rel-"+name, "registry.example.com/ladder:dev", "ghcr.io/ladder-cmp/ladder:v1.2.3").Replace(string(patch)))); len(found) > 0 {
+			if found := look(patched(t, text, strings.NewReplacer(name, "rel-"+name, "registry.example.com/ladder:dev", "ghcr.io/ladder-cmp/ladder:v1.2.3").Replace(string(patch)))); len(found) > 0 {
 				t.Errorf("with the container: %v", found)
 			}
 			want = "no-sidecar"
@@ -150,4 +152,30 @@ func examine(t *testing.T, in doctor.Input) []finding.Finding {
 	t.Helper()
 	in.ParseServe, in.ReadLadder = serve.FlagsOf, serve.ReadLadder
 	return cluster.Examine(t.Context(), in)
+}
+
+// patched merges documents into those of the same kind and name, and adds the
+// others.
+func patched(t *testing.T, base, patch string) string {
+	t.Helper()
+	docs := strings.Split(base, "\n---\n")
+	for _, change := range strings.Split(patch, "\n---\n") {
+		c := kyaml.MustParse(change)
+		is := func(doc string) bool {
+			d := kyaml.MustParse(doc)
+			return d.GetKind() == c.GetKind() && d.GetName() == c.GetName()
+		}
+		at := slices.IndexFunc(docs, is)
+		if at < 0 {
+			docs = append(docs, change)
+			continue
+		}
+		merged, err := merge2.MergeStrings(change, docs[at], true, kyaml.MergeOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs[at] = merged
+	}
+	docs = slices.DeleteFunc(docs, func(doc string) bool { return strings.TrimSpace(doc) == "" })
+	return strings.Join(docs, "\n---\n")
 }

@@ -13,22 +13,22 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ladder-cmp/ladder/internal/cli"
-	"github.com/ladder-cmp/ladder/internal/sample"
+	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/object"
 )
 
-// brokenLadder changes an installation: its sidecar needs a Secret that is missing, and one
-// that is there, and does not start.
-const brokenLadder = `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: argocd-repo-server}
-spec: {template: {spec: {containers: [{name: ladder, env: [{name: A, valueFrom: {secretKeyRef: {name: gone, key: a}}}, {name: B, valueFrom: {secretKeyRef: {name: there, key: a}}}]}]}}}
----
+// missingSecrets are variables of the sidecar from a Secret that is missing and from one that no
+// one may read, and crashingPod does not start.
+const (
+	missingSecrets = `env: [{name: A, valueFrom: {secretKeyRef: {name: gone, key: a}}}, {name: B, valueFrom: {secretKeyRef: {name: there, key: a}}}]`
+	crashingPod    = `---
 apiVersion: v1
 kind: Pod
 metadata: {name: argocd-repo-server-1, labels: {app.kubernetes.io/name: argocd-repo-server}}
 spec: {containers: [{name: ladder, image: "ghcr.io/ladder-cmp/ladder:v1.2.3@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]}
 status: {containerStatuses: [{name: ladder, ready: false, restartCount: 7, state: {waiting: {reason: CrashLoopBackOff}}}]}
 `
+)
 
 // argoCD is a cluster with an Argo CD, which is only read.
 type argoCD struct {
@@ -44,7 +44,9 @@ func newArgoCD(t *testing.T) *argoCD {
 		t.Fatal(err)
 	}
 	byResource := map[string][]any{}
-	for _, o := range sample.Objects(t, sample.Patched(t, string(base), brokenLadder)) {
+	const ports = "ports: [{name: ladder-metrics"
+	broken := strings.Replace(string(base), ports, missingSecrets+"\n        "+ports, 1) + crashingPod
+	for _, o := range golden.Must(object.Parse("in.yaml", 1, broken)) {
 		var item map[string]any
 		if err := kyaml.Unmarshal([]byte(o.Text()), &item); err != nil {
 			t.Fatal(err)

@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/sample"
+	"github.com/ladder-cmp/ladder/internal/golden"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -41,7 +44,8 @@ spec:
 
 func plan(t *testing.T, text string) *wave.Plan {
 	t.Helper()
-	return sample.Plan(t, sample.Objects(t, text))
+	g := golden.Must(graph.Build(golden.Must(object.Parse("in.yaml", 1, text)), knowledge.Default(), graph.Options{Namespace: "demo"}))
+	return golden.Must(wave.Assign(g, knowledge.Default(), wave.Options{}))
 }
 
 // TestFind names objects in the spellings that users know.

@@ -13,11 +13,12 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/draw"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/sample"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -29,7 +30,7 @@ func TestComponents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := sample.Plan(t, sample.Objects(t, string(manifests))).Graph
+		g := planOf(parse(string(manifests))).Graph
 		p, err := wave.Assign(g, knowledge.Default(), wave.Options{Author: wave.Override})
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +45,7 @@ func TestComponents(t *testing.T) {
 // everything, and around an object, if the first line of the input names one.
 func TestStories(t *testing.T) {
 	golden.Archives(t, "testdata/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
-		p := sample.Plan(t, sample.Objects(t, string(in.Data)))
+		p := planOf(parse(string(in.Data)))
 		out := []txtar.File{
 			golden.Text("default", drawn(t, p, draw.Mermaid, draw.Options{})),
 			golden.Text("all", drawn(t, p, draw.Mermaid, draw.Options{All: true})),
@@ -55,6 +56,13 @@ func TestStories(t *testing.T) {
 		}
 		return out
 	})
+}
+
+func parse(text string) []object.Object { return golden.Must(object.Parse("in.yaml", 1, text)) }
+
+func planOf(objs []object.Object) *wave.Plan {
+	g := golden.Must(graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "demo"}))
+	return golden.Must(wave.Assign(g, knowledge.Default(), wave.Options{}))
 }
 
 // drawn draws a plan and checks that it is well-formed in its format.
@@ -101,11 +109,11 @@ func checkLines(t *testing.T, text string, grammar *regexp.Regexp) {
 // TestEscapes draws objects with names that are syntax somewhere, and reads
 // the names back from each format.
 func TestEscapes(t *testing.T) {
-	for _, name := range sample.Awkward {
+	for _, name := range golden.Awkward {
 		t.Run(strconv.QuoteToASCII(name), func(t *testing.T) {
 			text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %[1]s}\n---\n"+
 				"apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec: {containers: [{name: a, image: a, envFrom: [{configMapRef: {name: %[1]s}}]}]}\n", quoteYAML(name))
-			p := sample.Plan(t, sample.Objects(t, text))
+			p := planOf(parse(text))
 			want := finding.Sanitize(name)
 			for _, f := range draw.Formats() {
 				got := labels(t, f, drawn(t, p, f, draw.Options{}))
@@ -166,12 +174,12 @@ func TestShuffled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		objs := sample.Objects(t, string(ar.Files[0].Data))
+		objs := parse(string(ar.Files[0].Data))
 		for _, f := range draw.Formats() {
 			for _, opt := range []draw.Options{{}, {All: true}} {
-				want := draw.Ladder(sample.Plan(t, objs), f, opt)
-				for _, shuffled := range sample.Shuffled(objs) {
-					if got := draw.Ladder(sample.Plan(t, shuffled), f, opt); got != want {
+				want := draw.Ladder(planOf(objs), f, opt)
+				for _, shuffled := range golden.Shuffled(objs) {
+					if got := draw.Ladder(planOf(shuffled), f, opt); got != want {
 						t.Errorf("%s, %s: the order of the input matters", story, f)
 					}
 				}
@@ -191,7 +199,7 @@ func TestManyObjects(t *testing.T) {
 		fmt.Fprintf(&b, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app-%[1]d}\nspec: {template: {spec: {serviceAccountName: hub, "+
 			"containers: [{name: a, image: a, envFrom: [{configMapRef: {name: app-%[1]d}}, {secretRef: {name: app-%[1]d}}]}]}}}\n", i)
 	}
-	p := sample.Plan(t, sample.Objects(t, b.String()))
+	p := planOf(parse(b.String()))
 	for _, f := range draw.Formats() {
 		for _, opt := range []draw.Options{{}, {All: true}, {Focus: p.Find("ServiceAccount/hub")}} {
 			if text := draw.Ladder(p, f, opt); len(text) > 1000*(len(p.Graph.Nodes)+len(p.Graph.References)) {
@@ -204,7 +212,7 @@ func TestManyObjects(t *testing.T) {
 // TestCorpus draws what real charts render to.
 func TestCorpus(t *testing.T) {
 	golden.SomeCharts(t, func(t *testing.T, text string) {
-		p := sample.Plan(t, sample.Objects(t, text))
+		p := planOf(parse(text))
 		for _, f := range draw.Formats() {
 			drawn(t, p, f, draw.Options{})
 			drawn(t, p, f, draw.Options{All: true})
@@ -219,7 +227,7 @@ func TestRowsOfDot(t *testing.T) {
 	for i := range 35 {
 		fmt.Fprintf(&b, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: account-%d}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a-program-with-a-long-name-%d}\nspec: {template: {spec: {serviceAccountName: account-%d, containers: [{name: c, image: i}]}}}\n---\n", i, i, i)
 	}
-	text := drawn(t, sample.Plan(t, sample.Objects(t, b.String())), draw.Dot, draw.Options{All: true})
+	text := drawn(t, planOf(parse(b.String())), draw.Dot, draw.Options{All: true})
 	arrow := regexp.MustCompile(`(?m)^  n(\d+) -> n(\d+) \[`)
 	above := map[string][]string{}
 	for _, m := range arrow.FindAllStringSubmatch(text, -1) {

@@ -9,7 +9,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/draw"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
-	"github.com/ladder-cmp/ladder/internal/sample"
 )
 
 // rollout has all that a rollout may have.
@@ -44,7 +43,7 @@ func TestRollout(t *testing.T) {
 
 // TestRolloutEscapes reads names that are syntax somewhere back from each format.
 func TestRolloutEscapes(t *testing.T) {
-	for _, name := range sample.Awkward {
+	for _, name := range golden.Awkward {
 		t.Run(strconv.QuoteToASCII(name), func(t *testing.T) {
 			for _, f := range draw.Formats() {
 				text := rollout(name).Draw(f)

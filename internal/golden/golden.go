@@ -1,7 +1,8 @@
 // Package golden compares the results of tests with files, and rewrites these files
 // with -update. It finds renderings of real charts, which are not part of the project
 // but next to it, in ../shared/corpus; tests that need them are skipped with a message
-// if they are missing. MemoryFactor is for tests with the race detector.
+// if they are missing. Fixtures of several packages are here, too. MemoryFactor is for tests
+// with the race detector.
 package golden
 
 import (

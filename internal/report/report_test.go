@@ -10,18 +10,22 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/draw"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/internal/report"
-	"github.com/ladder-cmp/ladder/internal/sample"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/wave"
 )
+
+func parse(text string) []object.Object { return golden.Must(object.Parse("in.yaml", 1, text)) }
 
 func ladderOf(t *testing.T, objs []object.Object) *report.Ladder {
 	t.Helper()
-	p := sample.Plan(t, objs)
+	g := golden.Must(graph.Build(objs, knowledge.Default(), graph.Options{Namespace: "demo"}))
+	p := golden.Must(wave.Assign(g, knowledge.Default(), wave.Options{}))
 	return report.LadderOf("demo", p, knowledge.Default(), p.Findings)
 }
 
@@ -49,7 +53,7 @@ func data(t *testing.T, page string) string {
 // TestStories reads what pages know of the components in testdata/*.txtar.
 func TestStories(t *testing.T) {
 	golden.Archives(t, "testdata/*.txtar", func(t *testing.T, in txtar.File) []txtar.File {
-		l := ladderOf(t, sample.Objects(t, string(in.Data)))
+		l := ladderOf(t, parse(string(in.Data)))
 		text, err := json.MarshalIndent(l, "", "  ")
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +65,7 @@ func TestStories(t *testing.T) {
 // TestNoSecrets looks in a page for what its objects hold.
 func TestNoSecrets(t *testing.T) {
 	const planted = "planted-0d1f"
-	page := pageOf(t, ladderOf(t, sample.Objects(t, strings.ReplaceAll(`apiVersion: v1
+	page := pageOf(t, ladderOf(t, parse(strings.ReplaceAll(`apiVersion: v1
 kind: Secret
 metadata: {name: a, annotations: {note: PLANTED}, labels: {note: PLANTED}}
 stringData: {PLANTED: PLANTED}
@@ -88,11 +92,11 @@ spec:
 // TestEscapes reads names that are syntax somewhere back from a page, in which
 // they open and close nothing.
 func TestEscapes(t *testing.T) {
-	plain := ladderOf(t, sample.Objects(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
+	plain := ladderOf(t, parse("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
 	plain.Findings = append(plain.Findings, report.Finding{Finding: finding.Finding{Message: "a"}})
 	elements := strings.Count(pageOf(t, plain), "<")
-	for _, name := range sample.Awkward {
-		l := ladderOf(t, sample.Objects(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %q}\n", name)))
+	for _, name := range golden.Awkward {
+		l := ladderOf(t, parse(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %q}\n", name)))
 		l.Name = name
 		l.Findings = append(l.Findings, report.Finding{Finding: finding.Finding{Message: name}})
 		page := pageOf(t, l)
@@ -117,7 +121,7 @@ func TestEscapes(t *testing.T) {
 
 // TestPolicy checks that a page lets nothing run but its own program.
 func TestPolicy(t *testing.T) {
-	page := pageOf(t, ladderOf(t, sample.Objects(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")))
+	page := pageOf(t, ladderOf(t, parse("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")))
 	known := data(t, page) // in which are sources of knowledge, as texts
 	for _, bad := range []string{"unsafe-inline", "unsafe-eval", "http://", "https://", "@import", " onclick=", " style=", "innerHTML", "import {"} {
 		if there := strings.Contains(strings.NewReplacer("http://www.w3.org/2000/svg", "", "https://github.com/ladder-cmp/ladder/blob/main/docs/glossary.md", "", known, "").Replace(page), bad); there {
@@ -135,9 +139,9 @@ func TestSameBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objs := sample.Objects(t, string(ar.Files[0].Data))
+	objs := golden.Must(object.Parse("in.yaml", 1, string(ar.Files[0].Data)))
 	want := pageOf(t, ladderOf(t, objs))
-	for _, shuffled := range sample.Shuffled(objs) {
+	for _, shuffled := range golden.Shuffled(objs) {
 		if pageOf(t, ladderOf(t, shuffled)) != want {
 			t.Fatal("the order of the input matters")
 		}

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	argocd "github.com/ladder-cmp/ladder/argocd/cluster"
-	"github.com/ladder-cmp/ladder/internal/sample"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/live"
 	"github.com/ladder-cmp/ladder/live/cluster"
@@ -40,7 +40,7 @@ var logged = regexp.MustCompile(`(?m)^# log: Pod [^/]+/(\S+ \S+) (.*)$`)
 func newServer(t *testing.T, texts ...string) *server {
 	t.Helper()
 	s := &server{TB: t, logs: map[string]string{}}
-	for _, o := range sample.Objects(t, strings.Join(texts, "\n---\n")) {
+	for _, o := range golden.Must(object.Parse("in.yaml", 1, strings.Join(texts, "\n---\n"))) {
 		var item map[string]any
 		if err := yaml.Unmarshal([]byte(o.Text()), &item); err != nil {
 			t.Fatal(err)
