@@ -17,7 +17,8 @@ import (
 // rendering.
 func (f *Fleet) settleCapabilities(ctx context.Context, src Source, memory *input.Memory) {
 	for _, app := range f.Applications {
-		if ctx.Err() != nil || app.Unread || app.Component.Chart.Remote() || !app.request(src, memory).UsesFleetCapabilities(f.Settings.Platform()) {
+		if ctx.Err() != nil || app.Unread || app.Component.Chart.Remote() ||
+			!app.request(src, memory).UsesFleetCapabilities(f.Settings.Platform()) {
 			continue
 		}
 		if app.EarlierAPIVersions = f.installedBefore(app); len(app.EarlierAPIVersions) > 0 {

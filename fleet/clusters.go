@@ -111,7 +111,9 @@ func (f *Fleet) renderMoved(ctx context.Context, src Source) error {
 
 // mayStay reports whether an Application contains objects that may not follow its namespace.
 func (f *Fleet) mayStay(i int) bool {
-	return slices.ContainsFunc(f.Objects.Nodes, func(n graph.Node) bool { return n.Part == i && (n.Key.Namespace == "" || n.ID.Namespace != "") })
+	return slices.ContainsFunc(f.Objects.Nodes, func(n graph.Node) bool {
+		return n.Part == i && (n.Key.Namespace == "" || n.ID.Namespace != "")
+	})
 }
 
 // Moved returns the objects of an Application as they are rendered in an environment with a

@@ -449,7 +449,8 @@ func (f *Fleet) StepKey(a *Application) string {
 
 // Fault returns an error about a field of a component.yaml.
 func (c *Component) Fault(rule, field, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: rule, File: c.File, Line: c.Line(field), Field: field, Message: message, Remedy: remedy}
+	return finding.Finding{Severity: finding.Error, Rule: rule, File: c.File, Line: c.Line(field), Field: field,
+		Message: message, Remedy: remedy}
 }
 
 // Compare orders Applications independently of their steps.

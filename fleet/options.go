@@ -40,7 +40,8 @@ func (c *Component) AllLabels() map[string]string {
 	if all == nil {
 		all = map[string]string{}
 	}
-	for key, value := range map[string]string{"domain": c.Domain, "tier": c.Tier, "componentType": c.Type, "dependencyPhase": c.DependencyPhase} {
+	for key, value := range map[string]string{"domain": c.Domain, "tier": c.Tier, "componentType": c.Type,
+		"dependencyPhase": c.DependencyPhase} {
 		if value != "" && all[key] == "" {
 			all[key] = value
 		}

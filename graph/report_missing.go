@@ -316,7 +316,8 @@ func (r *missing) missingNamespaces() {
 			continue
 		}
 		r.reportOnce(i, finding.Note, "missing-namespace", "Namespace "+namespace, "metadata.namespace",
-			"it is in namespace "+namespace+", which is neither the destination of the Application nor in the component: the API server rejects it until the namespace exists",
+			"it is in namespace "+namespace+
+				", which is neither the destination of the Application nor in the component: the API server rejects it until the namespace exists",
 			"add the Namespace, or correct metadata.namespace")
 	}
 }

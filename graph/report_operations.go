@@ -26,7 +26,8 @@ type operation struct {
 var operations = []operation{
 	{"pre-install", "post-install", "Helm runs this hook only when it installs the chart, and Argo CD at every sync", "",
 		"make sure that the hook may run again; otherwise, annotate it with " + object.Hook + ": Skip after the first sync"},
-	{"pre-upgrade", "post-upgrade", "Helm does not run this hook when it installs the chart, and Argo CD runs it at every sync, also the first one",
+	{"pre-upgrade", "post-upgrade",
+		"Helm does not run this hook when it installs the chart, and Argo CD runs it at every sync, also the first one",
 		", before what it upgrades exists",
 		"make sure that the hook succeeds in the first sync; otherwise, annotate it with " + object.Hook + ": Skip until then"},
 }
@@ -68,7 +69,8 @@ func oneOperation(r report) []finding.Finding {
 			if !paired[i] && !paired[j] && r.Nodes[i].Part == r.Nodes[j].Part && r.areOneTask(i, j) {
 				paired[i], paired[j] = true, true
 				f := onTask(&r.Nodes[i], finding.Warning,
-					fmt.Sprintf("Helm runs this hook only when it installs the chart, and %s only when it upgrades the chart; Argo CD runs both at every sync", r.Nodes[j].Key),
+					fmt.Sprintf("Helm runs this hook only when it installs the chart, and %s only when it upgrades the chart; "+
+						"Argo CD runs both at every sync", r.Nodes[j].Key),
 					"make them one hook that may run at every sync, or annotate one of them with "+object.Hook+": Skip")
 				f.About = r.Nodes[j].Key.String()
 				for _, task := range []int{i, j} {
@@ -107,7 +109,8 @@ func oneOperation(r report) []finding.Finding {
 // areOneTask reports whether two Jobs are the same task of a program, done differently at an
 // installation and at an upgrade: both run in one phase, or both migrate.
 func (r report) areOneTask(i, j int) bool {
-	return r.RunOneProgram(i, j) && (slices.Equal(r.Nodes[i].Phases(), r.Nodes[j].Phases()) || r.MigrationWord(i) != "" && r.MigrationWord(j) != "")
+	return r.RunOneProgram(i, j) &&
+		(slices.Equal(r.Nodes[i].Phases(), r.Nodes[j].Phases()) || r.MigrationWord(i) != "" && r.MigrationWord(j) != "")
 }
 
 // onTask returns a finding about a task of one operation.

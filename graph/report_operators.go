@@ -11,7 +11,8 @@ import (
 // about returns a finding about a node.
 func (r *report) about(i int, severity finding.Severity, rule, message, remedy string) finding.Finding {
 	n := &r.Nodes[i]
-	return finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy}
+	return finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(),
+		Message: message, Remedy: remedy}
 }
 
 // operatorGroups reports operators that OLM installs too slowly for Argo CD's retries, and
@@ -35,11 +36,13 @@ func operatorGroups(r report) (found []finding.Finding) {
 			switch {
 			case len(groups) == 0 && isCreated:
 				found = append(found, r.about(in.nodes[0], finding.Warning, "no-operator-group",
-					fmt.Sprintf("the component creates namespace %s without an %s: OLM installs nothing there, which only the log of the catalog operator shows (\"found 0 operatorGroups, expected 1\")", first.Key.Namespace, gk.Kind),
+					fmt.Sprintf("the component creates namespace %s without an %s: OLM installs nothing there, "+
+						"which only the log of the catalog operator shows (\"found 0 operatorGroups, expected 1\")", first.Key.Namespace, gk.Kind),
 					"add one "+gk.Kind+" to the namespace"))
 			case len(groups) > 1:
 				found = append(found, r.about(groups[1], finding.Warning, "no-operator-group",
-					fmt.Sprintf("%s is in the same namespace: OLM installs nothing there, which only the log of the catalog operator shows (\"found %d operatorGroups, expected 1\")", r.Nodes[groups[0]].Key, len(groups)),
+					fmt.Sprintf("%s is in the same namespace: OLM installs nothing there, "+
+						"which only the log of the catalog operator shows (\"found %d operatorGroups, expected 1\")", r.Nodes[groups[0]].Key, len(groups)),
 					"keep one "+gk.Kind+" per namespace"))
 			}
 		}

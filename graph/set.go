@@ -84,7 +84,8 @@ func (s *Set) weaker() map[int]*Reference {
 func (s *Set) clone(more int) Set {
 	out := *s
 	out.all, out.aside = append(make([]Reference, 0, len(s.all)+more), s.all...), slices.Clip(s.aside)
-	out.byFrom, out.byTo, out.prevFrom, out.prevTo = slices.Clone(s.byFrom), slices.Clone(s.byTo), slices.Clone(s.prevFrom), slices.Clone(s.prevTo)
+	out.byFrom, out.byTo, out.prevFrom, out.prevTo = slices.Clone(s.byFrom), slices.Clone(s.byTo),
+		slices.Clone(s.prevFrom), slices.Clone(s.prevTo)
 	return out
 }
 

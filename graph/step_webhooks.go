@@ -29,7 +29,8 @@ func webhooks(f *facts.Facts, roles Roles, s Set) (_ []Claim, refs []Reference) 
 		if len(hooks) == 0 {
 			continue
 		}
-		c := configuration{canRegisterAfterBackend: sync.OnceValue(func() bool { return o.canRegisterAfterBackend(w) })} // it looks at all webhooks
+		// Once, since it looks at all webhooks.
+		c := configuration{canRegisterAfterBackend: sync.OnceValue(func() bool { return o.canRegisterAfterBackend(w) })}
 		c.writers, c.late = o.caWriters(w)
 		c.dependencies = digraph.Reachable(c.writers, s.DependenciesOf)
 		for at := range hooks {
@@ -167,7 +168,8 @@ func (o *webhookOrder) converters() (refs []Reference) {
 			if !o.exempt().isExempt(i, o.Nodes[converter].Part, []int{converter}) {
 				refs = append(refs, Reference{From: i, To: converter, Field: kindField, Until: Healthy, Fails: Refused,
 					Sign: Schema, Why: "is converted by",
-					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#webhook-conversion"})
+					Source: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/" +
+						"custom-resource-definition-versioning/#webhook-conversion"})
 			}
 		}
 	}
@@ -250,7 +252,9 @@ func (o *webhookOrder) caWriters(config int) (jobs []int, late bool) {
 		}
 	}
 	hooks := o.WebhooksOf(config)
-	if len(jobs) > 0 || !slices.ContainsFunc(hooks, func(h facts.Webhook) bool { return lacksTrust(&h, &o.Nodes[config]) && !o.trustsItself(&h) }) {
+	if len(jobs) > 0 || !slices.ContainsFunc(hooks, func(h facts.Webhook) bool {
+		return lacksTrust(&h, &o.Nodes[config]) && !o.trustsItself(&h)
+	}) {
 		return jobs, false
 	}
 	return later, len(later) > 0

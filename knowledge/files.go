@@ -11,7 +11,8 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml schemas.yaml shapes.yaml smokes.yaml charts.yaml packages.yaml kinds/*.yaml
+//go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml
+//go:embed schemas.yaml shapes.yaml smokes.yaml charts.yaml packages.yaml kinds/*.yaml
 var files embed.FS
 
 // group is a file under kinds/, decoded on first use.

@@ -284,7 +284,9 @@ func (b *Base) IsAddress(name string) bool {
 		return true
 	}
 	words := nameWords(name)
-	return len(words) > 0 && slices.ContainsFunc(names().Addresses, func(end string) bool { return strings.HasSuffix(words[len(words)-1], end) })
+	return len(words) > 0 && slices.ContainsFunc(names().Addresses, func(end string) bool {
+		return strings.HasSuffix(words[len(words)-1], end)
+	})
 }
 
 // IsAddressFlag is IsAddress for a word of a command line.

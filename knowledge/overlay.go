@@ -251,7 +251,8 @@ func (r *reader) conventions(over *Base, list *yaml.Node) {
 			if c.Meaning == "" {
 				message = `missing key "meaning"`
 			}
-			r.fault(n, field, message, `set "meaning" to exists, produces (the object writes the target) or known (the reference does not affect the order), or add a record for the kind`)
+			r.fault(n, field, message, `set "meaning" to exists, `+
+				`produces (the object writes the target) or known (the reference does not affect the order), or add a record for the kind`)
 		}
 		r.checkCommon(n, field, c.Why, c.To)
 		for _, to := range c.To {

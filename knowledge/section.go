@@ -57,7 +57,8 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 		section.Content = content
 	}
 	if r.tenants {
-		f := r.Fault(n.Line, fleetKey, "this section has no effect: the file is in the directory of a component, and only the platform decides the project, cluster and repository of Applications",
+		f := r.Fault(n.Line, fleetKey, "this section has no effect: the file is in the directory of a component, "+
+			"and only the platform decides the project, cluster and repository of Applications",
 			"remove it, or move it to a ladder.yaml above the component")
 		f.Rule = RefusedRule
 		over.refused = append(slices.Clip(over.refused), f)

@@ -134,7 +134,9 @@ func (w *Waiter) IsCommandWord(argument string) bool {
 // directory, and its first arguments.
 func runs(script, command string) bool {
 	var words []string
-	for _, word := range strings.FieldsFunc(strings.ReplaceAll(script, "\\\n", " "), func(r rune) bool { return strings.ContainsRune(" \t\n;\"'()&|`!{}", r) }) {
+	for _, word := range strings.FieldsFunc(strings.ReplaceAll(script, "\\\n", " "), func(r rune) bool {
+		return strings.ContainsRune(" \t\n;\"'()&|`!{}", r)
+	}) {
 		words = append(words, word[strings.LastIndexByte(word, '/')+1:])
 	}
 	return strings.Contains(" "+strings.Join(words, " ")+" ", " "+command+" ")

@@ -115,7 +115,8 @@ func productsOf(id object.ID) (all []product) {
 
 // isCustom reports whether an object is a custom resource of an operator.
 func (s *scene) isCustom(id object.ID) bool {
-	return id.Group != "" && !s.base.Builtin(id.Group) && id.Group != argo.Group || id.Group == argo.Group && !strings.HasPrefix(id.Kind, "App")
+	return id.Group != "" && !s.base.Builtin(id.Group) && id.Group != argo.Group ||
+		id.Group == argo.Group && !strings.HasPrefix(id.Kind, "App")
 }
 
 func at(v object.Value, path string) object.Value { return v.Get(strings.Split(path, ".")...) }
@@ -369,7 +370,8 @@ func (s *scene) staleCache(o object.Object) []Cause {
 			return nil
 		}
 	}
-	if available.status != "True" || s.age(available.since) < aWhile || number(status.Get("replicas"), 0) > want || o.Get("spec", "paused").True() {
+	if available.status != "True" || s.age(available.since) < aWhile || number(status.Get("replicas"), 0) > want ||
+		o.Get("spec", "paused").True() {
 		return nil
 	}
 	return []Cause{{Rule: "stale-cache", Text: "is complete, but Argo CD has not noticed",

@@ -9,7 +9,8 @@ import (
 )
 
 // unreachable are words of programs and libraries that do not reach another program.
-var unreachable = lazyregexp.New(`(?i)no such host|connection refused|name or service not known|name resolution|resolve|getaddrinfo|ENOTFOUND|translate host name|bad address|unknown ?host|no route to host|timed? ?out`)
+var unreachable = lazyregexp.New(`(?i)no such host|connection refused|name or service not known|name resolution` +
+	`|resolve|getaddrinfo|ENOTFOUND|translate host name|bad address|unknown ?host|no route to host|timed? ?out`)
 
 var hostName = lazyregexp.New(`[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*`)
 

@@ -78,7 +78,8 @@ func readOperation(app object.Object) operation {
 		clusterScoped[r.id] = r.id.Namespace == ""
 	}
 	for _, r := range state.Get("syncResult", "resources").Items() {
-		id := object.ID{Group: r.Get("group").Text(), Kind: r.Get("kind").Text(), Namespace: r.Get("namespace").Text(), Name: r.Get("name").Text()}
+		id := object.ID{Group: r.Get("group").Text(), Kind: r.Get("kind").Text(), Namespace: r.Get("namespace").Text(),
+			Name: r.Get("name").Text()}
 		// Argo CD writes the namespace of the destination also where there is none.
 		if anywhere := (object.ID{Group: id.Group, Kind: id.Kind, Name: id.Name}); clusterScoped[anywhere] {
 			id = anywhere

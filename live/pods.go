@@ -51,7 +51,8 @@ func (s *scene) podAge(pod object.Object) int64 {
 }
 
 var (
-	notFound   = lazyregexp.New(`(?i)\b(secret|configmap|persistentvolumeclaim|serviceaccount|storageclass\.storage\.k8s\.io|priorityclass)s? "([^"/ ]+)" (?:is )?not found`)
+	notFound = lazyregexp.New(`(?i)\b(secret|configmap|persistentvolumeclaim|serviceaccount|storageclass\.storage\.k8s\.io` +
+		`|priorityclass)s? "([^"/ ]+)" (?:is )?not found`)
 	notThere   = lazyregexp.New(`(?i)\b(secret|configmap) ([a-z0-9-]+)/([a-z0-9.-]+) (?:does not exist|not found)`)
 	missingKey = lazyregexp.New(`couldn't find key (\S+) in (Secret|ConfigMap) ([^/\s]+)/(\S+)`)
 )

@@ -144,7 +144,8 @@ func (s *scene) isReplaced(pod object.Object) bool {
 				newer = newer || Time(o.Get("metadata", "creationTimestamp").Text()) >= created
 			}
 		}
-		set, ok := s.objects[object.ID{Group: appsGroup, Kind: owner.Get("kind").Text(), Namespace: pod.ID.Namespace, Name: owner.Get("name").Text()}]
+		set, ok := s.objects[object.ID{Group: appsGroup, Kind: owner.Get("kind").Text(),
+			Namespace: pod.ID.Namespace, Name: owner.Get("name").Text()}]
 		if newer || ok && alive > 0 && alive >= number(set.Get("spec", "replicas"), 1) {
 			return true
 		}

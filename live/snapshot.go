@@ -159,7 +159,8 @@ func (s *scene) addEvent(o object.Object, uids map[object.ID][]string) {
 	if id.Kind == "Node" || id.Kind == "Namespace" {
 		id.Namespace = ""
 	}
-	e := event{kind: o.Get("type").Text(), reason: o.Get("reason").Text(), message: oneLine(cmp.Or(o.Get("message").Text(), o.Get("note").Text()))}
+	e := event{kind: o.Get("type").Text(), reason: o.Get("reason").Text(),
+		message: oneLine(cmp.Or(o.Get("message").Text(), o.Get("note").Text()))}
 	e.count, _ = o.Get("count").Int()
 	if n, ok := o.Get("series", "count").Int(); ok {
 		e.count = n

@@ -19,7 +19,8 @@ type literal struct {
 	chomp  byte // '-', '+', or 0 for the default of a single line break at the end
 }
 
-// withoutBlocks blanks the literal blocks of at least minSize bytes. It keeps every line break, so that a position in the result is a position in the text.
+// withoutBlocks blanks the literal blocks of at least minSize bytes. It keeps every line
+// break, so that a position in the result is a position in the text.
 //
 // The library reads such a block character by character, and dashboards are half a
 // megabyte in monitoring charts. Only blocks without special characters and with an

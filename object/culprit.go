@@ -21,7 +21,8 @@ func Culprit(text string, line int, message string) (at int, culprit, remedy str
 	if i := slices.IndexFunc(lines, dashes.MatchString); i >= 0 && i <= line { // the parser is at most a line behind
 		return i + 1, `"` + strings.TrimSpace(lines[i]) + `" is not a document separator`, "write ---"
 	}
-	if line > 0 && line <= len(lines) && tabIndent.MatchString(lines[line-1]) && strings.HasPrefix(message, "found character that cannot start") {
+	if line > 0 && line <= len(lines) && tabIndent.MatchString(lines[line-1]) &&
+		strings.HasPrefix(message, "found character that cannot start") {
 		return line, "the line is indented with a tab, which YAML does not allow", "indent it with spaces"
 	}
 	return line, "", ""

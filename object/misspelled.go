@@ -29,7 +29,8 @@ var annotationWords = map[string]vocabulary{
 }
 
 // otherKeys resemble annotations that Argo CD and Helm read, but are read by somebody else.
-var otherKeys = []string{"argocd.argoproj.io/managed-by", "argocd.argoproj.io/instance", "argocd.argoproj.io/sync-wave-group", "helm.sh/chart"}
+var otherKeys = []string{"argocd.argoproj.io/managed-by", "argocd.argoproj.io/instance",
+	"argocd.argoproj.io/sync-wave-group", "helm.sh/chart"}
 
 // distinctNames are so unlike other names that their prefix is a mistake if it is not one of
 // Argo CD or Helm.

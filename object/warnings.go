@@ -39,7 +39,8 @@ func (o Object) invalidWeight() []finding.Finding {
 }
 
 // reportDuplicates reports duplicate keys. Argo CD and Helm silently use the last one, while
-// kustomize and Flux refuse the manifest. Popular charts render labels with duplicate keys, so it is only a warning, or a note if the values are equal. A mapping is reported once,
+// kustomize and Flux refuse the manifest. Popular charts render labels with duplicate keys,
+// so it is only a warning, or a note if the values are equal. A mapping is reported once,
 // however many duplicates it has. The schemas of CRDs are not checked.
 func (o Object) reportDuplicates() []finding.Finding {
 	var found []finding.Finding

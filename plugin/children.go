@@ -67,7 +67,8 @@ func (req Request) follow(ctx context.Context, opt options, g *graph.Graph, base
 }
 
 // expand returns what the ApplicationSets of a plan generate.
-func (req Request) expand(ctx context.Context, opt options, plan *wave.Plan, base *knowledge.Base) ([]GeneratedSet, []finding.Finding, error) {
+func (req Request) expand(ctx context.Context, opt options, plan *wave.Plan,
+	base *knowledge.Base) ([]GeneratedSet, []finding.Finding, error) {
 	if req.Children == nil {
 		return nil, nil, nil
 	}

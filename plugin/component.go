@@ -217,7 +217,9 @@ func (req Request) locate(ctx context.Context, d component.Description, opt opti
 		switch info, err := fs.Stat(req.Repo, at); {
 		case err == nil && info.IsDir():
 		case req.NoRepository:
-			return fault("chart.path", fmt.Sprintf("directory %s not found; without a git repository (.git) the path starts at the root of the file system", "/"+at), "run git init where the repository begins, or correct the path")
+			return fault("chart.path",
+				fmt.Sprintf("directory %s not found; without a git repository (.git) the path starts at the root of the file system", "/"+at),
+				"run git init where the repository begins, or correct the path")
 		default:
 			return fault("chart.path", fmt.Sprintf("directory %s not found in the repository", req.show(at)),
 				"correct the path; it starts at the root of the repository")
@@ -260,7 +262,8 @@ func (p Parameter) fromYAML(n *yaml.Node) ([]string, bool) {
 		return p.expressions(m), true
 	}
 	// As a parameter of an Application, a boolean is a string.
-	return []string{n.Value}, n.Kind == yaml.ScalarNode && (p.Item != "boolean" || n.Tag == "!!bool" || n.Value == "true" || n.Value == "false")
+	return []string{n.Value}, n.Kind == yaml.ScalarNode &&
+		(p.Item != "boolean" || n.Tag == "!!bool" || n.Value == "true" || n.Value == "false")
 }
 
 // textsOf returns values that are YAML texts, either as strings or as the YAML

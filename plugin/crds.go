@@ -56,13 +56,15 @@ func (s selection) isExternal() func(object.Object) bool {
 }
 
 func (s selection) fault(rule, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: rule, File: s.dir, Field: "crds: " + string(s.mode), Message: message, Remedy: remedy}
+	return finding.Finding{Severity: finding.Error, Rule: rule, File: s.dir, Field: "crds: " + string(s.mode),
+		Message: message, Remedy: remedy}
 }
 
 // errOnlyCRDs returns the error about a component that contains nothing but the CRDs that
 // crds: skip omits.
 func (s selection) errOnlyCRDs() error {
-	return s.fault(render.Empty, "the component contains only CRDs, which crds: skip omits; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
+	return s.fault(render.Empty, "the component contains only CRDs, which crds: skip omits; "+
+		"a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
 		"set crds: only or include")
 }
 
@@ -77,11 +79,13 @@ func (s selection) missingCRDs(withheld []finding.Finding) error {
 		}
 		hints = append(hints, hint)
 	}
-	message := "no CRD was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed without Prune=false"
+	message := "no CRD was rendered; a manual sync with pruning, or an automated one with allowEmpty, " +
+		"would delete everything that the Application deployed without Prune=false"
 	if hints != nil {
 		message += "; " + strings.Join(hints, "; ")
 	}
-	return s.fault(NoCRDs, message, "set crds: include, set the values that enable CRDs, or, if a kustomization renders the chart, set includeCRDs: true there")
+	return s.fault(NoCRDs, message,
+		"set crds: include, set the values that enable CRDs, or, if a kustomization renders the chart, set includeCRDs: true there")
 }
 
 // allCRDs are all CRDs that a component can install.
@@ -324,8 +328,9 @@ func (req Request) checkRelease(opt options, crdObjects []object.Object) error {
 		if fields := crds.NamesRelease(o, opt.render.Name); fields != nil {
 			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-release", File: o.File, Line: o.Line,
 				Object: o.ID.String(), Field: fields[0],
-				Message: fmt.Sprintf("the CRD contains the name of the operator's Helm release, but the release name here is that of this Application, %s", opt.render.Name),
-				Remedy:  `in both Applications, set the "name" parameter to the name of the Application that runs the operator`})
+				Message: fmt.Sprintf("the CRD contains the name of the operator's Helm release, "+
+					"but the release name here is that of this Application, %s", opt.render.Name),
+				Remedy: `in both Applications, set the "name" parameter to the name of the Application that runs the operator`})
 		}
 	}
 	return errors.Join(faults...)

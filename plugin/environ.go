@@ -81,7 +81,8 @@ const DefaultExplain = "LADDER_SERVE_EXPLAIN"
 // Reads reports whether FromEnvironment reads a variable.
 func Reads(variable string) bool {
 	switch variable {
-	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION", "KUBE_API_VERSIONS", DefaultExplain:
+	case "ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE", Revision, RepoURL, "ARGOCD_APP_PARAMETERS", "KUBE_VERSION",
+		"KUBE_API_VERSIONS", DefaultExplain:
 		return true
 	}
 	return slices.Contains(substitutable, variable) || strings.HasPrefix(variable, variablePrefix+"LADDER_")

@@ -88,7 +88,8 @@ var ofKustomize = []Parameter{
 		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.LabelWithoutSelector }),
 	},
 	{
-		Name: "label-include-templates", Title: "Labels in templates", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
+		Name: "label-include-templates", Title: "Labels in templates", Item: "boolean", Collection: "string",
+		Default: "false", Kinds: kustomizations,
 		Tooltip: "With label-without-selector, still add common-labels to templates.",
 		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.LabelIncludeTemplates }),
 	},
@@ -306,7 +307,8 @@ func labelFault(pair string) error {
 	if object.IsLabelValue(filled) {
 		return nil
 	}
-	return finding.Fault(fmt.Sprintf("the value of %s is not a valid label value", key), "use at most 63 letters, digits, \"-\", \"_\" and \".\"")
+	return finding.Fault(fmt.Sprintf("the value of %s is not a valid label value", key),
+		"use at most 63 letters, digits, \"-\", \"_\" and \".\"")
 }
 
 // annotationFault says why a label or annotation key is invalid.

@@ -101,8 +101,9 @@ func (r Result) LookupFindings() []finding.Finding {
 			requests = fmt.Sprintf("%s and %d more", requests, more)
 		}
 		all = append(all, finding.Finding{Severity: finding.Note, Rule: "lookup", File: file, About: requests,
-			Message: fmt.Sprintf("lookup returns nothing for %s, because Argo CD renders without access to the cluster; the template renders as for an empty cluster", requests),
-			Remedy:  "in your values, set what lookup would return"})
+			Message: fmt.Sprintf("lookup returns nothing for %s, because Argo CD renders without access to the cluster; "+
+				"the template renders as for an empty cluster", requests),
+			Remedy: "in your values, set what lookup would return"})
 	}
 	return all
 }

@@ -165,7 +165,8 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	}
 	if opt.render.Remote == nil {
 		return nil, fault(ExternalChart, "the chart is in another repository, and fetching is disabled",
-			"run cmp vendor "+req.show(req.Dir)+", allow the source with --allow-remote, or put the chart into this repository and name its directory as chart.path")
+			"run cmp vendor "+req.show(req.Dir)+
+				", allow the source with --allow-remote, or put the chart into this repository and name its directory as chart.path")
 	}
 	ref := c.Ref()
 	got, err := opt.render.Remote.Fetch(ctx, ref)

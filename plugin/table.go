@@ -41,8 +41,10 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "renderer", Visible: true, Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
-		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree (the charts and kustomizations below the directory, and the other manifests as plain YAML). Detected from its files if empty; tree is never detected.",
-		Flag:    "Renderer: helm, kustomize, helm-kustomize, template or plain; or tree, which is never detected: it renders the charts and kustomizations below the directory, and the other manifests as plain YAML",
+		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree (the charts and kustomizations below " +
+			"the directory, and the other manifests as plain YAML). Detected from its files if empty; tree is never detected.",
+		Flag: "Renderer: helm, kustomize, helm-kustomize, template or plain; " +
+			"or tree, which is never detected: it renders the charts and kustomizations below the directory, and the other manifests as plain YAML",
 		Choices: words(render.Kinds()...),
 		set: func(s *Settings, values []string) error {
 			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
@@ -86,13 +88,15 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "api-versions", Visible: true, Kinds: templated, Short: "a", Title: "API versions", Item: "string", Collection: "array",
-		Tooltip: "API versions for .Capabilities in templates, in addition to the cluster's, such as monitoring.coreos.com/v1; capabilities: pinned omits the cluster's.",
-		Flag:    "API versions for .Capabilities in templates, such as monitoring.coreos.com/v1",
-		set:     checked(apiVersionFault, list(func(s *Settings) *[]string { return &s.APIVersions })),
+		Tooltip: "API versions for .Capabilities in templates, in addition to the cluster's, such as monitoring.coreos.com/v1; " +
+			"capabilities: pinned omits the cluster's.",
+		Flag: "API versions for .Capabilities in templates, such as monitoring.coreos.com/v1",
+		set:  checked(apiVersionFault, list(func(s *Settings) *[]string { return &s.APIVersions })),
 	},
 	{
 		Name: "capabilities", Title: "Capabilities", Item: "string", Collection: "string", Default: capabilitiesOfCluster, Kinds: templated,
-		Tooltip: "API versions in .Capabilities besides the built-in ones. cluster: those of the cluster and of api-versions; pinned: only those of api-versions; fleet: like pinned, and fleet commands add the CRDs that components of earlier steps install.",
+		Tooltip: "API versions in .Capabilities besides the built-in ones. cluster: those of the cluster and of api-versions; " +
+			"pinned: only those of api-versions; fleet: like pinned, and fleet commands add the CRDs that components of earlier steps install.",
 		Choices: words(capabilitiesOfCluster, capabilitiesPinned, capabilitiesOfFleet),
 		set:     nativeText(func(o *options) *string { return &o.capabilities }),
 	},
@@ -103,7 +107,8 @@ var ofRendering = []Parameter{
 	},
 	{
 		Name: "random", Title: "Random values", Item: "string", Collection: "string", Default: randomDerived + " where there is a seed",
-		Tooltip: "What random functions of charts return. derived: the same values on every render for the same Application and seed; drawn: new values on every render, as in Helm.",
+		Tooltip: "What random functions of charts return. derived: the same values on every render for the same Application and seed; " +
+			"drawn: new values on every render, as in Helm.",
 		Choices: words(randomDerived, randomDrawn),
 		set:     nativeText(func(o *options) *string { return &o.random }),
 	},
@@ -112,27 +117,31 @@ var ofRendering = []Parameter{
 var ofOrder = []Parameter{
 	{
 		Name: "waves", Visible: true, Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
-		Tooltip: "How many waves to create. rungs: one wherever Argo CD has to wait for an object; compact: only where an object would otherwise fail or use the wrong data; off: none.",
+		Tooltip: "How many waves to create. rungs: one wherever Argo CD has to wait for an object; " +
+			"compact: only where an object would otherwise fail or use the wrong data; off: none.",
 		Choices: words(wave.Rungs, wave.Compact, wave.Off),
 		set:     one(func(s *Settings) *wave.Style { return &s.Order.Waves }),
 	},
 	{
 		Name: "author-waves", Visible: true, Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
-		Tooltip: "How to treat existing sync waves. refine: split a wave only if an object in it would fail otherwise; keep: do not change them; override: replace them.",
+		Tooltip: "How to treat existing sync waves. refine: split a wave only if an object in it would fail otherwise; " +
+			"keep: do not change them; override: replace them.",
 		Choices: words(wave.Refine, wave.Keep, wave.Override),
 		set:     one(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
 	},
 	{
 		Name: "explain", Title: "Reasons for waves", Item: "string", Collection: "string",
 		Default: string(wave.ExplainOff) + ", or --explain of the server",
-		Tooltip: "Whether to write the reason for each wave, and errors in the order. annotations: as an annotation on the object, which Argo CD's UI shows; off: only in reports.",
+		Tooltip: "Whether to write the reason for each wave, and errors in the order. " +
+			"annotations: as an annotation on the object, which Argo CD's UI shows; off: only in reports.",
 		Choices: words(wave.ExplainOff, wave.InAnnotations),
 		set:     one(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
 	},
 	{
 		Name: "strict", Title: "Strict", Item: "boolean", Collection: "string", Default: "false",
-		Tooltip: "Fail the rendering in Argo CD if Ladder finds an error in the order, such as waves that certainly hang; otherwise, only the log of the sidecar and the annotations of explain contain it.",
-		set:     boolean(func(s *Settings) **bool { return &s.Strict }),
+		Tooltip: "Fail the rendering in Argo CD if Ladder finds an error in the order, such as waves that certainly hang; " +
+			"otherwise, only the log of the sidecar and the annotations of explain contain it.",
+		set: boolean(func(s *Settings) **bool { return &s.Strict }),
 	},
 	{
 		Name: "argocd-version", Visible: true, Title: "Version of Argo CD", Item: "string", Collection: "string",
@@ -142,18 +151,21 @@ var ofOrder = []Parameter{
 	},
 	{
 		Name: "expects", Title: "Expected objects", Item: "string", Collection: "array",
-		Tooltip: "What exists outside of the component before the sync: objects such as Secret/backup or ClusterIssuer/corp, and API groups such as cert-manager.io, with their CRDs and controllers. It is not reported as missing.",
-		set:     checked(graph.ExpectedFault, list(func(s *Settings) *[]string { return &s.Expects })),
+		Tooltip: "What exists outside of the component before the sync: objects such as Secret/backup or ClusterIssuer/corp, " +
+			"and API groups such as cert-manager.io, with their CRDs and controllers. It is not reported as missing.",
+		set: checked(graph.ExpectedFault, list(func(s *Settings) *[]string { return &s.Expects })),
 	},
 	{
 		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.KeepJobs),
-		Tooltip: "How to treat plain Jobs that configure or validate running workloads. hook: make them Sync hooks that Argo CD deletes before each run; keep: do not change them.",
+		Tooltip: "How to treat plain Jobs that configure or validate running workloads. " +
+			"hook: make them Sync hooks that Argo CD deletes before each run; keep: do not change them.",
 		Choices: words(wave.KeepJobs, wave.AsHooks),
 		set:     one(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
 	},
 	{
 		Name: "hooks", Visible: true, Title: "Helm hooks", Item: "string", Collection: "string", Default: string(hooks.Keep),
-		Tooltip: "How to treat Helm hooks. order: take them into the order of the Sync phase (Jobs become Sync hooks where their phase is wrong, other objects ordinary ones); keep: do not change them.",
+		Tooltip: "How to treat Helm hooks. order: take them into the order of the Sync phase (Jobs become Sync hooks where their phase is " +
+			"wrong, other objects ordinary ones); keep: do not change them.",
 		Choices: words(hooks.Keep, hooks.Order),
 		set:     one(func(s *Settings) *hooks.Mode { return &s.Hooks }),
 	},
@@ -165,7 +177,8 @@ var ofOrder = []Parameter{
 	},
 	{
 		Name: "crds", Visible: true, Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
-		Tooltip: "Which part of the component to render. include: everything that its values enable; skip: everything except CRDs; only: its CRDs, including those that a CRD switch disables, and nothing else.",
+		Tooltip: "Which part of the component to render. include: everything that its values enable; skip: everything except CRDs; " +
+			"only: its CRDs, including those that a CRD switch disables, and nothing else.",
 		Choices: words(crds.Include, crds.Only, crds.Skip),
 		set:     one(func(s *Settings) *crds.Mode { return &s.CRDs }),
 	},
@@ -176,7 +189,8 @@ var ofOrder = []Parameter{
 	},
 	{
 		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersKeep,
-		Tooltip: "How to treat a chart's Jobs that write CRDs when they run. off: disable them through the chart's values; keep: do not change them.",
+		Tooltip: "How to treat a chart's Jobs that write CRDs when they run. off: disable them through the chart's values; " +
+			"keep: do not change them.",
 		Choices: words(upgradersKeep, upgradersOff),
 		set:     one(func(s *Settings) *string { return &s.Upgraders }),
 	},

@@ -81,7 +81,8 @@ func (s source) manifestFile(res *Result, name string) error {
 	for i := range faults {
 		switch {
 		case strings.Contains(text, "{{") && s.opt.Kind == Tree:
-			faults[i].Remedy = "if this is a template, move it to the templates/ directory of a chart, or to a component outside this directory: a tree renders only the templates of charts"
+			faults[i].Remedy = "if this is a template, move it to the templates/ directory of a chart, or to a component outside this directory: " +
+				"a tree renders only the templates of charts"
 		case strings.Contains(text, "{{") && path.Base(s.Dir) == "templates" && input.FileExists(s.FS, path.Join(s.Dir, "../Chart.yaml")):
 			faults[i].Remedy = "if this is a template of the chart " + s.Show(path.Dir(s.Dir)) + ", name that directory instead"
 		case strings.Contains(text, "{{"):

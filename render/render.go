@@ -80,7 +80,8 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 			out = "the resources of the kustomization, and patches that delete them"
 		}
 		return Result{Findings: res.Findings}, s.Fault(Empty, "",
-			"nothing was rendered; a manual sync with pruning, or an automated one with allowEmpty, would delete everything that the Application deployed",
+			"nothing was rendered; a manual sync with pruning, or an automated one with allowEmpty, "+
+				"would delete everything that the Application deployed",
 			"check "+out+"; to remove the component, delete its Application")
 	}
 	res.Kind = kind

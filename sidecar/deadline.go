@@ -92,7 +92,8 @@ func timeoutError(ctx context.Context, dir string, doing activity) error {
 	switch over.limit {
 	case stallTime:
 		return status.Errorf(codes.DeadlineExceeded,
-			"%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it uses; the limit is %s; fix: check its CPU and its log", about, over.bytes, took, limit)
+			"%sthe repo-server sent %d bytes of the repository, and then nothing for %s while others waited for the memory that it uses; "+
+				"the limit is %s; fix: check its CPU and its log", about, over.bytes, took, limit)
 	case renderTime:
 		return status.Errorf(codes.DeadlineExceeded,
 			"%srendering was stopped after %s; the limit is %s; fix: raise --render-timeout, or remove the endless loop from its templates", about,

@@ -95,7 +95,8 @@ func (s *server) MatchRepository(stream grpc.ClientStreamingServer[wire.AppStrea
 	})
 }
 
-func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
+func (s *server) GetParametersAnnouncement(
+	stream grpc.ClientStreamingServer[wire.AppStreamRequest, wire.ParametersAnnouncementResponse]) error {
 	// The response does not depend on the stream, but it must be read.
 	if err := s.discard(stream.Context(), task.Parameters, stream); err != nil {
 		return err
@@ -106,7 +107,8 @@ func (s *server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wir
 // handle processes a request: it receives the repository when there is memory for
 // it, looks up the response or renders it when a slot is free, and sends it when
 // there is memory for that. The deadline of the request applies to all of it.
-func (s *server) handle(ctx context.Context, name task.Name, from stream, send func(context.Context, *request, task.Response) error) (err error) {
+func (s *server) handle(ctx context.Context, name task.Name, from stream,
+	send func(context.Context, *request, task.Response) error) (err error) {
 	req := &request{subject: subject{task: name}, start: time.Now(), log: s.cfg.Log}
 	defer func() { err = s.finish(ctx, req, err) }()
 	ctx, cancel := limitTime(ctx, s.cfg.Timeout)
@@ -219,7 +221,8 @@ func (s *server) finish(ctx context.Context, req *request, err error) error {
 	s.metrics.observeRequest(req.task, req.start, err)
 	if err != nil {
 		traceFailure(ctx, err)
-		req.log.Error("request failed", "code", status.Code(err).String(), "error", status.Convert(err).Message(), "duration", time.Since(req.start))
+		req.log.Error("request failed", "code", status.Code(err).String(), "error", status.Convert(err).Message(),
+			"duration", time.Since(req.start))
 	}
 	return err
 }

@@ -47,7 +47,8 @@ func newMetrics() *metrics {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_request_seconds", Buckets: seconds,
 			Help: "Time from the first message of a request to its response."}, []string{"task"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_stage_seconds", Buckets: seconds,
-			Help: "Time that requests spend in a stage: receive (the repository), wait (for a worker), work (rendering), fetch (remote sources; without a worker)."}, []string{"stage"}),
+			Help: "Time that requests spend in a stage: receive (the repository), wait (for a worker), work (rendering), " +
+				"fetch (remote sources; without a worker)."}, []string{"stage"}),
 		lost: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_socket_lost",
 			Help: "1 while the socket is missing and cannot be recreated, so the repo-server cannot reach the server; otherwise 0."}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_waiting",
@@ -55,7 +56,8 @@ func newMetrics() *metrics {
 		working: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_requests_working",
 			Help: "Requests that a worker is processing."}),
 		cache: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_cache_events_total",
-			Help: "Cache lookups and evictions: served from the cache (hit), shared with a concurrent request (shared), computed (miss), evicted for space (evicted) or age (expired)."}, []string{"event"}),
+			Help: "Cache lookups and evictions: served from the cache (hit), shared with a concurrent request (shared), computed (miss), " +
+				"evicted for space (evicted) or age (expired)."}, []string{"event"}),
 		received: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_received_bytes_total",
 			Help: "Bytes of repositories received, compressed."}),
 		answered: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_answered_bytes_total",
@@ -76,16 +78,21 @@ func (m *metrics) register(s *server, to prometheus.Registerer) {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
-	to.MustRegister(m.requests, m.seconds, m.stages, m.lost, m.waiting, m.working, m.cache, m.received, m.answered, m.known, m.measures, m.remarks,
+	to.MustRegister(m.requests, m.seconds, m.stages, m.lost, m.waiting, m.working, m.cache, m.received, m.answered,
+		m.known, m.measures, m.remarks,
 		gauge("ladder_renderings_aside", "Renderings that were preempted and now run in the background.",
 			func() float64 { return float64(s.scheduler.backgroundCount()) }),
-		gauge("ladder_cache_bytes", "Size of the cached responses in bytes.", func() float64 { bytes, _ := s.results.size(); return float64(bytes) }),
+		gauge("ladder_cache_bytes", "Size of the cached responses in bytes.", func() float64 {
+			bytes, _ := s.results.size()
+			return float64(bytes)
+		}),
 		gauge("ladder_answers_sending_bytes", "Memory of the responses being sent in bytes, as limited by --answer-memory.",
 			func() float64 { return float64(s.sender.bytes()) }),
 		gauge("ladder_answers_waiting", "Responses that wait for memory before they can be sent.",
 			func() float64 { return float64(s.sender.countWaiting()) }),
 		gauge("ladder_cache_entries", "Number of cached responses.", func() float64 { _, n := s.results.size(); return float64(n) }),
-		gauge("ladder_repository_bytes", "Memory of received repositories and of those being received in bytes, as limited by --repository-memory.",
+		gauge("ladder_repository_bytes",
+			"Memory of received repositories and of those being received in bytes, as limited by --repository-memory.",
 			func() float64 { return float64(s.receiver.repositories.size()) }),
 		gauge("ladder_repositories_waiting", "Repositories that wait for memory before or while they are received.",
 			func() float64 { return float64(s.receiver.repositories.countWaiting()) }),

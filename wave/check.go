@@ -142,7 +142,8 @@ func (s *sync) isAwaited(i int) bool { return s.Graph.Nodes[i].HasHealth && s.aw
 // reference on the way there is applied later: the object is refused, never gets what it
 // needs, or is awaited in vain. Other references on the way are certain (throughOthers).
 func (s *sync) isCertain(i int, r *graph.Reference) bool {
-	refused := r.IsHard() || r.Fails == graph.Refused && (r.IsAboutKind() || r.IsAboutNamespace()) // of the object itself, not of one that it deploys
+	refused := r.IsHard() ||
+		r.Fails == graph.Refused && (r.IsAboutKind() || r.IsAboutNamespace()) // of the object itself, not of one that it deploys
 	if _, all := s.registered(r.To, i); r.IsAboutWebhook() && !all {
 		return false // the webhook may be in the other configuration
 	}
@@ -338,9 +339,11 @@ func (s *sync) unneededGates(specific []finding.Finding) []finding.Finding {
 		if _, set := s.Graph.Nodes[nodes[0]].Wave(); set {
 			remedy += fmt.Sprintf(", or delete its %s annotation, so that Ladder computes the wave", object.SyncWave)
 		}
-		message := fmt.Sprintf("Argo CD waits for this object in wave %d, but no object in a later wave needs this wait; if the object depends on a later one in a way that the manifests do not show, the sync hangs", m.wave)
+		message := fmt.Sprintf("Argo CD waits for this object in wave %d, but no object in a later wave needs this wait; "+
+			"if the object depends on a later one in a way that the manifests do not show, the sync hangs", m.wave)
 		if len(nodes) > 1 {
-			message = fmt.Sprintf("Argo CD waits for this object and %d more in wave %d, but no object in a later wave needs this wait; if one of them depends on a later object in a way that the manifests do not show, the sync hangs", len(nodes)-1, m.wave)
+			message = fmt.Sprintf("Argo CD waits for this object and %d more in wave %d, but no object in a later wave needs this wait; "+
+				"if one of them depends on a later object in a way that the manifests do not show, the sync hangs", len(nodes)-1, m.wave)
 		}
 		found = append(found, s.finding(nodes[0], finding.Note, GateWithoutDependent, message, remedy))
 	}
@@ -397,7 +400,8 @@ func (s *sync) blindGates() []finding.Finding {
 
 // UpgradeOrCopy says how to get the health check of a later Argo CD for the kind of a node.
 func UpgradeOrCopy(n *graph.Node) string {
-	return fmt.Sprintf("upgrade Argo CD to %s, or copy its check, which is below resource_customizations in its sources, into argocd-cm as resource.customizations.health.%s_%s", n.Kind.Later, n.Key.Group, n.Key.Kind)
+	return fmt.Sprintf("upgrade Argo CD to %s, or copy its check, which is below resource_customizations in its sources, "+
+		"into argocd-cm as resource.customizations.health.%s_%s", n.Kind.Later, n.Key.Group, n.Key.Kind)
 }
 
 // deletedTogether notes, once for each kind and controller, a custom resource that Argo CD
@@ -416,7 +420,8 @@ func (s *sync) deletedTogether() []finding.Finding {
 		}
 		noted[from.Key.GroupKind()+controller] = true
 		found = append(found, s.finding(r.From, finding.Note, "deleted-together",
-			fmt.Sprintf("Argo CD deletes this object together with %s, or after it, and then nothing removes its finalizers (%s), so it remains in Terminating", controller, strings.Join(finalizers, ", ")),
+			fmt.Sprintf("Argo CD deletes this object together with %s, or after it, and then nothing removes its finalizers (%s), "+
+				"so it remains in Terminating", controller, strings.Join(finalizers, ", ")),
 			fmt.Sprintf("annotate it with %s: %s/%s, so that Argo CD deletes it first", graph.After, to.Key.Kind, to.Key.Name)))
 	}
 	return found
@@ -446,5 +451,6 @@ func (s *sync) beforeSmokes() []int {
 // finding returns a finding about an object.
 func (s *sync) finding(i int, severity finding.Severity, rule, message, remedy string) finding.Finding {
 	n := s.Graph.Nodes[i]
-	return finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(), Message: message, Remedy: remedy}
+	return finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(),
+		Message: message, Remedy: remedy}
 }

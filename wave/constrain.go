@@ -52,7 +52,8 @@ type omission struct {
 // constraints on their waves. Objects that another Application applies exist
 // already. isGate decides which reasons to wait are gates, and isFollowed says which objects
 // have an author's wave that is not the last.
-func constraints(g *graph.Graph, base *knowledge.Base, doubts []doubt, isGate func(WaitReason) bool, isFollowed func(int) bool) constraintSet {
+func constraints(g *graph.Graph, base *knowledge.Base, doubts []doubt, isGate func(WaitReason) bool,
+	isFollowed func(int) bool) constraintSet {
 	var rules []constraint
 	var omitted []omission
 	for i := range g.References {

@@ -93,7 +93,8 @@ func (s *sync) recreatedHook(i int, uses [][]*graph.Reference) (hookFault, bool)
 	if len(lasting) == 0 && (!what.Alone || isTemporary) || !n.Kind.Pod.IsZero() && isTemporary {
 		return hookFault{}, false
 	}
-	f := hookFault{hookFaultKind: hookFaultKind{Recreated, finding.Note, what}, node: i, others: max(0, len(lasting)-1), early: s.earlyUse(uses[i])}
+	f := hookFault{hookFaultKind: hookFaultKind{Recreated, finding.Note, what}, node: i, others: max(0, len(lasting)-1),
+		early: s.earlyUse(uses[i])}
 	if len(lasting) > 0 {
 		f.use = lasting[0]
 	}
@@ -106,11 +107,12 @@ func (s *sync) recreatedHook(i int, uses [][]*graph.Reference) (hookFault, bool)
 // needsToken reports whether a reference is that of Pods with permissions to their
 // ServiceAccount: without a valid token they have none. The binding may be a hook, too.
 func (s *sync) needsToken(r *graph.Reference) bool {
-	return s.Graph.Nodes[r.To].Key.GroupKind() == "ServiceAccount" && slices.ContainsFunc(s.Graph.References, func(granted graph.Reference) bool {
-		from, to := &s.Graph.Nodes[granted.From], &s.Graph.Nodes[granted.To]
-		return granted.From == r.From && granted.Need == graph.Needs && to.Kind.Permissions == "binding" || granted.To == r.To &&
-			from.Kind.Permissions == "binding"
-	})
+	return s.Graph.Nodes[r.To].Key.GroupKind() == "ServiceAccount" &&
+		slices.ContainsFunc(s.Graph.References, func(granted graph.Reference) bool {
+			from, to := &s.Graph.Nodes[granted.From], &s.Graph.Nodes[granted.To]
+			return granted.From == r.From && granted.Need == graph.Needs && to.Kind.Permissions == "binding" ||
+				granted.To == r.To && from.Kind.Permissions == "binding"
+		})
 }
 
 // removedHook finds a hook that Argo CD deletes when the sync succeeds, although other

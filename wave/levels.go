@@ -294,7 +294,9 @@ func (s *unitSet) movable(in input) []bool {
 	}
 	moves := make([]bool, len(s.units))
 	for u := range moves {
-		moves[u] = free[u] && (s.traits[u].doubtful >= 0 || slices.ContainsFunc(s.units[u].dependencies, func(e edge) bool { return moves[e.unit] }))
+		moves[u] = free[u] && (s.traits[u].doubtful >= 0 || slices.ContainsFunc(s.units[u].dependencies, func(e edge) bool {
+			return moves[e.unit]
+		}))
 	}
 	return moves
 }

@@ -34,7 +34,9 @@ func (s *sync) latePVC(i int) []finding.Finding {
 	case len(s.classes(i)) == 0:
 		severity, unless = finding.Warning, ", unless the default StorageClass of the cluster binds volumes immediately"
 	}
-	f := s.finding(i, severity, Late, fmt.Sprintf("deadlock%s: %s, this PVC stays Pending until %s uses it, but Argo CD applies that object only %s, after the PVC is healthy", unless, s.at[i], s.name(first), s.at[first]), remedy)
+	f := s.finding(i, severity, Late,
+		fmt.Sprintf("deadlock%s: %s, this PVC stays Pending until %s uses it, but Argo CD applies that object only %s, after the PVC is healthy",
+			unless, s.at[i], s.name(first), s.at[first]), remedy)
 	f.About = s.Graph.Nodes[first].Key.String()
 	if class != (object.ID{}) {
 		f.Missing = class.String()

@@ -65,7 +65,10 @@ var effects = []Effect{
 	{When: "needs not: the object names the target and certainly works without it", Does: Ignores,
 		fits: func(r related) bool { return r.Need == graph.NeedsNot }},
 
-	{When: "may need, together: the object runs Pods, or an operator does for it and its spec names the target, or a program that may do everything is perhaps that operator; and the target runs Pods, too, or is an Ingress or a custom resource of the same component", Does: Accompanies, Yields: true,
+	{When: "may need, together: the object runs Pods, or an operator does for it and its spec names the target, " +
+		"or a program that may do everything is perhaps that operator; " +
+		"and the target runs Pods, too, or is an Ingress or a custom resource of the same component",
+		Does: Accompanies, Yields: true,
 		fits: func(r related) bool {
 			return r.isMerelyTogether() && r.from.Part == r.to.Part && r.mayRun() && r.mayServe()
 		}},
@@ -73,7 +76,8 @@ var effects = []Effect{
 		fits: func(r related) bool {
 			return r.isMerelyTogether() && r.Need == graph.Needs && r.from.Part == r.to.Part && isLongRunning(r.to)
 		}},
-	{When: "may need, together: the target is a controller of the same component that may exit without the object", Does: Follows, Yields: true,
+	{When: "may need, together: the target is a controller of the same component that may exit without the object",
+		Does: Follows, Yields: true,
 		fits: func(r related) bool {
 			return r.isMerelyTogether() && r.IsAboutKind() && r.from.Part == r.to.Part && isLongRunning(r.to)
 		}},
@@ -84,7 +88,8 @@ var effects = []Effect{
 
 	{When: "needs, until healthy: a user wrote it", Does: Gates, Reason: Requested,
 		fits: func(r related) bool { return r.needs(graph.Healthy) && r.Explicit() }},
-	{When: "needs, until healthy: a webhook configuration that is registered after its server, and what it admits", Does: Gates, Reason: Settles,
+	{When: "needs, until healthy: a webhook configuration that is registered after its server, and what it admits",
+		Does: Gates, Reason: Settles,
 		fits: func(r related) bool { return r.needs(graph.Healthy) && r.Sign == graph.Registration }},
 	{When: "needs, until healthy: the API server refuses the object, or the object certainly stops for good", Does: Gates, Reason: Refused,
 		fits: func(r related) bool {
@@ -172,6 +177,7 @@ func EffectsTable() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", e.When, does)
 	}
-	fmt.Fprintf(&b, "| %s | gate |\n", "in addition, where an awaited custom resource is in the same wave as what it needs healthy, or is applied before what it needs, such as a Rollout, and reports Degraded meanwhile")
+	fmt.Fprintf(&b, "| %s | gate |\n", "in addition, where an awaited custom resource is in the same wave as what it needs healthy, "+
+		"or is applied before what it needs, such as a Rollout, and reports Degraded meanwhile")
 	return b.String()
 }

@@ -90,7 +90,8 @@ func (c Cluster) Config() (*rest.Config, error) {
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.Kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context}).ClientConfig()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: c.Context}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig cannot be used: %w; correct --kubeconfig, KUBECONFIG or --context", err)
 	}
@@ -132,7 +133,8 @@ var listedKinds = []listedKind{
 	{GroupVersionResource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}},
 	{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}},
 	{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}},
-	{GroupVersionResource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}, optional: true},
+	{GroupVersionResource: schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
+		optional: true},
 	{GroupVersionResource: schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: "v1", Resource: "podmonitors"},
 		everywhere: true, optional: true},
 	{GroupVersionResource: schema.GroupVersionResource{Group: argocd.Group, Version: "v1alpha1", Resource: "applications"}, everywhere: true},

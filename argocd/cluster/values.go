@@ -51,7 +51,8 @@ func CheckOne(e doctor.Input, live bool) error {
 	if where == "" {
 		return nil
 	}
-	return finding.Usagef("%s already contains a repo-server, so the values of %s are not applied to it; pass them with -f together with the directory of the chart, or check only one of the two", where, e.Values[0].File)
+	return finding.Usagef("%s already contains a repo-server, so the values of %s are not applied to it; "+
+		"pass them with -f together with the directory of the chart, or check only one of the two", where, e.Values[0].File)
 }
 
 func IsChart(dir string) bool {

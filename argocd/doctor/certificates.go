@@ -40,7 +40,8 @@ func (i *installation) checkCACertificates() (all []finding.Finding) {
 				u, err := url.Parse(remote)
 				return err == nil && u.Hostname() == host
 			}) {
-				all = append(all, trusted[host].fault("Argo CD trusts these certificates for %s, but the plugin, which may fetch from there, does not", host))
+				all = append(all,
+					trusted[host].fault("Argo CD trusts these certificates for %s, but the plugin, which may fetch from there, does not", host))
 			}
 		}
 	})

@@ -69,7 +69,8 @@ func (i *installation) checkTimeout() (all []finding.Finding) {
 
 func (i *installation) checkServerTimeout() []finding.Finding {
 	serverSetting, controllerSetting := i.setting(serverTimeout), i.setting(controllerTimeout)
-	if !serverSetting.known || !controllerSetting.known || serverSetting.effective(serverTimeout) >= controllerSetting.effective(controllerTimeout) {
+	if !serverSetting.known || !controllerSetting.known ||
+		serverSetting.effective(serverTimeout) >= controllerSetting.effective(controllerTimeout) {
 		return nil
 	}
 	at := serverSetting.node
@@ -240,7 +241,8 @@ func (i *installation) checkApplicationHealth() (all []finding.Finding) {
 	}
 	check.field = ""
 	if child, ok := i.findChild(); ok {
-		all := []finding.Finding{i.withInstallRemedy(check.fault("no health check for Applications, although %s belongs to an app of apps", child))}
+		all := []finding.Finding{
+			i.withInstallRemedy(check.fault("no health check for Applications, although %s belongs to an app of apps", child))}
 		for _, f := range i.families() {
 			all = append(all, f.change())
 		}

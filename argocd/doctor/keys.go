@@ -85,7 +85,9 @@ var paramsText string
 
 // params returns the keys of argocd-cmd-params-cm that Argo CD reads.
 func params() []string {
-	return slices.DeleteFunc(strings.Split(strings.TrimSpace(paramsText), "\n"), func(line string) bool { return strings.HasPrefix(line, "#") })
+	return slices.DeleteFunc(strings.Split(strings.TrimSpace(paramsText), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "#")
+	})
 }
 
 // checkUnknownSettings checks the keys of each complete part of Argo CD against what it

@@ -143,7 +143,8 @@ func (i *installation) serve(s *sidecar, args []string) (Flags, error) {
 // readPluginYAML reads the plugin.yaml of the stock server.
 func (i *installation) readPluginYAML(w *workload, s *sidecar) {
 	s.config, s.mounted = i.textAt(w, s.node, pluginConfig)
-	if chartPlugin, ok := i.chartPlugins[s.config.mount.Get("subPath").Text()]; ok && w.volumes[s.config.mount.name()].configMap == "argocd-cmp-cm" {
+	chartPlugin, ok := i.chartPlugins[s.config.mount.Get("subPath").Text()]
+	if ok && w.volumes[s.config.mount.name()].configMap == "argocd-cmp-cm" {
 		// The chart adds the name and the surrounding fields.
 		s.config.source, s.config.found, s.config.problem = chartPlugin, true, ""
 		text, err := chartPlugin.YAML()

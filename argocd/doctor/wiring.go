@@ -17,7 +17,8 @@ func (i *installation) checkRepoServer() []finding.Finding {
 		return nil
 	}
 	if len(i.applications) > 0 && len(i.workloads) == 0 && len(i.Values) == 0 && !i.Live {
-		f := finding.Finding{Message: "checked only the Applications, because there is neither a Deployment that runs argocd-repo-server nor values for the argo-cd chart"}
+		f := finding.Finding{Message: "checked only the Applications, because there is neither a Deployment " +
+			"that runs argocd-repo-server nor values for the argo-cd chart"}
 		return []finding.Finding{withRemedy(withSeverity(finding.Note, f),
 			"add the manifests of Argo CD or values for the argo-cd chart, or use --context, to check the installation, too")}
 	}

@@ -133,7 +133,8 @@ func (w *writer) statusAt() string {
 		return ""
 	}
 	path := w.sees.Healthy[0].At
-	for status, signs := range map[string][]knowledge.Sign{"Degraded": w.sees.Degraded, "Suspended": w.sees.Suspended, "Healthy": w.sees.Healthy} {
+	for status, signs := range map[string][]knowledge.Sign{"Degraded": w.sees.Degraded, "Suspended": w.sees.Suspended,
+		"Healthy": w.sees.Healthy} {
 		for _, sign := range signs {
 			if sign.At != path || !slices.Equal(sign.Is, []string{status}) {
 				return ""
@@ -316,7 +317,8 @@ var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // taken are names that a local cannot have: words of Lua, and those of the script.
 var taken = []string{
 	"and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil", "not", "or", "repeat",
-	"return", "then", "true", "until", "while", "hs", "obj", "status", "conditions", "observed", "entry", "c", "ipairs", "tonumber", "tostring",
+	"return", "then", "true", "until", "while", "hs", "obj", "status", "conditions", "observed", "entry", "c", "ipairs",
+	"tonumber", "tostring",
 }
 
 // index is a key behind a table.

@@ -85,7 +85,8 @@ func Kustomization(text string, o Options) (string, error) {
 	patches := &yaml.Node{Kind: yaml.SequenceNode}
 	add := func(name, apiVersion, kind, field string, content *yaml.Node) {
 		patch := entry("apiVersion", scalar(apiVersion))
-		patch.Content = append(patch.Content, scalar("kind"), scalar(kind), scalar("metadata"), entry("name", scalar(name)), scalar(field), content)
+		patch.Content = append(patch.Content, scalar("kind"), scalar(kind), scalar("metadata"), entry("name", scalar(name)),
+			scalar(field), content)
 		patches.Content = append(patches.Content, entry("patch", literal(textedit.MustEncode(patch))))
 	}
 	add("argocd-repo-server", "apps/v1", "Deployment", "spec",
@@ -95,7 +96,8 @@ func Kustomization(text string, o Options) (string, error) {
 	whole := entry("patches", patches)
 	if o.UI {
 		add("argocd-server", "apps/v1", "Deployment", "spec", uiPod())
-		whole.Content = append(whole.Content, scalar("configMapGenerator"), &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{uiGenerator()}})
+		whole.Content = append(whole.Content, scalar("configMapGenerator"),
+			&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{uiGenerator()}})
 	}
 	if strings.TrimSpace(text) == "" {
 		whole.Content = append([]*yaml.Node{scalar("apiVersion"), scalar("kustomize.config.k8s.io/v1alpha1"), scalar("kind"),
@@ -115,7 +117,9 @@ func isKustomization(root *yaml.Node) bool {
 
 // areValues tells values for the argo-cd chart, or of an umbrella chart.
 func areValues(root *yaml.Node) bool {
-	return slices.ContainsFunc(append([]string{"argo-cd", "argocd"}, doctor.ChartKeys...), func(key string) bool { return lookUp(root, key) != nil })
+	return slices.ContainsFunc(append([]string{"argo-cd", "argocd"}, doctor.ChartKeys...), func(key string) bool {
+		return lookUp(root, key) != nil
+	})
 }
 
 // template parses the values that the project ships. Comments at its head are about the

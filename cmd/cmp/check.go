@@ -52,7 +52,8 @@ func newCheck(s cli.Streams) *cobra.Command {
 	}
 	in := command.AddAny(cmd, "Check only the components deployed in this environment")
 	in.ExpandSets()
-	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; off: those in the manifests (default: rungs for directories, off for FILE and -)"
+	cmd.Flags().Lookup("waves").Usage = "Which waves to check. rungs, compact: those that Ladder computes; " +
+		"off: those in the manifests (default: rungs for directories, off for FILE and -)"
 	cli.PutFlags(cmd.Flags(), cli.OwnFlags, "waves") // the text above names it
 	in.ForBoth("waves")
 	in.ForComponent("generator-values")
@@ -255,7 +256,8 @@ func checkComponent(ctx context.Context, opt flags.Options, dir string) (plugin.
 	if overreachErr != nil {
 		return res, res.AllFindings(), err // the rendering reports the files that cannot be read
 	}
-	rendering := slices.DeleteFunc(res.AllFindings(), func(f finding.Finding) bool { return f.Rule == knowledge.RefusedRule }) // found, as errors
+	// The refused ones are in found, as errors.
+	rendering := slices.DeleteFunc(res.AllFindings(), func(f finding.Finding) bool { return f.Rule == knowledge.RefusedRule })
 	return res, append(rendering, found...), err
 }
 
@@ -336,6 +338,7 @@ func determinismOfOne(ctx context.Context, req plugin.Request, base *knowledge.B
 		return res.Findings, err
 	}
 	varying, err := req.Vary(ctx, base)
-	found := slices.DeleteFunc(res.Findings, func(f finding.Finding) bool { return f.Rule == helm.Random }) // the findings of Vary are more specific
+	// The findings of Vary are more specific.
+	found := slices.DeleteFunc(res.Findings, func(f finding.Finding) bool { return f.Rule == helm.Random })
 	return slices.Concat(found, varying, res.RenewalFindings(), res.LookupFindings(), finding.Of(err)), nil
 }

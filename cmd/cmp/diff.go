@@ -164,7 +164,8 @@ func addDiffOutput(cmd *cobra.Command) diffOutput {
 
 // compareComponents compares the components of a change. The report contains command, which
 // reproduces it. The findings are those of components that fail on both sides.
-func compareComponents(ctx context.Context, opt flags.Options, ch checkout.Change, command string) (compare.Report, []finding.Finding, error) {
+func compareComponents(ctx context.Context, opt flags.Options, ch checkout.Change,
+	command string) (compare.Report, []finding.Finding, error) {
 	opt, err := opt.WithTemporarySeed() // no random difference
 	if err != nil {
 		return compare.Report{}, nil, err

@@ -42,7 +42,8 @@ if there is an error or a warning.`,
 	in := flags.AddRendering(cmd)
 	in.ExpandSets()
 	strict := cmd.Flags().Bool("strict", false,
-		"Exit with 1 if there is an error or a warning (default: findings do not change the exit code if the component can be rendered and ordered)")
+		"Exit with 1 if there is an error or a warning (default: "+
+			"findings do not change the exit code if the component can be rendered and ordered)")
 	format := cli.Format(cmd, "Format", cli.Text, cli.JSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		res, err := in.Generate(args[0])
@@ -59,7 +60,8 @@ if there is an error or a warning.`,
 			s.Note("%s", whyNoWaves(res.Plan))
 		}
 		if awaited := res.Plan.WaitsToRead(); len(args) == 1 && awaited != "" {
-			s.Note("each sync waits for %s, only because other objects read what that writes: while it is unhealthy, no sync goes on; waves: compact does not wait", awaited)
+			s.Note("each sync waits for %s, only because other objects read what that writes: while it is unhealthy, no sync goes on; "+
+				"waves: compact does not wait", awaited)
 		}
 		if *format == cli.JSON {
 			return cmp.Or(s.JSON(order), exitErr)
@@ -75,7 +77,8 @@ func whyNoWaves(p *wave.Plan) string {
 	case p.OmitsGates():
 		return "Ladder adds no waves: each wait would be for an object that may never be healthy"
 	case p.RefersToAwaited():
-		return "Ladder adds no waves: nothing shows that one object must wait for another, and those that refer to others start together with them"
+		return "Ladder adds no waves: nothing shows that one object must wait for another, " +
+			"and those that refer to others start together with them"
 	}
 	return "no object needs to wait for another, so Ladder adds no waves"
 }
@@ -268,7 +271,8 @@ type explainedApplication struct {
 func setOf(id object.ID, set plugin.GeneratedSet) explainedSet {
 	s := explainedSet{Namespace: id.Namespace, Name: id.Name, Applications: []explainedApplication{}}
 	for i, app := range set.Applications {
-		a := explainedApplication{Name: app.ID.Name, Namespace: app.Get("spec", "destination", "namespace").Text(), Sources: appset.SourcesOf(app)}
+		a := explainedApplication{Name: app.ID.Name, Namespace: app.Get("spec", "destination", "namespace").Text(),
+			Sources: appset.SourcesOf(app)}
 		if set.Steps != nil {
 			a.Step = set.Steps[i]
 		}
@@ -304,5 +308,6 @@ func (s explainedSet) table() string {
 		}
 		rows = append(rows, row)
 	}
-	return fmt.Sprintf("\nApplicationSet %s generates %s:\n", name, finding.Counted(len(s.Applications), "Application")) + paint.Rows(head, rows)
+	return fmt.Sprintf("\nApplicationSet %s generates %s:\n", name, finding.Counted(len(s.Applications), "Application")) +
+		paint.Rows(head, rows)
 }

@@ -42,7 +42,8 @@ fleet, the simulated rollout of each environment. It has no content of manifests
 	in.ForComponent("generator-values")
 	in.Fleet.Source.Partial, in.Fleet.Source.Assume = true, true
 	format := cli.Format(cmd, "Format of the drawing", graphFormats()...)
-	around := cmd.Flags().String("object", "", "Draw only this object (KIND/NAME), or this component of a fleet, its dependencies and its dependents")
+	around := cmd.Flags().String("object", "",
+		"Draw only this object (KIND/NAME), or this component of a fleet, its dependencies and its dependents")
 	all := cmd.Flags().Bool("all", false, "Draw every reference or dependency, and do not group similar objects")
 	durations := command.DurationsFlag(cmd.Flags())
 	in.ForFleet("durations")
@@ -134,7 +135,8 @@ type graphOptions struct {
 }
 
 // drawComponent draws the waves of the component in dir.
-func drawComponent(ctx context.Context, opt flags.Options, dir string, graph graphOptions) (drawing string, found []finding.Finding, err error) {
+func drawComponent(ctx context.Context, opt flags.Options, dir string,
+	graph graphOptions) (drawing string, found []finding.Finding, err error) {
 	res, err := opt.Generate(ctx, dir)
 	if err != nil {
 		return "", res.Findings, err

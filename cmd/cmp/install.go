@@ -38,7 +38,8 @@ Running the command again on its output changes nothing.`,
 	flags.BoolVar(&o.UI, "ui", false, "Also add the extension that shows in Argo CD's user interface what a sync waits for")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if len(files) > 1 {
-			return finding.Usagef("--file names one file to merge into, not %d; use the one that sets repoServer, and pass the others to Helm as before", len(files))
+			return finding.Usagef(
+				"--file names one file to merge into, not %d; use the one that sets repoServer, and pass the others to Helm as before", len(files))
 		}
 		o.Released = install.Image(cli.ThisBuild(release).Version)
 		merged, err := install.Merge(s.In, strings.Join(files, ""), *form, o)
@@ -46,7 +47,8 @@ Running the command again on its output changes nothing.`,
 			return err
 		}
 		if merged.AddsHealth {
-			s.Note("the health check for Applications lets the sync of an app of apps wait for its children, and fail if one is Degraded; before you apply it, see what cmp doctor --context says of yours")
+			s.Note("the health check for Applications lets the sync of an app of apps wait for its children, and fail if one is Degraded; " +
+				"before you apply it, see what cmp doctor --context says of yours")
 		}
 		return nil
 	}

@@ -62,7 +62,8 @@ func (m *maxMemory) watch(cmd *cobra.Command, s cli.Streams) error {
 		limit, whose = confine.MachineMemory()/2, "half of this machine's"
 	}
 	m.stop = ownMemory(limit, startup.Percent, func() {
-		s.Say("%s", fmt.Sprintf("stopped: the command needs more memory than its limit of %d MiB (%s); fix: look for what a template repeats, or raise --max-memory", limit>>20, whose))
+		s.Say("%s", fmt.Sprintf("stopped: the command needs more memory than its limit of %d MiB (%s); "+
+			"fix: look for what a template repeats, or raise --max-memory", limit>>20, whose))
 		os.Exit(exitFailed)
 	})
 	return nil

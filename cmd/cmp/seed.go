@@ -51,7 +51,8 @@ can read it. Only Secrets with generated fields are read, and nothing is written
 	in := flags.AddWithoutSeed(cmd)
 	var cluster clusterInput
 	cluster.addFlags(cmd, "the cluster")
-	output := cli.OutputFile(cmd, "File to write the values to, which only its owner can read, - for standard output", "the values", "adopted.yaml")
+	output := cli.OutputFile(cmd, "File to write the values to, which only its owner can read, - for standard output",
+		"the values", "adopted.yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		opt, err := in.Options()
 		if err != nil {
@@ -74,7 +75,8 @@ can read it. Only Secrets with generated fields are read, and nothing is written
 
 // adoptSecrets finds the generated values of the component in dir, and the chart values that keep
 // those of a cluster.
-func adoptSecrets(ctx context.Context, o flags.Options, dir string, c cluster.Cluster) (result repeat.Adoption, notes []finding.Finding, err error) {
+func adoptSecrets(ctx context.Context, o flags.Options, dir string,
+	c cluster.Cluster) (result repeat.Adoption, notes []finding.Finding, err error) {
 	req, base, done, err := o.Open(dir)
 	if err != nil {
 		return result, nil, err
@@ -95,8 +97,8 @@ func adoptSecrets(ctx context.Context, o flags.Options, dir string, c cluster.Cl
 		return result, []finding.Finding{adoptionNote("%s generates no values of Secrets, so there is nothing to keep", dir)}, nil
 	}
 	if found.NotTried > 0 {
-		notes = append(notes, adoptionNote("%s has too many empty values to test whether each determines a generated one; %d were not tested", dir,
-			found.NotTried))
+		notes = append(notes, adoptionNote("%s has too many empty values to test whether each determines a generated one; %d were not tested",
+			dir, found.NotTried))
 	}
 	c.Namespace = found.Secrets()[0].Namespace
 	live, err := c.Secrets(ctx, found.Secrets())

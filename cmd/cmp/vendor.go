@@ -35,7 +35,8 @@ Exits with 1 if there is an error or, with --check, if the lock file is outdated
 	in, v := flags.AddRendering(cmd), &vendoring.Options{}
 	in.Remote.Anything = []string{"https://*", "oci://*"}
 	f := cmd.Flags()
-	f.Lookup("allow-remote").Usage = "URLs to fetch from, with everything below them; if empty, all addresses are allowed except those of this machine, link-local addresses and metadata services"
+	f.Lookup("allow-remote").Usage = "URLs to fetch from, with everything below them; " +
+		"if empty, all addresses are allowed except those of this machine, link-local addresses and metadata services"
 	f.BoolVar(&v.Check, "check", false, "Write nothing, and exit with 1 if the lock file is outdated; for pipelines")
 	f.StringSliceVar(&v.Update, "update", nil,
 		"Update to the newest versions that the component allows: everything, or only the named charts, files and repositories")

@@ -32,7 +32,8 @@ func (e outsideError) Error() string { return e.message }
 
 // generatorTypes are the keys of generators. All but the first four need data outside
 // of repositories.
-var generatorTypes = []string{"list", "git", "matrix", "merge", "clusters", "clusterDecisionResource", "plugin", "pullRequest", "scmProvider"}
+var generatorTypes = []string{"list", "git", "matrix", "merge", "clusters", "clusterDecisionResource", "plugin",
+	"pullRequest", "scmProvider"}
 
 // transform returns the parameters of a generator that its selector selects. outer are
 // the parameters of the first generator of a matrix.

@@ -70,7 +70,8 @@ func (in *Any) Reject(isFleet bool, args []string) error {
 			faults = append(faults, fmt.Errorf("--%s is for one component, but %s contains several; remove the flag, or name one of them", f.Name,
 				strings.Join(args, " ")))
 		case !isFleet && slices.Contains(in.ofFleet, f.Name):
-			faults = append(faults, fmt.Errorf("--%s is for a fleet, but %s is not a fleet; remove the flag, or name the directory of the components",
+			faults = append(faults, fmt.Errorf(
+				"--%s is for a fleet, but %s is not a fleet; remove the flag, or name the directory of the components",
 				f.Name, strings.Join(args, " ")))
 		}
 	})

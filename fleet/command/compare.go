@@ -19,7 +19,8 @@ import (
 
 // CompareFleets compares a fleet before and after a change, with the components of all environments.
 // The findings are those of components that fail on both sides.
-func CompareFleets(ctx context.Context, opt LoadOptions, ch checkout.Change, commandLine string) (r Change, found []finding.Finding, err error) {
+func CompareFleets(ctx context.Context, opt LoadOptions, ch checkout.Change,
+	commandLine string) (r Change, found []finding.Finding, err error) {
 	environment := opt.Source.Environment
 	opt.Source.Environment = ""
 	if opt.Source.Random, err = flags.TemporaryRandom(); err != nil {

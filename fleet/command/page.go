@@ -46,7 +46,8 @@ func pageOf(f *fleet.Fleet, environment string, times rollout.Durations, ladders
 
 // timeline simulates a rollout.
 func timeline(f *fleet.Fleet, times rollout.Durations) *report.Timeline {
-	run := rollout.Simulate(f, rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Step { return f.Applications[i].Step }), times, nil)
+	layout := rollout.NewLayout(f, rollout.LayoutSet, func(i int) component.Step { return f.Applications[i].Step })
+	run := rollout.Simulate(f, layout, times, nil)
 	timeline := shownRollout{Fleet: f, Run: run}.timeline()
 	return &timeline
 }

@@ -99,7 +99,8 @@ func (r shownRollout) text() string {
 func (r shownRollout) total() string {
 	all := finding.Counted(len(r.Run.Spans)+r.waiting(), "Application")
 	if !r.Run.Done() {
-		return fmt.Sprintf("The rollout never ends: %d of %s become healthy, in %s", len(r.Run.Spans)+r.waiting()-len(r.Run.Stuck), all, r.Run.Total)
+		return fmt.Sprintf("The rollout never ends: %d of %s become healthy, in %s",
+			len(r.Run.Spans)+r.waiting()-len(r.Run.Stuck), all, r.Run.Total)
 	}
 	return fmt.Sprintf("%s in %s", all, r.Run.Total)
 }
@@ -178,7 +179,8 @@ func (r shownRollout) timeline() report.Timeline {
 	for _, s := range run.Spans {
 		set := run.Layout.Sets[s.Set]
 		out.Applications = append(out.Applications, report.Span{Name: r.name(s.Application), Set: set.Name, Step: set.Steps[s.Step].String(),
-			Start: s.Start.Seconds(), Ready: seconds(s.Ready, s.Healthy), End: seconds(s.End, s.Healthy), DurationReason: s.Takes, WaitReason: s.Why})
+			Start: s.Start.Seconds(), Ready: seconds(s.Ready, s.Healthy), End: seconds(s.End, s.Healthy),
+			DurationReason: s.Takes, WaitReason: s.Why})
 	}
 	for i, set := range run.Layout.Sets {
 		for j, step := range set.Steps {

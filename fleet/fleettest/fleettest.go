@@ -201,7 +201,8 @@ func Empty(t *testing.T, p profile.Profile) Unrendered {
 
 // App adds an Application; a step below 0 is none.
 func (u Unrendered) App(name, domain, rung string, step int) *fleet.Application {
-	c := &fleet.Component{Description: component.Description{Name: name, Domain: domain}, Dir: name, File: name + "/component.yaml", Described: true}
+	c := &fleet.Component{Description: component.Description{Name: name, Domain: domain}, Dir: name,
+		File: name + "/component.yaml", Described: true}
 	if step >= 0 {
 		c.RolloutPhase = component.Step{Number: step, Text: u.Profile.Write(step), Set: true}
 	}

@@ -289,8 +289,11 @@ func elements(destinations []fleet.Destination, revision string) string {
 	b.WriteString("{{- $off := list }}\n")
 	b.WriteString("{{- $namespaces := dict }}\n")
 	b.WriteString("{{- if kindIs \"map\" $only }}\n")
-	b.WriteString("{{- range $name, $there := $only }}{{ if and (kindIs \"map\" $there) (get $there \"enabled\" | toString | eq \"false\") }}{{ $off = append $off $name }}{{ end }}{{ end }}\n")
-	b.WriteString("{{- range $name, $there := $only }}{{ if kindIs \"map\" $there }}{{ $_ := set $namespaces $name (get $there \"namespace\" | default \"\" | toString) }}{{ end }}{{ end }}\n")
+	b.WriteString("{{- range $name, $there := $only }}" +
+		"{{ if and (kindIs \"map\" $there) (get $there \"enabled\" | toString | eq \"false\") }}" +
+		"{{ $off = append $off $name }}{{ end }}{{ end }}\n")
+	b.WriteString("{{- range $name, $there := $only }}{{ if kindIs \"map\" $there }}" +
+		"{{ $_ := set $namespaces $name (get $there \"namespace\" | default \"\" | toString) }}{{ end }}{{ end }}\n")
 	b.WriteString("{{- $only = list }}\n{{- end }}\n")
 	b.WriteString("{{- if not (kindIs \"slice\" $only) }}{{ $only = list $only }}{{ end }}\n")
 	for _, p := range destinations {
@@ -308,7 +311,8 @@ func elements(destinations []fleet.Destination, revision string) string {
 			namespace = fmt.Sprintf("{{ get $namespaces %q | toJson }}", p.In[0])
 			condition = fmt.Sprintf("and (not (has %q $off)) (%s)", p.In[0], condition)
 		}
-		fmt.Fprintf(&b, "{{- if %s }}\n- values: {environment: %s, cluster: %s, namespaceSuffix: %s, environmentNamespace: %s, revision: %s}\n{{- end }}\n",
+		fmt.Fprintf(&b, "{{- if %s }}\n"+
+			"- values: {environment: %s, cluster: %s, namespaceSuffix: %s, environmentNamespace: %s, revision: %s}\n{{- end }}\n",
 			condition, strconv.Quote(p.Name), strconv.Quote(server), strconv.Quote(p.Suffix), namespace, strconv.Quote(p.Revision))
 	}
 	return b.String()
@@ -336,7 +340,8 @@ func (w writer) steps(s fleet.Set) (steps []argocd.Step, comments []string) {
 	}
 	steps = append(steps, argocd.Step{MatchExpressions: []argocd.Expression{{Key: w.Profile.Label, Operator: "NotIn",
 		Values: append([]string{}, numbers...)}}})
-	comments = append(comments, wrap("Applications that no other step selects (currently: "+list(rest)+"). Without this step, Argo CD would never sync them."))
+	comments = append(comments,
+		wrap("Applications that no other step selects (currently: "+list(rest)+"). Without this step, Argo CD would never sync them."))
 	return steps, comments
 }
 

@@ -91,7 +91,8 @@ type ChangedApplication struct {
 
 // Different reports whether the sides differ in anything that is compared.
 func (c Comparison) Different() bool {
-	return len(c.Added)+len(c.Removed)+len(c.Moved)+len(c.Steps)+len(c.AddedDependencies)+len(c.RemovedDependencies)+len(c.Changed)+len(c.New)+len(c.Fixed) > 0
+	return len(c.Added)+len(c.Removed)+len(c.Moved)+len(c.Steps)+len(c.AddedDependencies)+len(c.RemovedDependencies)+len(c.Changed)+
+		len(c.New)+len(c.Fixed) > 0
 }
 
 // Compare compares a fleet before and after a change, in an environment or, if that is empty, in

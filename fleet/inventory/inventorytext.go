@@ -68,7 +68,8 @@ func (inv Inventory) Markdown() string {
 	for _, s := range inv.Steps {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |\n", s.Step, cell(s.Band), cell(s.Title), s.AtOnce(), len(s.entries))
 	}
-	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | purpose | where | provides | depends on |\n| --- | --- | --- | --- | --- | --- |\n", noun)
+	fmt.Fprintf(&b, "\n## Components\n\n| %s | component | purpose | where | provides | depends on |\n"+
+		"| --- | --- | --- | --- | --- | --- |\n", noun)
 	for _, e := range inv.Components {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", e.RolloutPhase, cell(named(e)), cell(e.what()...),
 			cell(e.where()...), cell(e.Provided()...), cell(e.Needed()...))

@@ -305,7 +305,8 @@ func (f *finder) linkToProviders(r graph.Reference, providers []provider) {
 		return // its own Application provides the class
 	}
 	for _, p := range providers {
-		reason := Reason{Strength: Healthy, Inferred: p.inferred, From: from.Key, To: p.workload, Field: r.Field, File: from.File, Line: from.Line,
+		reason := Reason{Strength: Healthy, Inferred: p.inferred, From: from.Key, To: p.workload, Field: r.Field,
+			File: from.File, Line: from.Line,
 			Why: fmt.Sprintf("%s %s, which is provided by", r.Why, class.Key), Source: p.source}
 		if p.chart != "" {
 			reason.Why += " the " + p.chart + " chart"

@@ -104,5 +104,7 @@ func (l *checker) unknownName(a profile.Accepted) finding.Finding {
 
 // failed reports whether an Application that an entry names could not be rendered.
 func (l *checker) failed(name string) bool {
-	return name != "" && slices.ContainsFunc(l.Applications, func(app *fleet.Application) bool { return profile.Named(name, app.Name) && app.Failed })
+	return name != "" && slices.ContainsFunc(l.Applications, func(app *fleet.Application) bool {
+		return profile.Named(name, app.Name) && app.Failed
+	})
 }

@@ -134,7 +134,8 @@ func (l *checker) overloaded() []fault {
 			atOnce = fmt.Sprintf(", %d at once", p.MaxUpdate)
 		}
 		f := l.at(finding.Warning, apps[0],
-			fmt.Sprintf("%s contains %d components for %d purposes%s: %s. One that is not healthy holds up all later steps, and nothing orders those of the step",
+			fmt.Sprintf("%s contains %d components for %d purposes%s: %s. "+
+				"One that is not healthy holds up all later steps, and nothing orders those of the step",
 				name, len(apps), len(rungs), atOnce, strings.Join(purposes, ", ")),
 			"divide the step by purpose; cmp fleet steps computes steps")
 		if f.About = name; !l.InPlace() && l.Settings.File != "" { // it is about all of them
@@ -231,7 +232,8 @@ func (l *checker) unorderedBands() []fault {
 	for _, name := range order {
 		c := bands[name]
 		f := l.at(finding.Warning, c.first,
-			fmt.Sprintf("each band has an ApplicationSet of its own, and nothing orders these, but components of band %s depend on %s: %s, because %s",
+			fmt.Sprintf(
+				"each band has an ApplicationSet of its own, and nothing orders these, but components of band %s depend on %s: %s, because %s",
 				name, finding.Few(c.to), fewAndMore(c.texts), c.why),
 			"give the ApplicationSets sync waves below one parent, or use one for all bands (sets: together)")
 		f.About = "band " + name

@@ -63,7 +63,8 @@ func (l *checker) noVersion() []fault {
 		if c := app.Component.Chart; c.Chart == "" || c.Version != "" || app.Vendored || app.Part == crds.Only || !l.anywhere(app) {
 			continue
 		}
-		f := l.at(finding.Warning, app, "chart "+app.Component.Chart.Chart+" has no version, so Argo CD uses the latest (targetRevision: '*') and upgrades as soon as there is a new one",
+		f := l.at(finding.Warning, app, "chart "+app.Component.Chart.Chart+
+			" has no version, so Argo CD uses the latest (targetRevision: '*') and upgrades as soon as there is a new one",
 			"write chart.version")
 		f.Line, f.Field = app.Line("chart"), "chart.version"
 		all = append(all, f)

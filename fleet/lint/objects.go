@@ -171,7 +171,9 @@ func (l *checker) onlyHooks() []fault {
 			slices.ContainsFunc(app.Objects, func(o object.Object) bool { return !o.IsHook() }) {
 			continue
 		}
-		f := l.at(finding.Warning, app, fmt.Sprintf("component %s contains only hooks, such as %s: Argo CD reports it as Synced before they have run, so automated sync never runs them", app.Name, app.Objects[0].ID),
+		f := l.at(finding.Warning, app, fmt.Sprintf(
+			"component %s contains only hooks, such as %s: Argo CD reports it as Synced before they have run, so automated sync never runs them",
+			app.Name, app.Objects[0].ID),
 			"add an object that is not a hook and changes with them, such as a ConfigMap with their script")
 		f.Object = app.Objects[0].ID.String()
 		all = append(all, f)

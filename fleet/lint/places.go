@@ -308,7 +308,8 @@ func (l *checker) bundled() []fault {
 		if holder := l.crdsHolder(app, crdObjects); holder != nil {
 			remedy = "set crds: skip, because " + holder.Name + " contains them"
 		}
-		f := l.at(finding.Warning, app, fmt.Sprintf("%s in %s contains CRDs (%s): components in earlier steps cannot use these CRDs, and an update changes the CRDs together with the objects that use them",
+		f := l.at(finding.Warning, app, fmt.Sprintf("%s in %s contains CRDs (%s): components in earlier steps cannot use these CRDs, "+
+			"and an update changes the CRDs together with the objects that use them",
 			subject(app), l.step(app.Step.Number), finding.Few(names)), remedy)
 		f.Object = crdObjects[0].ID.String()
 		all = append(all, f)

@@ -116,7 +116,8 @@ func notAllowed(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 	case len(f.Settings.Environments) > 0:
 		all = append(all, app.Fault(platformSetting, "server", "the fleet has environments, which decide the cluster", `remove "server"`))
 	case !slices.Contains(allow.Servers, app.Server):
-		refuse("server", app.Server, "servers", fmt.Sprintf("%s requests the cluster %q, which the platform does not allow", app.Name, app.Server))
+		refuse("server", app.Server, "servers",
+			fmt.Sprintf("%s requests the cluster %q, which the platform does not allow", app.Name, app.Server))
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.Annotations)) {
 		if key == fleet.SyncWave {

@@ -152,7 +152,8 @@ func (c *collision) fault() fault {
 			who = fmt.Sprintf("%s in %s and %s in %s both contain %s", c.a.Application.Name, c.a.To.Name, c.b.Application.Name,
 				c.b.To.Name, finding.Few(names))
 		}
-		return who + "; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there"
+		return who + "; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, " +
+			"and the rollout stops there"
 	}
 	found := c.b.Fault("object-shared", "name", message(c.environments), c.remedy())
 	found.Object, found.Field = names[0], ""
@@ -174,7 +175,8 @@ func (c *collision) remedy() string {
 		inCluster = slices.ContainsFunc(c.ids, func(id object.ID) bool { return id.Namespace == "" && id.Kind != "CustomResourceDefinition" })
 	}
 	if inCluster {
-		all = append(all, "move cluster-scoped objects into a component without environments, which is deployed once per cluster, or make their names unique per environment, in a chart with {{ .Release.Namespace }}")
+		all = append(all, "move cluster-scoped objects into a component without environments, which is deployed once per cluster, "+
+			"or make their names unique per environment, in a chart with {{ .Release.Namespace }}")
 	}
 	return strings.Join(all, "; ")
 }

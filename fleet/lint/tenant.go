@@ -67,7 +67,8 @@ func requestsForeignProject(f *fleet.Fleet, app *fleet.Application) bool {
 
 // projectRefused reports a component that does not get the AppProject that it names.
 func projectRefused(f *fleet.Fleet, app *fleet.Application) (message, remedy string) {
-	return fmt.Sprintf("component %s sets the AppProject %q, but the fleet puts it into the AppProject %q", app.Name, app.Project, f.Project()),
+	return fmt.Sprintf("component %s sets the AppProject %q, but the fleet puts it into the AppProject %q",
+			app.Name, app.Project, f.Project()),
 		"remove project, or allow it with --allow-project " + finding.Quote(app.Project)
 }
 

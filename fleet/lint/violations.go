@@ -153,7 +153,8 @@ func (l *checker) consequence(from, to int, r fleet.Reason) string {
 	case others == inNoStep:
 		return other.Name + " is never synced"
 	case r.IsNamespace():
-		return "until " + other.Name + " is synced, Argo CD creates the namespace without its labels and annotations if CreateNamespace=true is set; otherwise, the sync of " + app.Name + " fails"
+		return "until " + other.Name + " is synced, Argo CD creates the namespace without its labels and annotations " +
+			"if CreateNamespace=true is set; otherwise, the sync of " + app.Name + " fails"
 	case isSame && r.Strength == fleet.Applied && uncertain:
 		return "both are synced at the same time, so the sync of " + app.Name + " may fail, and Argo CD retries it only a few times"
 	case isSame && r.Strength == fleet.Applied:
@@ -484,7 +485,8 @@ func (l *checker) chain(from, to int) []fleet.Link {
 func (l *checker) pathReasons(chain []fleet.Link) string {
 	var all []string
 	for _, link := range chain {
-		all = append(all, fmt.Sprintf("%s depends on %s, because %s", l.Applications[link.From].Name, l.Applications[link.To].Name, link.Reasons[0]))
+		all = append(all,
+			fmt.Sprintf("%s depends on %s, because %s", l.Applications[link.From].Name, l.Applications[link.To].Name, link.Reasons[0]))
 	}
 	return strings.Join(all, "; ")
 }

@@ -180,14 +180,17 @@ func (c *setChecker) report(x conflict) finding.Finding {
 		About: fmt.Sprintf("%s, %s", x.from.child, x.to.child)}
 	switch x.kind {
 	case laterStep:
-		f.Rule, f.Message = "set-step", fmt.Sprintf("%s in step %d needs %s in step %d, which starts only after all Applications of step %d are healthy: %s", x.from.child, x.from.step, x.to.child, x.to.step, x.from.step, x.reason)
+		f.Rule, f.Message = "set-step",
+			fmt.Sprintf("%s in step %d needs %s in step %d, which starts only after all Applications of step %d are healthy: %s",
+				x.from.child, x.from.step, x.to.child, x.to.step, x.from.step, x.reason)
 		f.Remedy = fmt.Sprintf("move %s to a later step", x.from.child)
 	case together:
 		f.Severity, f.Rule, f.Message = finding.Note, "set-together",
 			fmt.Sprintf("Argo CD syncs %s at the same time as %s, which it needs, and depends on retries: %s", x.from.child, x.to.child, x.reason)
 		f.Remedy = "use steps of spec.strategy.rollingSync if the retries are not enough"
 	case laterWave:
-		f.Rule, f.Message = "set-wave", fmt.Sprintf("%s comes in an earlier wave than %s, which it needs: %s", c.name(x.from), c.name(x.to), x.reason)
+		f.Rule, f.Message = "set-wave",
+			fmt.Sprintf("%s comes in an earlier wave than %s, which it needs: %s", c.name(x.from), c.name(x.to), x.reason)
 		f.Remedy = "give this object a later sync wave"
 		if x.from.generated() && x.from.step == 0 { // nothing waits for it
 			f.Severity = finding.Note

@@ -239,7 +239,8 @@ func (p *simulation) stepOf(span int) string {
 // makeReady continues the sync of an Application whose dependencies are ready.
 func (p *simulation) makeReady(i int) bool {
 	s := &p.Spans[i]
-	if _, lacks := p.missingDependencies[p.fleet.Applications[s.Application]]; lacks || p.fail[s.Application] || len(p.missing(s.Application)) > 0 {
+	_, lacks := p.missingDependencies[p.fleet.Applications[s.Application]]
+	if lacks || p.fail[s.Application] || len(p.missing(s.Application)) > 0 {
 		return false
 	}
 	s.Ready = p.now

@@ -131,7 +131,9 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	ofCRDs, rest := crds.Split(res.Objects)
 	if len(ofCRDs) > 0 && len(rest) > 0 {
 		f.draft.CRDs = component.Split
-		f.draft.CRDsWhy = fmt.Sprintf("The component has %s and %s. With split, the CRDs become an Application of their own, which is deployed first and kept when the other one is deleted.", finding.Counted(len(ofCRDs), "CRD"), finding.Counted(len(rest), "other object"))
+		f.draft.CRDsWhy = fmt.Sprintf("The component has %s and %s. With split, the CRDs become an Application of their own, "+
+			"which is deployed first and kept when the other one is deleted.",
+			finding.Counted(len(ofCRDs), "CRD"), finding.Counted(len(rest), "other object"))
 	}
 	return nil
 }

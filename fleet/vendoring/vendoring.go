@@ -435,7 +435,8 @@ func checked(all []*vendored) string {
 	for _, c := range all {
 		entries += len(c.was.Entries)
 	}
-	return fmt.Sprintf("%s, %s: nothing is missing, changed or unused\n", finding.Counted(len(all), "component"), finding.Counted(entries, "source"))
+	return fmt.Sprintf("%s, %s: nothing is missing, changed or unused\n",
+		finding.Counted(len(all), "component"), finding.Counted(entries, "source"))
 }
 
 // Network is how new and updated entries are fetched: the same for all components.

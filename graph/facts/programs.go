@@ -227,7 +227,8 @@ func (f *Facts) runFiles(i int, pod, volume object.Value, field string) (run, id
 
 // isScript reports whether a file is a program.
 func isScript(file mounted) bool {
-	return strings.HasPrefix(file.Value, "#!") || slices.Contains([]string{".sh", ".bash", ".py", ".rb", ".js", ".pl", ".php"}, path.Ext(file.path))
+	return strings.HasPrefix(file.Value, "#!") ||
+		slices.Contains([]string{".sh", ".bash", ".py", ".rb", ".js", ".pl", ".php"}, path.Ext(file.path))
 }
 
 // isNameByte reports whether a byte may be part of the name of a file without extension.
@@ -235,9 +236,9 @@ func isNameByte(c byte) bool {
 	return c != '.' && text.IsHostByte(c) || c >= 'A' && c <= 'Z' || c == '_'
 }
 
-// Hints returns texts that show at most what an object may need: annotations of its Pods,
-// the labels of nodes that they ask for, what they tell the drivers of their volumes, their probes and lifecycle hooks, mounted Secrets, mounted scripts that no command runs, and
-// the spec of a custom resource for which an operator starts Pods.
+// Hints returns texts that show at most what an object may need: annotations of its Pods, the labels of nodes that
+// they ask for, what they tell the drivers of their volumes, their probes and lifecycle hooks, mounted Secrets,
+// mounted scripts that no command runs, and the spec of a custom resource for which an operator starts Pods.
 func (f *Facts) Hints(i int) (all []Word) {
 	n := &f.Nodes[i]
 	add := func(v object.Value, field string) {
@@ -281,8 +282,7 @@ func (f *Facts) files(i int, kind, name, field string, file bool) (all []Word) {
 	return all
 }
 
-// data returns the entry of a ConfigMap or Secret of the component that sets a
-// variable.
+// data returns the entry of a ConfigMap or Secret of the component that sets a variable.
 func (f *Facts) data(kind, namespace string, ref object.Value) string {
 	for _, c := range f.byKey[object.ID{Kind: kind, Namespace: namespace, Name: ref.Get("name").Text()}] {
 		return entries(f.Nodes[c])[ref.Get("key").Text()]

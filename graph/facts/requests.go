@@ -130,7 +130,8 @@ func (r *requestReader) addException(from, to int, key string) {
 
 // eachListed reads an annotation with a comma-separated list of objects and calls a
 // function for each.
-func (r *requestReader) eachListed(i int, key, text string, read func(i int, name string) (object.ID, bool), do func(from, to int, key string)) {
+func (r *requestReader) eachListed(i int, key, text string, read func(i int, name string) (object.ID, bool),
+	do func(from, to int, key string)) {
 	for _, name := range strings.Split(text, ",") {
 		if name = strings.TrimSpace(name); name == "" {
 			continue

@@ -271,7 +271,8 @@ func eachText(v object.Value, field, key string, visit func(field, key, value st
 // call.
 func (f *Facts) NamedBy(w Word, namespace string) []int {
 	name, qualified := strings.CutPrefix(w.Value, namespace+"/")
-	if w.IsFile || w.IsSAN || f.Base.NamesNoObject(w.Name) || !qualified && (strings.Contains(name, "/") || f.IsNamespace(name)) || name == "" {
+	if w.IsFile || w.IsSAN || f.Base.NamesNoObject(w.Name) ||
+		!qualified && (strings.Contains(name, "/") || f.IsNamespace(name)) || name == "" {
 		return nil
 	}
 	var all []int

@@ -165,7 +165,8 @@ func (d *decider) whyEarlier(i int) (Cause, object.ID) {
 	isLater := d.all[i].Events.IsUpgradeOnly()
 	for _, need := range []graph.Need{graph.Needs, graph.MayNeed} {
 		for _, r := range d.to[d.node[i]] {
-			if r.Need == need && (!isLater || r.IsCertain()) && d.phase(r.From).Order() < object.PostSync.Order() && !d.moved.Nodes[r.From].External {
+			if r.Need == need && (!isLater || r.IsCertain()) && d.phase(r.From).Order() < object.PostSync.Order() &&
+				!d.moved.Nodes[r.From].External {
 				return NeededByOther, d.moved.Nodes[r.From].Key
 			}
 		}

@@ -81,7 +81,8 @@ func (t Taken) moved(d *Decision) (found []finding.Finding) {
 	}
 	if d.risk != "" {
 		found = append(found, d.finding(finding.Warning, ruleMoved,
-			fmt.Sprintf("it became a Sync hook (was %s), which runs at every sync, also the first one, and its command stops, keeps or removes something (%q)", d.Was(), d.risk),
+			fmt.Sprintf("it became a Sync hook (was %s), which runs at every sync, also the first one, and its command stops, "+
+				"keeps or removes something (%q)", d.Was(), d.risk),
 			fmt.Sprintf("make sure that it may run at each sync, or annotate it with %s: Skip", object.Hook)))
 	}
 	if d.outlives {
@@ -91,7 +92,8 @@ func (t Taken) moved(d *Decision) (found []finding.Finding) {
 	}
 	if d.Form == Ordinary && slices.Contains(t.opt.Looked, d.before.File) && d.holdsSecrets() {
 		found = append(found, d.finding(finding.Warning, ruleMoved,
-			"its template calls lookup, which returns nothing here: Argo CD now compares the object in the cluster with this rendering, and heals it",
+			"its template calls lookup, which returns nothing here: "+
+				"Argo CD now compares the object in the cluster with this rendering, and heals it",
 			"compare the two before the first sync, and set in your values what lookup would return"))
 	}
 	return found

@@ -193,7 +193,8 @@ func rewritten(objs []object.Object, all []Decision) ([]object.Object, error) {
 // decisions returns an open decision for each Helm hook of a sync: every one moves. Those
 // whose name does not tell them apart stay, and repetitions of ordinary objects are dropped.
 func decisions(objs []object.Object, base *knowledge.Base, opt Options) ([]Decision, error) {
-	f, findings := facts.New([]facts.Part{{Objects: objs, Namespace: opt.Graph.Namespace}}, base, facts.Options{IsExternal: opt.Graph.IsExternal})
+	f, findings := facts.New([]facts.Part{{Objects: objs, Namespace: opt.Graph.Namespace}}, base,
+		facts.Options{IsExternal: opt.Graph.IsExternal})
 	if err := finding.Err(findings); err != nil {
 		return nil, err
 	}

@@ -156,7 +156,8 @@ func IsAddress(base *knowledge.Base, w Word, at, end int, hasPort func(host, por
 // says that it is an address, such as "host: db".
 func IsHostField(base *knowledge.Base, w Word, at, end int) bool {
 	before, after := w.Value[:at], w.Value[end:]
-	return w.IsFile && (after == "" || strings.ContainsAny(after[:1], "\"'\r\n ,;}")) && base.IsAddress(keyBefore(before)) && !IsRegistered(base, w, before)
+	return w.IsFile && (after == "" || strings.ContainsAny(after[:1], "\"'\r\n ,;}")) && base.IsAddress(keyBefore(before)) &&
+		!IsRegistered(base, w, before)
 }
 
 // IsRegistered reports whether the key of the value in which a text ends, or else the word's
@@ -180,11 +181,13 @@ func isHost(base *knowledge.Base, w Word, at, end int, hasPort func(host, port s
 		return !isOwner(base, before) && !base.NamesImage(w.Name) &&
 			(before == "" || strings.HasSuffix(before, "//") || strings.ContainsAny(before[len(before)-1:], " ,;=\"'\n@("))
 	}
-	if isConnectionHost(base, w.Value, at, end) || isListed(base, before, after) || driverBefore.MatchString(before) && strings.HasPrefix(after, ")") {
+	if isConnectionHost(base, w.Value, at, end) || isListed(base, before, after) ||
+		driverBefore.MatchString(before) && strings.HasPrefix(after, ")") {
 		return true
 	}
 	isFirst, isLast := strings.TrimLeft(before, " ") == "", strings.TrimRight(after, " ") == ""
-	if (isFirst || strings.HasSuffix(strings.TrimRight(before, " "), ",")) && (isLast || strings.HasPrefix(strings.TrimLeft(after, " "), ",")) {
+	if (isFirst || strings.HasSuffix(strings.TrimRight(before, " "), ",")) &&
+		(isLast || strings.HasPrefix(strings.TrimLeft(after, " "), ",")) {
 		return !w.IsFile && base.IsAddress(w.Name)
 	}
 	ends := after == "" || blank(after[0])
@@ -226,7 +229,8 @@ func keyBefore(before string) string {
 	return ""
 }
 
-var keyAtEnd = lazyregexp.New(`([A-Za-z][\w.-]*)["']?\s*[:=]\s*[\[{]?\s*(?:["'][^"'\n]*["']\s*,\s*|-\s+[^\n]*\n\s*)*(?:-\s+)?[\["'\s]*(?:[a-z][a-z0-9+.-]*:/*)?$`)
+var keyAtEnd = lazyregexp.New(
+	`([A-Za-z][\w.-]*)["']?\s*[:=]\s*[\[{]?\s*(?:["'][^"'\n]*["']\s*,\s*|-\s+[^\n]*\n\s*)*(?:-\s+)?[\["'\s]*(?:[a-z][a-z0-9+.-]*:/*)?$`)
 
 // isUser reports whether the text after a host in a URL shows that it is the user:
 // everything between "//" and the last "@" before the path is user information

@@ -128,7 +128,8 @@ func (w *waitReader) placeIn(all []command, i int, at place) place {
 // branch follows an "if". One that ends the program where a test fails is a test.
 func (w *waitReader) branch(c command, at place) {
 	failsIn := func(list []command) bool { return len(list) > 0 && isFailure(list[len(list)-1]) && exitsOf(list) == 0 }
-	if w.program.IsRestarted && len(c.condition) == 1 && failsIn(map[bool][]command{true: c.body, false: c.otherwise}[c.condition[0].negated]) {
+	if w.program.IsRestarted && len(c.condition) == 1 &&
+		failsIn(map[bool][]command{true: c.body, false: c.otherwise}[c.condition[0].negated]) {
 		test := c.condition[0]
 		test.negated = false
 		for _, words := range w.tests([]command{test}) {
@@ -143,7 +144,8 @@ func (w *waitReader) branch(c command, at place) {
 // loop follows an "until" or "while".
 func (w *waitReader) loop(c command, isSure bool) {
 	text := w.textOf([]command{c})
-	isEndless := len(c.condition) == 1 && len(c.condition[0].words) > 0 && slices.Contains([]string{"true", ":", "false"}, c.condition[0].words[0])
+	isEndless := len(c.condition) == 1 && len(c.condition[0].words) > 0 &&
+		slices.Contains([]string{"true", ":", "false"}, c.condition[0].words[0])
 	if c.keyword == "until" || strings.Contains(text, "sleep") || len(c.condition) > 0 && c.condition[0].negated {
 		w.found = append(w.found, Wait{Text: text})
 	} else if !isEndless {

@@ -32,7 +32,8 @@ func OutputFile(cmd *cobra.Command, usageText, content, example string) *File {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)) // the flag exists
 	addCheck(cmd, func() error {
 		if slices.Contains(formats, out.name) {
-			return finding.Usagef("--output names the file of %s here, and %q is a format of other commands; write -o %s, or -o ./%s for a file of that name", content, out.name, example, out.name)
+			return finding.Usagef("--output names the file of %s here, and %q is a format of other commands; "+
+				"write -o %s, or -o ./%s for a file of that name", content, out.name, example, out.name)
 		}
 		return nil
 	})

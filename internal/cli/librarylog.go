@@ -65,4 +65,5 @@ var (
 // duplicateMessages matches messages that Ladder reports itself: that a version range was
 // resolved, that a value replaces a default of another type, and that a field of a
 // kustomization is deprecated.
-var duplicateMessages = lazyregexp.New(`unable to find exact version requested; falling back|skipped value for |cannot overwrite table with non table|destination for \S+ is a table|^# Warning: '\w+' is deprecated\. Please use`)
+var duplicateMessages = lazyregexp.New(`unable to find exact version requested; falling back|skipped value for ` +
+	`|cannot overwrite table with non table|destination for \S+ is a table|^# Warning: '\w+' is deprecated\. Please use`)

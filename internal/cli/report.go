@@ -37,7 +37,8 @@ const (
 	// Computed are those that Ladder computes.
 	Computed CheckedWaves = "checked the waves that Ladder computes"
 	// Following are those that Ladder computes from an author's.
-	Following CheckedWaves = "checked the waves that Ladder computes; they follow the order of the author's waves, which --author-waves override ignores, and --waves off checks"
+	Following CheckedWaves = "checked the waves that Ladder computes; " +
+		"they follow the order of the author's waves, which --author-waves override ignores, and --waves off checks"
 )
 
 // Count returns the number of findings with a severity.

@@ -119,7 +119,8 @@ func enterLandlock() error {
 func verifyLandlock() error {
 	if f, err := os.Open("/"); err == nil {
 		f.Close()
-		return errors.New("not available: it requires Linux 5.13 or later with landlock in /sys/kernel/security/lsm, and a seccomp profile that allows it")
+		return errors.New(
+			"not available: it requires Linux 5.13 or later with landlock in /sys/kernel/security/lsm, and a seccomp profile that allows it")
 	}
 	return nil
 }

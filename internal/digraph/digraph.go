@@ -78,7 +78,8 @@ func Reachable[Node comparable](from []Node, next func(Node) []Node) map[Node]bo
 // node with what was visited before. edges lists the edges of a state, and follow
 // returns the state that an edge leads to; of paths of the same length, the first is
 // returned.
-func Path[State comparable, Edge any](from State, isEnd func(State) bool, edges func(State) []Edge, follow func(State, Edge) State) ([]Edge, bool) {
+func Path[State comparable, Edge any](from State, isEnd func(State) bool, edges func(State) []Edge,
+	follow func(State, Edge) State) ([]Edge, bool) {
 	type step struct {
 		before State
 		along  Edge

@@ -240,7 +240,8 @@ func (s *sketch) assignSections() *picture {
 	}
 	pic.edges = s.renumber(number)
 	pic.label = "ladder of " + finding.Counted(wave.Waves(groups), "wave")
-	pic.legend = "An arrow points to what an object depends on. Bold: waits until the target is healthy. Dashed: inferred. With a dot: does not affect the order. Red: the order contradicts the dependency. Hover over an arrow or an object for the reason."
+	pic.legend = "An arrow points to what an object depends on. Bold: waits until the target is healthy. Dashed: inferred. " +
+		"With a dot: does not affect the order. Red: the order contradicts the dependency. Hover over an arrow or an object for the reason."
 	return pic
 }
 

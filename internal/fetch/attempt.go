@@ -311,7 +311,8 @@ func (e *attempt) failureToSend(host string, err error) *failure {
 	case errors.As(err, &header), strings.Contains(err.Error(), http.ErrSchemeMismatch.Error()):
 		return failed(untrusted, "correct the port, or list the host as one without TLS (--remote-plain-http)", "%s does not speak TLS", host)
 	case errors.As(err, &authority):
-		return failed(untrusted, "add the authority's certificate as ca.crt to the host's credentials (--remote-credentials), or for all hosts (--remote-ca)", "the certificate of %s is signed by an unknown authority", host)
+		return failed(untrusted, "add the authority's certificate as ca.crt to the host's credentials (--remote-credentials), "+
+			"or for all hosts (--remote-ca)", "the certificate of %s is signed by an unknown authority", host)
 	case errors.As(err, &name), errors.As(err, &invalid), errors.As(err, &verification):
 		return failed(untrusted, "contact its administrator", "the certificate of %s is invalid: %s", host, short(err.Error()))
 	}

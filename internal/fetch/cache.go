@@ -72,7 +72,8 @@ func openStore(config Cache, log *slog.Logger, m *metrics) *store {
 func (s *store) logWriteError(err error) {
 	s.metrics.events.WithLabelValues(string(unwritten)).Inc()
 	s.logOnce.Do(func() {
-		s.log.Warn("the cache for fetched content cannot be written, so everything is fetched again each time; name another directory with --remote-cache", "directory", s.dir, "error", err)
+		s.log.Warn("the cache for fetched content cannot be written, so everything is fetched again each time; "+
+			"name another directory with --remote-cache", "directory", s.dir, "error", err)
 	})
 }
 

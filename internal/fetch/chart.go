@@ -58,7 +58,8 @@ func (e *attempt) downloadPackage(exact remote.Ref, entry listedVersion, digest 
 	}
 	address, err := resolveURL(e.ref.URL, entry.URLs[0])
 	if err != nil {
-		return none, failed(broken, "contact its administrator", "the index of %s has no valid URL of %s %s", e.host(), exact.Chart, exact.Version)
+		return none, failed(broken, "contact its administrator", "the index of %s has no valid URL of %s %s",
+			e.host(), exact.Chart, exact.Version)
 	}
 	at, fault := parseAddress(address)
 	if fault != "" {

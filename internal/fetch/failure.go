@@ -110,7 +110,8 @@ func (e *attempt) failureOfStatus(status int) *failure {
 			remedy = "check the credentials for " + e.host() + " in " + e.credential.Source
 		}
 		if e.credential.Helper != "" {
-			return failed(denied, "write the name and the password of "+e.host()+" into the file, or mount them as files; no process is ever run for them",
+			return failed(denied, "write the name and the password of "+e.host()+
+				" into the file, or mount them as files; no process is ever run for them",
 				"%s refuses access (%d), and %s leaves its credentials to the helper %s, which is not run", e.host(), status,
 				e.credential.Source, e.credential.Helper)
 		}

@@ -290,7 +290,8 @@ func (f *Fetcher) obtain(ctx context.Context, ref remote.Ref, want string, ignor
 		}
 	}
 	if f.config.Offline {
-		return remote.Content{}, failed(notCached, "fetch it once with the network, or vendor it", "is not in the cache, and the network is disabled")
+		return remote.Content{}, failed(notCached, "fetch it once with the network, or vendor it",
+			"is not in the cache, and the network is disabled")
 	}
 	if isCached && !usable {
 		f.metrics.events.WithLabelValues(string(expired)).Inc()
@@ -405,7 +406,8 @@ func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, 
 		case err != nil:
 			end(nil)
 			return remote.Content{}, failed(slow, moreTime,
-				"timed out after %s in the queue: at most %d fetches run at a time, at most %d for one host or tenant, and %d for one tenant at one host",
+				"timed out after %s in the queue: at most %d fetches run at a time, at most %d for one host or tenant, "+
+					"and %d for one tenant at one host",
 				f.limits.Time, f.limits.Concurrent, f.queue.share, f.queue.own)
 		}
 		content, err := f.downloadNow(ctx, deadline, ref, at, ignoreCache)
@@ -419,7 +421,8 @@ func (f *Fetcher) download(wanted context.Context, ref remote.Ref, at *url.URL, 
 }
 
 // downloadNow fetches a Ref over the network. It retries temporary failures.
-func (f *Fetcher) downloadNow(ctx context.Context, deadline time.Time, ref remote.Ref, at *url.URL, ignoreCache bool) (remote.Content, error) {
+func (f *Fetcher) downloadNow(ctx context.Context, deadline time.Time, ref remote.Ref, at *url.URL,
+	ignoreCache bool) (remote.Content, error) {
 	if f.config.Fetching != nil {
 		defer f.config.Fetching(ref)()
 	}

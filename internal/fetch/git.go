@@ -327,7 +327,8 @@ func (e *entry) content() (string, error) {
 const maxSubmoduleDepth = 5
 
 // add adds the files of a commit to a directory.
-func (f *files) add(dir string, session transport.UploadPackSession, have *packp.AdvRefs, want, commit plumbing.Hash, withModules bool) error {
+func (f *files) add(dir string, session transport.UploadPackSession, have *packp.AdvRefs, want, commit plumbing.Hash,
+	withModules bool) error {
 	tree, err := f.e.objects(session, have, want, commit)
 	if err != nil {
 		return err

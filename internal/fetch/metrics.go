@@ -46,7 +46,8 @@ const (
 func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_requests_total",
-			Help: "Requested charts, files and repositories, by kind (chart, file, git) and outcome; ok includes cache hits, cached is a cached copy that replaces a failure."}, []string{"kind", "outcome"}),
+			Help: "Requested charts, files and repositories, by kind (chart, file, git) and outcome; " +
+				"ok includes cache hits, cached is a cached copy that replaces a failure."}, []string{"kind", "outcome"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ladder_fetch_seconds",
 			Buckets: prometheus.ExponentialBuckets(0.01, 2, 14), // 10 ms to 82 s
 			Help:    "Time of fetches that used the network, with their retries, by kind."}, []string{"kind"}),
@@ -55,7 +56,8 @@ func newMetrics(size func() int64, waiting func() int, to prometheus.Registerer)
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_retries_total",
 			Help: "Retried fetches, by kind."}, []string{"kind"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_cache_events_total",
-			Help: "Uses of the cache on disk, by result: hit, miss, expired, shared (fetched once for several requests), evicted, corrupt, unwritten (could not be written)."}, []string{"event"}),
+			Help: "Uses of the cache on disk, by result: hit, miss, expired, shared (fetched once for several requests), evicted, corrupt, " +
+				"unwritten (could not be written)."}, []string{"event"}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{Name: "ladder_fetch_processes", Help: "Processes that fetch now."}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_fetch_processes_killed_total",
 			Help: "Processes that ended before their fetch did, by cause: memory (--remote-memory), timeout (--remote-timeout), crash."},

@@ -184,7 +184,8 @@ func (e *attempt) pull(repository *orasremote.Repository, reference string) (rem
 }
 
 // manifest fetches a manifest by tag or digest.
-func (e *attempt) manifest(repository *orasremote.Repository, reference string) (at ocispec.Descriptor, manifest ocispec.Manifest, err error) {
+func (e *attempt) manifest(repository *orasremote.Repository,
+	reference string) (at ocispec.Descriptor, manifest ocispec.Manifest, err error) {
 	at, body, err := repository.FetchReference(e.ctx, reference)
 	if err != nil {
 		return at, manifest, e.failureOf(err)

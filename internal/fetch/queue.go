@@ -41,7 +41,8 @@ const fetchSlice = time.Second
 
 func newQueue(places int) *queue {
 	share := (places + 1) / 2
-	return &queue{places: places, share: share, own: max(share/2, 1), hosts: map[string]int{}, tenants: map[string]int{}, both: map[[2]string]int{}}
+	return &queue{places: places, share: share, own: max(share/2, 1), hosts: map[string]int{}, tenants: map[string]int{},
+		both: map[[2]string]int{}}
 }
 
 // enter waits for a place. leave releases it, and must be called once. yield is called if the
@@ -155,7 +156,8 @@ func (q *queue) makeRoom() {
 // yields reports whether a running fetch is one of several of its tenant, and its end would give
 // a waiting one of a tenant with fewer a place.
 func (q *queue) yields(running, waiting *waiter) bool {
-	if running.tenant == "" || running.tenant == waiting.tenant || q.tenants[running.tenant] <= q.tenants[waiting.tenant]+1 || !q.hasShare(waiting) {
+	if running.tenant == "" || running.tenant == waiting.tenant ||
+		q.tenants[running.tenant] <= q.tenants[waiting.tenant]+1 || !q.hasShare(waiting) {
 		return false
 	}
 	return q.hosts[waiting.host] < q.share || running.host == waiting.host

@@ -205,9 +205,10 @@ func (b *builder) references() {
 		if from < 0 || to < 0 {
 			continue
 		}
-		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Sanitize(r.Why + r.Detail()), Field: finding.Sanitize(r.Field),
-			IsGate: b.plan.IsGate(r), Blind: b.plan.IsGate(r) && b.plan.IsBlind(r.To), Inferred: r.Inferred(),
-			Ignored: !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: b.plan.IsImplied(r)})
+		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Sanitize(r.Why + r.Detail()),
+			Field: finding.Sanitize(r.Field), IsGate: b.plan.IsGate(r), Blind: b.plan.IsGate(r) && b.plan.IsBlind(r.To),
+			Inferred: r.Inferred(),
+			Ignored:  !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: b.plan.IsImplied(r)})
 	}
 }
 

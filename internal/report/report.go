@@ -91,7 +91,9 @@ func (r Rollout) toJSON(p *page, numbers map[*Ladder]int) rollout {
 	for _, n := range r.Graph.Dependencies {
 		out.Dependencies = append(out.Dependencies, n.Sanitized())
 	}
-	slices.SortStableFunc(out.Dependencies, func(a, b draw.Dependency) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortStableFunc(out.Dependencies, func(a, b draw.Dependency) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
 	for _, found := range r.Findings {
 		out.Findings = append(out.Findings, Finding{found.Redacted(), r.about(found)})
 	}

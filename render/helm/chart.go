@@ -216,7 +216,8 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, parents []stri
 			continue
 		}
 		bad := func(message, remedy string) {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-dependency", File: s.Show(path.Join(dir, dependencyFile(ch))),
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-dependency",
+				File: s.Show(path.Join(dir, dependencyFile(ch))),
 				Line: lineOfDependency(ch, dep), Field: "dependencies." + dep.Name, Message: message, Remedy: remedy})
 		}
 		at := path.Join(dir, rel)

@@ -195,7 +195,8 @@ func (s source) locate(d *dependency, in *chartSize) error {
 			Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
 	}
 	if s.opt.Remote == nil || d.listed.Repository == "" {
-		f := bad("missing-dependency", fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, d.listed.Repository),
+		f := bad("missing-dependency",
+			fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, d.listed.Repository),
 			"run helm dependency build "+s.Show(s.Dir)+" and commit charts/, or run "+s.VendorCommand(d.listed.Repository))
 		if dir, isHere := in.dirs[d.parent]; isHere {
 			if hidden := s.hiddenDependency(dir, d.listed.Name); hidden != "" {
@@ -274,7 +275,8 @@ func digestOf(v any) string {
 // add adds a fetched chart as a chart in charts/ would be.
 func (s source) add(d dependency, c remote.Content, in *chartSize) error {
 	bad := func(message string) error {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-dependency", Message: message, Remedy: "correct the dependency, or its repository"}
+		return finding.Finding{Severity: finding.Error, Rule: "bad-dependency", Message: message,
+			Remedy: "correct the dependency, or its repository"}
 	}
 	sub, err := loader.LoadArchive(bytes.NewReader(c.Data))
 	if err != nil {

@@ -169,7 +169,8 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 		Name: s.opt.Name, Namespace: s.opt.Namespace, Revision: 1, IsInstall: true,
 	}, caps, true)
 	if err != nil {
-		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
+		return Result{}, s.Fault("bad-values", "values.yaml",
+			goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
 	replaced = append(replaced, s.valuesWarnings(ch, nulls, vals, top["Values"].(common.Values))...)
 	var findings []finding.Finding

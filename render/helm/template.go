@@ -87,7 +87,8 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 // root.
 var (
 	ofRelease  = lazyregexp.New(`\bRelease\b(\.\w+)?`)
-	printsRoot = lazyregexp.New(`\b(to\w+|print\w*|quote|squote|cat|join|list|dict|tuple|values|deepCopy|merge\w*|range|index|get|dig|pluck)\b[^{}]*?[\s(](\.|\$)(\s|\)|\}|\||$)|\{\{-?\s*(\.|\$)\s*(\||-?\}\})`)
+	printsRoot = lazyregexp.New(`\b(to\w+|print\w*|quote|squote|cat|join|list|dict|tuple|values|deepCopy|merge\w*` +
+		`|range|index|get|dig|pluck)\b[^{}]*?[\s(](\.|\$)(\s|\)|\}|\||$)|\{\{-?\s*(\.|\$)\s*(\||-?\}\})`)
 )
 
 // printsRevision reports whether a template may use the revision. Values count,

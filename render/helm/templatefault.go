@@ -123,9 +123,10 @@ var (
 	engineWords = lazyregexp.New(`executing "[^"]*" (at )|template: |gotpl:\d+:(?:\d+:)? | associated with template "gotpl"`)
 	nilPointer  = lazyregexp.New(`nil pointer evaluating (?:interface \{\}|\S+?)\.([\w-]+)`)
 	noField     = lazyregexp.New(`can't evaluate field ([\w-]+) in type interface \{\}`)
-	ofRoot      = lazyregexp.New(`(?:can't evaluate field|evaluating interface \{\}\.)\s?(Values|Release|Chart|Files|Capabilities|Template|Subcharts)\b`)
-	notMapping  = lazyregexp.New(`<\$?\.Values((?:\.\w+){2,})>:\s+can't evaluate field \w+ in type interface \{\}\s*$`)
-	isDefined   = lazyregexp.New(`\{\{-?\s*(?:define|block)\s+"([^"]+)"`)
+	ofRoot      = lazyregexp.New(
+		`(?:can't evaluate field|evaluating interface \{\}\.)\s?(Values|Release|Chart|Files|Capabilities|Template|Subcharts)\b`)
+	notMapping = lazyregexp.New(`<\$?\.Values((?:\.\w+){2,})>:\s+can't evaluate field \w+ in type interface \{\}\s*$`)
+	isDefined  = lazyregexp.New(`\{\{-?\s*(?:define|block)\s+"([^"]+)"`)
 	// ofPrometheus matches the variables of Prometheus' own templates (prometheus, rules/alerting.go).
 	ofPrometheus = lazyregexp.New(`undefined variable "\$(?:labels|value|externalLabels|externalURL)"`)
 	noFunction   = lazyregexp.New(`function "(\w+)" not defined`)

@@ -103,7 +103,8 @@ func (h *Hidden) Except(file []byte) {
 // code matches what is never a value in a message of Helm and kustomize: variables and fields
 // of templates, places, identities of objects, and what a message calls by its kind.
 var code = lazyregexp.New(`[.$][A-Za-z_][\w.]*|[^\s():"]+:\d+|error calling \w+|\w+\.[\w\[\]]+\.[\w.\[\]-]+/[\w.:\[\]-]+` +
-	"|Kind:\"[^\"]*\"|Name(?:space)?:\"[^\"]*\"|(?i:function|variable|executing|operation|path:?|field ?path|field) (?:\"[^\"]*\"|'[^']*'|`[^`]*`)")
+	"|Kind:\"[^\"]*\"|Name(?:space)?:\"[^\"]*\"" +
+	"|(?i:function|variable|executing|operation|path:?|field ?path|field) (?:\"[^\"]*\"|'[^']*'|`[^`]*`)")
 
 // quotation matches the places at which a message quotes data.
 var quotation = lazyregexp.New("\"(?:[^\"\\\\]|\\\\.)*\"|'[^']*'|`[^`]*`|(?:: |over )[^:]*$")

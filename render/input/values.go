@@ -252,7 +252,8 @@ func key(expr string) string {
 }
 
 func (e expressions) parseInto(expr string, base map[string]any) error {
-	bad := finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: strings.TrimSpace(e.flag + " " + key(expr)), Remedy: "use key=value"}
+	bad := finding.Finding{Severity: finding.Error, Rule: "bad-set", Field: strings.TrimSpace(e.flag + " " + key(expr)),
+		Remedy: "use key=value"}
 	if keyless.MatchString(expr) {
 		bad.Message = "the key is empty"
 		return bad

@@ -245,7 +245,8 @@ func (c *checker) chart(in fieldInflation) (none input.Source) {
 	}
 	at = path.Join(at, in.Name)
 	if path.IsAbs(home) || !fs.ValidPath(path.Join(c.dir, home)) || !strings.HasPrefix(at, input.Prefix(path.Join(c.dir, home))) {
-		return bad("the chart "+in.Name+" in "+home+" leaves the repository", "name a chartHome inside the repository, relative to the kustomization")
+		return bad("the chart "+in.Name+" in "+home+" leaves the repository",
+			"name a chartHome inside the repository, relative to the kustomization")
 	}
 	src := c.tree.Source
 	if info, err := fs.Stat(c.FS, at); err == nil && info.IsDir() {

@@ -46,7 +46,8 @@ func (a *assembly) run(at string) (built resmap.ResMap, err error) {
 var (
 	prefix = lazyregexp.New("(?s)^(?:(?:accumulating|merging) resources from '(?P<resource>[^']*)': " +
 		"|(?:accumulation err='.*?': )?(?:recursed accumulation of|couldn't make target for) path '(?P<dir>[^']*)': " +
-		"|(?:accumulation err='accumulating resources from '(?P<merged>[^']*)'.*?': )?recursed merging from path '[^']*': |Failed to read kustomization file under [^\n]*:\n" +
+		"|(?:accumulation err='accumulating resources from '(?P<merged>[^']*)'.*?': )?recursed merging from path '[^']*': " +
+		"|Failed to read kustomization file under [^\n]*:\n" +
 		"|accumulating (?:resources|components): |MalformedYAMLError: " +
 		"|(?:merging from|adding origin annotations for) generator &\\{.*\\}: |trouble configuring builtin \\w+ with config: `.*?`: )")
 	notDirectory = lazyregexp.New(`(?s)^accumulation err='(.*)': must build at directory: '.*$`)

@@ -128,7 +128,8 @@ func (s source) checkComponent() error {
 		return nil
 	}
 	return s.Fault(input.Empty, File(s.FS, s.Dir),
-		"nothing was rendered: this kustomization of kind Component has no resources of its own, and only changes those of the kustomization that includes it",
+		"nothing was rendered: this kustomization of kind Component has no resources of its own, "+
+			"and only changes those of the kustomization that includes it",
 		`list its directory under "components" in a kustomization, and render that kustomization`)
 }
 

@@ -59,7 +59,8 @@ func templateOf(rendered []byte, line int) string {
 
 // quotedField matches what a message quotes of a kustomization or a patch and what is there only
 // once as a rule: paths of fields and of JSON patches, unknown fields, patterns.
-var quotedField = lazyregexp.New("[\"'`]([^\"'`\\s]*[./\\[][^\"'`\\s]*)[\"'`]|unknown field \"(\\w+)\"|[ '\"](/[\\w./~-]*\\w)|, field (\\S+)")
+var quotedField = lazyregexp.New(
+	"[\"'`]([^\"'`\\s]*[./\\[][^\"'`\\s]*)[\"'`]|unknown field \"(\\w+)\"|[ '\"](/[\\w./~-]*\\w)|, field (\\S+)")
 
 // placeOf finds the line that a message is about: in the kustomization, or else in a file that
 // kustomize read for it, such as a patch.

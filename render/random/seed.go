@@ -46,7 +46,8 @@ func ParseSeed(content []byte) (Seed, error) {
 	secret := bytes.TrimRight(content, "\r\n")
 	if version, rest, found := bytes.Cut(secret, []byte(":")); found && isVersion(version) {
 		if string(version) != SeedVersion {
-			return Seed{}, fmt.Errorf("the seed names a version of the derivation that is unknown to this program, which knows %s; fix: run the version of Ladder that created the seed, or a later one", SeedVersion)
+			return Seed{}, fmt.Errorf("the seed names a version of the derivation that is unknown to this program, which knows %s; "+
+				"fix: run the version of Ladder that created the seed, or a later one", SeedVersion)
 		}
 		secret = rest
 	}

@@ -44,7 +44,8 @@ type probe struct {
 }
 
 func newProbe(derived bool) *probe {
-	return &probe{start: time.Now(), derived: derived, results: map[string][]reflect.Value{}, called: map[string]bool{}, templates: map[string]text{}}
+	return &probe{start: time.Now(), derived: derived, results: map[string][]reflect.Value{}, called: map[string]bool{},
+		templates: map[string]text{}}
 }
 
 // functions returns the functions that replace Helm's in a chart.

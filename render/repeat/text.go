@@ -55,7 +55,8 @@ func (r Rest) write(b *strings.Builder) {
 	line("%s: no value of the chart sets %s, but it can use a Secret of your own:", r.Secret, strings.Join(r.Keys, ", "))
 	line("  %s: %s-kept", r.Replacement, name)
 	line("Create it from the existing one, for example as a SealedSecret:")
-	line("  kubectl -n %s get secret %s -o json | jq '{apiVersion, kind, type, data, metadata: {name: \"%s-kept\", namespace: .metadata.namespace}}' | kubeseal -o yaml", r.Secret.Namespace, name, name)
+	line("  kubectl -n %s get secret %s -o json | jq '{apiVersion, kind, type, data, metadata: {name: \"%s-kept\", namespace: "+
+		".metadata.namespace}}' | kubeseal -o yaml", r.Secret.Namespace, name, name)
 	line("or from a secret store that contains the same values:")
 	line("  apiVersion: external-secrets.io/v1")
 	line("  kind: ExternalSecret")

@@ -1,7 +1,7 @@
 // Package repeat renders a component several times and compares.
 //
-// Vary finds why a component renders differently although nobody changed it: random and time functions, API versions of the cluster, and the version of
-// Kubernetes.
+// Vary finds why a component renders differently although nobody changed it: random and
+// time functions, API versions of the cluster, and the version of Kubernetes.
 //
 // It renders with another seed, a later time, all API versions that templates name, and
 // the oldest and the newest version of Kubernetes, and compares each result with the
@@ -59,7 +59,8 @@ func Rules() []Rule {
 	return []Rule{
 		{ruleAPIVersions, finding.Warning, "objects that are added, removed or changed by an API version that templates ask the cluster for"},
 		{ruleKubeVersion, finding.Note, "objects that depend on the version of Kubernetes, of the last few"},
-		{ruleVolatile, finding.Warning, "objects that differ on every render, because a template generates a password, a key, a certificate or an identifier, or prints the time"},
+		{ruleVolatile, finding.Warning, "objects that differ on every render, because a template generates a password, a key, " +
+			"a certificate or an identifier, or prints the time"},
 	}
 }
 
@@ -167,7 +168,8 @@ func (c *component) apiVersions() []finding.Finding {
 	known := common.DefaultCapabilities.APIVersions
 	maps.DeleteFunc(candidates, func(group string, a apiVersion) bool {
 		name, _, _ := strings.Cut(group, "/")
-		return slices.Contains(c.opt.APIVersions, group) || slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, name+"/") })
+		return slices.Contains(c.opt.APIVersions, group) ||
+			slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, name+"/") })
 	})
 	groups := slices.Sorted(maps.Keys(candidates))
 	var found []finding.Finding

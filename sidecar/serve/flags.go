@@ -64,7 +64,8 @@ func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	f.Int64Var(&c.Memory, "repository-memory", 512<<20,
 		"Maximum total size of the repositories in memory, unpacked; further requests wait; 0 means no limit")
 	f.Int64Var(&c.Responses, "answer-memory", 256<<20,
-		"Memory limit for responses (answers) that are being sent to the repo-server; a response counts as twice its size; further requests wait; 0 means no limit")
+		"Memory limit for responses (answers) that are being sent to the repo-server; a response counts as twice its size; "+
+			"further requests wait; 0 means no limit")
 	f.Int64Var(&c.Cache, "cache-bytes", 128<<20, "Maximum size of the cached responses; 0 disables all caching")
 	f.DurationVar(&c.CacheAge, "cache-age", time.Hour, "How long a response, with the Secrets in it, stays cached; 0 means no limit")
 	opt.Remote = flags.AddFetching(f, "")

@@ -12,7 +12,8 @@ import (
 // ExamineSandbox starts a worker as serve does, and returns what its sandbox lacks.
 // Only the kernel and the container's profile can tell, and only from within.
 func ExamineSandbox(command func(cache bool) *exec.Cmd) ([]finding.Finding, error) {
-	workers, err := worker.NewPool(worker.Config{Command: func() *exec.Cmd { return command(false) }, Warm: 1, Log: slog.New(slog.DiscardHandler)})
+	workers, err := worker.NewPool(worker.Config{Command: func() *exec.Cmd { return command(false) }, Warm: 1,
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}

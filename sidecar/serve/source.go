@@ -210,7 +210,8 @@ func sourceOf(in *flags.Fetching, log *slog.Logger, metrics prometheus.Registere
 	}
 	if in.Config.Cache.Dir == "" {
 		if in.Config.Cache.Dir, err = os.MkdirTemp("", "ladder-"); err != nil {
-			return nil, end, fmt.Errorf("no writable directory for fetched files: %w; mount a volume, such as an emptyDir, and name it with --remote-cache", err)
+			return nil, end, fmt.Errorf(
+				"no writable directory for fetched files: %w; mount a volume, such as an emptyDir, and name it with --remote-cache", err)
 		}
 		end = func() { os.RemoveAll(in.Config.Cache.Dir) }
 	} else if err := writable(in.Config.Cache.Dir); err != nil {

@@ -26,22 +26,26 @@ func (p *process) endCause(ctx context.Context, dir string) *task.Ended {
 	last := p.stderr.String()
 	if last == "" && !p.cmd.ProcessState.Exited() {
 		return newEnded(task.Crash, codes.Unavailable,
-			"%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; compare the container's memory limit with --worker-memory and --parallel", dir)
+			"%s: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up; "+
+				"compare the container's memory limit with --worker-memory and --parallel", dir)
 	}
 	switch cause := runtimeCause(last); {
 	case cause == task.Stack:
 		return newEnded(task.Stack, codes.ResourceExhausted,
-			"%s: templates call each other endlessly, or a value contains itself: their stack exceeded %d MiB; end the recursion, or raise --worker-memory for a larger stack", dir, p.limit/confine.StackShare>>20)
+			"%s: templates call each other endlessly, or a value contains itself: their stack exceeded %d MiB; "+
+				"end the recursion, or raise --worker-memory for a larger stack", dir, p.limit/confine.StackShare>>20)
 	case cause == task.Memory && p.limit > 0:
 		return newEnded(task.Memory, codes.ResourceExhausted,
-			"%s: a rendering tried to allocate far more memory at once than its limit of %d MiB; fix: raise --worker-memory, or make the component smaller", dir, p.limit>>20)
+			"%s: a rendering tried to allocate far more memory at once than its limit of %d MiB; "+
+				"fix: raise --worker-memory, or make the component smaller", dir, p.limit>>20)
 	case cause == task.Memory:
 		return newEnded(task.Memory, codes.ResourceExhausted,
 			"%s: a rendering tried to allocate more memory than the system has; fix: make the component smaller, and set --worker-memory", dir)
 	}
 	// Its output is only logged: a worker serves different Applications, and the
 	// output may be about another one.
-	return newEnded(task.Crash, codes.Internal, "%s: the worker process that rendered it ended; this is a bug of the plugin, its log has the details",
+	return newEnded(task.Crash, codes.Internal,
+		"%s: the worker process that rendered it ended; this is a bug of the plugin, its log has the details",
 		dir)
 }
 

@@ -16,7 +16,8 @@ func newMetrics(pool *Pool, to prometheus.Registerer) *metrics {
 	m := &metrics{
 		started: prometheus.NewCounter(prometheus.CounterOpts{Name: "ladder_workers_started_total", Help: "Started worker processes."}),
 		killed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ladder_workers_killed_total",
-			Help: "Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (preempted and restarted), memory, stack, crash."}, []string{"cause"}),
+			Help: "Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), " +
+				"canceled (the client gave up), yielded (preempted and restarted), memory, stack, crash."}, []string{"cause"}),
 	}
 	for _, c := range task.Causes {
 		m.killed.WithLabelValues(string(c))

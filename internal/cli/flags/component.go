@@ -83,7 +83,8 @@ func AddWithoutSeed(cmd *cobra.Command, only ...string) *Rendering {
 	}
 	in.Remote = AddFetching(in.Flags, UserCache())
 	ShowProgress(cmd, in.Remote)
-	in.Flags.StringVar(&in.revision, "revision", "", "Commit that templated YAML can read as .Release.Revision; in Helm charts, it is always 1")
+	in.Flags.StringVar(&in.revision, "revision", "",
+		"Commit that templated YAML can read as .Release.Revision; in Helm charts, it is always 1")
 	cli.PutFlags(in.Flags, cli.RenderingFlags, "revision")
 	return in
 }

@@ -21,11 +21,13 @@ func (in *Fetching) define(f *pflag.FlagSet, cache string) {
 	f.StringSliceVar(&c.Allow, "allow-remote", nil,
 		"URLs to fetch from, with everything below them, such as https://charts.example.com or oci://ghcr.io/org/*; if empty, nothing is fetched")
 	f.StringSliceVar(&c.AllowPrivate, "allow-private", nil,
-		"Hosts that may resolve to private addresses, such as charts.corp.example or *.corp.example, or networks such as 10.20.0.0/16; a host without a wildcard may resolve to loopback, too")
+		"Hosts that may resolve to private addresses, such as charts.corp.example or *.corp.example, or networks such as 10.20.0.0/16; "+
+			"a host without a wildcard may resolve to loopback, too")
 	f.StringVar(&c.Cache.Dir, "remote-cache", cache,
 		"Cache directory for fetched sources, which several processes may share; if empty, nothing is cached")
 	f.BoolVar(&c.Offline, "offline", false, "Use only --remote-cache, however old its entries are")
-	f.DurationVar(&c.TTL, "remote-ttl", fetch.DefaultTTL, "TTL of version ranges, branches and files in --remote-cache; 0 requests them every time")
+	f.DurationVar(&c.TTL, "remote-ttl", fetch.DefaultTTL,
+		"TTL of version ranges, branches and files in --remote-cache; 0 requests them every time")
 	f.DurationVar(&c.Limits.Time, "remote-timeout", fetch.DefaultTime, "Timeout of one fetch, with its retries")
 	f.Int64Var(&c.Limits.Bytes, "remote-max-bytes", fetch.DefaultBytes,
 		fmt.Sprintf("Maximum download of one fetch in bytes; the files of a git repository may take %d times as much", fetch.UnpackedRatio))
@@ -40,14 +42,18 @@ func (in *Fetching) define(f *pflag.FlagSet, cache string) {
 // AddForServer adds the flags of a command that fetches for others.
 func (in *Fetching) AddForServer(flags *pflag.FlagSet) {
 	cli.DefineFlags(flags, cli.FetchingFlags, in.defineForServer)
-	flags.Lookup("remote-cache").Usage = "Cache directory for fetched sources, which several replicas may share; if empty, the server uses a temporary directory"
+	flags.Lookup("remote-cache").Usage = "Cache directory for fetched sources, which several replicas may share; " +
+		"if empty, the server uses a temporary directory"
 }
 
 func (in *Fetching) defineForServer(f *pflag.FlagSet) {
 	l := &in.Config.Limits
-	f.Int64Var(&l.Memory, "remote-memory", fetch.DefaultMemory, "Memory limit of a fetch in bytes, at least 64 MiB; each fetch is a separate process")
+	f.Int64Var(&l.Memory, "remote-memory", fetch.DefaultMemory,
+		"Memory limit of a fetch in bytes, at least 64 MiB; each fetch is a separate process")
 	f.IntVar(&l.Concurrent, "remote-parallel", fetch.DefaultConcurrent,
-		"Maximum number of concurrent fetches; one host or one AppProject gets at most half of them, and one AppProject at most half of those of a host")
+		"Maximum number of concurrent fetches; "+
+			"one host or one AppProject gets at most half of them, and one AppProject at most half of those of a host")
 	f.StringVar(&in.Projects, "remote-projects", "",
-		"Directory with a subdirectory for each AppProject that may fetch more than --allow-remote allows: a file named allow with one address per line, and credentials as in --remote-credentials")
+		"Directory with a subdirectory for each AppProject that may fetch more than --allow-remote allows: "+
+			"a file named allow with one address per line, and credentials as in --remote-credentials")
 }

@@ -64,7 +64,8 @@ func ProfileNamed(named string) (profile.Profile, error) {
 		return profile.Of(profile.Fleet{Profile: named})
 	}
 	if _, err := os.Stat(named); err != nil {
-		return profile.Profile{}, finding.Usagef("--against: %q is neither a file nor a profile; use one of %s, or name a ladder.yaml or a directory of components", named, strings.Join(profile.Names(), ", "))
+		return profile.Profile{}, finding.Usagef("--against: %q is neither a file nor a profile; "+
+			"use one of %s, or name a ladder.yaml or a directory of components", named, strings.Join(profile.Names(), ", "))
 	}
 	base, err := KnowledgeOf(named)
 	if err != nil {

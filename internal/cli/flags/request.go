@@ -70,7 +70,8 @@ func (o Options) rejectRendering(file string) error {
 	for _, name := range o.Flags {
 		isParameter := slices.ContainsFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == name })
 		if isParameter && !slices.Contains(Ordering, name) || slices.Contains(ofRendering, name) {
-			faults = append(faults, finding.Usagef("%s has no effect on manifests, which another tool rendered; remove it, or name the directory of a component instead of %s", name, file))
+			faults = append(faults, finding.Usagef("%s has no effect on manifests, which another tool rendered; "+
+				"remove it, or name the directory of a component instead of %s", name, file))
 		}
 	}
 	return errors.Join(faults...)

@@ -9,7 +9,8 @@ import (
 
 // Ordering are the parameters for the order of manifests, including manifests that Ladder
 // did not render.
-var Ordering = []string{"namespace", "waves", "author-waves", "explain", "jobs", "hooks", "tests", "crds", "crds-prune", "expects", "argocd-version"}
+var Ordering = []string{"namespace", "waves", "author-waves", "explain", "jobs", "hooks", "tests", "crds", "crds-prune",
+	"expects", "argocd-version"}
 
 // sectionOf returns the section of the help that lists the flag of a parameter.
 func sectionOf(p plugin.Parameter) cli.Section {

@@ -17,7 +17,8 @@ const SeedVariable = "LADDER_SEED_FILE"
 // SeedFlag adds the flag that names the file to a command.
 func SeedFlag(flags *pflag.FlagSet) *string {
 	return flags.String("seed-file", os.Getenv(SeedVariable),
-		"File with the seed from which random values of charts are derived; without one they are new on every render. "+SeedVariable+" sets the default")
+		"File with the seed from which random values of charts are derived; without one they are new on every render. "+
+			SeedVariable+" sets the default")
 }
 
 // NewSeed returns the content of a new file.

@@ -37,7 +37,9 @@ func addSeedFlags(flags *pflag.FlagSet) *seedFlags {
 func (in *seedFlags) define(flags *pflag.FlagSet) {
 	in.file = SeedFlag(flags)
 	flags.StringVar(&in.application, "application", "",
-		"Application whose random values are derived from --seed-file: PROJECT/NAME, or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace; followed by :NAMESPACE if its destination is not the namespace of the rendering (default: the release name, in the AppProject default)")
+		"Application whose random values are derived from --seed-file: PROJECT/NAME, "+
+			"or PROJECT/NAMESPACE/NAME if the Application is not in Argo CD's namespace; "+
+			"followed by :NAMESPACE if its destination is not the namespace of the rendering (default: the release name, in the AppProject default)")
 }
 
 // WithTemporarySeed returns options with a seed for this run if they have none, so that a
@@ -106,7 +108,8 @@ func applicationOf(text string) (random.Application, error) {
 	parts := strings.Split(named, "/")
 	for _, p := range parts {
 		if p == "" || len(parts) < 2 || len(parts) > 3 || given && destination == "" {
-			return random.Application{}, finding.UsageError{Err: fmt.Errorf("--application: %q is not an Application; fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside Argo CD's namespace", text)}
+			return random.Application{}, finding.UsageError{Err: fmt.Errorf("--application: %q is not an Application; "+
+				"fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside Argo CD's namespace", text)}
 		}
 	}
 	// Argo CD writes an Application outside of its own namespace as NAMESPACE_NAME.
