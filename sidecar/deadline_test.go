@@ -16,7 +16,8 @@ import (
 // nobody can set: a jump of the other one makes no response old and no request late.
 func TestClock(t *testing.T) {
 	t.Parallel()
-	s := newServer(Config{Cache: 1 << 20, CacheAge: time.Hour, Timeout: time.Hour, Render: time.Hour, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	s := newServer(Config{Cache: 1 << 20, CacheAge: time.Hour, Timeout: time.Hour, Render: time.Hour, Log: slog.New(slog.DiscardHandler),
+		Metrics: prometheus.NewRegistry()})
 	req := &request{subject: subject{dir: "app"}, input: task.Input{Repo: fstest.MapFS{}, Dir: "app", Env: map[string]string{}}}
 	_, _, flight, err := s.results.lookUp(t.Context(), req)
 	if err != nil {

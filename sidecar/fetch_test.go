@@ -98,7 +98,8 @@ func TestFetchingHoldsNoPlace(t *testing.T) {
 	}
 	for i := range 3 {
 		dir := fmt.Sprint("other", i)
-		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{dir + "/manifest.yaml": "kind: A"}), Dir: dir})
+		out, err := h.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: pack(map[string]string{dir + "/manifest.yaml": "kind: A"}), Dir: dir})
 		if err != nil || strings.Join(out, "") != "kind: A" {
 			t.Fatalf("%s: %q, %v", dir, out, err)
 		}
@@ -131,7 +132,8 @@ func TestRememberedThings(t *testing.T) {
 	})
 	ask := func(wantWorks int64, want string) {
 		t.Helper()
-		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"KEYS": "chart"}})
+		out, err := h.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"KEYS": "chart"}})
 		if err != nil || strings.Join(out, "") != want || works.Load() != wantWorks {
 			t.Errorf("%q, %v, worked %d times; want %q, %d", out, err, works.Load(), want, wantWorks)
 		}
@@ -153,10 +155,13 @@ func TestSlowFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		never := &shelf{gates: map[string]chan struct{}{"chart": make(chan struct{})}}
-		c := bubble(t, sidecar.Config{Source: never, Parallel: 1, Timeout: 2 * time.Minute, Render: time.Second, Tasks: sidecartest.Tasks{Generate: fetchKeys}})
+		c := bubble(t,
+			sidecar.Config{Source: never, Parallel: 1, Timeout: 2 * time.Minute, Render: time.Second, Tasks: sidecartest.Tasks{Generate: fetchKeys}})
 		began := time.Now()
-		_, err := c.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"KEYS": "chart"}})
-		wants(t, err, codes.DeadlineExceeded, "a: timed out while the plugin was fetching the thing chart: the request had taken 2m0s of 2m0s; fix: vendor it, so that nothing is fetched, or raise --timeout")
+		_, err := c.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"KEYS": "chart"}})
+		wants(t, err, codes.DeadlineExceeded, "a: timed out while the plugin was fetching the thing chart: the request had taken 2m0s of 2m0s; "+
+			"fix: vendor it, so that nothing is fetched, or raise --timeout")
 		if took := time.Since(began); took != 2*time.Minute {
 			t.Errorf("it took %s", took)
 		}
@@ -168,7 +173,8 @@ func TestSlowFetch(t *testing.T) {
 func TestNoSource(t *testing.T) {
 	t.Parallel()
 	h := start(t, func(c *sidecar.Config) { c.Tasks = startWorkers(t, nil) })
-	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "chart"}})
+	_, err := h.GenerateManifest(t.Context(),
+		sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "chart"}})
 	wants(t, err, codes.InvalidArgument, "there is no source")
 }
 
@@ -269,7 +275,8 @@ func TestManyLargeThings(t *testing.T) {
 	for i := range 20 {
 		all.Go(func() {
 			dir := fmt.Sprint("app", i)
-			_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{dir + "/x": ""}), Dir: dir, Env: map[string]string{"ARGOCD_APP_NAME": dir}})
+			_, err := h.GenerateManifest(t.Context(),
+				sidecartest.Request{Archive: pack(map[string]string{dir + "/x": ""}), Dir: dir, Env: map[string]string{"ARGOCD_APP_NAME": dir}})
 			if err != nil {
 				t.Error(err)
 			}
@@ -292,6 +299,7 @@ func TestTooLargeThings(t *testing.T) {
 	t.Parallel()
 	from := &library{size: 300 << 20}
 	h := start(t, func(c *sidecar.Config) { c.Source, c.Tasks = from, startWorkers(t, nil) })
-	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "k"}})
+	_, err := h.GenerateManifest(t.Context(),
+		sidecartest.Request{Archive: pack(map[string]string{"a/x": ""}), Dir: "a", Env: map[string]string{"DO": "fetch", "KEYS": "k"}})
 	wants(t, err, codes.InvalidArgument, "one rendering fetches at most 1000 remote sources, and at most 256 MiB")
 }

@@ -49,7 +49,8 @@ func dialRaw(t *testing.T, socket string) rawConn {
 func headers(more ...string) []byte {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)
-	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", "/" + wire.ConfigManagementPluginService_ServiceDesc.ServiceName + "/GenerateManifest"},
+	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"},
+		{":path", "/" + wire.ConfigManagementPluginService_ServiceDesc.ServiceName + "/GenerateManifest"},
 		{":authority", "x"}, {"content-type", "application/grpc"}, {"te", "trailers"}} {
 		e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
@@ -161,7 +162,8 @@ func TestHostileFrames(t *testing.T) {
 				c.Close()
 			}
 			eventually(t, "nothing is left", func() bool {
-				return metric(t, registry, "ladder_repository_bytes") == 0 && metric(t, registry, "ladder_requests_waiting") == 0 && metric(t, registry, "ladder_requests_working") == 0
+				return metric(t, registry, "ladder_repository_bytes") == 0 && metric(t, registry, "ladder_requests_waiting") == 0 &&
+					metric(t, registry, "ladder_requests_working") == 0
 			})
 		})
 	}
@@ -177,7 +179,8 @@ func TestLargeFrames(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: good().Checksum}}})
+		stream.Send(&wire.AppStreamRequest{
+			Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: good().Checksum}}})
 		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: chunk}}})
 		_, err = stream.CloseAndRecv()
 		return err

@@ -53,8 +53,9 @@ func (s *script) Recv() (*wire.AppStreamRequest, error) {
 	switch move % 8 {
 	case 0, 1:
 		sum := sha256.Sum256(s.archive)
-		meta := &wire.ManifestRequestMetadata{AppRelPath: []string{".", "app", "../x", "/x", "a\x00", "\xff", strings.Repeat("a/", 3000)}[int(move/8)%7],
-			Checksum: hex.EncodeToString(sum[:]), Env: []*wire.EnvEntry{nil, {Name: "A", Value: "b"}}}
+		meta := &wire.ManifestRequestMetadata{
+			AppRelPath: []string{".", "app", "../x", "/x", "a\x00", "\xff", strings.Repeat("a/", 3000)}[int(move/8)%7],
+			Checksum:   hex.EncodeToString(sum[:]), Env: []*wire.EnvEntry{nil, {Name: "A", Value: "b"}}}
 		if move%8 == 1 {
 			meta.Checksum = "wrong"
 		}
@@ -87,13 +88,15 @@ func FuzzReceive(f *testing.F) {
 	w.Write([]byte("a: "))
 	w.Close()
 	z.Close()
-	for _, moves := range []string{"\x08\x05", "\x08\x0e\x16\x1e\x05", "\x01\x05", "\x05", "\x08\x02\x05", "\x08\x0e\x03", "\x10\x05", "\x18\x05", "\x30\x05", "", "\x08\x08\x05"} {
+	for _, moves := range []string{"\x08\x05", "\x08\x0e\x16\x1e\x05", "\x01\x05", "\x05", "\x08\x02\x05", "\x08\x0e\x03", "\x10\x05",
+		"\x18\x05", "\x30\x05", "", "\x08\x08\x05"} {
 		f.Add([]byte(moves), good.Bytes())
 		f.Add([]byte(moves), good.Bytes()[:good.Len()/2])
 	}
 	f.Add([]byte("\x08\x05\x07"), good.Bytes())
 	limits := repository.Limits{Bytes: 1 << 19, Files: 100, Depth: 10, Ratio: 100}
-	s := newServer(Config{Memory: 1 << 20, Limits: limits, Log: slog.New(slog.DiscardHandler), Cache: 1 << 20, Stall: time.Hour, Metrics: prometheus.NewRegistry()})
+	s := newServer(Config{Memory: 1 << 20, Limits: limits, Log: slog.New(slog.DiscardHandler), Cache: 1 << 20, Stall: time.Hour,
+		Metrics: prometheus.NewRegistry()})
 	s.receiver.repositories.keep = time.Hour // until it is forgotten
 	f.Fuzz(func(t *testing.T, moves, archive []byte) {
 		// The second time it may be there already.

@@ -104,7 +104,8 @@ func TestFaultsOfAMatch(t *testing.T) {
 		}}
 	})
 	for dir, want := range map[string]string{
-		"app":   "rpc error: code = Internal desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
+		"app": "rpc error: code = Internal desc = app: internal error: index out of range; " +
+			"this is a bug of the plugin, its log has the details",
 		"other": "rpc error: code = InvalidArgument desc = values.yaml:3: wrong",
 	} {
 		if _, err := h.MatchRepository(t.Context(), sidecartest.Request{Archive: good(), Dir: dir}); err == nil || err.Error() != want {

@@ -35,7 +35,8 @@ import (
 // that it is one line.
 func wants(t *testing.T, err error, code codes.Code, text string) {
 	t.Helper()
-	if s, _ := status.FromError(err); err == nil || s.Code() != code || !strings.Contains(s.Message(), text) || strings.ContainsAny(s.Message(), "\n\r") {
+	s, _ := status.FromError(err)
+	if err == nil || s.Code() != code || !strings.Contains(s.Message(), text) || strings.ContainsAny(s.Message(), "\n\r") {
 		t.Errorf("got %.2000v\nwant %s: %s", err, code, text)
 	}
 }
@@ -45,7 +46,8 @@ func wants(t *testing.T, err error, code codes.Code, text string) {
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
-	archive := sidecartest.PackEntries(link("app/manifest.yaml", "other"), file("app/manifest.yaml", "kind: A\n"), file("app/manifest.yaml", "kind: B\n"))
+	archive := sidecartest.PackEntries(link("app/manifest.yaml", "other"), file("app/manifest.yaml", "kind: A\n"),
+		file("app/manifest.yaml", "kind: B\n"))
 	got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app"})
 	if err != nil || got[0] != "kind: B\n" {
 		t.Errorf("got %q, %v", got, err)
@@ -62,7 +64,8 @@ func TestUnnameable(t *testing.T) {
 			return task.Output{Manifests: []string{fmt.Sprint(len(entries))}}, err
 		}}
 	})
-	archive := sidecartest.PackEntries(file("app/manifest.yaml", "kind: A\n"), file("old/caf\xe9.txt", "x"), file("old/\xff/b", "x"), link("app/l", "../old/caf\xe9.txt"))
+	archive := sidecartest.PackEntries(file("app/manifest.yaml", "kind: A\n"), file("old/caf\xe9.txt", "x"), file("old/\xff/b", "x"),
+		link("app/l", "../old/caf\xe9.txt"))
 	for dir, want := range map[string]string{"app": "", "old": `readdir old: the name "\xff" in it is not UTF-8; rename it`} {
 		got, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: dir})
 		if want != "" {
@@ -80,7 +83,8 @@ func TestUnnameable(t *testing.T) {
 func TestBadConversations(t *testing.T) {
 	t.Parallel()
 	h := start(t, nil)
-	meta := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}}
+	meta := &wire.AppStreamRequest{
+		Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}}
 	chunk := chunk(make([]byte, 64<<10))
 	rest := make([]*wire.AppStreamRequest, 40)
 	for i := range rest {
@@ -93,7 +97,8 @@ func TestBadConversations(t *testing.T) {
 		}
 		return &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: m}}
 	}
-	long := &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: strings.Repeat("a/", 1<<20), Checksum: "0"}}}
+	long := &wire.AppStreamRequest{
+		Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: strings.Repeat("a/", 1<<20), Checksum: "0"}}}
 	for name, tt := range map[string]struct {
 		begin []*wire.AppStreamRequest
 		code  codes.Code
@@ -103,8 +108,9 @@ func TestBadConversations(t *testing.T) {
 		"empty message":  {[]*wire.AppStreamRequest{{}}, codes.InvalidArgument, "the stream does not start with metadata"},
 		"file first":     {[]*wire.AppStreamRequest{chunk, meta}, codes.InvalidArgument, "the stream does not start with metadata"},
 		"metadata twice": {[]*wire.AppStreamRequest{meta, chunk, meta}, codes.InvalidArgument, "the stream holds a message without a file"},
-		"much to know":   {[]*wire.AppStreamRequest{variables(5000)}, codes.ResourceExhausted, "variables and parameters are 5023890 bytes; the limit is 4194304"},
-		"a long path":    {[]*wire.AppStreamRequest{long}, codes.InvalidArgument, "the Application's path is 2097152 bytes; the limit is 4096"},
+		"much to know": {[]*wire.AppStreamRequest{variables(5000)}, codes.ResourceExhausted,
+			"variables and parameters are 5023890 bytes; the limit is 4194304"},
+		"a long path": {[]*wire.AppStreamRequest{long}, codes.InvalidArgument, "the Application's path is 2097152 bytes; the limit is 4096"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stream, err := wire.NewConfigManagementPluginServiceClient(h.Conn()).GenerateManifest(t.Context())
@@ -222,7 +228,8 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 
 // shop is the beginning of a request for an Application.
 func shop() *wire.AppStreamRequest {
-	return &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0",
+	return &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{
+		AppRelPath: "app", Checksum: "0",
 		Env: []*wire.EnvEntry{{Name: "ARGOCD_APP_NAME", Value: "shop"}}}}}
 }
 
@@ -246,7 +253,8 @@ func TestClientsThatVanish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}})
+	stream.Send(&wire.AppStreamRequest{
+		Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: "0"}}})
 	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: good().Tgz[:30]}}})
 	eventually(t, "the memory is taken", func() bool { return metric(t, registry, "ladder_repository_bytes") > 0 })
 	leave()
@@ -307,11 +315,13 @@ func TestWorkersKilledFromOutside(t *testing.T) {
 
 	failed := make(chan error, 1)
 	go func() {
-		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "sleep"}})
+		_, err := h.GenerateManifest(context.Background(),
+			sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "sleep"}})
 		failed <- err
 	}()
 	kill(<-pids)
-	wants(t, <-failed, codes.Unavailable, "app: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up")
+	wants(t, <-failed, codes.Unavailable,
+		"app: the worker process that rendered it was killed from outside, as the kernel does when a container's memory is used up")
 	if _, err := ask("who"); err != nil {
 		t.Errorf("after that: %v", err)
 	}
@@ -336,7 +346,8 @@ func TestSandboxOfAWorker(t *testing.T) {
 	var log bytes.Buffer
 	workers := startWorkers(t, func(c *worker.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
-	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "escape", "TO": filepath.Dir(h.socket)}})
+	out, err := h.GenerateManifest(t.Context(),
+		sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "escape", "TO": filepath.Dir(h.socket)}})
 	if got := strings.Join(out, ", "); err != nil || got != "tried" {
 		t.Errorf("a rendering could: %s; %v", got, err)
 	}
@@ -463,12 +474,14 @@ func TestSameStreamsTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: archive.Checksum}}})
+	stream.Send(&wire.AppStreamRequest{
+		Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: archive.Checksum}}})
 	stream.Send(chunk(archive.Tgz[:10]))
 	eventually(t, "the first arrives", func() bool { return metric(t, registry, "ladder_repository_bytes") > 0 })
 	second := make(chan error, 1)
 	go func() {
-		_, err := h.GenerateManifest(context.Background(), sidecartest.Request{Archive: archive, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "b"}})
+		_, err := h.GenerateManifest(context.Background(),
+			sidecartest.Request{Archive: archive, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "b"}})
 		second <- err
 	}()
 	<-time.After(100 * time.Millisecond) // let it wait; too short only makes the test easier
@@ -479,7 +492,9 @@ func TestSameStreamsTogether(t *testing.T) {
 	if err := <-second; err != nil {
 		t.Fatal(err)
 	}
-	if err := testutil.GatherAndCompare(registry, strings.NewReader("# HELP ladder_repositories_known_total Received repositories that were already in memory, by checksum, and were not unpacked again.\n# TYPE ladder_repositories_known_total counter\nladder_repositories_known_total 1\n"), "ladder_repositories_known_total"); err != nil {
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(
+		"# HELP ladder_repositories_known_total Received repositories that were already in memory, by checksum, and were not unpacked again.\n"+
+			"# TYPE ladder_repositories_known_total counter\nladder_repositories_known_total 1\n"), "ladder_repositories_known_total"); err != nil {
 		t.Error(err)
 	}
 }

@@ -58,7 +58,8 @@ func counting(works *atomic.Int64) func(context.Context, task.Input) (task.Outpu
 func TestCache(t *testing.T) {
 	t.Parallel()
 	base := func() map[string]string {
-		return map[string]string{"app/manifest.yaml": "kind: A\n", "app/chart/a.txt": "a", "shared/values.yaml": "a: 1\n", "other/manifest.yaml": "kind: B\n"}
+		return map[string]string{"app/manifest.yaml": "kind: A\n", "app/chart/a.txt": "a", "shared/values.yaml": "a: 1\n",
+			"other/manifest.yaml": "kind: B\n"}
 	}
 	for name, tt := range map[string]struct {
 		change func(files, env map[string]string)
@@ -180,7 +181,9 @@ func TestCacheBounds(t *testing.T) {
 		worked := func(app string) bool {
 			t.Helper()
 			before := works.Load()
-			if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": app}}); err != nil {
+			_, err := h.GenerateManifest(t.Context(),
+				sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": app}})
+			if err != nil {
 				t.Fatal(err)
 			}
 			return works.Load() > before
@@ -292,7 +295,8 @@ func TestOneSubject(t *testing.T) {
 		works bool
 	}{{"1", true}, {"2", true}, {"3", true}, {"4", true}, {"1", false}, {"5", true}, {"1", false}, {"3", false}, {"2", true}, {"4", true}} {
 		before := works.Load()
-		if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"VALUE": step.value}}); err != nil {
+		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"VALUE": step.value}})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if got := works.Load() > before; got != step.works {
@@ -325,8 +329,10 @@ func TestSameRequestsTogether(t *testing.T) {
 		var all sync.WaitGroup
 		ask := func(text string) {
 			all.Go(func() {
-				out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"app/manifest.yaml": text}), Dir: "app"})
-				if fault == nil && (err != nil || strings.Join(out, "") != text) || fault != nil && (err == nil || !strings.Contains(err.Error(), fault.Error())) {
+				out, err := h.GenerateManifest(t.Context(),
+					sidecartest.Request{Archive: pack(map[string]string{"app/manifest.yaml": text}), Dir: "app"})
+				if fault == nil && (err != nil || strings.Join(out, "") != text) ||
+					fault != nil && (err == nil || !strings.Contains(err.Error(), fault.Error())) {
 					t.Errorf("%s: %q, %v", text, out, err)
 				}
 			})
@@ -355,7 +361,8 @@ func TestEnvironmentOfAWorker(t *testing.T) {
 		c.Tasks, c.Log = workers, slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil))
 		c.Variables = func(name string) bool { return name == "DO" }
 	})
-	out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "environment", "SECRET": "hunter2"}})
+	out, err := h.GenerateManifest(t.Context(),
+		sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": "environment", "SECRET": "hunter2"}})
 	if err != nil || strings.Join(out, " ") != asWorker+"=yes" {
 		t.Errorf("a worker sees %q, %v", out, err)
 	}
@@ -401,13 +408,15 @@ func clearAll(clearCache chan<- chan<- struct{}) {
 // reason why it ended.
 func TestReasonOnABusyMachine(t *testing.T) {
 	t.Parallel()
-	for deadline, late := range map[time.Duration]time.Duration{5 * time.Second: 400 * time.Millisecond, 20 * time.Second: 900 * time.Millisecond, time.Minute: 1900 * time.Millisecond, time.Hour: 1900 * time.Millisecond} {
+	for deadline, late := range map[time.Duration]time.Duration{5 * time.Second: 400 * time.Millisecond,
+		20 * time.Second: 900 * time.Millisecond, time.Minute: 1900 * time.Millisecond, time.Hour: 1900 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
-			h := bubble(t, sidecar.Config{Parallel: 1, Tasks: sidecartest.Tasks{Generate: func(ctx context.Context, _ task.Input) (task.Output, error) {
-				<-ctx.Done()
-				time.Sleep(late)
-				return task.Output{}, ctx.Err()
-			}}})
+			h := bubble(t, sidecar.Config{Parallel: 1, Tasks: sidecartest.Tasks{
+				Generate: func(ctx context.Context, _ task.Input) (task.Output, error) {
+					<-ctx.Done()
+					time.Sleep(late)
+					return task.Output{}, ctx.Err()
+				}}})
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app"})
@@ -432,9 +441,11 @@ func TestResponsesOfProjects(t *testing.T) {
 	for i, step := range []struct {
 		project, repository string
 		works               int64
-	}{{"a", "r", 1}, {"a", "r", 1}, {"b", "r", 2}, {"b", "r", 2}, {"a", "r", 2}, {"a", "another", 2}, {"", "r", 3}, {"", "another", 4}, {"", "r", 4}} {
+	}{{"a", "r", 1}, {"a", "r", 1}, {"b", "r", 2}, {"b", "r", 2}, {"a", "r", 2}, {"a", "another", 2}, {"", "r", 3},
+		{"", "another", 4}, {"", "r", 4}} {
 		env := map[string]string{"ARGOCD_APP_NAME": "app", "ARGOCD_APP_PROJECT_NAME": step.project, "ARGOCD_APP_SOURCE_REPO_URL": step.repository}
-		if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: pack(map[string]string{"app/manifest.yaml": "kind: A\n"}), Dir: "app", Env: env}); err != nil {
+		if _, err := h.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: pack(map[string]string{"app/manifest.yaml": "kind: A\n"}), Dir: "app", Env: env}); err != nil {
 			t.Fatal(err)
 		}
 		if got := works.Load(); got != step.works {

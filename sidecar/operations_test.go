@@ -183,7 +183,8 @@ func TestWatchers(t *testing.T) {
 // TestProfilesAreLocal asks for profiles from another machine.
 func TestProfilesAreLocal(t *testing.T) {
 	t.Parallel()
-	for address, want := range map[string]int{"127.0.0.1:1": 200, "[::1]:1": 200, "[::ffff:127.0.0.1]:1": 200, "10.1.2.3:1": 404, "[2001:db8::1]:1": 404, "pipe": 404} {
+	for address, want := range map[string]int{"127.0.0.1:1": 200, "[::1]:1": 200, "[::ffff:127.0.0.1]:1": 200, "10.1.2.3:1": 404,
+		"[2001:db8::1]:1": 404, "pipe": 404} {
 		o := newOperations(prometheus.NewRegistry(), health.NewServer(), true)
 		r, err := http.NewRequest(http.MethodGet, "/debug/pprof/", nil)
 		if err != nil {

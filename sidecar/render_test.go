@@ -38,10 +38,13 @@ func TestFaultsOfARendering(t *testing.T) {
 			return err
 		}
 		for do, want := range map[string]string{
-			"fail":  "rpc error: code = InvalidArgument desc = values.yaml:3: wrong",
-			"panic": "rpc error: code = Internal desc = app: internal error: index out of range; this is a bug of the plugin, its log has the details",
-			"hang":  "rpc error: code = DeadlineExceeded desc = app: the repo-server's deadline passed while the plugin was rendering: the request had taken 2.",
-			"flood": "rpc error: code = ResourceExhausted desc = app: the manifests are 95 MiB; the limit is 90 MiB, because Argo CD accepts messages of at most 100 MiB; fix: split the component",
+			"fail": "rpc error: code = InvalidArgument desc = values.yaml:3: wrong",
+			"panic": "rpc error: code = Internal desc = app: internal error: index out of range; " +
+				"this is a bug of the plugin, its log has the details",
+			"hang": "rpc error: code = DeadlineExceeded desc = app: " +
+				"the repo-server's deadline passed while the plugin was rendering: the request had taken 2.",
+			"flood": "rpc error: code = ResourceExhausted desc = app: the manifests are 95 MiB; " +
+				"the limit is 90 MiB, because Argo CD accepts messages of at most 100 MiB; fix: split the component",
 		} {
 			if err := ask(do); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%s: %v\nwant %s", do, err, want)

@@ -59,7 +59,8 @@ func TestMemory(t *testing.T) {
 		waited <- err
 	}()
 	eventually(t, "it waits", func() bool { return metric(t, registry, "ladder_repositories_waiting") == 1 })
-	wants(t, <-waited, codes.DeadlineExceeded, "other: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for memory that other repositories use: the request had taken ")
+	wants(t, <-waited, codes.DeadlineExceeded, "other: the plugin is busy: "+
+		"the repo-server's deadline passed while the plugin was waiting for memory that other repositories use: the request had taken ")
 	if err := sidecar.Probe(t.Context(), h.socket); err != nil {
 		t.Errorf("while a request waits: %v", err)
 	}
@@ -71,7 +72,8 @@ func TestMemory(t *testing.T) {
 		t.Errorf("after the others: %v", err)
 	}
 	_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: large(limit), Dir: "other"})
-	wants(t, err, codes.ResourceExhausted, `other: the repository is too large for this plugin: more than 1048576 bytes (--repository-memory), at "app/large"`)
+	wants(t, err, codes.ResourceExhausted,
+		`other: the repository is too large for this plugin: more than 1048576 bytes (--repository-memory), at "app/large"`)
 }
 
 // TestSmallRepositoriesStandTogether renders several at once though there is

@@ -224,7 +224,8 @@ func TestRenderTimeoutOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, sidecar.Config{Parallel: 2, Render: time.Second})
 		err := c.ask(t.Context(), application{"evil", "evil", "endless-0"})
-		wants(t, err, codes.DeadlineExceeded, "app: rendering was stopped after 1s; the limit is 1s; fix: raise --render-timeout, or remove the endless loop from its templates")
+		wants(t, err, codes.DeadlineExceeded,
+			"app: rendering was stopped after 1s; the limit is 1s; fix: raise --render-timeout, or remove the endless loop from its templates")
 		if err := c.ask(t.Context(), application{"evil", "evil", "mended"}); err != nil {
 			t.Error(err)
 		}
@@ -295,7 +296,8 @@ func TestBusy(t *testing.T) {
 		}
 		synctest.Wait()
 		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
-		wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: timed out while the plugin was waiting for other renderings: the request had taken 1m0s of 1m0s; fix: give the sidecar more CPU and --parallel, or raise --timeout")
+		wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: timed out while the plugin was waiting for other renderings: "+
+			"the request had taken 1m0s of 1m0s; fix: give the sidecar more CPU and --parallel, or raise --timeout")
 		others.Wait()
 	})
 }

@@ -35,8 +35,9 @@ func TestAnswersOnTheirWay(t *testing.T) {
 	// The window keeps gRPC from reading for a client that does not.
 	ask := func(ctx context.Context) grpc.ClientStreamingClient[wire.AppStreamRequest, wire.ManifestResponse] {
 		t.Helper()
-		conn, err := grpc.NewClient("unix:"+h.socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStaticStreamWindowSize(64<<10),
-			grpc.WithStaticConnWindowSize(64<<10), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(2*size)))
+		conn, err := grpc.NewClient("unix:"+h.socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(64<<10),
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(2*size)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,8 @@ func TestAnswersOnTheirWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: good().Checksum}}})
+		stream.Send(&wire.AppStreamRequest{
+			Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: good().Checksum}}})
 		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: good().Tgz}}})
 		stream.CloseSend()
 		return stream
@@ -69,7 +71,8 @@ func TestAnswersOnTheirWay(t *testing.T) {
 	late, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err := h.GenerateManifest(late, sidecartest.Request{Archive: good(), Dir: "app"})
-	wants(t, err, codes.DeadlineExceeded, "app: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for memory that other responses use")
+	wants(t, err, codes.DeadlineExceeded,
+		"app: the plugin is busy: the repo-server's deadline passed while the plugin was waiting for memory that other responses use")
 	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "small"}); err != nil {
 		t.Errorf("a small one: %v", err)
 	}
@@ -101,7 +104,8 @@ func TestSlotsDoNotWaitForAnswers(t *testing.T) {
 			return task.Output{Manifests: []string{strings.Repeat("x", size)}}, nil
 		}}
 	})
-	conn, err := grpc.NewClient("unix:"+h.socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(64<<10))
+	conn, err := grpc.NewClient("unix:"+h.socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(64<<10))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +116,8 @@ func TestSlotsDoNotWaitForAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		env := []*wire.EnvEntry{{Name: "ARGOCD_APP_PROJECT_NAME", Value: "evil"}, {Name: "ARGOCD_APP_NAME", Value: strings.Repeat("a", i+1)}}
-		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: good().Checksum, Env: env}}})
+		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{
+			Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: good().Checksum, Env: env}}})
 		stream.Send(&wire.AppStreamRequest{Request: &wire.AppStreamRequest_File{File: &wire.File{Chunk: good().Tgz}}})
 		stream.CloseSend()
 	}
@@ -121,7 +126,8 @@ func TestSlotsDoNotWaitForAnswers(t *testing.T) {
 	})
 	for i := range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "good", "ARGOCD_APP_NAME": strings.Repeat("g", i+1)}})
+		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app",
+			Env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "good", "ARGOCD_APP_NAME": strings.Repeat("g", i+1)}})
 		cancel()
 		if err != nil {
 			t.Fatal(err)

@@ -26,9 +26,11 @@ func TestLargeAnswersTakeTurns(t *testing.T) {
 		answers []answer // each takes ten seconds
 		want    string
 	}{
-		"many of one project, and a good one": {256 * mib, []answer{{"evil", 85 * mib, 0}, {"evil", 85 * mib, 0}, {"evil", 85 * mib, 0}, {"good", 20 * mib, time.Second}},
+		"many of one project, and a good one": {256 * mib,
+			[]answer{{"evil", 85 * mib, 0}, {"evil", 85 * mib, 0}, {"evil", 85 * mib, 0}, {"good", 20 * mib, time.Second}},
 			"evil0 0s, good3 1s, evil1 10s, evil2 20s"},
-		"those of one project share half": {256 * mib, []answer{{"a", 30 * mib, 0}, {"a", 30 * mib, 0}, {"a", 30 * mib, 0}, {"b", 60 * mib, time.Second}},
+		"those of one project share half": {256 * mib,
+			[]answer{{"a", 30 * mib, 0}, {"a", 30 * mib, 0}, {"a", 30 * mib, 0}, {"b", 60 * mib, time.Second}},
 			"a0 0s, a1 0s, b3 1s, a2 10s"},
 		"two projects take turns": {200 * mib, []answer{{"a", 90 * mib, 0}, {"a", 90 * mib, 0}, {"a", 90 * mib, 0}, {"b", 90 * mib, time.Second}},
 			"a0 0s, b3 10s, a1 20s, a2 30s"},
@@ -48,7 +50,8 @@ func TestLargeAnswersTakeTurns(t *testing.T) {
 					time.Sleep(a.at - time.Since(start))
 					all.Go(func() {
 						req := &request{tenant: tenant{a.project}}
-						if err := s.reserve(t.Context(), req, task.Response{Output: task.Output{Manifests: []string{strings.Repeat("x", int(a.size))}}}); err != nil {
+						err := s.reserve(t.Context(), req, task.Response{Output: task.Output{Manifests: []string{strings.Repeat("x", int(a.size))}}})
+						if err != nil {
 							t.Error(err)
 							return
 						}

@@ -63,8 +63,9 @@ func TestSilence(t *testing.T) {
 
 // begin is the first message of a request.
 func begin(app string, archive sidecartest.Archive) *wire.AppStreamRequest {
-	return &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app", Checksum: archive.Checksum,
-		Env: []*wire.EnvEntry{{Name: "ARGOCD_APP_NAME", Value: app}}}}}
+	return &wire.AppStreamRequest{Request: &wire.AppStreamRequest_Metadata{Metadata: &wire.ManifestRequestMetadata{AppRelPath: "app",
+		Checksum: archive.Checksum,
+		Env:      []*wire.EnvEntry{{Name: "ARGOCD_APP_NAME", Value: app}}}}}
 }
 
 func chunk(text []byte) *wire.AppStreamRequest {
@@ -110,7 +111,8 @@ func TestClientsThatStall(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(5 * time.Minute)
 		start := time.Now()
-		if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: large(3), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "next"}}); err != nil {
+		if _, err := h.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: large(3), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "next"}}); err != nil {
 			t.Errorf("the next: %v", err)
 		}
 		if took := time.Since(start); took > 15*time.Second {

@@ -31,11 +31,13 @@ func TestLostSocket(t *testing.T) {
 		c.Operations, c.Metrics, c.Log = operations, registry, slog.New(slog.NewTextHandler(&log, nil))
 	})
 	lost := func() bool {
-		return metric(t, registry, "ladder_socket_lost") == 1 && strings.Contains(readiness(t, operations), "503 Service Unavailable: the repo-server does not reach the server")
+		return metric(t, registry, "ladder_socket_lost") == 1 &&
+			strings.Contains(readiness(t, operations), "503 Service Unavailable: the repo-server does not reach the server")
 	}
 	found := func() bool {
 		// What does not respond yet has no metrics either.
-		return sidecar.Probe(t.Context(), h.socket) == nil && metric(t, registry, "ladder_socket_lost") == 0 && strings.HasPrefix(readiness(t, operations), "200 OK")
+		return sidecar.Probe(t.Context(), h.socket) == nil && metric(t, registry, "ladder_socket_lost") == 0 &&
+			strings.HasPrefix(readiness(t, operations), "200 OK")
 	}
 	eventually(t, "it is well", found)
 
@@ -71,7 +73,9 @@ func TestLostSocket(t *testing.T) {
 	if _, err := os.Lstat(h.socket); err != nil {
 		t.Errorf("the other's socket: %v", err)
 	}
-	for _, want := range []string{"the path exists and is not a socket; fix: move it away", "the socket is back", "no such directory; fix: create it", "the socket was removed, and has been recreated", "another plugin server is already listening; fix: stop it"} {
+	for _, want := range []string{"the path exists and is not a socket; fix: move it away",
+		"the socket is back", "no such directory; fix: create it", "the socket was removed, and has been recreated",
+		"another plugin server is already listening; fix: stop it"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())
 		}
@@ -105,7 +109,8 @@ func TestProbe(t *testing.T) {
 	}
 	h.stop()
 	<-h.served
-	if err := sidecar.Probe(t.Context(), h.socket); err == nil || !strings.Contains(err.Error(), "no plugin server is listening on "+h.socket) {
+	if err := sidecar.Probe(t.Context(), h.socket); err == nil ||
+		!strings.Contains(err.Error(), "no plugin server is listening on "+h.socket) {
 		t.Errorf("a server that has ended: %v", err)
 	}
 }

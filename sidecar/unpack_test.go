@@ -28,22 +28,37 @@ func TestBadStreams(t *testing.T) {
 		code    codes.Code
 		message string
 	}{
-		{"wrong checksum", sidecartest.Archive{Tgz: good().Tgz, Checksum: "00"}, "app", codes.DataLoss, "the repository arrived damaged: its checksum is "},
+		{"wrong checksum", sidecartest.Archive{Tgz: good().Tgz, Checksum: "00"}, "app", codes.DataLoss,
+			"the repository arrived damaged: its checksum is "},
 		{"no gzip", sidecartest.Seal([]byte("hello, this is no archive")), "app", codes.InvalidArgument, "the stream is not a gzip file: "},
 		{"empty", sidecartest.Seal(nil), "app", codes.InvalidArgument, "the stream is not a gzip file: "},
 		{"truncated", sidecartest.Seal(truncated), "app", codes.InvalidArgument, "the stream is not a tar file: "},
-		{"dot dot", sidecartest.PackEntries(file("../evil", "x")), "app", codes.InvalidArgument, `the repository contains "../evil", which leads outside the repository`},
-		{"dot dot inside", sidecartest.PackEntries(file("app/../../evil", "x")), "app", codes.InvalidArgument, `the repository contains "app/../../evil", which leads outside the repository`},
-		{"absolute", sidecartest.PackEntries(file("/etc/passwd", "x")), "app", codes.InvalidArgument, `the repository contains "/etc/passwd", which leads outside the repository`},
-		{"symlink out", sidecartest.PackEntries(link("app/manifest.yaml", "../../secret")), "app", codes.InvalidArgument, `the repository contains the symlink "app/manifest.yaml" to "../../secret", which leads outside the repository`},
-		{"absolute symlink", sidecartest.PackEntries(link("app/manifest.yaml", "/proc/self/environ")), "app", codes.InvalidArgument, `the repository contains the symlink "app/manifest.yaml" to "/proc/self/environ", which leads outside the repository`},
-		{"file below symlink", sidecartest.PackEntries(link("app", "elsewhere"), file("app/x", "x")), "app", codes.InvalidArgument, `the repository contains files below "app", which is not a directory`},
-		{"hard link out", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/x", Typeflag: tar.TypeLink, Linkname: "../../etc/passwd"}}), "app", codes.InvalidArgument, "which leads outside the repository"},
-		{"hard link to nothing", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/x", Typeflag: tar.TypeLink, Linkname: "app/y"}}), "app", codes.InvalidArgument, "which is not a regular file"},
-		{"device", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/zero", Typeflag: tar.TypeChar}}), "app", codes.InvalidArgument, `the repository contains "app/zero", which is neither file, directory nor link`},
-		{"pipe", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/pipe", Typeflag: tar.TypeFifo}}), "app", codes.InvalidArgument, "which is neither file, directory nor link"},
-		{"directory and file", sidecartest.PackEntries(file("app/x/y", "x"), file("app/x", "x")), "app", codes.InvalidArgument, `the repository contains "app/x" twice`},
-		{"too large", sidecartest.PackEntries(file("app/zeros", strings.Repeat("0", 2<<20))), "app", codes.ResourceExhausted, "the repository is too large for this plugin: more than 1048576 bytes"},
+		{"dot dot", sidecartest.PackEntries(file("../evil", "x")), "app", codes.InvalidArgument,
+			`the repository contains "../evil", which leads outside the repository`},
+		{"dot dot inside", sidecartest.PackEntries(file("app/../../evil", "x")), "app", codes.InvalidArgument,
+			`the repository contains "app/../../evil", which leads outside the repository`},
+		{"absolute", sidecartest.PackEntries(file("/etc/passwd", "x")), "app", codes.InvalidArgument,
+			`the repository contains "/etc/passwd", which leads outside the repository`},
+		{"symlink out", sidecartest.PackEntries(link("app/manifest.yaml", "../../secret")), "app", codes.InvalidArgument,
+			`the repository contains the symlink "app/manifest.yaml" to "../../secret", which leads outside the repository`},
+		{"absolute symlink", sidecartest.PackEntries(link("app/manifest.yaml", "/proc/self/environ")), "app", codes.InvalidArgument,
+			`the repository contains the symlink "app/manifest.yaml" to "/proc/self/environ", which leads outside the repository`},
+		{"file below symlink", sidecartest.PackEntries(link("app", "elsewhere"), file("app/x", "x")), "app", codes.InvalidArgument,
+			`the repository contains files below "app", which is not a directory`},
+		{"hard link out",
+			sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/x", Typeflag: tar.TypeLink, Linkname: "../../etc/passwd"}}),
+			"app", codes.InvalidArgument, "which leads outside the repository"},
+		{"hard link to nothing",
+			sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/x", Typeflag: tar.TypeLink, Linkname: "app/y"}}), "app",
+			codes.InvalidArgument, "which is not a regular file"},
+		{"device", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/zero", Typeflag: tar.TypeChar}}), "app",
+			codes.InvalidArgument, `the repository contains "app/zero", which is neither file, directory nor link`},
+		{"pipe", sidecartest.PackEntries(sidecartest.Entry{Header: tar.Header{Name: "app/pipe", Typeflag: tar.TypeFifo}}), "app",
+			codes.InvalidArgument, "which is neither file, directory nor link"},
+		{"directory and file", sidecartest.PackEntries(file("app/x/y", "x"), file("app/x", "x")), "app", codes.InvalidArgument,
+			`the repository contains "app/x" twice`},
+		{"too large", sidecartest.PackEntries(file("app/zeros", strings.Repeat("0", 2<<20))), "app", codes.ResourceExhausted,
+			"the repository is too large for this plugin: more than 1048576 bytes"},
 		{"too many", manyFiles(101), "app", codes.ResourceExhausted, "the repository is too large for this plugin: more than 100 files"},
 		{"application outside", good(), "../app", codes.InvalidArgument, `the application's path "../app" leaves the repository`},
 		{"application absolute", good(), "/app", codes.InvalidArgument, `the application's path "/app" leaves the repository`},
@@ -88,7 +103,8 @@ func TestErrorAfterWholeStream(t *testing.T) {
 		if s, _ := status.FromError(err); s.Code() != codes.InvalidArgument {
 			t.Fatalf("got %v, want the reason", err)
 		}
-		_, err = h.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.Archive{Tgz: archive.Tgz, Checksum: "0"}, Dir: "../app"})
+		_, err = h.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: sidecartest.Archive{Tgz: archive.Tgz, Checksum: "0"}, Dir: "../app"})
 		if s, _ := status.FromError(err); s.Code() != codes.DataLoss {
 			t.Fatalf("got %v, want the reason", err)
 		}

@@ -163,16 +163,18 @@ func TestFaultsOfAWorker(t *testing.T) {
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics = registry })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	ask := func(do string) (string, error) {
-		out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do}})
+		out, err := h.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do}})
 		return strings.Join(out, "|"), err
 	}
 	want := map[string]struct {
 		code codes.Code
 		text string
 	}{
-		"fail":    {codes.InvalidArgument, "values.yaml:3: wrong"},
-		"panic":   {codes.Internal, "app: internal error: index out of range; this is a bug of the plugin"},
-		"flood":   {codes.ResourceExhausted, "app: the manifests are 95 MiB; the limit is 90 MiB, because Argo CD accepts messages of at most 100 MiB; fix: split the component"},
+		"fail":  {codes.InvalidArgument, "values.yaml:3: wrong"},
+		"panic": {codes.Internal, "app: internal error: index out of range; this is a bug of the plugin"},
+		"flood": {codes.ResourceExhausted,
+			"app: the manifests are 95 MiB; the limit is 90 MiB, because Argo CD accepts messages of at most 100 MiB; fix: split the component"},
 		"eat":     {codes.ResourceExhausted, "the limit is 512; fix: raise --worker-memory"},
 		"recurse": {codes.ResourceExhausted, "their stack exceeded 64 MiB; end the recursion"},
 		"die":     {codes.Internal, "the worker process that rendered it ended; this is a bug of the plugin"},
@@ -186,7 +188,8 @@ func TestFaultsOfAWorker(t *testing.T) {
 				return
 			default:
 			}
-			out, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint(i)}})
+			out, err := h.GenerateManifest(t.Context(),
+				sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint(i)}})
 			if err != nil || strings.Join(out, "") != "kind: A\n" {
 				t.Errorf("meanwhile: %q, %v", out, err)
 				return
@@ -205,7 +208,9 @@ func TestFaultsOfAWorker(t *testing.T) {
 	all.Wait()
 	close(stop)
 	others.Wait()
-	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: render-timeout, deadline (of the request), canceled (the client gave up), yielded (preempted and restarted), memory, stack, crash.\n# TYPE ladder_workers_killed_total counter\n"
+	expected := "# HELP ladder_workers_killed_total Worker processes that ended before their work did, by cause: " +
+		"render-timeout, deadline (of the request), canceled (the client gave up), yielded (preempted and restarted), memory, stack, crash.\n" +
+		"# TYPE ladder_workers_killed_total counter\n"
 	for _, cause := range []task.Cause{task.Canceled, task.Crash, task.Deadline, task.Memory, task.RenderTimeout, task.Stack, task.Preempted} {
 		n := 1
 		if cause == task.Canceled || cause == task.Deadline || cause == task.RenderTimeout || cause == task.Preempted {
@@ -225,8 +230,10 @@ func TestLastWords(t *testing.T) {
 	workers := startWorkers(t, func(c *worker.Config) { c.Warm = 1 })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	for _, do := range []string{"mutter", "die"} {
-		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do}})
-		if do == "die" && (status.Code(err) != codes.Internal || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "concurrent map writes")) {
+		_, err := h.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do}})
+		if do == "die" && (status.Code(err) != codes.Internal || strings.Contains(err.Error(), "secret") ||
+			strings.Contains(err.Error(), "concurrent map writes")) {
 			t.Error(err)
 		}
 	}
@@ -239,7 +246,8 @@ func TestWorkingProcessesCount(t *testing.T) {
 	workers := startWorkers(t, func(c *worker.Config) { c.Metrics = registry })
 	h := start(t, func(c *sidecar.Config) { c.Tasks = workers })
 	ask := func(ctx context.Context, name, do string) error {
-		_, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": name}})
+		_, err := h.GenerateManifest(ctx,
+			sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": name}})
 		return err
 	}
 	eventually(t, "both wait", func() bool { return metric(t, registry, "ladder_workers_idle") == 2 })
@@ -253,7 +261,8 @@ func TestWorkingProcessesCount(t *testing.T) {
 		}
 	}
 	eventually(t, "the other waits again", func() bool { return metric(t, registry, "ladder_workers_idle") == 1 })
-	const started = "# HELP ladder_workers_started_total Started worker processes.\n# TYPE ladder_workers_started_total counter\nladder_workers_started_total 2\n"
+	const started = "# HELP ladder_workers_started_total Started worker processes.\n# TYPE ladder_workers_started_total counter\n" +
+		"ladder_workers_started_total 2\n"
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(started), "ladder_workers_started_total"); err != nil {
 		t.Error(err)
 	}
@@ -273,7 +282,8 @@ func TestBackground(t *testing.T) {
 		c.Tasks, c.Parallel, c.Metrics, c.WorkerMemory = workers, 1, registry, 512<<20
 	})
 	ask := func(ctx context.Context, project, do string) (string, error) {
-		out, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app", Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do, "ARGOCD_APP_PROJECT_NAME": project}})
+		out, err := h.GenerateManifest(ctx, sidecartest.Request{Archive: good(), Dir: "app",
+			Env: map[string]string{"DO": do, "ARGOCD_APP_NAME": do, "ARGOCD_APP_PROJECT_NAME": project}})
 		return strings.Join(out, ""), err
 	}
 	first, err := ask(t.Context(), "evil", "who")

@@ -39,7 +39,8 @@ func TestReadFiles(t *testing.T) {
 	for i, name := range names {
 		got, err := read(i)
 		want, wantErr := single.ReadFile(name)
-		if !bytes.Equal(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) || errors.Is(err, fs.ErrNotExist) != errors.Is(wantErr, fs.ErrNotExist) {
+		if !bytes.Equal(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) ||
+			errors.Is(err, fs.ErrNotExist) != errors.Is(wantErr, fs.ErrNotExist) {
 			t.Fatalf("%q: %d bytes, %v; want %d, %v", name, len(got), err, len(want), wantErr)
 		}
 	}

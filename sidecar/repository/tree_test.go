@@ -64,7 +64,8 @@ func TestLimits(t *testing.T) {
 		"implied, then listed": {[]tar.Header{regular(deep(999), 0), {Name: "a/", Typeflag: tar.TypeDir}}, ""},
 		"listed directories":   {[]tar.Header{{Name: deep(999) + "/", Typeflag: tar.TypeDir}, regular("a/c", 0)}, "more than 1000 files"},
 		"a long path":          {[]tar.Header{regular(deep(2048), 0)}, `a path of more than 4096 bytes, which starts with "a/a/a/`},
-		"a long link":          {[]tar.Header{{Name: "l", Typeflag: tar.TypeSymlink, Linkname: deep(2048)}}, `a path of more than 4096 bytes, which starts with "l"`},
+		"a long link": {[]tar.Header{{Name: "l", Typeflag: tar.TypeSymlink, Linkname: deep(2048)}},
+			`a path of more than 4096 bytes, which starts with "l"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Unpack(archive(t, tt.files...), limits, nil)
@@ -105,7 +106,8 @@ func TestDepthAndRatio(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Unpack(archive(t, tt.files...), Limits{Depth: 10, Ratio: 200}, nil)
-			if got := fmt.Sprint(err); tt.want == "" && err != nil || !strings.Contains(got, tt.want) || len(got) > 250 || err != nil && !errors.Is(err, ErrLimit) {
+			got := fmt.Sprint(err)
+			if tt.want == "" && err != nil || !strings.Contains(got, tt.want) || len(got) > 250 || err != nil && !errors.Is(err, ErrLimit) {
 				t.Errorf("got %s\nwant %q", got, tt.want)
 			}
 		})
@@ -126,7 +128,8 @@ func TestDepthAndRatio(t *testing.T) {
 func TestGitIsLeftOut(t *testing.T) {
 	t.Parallel()
 	tree, err := Unpack(archive(t, tar.Header{Name: ".git", Typeflag: tar.TypeDir}, regular(".git/objects/pack", 1<<20),
-		regular(".gitignore", 1), regular("a/.git/config", 1), regular("b/.git", 1), regular("c/.GIT/config", 1), regular("a/x.git/config", 1)), Limits{Bytes: 1 << 20}, nil)
+		regular(".gitignore", 1), regular("a/.git/config", 1), regular("b/.git", 1), regular("c/.GIT/config", 1), regular("a/x.git/config", 1)),
+		Limits{Bytes: 1 << 20}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

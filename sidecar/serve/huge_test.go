@@ -94,8 +94,8 @@ func newAccount(t *testing.T) *account {
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() {
-		served <- sidecar.Serve(ctx, lis, sidecar.Config{Tasks: newTasks(knowledge.Default(), true, &libraryLines{}), Cache: 1 << 30, Log: log, Metrics: a.metrics,
-			Traces: sdktrace.NewTracerProvider(sdktrace.WithSyncer(a)), Variables: plugin.Reads})
+		served <- sidecar.Serve(ctx, lis, sidecar.Config{Tasks: newTasks(knowledge.Default(), true, &libraryLines{}), Cache: 1 << 30,
+			Log: log, Metrics: a.metrics, Traces: sdktrace.NewTracerProvider(sdktrace.WithSyncer(a)), Variables: plugin.Reads})
 	}()
 	if a.client, err = sidecartest.Dial(socket); err != nil {
 		t.Fatal(err)
@@ -123,8 +123,8 @@ func (a *account) check(t *testing.T, about string, files map[string]string) {
 	a.take()
 	before, manifests := a.cacheBytes(t), 0
 	for range 2 {
-		got, err := a.client.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(entries...), Dir: "app", Chunk: 1 << 20,
-			Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprintf("app-%x", len(about)) + about[:min(len(about), 100)]}})
+		got, err := a.client.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(entries...),
+			Dir: "app", Chunk: 1 << 20, Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprintf("app-%x", len(about)) + about[:min(len(about), 100)]}})
 		manifests = len(strings.Join(got, ""))
 		if n := len(status.Convert(err).Message()); n > 33<<10 {
 			t.Errorf("%s: an error of %d bytes", about, n)
@@ -195,7 +195,8 @@ func TestHugeTexts(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	huge := marker + strings.Repeat("x", 50_000)
-	other := "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {selector: {app: web}, ports: [{port: 80, targetPort: http}]}\n"
+	other := "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\n" +
+		"spec: {selector: {app: web}, ports: [{port: 80, targetPort: http}]}\n"
 	for i, text := range hugeObjects {
 		for at, document := range variants(t, text, huge) {
 			a.check(t, fmt.Sprintf("object %d%s", i, at), map[string]string{"app/a.yaml": document, "app/other.yaml": other})
@@ -207,9 +208,11 @@ func TestHugeTexts(t *testing.T) {
 	for at, document := range variants(t, hugeLadder, huge) {
 		a.check(t, "ladder.yaml"+at, map[string]string{"ladder.yaml": document, "app/a.yaml": other, "app/component.yaml": "name: web\n"})
 	}
-	chart := map[string]string{"app/Chart.yaml": "{apiVersion: v2, name: c, version: 1.0.0, dependencies: [{name: d, version: 1.0.0, repository: 'https://charts.example.com', condition: a, alias: b, tags: [t]}]}\n",
+	chart := map[string]string{"app/Chart.yaml": "{apiVersion: v2, name: c, version: 1.0.0, dependencies: [{name: d, version: 1.0.0, " +
+		"repository: 'https://charts.example.com', condition: a, alias: b, tags: [t]}]}\n",
 		"app/values.yaml": "a: {b: c}\n", "app/templates/a.yaml": other}
-	kustomization := map[string]string{"app/a.yaml": other, "app/kustomization.yaml": `{resources: [a.yaml, "https://example.com/x?ref=v1"], namespace: n, namePrefix: p, commonLabels: {a: b},
+	kustomization := map[string]string{"app/a.yaml": other,
+		"app/kustomization.yaml": `{resources: [a.yaml, "https://example.com/x?ref=v1"], namespace: n, namePrefix: p, commonLabels: {a: b},
 images: [{name: a, newName: b, newTag: c, digest: d}], patches: [{target: {kind: Service, name: web}, patch: "- op: remove"}], configMapGenerator: [{name: c, literals: [a=b], files: [f]}], components: [x], generators: [g]}`}
 	for _, files := range []map[string]string{chart, kustomization} {
 		for name, text := range files {
@@ -225,11 +228,16 @@ images: [{name: a, newName: b, newTag: c, digest: d}], patches: [{target: {kind:
 		}
 	}
 	for name, template := range map[string]string{
-		"fail": `{{ fail (repeat 200000 "hugehugehuge") }}`, "required": `{{ required (repeat 200000 "x") .Values.missing }}`, "include": `{{ include (repeat 200000 "x") . }}`,
-		"kind": "apiVersion: v1\nkind: {{ repeat 200000 \"K\" }}\nmetadata: {name: a}\n", "lines": `{{ range until 20000 }}{{ "---\napiVersion: v1\nkind: A\n" }}{{ end }}`, "lookup": `{{ lookup "v1" (repeat 200000 "K") "" "" }}`,
-		"hooks": "{{ range until 3000 }}---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-{{ . }}, annotations: {helm.sh/hook: {{ repeat 1000 \"h\" }}-{{ . }}}}\n{{ end }}",
+		"fail": `{{ fail (repeat 200000 "hugehugehuge") }}`, "required": `{{ required (repeat 200000 "x") .Values.missing }}`,
+		"include": `{{ include (repeat 200000 "x") . }}`,
+		"kind":    "apiVersion: v1\nkind: {{ repeat 200000 \"K\" }}\nmetadata: {name: a}\n",
+		"lines":   `{{ range until 20000 }}{{ "---\napiVersion: v1\nkind: A\n" }}{{ end }}`,
+		"lookup":  `{{ lookup "v1" (repeat 200000 "K") "" "" }}`,
+		"hooks": "{{ range until 3000 }}---\napiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: a-{{ . }}, annotations: {helm.sh/hook: {{ repeat 1000 \"h\" }}-{{ . }}}}\n{{ end }}",
 	} {
-		a.check(t, "template "+name, map[string]string{"app/Chart.yaml": "{apiVersion: v2, name: c, version: 1.0.0}", "app/templates/a.yaml": template, "app/templates/b.yaml": other})
+		a.check(t, "template "+name, map[string]string{"app/Chart.yaml": "{apiVersion: v2, name: c, version: 1.0.0}",
+			"app/templates/a.yaml": template, "app/templates/b.yaml": other})
 	}
 	// The metrics have nothing of it.
 	families, err := a.metrics.Gather()

@@ -30,7 +30,8 @@ func (c *countedFetcher) Open(string) (*os.File, error) { return os.Open(os.DevN
 
 // source is a source of it for all projects.
 func (c *countedFetcher) source(fresh time.Duration) *source {
-	return newSource(func(string) (fileFetcher, string, error) { return c, "", nil }, func(ref remote.Ref) (remote.Ref, error) { return ref, nil }, fresh)
+	return newSource(func(string) (fileFetcher, string, error) { return c, "", nil },
+		func(ref remote.Ref) (remote.Ref, error) { return ref, nil }, fresh)
 }
 
 // fetchingFrom is a worker's end of a source.

@@ -15,11 +15,12 @@ import (
 func TestTraceSecrets(t *testing.T) {
 	const planted = "hunter2"
 	for name, vars := range map[string][]string{
-		"a header":           {"OTEL_EXPORTER_OTLP_HEADERS=authorization=" + planted + "%ZZ"},
-		"no header":          {"OTEL_EXPORTER_OTLP_TRACES_HEADERS=" + planted},
-		"a header's name":    {"OTEL_EXPORTER_OTLP_HEADERS=a " + planted + "=b"},
-		"an endpoint":        {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://user:" + planted + "@host name:x/%ZZ"},
-		"a collector":        {"OTEL_EXPORTER_OTLP_ENDPOINT=http://user:" + planted + "@127.0.0.1:1", "OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_EXPORTER_OTLP_TIMEOUT=50"},
+		"a header":        {"OTEL_EXPORTER_OTLP_HEADERS=authorization=" + planted + "%ZZ"},
+		"no header":       {"OTEL_EXPORTER_OTLP_TRACES_HEADERS=" + planted},
+		"a header's name": {"OTEL_EXPORTER_OTLP_HEADERS=a " + planted + "=b"},
+		"an endpoint":     {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://user:" + planted + "@host name:x/%ZZ"},
+		"a collector": {"OTEL_EXPORTER_OTLP_ENDPOINT=http://user:" + planted + "@127.0.0.1:1", "OTEL_BSP_SCHEDULE_DELAY=10",
+			"OTEL_EXPORTER_OTLP_TIMEOUT=50"},
 		"a key of ours":      {"OTEL_EXPORTER_OTLP_CLIENT_KEY=/" + planted, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=/" + planted},
 		"an attribute":       {"OTEL_RESOURCE_ATTRIBUTES=" + planted},
 		"a span's attribute": {"OTEL_RESOURCE_ATTRIBUTES=a=b," + planted + "%ZZ"},
@@ -61,7 +62,8 @@ func TestTraceProtocol(t *testing.T) {
 		{endpoint + " OTEL_SDK_DISABLED=true", "", ""},
 		{endpoint + " OTEL_SDK_DISABLED=false", ProtocolHTTP, ""},
 	} {
-		for _, name := range []string{"OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"} {
+		for _, name := range []string{"OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT",
+			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"} {
 			t.Setenv(name, "")
 		}
 		for _, v := range strings.Fields(test.vars) {
