@@ -29,13 +29,15 @@ spec:
 		name, dir, parameters, project, want string
 	}{
 		{"the newest", "app", "[]", "default", ""},
-		{"a parameter", "app", `[{"name": "argocd-version", "string": "v2.14.3"}]`, "default", "Argo CD 2.14 has no health check for Cluster.postgresql.cnpg.io"},
+		{"a parameter", "app", `[{"name": "argocd-version", "string": "v2.14.3"}]`,
+			"default", "Argo CD 2.14 has no health check for Cluster.postgresql.cnpg.io"},
 		{"one with the check", "app", `[{"name": "argocd-version", "string": "3.1"}]`, "default", ""},
 		{"an Argo CD that names no project", "app", "[]", "", "Argo CD 2.14 has no health check for Cluster.postgresql.cnpg.io"},
 		{"component.yaml", "old", "[]", "default", "Argo CD 3.0 has no health check for Cluster.postgresql.cnpg.io"},
 		{"a parameter over component.yaml", "old", `[{"name": "argocd-version", "string": "3.5"}]`, "default", ""},
 	} {
-		req, err := plugin.FromEnvironment(repo, c.dir, map[string]string{"ARGOCD_APP_NAME": "app", plugin.ProjectName: c.project, "ARGOCD_APP_PARAMETERS": c.parameters})
+		req, err := plugin.FromEnvironment(repo, c.dir,
+			map[string]string{"ARGOCD_APP_NAME": "app", plugin.ProjectName: c.project, "ARGOCD_APP_PARAMETERS": c.parameters})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,12 +54,15 @@ spec:
 				got = string(f.Severity) + ": " + f.Message + "; " + f.Remedy
 			}
 		}
-		if c.want == "" && got != "" || c.want != "" && (!strings.HasPrefix(got, "warning: ") || !strings.Contains(got, c.want) || !strings.Contains(got, "into argocd-cm as resource.customizations.health.postgresql.cnpg.io_Cluster")) {
+		if c.want == "" && got != "" || c.want != "" && (!strings.HasPrefix(got, "warning: ") || !strings.Contains(got, c.want) ||
+			!strings.Contains(got, "into argocd-cm as resource.customizations.health.postgresql.cnpg.io_Cluster")) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	for version, want := range map[string]string{"newest": `"newest" is not a version of Argo CD`, "1.8": "the health checks of Argo CD 1.8 are unknown"} {
-		_, err := plugin.FromEnvironment(repo, "app", map[string]string{"ARGOCD_APP_PARAMETERS": `[{"name": "argocd-version", "string": "` + version + `"}]`})
+	for version, want := range map[string]string{"newest": `"newest" is not a version of Argo CD`,
+		"1.8": "the health checks of Argo CD 1.8 are unknown"} {
+		_, err := plugin.FromEnvironment(repo, "app",
+			map[string]string{"ARGOCD_APP_PARAMETERS": `[{"name": "argocd-version", "string": "` + version + `"}]`})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("version %s: %v, want %q", version, err, want)
 		}

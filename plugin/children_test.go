@@ -48,7 +48,8 @@ func generated(t *testing.T, req plugin.Request) plugin.Result {
 
 // parent is the request for an app of apps in the repository of the project.
 func parent(name string) plugin.Request {
-	return plugin.Request{Children: children.Children{}, Repo: os.DirFS(".."), Dir: parentsDir + "/" + name + "/apps", App: plugin.App{Name: name, Namespace: "argocd"}, KubeVersion: "1.34.0"}
+	return plugin.Request{Children: children.Children{}, Repo: os.DirFS(".."), Dir: parentsDir + "/" + name + "/apps",
+		App: plugin.App{Name: name, Namespace: "argocd"}, KubeVersion: "1.34.0"}
 }
 
 // TestParents renders each app of apps in testdata/parents and compares it with
@@ -167,7 +168,8 @@ func TestSameRepository(t *testing.T) {
 		{address, "https://git.example.org/platform/apps.git", false},
 		{"", address, true}, // on a laptop: the paths tell
 	} {
-		req := plugin.Request{Children: children.Children{}, Repo: family(tt.child, ""), Dir: "apps", App: plugin.App{Name: "parent", RepoURL: tt.own}}
+		req := plugin.Request{Children: children.Children{}, Repo: family(tt.child, ""), Dir: "apps",
+			App: plugin.App{Name: "parent", RepoURL: tt.own}}
 		res := generated(t, req)
 		got := wavesOf(res)
 		if same := got["a"] > got["b"]; same != tt.same {
@@ -200,7 +202,8 @@ func TestAPIVersions(t *testing.T) {
 	repo := family("https://git.example.com/ours.git", "").(fstest.MapFS)
 	delete(repo, "a/a.yaml")
 	repo["a/a.yaml.tmpl"] = &fstest.MapFile{Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n" +
-		`{{ if .Capabilities.APIVersions.Has "sea.example.com/v1" }}` + "\n---\n{apiVersion: sea.example.com/v1, kind: Boat, metadata: {name: a}}\n{{ end }}\n")}
+		`{{ if .Capabilities.APIVersions.Has "sea.example.com/v1" }}` +
+		"\n---\n{apiVersion: sea.example.com/v1, kind: Boat, metadata: {name: a}}\n{{ end }}\n")}
 	var seen []string
 	for _, versions := range [][]string{nil, {"sea.example.com/v1"}} {
 		seen = append(seen, generated(t, plugin.Request{Children: children.Children{}, Repo: repo, Dir: "apps", APIVersions: versions}).YAML())
@@ -242,7 +245,8 @@ func TestParentOfItself(t *testing.T) {
 		return fmt.Sprintf("---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s, namespace: argocd}\n"+
 			"spec: {source: {repoURL: https://git.example.com/ours.git, path: %s}, destination: {namespace: x}}\n", name, path)
 	}
-	repo := repository(map[string]string{"one/a.yaml": app("two", "two") + app("one", "one"), "two/a.yaml": app("three", "three"), "three/a.yaml": app("two", "two") + app("one", "one")})
+	repo := repository(map[string]string{"one/a.yaml": app("two", "two") + app("one", "one"), "two/a.yaml": app("three", "three"),
+		"three/a.yaml": app("two", "two") + app("one", "one")})
 	res := generated(t, plugin.Request{Children: children.Children{}, Repo: repo, Dir: "one", App: plugin.App{Name: "one"}})
 	if len(res.Objects) != 2 || len(res.Findings) != 0 {
 		t.Errorf("%s\n%v", res.YAML(), res.Findings)
@@ -254,12 +258,16 @@ func TestParentOfItself(t *testing.T) {
 func TestChildrenOfDirectories(t *testing.T) {
 	const repo = "https://git.example.com/r.git"
 	child := func(name, dir, section string) string {
-		return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s, namespace: argocd}\nspec:\n  destination: {server: https://kubernetes.default.svc, namespace: shop}\n  source: {repoURL: %s, path: %s, %s}\n", name, repo, dir, section)
+		return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s, namespace: argocd}\nspec:\n"+
+			"  destination: {server: https://kubernetes.default.svc, namespace: shop}\n  source: {repoURL: %s, path: %s, %s}\n",
+			name, repo, dir, section)
 	}
 	const store = "{apiVersion: external-secrets.io/v1, kind: SecretStore, metadata: {name: store}, spec: {provider: {fake: {data: []}}}}"
-	const reader = "{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: a}, spec: {secretStoreRef: {name: x-store}, target: {name: a}}}"
+	const reader = "{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: a}, " +
+		"spec: {secretStoreRef: {name: x-store}, target: {name: a}}}"
 	files := fstest.MapFS{
-		"apps/a.yaml":              {Data: []byte(child("reader", "reader", "directory: {exclude: 'bad*'}") + "---\n" + child("store", "store", "kustomize: {namePrefix: x-}"))},
+		"apps/a.yaml": {Data: []byte(child("reader", "reader", "directory: {exclude: 'bad*'}") + "---\n" +
+			child("store", "store", "kustomize: {namePrefix: x-}"))},
 		"reader/a.yaml":            {Data: []byte(reader)},
 		"reader/bad.yaml":          {Data: []byte("no: manifest")},
 		"reader/below/bad.yaml":    {Data: []byte("no: manifest")},
@@ -267,7 +275,8 @@ func TestChildrenOfDirectories(t *testing.T) {
 		"store/kustomization.yaml": {Data: []byte("resources: [s.yaml]")},
 		"store/s.yaml":             {Data: []byte(store)},
 	}
-	res := generated(t, plugin.Request{Children: children.Children{}, Repo: files, Dir: "apps", App: plugin.App{Name: "root", Namespace: "argocd", RepoURL: repo}, KubeVersion: "1.34.0"})
+	res := generated(t, plugin.Request{Children: children.Children{}, Repo: files, Dir: "apps",
+		App: plugin.App{Name: "root", Namespace: "argocd", RepoURL: repo}, KubeVersion: "1.34.0"})
 	for _, f := range res.Findings {
 		if f.Rule == "child-not-rendered" || strings.Contains(f.Message, "bad.yaml") || strings.Contains(f.Message, "worse.yaml") {
 			t.Error(f)

@@ -41,7 +41,8 @@ func components(t testing.TB) []string {
 // request is how the tests render a component: as an Application of the same
 // name in namespace demo.
 func request(name string) plugin.Request {
-	return plugin.Request{Children: children.Children{}, Repo: os.DirFS(componentsDir), Dir: name, App: plugin.App{Name: name, Namespace: "demo"}, KubeVersion: "1.34.0"}
+	return plugin.Request{Children: children.Children{}, Repo: os.DirFS(componentsDir), Dir: name,
+		App: plugin.App{Name: name, Namespace: "demo"}, KubeVersion: "1.34.0"}
 }
 
 // TestComponents renders every component in testdata/components and compares

@@ -117,7 +117,8 @@ func holdsErrors(t *testing.T, p parts, errs [3]error) bool {
 	t.Helper()
 	for i, err := range errs {
 		for _, f := range finding.Of(err) {
-			if !(i == 1 && f.Rule == "no-crds" || i != 1 && f.Rule == "empty-rendering" || f.Rule == "duplicate-object" || f.Rule == "library-chart" || strings.HasPrefix(f.Rule, "crd-")) {
+			if !(i == 1 && f.Rule == "no-crds" || i != 1 && f.Rule == "empty-rendering" || f.Rule == "duplicate-object" ||
+				f.Rule == "library-chart" || strings.HasPrefix(f.Rule, "crd-")) {
 				t.Errorf("%s: %s", f.Rule, f)
 			}
 		}
@@ -298,7 +299,8 @@ func TestLawOnCharts(t *testing.T) {
 // Application that holds it has a name of its own.
 func TestBothHalvesLeadToTheOperator(t *testing.T) {
 	half := func(app string, mode crds.Mode, parameters ...plugin.Settings) (plugin.Result, error) {
-		req := plugin.Request{Repo: os.DirFS(crdsDir), Dir: "kiln", App: plugin.App{Name: app, Namespace: "demo"}, Settings: append(parameters, plugin.Settings{CRDs: mode})}
+		req := plugin.Request{Repo: os.DirFS(crdsDir), Dir: "kiln", App: plugin.App{Name: app, Namespace: "demo"},
+			Settings: append(parameters, plugin.Settings{CRDs: mode})}
 		return plugin.Generate(context.Background(), req, knowledge.Default())
 	}
 	operator, err := half("kiln-prod", crds.Skip)
@@ -380,8 +382,10 @@ func TestPruning(t *testing.T) {
 		prune *bool
 		want  map[string]string
 	}{
-		{nil, map[string]string{"trees.orchard.example.com": "ServerSideApply=true,Prune=false", "apples.orchard.example.com": "ServerSideApply=true,Prune=false"}},
-		{&prune, map[string]string{"trees.orchard.example.com": "ServerSideApply=true,Prune=false", "apples.orchard.example.com": "ServerSideApply=true"}},
+		{nil, map[string]string{"trees.orchard.example.com": "ServerSideApply=true,Prune=false",
+			"apples.orchard.example.com": "ServerSideApply=true,Prune=false"}},
+		{&prune, map[string]string{"trees.orchard.example.com": "ServerSideApply=true,Prune=false",
+			"apples.orchard.example.com": "ServerSideApply=true"}},
 	} {
 		res, err := withMode(t, crdsDir, "orchard", plugin.Settings{CRDs: crds.Only, PruneCRDs: tt.prune})
 		if err != nil {

@@ -17,10 +17,13 @@ func TestParametersWinOverVariables(t *testing.T) {
 		"app/component.yaml": "set: {own: component, both: component, all: component}",
 		"app/values.yaml":    "{own: file, both: file, all: file, variable: file}",
 		"app/a.yaml.tmpl": `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {seen: "` +
-			`{{ .Release.Name }} {{ .Capabilities.KubeVersion.Version }} {{ .Values.own }} {{ .Values.both }} {{ .Values.variable }} {{ .Values.all }}"}}`,
+			`{{ .Release.Name }} {{ .Capabilities.KubeVersion.Version }} {{ .Values.own }} {{ .Values.both }} ` +
+			`{{ .Values.variable }} {{ .Values.all }}"}}`,
 	})
 	for _, tt := range []struct{ name, parameters, want string }{
-		{"both", `[{"name":"name","string":"parameter"},{"name":"kube-version","string":"1.33.3"},{"name":"set","map":{"both":"parameter","all":"parameter"}}]`,
+		{"both",
+			`[{"name":"name","string":"parameter"},{"name":"kube-version","string":"1.33.3"},` +
+				`{"name":"set","map":{"both":"parameter","all":"parameter"}}]`,
 			"parameter v1.33.3 component parameter variable parameter"},
 		{"variables", "", "variable v1.32.2 component variable variable variable"},
 		{"empty parameters", `[{"name":"name","string":""}]`, "variable v1.32.2 component variable variable variable"},
@@ -49,11 +52,13 @@ func TestParametersWinOverVariables(t *testing.T) {
 // as Argo CD Image Updater does.
 func TestEntriesOfVariables(t *testing.T) {
 	repo := repository(map[string]string{
-		"chart/Chart.yaml":           "{apiVersion: v2, name: chart, version: 1.0.0}",
-		"chart/values.yaml":          "{image: {name: web, tag: v1}, version: 1}",
-		"chart/templates/a.yaml":     `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {seen: "{{ .Values.image.name }} {{ .Values.image.tag }} {{ kindOf .Values.version }}"}}`,
-		"kust/kustomization.yaml":    "resources: [pod.yaml]",
-		"kust/pod.yaml":              "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: web, image: a.io/web:v1}, {name: db, image: a.io/db:v1}]}}",
+		"chart/Chart.yaml":  "{apiVersion: v2, name: chart, version: 1.0.0}",
+		"chart/values.yaml": "{image: {name: web, tag: v1}, version: 1}",
+		"chart/templates/a.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, ` +
+			`data: {seen: "{{ .Values.image.name }} {{ .Values.image.tag }} {{ kindOf .Values.version }}"}}`,
+		"kust/kustomization.yaml": "resources: [pod.yaml]",
+		"kust/pod.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: a}, " +
+			"spec: {containers: [{name: web, image: a.io/web:v1}, {name: db, image: a.io/db:v1}]}}",
 		"kust/.argocd-source-a.yaml": "plugin: {env: []}",
 	})
 	generate := func(dir string, env map[string]string) (string, error) {
@@ -72,10 +77,13 @@ func TestEntriesOfVariables(t *testing.T) {
 		env  map[string]string
 		want []string
 	}{
-		{"chart", map[string]string{"ARGOCD_ENV_LADDER_SET": "image.name=shop,image.tag=v2", "ARGOCD_ENV_LADDER_SET.image.tag": "v3,x", "ARGOCD_ENV_LADDER_SET_STRING.version": "2"}, []string{"seen: shop v3,x string"}},
+		{"chart", map[string]string{"ARGOCD_ENV_LADDER_SET": "image.name=shop,image.tag=v2", "ARGOCD_ENV_LADDER_SET.image.tag": "v3,x",
+			"ARGOCD_ENV_LADDER_SET_STRING.version": "2"}, []string{"seen: shop v3,x string"}},
 		{"chart", map[string]string{"ARGOCD_ENV_LADDER_SET.image.tag": ""}, []string{"seen: web v1 "}},
 		{"kust", map[string]string{"ARGOCD_ENV_LADDER_IMAGES": "a.io/web:v2"}, []string{"a.io/web:v2", "a.io/db:v1"}},
-		{"kust", map[string]string{"ARGOCD_ENV_LADDER_IMAGES.web": "a.io/web:v2@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "ARGOCD_ENV_LADDER_IMAGES.db": "a.io/db:v3"}, []string{"a.io/web:v2@sha256:e3b0", "a.io/db:v3"}},
+		{"kust",
+			map[string]string{"ARGOCD_ENV_LADDER_IMAGES.web": "a.io/web:v2@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+				"ARGOCD_ENV_LADDER_IMAGES.db": "a.io/db:v3"}, []string{"a.io/web:v2@sha256:e3b0", "a.io/db:v3"}},
 	} {
 		got, err := generate(tt.dir, tt.env)
 		for _, want := range tt.want {
@@ -85,7 +93,8 @@ func TestEntriesOfVariables(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"ARGOCD_ENV_LADDER_NAME.x": "has no entries", "ARGOCD_ENV_LADDER_SETS.x": "unknown parameter"} {
-		if _, err := generate("chart", map[string]string{name: "secret"}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		if _, err := generate("chart", map[string]string{name: "secret"}); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -94,7 +103,8 @@ func TestEntriesOfVariables(t *testing.T) {
 // TestReads makes sure that a server that passes on only what Reads names asks
 // for the same.
 func TestReads(t *testing.T) {
-	env := map[string]string{"ARGOCD_APP_NAME": "a", "ARGOCD_APP_NAMESPACE": "b", "ARGOCD_APP_REVISION": "c", "KUBE_VERSION": "1.34.0", "KUBE_API_VERSIONS": "v1",
+	env := map[string]string{"ARGOCD_APP_NAME": "a", "ARGOCD_APP_NAMESPACE": "b", "ARGOCD_APP_REVISION": "c", "KUBE_VERSION": "1.34.0",
+		"KUBE_API_VERSIONS":     "v1",
 		"ARGOCD_APP_PARAMETERS": `[{"name":"name","string":"d"}]`, "ARGOCD_ENV_LADDER_NAMESPACE": "e", "ARGOCD_ENV_TOKEN": "f", "PATH": "g"}
 	read := map[string]string{}
 	for name, value := range env {

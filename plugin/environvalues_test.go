@@ -14,7 +14,8 @@ func TestNoValuesInFaults(t *testing.T) {
 	const secret = "s3cr3t"
 	faulty := 0
 	for _, p := range plugin.Parameters() {
-		for _, value := range []string{secret, secret + "=" + secret, "web=" + secret, "{a: " + secret, "[" + secret, "- [" + secret + "]", "a: *" + secret, secret + ": [", "{" + secret + ": &a [*a]}", "a,\"" + secret, "!!int " + secret, "web=" + secret + " \"'`;" + secret} {
+		for _, value := range []string{secret, secret + "=" + secret, "web=" + secret, "{a: " + secret, "[" + secret, "- [" + secret + "]",
+			"a: *" + secret, secret + ": [", "{" + secret + ": &a [*a]}", "a,\"" + secret, "!!int " + secret, "web=" + secret + " \"'`;" + secret} {
 			_, err := plugin.FromEnvironment(fstest.MapFS{}, "app", map[string]string{"ARGOCD_ENV_" + p.Variable(): value})
 			if err == nil {
 				continue

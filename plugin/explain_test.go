@@ -48,10 +48,9 @@ spec: {template: {spec: {containers: [{name: a, image: a}]}}}
 	on := map[string]string{"ARGOCD_ENV_LADDER_EXPLAIN": "annotations"}
 	byServer := map[string]string{plugin.DefaultExplain: "annotations"}
 	for _, tt := range []struct {
-		name  string
-		files map[string]string
-		env   map[string]string
-		want  int
+		name       string
+		files, env map[string]string
+		want       int
 	}{
 		{"default", map[string]string{"app/a.yaml": manifests}, nil, 0},
 		{"variable", map[string]string{"app/a.yaml": manifests}, on, 2},
@@ -68,7 +67,8 @@ spec: {template: {spec: {containers: [{name: a, image: a}]}}}
 			}
 			for _, o := range res.Objects {
 				why, explained := o.Annotation(object.Why)
-				if o.ID.Kind == "ExternalSecret" && explained && why != "is synced into a Secret that others read; Deployment default/web waits for it" {
+				if o.ID.Kind == "ExternalSecret" && explained &&
+					why != "is synced into a Secret that others read; Deployment default/web waits for it" {
 					t.Errorf("the reason is %q", why)
 				}
 				if at := o.Root().Get("spec", "template", "metadata", "annotations"); at.Get(object.Why).Exists() {

@@ -12,7 +12,8 @@ var floors = []struct {
 	name     string
 	packages []string
 }{
-	{"tools", []string{"deploy", "internal/confine", "internal/digraph", "internal/finding", "internal/golden", "internal/lazyregexp", "internal/lru",
+	{"tools", []string{"deploy", "internal/confine", "internal/digraph", "internal/finding", "internal/golden",
+		"internal/lazyregexp", "internal/lru",
 		"internal/paint",
 		"internal/textedit", "internal/vfs", "internal/wholefile"}},
 	{"facts", []string{"component", "internal/remote", "internal/settings", "knowledge", "object"}},
@@ -20,9 +21,11 @@ var floors = []struct {
 	{"render", []string{"render", "render/helm", "render/input", "render/kustomize", "render/random", "render/repeat"}},
 	{"plugin", []string{"plugin"}},
 	{"server", []string{"sidecar", "sidecar/repository", "sidecar/sidecartest", "sidecar/task", "sidecar/wire", "sidecar/worker"}},
-	{"sources and views", []string{"internal/checkout", "internal/compare", "internal/draw", "internal/fetch", "internal/locate", "internal/report"}},
+	{"sources and views",
+		[]string{"internal/checkout", "internal/compare", "internal/draw", "internal/fetch", "internal/locate", "internal/report"}},
 	{"installation", []string{"argocd", "argocd/cluster", "argocd/doctor", "argocd/health", "argocd/install", "live", "live/cluster"}},
-	{"fleets", []string{"fleet", "fleet/appset", "fleet/children", "fleet/fleettest", "fleet/generate", "fleet/inplace", "fleet/inventory", "fleet/link", "fleet/lint", "fleet/order",
+	{"fleets", []string{"fleet", "fleet/appset", "fleet/children", "fleet/fleettest", "fleet/generate", "fleet/inplace", "fleet/inventory",
+		"fleet/link", "fleet/lint", "fleet/order",
 		"fleet/parent",
 		"fleet/profile", "fleet/rollout", "fleet/scaffold", "fleet/steps", "fleet/vendoring"}},
 }

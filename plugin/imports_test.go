@@ -55,7 +55,9 @@ var listed = sync.OnceValues(func() ([]goPackage, error) {
 	}
 })
 
-var pure = []string{"internal/finding", "object", "internal/settings", "knowledge", "graph/text", "graph/facts", "graph", "wave", "internal/draw", "crds", "graph/hooks", "component", "fleet/profile", "fleet/link", "fleet/parent", "internal/remote", "internal/compare", "internal/report", "argocd/doctor", "live", "argocd"}
+var pure = []string{"internal/finding", "object", "internal/settings", "knowledge", "graph/text", "graph/facts", "graph", "wave",
+	"internal/draw", "crds", "graph/hooks", "component", "fleet/profile", "fleet/link", "fleet/parent", "internal/remote", "internal/compare",
+	"internal/report", "argocd/doctor", "live", "argocd"}
 
 // TestFoldersAreDocumented compares the tables of folders and packages, and the list of
 // those that are pure, with what there is.
@@ -131,7 +133,8 @@ func TestPurePackages(t *testing.T) {
 			deps = p.Imports // Kubernetes' types bring watches along, and so net/http
 		}
 		for _, dep := range deps {
-			for _, bad := range []string{"helm.sh/", "sigs.k8s.io/kustomize", "google.golang.org/grpc", "k8s.io/client-go", "net", "net/http", "os/exec", module + "render", module + "sidecar", module + "plugin"} {
+			for _, bad := range []string{"helm.sh/", "sigs.k8s.io/kustomize", "google.golang.org/grpc", "k8s.io/client-go", "net", "net/http",
+				"os/exec", module + "render", module + "sidecar", module + "plugin"} {
 				if dep == bad || strings.HasSuffix(bad, "/") && strings.HasPrefix(dep, bad) || strings.HasPrefix(dep, bad+"/") && bad != "net" {
 					t.Errorf("%s reaches %s", p.ImportPath, dep)
 				}
@@ -175,7 +178,8 @@ func TestHeavyLibraries(t *testing.T) {
 			}
 		}
 		if strings.HasPrefix(name, "sidecar") && name != "sidecar/serve" && slices.ContainsFunc(p.Imports, func(i string) bool {
-			return strings.HasPrefix(i, module) && !strings.HasPrefix(i, module+"sidecar") && !slices.Contains([]string{module + "internal/confine", module + "internal/finding", module + "internal/lru", module + "internal/vfs"}, i)
+			return strings.HasPrefix(i, module) && !strings.HasPrefix(i, module+"sidecar") && !slices.Contains(
+				[]string{module + "internal/confine", module + "internal/finding", module + "internal/lru", module + "internal/vfs"}, i)
 		}) {
 			t.Errorf("%s imports packages of the project: it is to know nothing of charts or waves", name)
 		}

@@ -28,7 +28,8 @@ kinds: [{group: a.example.com, kind: A, rung: secrets, why: server, source: serv
 		t.Fatal(err)
 	}
 	req := plugin.Request{Dir: "apps/web", Repo: repository(map[string]string{
-		"ladder.yaml":           "rungs: [{name: configs, wave: 32}]\nkinds: [{group: a.example.com, kind: A, rung: configs, why: repository, source: repository}]",
+		"ladder.yaml": "rungs: [{name: configs, wave: 32}]\n" +
+			"kinds: [{group: a.example.com, kind: A, rung: configs, why: repository, source: repository}]",
 		"apps/ladder.yaml":      "kinds: [{group: a.example.com, kind: A, source: apps, why: apps}]",
 		"apps/web/ladder.yaml":  "kinds: [{group: a.example.com, kind: A, why: web}]",
 		"apps/ladder.yml":       "not ours",
@@ -41,7 +42,8 @@ kinds: [{group: a.example.com, kind: A, rung: secrets, why: server, source: serv
 		t.Fatal(err)
 	}
 	k, _ := over.Kind("a.example.com", "A")
-	if k.Rung != "configs" || k.Why != "web" || k.Scope != "cluster" || strings.Join(k.ChangedBy, " ") != "the server's:3 ladder.yaml:2 apps/ladder.yaml:1 apps/web/ladder.yaml:1" {
+	if k.Rung != "configs" || k.Why != "web" || k.Scope != "cluster" ||
+		strings.Join(k.ChangedBy, " ") != "the server's:3 ladder.yaml:2 apps/ladder.yaml:1 apps/web/ladder.yaml:1" {
 		t.Errorf("got %+v", k)
 	}
 	for rung, want := range map[string]int{"secrets": 21, "configs": 32} {
@@ -80,12 +82,14 @@ func TestFaultsOfAllLadders(t *testing.T) {
 // in the component tells, except where their own annotation does.
 func TestLadderGoesBeforeRoles(t *testing.T) {
 	job := func(name, annotations string) string {
-		return "{apiVersion: batch/v1, kind: Job, metadata: {name: " + name + ", annotations: {" + annotations + "}}, spec: {template: {spec: {containers: [{name: a, image: a}]}}}}"
+		return "{apiVersion: batch/v1, kind: Job, metadata: {name: " + name + ", annotations: {" + annotations +
+			"}}, spec: {template: {spec: {containers: [{name: a, image: a}]}}}}"
 	}
 	for text, want := range map[string]string{
 		"": "Job default/a-test smokes, Job default/b-test exposure",
 		"kinds: [{group: batch, kind: Job, rung: bootstraps}]": "Job default/a-test bootstraps, Job default/b-test exposure",
-		"kinds: [{group: batch, kind: Job, rung: workloads}]":  "Job default/a-test smokes, Job default/b-test exposure", // as before, so nothing is said
+		"kinds: [{group: batch, kind: Job, rung: workloads}]":  "Job default/a-test smokes, Job default/b-test exposure",
+		// as before, so nothing is said
 	} {
 		req := plugin.Request{Dir: ".", Repo: repository(map[string]string{
 			"ladder.yaml": text, "a.yaml": job("a-test", ""), "b.yaml": job("b-test", "ladder-cmp.github.io/rung: exposure"),

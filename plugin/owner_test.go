@@ -57,9 +57,10 @@ func TestOwned(t *testing.T) {
 // nor repositories, and its rendering says so.
 func TestOwnFleetSection(t *testing.T) {
 	files := map[string]string{
-		"ladder.yaml":                   "fleet: {name: web, project: plat, environments: [{name: prod, values: [prod.yaml]}]}\n",
-		"team/x/component.yaml":         "name: x\n",
-		"team/x/ladder.yaml":            "kinds: [{group: a.example.com, kind: A, rung: configs, why: mine}]\nfleet: {name: evil, project: admin, environments: [{name: own}]}\n",
+		"ladder.yaml":           "fleet: {name: web, project: plat, environments: [{name: prod, values: [prod.yaml]}]}\n",
+		"team/x/component.yaml": "name: x\n",
+		"team/x/ladder.yaml": "kinds: [{group: a.example.com, kind: A, rung: configs, why: mine}]\n" +
+			"fleet: {name: evil, project: admin, environments: [{name: own}]}\n",
 		"team/x/sub/ladder.yaml":        "fleet: {project: deeper}\n",
 		"team/x/sub/component.yaml":     "name: sub\n",
 		"team/x/sub/templates/a.yaml":   "{apiVersion: a.example.com/v1, kind: A, metadata: {name: a}}\n",
@@ -85,12 +86,15 @@ func TestOwnFleetSection(t *testing.T) {
 			warned = append(warned, string(f.Severity)+" "+f.Error())
 		}
 	}
-	if got := strings.Join(warned, "\n"); len(warned) != 2 || !strings.Contains(got, "warning team/x/ladder.yaml:2: fleet: ") || !strings.Contains(got, "warning team/x/sub/ladder.yaml:1: fleet: ") {
+	got := strings.Join(warned, "\n")
+	if len(warned) != 2 || !strings.Contains(got, "warning team/x/ladder.yaml:2: fleet: ") ||
+		!strings.Contains(got, "warning team/x/sub/ladder.yaml:1: fleet: ") {
 		t.Errorf("findings:\n%s", got)
 	}
 	// An environment that only the component's file defines is unknown.
 	req.Settings = []plugin.Settings{{Environment: "own"}}
-	if _, err := plugin.Generate(context.Background(), req, profile.Reading(knowledge.Default())); err == nil || !strings.Contains(finding.Of(err)[0].Message, `unknown environment "own"`) {
+	if _, err := plugin.Generate(context.Background(), req, profile.Reading(knowledge.Default())); err == nil ||
+		!strings.Contains(finding.Of(err)[0].Message, `unknown environment "own"`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -22,9 +22,12 @@ func TestSeedApplication(t *testing.T) {
 		t.Fatal(want, ok)
 	}
 	for name, value := range map[string]string{
-		"ARGOCD_ENV_ARGOCD_APP_PROJECT_NAME": "other", "ARGOCD_ENV_ARGOCD_APP_NAME": "other", "ARGOCD_ENV_LADDER_NAME": "other", "ARGOCD_ENV_LADDER_NAMESPACE": "other",
-		"PARAM_NAME": "other", "ARGOCD_APP_PARAMETERS": `[{"name":"name","string":"other"},{"name":"namespace","string":"other"}]`, "ARGOCD_APP_SOURCE_PATH": "other",
-		"ARGOCD_APP_SOURCE_REPO_URL": "other", "ARGOCD_APP_REVISION": "other", "KUBE_VERSION": "1.30.0",
+		"ARGOCD_ENV_ARGOCD_APP_PROJECT_NAME": "other", "ARGOCD_ENV_ARGOCD_APP_NAME": "other", "ARGOCD_ENV_LADDER_NAME": "other",
+		"ARGOCD_ENV_LADDER_NAMESPACE": "other",
+		"PARAM_NAME":                  "other",
+		"ARGOCD_APP_PARAMETERS":       `[{"name":"name","string":"other"},{"name":"namespace","string":"other"}]`,
+		"ARGOCD_APP_SOURCE_PATH":      "other",
+		"ARGOCD_APP_SOURCE_REPO_URL":  "other", "ARGOCD_APP_REVISION": "other", "KUBE_VERSION": "1.30.0",
 	} {
 		env[name] = value
 	}
@@ -59,8 +62,9 @@ func TestRandom(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			files := map[string]string{
-				"app/Chart.yaml":            "apiVersion: v2\nname: app\nversion: 1.0.0\n",
-				"app/templates/secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {p: '{{ randAlphaNum 20 }}', c: {{ (genCA \"ca\" 30).Cert | quote }}}\n",
+				"app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+				"app/templates/secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n" +
+					"stringData: {p: '{{ randAlphaNum 20 }}', c: {{ (genCA \"ca\" 30).Cert | quote }}}\n",
 			}
 			if tt.says != "" {
 				files["app/component.yaml"] = "random: " + tt.says + "\n"
@@ -80,7 +84,8 @@ func TestRandom(t *testing.T) {
 			if same := res.YAML() == again.YAML(); same != tt.same || res.Derived != tt.derived || len(res.RenewalFindings()) > 0 != tt.derived {
 				t.Errorf("the same: %v, derived: %v, %d renewals", same, res.Derived, len(res.RenewalFindings()))
 			}
-			if tt.want == "" && len(res.Findings) > 0 || tt.want != "" && !slices.ContainsFunc(res.Findings, func(f finding.Finding) bool { return strings.Contains(f.Message, tt.want) }) {
+			if tt.want == "" && len(res.Findings) > 0 ||
+				tt.want != "" && !slices.ContainsFunc(res.Findings, func(f finding.Finding) bool { return strings.Contains(f.Message, tt.want) }) {
 				t.Errorf("%v, want %q", res.Findings, tt.want)
 			}
 		})
@@ -103,7 +108,8 @@ func TestWithoutSeed(t *testing.T) {
 		{"derived", "default", "derived", "--seed-file", "Argo CD"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			req, err := plugin.FromEnvironment(repo, "app", map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PROJECT_NAME": tt.project, "ARGOCD_ENV_LADDER_RANDOM": tt.random})
+			req, err := plugin.FromEnvironment(repo, "app",
+				map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PROJECT_NAME": tt.project, "ARGOCD_ENV_LADDER_RANDOM": tt.random})
 			if err != nil {
 				t.Fatal(err)
 			}
