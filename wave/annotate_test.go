@@ -21,7 +21,8 @@ func TestTooLong(t *testing.T) {
 		return b.String()
 	}
 	nested := func(lines int) string {
-		return "kind: CustomResourceDefinition\nspec:\n  versions:\n" + strings.Repeat(strings.Repeat(" ", 40)+"- description: what it is for\n", lines)
+		return "kind: CustomResourceDefinition\nspec:\n  versions:\n" +
+			strings.Repeat(strings.Repeat(" ", 40)+"- description: what it is for\n", lines)
 	}
 	tests := []struct {
 		name, text string

@@ -73,7 +73,8 @@ func TestGeneratedHookFindings(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d applications: %d hang as the chart has them, of which check does not say %d, and %d with needs that nothing shows; %d false alarms about %d others",
+	t.Logf("%d applications: %d hang as the chart has them, of which check does not say %d, and %d with needs that nothing shows; "+
+		"%d false alarms about %d others",
 		*hookedApplications, hang, unsaid, hidden, alarms, fine)
 	if float64(unsaid) > maxHookUnsaid*float64(hang) || float64(alarms) > maxHookFalse*float64(fine) {
 		t.Error("that is more than it may be")
@@ -146,7 +147,8 @@ func TestGeneratedHooks(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d applications: %d hang as the chart has them, %d with hooks: order; %d of %d migrations missed", *hookedApplications, own, hangs, missed, shown)
+	t.Logf("%d applications: %d hang as the chart has them, %d with hooks: order; %d of %d migrations missed",
+		*hookedApplications, own, hangs, missed, shown)
 	if float64(hangs) > maxHookHangs*float64(*hookedApplications) || float64(missed) > maxHookMissed*float64(shown) {
 		t.Error("that is more than it may be")
 	}
@@ -161,7 +163,8 @@ func hooked(app application, rng *rand.Rand) ([]object.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, before := []string{"post-install", "post-install,post-upgrade", "post-upgrade, post-install"}, []string{"pre-install", "pre-install,pre-upgrade"}
+	after, before := []string{"post-install", "post-install,post-upgrade", "post-upgrade, post-install"},
+		[]string{"pre-install", "pre-install,pre-upgrade"}
 	for i, o := range objs {
 		if o.ID.Kind != "Job" || o.IsHook() {
 			continue
@@ -183,7 +186,8 @@ func hooked(app application, rng *rand.Rand) ([]object.Object, error) {
 		if weight := depth(app, job) - 2; rng.IntN(3) > 0 || weight != 0 {
 			set = append(set, object.Annotation{Key: object.HelmWeight, Value: fmt.Sprint(weight)})
 		}
-		if policy := []string{"", "before-hook-creation", "before-hook-creation,hook-succeeded", "hook-succeeded", "hook-failed"}[rng.IntN(5)]; policy != "" {
+		policy := []string{"", "before-hook-creation", "before-hook-creation,hook-succeeded", "hook-succeeded", "hook-failed"}[rng.IntN(5)]
+		if policy != "" {
 			set = append(set, object.Annotation{Key: object.HelmHookDelete, Value: policy})
 		}
 		if objs[i], err = o.AnnotateAll(set); err != nil {

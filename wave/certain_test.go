@@ -34,7 +34,8 @@ func TestErrorsAreCertain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 4 {
-			g, err := graph.Build(inArbitraryOrder(t, string(txtar.Parse(data).Files[0].Data), random), knowledge.Default(), graph.Options{Namespace: "ns"})
+			g, err := graph.Build(inArbitraryOrder(t, string(txtar.Parse(data).Files[0].Data), random), knowledge.Default(),
+				graph.Options{Namespace: "ns"})
 			if err != nil {
 				continue
 			}
@@ -51,8 +52,11 @@ func TestErrorsAreCertain(t *testing.T) {
 					for _, how := range []graph.Reference{{Sign: graph.Convention}, {Fails: graph.Lacks}} {
 						weak := *plan
 						weak.Graph = weaken(plan.Graph, names[at], names[at+1], how)
-						if slices.ContainsFunc(orderErrors(&weak), func(still finding.Finding) bool { return still.Object == f.Object && still.Message == f.Message }) {
-							t.Errorf("%s: an error that does not rest on the link between %s and %s (%s, %s): %s", file, names[at], names[at+1], how.Sign, how.Fails, f)
+						if slices.ContainsFunc(orderErrors(&weak), func(still finding.Finding) bool {
+							return still.Object == f.Object && still.Message == f.Message
+						}) {
+							t.Errorf("%s: an error that does not rest on the link between %s and %s (%s, %s): %s",
+								file, names[at], names[at+1], how.Sign, how.Fails, f)
 						}
 					}
 				}

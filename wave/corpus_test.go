@@ -92,7 +92,8 @@ func TestControllersOfCorpus(t *testing.T) {
 	w.Flush()
 	precision := float64(truePositive) / float64(truePositive+falsePositive)
 	recall := float64(truePositive) / float64(truePositive+falseNegative)
-	golden.File(t, "testdata/corpus/roles.want.txt", fmt.Sprintf("%d controllers found, %d missed, %d others mistaken for one, %d others not; %d arguable\nprecision %.3f, recall %.3f\n%s",
+	golden.File(t, "testdata/corpus/roles.want.txt", fmt.Sprintf(
+		"%d controllers found, %d missed, %d others mistaken for one, %d others not; %d arguable\nprecision %.3f, recall %.3f\n%s",
 		truePositive, falseNegative, falsePositive, trueNegative, arguable, precision, recall, table.String()))
 	if precision < 0.97 || recall < 0.95 {
 		t.Errorf("precision %.3f, want 0.97; recall %.3f, want 0.95", precision, recall)

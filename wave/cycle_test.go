@@ -45,7 +45,9 @@ metadata: {name: d}
 		hard(3, 1, "stands aside and watches", graph.Healthy),
 	}
 	_, err = wave.Assign(g, knowledge.Default(), wave.Options{})
-	const want = "in.yaml:1: ConfigMap ns/a: these objects wait for each other: ConfigMap ns/a is defined by ConfigMap ns/b, which needs ConfigMap ns/c, which is admitted by ConfigMap ns/a; fix: remove one of these references, or move one of the objects to another component"
+	const want = "in.yaml:1: ConfigMap ns/a: these objects wait for each other: " +
+		"ConfigMap ns/a is defined by ConfigMap ns/b, which needs ConfigMap ns/c, which is admitted by ConfigMap ns/a; " +
+		"fix: remove one of these references, or move one of the objects to another component"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

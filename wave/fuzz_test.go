@@ -58,29 +58,47 @@ var menu = []string{
 	"{apiVersion: v1, kind: Service, metadata: {name: %[1]s%[4]s}, spec: {selector: {app: %[2]s}}}",
 	"{apiVersion: v1, kind: Service, metadata: {name: %[1]s%[4]s}, spec: {type: LoadBalancer, selector: {app: %[2]s}}}",
 	"{apiVersion: v1, kind: Namespace, metadata: {name: ns%[4]s}}",
-	"{apiVersion: apps/v1, kind: Deployment, metadata: {name: %[1]s%[4]s}, spec: {template: {metadata: {labels: {app: %[1]s}}, spec: {serviceAccountName: %[2]s, priorityClassName: %[3]s, containers: [{name: c, image: %[3]s, env: [{name: DB_HOST, value: %[3]s}], envFrom: [{secretRef: {name: %[2]s}}]}]}}}}",
-	"{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: %[1]s%[4]s}, spec: {template: {metadata: {labels: {app: %[1]s}}, spec: {containers: [{name: c, image: %[3]s, args: ['--peer=%[2]s:80']}], volumes: [{name: v, persistentVolumeClaim: {claimName: %[2]s}}]}}}}",
-	"{apiVersion: batch/v1, kind: Job, metadata: {name: %[1]s%[4]s}, spec: {template: {spec: {serviceAccountName: %[3]s, containers: [{name: c, image: %[3]s, args: [migrate, 'http://%[2]s:80'], envFrom: [{configMapRef: {name: %[3]s}}]}]}}}}",
+	"{apiVersion: apps/v1, kind: Deployment, metadata: {name: %[1]s%[4]s}, spec: {template: {metadata: {labels: {app: %[1]s}}, " +
+		"spec: {serviceAccountName: %[2]s, priorityClassName: %[3]s, containers: [{name: c, image: %[3]s, " +
+		"env: [{name: DB_HOST, value: %[3]s}], envFrom: [{secretRef: {name: %[2]s}}]}]}}}}",
+	"{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: %[1]s%[4]s}, spec: {template: {metadata: {labels: {app: %[1]s}}, " +
+		"spec: {containers: [{name: c, image: %[3]s, args: ['--peer=%[2]s:80']}], volumes: [{name: v, persistentVolumeClaim: {claimName: %[2]s}}]}}}}",
+	"{apiVersion: batch/v1, kind: Job, metadata: {name: %[1]s%[4]s}, spec: {template: {spec: {serviceAccountName: %[3]s, " +
+		"containers: [{name: c, image: %[3]s, args: [migrate, 'http://%[2]s:80'], envFrom: [{configMapRef: {name: %[3]s}}]}]}}}}",
 	"{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: %[1]s%[4]s}}",
-	"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %[1]s%[4]s}, rules: [{apiGroups: [zoo.example.com], resources: [zebras, zebras/status], verbs: ['*']}, {apiGroups: [''], resources: [secrets], verbs: [create]}]}",
-	"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: %[1]s%[4]s}, roleRef: {kind: ClusterRole, name: %[2]s}, subjects: [{kind: ServiceAccount, name: %[3]s, namespace: ns}]}",
-	"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: zebras.zoo.example.com%[4]s}, spec: {group: zoo.example.com, names: {kind: Zebra, plural: zebras}, conversion: {webhook: {clientConfig: {service: {name: %[2]s, namespace: ns}}}}}}",
-	"{apiVersion: zoo.example.com/v1, kind: Zebra, metadata: {name: %[1]s%[4]s}, spec: {secretRef: {name: %[2]s}, owner: {kind: Zebra, name: %[3]s}}}",
-	"{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: %[1]s%[4]s}, webhooks: [{name: w, failurePolicy: Fail, clientConfig: {service: {name: %[2]s, namespace: ns}}, rules: [{apiGroups: ['*'], operations: ['*'], resources: ['*']}]}]}",
+	"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %[1]s%[4]s}, rules: [{apiGroups: [zoo.example.com], " +
+		"resources: [zebras, zebras/status], verbs: ['*']}, {apiGroups: [''], resources: [secrets], verbs: [create]}]}",
+	"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: %[1]s%[4]s}, " +
+		"roleRef: {kind: ClusterRole, name: %[2]s}, subjects: [{kind: ServiceAccount, name: %[3]s, namespace: ns}]}",
+	"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: zebras.zoo.example.com%[4]s}, " +
+		"spec: {group: zoo.example.com, names: {kind: Zebra, plural: zebras}, conversion: {webhook: {clientConfig: {service: {name: %[2]s, namespace: ns}}}}}}",
+	"{apiVersion: zoo.example.com/v1, kind: Zebra, metadata: {name: %[1]s%[4]s}, " +
+		"spec: {secretRef: {name: %[2]s}, owner: {kind: Zebra, name: %[3]s}}}",
+	"{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, " +
+		"metadata: {name: %[1]s%[4]s}, webhooks: [{name: w, failurePolicy: Fail, clientConfig: {service: {name: %[2]s, namespace: ns}}, " +
+		"rules: [{apiGroups: ['*'], operations: ['*'], resources: ['*']}]}]}",
 	"{apiVersion: cert-manager.io/v1, kind: Issuer, metadata: {name: %[1]s%[4]s}, spec: {ca: {secretName: %[2]s}}}",
 	"{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: %[1]s%[4]s}, spec: {secretName: %[2]s, issuerRef: {name: %[3]s}}}",
-	"{apiVersion: external-secrets.io/v1, kind: SecretStore, metadata: {name: %[1]s%[4]s}, spec: {provider: {vault: {server: 'http://%[2]s:8200', auth: {tokenSecretRef: {name: %[3]s}}}}}}",
-	"{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: %[1]s%[4]s}, spec: {secretStoreRef: {name: %[2]s}, target: {name: %[3]s}}}",
-	"{apiVersion: secrets.hashicorp.com/v1beta1, kind: VaultStaticSecret, metadata: {name: %[1]s%[4]s}, spec: {vaultAuthRef: %[2]s, destination: {name: %[3]s, create: true}}}",
+	"{apiVersion: external-secrets.io/v1, kind: SecretStore, metadata: {name: %[1]s%[4]s}, " +
+		"spec: {provider: {vault: {server: 'http://%[2]s:8200', auth: {tokenSecretRef: {name: %[3]s}}}}}}",
+	"{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: %[1]s%[4]s}, " +
+		"spec: {secretStoreRef: {name: %[2]s}, target: {name: %[3]s}}}",
+	"{apiVersion: secrets.hashicorp.com/v1beta1, kind: VaultStaticSecret, metadata: {name: %[1]s%[4]s}, " +
+		"spec: {vaultAuthRef: %[2]s, destination: {name: %[3]s, create: true}}}",
 	"{apiVersion: secrets.hashicorp.com/v1beta1, kind: VaultAuth, metadata: {name: %[1]s%[4]s}, spec: {method: kubernetes}}",
-	"{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: %[1]s%[4]s}, spec: {tls: [{secretName: %[3]s}], rules: [{http: {paths: [{backend: {service: {name: %[2]s}}}]}}]}}",
-	"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %[1]s%[4]s}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: %[2]s}}}",
+	"{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: %[1]s%[4]s}, " +
+		"spec: {tls: [{secretName: %[3]s}], rules: [{http: {paths: [{backend: {service: {name: %[2]s}}}]}}]}}",
+	"{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: %[1]s%[4]s}, " +
+		"spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: %[2]s}}}",
 }
 
 // marks are annotations that an object may bear.
-var marks = []string{"", "", "", "", "", ", annotations: {argocd.argoproj.io/sync-wave: '-1'}", ", annotations: {argocd.argoproj.io/sync-wave: '2'}",
-	", annotations: {argocd.argoproj.io/hook: PreSync}", ", annotations: {argocd.argoproj.io/hook: Sync}", ", annotations: {helm.sh/hook: test}",
-	", annotations: {ladder-cmp.github.io/rung: bootstraps}", ", annotations: {ladder-cmp.github.io/after: Secret/a}", ", annotations: {ladder-cmp.github.io/after: Deployment/b}",
+var marks = []string{"", "", "", "", "", ", annotations: {argocd.argoproj.io/sync-wave: '-1'}",
+	", annotations: {argocd.argoproj.io/sync-wave: '2'}",
+	", annotations: {argocd.argoproj.io/hook: PreSync}", ", annotations: {argocd.argoproj.io/hook: Sync}",
+	", annotations: {helm.sh/hook: test}",
+	", annotations: {ladder-cmp.github.io/rung: bootstraps}", ", annotations: {ladder-cmp.github.io/after: Secret/a}",
+	", annotations: {ladder-cmp.github.io/after: Deployment/b}",
 	", annotations: {ladder-cmp.github.io/after: StatefulSet/c}"}
 
 // FuzzReferences holds the same properties on components that are full of

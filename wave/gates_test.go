@@ -12,7 +12,8 @@ import (
 // TestRungGates awaits a rung because a ladder.yaml says so, although nothing of a
 // higher one needs it; with the fewest waves nobody asks.
 func TestRungGates(t *testing.T) {
-	objs, err := object.Parse("in.yaml", 1, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: driver, annotations: {ladder-cmp.github.io/rung: secrets}}}
+	objs, err := object.Parse("in.yaml", 1,
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {name: driver, annotations: {ladder-cmp.github.io/rung: secrets}}}
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: car}}
 ---

@@ -16,7 +16,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-var harmOf = flag.String("harm", "", "comma-separated commands that read manifests and write them with waves; their arguments after the flags are files of rendered manifests")
+var harmOf = flag.String("harm", "",
+	"comma-separated commands that read manifests and write them with waves; their arguments after the flags are files of rendered manifests")
 
 // TestHarm counts hidden dependencies that hang a sync with the waves of some programs,
 // but not in Argo CD's own order: each object with Pods depends on each other one, one
@@ -52,7 +53,8 @@ func TestHarm(t *testing.T) {
 	}
 	w.Flush()
 	for i, sum := range total {
-		t.Logf("%s: %d files, %d waves, %d of %d dependencies hang it, in %d files", programs[i], sum.files, sum.waves, sum.harm, sum.tried, sum.harmed)
+		t.Logf("%s: %d files, %d waves, %d of %d dependencies hang it, in %d files",
+			programs[i], sum.files, sum.waves, sum.harm, sum.tried, sum.harmed)
 	}
 }
 

@@ -72,7 +72,8 @@ func waveNumber(o object.Object) int {
 // Argo CD or OLM, and the component does not define it.
 func isForeign(o object.Object, objs []object.Object) bool {
 	group := o.ID.Group
-	if !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") || strings.HasSuffix(group, ".openshift.io") || strings.HasSuffix(group, "coreos.com") || group == "argoproj.io" || o.IsHook() {
+	if !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") || strings.HasSuffix(group, ".openshift.io") ||
+		strings.HasSuffix(group, "coreos.com") || group == "argoproj.io" || o.IsHook() {
 		return false
 	}
 	return !slices.ContainsFunc(objs, func(d object.Object) bool {
