@@ -42,7 +42,8 @@ func BenchmarkAgainst(b *testing.B) {
 				for i := range b.N + 5 { // the first few are not counted
 					for n, s := range servers {
 						began := time.Now()
-						if _, err := s.GenerateManifest(b.Context(), sidecartest.Request{Archive: archive, Dir: dir, Env: map[string]string{"ARGOCD_APP_NAME": dir, "ARGOCD_APP_REVISION": strconv.Itoa(i)}}); err != nil {
+						if _, err := s.GenerateManifest(b.Context(), sidecartest.Request{Archive: archive, Dir: dir,
+							Env: map[string]string{"ARGOCD_APP_NAME": dir, "ARGOCD_APP_REVISION": strconv.Itoa(i)}}); err != nil {
 							b.Fatal(err)
 						}
 						if i >= 5 {

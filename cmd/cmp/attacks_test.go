@@ -27,7 +27,8 @@ import (
 func BenchmarkAttacks(b *testing.B) {
 	var leaks, lost atomic.Int64
 	listener := listen(b, func() { leaks.Add(1) }) // something was fetched
-	s := serveProgram(b, "cmp", "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=10s", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
+	s := serveProgram(b, "cmp", "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=10s", "LADDER_SERVE_PARALLEL=2",
+		"LADDER_SERVE_CACHE_BYTES=0", "PLANTED="+planted)
 	archive, err := sidecartest.Pack(componentsDir)
 	if err != nil {
 		b.Fatal(err)
@@ -38,7 +39,8 @@ func BenchmarkAttacks(b *testing.B) {
 	for i := range 2 {
 		hostile.Go(func() {
 			for name := range names {
-				out, err := s.GenerateManifest(b.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(all[name].repo...), Dir: "app", Chunk: 1 << 20, Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint(name, i)}})
+				out, err := s.GenerateManifest(b.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(all[name].repo...), Dir: "app",
+					Chunk: 1 << 20, Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint(name, i)}})
 				if text := strings.Join(out, "") + status.Convert(err).Message(); strings.Contains(text, planted) || strings.Contains(text, "PATH=") {
 					leaks.Add(1)
 				}
@@ -59,7 +61,8 @@ func BenchmarkAttacks(b *testing.B) {
 			default:
 			}
 			began := time.Now()
-			if _, err := s.GenerateManifest(b.Context(), sidecartest.Request{Archive: archive, Dir: "shop", Env: map[string]string{"ARGOCD_APP_NAME": "shop"}}); err != nil {
+			if _, err := s.GenerateManifest(b.Context(),
+				sidecartest.Request{Archive: archive, Dir: "shop", Env: map[string]string{"ARGOCD_APP_NAME": "shop"}}); err != nil {
 				b.Errorf("the good tenant: %v", err)
 				return
 			}

@@ -87,7 +87,8 @@ func packChart(dir string) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		if err := w.WriteHeader(&tar.Header{Name: about.Name + "/" + filepath.ToSlash(rel), Mode: 0o644, Size: int64(len(data)), Typeflag: tar.TypeReg}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: about.Name + "/" + filepath.ToSlash(rel), Mode: 0o644, Size: int64(len(data)),
+			Typeflag: tar.TypeReg}); err != nil {
 			return err
 		}
 		_, err = io.Copy(w, bytes.NewReader(data))

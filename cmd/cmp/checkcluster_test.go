@@ -44,7 +44,8 @@ func TestCheckForArgoCD(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const cluster, secret = "Argo CD 2.14 has no health check for Cluster.postgresql.cnpg.io", "no health check for VaultStaticSecret.secrets.hashicorp.com"
+	const cluster, secret = "Argo CD 2.14 has no health check for Cluster.postgresql.cnpg.io",
+		"no health check for VaultStaticSecret.secrets.hashicorp.com"
 	for _, c := range []struct {
 		name, image, key, value string
 		flags, want             []string
@@ -52,9 +53,12 @@ func TestCheckForArgoCD(t *testing.T) {
 		{"the newest", "quay.io/argoproj/argocd:v3.5.7", "a", "b", nil, []string{secret}},
 		{"an old one", "quay.io/argoproj/argocd:v2.14.3", "a", "b", nil, []string{cluster, secret}},
 		{"a flag counts more", "quay.io/argoproj/argocd:v2.14.3", "a", "b", []string{"--argocd-version", "3.1"}, []string{secret}},
-		{"a check in argocd-cm", "quay.io/argoproj/argocd:v3.5.7", "resource.customizations.health.secrets.hashicorp.com_VaultStaticSecret", "return {}", nil, nil},
-		{"the old form", "quay.io/argoproj/argocd:v2.14.3", "resource.customizations", "postgresql.cnpg.io/*:\n  health.lua: return {}\n", nil, []string{secret}},
-		{"an unknown version", "quay.io/argoproj/argocd@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "a", "b", nil, []string{secret}},
+		{"a check in argocd-cm", "quay.io/argoproj/argocd:v3.5.7", "resource.customizations.health.secrets.hashicorp.com_VaultStaticSecret",
+			"return {}", nil, nil},
+		{"the old form", "quay.io/argoproj/argocd:v2.14.3", "resource.customizations", "postgresql.cnpg.io/*:\n  health.lua: return {}\n",
+			nil, []string{secret}},
+		{"an unknown version", "quay.io/argoproj/argocd@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+			"a", "b", nil, []string{secret}},
 	} {
 		installed := newArgoCD(t)
 		for _, items := range installed.byResource {

@@ -212,7 +212,8 @@ func (a action) play(c *ciCheckout, inputs map[string]string) (out string, code 
 			c.t.Errorf("step %s: what others may write stands in a script", step.Name)
 		}
 		run := *c
-		run.env = append(slices.Clone(c.env), "GITHUB_STEP_SUMMARY="+filepath.Join(c.temp, "summary"), "GITHUB_REPOSITORY=team/repo", "FAKE="+c.temp)
+		run.env = append(slices.Clone(c.env), "GITHUB_STEP_SUMMARY="+filepath.Join(c.temp, "summary"),
+			"GITHUB_REPOSITORY=team/repo", "FAKE="+c.temp)
 		for name, value := range step.Env {
 			run.env = append(run.env, name+"="+evaluate(value))
 		}
@@ -261,10 +262,12 @@ func TestAction(t *testing.T) {
 	apps := map[string]string{"components": "apps/*"}
 	out := play(apps, 0, list, "-X POST repos/team/repo/issues/12/comments -F")
 	body := c.read("body")
-	if !strings.HasPrefix(body, "<!-- ladder  -->\n") || !strings.Contains(body, "### Ladder: `apps/shop`") || !strings.Contains(body, "+   spec.replicas: 3") || strings.Contains(body, "bookshelf") {
+	if !strings.HasPrefix(body, "<!-- ladder  -->\n") || !strings.Contains(body, "### Ladder: `apps/shop`") ||
+		!strings.Contains(body, "+   spec.replicas: 3") || strings.Contains(body, "bookshelf") {
 		t.Errorf("the comment is\n%s", body)
 	}
-	if !strings.Contains(out, "== cmp check --waves rungs apps/shop\n") || strings.Contains(out, "apps/bookshelf\n") || !strings.Contains(c.read("summary"), "+   spec.replicas: 3") {
+	if !strings.Contains(out, "== cmp check --waves rungs apps/shop\n") || strings.Contains(out, "apps/bookshelf\n") ||
+		!strings.Contains(c.read("summary"), "+   spec.replicas: 3") {
 		t.Errorf("the log is\n%s", out)
 	}
 
@@ -285,7 +288,8 @@ func TestAction(t *testing.T) {
 
 	c.edit("apps/shop/values.yaml", "replicas: 2", "replicas: two")
 	out = play(apps, 1, list, "-X POST")
-	if body := c.read("body"); !strings.Contains(body, "it cannot be rendered") || !strings.Contains(out, "error [values-schema]: apps/shop/values.yaml:") {
+	if body := c.read("body"); !strings.Contains(body, "it cannot be rendered") ||
+		!strings.Contains(out, "error [values-schema]: apps/shop/values.yaml:") {
 		t.Errorf("the comment is\n%s", body)
 	}
 	os.Remove(filepath.Join(c.temp, "comment"))
@@ -321,18 +325,21 @@ func TestProgramOfARelease(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
-	must("mkdir ladder_1.2.3_linux_arm64; echo released >ladder_1.2.3_linux_arm64/cmp; tar -czf " + archive + " ladder_1.2.3_linux_arm64; rm -r ladder_1.2.3_linux_arm64; cd releases/v1.2.3; sha256sum *.tar.gz >checksums.txt")
+	must("mkdir ladder_1.2.3_linux_arm64; echo released >ladder_1.2.3_linux_arm64/cmp; tar -czf " + archive +
+		" ladder_1.2.3_linux_arm64; rm -r ladder_1.2.3_linux_arm64; cd releases/v1.2.3; sha256sum *.tar.gz >checksums.txt")
 	get := func(version string) (string, int) {
 		return c.run(filepath.Join(c.home, "deploy/ci/program.sh"), version, filepath.Join(c.temp, "out"))
 	}
 	if out, code := get("v1.2.3"); code != 0 || c.read("out/cmp") != "released\n" {
 		t.Errorf("%d: %s", code, out)
 	}
-	if out, code := get("v1.2.4"); code != 2 || !strings.Contains(out, "https://releases.example.com/v1.2.4/checksums.txt cannot be downloaded; fix: name a version that was released") {
+	if out, code := get("v1.2.4"); code != 2 ||
+		!strings.Contains(out, "https://releases.example.com/v1.2.4/checksums.txt cannot be downloaded; fix: name a version that was released") {
 		t.Errorf("%d: %s", code, out)
 	}
 	must("rm out/cmp; echo more >>" + archive)
-	if out, code := get("v1.2.3"); code != 2 || !strings.Contains(out, "ladder_1.2.3_linux_arm64.tar.gz does not have the checksum in checksums.txt") || c.read("out/cmp") != "" {
+	if out, code := get("v1.2.3"); code != 2 ||
+		!strings.Contains(out, "ladder_1.2.3_linux_arm64.tar.gz does not have the checksum in checksums.txt") || c.read("out/cmp") != "" {
 		t.Errorf("%d: %s", code, out)
 	}
 	c.fake("go", `echo "go $*"`)
@@ -361,7 +368,8 @@ func TestPreCommitHooks(t *testing.T) {
 	c := newCICheckout(t)
 	files := regexp.MustCompile(hooks[0].Files)
 	var changed []string
-	for _, file := range []string{"README.md", "apps/shop/values.yaml", "apps/shop/templates/web.yaml", "apps/shop/templates/_names.tpl", "apps/bookshelf/kustomization.yaml"} {
+	for _, file := range []string{"README.md", "apps/shop/values.yaml", "apps/shop/templates/web.yaml", "apps/shop/templates/_names.tpl",
+		"apps/bookshelf/kustomization.yaml"} {
 		if files.MatchString(file) {
 			changed = append(changed, file)
 		}
@@ -379,10 +387,12 @@ func TestPreCommitHooks(t *testing.T) {
 		t.Errorf("%d: %s", code, out)
 	}
 	c.edit("apps/shop/values.yaml", "replicas: 3", "replicas: three")
-	if out, code := c.run(entry[0], append(entry[1:], changed...)...); code != 1 || !strings.Contains(out, "error [values-schema]: apps/shop/values.yaml:") {
+	if out, code := c.run(entry[0], append(entry[1:], changed...)...); code != 1 ||
+		!strings.Contains(out, "error [values-schema]: apps/shop/values.yaml:") {
 		t.Errorf("%d: %s", code, out)
 	}
-	if out, code := c.run(entry[0], append(entry[1:], "apps/bookshelf/kustomization.yaml", "apps/README.md")...); code != 0 || !strings.Contains(out, " in 1 component\n") {
+	if out, code := c.run(entry[0], append(entry[1:], "apps/bookshelf/kustomization.yaml", "apps/README.md")...); code != 0 ||
+		!strings.Contains(out, " in 1 component\n") {
 		t.Errorf("%d: %s", code, out)
 	}
 	lint := strings.Fields(hooks[1].Entry)

@@ -144,7 +144,8 @@ func TestFormats(t *testing.T) {
 			if cmd.ValidateArgs(args) != nil {
 				args = append(args, "no-other")
 			}
-			code := run(slices.Concat(strings.Fields(path)[1:], args, []string{"-o", value}), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
+			code := run(slices.Concat(strings.Fields(path)[1:], args, []string{"-o", value}),
+				cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
 			// What is wrong with a format is wrong with the command line.
 			if known := slices.Contains(values, value); known && code == exitUsage || !known && code != exitUsage {
 				t.Errorf("%s -o %s exits with %d: %s", path, value, code, out.String())
@@ -158,9 +159,11 @@ func TestFormats(t *testing.T) {
 
 // freeText are flags whose values nobody can guess: names, addresses, numbers.
 var freeText = []string{
-	"name", "namespace", "application", "set", "set-string", "kube-version", "api-versions", "revision", "parallel", "repo-url", "argocd-version",
+	"name", "namespace", "application", "set", "set-string", "kube-version", "api-versions", "revision", "parallel",
+	"repo-url", "argocd-version",
 	"timeout", "max-memory", "render-timeout", "worker-memory", "max-repository-bytes", "max-repository-files",
-	"allow-remote", "allow-private", "remote-memory", "remote-parallel", "remote-ttl", "remote-timeout", "remote-max-bytes", "remote-plain-http", "update", "limit", "context", "image",
+	"allow-remote", "allow-private", "remote-memory", "remote-parallel", "remote-ttl", "remote-timeout", "remote-max-bytes",
+	"remote-plain-http", "update", "limit", "context", "image",
 	"repository-memory", "answer-memory", "allow-project", "repo", "cache-bytes", "cache-age", "operations-address", "drain-timeout",
 }
 
@@ -192,7 +195,8 @@ func TestFlagsComplete(t *testing.T) {
 // TestVersion makes sure that a build says all that it knows, and that the
 // releases of Argo CD are those whose code is asked by the conformance tests.
 func TestVersion(t *testing.T) {
-	b := cli.BuildInfo{Version: "v1.2.3", Commit: "0123456789abcdef", Date: "2026-01-02T03:04:05Z", Dirty: true, Go: "go1.26.8", Platform: "linux/arm64", Helm: "v4.2.4", Kustomize: "v0.21.2", ArgoCD: "2.14 to 3.5"}
+	b := cli.BuildInfo{Version: "v1.2.3", Commit: "0123456789abcdef", Date: "2026-01-02T03:04:05Z", Dirty: true, Go: "go1.26.8",
+		Platform: "linux/arm64", Helm: "v4.2.4", Kustomize: "v0.21.2", ArgoCD: "2.14 to 3.5"}
 	want := `cmp v1.2.3
   commit:    0123456789abcdef, and changes
   date:      2026-01-02T03:04:05Z

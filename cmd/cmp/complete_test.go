@@ -53,7 +53,8 @@ func TestPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"shop/Chart.yaml", "shop/templates/a.yaml", "apps/a/b/kustomization.yaml", "docs/a.md", ".git/config.yaml", ".hidden/Chart.yaml", "tab\tbed/Chart.yaml", "with space/Chart.yaml"} {
+	for _, name := range []string{"shop/Chart.yaml", "shop/templates/a.yaml", "apps/a/b/kustomization.yaml", "docs/a.md", ".git/config.yaml",
+		".hidden/Chart.yaml", "tab\tbed/Chart.yaml", "with space/Chart.yaml"} {
 		write(name)
 	}
 	for i := range locate.MaxEntries + 1 { // nobody knows what is below all of these

@@ -72,7 +72,8 @@ func TestPluginYAML(t *testing.T) {
 	if err := yaml.UnmarshalStrict(data, &config); err != nil {
 		t.Fatal(err)
 	}
-	if config.Kind != "ConfigManagementPlugin" || config.Metadata.Name != plugin.Name || !slices.Equal(config.Spec.Generate.Command, []string{"cmp", "generate"}) {
+	if config.Kind != "ConfigManagementPlugin" || config.Metadata.Name != plugin.Name ||
+		!slices.Equal(config.Spec.Generate.Command, []string{"cmp", "generate"}) {
 		t.Errorf("plugin.yaml is for another plugin: %+v", config)
 	}
 	if diff := gocmp.Diff(want, config.Spec.Parameters.Static); diff != "" {
@@ -220,7 +221,8 @@ func checkMonitoring(t *testing.T, port int) {
 	}
 	if i := policy.Spec.Ingress; len(i) != 1 || len(i[0].Ports) != 1 || i[0].Ports[0].Port != port {
 		t.Errorf("the NetworkPolicy opens %v", i)
-	} else if diff := gocmp.Diff([]map[string]map[string]map[string]string{{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}}, i[0].From); diff != "" {
+	} else if diff := gocmp.Diff([]map[string]map[string]map[string]string{
+		{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}}, i[0].From); diff != "" {
 		t.Errorf("who may ask for metrics (-want +got):\n%s", diff)
 	}
 }
@@ -315,7 +317,8 @@ func writeApplicationHealth(t *testing.T) {
 		return
 	}
 	checks := []health.Check{applicationHealth(t)}
-	for file, text := range map[string]string{"argocd-values.yaml": health.Values(checks), "kustomize/application-health.yaml": health.ConfigMap(checks)} {
+	for file, text := range map[string]string{"argocd-values.yaml": health.Values(checks),
+		"kustomize/application-health.yaml": health.ConfigMap(checks)} {
 		file = filepath.Join("../../deploy", file)
 		old, err := os.ReadFile(file)
 		if err != nil {

@@ -30,11 +30,13 @@ func TestDeployUI(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, files := range map[string]map[string]string{
-		"component": {"ui/kustomization.yaml": read(t, "../../deploy/ui-extension/kustomization.yaml"), "ui/server.yaml": read(t, "../../deploy/ui-extension/server.yaml"), "ui/" + deploy.UIFile: deploy.UIScript},
-		"printed":   {"ui/kustomization.yaml": printed},
+		"component": {"ui/kustomization.yaml": read(t, "../../deploy/ui-extension/kustomization.yaml"),
+			"ui/server.yaml": read(t, "../../deploy/ui-extension/server.yaml"), "ui/" + deploy.UIFile: deploy.UIScript},
+		"printed": {"ui/kustomization.yaml": printed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			repo := fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [argocd.yaml]\ncomponents: [ui]\n")}, "argocd.yaml": {Data: []byte(argocdInstalled)}}
+			repo := fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [argocd.yaml]\ncomponents: [ui]\n")},
+				"argocd.yaml": {Data: []byte(argocdInstalled)}}
 			for file, text := range files {
 				repo[file] = &fstest.MapFile{Data: []byte(text)}
 			}

@@ -100,7 +100,8 @@ func TestTables(t *testing.T) {
 		"doctor":      doctorTable(),
 		"adopt":       adopted(t),
 	}
-	section := regexp.MustCompile("(?s)(<!-- (parameters|descriptive|rungs|effects|serve|metrics|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile(
+		"(?s)(<!-- (parameters|descriptive|rungs|effects|serve|metrics|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -225,7 +226,9 @@ func adopted(t *testing.T) string {
 		"shop/cellar-tls":  {"ca.crt": []byte("a"), "tls.crt": []byte("b"), "tls.key": []byte("c")},
 	}, &forbidden)
 	var out, faults bytes.Buffer
-	if code := run([]string{"seed", "adopt", "../../testdata/charts/cellar", "--name", "cellar", "--namespace", "shop", "--kubeconfig", config}, cli.Streams{Out: &out, Err: &faults}); code != exitOK {
+	code := run([]string{"seed", "adopt", "../../testdata/charts/cellar", "--name", "cellar", "--namespace", "shop", "--kubeconfig", config},
+		cli.Streams{Out: &out, Err: &faults})
+	if code != exitOK {
 		t.Fatal(faults.String())
 	}
 	return "```yaml\n" + out.String() + "```\n"
@@ -271,7 +274,8 @@ func profilesTable(t *testing.T) string {
 			t.Errorf("the profile %s has no section", name)
 		}
 		all := p.All()
-		fmt.Fprintf(&b, "| [`%s`](fleets.md#%s) | %s to %s | %s | %s |\n", name, sections[name], p.Write(all[0].Step), p.Write(all[len(all)-1].Step), p.Style, p.Why)
+		fmt.Fprintf(&b, "| [`%s`](fleets.md#%s) | %s to %s | %s | %s |\n",
+			name, sections[name], p.Write(all[0].Step), p.Write(all[len(all)-1].Step), p.Style, p.Why)
 	}
 	return b.String()
 }

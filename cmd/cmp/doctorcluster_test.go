@@ -20,8 +20,9 @@ import (
 // missingSecrets are variables of the sidecar from a Secret that is missing and from one that no
 // one may read, and crashingPod does not start.
 const (
-	missingSecrets = `env: [{name: A, valueFrom: {secretKeyRef: {name: gone, key: a}}}, {name: B, valueFrom: {secretKeyRef: {name: there, key: a}}}]`
-	crashingPod    = `---
+	missingSecrets = `env: [{name: A, valueFrom: {secretKeyRef: {name: gone, key: a}}}, {name: B, ` +
+		`valueFrom: {secretKeyRef: {name: there, key: a}}}]`
+	crashingPod = `---
 apiVersion: v1
 kind: Pod
 metadata: {name: argocd-repo-server-1, labels: {app.kubernetes.io/name: argocd-repo-server}}
@@ -75,7 +76,8 @@ func (i *argoCD) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}
 	default:
 		first := i.byResource[resource][0].(map[string]any)
-		answer = map[string]any{"kind": first["kind"].(string) + "List", "apiVersion": first["apiVersion"], "metadata": map[string]any{}, "items": i.byResource[resource]}
+		answer = map[string]any{"kind": first["kind"].(string) + "List", "apiVersion": first["apiVersion"], "metadata": map[string]any{},
+			"items": i.byResource[resource]}
 	}
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
 		i.t.Error(err)
@@ -92,7 +94,9 @@ func TestDoctorCluster(t *testing.T) {
 	look := func(want int, args ...string) string {
 		t.Helper()
 		var out, faults strings.Builder
-		if code := run(append([]string{"doctor", "--kubeconfig", kubeconfig}, args...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &faults}); code != want {
+		code := run(append([]string{"doctor", "--kubeconfig", kubeconfig}, args...),
+			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &faults})
+		if code != want {
 			t.Errorf("exit code %d: %s%s", code, out.String(), faults.String())
 		}
 		return out.String() + faults.String()
@@ -108,7 +112,8 @@ func TestDoctorCluster(t *testing.T) {
 	if got := look(exitFailed, "--context", "production"); !strings.Contains(got, "note [not-allowed]: this user may not list configmaps") {
 		t.Errorf("without rights for ConfigMaps:\n%s", got)
 	}
-	if got := look(exitFailed, "--context", "other"); !strings.Contains(got, `context "other" does not exist`) || strings.Count(got, "\n") != 1 {
+	if got := look(exitFailed, "--context", "other"); !strings.Contains(got, `context "other" does not exist`) ||
+		strings.Count(got, "\n") != 1 {
 		t.Errorf("of a context that is not there:\n%s", got)
 	}
 	server.Close()

@@ -24,8 +24,9 @@ func TestEndWhileBusy(t *testing.T) {
 	s := startServe(t, "LADDER_SERVE_DRAIN_TIMEOUT=300ms")
 	endless := make(chan error, 1)
 	go func() {
-		_, err := s.GenerateManifest(context.Background(), sidecartest.Request{Archive: sidecartest.PackEntries(templated(`{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`)...),
-			Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
+		_, err := s.GenerateManifest(context.Background(), sidecartest.Request{
+			Archive: sidecartest.PackEntries(templated(`{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`)...),
+			Dir:     "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
 		endless <- err
 	}()
 	eventually(t, "the request begins", func() bool { return strings.Contains(s.get(t, "/metrics"), "\nladder_requests_working 1\n") })

@@ -101,7 +101,8 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all.Objects) != 5 || len(all.Sets) != 1 || !strings.Contains(all.Text(), "WAVE") || !strings.Contains(all.Text(), "No Application of ApplicationSet demo/set is known") {
+	if len(all.Objects) != 5 || len(all.Sets) != 1 || !strings.Contains(all.Text(), "WAVE") ||
+		!strings.Contains(all.Text(), "No Application of ApplicationSet demo/set is known") {
 		t.Errorf("explained %d objects and %d sets by\n%s", len(all.Objects), len(all.Sets), all.Text())
 	}
 	for _, o := range all.Objects {
@@ -138,13 +139,16 @@ func TestHealth(t *testing.T) {
 	if len(kinds)+len(unknown) != 0 {
 		t.Errorf("a Secret has %v, %v", kinds, unknown)
 	}
-	p := plan(t, "apiVersion: unknown.example.com/v1\nkind: Thing\nmetadata: {name: x}\n---\napiVersion: unknown.example.com/v1\nkind: Thing\nmetadata: {name: z}\n")
+	p := plan(t, "apiVersion: unknown.example.com/v1\nkind: Thing\nmetadata: {name: x}\n---\n"+
+		"apiVersion: unknown.example.com/v1\nkind: Thing\nmetadata: {name: z}\n")
 	var gates []wave.Gate
 	for i := range p.Graph.Nodes {
-		gates = append(gates, wave.Gate{WithoutHealthCheck: []wave.Gated{{Node: i, Kind: "unknown.example.com/Thing", Object: fmt.Sprint(i), Why: "others need it"}}})
+		gates = append(gates,
+			wave.Gate{WithoutHealthCheck: []wave.Gated{{Node: i, Kind: "unknown.example.com/Thing", Object: fmt.Sprint(i), Why: "others need it"}}})
 	}
 	kinds, unknown = healthOf(p, gates)
-	if len(kinds) != 0 || len(unknown) != 1 || !strings.Contains(unknown[0].Remedy, "resource.customizations.health.unknown.example.com_Thing") {
+	if len(kinds) != 0 || len(unknown) != 1 ||
+		!strings.Contains(unknown[0].Remedy, "resource.customizations.health.unknown.example.com_Thing") {
 		t.Errorf("two objects of an unknown kind have %v, %v, want one note", kinds, unknown)
 	}
 }

@@ -47,15 +47,19 @@ func BenchmarkGoodTenant(b *testing.B) {
 					}
 					all.Go(func() {
 						for n := 0; ctx.Err() == nil; n++ {
-							s.GenerateManifest(ctx, sidecartest.Request{Dir: "app", Archive: sidecartest.PackEntries(templated(fmt.Sprintf("{{/* %d %d */}}%s", i, n, template))...),
-								Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprintf("evil-%d-%d", i, n), "ARGOCD_APP_PROJECT_NAME": project, "ARGOCD_APP_SOURCE_REPO_URL": fmt.Sprint("https://git.example.com/", i)}})
+							s.GenerateManifest(ctx, sidecartest.Request{Dir: "app",
+								Archive: sidecartest.PackEntries(templated(fmt.Sprintf("{{/* %d %d */}}%s", i, n, template))...),
+								Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprintf("evil-%d-%d", i, n), "ARGOCD_APP_PROJECT_NAME": project,
+									"ARGOCD_APP_SOURCE_REPO_URL": fmt.Sprint("https://git.example.com/", i)}})
 						}
 					})
 				}
 				ask := func(n int) time.Duration {
 					start := time.Now()
-					_, err := s.GenerateManifest(b.Context(), sidecartest.Request{Dir: "app", Archive: sidecartest.PackEntries(templated(fmt.Sprintf("%sdata: {a: \"%d\", b: %s}\n", configMap, n, strings.Repeat("x", 50_000)))...),
-						Env: map[string]string{"ARGOCD_APP_NAME": "good", "ARGOCD_APP_PROJECT_NAME": "good", "ARGOCD_APP_SOURCE_REPO_URL": "https://git.example.com/good"}})
+					_, err := s.GenerateManifest(b.Context(), sidecartest.Request{Dir: "app", Archive: sidecartest.PackEntries(
+						templated(fmt.Sprintf("%sdata: {a: \"%d\", b: %s}\n", configMap, n, strings.Repeat("x", 50_000)))...),
+						Env: map[string]string{"ARGOCD_APP_NAME": "good", "ARGOCD_APP_PROJECT_NAME": "good",
+							"ARGOCD_APP_SOURCE_REPO_URL": "https://git.example.com/good"}})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -27,7 +27,8 @@ func TestFullDisk(t *testing.T) {
 	}
 	defer full.Close()
 	cmd := exec.Command("cmp", "serve", "--plugin-dir", dir)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/dev/full", "HOME=/dev/full", "XDG_CACHE_HOME=/dev/full", "XDG_CONFIG_HOME=/dev/full", "XDG_DATA_HOME=/dev/full"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/dev/full", "HOME=/dev/full", "XDG_CACHE_HOME=/dev/full",
+		"XDG_CONFIG_HOME=/dev/full", "XDG_DATA_HOME=/dev/full"}
 	cmd.Stdout, cmd.Stderr = full, full
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -46,13 +47,15 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, component := range []string{"shop", "bookshelf-prod"} {
-		out, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: component, Env: map[string]string{"ARGOCD_APP_NAME": component}})
+		out, err := client.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: archive, Dir: component, Env: map[string]string{"ARGOCD_APP_NAME": component}})
 		if err != nil || len(out) == 0 {
 			t.Errorf("%s: %v", component, err)
 		}
 	}
 	wrong := sidecartest.PackEntries(sidecartest.File("app/a.yaml", "a: 1\n"))
-	if _, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: wrong, Dir: "app"}); err == nil || !strings.Contains(err.Error(), "app/a.yaml:1: ") {
+	if _, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: wrong, Dir: "app"}); err == nil ||
+		!strings.Contains(err.Error(), "app/a.yaml:1: ") {
 		t.Errorf("a component with a fault: %v", err)
 	}
 	cmd.Process.Signal(syscall.SIGTERM)

@@ -58,7 +58,8 @@ func TestGitLab(t *testing.T) {
 		t.Helper()
 		os.Remove(filepath.Join(c.temp, "calls"))
 		run := *c
-		run.env = append(run.env, "FAKE="+c.temp, "LADDER_TOKEN=secret", "LADDER_HOME="+c.home, "CI_API_V4_URL=https://gitlab.example.com/api/v4", "CI_PROJECT_ID=7",
+		run.env = append(run.env, "FAKE="+c.temp, "LADDER_TOKEN=secret", "LADDER_HOME="+c.home,
+			"CI_API_V4_URL=https://gitlab.example.com/api/v4", "CI_PROJECT_ID=7",
 			"CI_MERGE_REQUEST_IID=12", "CI_MERGE_REQUEST_DIFF_BASE_SHA="+strings.TrimSpace(base))
 		for name, value := range job.Variables {
 			run.env = append(run.env, name+"="+value)

@@ -87,7 +87,9 @@ func TestSeedIsDeployed(t *testing.T) {
 		t.Fatalf("the container has no %s", flags.SeedVariable)
 	}
 	file := seeded.container.Env[at].Value
-	mount := slices.IndexFunc(seeded.container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == path.Dir(file) && m.ReadOnly })
+	mount := slices.IndexFunc(seeded.container.VolumeMounts, func(m corev1.VolumeMount) bool {
+		return m.MountPath == path.Dir(file) && m.ReadOnly
+	})
 	if mount < 0 {
 		t.Fatalf("no volume is mounted at %s", path.Dir(file))
 	}
@@ -247,7 +249,8 @@ func closed(t *testing.T, p networkingv1.NetworkPolicy) {
 		}
 		return false
 	}
-	for _, inside := range []string{"127.0.0.1", "10.96.0.1", "172.31.0.2", "192.168.1.1", "100.100.100.200", "169.254.169.254", "::1", "fd00:ec2::254", "fe80::1"} {
+	for _, inside := range []string{"127.0.0.1", "10.96.0.1", "172.31.0.2", "192.168.1.1", "100.100.100.200", "169.254.169.254", "::1",
+		"fd00:ec2::254", "fe80::1"} {
 		if lets(inside) {
 			t.Errorf("%s can be reached", inside)
 		}

@@ -43,7 +43,8 @@ func (c *ciCheckout) broken(names ...string) {
 func TestHostileDirectories(t *testing.T) {
 	for _, names := range [][]string{{"-h"}, {"--help"}, {"--exit-code=false"}, {"-o"}, {"--"}, {
 		"a\n::set-output name=x::y", "a\r\n::add-mask::b", "::error::x", "##[command]x",
-		"a\n\n# hi @team", "a`b ``c @team", "<img src=x onerror=y>", "[x](javascript:y)", "a\n```\n@team", "$(touch pwned)", "`touch pwned`", "a b", "a'b\"c", "a%0A::error::b", "x\x1b[31my",
+		"a\n\n# hi @team", "a`b ``c @team", "<img src=x onerror=y>", "[x](javascript:y)", "a\n```\n@team", "$(touch pwned)", "`touch pwned`",
+		"a b", "a'b\"c", "a%0A::error::b", "x\x1b[31my",
 	}} {
 		t.Run(names[0], func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +57,8 @@ func TestHostileDirectories(t *testing.T) {
 			if got := strings.Count(comment, "it cannot be rendered"); got != len(names) {
 				t.Errorf("the comment says of %d of %d that they are broken:\n%s", got, len(names), comment)
 			}
-			if at := outsideOfCode(comment); strings.Contains(at, "@team") || strings.Contains(at, "<img") || strings.Contains(at, "](") || strings.Contains(at, "\n# hi") {
+			at := outsideOfCode(comment)
+			if strings.Contains(at, "@team") || strings.Contains(at, "<img") || strings.Contains(at, "](") || strings.Contains(at, "\n# hi") {
 				t.Errorf("a name is obeyed in the comment:\n%s\nwhich is\n%s", comment, at)
 			}
 			if _, err := os.Stat(filepath.Join(c.dir, "pwned")); err == nil {
@@ -121,8 +123,9 @@ func TestReportThroughLink(t *testing.T) {
 func plantSpies(t *testing.T, dir string) {
 	t.Helper()
 	write(t, dir, map[string]string{
-		"chart/Chart.yaml":          "{apiVersion: v2, name: spy, version: 1.0.0}\n",
-		"chart/templates/a.yaml":    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: spy}\ndata: {text: {{ .Values.text | default \"\" | quote }}}\n",
+		"chart/Chart.yaml": "{apiVersion: v2, name: spy, version: 1.0.0}\n",
+		"chart/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: spy}\n" +
+			"data: {text: {{ .Values.text | default \"\" | quote }}}\n",
 		"base/kustomization.yaml":   "configMapGenerator: [{name: spy, files: [text=../../../.git/config]}]\n",
 		"linked/kustomization.yaml": "configMapGenerator: [{name: spy, files: [text]}]\n",
 		"git/kustomization.yaml":    "resources: [../git-dir]\n",
@@ -164,12 +167,14 @@ func TestNothingOfGit(t *testing.T) {
 		for _, verb := range [][]string{{"render"}, {"diff", "HEAD"}, {"explain"}} {
 			given := append(append([]string{}, verb...), filepath.Join("apps/spy", args[0]))
 			given = append(given, args[1:]...)
-			if out, _ := c.run("cmp", given...); strings.Contains(out, secret) || strings.Contains(out, "c2VjcmV0") || strings.Contains(out, "repositoryformatversion") {
+			if out, _ := c.run("cmp", given...); strings.Contains(out, secret) || strings.Contains(out, "c2VjcmV0") ||
+				strings.Contains(out, "repositoryformatversion") {
 				t.Errorf("cmp %s shows what is git's:\n%s", strings.Join(given, " "), out)
 			}
 		}
 		if args[0] == "chart" {
-			if out, code := c.run("cmp", append([]string{"render", "apps/spy/chart"}, args[1:]...)...); code == 0 || !strings.Contains(out, ".git") && !strings.Contains(out, "no such file") {
+			if out, code := c.run("cmp", append([]string{"render", "apps/spy/chart"}, args[1:]...)...); code == 0 ||
+				!strings.Contains(out, ".git") && !strings.Contains(out, "no such file") {
 				t.Errorf("%v: %d: %s", args, code, out)
 			}
 		}
@@ -186,7 +191,8 @@ func TestNothingOfGit(t *testing.T) {
 	// Argo CD's own plugin server unpacks the repository, and runs cmp generate there.
 	g := *c
 	g.dir = filepath.Join(dir, "chart")
-	g.env = append(g.env, "ARGOCD_APP_NAME=spy", "ARGOCD_APP_SOURCE_PATH=apps/spy/chart", `ARGOCD_APP_PARAMETERS=[{"name": "set-file", "map": {"text": "/.git/config"}}]`)
+	g.env = append(g.env, "ARGOCD_APP_NAME=spy", "ARGOCD_APP_SOURCE_PATH=apps/spy/chart",
+		`ARGOCD_APP_PARAMETERS=[{"name": "set-file", "map": {"text": "/.git/config"}}]`)
 	if out, code := g.run("cmp", "generate"); code == 0 || strings.Contains(out, secret) {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -203,14 +209,16 @@ func TestOwnLadderInPipeline(t *testing.T) {
 		"components/teama/x/a.yaml":         "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n",
 	})
 	c.commit("a fleet")
-	write(t, c.dir, map[string]string{"components/teama/x/ladder.yaml": "fleet: {project: admin, server: evil, allow: {projects: [admin], servers: [evil]}}\n"})
+	write(t, c.dir, map[string]string{
+		"components/teama/x/ladder.yaml": "fleet: {project: admin, server: evil, allow: {projects: [admin], servers: [evil]}}\n"})
 	c.commit("its own settings")
 	c.env = append(c.env, "LADDER_FAIL_ON=any")
 	for _, directories := range []string{"components", "components/teama", "components/teama/*", "components/teama/x"} {
 		run := *c
 		run.env = append(run.env, "LADDER_FLEET="+directories)
 		out, code := run.run(filepath.Join(c.home, "deploy/ci/report.sh"), "HEAD^1", filepath.Join(c.temp, "comment.md"))
-		if n := strings.Count(out, "[platform-setting]"); code != 1 || n != 3 || !strings.Contains(out, "components/teama/x/ladder.yaml:1: fleet: ") {
+		n := strings.Count(out, "[platform-setting]")
+		if code != 1 || n != 3 || !strings.Contains(out, "components/teama/x/ladder.yaml:1: fleet: ") {
 			t.Errorf("%s: exit code %d, %d findings:\n%s", directories, code, n, out)
 		}
 	}

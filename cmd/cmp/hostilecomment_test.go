@@ -45,11 +45,15 @@ func TestForeignComments(t *testing.T) {
 		foreign, own, post, update, quoted string
 	}{
 		"GitHub": {fakeHub, "gh", "github-comment.sh",
-			`{"id": "F", "viewerDidAuthor": false, "body": "<!-- ladder  -->\nmine now"}`, `{"id": "OWN", "viewerDidAuthor": true, "body": "<!-- ladder  -->\nold"}`,
-			"gh api --silent -X POST repos/o/r/issues/5/comments ", "gh api graphql --silent -f id=OWN ", `{"id": "Q", "viewerDidAuthor": true, "body": "> <!-- ladder  -->"}`},
+			`{"id": "F", "viewerDidAuthor": false, "body": "<!-- ladder  -->\nmine now"}`,
+			`{"id": "OWN", "viewerDidAuthor": true, "body": "<!-- ladder  -->\nold"}`,
+			"gh api --silent -X POST repos/o/r/issues/5/comments ",
+			"gh api graphql --silent -f id=OWN ", `{"id": "Q", "viewerDidAuthor": true, "body": "> <!-- ladder  -->"}`},
 		"GitLab": {fakeLab, "curl", "gitlab-comment.sh",
-			`{"id": 111, "author": {"id": 1}, "body": "<!-- ladder  -->\nmine now"}`, `{"id": 222, "author": {"id": 9}, "body": "<!-- ladder  -->\nold"}`,
-			"-X POST https://lab/api/v4/projects/7/merge_requests/5/notes ", "-X PUT https://lab/api/v4/projects/7/merge_requests/5/notes/222 ", `{"id": 3, "author": {"id": 9}, "body": "> <!-- ladder  -->"}`},
+			`{"id": 111, "author": {"id": 1}, "body": "<!-- ladder  -->\nmine now"}`,
+			`{"id": 222, "author": {"id": 9}, "body": "<!-- ladder  -->\nold"}`,
+			"-X POST https://lab/api/v4/projects/7/merge_requests/5/notes ", "-X PUT https://lab/api/v4/projects/7/merge_requests/5/notes/222 ",
+			`{"id": 3, "author": {"id": 9}, "body": "> <!-- ladder  -->"}`},
 	}
 	for name, h := range hosts {
 		for _, tt := range []struct {
@@ -77,7 +81,8 @@ func TestForeignComments(t *testing.T) {
 				} else if name == "GitLab" {
 					tt.want, tt.warns = "", true
 				}
-				for file, text := range map[string]string{"comments": "[" + tt.comments + "]", "user": user, "ladder.md": "a difference\n", tt.flag: ""} {
+				for file, text := range map[string]string{"comments": "[" + tt.comments + "]", "user": user,
+					"ladder.md": "a difference\n", tt.flag: ""} {
 					if err := os.WriteFile(filepath.Join(c.temp, file), []byte(text), 0o600); file != "" && err != nil {
 						t.Fatal(err)
 					}

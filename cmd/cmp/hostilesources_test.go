@@ -45,7 +45,8 @@ func fetchingComponents(t *testing.T, goodURL, evilURL string, kinds iter.Seq[st
 	files := map[string]string{".git/HEAD": "", "good/kustomization.yaml": "resources: ['" + goodURL + "/a.yaml']"}
 	for kind := range kinds {
 		for i := range 4 {
-			files[fmt.Sprintf("%s-%d/component.yaml", kind, i)] = fmt.Sprintf("chart: {repoURL: '%s/%s/%d', chart: app, version: ^1}", evilURL, kind, i)
+			files[fmt.Sprintf("%s-%d/component.yaml", kind, i)] = fmt.Sprintf("chart: {repoURL: '%s/%s/%d', chart: app, version: ^1}",
+				evilURL, kind, i)
 		}
 	}
 	dir := t.TempDir()
@@ -74,14 +75,18 @@ func TestHostileSources(t *testing.T) {
 	const memory = golden.MemoryFactor * 192 // MiB
 	const seconds = golden.MemoryFactor * 8  // to fetch; taking that much takes time, too
 	late := fmt.Sprintf("took longer than %ds", seconds)
-	wants := map[string]string{"memory": fmt.Sprintf("MiB of memory; the limit is %d MiB", memory), "silent": late, "endless": "sends more than 20000000 bytes"}
+	wants := map[string]string{"memory": fmt.Sprintf("MiB of memory; the limit is %d MiB", memory), "silent": late,
+		"endless": "sends more than 20000000 bytes"}
 	cache := t.TempDir()
-	s := startServe(t, "LADDER_SERVE_ALLOW_REMOTE="+evil.URL+","+goodURL, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1,localhost", "LADDER_SERVE_REMOTE_CACHE="+cache,
+	s := startServe(t, "LADDER_SERVE_ALLOW_REMOTE="+evil.URL+","+goodURL, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1,localhost",
+		"LADDER_SERVE_REMOTE_CACHE="+cache,
 		"LADDER_SERVE_REMOTE_PLAIN_HTTP="+strings.TrimPrefix(evil.URL, "http://")+","+strings.TrimPrefix(goodURL, "http://"),
-		fmt.Sprintf("LADDER_SERVE_REMOTE_MEMORY=%d", memory<<20), fmt.Sprintf("LADDER_SERVE_REMOTE_TIMEOUT=%ds", seconds), "LADDER_SERVE_REMOTE_MAX_BYTES=20000000")
+		fmt.Sprintf("LADDER_SERVE_REMOTE_MEMORY=%d", memory<<20), fmt.Sprintf("LADDER_SERVE_REMOTE_TIMEOUT=%ds", seconds),
+		"LADDER_SERVE_REMOTE_MAX_BYTES=20000000")
 	archive := fetchingComponents(t, goodURL, evil.URL, maps.Keys(wants))
 	ask := func(app, project string) (string, error) {
-		out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: app, Env: map[string]string{"ARGOCD_APP_NAME": app, "ARGOCD_APP_PROJECT_NAME": project}})
+		out, err := s.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: archive, Dir: app, Env: map[string]string{"ARGOCD_APP_NAME": app, "ARGOCD_APP_PROJECT_NAME": project}})
 		return strings.Join(out, "\n"), err
 	}
 	askGood := func(what string) {
@@ -96,7 +101,8 @@ func TestHostileSources(t *testing.T) {
 			all.Go(func() {
 				_, err := ask(fmt.Sprintf("%s-%d", kind, i), "evil")
 				// Those whose turn comes late, or not at all, are told that.
-				if err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), fmt.Sprintf("timed out after %ds", seconds)) && !strings.Contains(err.Error(), late) {
+				if err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), fmt.Sprintf("timed out after %ds", seconds)) &&
+					!strings.Contains(err.Error(), late) {
 					t.Errorf("%s-%d: %v", kind, i, err)
 				}
 			})

@@ -105,7 +105,9 @@ func withInternet(env *testscript.Env, dir string) error {
 		chartRepository(filepath.Join(dir, r.Host, path)).ServeHTTP(w, r)
 	}))
 	hosts.Config.ErrorLog = log.New(io.Discard, "", 0)
-	hosts.TLS = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return authority.issue(hello.ServerName) }}
+	hosts.TLS = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		return authority.issue(hello.ServerName)
+	}}
 	hosts.StartTLS()
 	env.Defer(hosts.Close)
 	proxy := httptest.NewServer(tunnel(hosts.Listener.Addr().String()))
@@ -153,8 +155,9 @@ func newAuthority() (authority, error) {
 	if err != nil {
 		return authority{}, err
 	}
-	about := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, about, about, &key.PublicKey, key)
 	if err != nil {
 		return authority{}, err
@@ -164,7 +167,8 @@ func newAuthority() (authority, error) {
 }
 
 func (a authority) issue(host string) (*tls.Certificate, error) {
-	about := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{host}, NotBefore: a.certificate.NotBefore, NotAfter: a.certificate.NotAfter}
+	about := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{host}, NotBefore: a.certificate.NotBefore,
+		NotAfter: a.certificate.NotAfter}
 	der, err := x509.CreateCertificate(rand.Reader, about, a.certificate, &a.key.PublicKey, a.key)
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: a.key}, err
 }

@@ -44,7 +44,8 @@ func TestFindKind(t *testing.T) {
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	base := knowledge.Default()
-	for group, kinds := range map[string]string{"cert-manager.io": "Certificate ClusterIssuer Issuer", "core": "ConfigMap Namespace Secret", "apps": "Deployment StatefulSet"} {
+	for group, kinds := range map[string]string{"cert-manager.io": "Certificate ClusterIssuer Issuer", "core": "ConfigMap Namespace Secret",
+		"apps": "Deployment StatefulSet"} {
 		q := question{Base: base, Groups: base.Groups()}
 		if err := q.Find(group); err != nil {
 			t.Errorf("%s: %v", group, err)

@@ -20,11 +20,15 @@ import (
 func TestHostileLimits(t *testing.T) {
 	all := hostileRepositories("127.0.0.1:1")
 	maps.DeleteFunc(all, func(_ string, h hostileRepository) bool { return !h.limited() })
-	s := startServe(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=1m", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0")
+	s := startServe(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=1m", "LADDER_SERVE_PARALLEL=2",
+		"LADDER_SERVE_CACHE_BYTES=0")
 	// An endless template may not take the time of others.
-	brief := startServe(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=3s", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0")
+	brief := startServe(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=3s", "LADDER_SERVE_PARALLEL=2",
+		"LADDER_SERVE_CACHE_BYTES=0")
 	for _, server := range []*served{s, brief} {
-		if _, err := server.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(files("app/a.yaml", configMap)...), Dir: "app"}); err != nil {
+		_, err := server.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: sidecartest.PackEntries(files("app/a.yaml", configMap)...), Dir: "app"})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,7 +43,8 @@ func TestHostileLimits(t *testing.T) {
 // some are taken until the server stops them. That is the component's fault, however
 // the process ends.
 func TestHugeAllocations(t *testing.T) {
-	s := startServe(t, "LADDER_SERVE_WORKER_MEMORY=134217728", "LADDER_SERVE_TIMEOUT=2m", "LADDER_SERVE_RENDER_TIMEOUT=0", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0")
+	s := startServe(t, "LADDER_SERVE_WORKER_MEMORY=134217728", "LADDER_SERVE_TIMEOUT=2m", "LADDER_SERVE_RENDER_TIMEOUT=0",
+		"LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=0")
 	for _, text := range []string{
 		`{{ randBytes 1000000000 }}`,
 		`{{ randBytes 500000000 }}`,
@@ -55,7 +60,8 @@ func TestHugeAllocations(t *testing.T) {
 		`{{ untilStep 0 1000000000 1 }}`,
 		`{{ seq 1000000000 }}`,
 	} {
-		_, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: sidecartest.PackEntries(templated(text)...), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
+		_, err := s.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: sidecartest.PackEntries(templated(text)...), Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app"}})
 		if status.Code(err) != codes.ResourceExhausted || !strings.Contains(status.Convert(err).Message(), "raise --worker-memory") {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -77,7 +83,8 @@ func (s *served) holds(t *testing.T) holding {
 		}
 		return int(n)
 	}
-	return holding{value("go_goroutines"), value("process_open_fds"), len(s.children()), value("ladder_workers_idle"), value("ladder_repository_bytes")}
+	return holding{value("go_goroutines"), value("process_open_fds"), len(s.children()), value("ladder_workers_idle"),
+		value("ladder_repository_bytes")}
 }
 
 // settle waits until a server holds no more than before.
@@ -88,7 +95,8 @@ func (s *served) settle(t *testing.T, before holding) {
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		now = s.holds(t)
 		// Goroutines and files come and go with the connection that asks.
-		if now.goroutines <= before.goroutines+5 && now.files <= before.files+2 && now.workers <= before.workers && now.idle >= before.idle && now.repositories == 0 {
+		if now.goroutines <= before.goroutines+5 && now.files <= before.files+2 && now.workers <= before.workers && now.idle >= before.idle &&
+			now.repositories == 0 {
 			return
 		}
 	}

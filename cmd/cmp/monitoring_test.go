@@ -249,7 +249,8 @@ func TestAlerts(t *testing.T) {
 			t.Errorf("%s: the runbook is %s, want %s with a section of its name", a.Alert, a.Annotations["runbook"], want)
 		}
 		delete(books, a.Alert)
-		if a.Annotations["summary"] == "" || a.Annotations["description"] == "" || !slices.Contains([]string{"critical", "warning", "info"}, a.Labels["severity"]) {
+		if a.Annotations["summary"] == "" || a.Annotations["description"] == "" ||
+			!slices.Contains([]string{"critical", "warning", "info"}, a.Labels["severity"]) {
 			t.Errorf("%s lacks a text or a severity", a.Alert)
 		}
 	}

@@ -59,7 +59,8 @@ func TestPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range slices.Concat(link.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1), image.FindAllStringSubmatch(string(text), -1)) {
+		for _, m := range slices.Concat(link.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1),
+			image.FindAllStringSubmatch(string(text), -1)) {
 			to, anchor, _ := strings.Cut(m[1], "#")
 			if strings.Contains(to, "://") {
 				continue

@@ -55,7 +55,8 @@ func TestPublicRoots(t *testing.T) {
 // ready to fetch.
 func validate(t *testing.T, how string) {
 	if how != "without" {
-		in := flags.Fetching{Config: fetch.Config{Allow: []string{"https://charts.example.com"}, Limits: fetch.Limits{Time: time.Second, Bytes: 1 << 20}}, OnFailure: string(fetch.Fail)}
+		in := flags.Fetching{Config: fetch.Config{Allow: []string{"https://charts.example.com"},
+			Limits: fetch.Limits{Time: time.Second, Bytes: 1 << 20}}, OnFailure: string(fetch.Fail)}
 		if f, err := in.Fetcher(nil, nil); err != nil || f == nil {
 			t.Fatal(f, err)
 		}

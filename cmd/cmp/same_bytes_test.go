@@ -50,10 +50,12 @@ func TestSameBytes(t *testing.T) {
 		}
 		t.Run(e.Name(), func(t *testing.T) {
 			dir := filepath.Join(repo, "apps", e.Name())
-			want := runOK(t, "render", dir, "--name", "shop", "--namespace", "demo", "--revision", "0123456789", "--kube-version", "1.33.2", "--api-versions", "example.com/v1")
+			want := runOK(t, "render", dir, "--name", "shop", "--namespace", "demo", "--revision", "0123456789", "--kube-version", "1.33.2",
+				"--api-versions", "example.com/v1")
 
 			env := map[string]string{"ARGOCD_APP_NAME": "argocd_shop", "ARGOCD_APP_NAMESPACE": "demo", "ARGOCD_APP_REVISION": "0123456789",
-				"ARGOCD_APP_SOURCE_PATH": "apps/" + e.Name(), "KUBE_VERSION": "1.33.2", "KUBE_API_VERSIONS": "example.com/v1", "ARGOCD_APP_PARAMETERS": "[]"}
+				"ARGOCD_APP_SOURCE_PATH": "apps/" + e.Name(), "KUBE_VERSION": "1.33.2", "KUBE_API_VERSIONS": "example.com/v1",
+				"ARGOCD_APP_PARAMETERS": "[]"}
 			for name, value := range env {
 				t.Setenv(name, value)
 			}
@@ -102,7 +104,8 @@ func TestSameChildren(t *testing.T) {
 	const dir = "testdata/parents/harbour/apps"
 	render := func() string {
 		t.Helper()
-		return runOK(t, "render", filepath.Join(repo, dir), "--name", "parent", "--namespace", "argocd", "--kube-version", "1.33.2", "--api-versions", "example.com/v1")
+		return runOK(t, "render", filepath.Join(repo, dir), "--name", "parent", "--namespace", "argocd", "--kube-version", "1.33.2",
+			"--api-versions", "example.com/v1")
 	}
 	if err := os.Mkdir(filepath.Join(repo, ".git"), 0o755); err != nil {
 		t.Fatal(err)
@@ -115,7 +118,8 @@ func TestSameChildren(t *testing.T) {
 		t.Error("children of another repository come out as those of this one")
 	}
 	// The issuer, for which others wait, is none any more.
-	if err := os.WriteFile(filepath.Join(repo, "testdata/parents/harbour/children/issuer/issuer.yaml"), []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: nothing}}"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(repo, "testdata/parents/harbour/children/issuer/issuer.yaml"),
+		[]byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: nothing}}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	second := render()
@@ -143,8 +147,10 @@ func TestSameHalves(t *testing.T) {
 	for _, name := range []string{"orchard", "kiln", "loom", "quarry", "mint", "press", "inn"} {
 		for _, mode := range []string{"only", "skip"} {
 			t.Run(name+" "+mode, func(t *testing.T) {
-				want := runOK(t, "render", filepath.Join(abs, name), "--name", "shop", "--namespace", "demo", "--kube-version", "1.33.2", "--crds", mode)
-				env := map[string]string{"ARGOCD_APP_NAME": "shop-" + mode, "ARGOCD_APP_NAMESPACE": "demo", "KUBE_VERSION": "1.33.2", "ARGOCD_ENV_LADDER_CRDS": "include",
+				want := runOK(t, "render", filepath.Join(abs, name), "--name", "shop", "--namespace", "demo", "--kube-version",
+					"1.33.2", "--crds", mode)
+				env := map[string]string{"ARGOCD_APP_NAME": "shop-" + mode, "ARGOCD_APP_NAMESPACE": "demo", "KUBE_VERSION": "1.33.2",
+					"ARGOCD_ENV_LADDER_CRDS": "include",
 					"ARGOCD_APP_SOURCE_PATH": name, "ARGOCD_APP_PARAMETERS": `[{"name":"crds","string":"` + mode + `"},{"name":"name","string":"shop"}]`}
 				for name, value := range env {
 					t.Setenv(name, value)
@@ -247,7 +253,8 @@ func TestServer(t *testing.T) {
 	// A fault of the component arrives as one line that names it.
 	_, err = client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "shop",
 		Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PARAMETERS": `[{"name":"set","map":{"replicas":"many"}}]`}})
-	const want = "rpc error: code = InvalidArgument desc = set replicas: got string, want integer; fix: set a value that shop/values.schema.json allows"
+	const want = "rpc error: code = InvalidArgument desc = set replicas: got string, want integer; " +
+		"fix: set a value that shop/values.schema.json allows"
 	if err == nil || err.Error() != want {
 		t.Errorf("error = %v\nwant    %s", err, want)
 	}
@@ -257,12 +264,14 @@ func TestServer(t *testing.T) {
 // templates or Helm refuse. The value is in neither the answer nor the log.
 func TestSecretsStayOutOfTheLog(t *testing.T) {
 	files := map[string]string{
-		"shop/Chart.yaml":         "{apiVersion: v2, name: shop, version: 1.0.0}",
-		"shop/values.schema.json": `{"properties": {"word": {"pattern": "^[a-z]+$"}, "mail": {"type": "string", "minLength": 12}, "kind": {"enum": ["a"]}, "same": {"const": "a"}}}`,
-		"shop/templates/map.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: {{ tpl (.Values.text | default \"\") . }}}}\n",
-		"shop/secrets.yaml":       "word: [hunter2\n",
-		"text/values.yaml":        "text: ''\n",
-		"text/map.yaml.tmpl":      "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: {{ tpl .Values.text . }}}}\n",
+		"shop/Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}",
+		"shop/values.schema.json": `{"properties": {"word": {"pattern": "^[a-z]+$"}, "mail": {"type": "string", "minLength": 12}, ` +
+			`"kind": {"enum": ["a"]}, "same": {"const": "a"}}}`,
+		"shop/templates/map.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, " +
+			"data: {a: {{ tpl (.Values.text | default \"\") . }}}}\n",
+		"shop/secrets.yaml":  "word: [hunter2\n",
+		"text/values.yaml":   "text: ''\n",
+		"text/map.yaml.tmpl": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: {{ tpl .Values.text . }}}}\n",
 	}
 	var entries []sidecartest.Entry
 	for name, text := range files {
@@ -286,7 +295,8 @@ func TestSecretsStayOutOfTheLog(t *testing.T) {
 			var log bytes.Buffer
 			client := startServer(t, &log)
 			_, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: tt.dir,
-				Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PARAMETERS": tt.parameters, "ARGOCD_ENV_LADDER_SET": tt.variable, "ARGOCD_ENV_TOKEN": "hunter2"}})
+				Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_PARAMETERS": tt.parameters, "ARGOCD_ENV_LADDER_SET": tt.variable,
+					"ARGOCD_ENV_TOKEN": "hunter2"}})
 			if err == nil || !strings.Contains(err.Error(), "desc = "+tt.want) {
 				t.Errorf("got %v, want an error about %s", err, tt.want)
 			}
@@ -309,16 +319,20 @@ func TestFindingsInTheLog(t *testing.T) {
 			Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: a, a: b}\n")})
 	var log bytes.Buffer
 	client := startServer(t, &log)
-	if _, err := client.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "shop", Env: map[string]string{"ARGOCD_APP_NAME": "shop"}}); err != nil {
+	_, err := client.GenerateManifest(t.Context(),
+		sidecartest.Request{Archive: archive, Dir: "shop", Env: map[string]string{"ARGOCD_APP_NAME": "shop"}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], "level=INFO msg=\"request answered\"") ||
-		!strings.Contains(lines[1], "level=WARN msg=\"shop/map.yaml:4: ConfigMap a: ") || !strings.Contains(lines[1], "application=shop component=shop") {
+		!strings.Contains(lines[1], "level=WARN msg=\"shop/map.yaml:4: ConfigMap a: ") ||
+		!strings.Contains(lines[1], "application=shop component=shop") {
 		t.Errorf("got\n%s", log.String())
 	}
 
-	got := serve.Remarks([]finding.Finding{{Severity: finding.Error, Message: "e"}, {Severity: finding.Warning, Message: "w"}, {Severity: finding.Note, Message: "n"}})
+	got := serve.Remarks([]finding.Finding{{Severity: finding.Error, Message: "e"}, {Severity: finding.Warning, Message: "w"},
+		{Severity: finding.Note, Message: "n"}})
 	want := []task.Remark{{Level: slog.LevelError, Text: "e"}, {Level: slog.LevelWarn, Text: "w"}, {Level: slog.LevelInfo, Text: "n"}}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -23,7 +23,8 @@ import (
 // value says so.
 func generating(values string) repo {
 	return chartOf("app/values.yaml", values, "app/templates/secret.yaml",
-		`{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {p: "{{ randAlphaNum 30 }}", c: {{ (genCA "ca" 90).Cert | quote }}}}{{ if .Values.fails }}{{ fail (randAlphaNum 30) }}{{ end }}`)
+		`{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {p: "{{ randAlphaNum 30 }}", `+
+			`c: {{ (genCA "ca" 90).Cert | quote }}}}{{ if .Values.fails }}{{ fail (randAlphaNum 30) }}{{ end }}`)
 }
 
 // TestSeedStaysInside: servers with one seed give the same answers, also when they start

@@ -29,7 +29,8 @@ func secretsServer(t *testing.T, secrets map[string]map[string][]byte, forbidden
 			namespace, name = parts[3], parts[5]
 		}
 		data := secrets[namespace+"/"+name]
-		var answer any = map[string]any{"kind": "Secret", "apiVersion": "v1", "metadata": map[string]any{"name": name, "namespace": namespace}, "data": data}
+		var answer any = map[string]any{"kind": "Secret", "apiVersion": "v1",
+			"metadata": map[string]any{"name": name, "namespace": namespace}, "data": data}
 		switch {
 		case *forbidden:
 			w.WriteHeader(http.StatusForbidden)
@@ -44,7 +45,8 @@ func secretsServer(t *testing.T, secrets map[string]map[string][]byte, forbidden
 	}))
 	t.Cleanup(server.Close)
 	kubeconfig = filepath.Join(t.TempDir(), "config")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %s}}]\ncontexts: [{name: production, context: {cluster: c}}]\ncurrent-context: production\n", server.URL)
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: %s}}]\n"+
+		"contexts: [{name: production, context: {cluster: c}}]\ncurrent-context: production\n", server.URL)
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +59,9 @@ func TestSeedAdopt(t *testing.T) {
 	const password = "it's: s3cret #1"
 	forbidden := false
 	config := secretsServer(t, map[string]map[string][]byte{
-		"shop/cellar-auth": {"username": []byte("keeper"), "password": []byte(password), "url": []byte("postgresql://keeper:" + password + "@cellar:5432")},
-		"shop/cellar-tls":  {"ca.crt": []byte("live-ca"), "tls.crt": []byte("live-cert"), "tls.key": []byte("live-key")},
+		"shop/cellar-auth": {"username": []byte("keeper"), "password": []byte(password),
+			"url": []byte("postgresql://keeper:" + password + "@cellar:5432")},
+		"shop/cellar-tls": {"ca.crt": []byte("live-ca"), "tls.crt": []byte("live-cert"), "tls.key": []byte("live-key")},
 	}, &forbidden)
 	cmp := func(want int, args ...string) (out, faults string) {
 		t.Helper()
@@ -117,7 +120,8 @@ func TestSeedAdopt(t *testing.T) {
 	if _, faults := cmp(exitFailed, adopt...); !strings.Contains(faults, "this user is not allowed to read Secret shop/cellar-auth") {
 		t.Error(faults)
 	}
-	if out, faults := cmp(exitOK, "seed", "adopt", "../../testdata/components/shop", "--kubeconfig", config); out != "" || !strings.Contains(faults, "generates no values of Secrets") {
+	if out, faults := cmp(exitOK, "seed", "adopt", "../../testdata/components/shop", "--kubeconfig", config); out != "" ||
+		!strings.Contains(faults, "generates no values of Secrets") {
 		t.Errorf("%s%s", out, faults)
 	}
 }

@@ -50,7 +50,8 @@ func serveProgram(t testing.TB, program string, vars ...string) *served {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &served{socket: filepath.Join(dir, "ladder.sock"), ended: make(chan struct{})}
 	s.cmd = exec.Command(program, "serve", "--plugin-dir", dir)
-	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LADDER_SERVE_LOG_FORMAT=json", "LADDER_SERVE_OPERATIONS_ADDRESS=127.0.0.1:0"}, vars...)
+	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LADDER_SERVE_LOG_FORMAT=json", "LADDER_SERVE_OPERATIONS_ADDRESS=127.0.0.1:0"},
+		vars...)
 	out, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +185,8 @@ func TestServe(t *testing.T) {
 			t.Errorf("the metrics lack %s:\n%s", want, metrics)
 		}
 	}
-	for path, want := range map[string]string{"/healthz": "200 OK\nok\n", "/readyz": "200 OK\nok\n", "/debug/pprof/": "404 Not Found\n404 page not found\n"} {
+	for path, want := range map[string]string{"/healthz": "200 OK\nok\n", "/readyz": "200 OK\nok\n",
+		"/debug/pprof/": "404 Not Found\n404 page not found\n"} {
 		if got := s.get(t, path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
@@ -194,7 +196,8 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if res, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil || res.GetStatus() != healthpb.HealthCheckResponse_SERVING {
+	if res, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil ||
+		res.GetStatus() != healthpb.HealthCheckResponse_SERVING {
 		t.Errorf("gRPC health on TCP: %v, %v", res, err)
 	}
 }
@@ -215,7 +218,8 @@ func replace(t *testing.T, file, text string) {
 func (s *served) ovenWave(t *testing.T) string {
 	t.Helper()
 	archive := sidecartest.PackEntries(
-		sidecartest.File("app/oven.yaml", "apiVersion: example.com/v1\nkind: Oven\nmetadata: {name: a, annotations: {ladder-cmp.github.io/after: ConfigMap/a}}\n"),
+		sidecartest.File("app/oven.yaml",
+			"apiVersion: example.com/v1\nkind: Oven\nmetadata: {name: a, annotations: {ladder-cmp.github.io/after: ConfigMap/a}}\n"),
 		sidecartest.File("app/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -259,7 +263,8 @@ func TestServeSurvives(t *testing.T) {
 	if got := s.ovenWave(t); got != "50" {
 		t.Errorf("with another file the oven is in wave %s, want 50", got)
 	}
-	if metrics := s.get(t, "/metrics"); !strings.Contains(metrics, `ladder_reloads_total{result="refused"} 1`) || !strings.Contains(metrics, `ladder_reloads_total{result="used"} 1`) ||
+	if metrics := s.get(t, "/metrics"); !strings.Contains(metrics, `ladder_reloads_total{result="refused"} 1`) ||
+		!strings.Contains(metrics, `ladder_reloads_total{result="used"} 1`) ||
 		!strings.Contains(metrics, "\nladder_config_refused 0\n") {
 		t.Errorf("the metrics say otherwise:\n%s", metrics)
 	}

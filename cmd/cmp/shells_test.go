@@ -41,9 +41,13 @@ func TestShells(t *testing.T) {
 		// begin makes the shell ready, and say so.
 		begin string
 	}{
-		"bash": {[]string{"bash", "--norc", "--noprofile", "-i"}, `PS1='$ '; bind 'set bell-style none'; source /usr/share/bash-completion/bash_completion; source <(cmp completion bash); bind -x '"\C-x": echo "LINE<$READLINE_LINE>"'; echo REA""DY`},
-		"zsh":  {[]string{"zsh", "-f", "-i"}, `PROMPT='$ '; unsetopt beep; autoload -Uz compinit; compinit -u -D; source <(cmp completion zsh); show() { print -r -- "LINE<$BUFFER>" }; zle -N show; bindkey '^X' show; echo REA""DY`},
-		"fish": {[]string{"fish", "--no-config", "-i"}, `function fish_prompt; echo '$ '; end; cmp completion fish | source; bind \cx 'echo LINE"<"(commandline)">"'; echo REA""DY`},
+		"bash": {[]string{"bash", "--norc", "--noprofile", "-i"},
+			`PS1='$ '; bind 'set bell-style none'; source /usr/share/bash-completion/bash_completion; source <(cmp completion bash); ` +
+				`bind -x '"\C-x": echo "LINE<$READLINE_LINE>"'; echo REA""DY`},
+		"zsh": {[]string{"zsh", "-f", "-i"}, `PROMPT='$ '; unsetopt beep; autoload -Uz compinit; compinit -u -D; ` +
+			`source <(cmp completion zsh); show() { print -r -- "LINE<$BUFFER>" }; zle -N show; bindkey '^X' show; echo REA""DY`},
+		"fish": {[]string{"fish", "--no-config", "-i"},
+			`function fish_prompt; echo '$ '; end; cmp completion fish | source; bind \cx 'echo LINE"<"(commandline)">"'; echo REA""DY`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for typed, want := range map[string]string{

@@ -64,7 +64,8 @@ func newSoak(t *testing.T, s *served) *soak {
 }
 
 func (k *soak) ask(ctx context.Context, c *sidecartest.Client, dir string, revision int) (string, error) {
-	out, err := c.GenerateManifest(ctx, sidecartest.Request{Archive: k.archive, Dir: dir, Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_REVISION": strconv.Itoa(revision)}})
+	out, err := c.GenerateManifest(ctx, sidecartest.Request{Archive: k.archive, Dir: dir,
+		Env: map[string]string{"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_REVISION": strconv.Itoa(revision)}})
 	return strings.Join(out, "---\n"), err
 }
 
@@ -82,7 +83,8 @@ func (k *soak) request(t *testing.T, random *rand.Rand) bool {
 	switch dir := k.components[random.IntN(len(k.components))]; random.IntN(10) {
 	case 0:
 		limited, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		_, err := c.GenerateManifest(limited, sidecartest.Request{Archive: k.hostile[random.IntN(len(k.hostile))], Dir: "app", Chunk: 64 << 10, Env: map[string]string{"ARGOCD_APP_NAME": "h" + strconv.Itoa(random.IntN(100))}})
+		_, err := c.GenerateManifest(limited, sidecartest.Request{Archive: k.hostile[random.IntN(len(k.hostile))], Dir: "app", Chunk: 64 << 10,
+			Env: map[string]string{"ARGOCD_APP_NAME": "h" + strconv.Itoa(random.IntN(100))}})
 		cancel()
 		if err == nil {
 			k.wrong.Add(1)
@@ -122,7 +124,8 @@ func TestSoak(t *testing.T) {
 		t.Log("this takes minutes, and runs when " + soakEnv + " says how many: " + soakEnv + "=10m")
 		return
 	}
-	s := startServe(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=2m", "LADDER_SERVE_PARALLEL=2", "LADDER_SERVE_CACHE_BYTES=8388608", "LADDER_SERVE_CACHE_AGE=10s")
+	s := startServe(t, "LADDER_SERVE_WORKER_MEMORY=201326592", "LADDER_SERVE_TIMEOUT=2m", "LADDER_SERVE_PARALLEL=2",
+		"LADDER_SERVE_CACHE_BYTES=8388608", "LADDER_SERVE_CACHE_AGE=10s")
 	k := newSoak(t, s)
 	before := s.holds(t)
 	ctx, stop := context.WithTimeout(t.Context(), long)
@@ -152,7 +155,8 @@ func TestSoak(t *testing.T) {
 	}
 	clients.Wait()
 	s.settle(t, before)
-	t.Logf("%d requests: %d answered, %d of them wrong, %d hostile, %d left; before %+v, after %+v, %d MiB resident", k.asked.Load(), k.answered.Load(), k.wrong.Load(), k.refused.Load(), k.gone.Load(), before, s.holds(t), s.resident(t)>>20)
+	t.Logf("%d requests: %d answered, %d of them wrong, %d hostile, %d left; before %+v, after %+v, %d MiB resident",
+		k.asked.Load(), k.answered.Load(), k.wrong.Load(), k.refused.Load(), k.gone.Load(), before, s.holds(t), s.resident(t)>>20)
 	if stray, _ := filepath.Glob(filepath.Join(filepath.Dir(s.socket), "*")); len(stray) != 1 {
 		t.Errorf("beside the socket there are %v", stray)
 	}

@@ -27,7 +27,8 @@ func TestServeFetches(t *testing.T) {
 	host := strings.TrimPrefix(repository.URL, "http://")
 	dir := t.TempDir()
 	write(t, dir, map[string]string{
-		"shop/Chart.yaml":        "{apiVersion: v2, name: shop, version: 1.0.0, dependencies: [{name: redis, version: 17.1.0, repository: '" + repository.URL + "'}]}",
+		"shop/Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0, dependencies: [{name: redis, version: 17.1.0, repository: '" +
+			repository.URL + "'}]}",
 		"shop/templates/cm.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: shop}}",
 		"cache/component.yaml":   "chart: {repoURL: '" + repository.URL + "', chart: redis, version: ~17.1}",
 		".git/HEAD":              "",
@@ -38,14 +39,16 @@ func TestServeFetches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: path, Env: map[string]string{"ARGOCD_APP_NAME": path}})
+		out, err := s.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: archive, Dir: path, Env: map[string]string{"ARGOCD_APP_NAME": path}})
 		return strings.Join(out, "\n"), err
 	}
 	refused := startServe(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host)
 	if out, err := ask(refused, "shop"); err == nil || !strings.Contains(err.Error(), "add the host to --allow-private if this is intended") {
 		t.Errorf("what is on this machine was fetched: %v\n%s", err, out)
 	}
-	allowed := startServe(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1")
+	allowed := startServe(t, "LADDER_SERVE_ALLOW_REMOTE="+repository.URL, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host,
+		"LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1")
 	for path, want := range map[string]int{"shop": 2, "cache": 1} {
 		out, err := ask(allowed, path)
 		if err != nil || strings.Count(out, "kind: ConfigMap") != want || !strings.Contains(out, "name: redis") {
@@ -59,7 +62,9 @@ func TestServeFetches(t *testing.T) {
 	if out, err := ask(closed, "shop"); err == nil || !strings.Contains(err.Error(), "cmp vendor") {
 		t.Errorf("what nobody allows was fetched, or nobody says what helps: %v\n%s", err, out)
 	}
-	if code := run([]string{"vendor", filepath.Join(dir, "shop"), filepath.Join(dir, "cache"), "--allow-remote", repository.URL, "--allow-private", "127.0.0.1", "--remote-plain-http", host, "--remote-cache", ""}, cli.Streams{Out: t.Output(), Err: t.Output()}); code != exitOK {
+	code := run([]string{"vendor", filepath.Join(dir, "shop"), filepath.Join(dir, "cache"), "--allow-remote", repository.URL,
+		"--allow-private", "127.0.0.1", "--remote-plain-http", host, "--remote-cache", ""}, cli.Streams{Out: t.Output(), Err: t.Output()})
+	if code != exitOK {
 		t.Fatalf("cmp vendor exits with %d", code)
 	}
 	repository.Close()
@@ -94,20 +99,23 @@ func TestProjectsFetch(t *testing.T) {
 		"red/allow": private.URL + "/blue\n", "broken/allow": "ftp://example.com\n",
 	})
 	write(t, dir, map[string]string{"app/kustomization.yaml": "resources: ['" + private.URL + "/blue/a.yaml']", ".git/HEAD": ""})
-	s := startServe(t, "LADDER_SERVE_REMOTE_PROJECTS="+projects, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host, "LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1", "LADDER_SERVE_REMOTE_CACHE="+t.TempDir())
+	s := startServe(t, "LADDER_SERVE_REMOTE_PROJECTS="+projects, "LADDER_SERVE_REMOTE_PLAIN_HTTP="+host,
+		"LADDER_SERVE_ALLOW_PRIVATE=127.0.0.1", "LADDER_SERVE_REMOTE_CACHE="+t.TempDir())
 	ask := func(project string) (string, error) {
 		archive, err := sidecartest.Pack(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := s.GenerateManifest(t.Context(), sidecartest.Request{Archive: archive, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app", "ARGOCD_APP_PROJECT_NAME": project}})
+		out, err := s.GenerateManifest(t.Context(),
+			sidecartest.Request{Archive: archive, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": "app", "ARGOCD_APP_PROJECT_NAME": project}})
 		return strings.Join(out, "\n"), err
 	}
 	for range 2 {
 		if out, err := ask("blue"); err != nil || !strings.Contains(out, "secret-of-blue") {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		for project, want := range map[string]string{"red": "refuses access (401)", "green": "is not fetched, because the allow-list is empty", "": "is not", "../blue": "is not", "blue/../blue": "is not", "broken": "neither https"} {
+		for project, want := range map[string]string{"red": "refuses access (401)", "green": "is not fetched, because the allow-list is empty",
+			"": "is not", "../blue": "is not", "blue/../blue": "is not", "broken": "neither https"} {
 			if out, err := ask(project); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: %v\n%s", project, err, out)
 			}

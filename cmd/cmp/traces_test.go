@@ -130,7 +130,8 @@ func askTraced(t *testing.T, s *served) {
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", "00-"+traceID+"-"+parentID+"-01")
 	archive := sidecartest.PackEntries(
 		sidecartest.File("app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
-		sidecartest.File("app/templates/secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: {{ .Values.password }}}\n"),
+		sidecartest.File("app/templates/secret.yaml",
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: {{ .Values.password }}}\n"),
 		sidecartest.File("broken/Chart.yaml", "apiVersion: v2\nname: broken\nversion: 1.0.0\n"),
 		sidecartest.File("broken/templates/map.yaml", "kind: ConfigMap\nmetadata: {name: a}\n"))
 	ask := func(dir string) error {
@@ -161,9 +162,11 @@ type tracedCall struct {
 
 // tracedCalls are those of askTraced.
 var tracedCalls = []tracedCall{
-	{map[string]string{"application": "of-app", "component": "app", "cache": "miss", "renderer": "helm", "objects": "a number", "waves": "a number", "findings": "a number"},
+	{map[string]string{"application": "of-app", "component": "app", "cache": "miss", "renderer": "helm", "objects": "a number",
+		"waves": "a number", "findings": "a number"},
 		[]string{"receive", "wait", "work"}, tracev1.Status_STATUS_CODE_UNSET, ""},
-	{map[string]string{"application": "of-app", "component": "app", "cache": "hit", "renderer": "helm", "objects": "a number", "waves": "a number", "findings": "a number"},
+	{map[string]string{"application": "of-app", "component": "app", "cache": "hit", "renderer": "helm", "objects": "a number",
+		"waves": "a number", "findings": "a number"},
 		[]string{"receive"}, tracev1.Status_STATUS_CODE_UNSET, ""},
 	{map[string]string{"application": "of-broken", "component": "broken"},
 		[]string{"receive", "wait", "work"}, tracev1.Status_STATUS_CODE_ERROR, "the component is invalid; the log has the details"},
