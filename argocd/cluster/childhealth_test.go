@@ -16,12 +16,14 @@ func TestCheckChildHealth(t *testing.T) {
 	checks := health.Checks(knowledge.Default().KindsWithStatus())
 	own := checks[slices.IndexFunc(checks, func(c health.Check) bool { return c.Key == health.Key(argocd.Group, "Application") })]
 	for name, c := range map[string]struct{ script, want string }{
-		"what is printed":         {own.Script, ""},
-		"healthy whatever":        {"return {status = 'Healthy'}", `returns "Healthy" for a child that has no status yet, or that is Progressing, or that is Degraded`},
-		"stumbles":                {"return {status = obj.status.health.status}", "fails: "},
-		"as Argo CD documents it": {documented, `returns "Healthy" for a child that could not be synced (Healthy since Argo CD 3.4.2), or that has not been compared`},
-		"it does not look":        {"return {status = 'Progressing'}", "for a child that is Healthy"},
-		"it reads files itself":   {"dofile('/etc/passwd')", "fails: "},
+		"what is printed": {own.Script, ""},
+		"healthy whatever": {"return {status = 'Healthy'}",
+			`returns "Healthy" for a child that has no status yet, or that is Progressing, or that is Degraded`},
+		"stumbles": {"return {status = obj.status.health.status}", "fails: "},
+		"as Argo CD documents it": {documented,
+			`returns "Healthy" for a child that could not be synced (Healthy since Argo CD 3.4.2), or that has not been compared`},
+		"it does not look":      {"return {status = 'Progressing'}", "for a child that is Healthy"},
+		"it reads files itself": {"dofile('/etc/passwd')", "fails: "},
 	} {
 		got := strings.Join(checkChildHealth(t.Context(), c.script), "\n")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {

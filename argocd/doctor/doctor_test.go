@@ -136,7 +136,8 @@ func TestCorpus(t *testing.T) {
 		want := "no-repo-server"
 		if filepath.Base(t.Name()) == "argo-cd" {
 			const name = "argocd-repo-server"
-			if found := look(patched(t, text, strings.NewReplacer(name, "rel-"+name, "registry.example.com/ladder:dev", "ghcr.io/ladder-cmp/ladder:v1.2.3").Replace(string(patch)))); len(found) > 0 {
+			if found := look(patched(t, text, strings.NewReplacer(name, "rel-"+name,
+				"registry.example.com/ladder:dev", "ghcr.io/ladder-cmp/ladder:v1.2.3").Replace(string(patch)))); len(found) > 0 {
 				t.Errorf("with the container: %v", found)
 			}
 			want = "no-sidecar"

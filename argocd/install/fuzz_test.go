@@ -26,7 +26,8 @@ var shapes = []string{
 	"server: &s\n  replicas: 1\nrepoServer: *s\n",
 	"repoServer: &s\n  replicas: 1\nserver: *s\n",
 	"ladder: &l {name: ladder, image: 'ghcr.io/ladder-cmp/ladder:v1.0.0'}\nrepoServer:\n  extraContainers:\n  - *l\n",
-	"defaults: &d\n  resources: {}\nrepoServer:\n  extraContainers:\n  - <<: *d\n    name: ladder\n    image: ghcr.io/ladder-cmp/ladder:v1.0.0\n",
+	"defaults: &d\n  resources: {}\nrepoServer:\n  extraContainers:\n  - <<: *d\n    name: ladder\n" +
+		"    image: ghcr.io/ladder-cmp/ladder:v1.0.0\n",
 	"repoServer:\n\treplicas: 2\n",
 	"repoServer:\t# a tab\n  replicas:\t2\n",
 	"repoServer:\n  replicas: 1\nrepoServer:\n  replicas: 2\n",

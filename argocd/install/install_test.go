@@ -66,7 +66,8 @@ func TestImage(t *testing.T) {
 		{"", install.Options{Image: "a/b:v1"}, "image: a/b:v1\n"},
 		{theirs, install.Options{Image: "a/b:v1"}, "image: a/b:v1\n"},
 		{theirs, install.Options{}, "image: registry.internal/ladder:v1\n"},
-		{"repoServer: {extraContainers: [{name: ladder, image: 'ghcr.io/ladder-cmp/ladder:v1.2.3@sha256:0123'}]}\n", install.Options{Released: install.Image("1.2.3")}, "image: 'ghcr.io/ladder-cmp/ladder:v1.2.3@sha256:0123'\n"},
+		{"repoServer: {extraContainers: [{name: ladder, image: 'ghcr.io/ladder-cmp/ladder:v1.2.3@sha256:0123'}]}\n",
+			install.Options{Released: install.Image("1.2.3")}, "image: 'ghcr.io/ladder-cmp/ladder:v1.2.3@sha256:0123'\n"},
 	} {
 		if got, err := install.Values(tt.text, tt.o); err != nil || !strings.Contains(got, tt.want) {
 			t.Errorf("%+v: %v, no %q in\n%s", tt.o, err, tt.want, got)
@@ -103,7 +104,8 @@ extraObjects:
 				ExtraObjects []any `yaml:"extraObjects"`
 			}
 			decode(t, text, &v)
-			return []string{fmt.Sprintf("%d %s %d", len(v.Server.Volumes), v.Server.Volumes[1].Name, len(v.ExtraObjects)), v.ExtraObjects[2].(map[string]any)["data"].(map[string]any)[deploy.UIFile].(string)}
+			return []string{fmt.Sprintf("%d %s %d", len(v.Server.Volumes), v.Server.Volumes[1].Name, len(v.ExtraObjects)),
+				v.ExtraObjects[2].(map[string]any)["data"].(map[string]any)[deploy.UIFile].(string)}
 		}},
 		{"kustomization", install.Kustomization, `resources: [argocd.yaml]
 configMapGenerator:
@@ -118,7 +120,8 @@ configMapGenerator:
 				Patches []struct{ Patch string }
 			}
 			decode(t, text, &v)
-			return []string{fmt.Sprint(len(v.Generators), len(v.Patches), strings.Contains(v.Patches[3].Patch, "name: argocd-server\n")), strings.TrimPrefix(v.Generators[1].Literals[0], deploy.UIFile+"=")}
+			return []string{fmt.Sprint(len(v.Generators), len(v.Patches), strings.Contains(v.Patches[3].Patch, "name: argocd-server\n")),
+				strings.TrimPrefix(v.Generators[1].Literals[0], deploy.UIFile+"=")}
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,7 +130,8 @@ configMapGenerator:
 				t.Fatal(err)
 			}
 			got := tt.read(t, merged)
-			if want := map[string]string{"values": "2 ladder-ui 3", "kustomization": "2 4 true"}[tt.name]; got[0] != want || got[1] != deploy.UIScript {
+			if want := map[string]string{"values": "2 ladder-ui 3", "kustomization": "2 4 true"}[tt.name]; got[0] != want ||
+				got[1] != deploy.UIScript {
 				t.Errorf("got %s, want %s, and the extension:\n%s", got[0], want, merged)
 			}
 			older := strings.Replace(merged, `"use strict";`, "older();", 1) + "# the end\n"
