@@ -28,7 +28,8 @@ func TestCommandsPage(t *testing.T) {
 	groups := newFlagGroups(slices.Collect(maps.Values(all)))
 	var b strings.Builder
 	b.WriteString("# Commands\n\nThis page contains the help of all commands, generated from the program; `--help` has more examples. " +
-		"Flags that several commands have are in\n[groups of flags](#groups-of-flags). A list is separated by commas or repeats the flag; `text...` repeats it.\n")
+		"Flags that several commands have are in\n" +
+		"[groups of flags](#groups-of-flags). A list is separated by commas or repeats the flag; `text...` repeats it.\n")
 	for _, path := range paths {
 		b.WriteString(groups.command(all[path]))
 	}
