@@ -25,7 +25,8 @@ func parse(t *testing.T, text string) []object.Object {
 func definition(name, meta, spec string) string {
 	plural, group, _ := strings.Cut(name, ".")
 	return "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: " + name + "\n" + meta +
-		"spec:\n  group: " + group + "\n  names: {kind: " + strings.ToUpper(plural[:1]) + plural[1:len(plural)-1] + ", plural: " + plural + "}\n" + spec
+		"spec:\n  group: " + group + "\n  names: {kind: " + strings.ToUpper(plural[:1]) + plural[1:len(plural)-1] +
+		", plural: " + plural + "}\n" + spec
 }
 
 // look surveys a chart of one template, whose values are given as what is true.
@@ -61,7 +62,8 @@ func TestConditions(t *testing.T) {
 		{"always there", d, nil, ""},
 		{"if", "{{ if .Values.crds.install }}\n" + d + "{{ end }}", nil, "crds.install"},
 		{"on already", "{{ if .Values.crds.install }}\n" + d + "{{ end }}", []string{"crds.install"}, ""},
-		{"nested", "{{ if .Values.crds.install }}{{ if .Values.crds.zebras }}\n" + d + "{{ end }}{{ end }}", []string{"crds.install"}, "crds.zebras"},
+		{"nested", "{{ if .Values.crds.install }}{{ if .Values.crds.zebras }}\n" + d + "{{ end }}{{ end }}",
+			[]string{"crds.install"}, "crds.zebras"},
 		{"and", "{{ if and .Values.crds.install .Values.crds.zebras }}\n" + d + "{{ end }}", nil, "crds.install crds.zebras"},
 		{"or takes one", "{{ if or .Values.feature .Values.crds.install .Values.installCRDs }}\n" + d + "{{ end }}", nil, "crds.install"},
 		{"or that holds", "{{ if or .Values.feature .Values.crds.install }}\n" + d + "{{ end }}", []string{"feature"}, ""},
@@ -77,11 +79,14 @@ func TestConditions(t *testing.T) {
 		{"default", "{{ if .Values.crds.install | default false }}\n" + d + "{{ end }}", nil, "crds.install"},
 		{"in parentheses", "{{ if (.Values.crds).install }}\n" + d + "{{ end }}", nil, "crds.install"},
 		{"defined", "{{ define \"x\" }}\n" + d + "{{ end }}{{ if .Values.crds.install }}{{ include \"x\" . }}{{ end }}", nil, "crds.install"},
-		{"defined in itself", "{{ define \"x\" }}{{ include \"x\" . }}{{ end }}{{ if .Values.crds.install }}{{ include \"x\" . }}{{ end }}", nil, ""},
+		{"defined in itself", "{{ define \"x\" }}{{ include \"x\" . }}{{ end }}{{ if .Values.crds.install }}{{ include \"x\" . }}{{ end }}",
+			nil, ""},
 		{"not by switches alone", "{{ if and .Values.crds.install .Values.feature }}\n" + d + "{{ end }}", nil, ""},
-		{"two ways, one by a switch alone", "{{ if and .Values.crds.install .Values.feature }}\n" + d + "{{ end }}{{ if .Values.crds.plain }}\n" + d + "{{ end }}", nil, "crds.plain"},
+		{"two ways, one by a switch alone", "{{ if and .Values.crds.install .Values.feature }}\n" + d + "{{ end }}{{ if .Values.crds.plain }}\n" +
+			d + "{{ end }}", nil, "crds.plain"},
 		{"known to be another thing", "{{ if .Values.crds.keep }}\n" + d + "{{ end }}", nil, ""},
-		{"spoken of in a description", "{{ if .Values.crds.install }}\n# kind: CustomResourceDefinition\na: the kind CustomResourceDefinition\n{{ end }}", nil, ""},
+		{"spoken of in a description",
+			"{{ if .Values.crds.install }}\n# kind: CustomResourceDefinition\na: the kind CustomResourceDefinition\n{{ end }}", nil, ""},
 		{"no template", "{{ if .Values.crds.install }}\n" + d, nil, ""},
 	}
 	for _, tt := range tests {
@@ -99,9 +104,11 @@ func TestConditions(t *testing.T) {
 
 // TestWithheld names what comes only with values that are no switches.
 func TestWithheld(t *testing.T) {
-	text := "{{ if .Values.gateway.enabled }}\n" + definition("gates.example.com", "", "") + definition("doors.example.com", "", "") + "{{ end }}\n" +
+	text := "{{ if .Values.gateway.enabled }}\n" + definition("gates.example.com", "", "") +
+		definition("doors.example.com", "", "") + "{{ end }}\n" +
 		"{{ if and .Values.crds.install (not .Values.minimal) }}\n" + definition("walls.example.com", "", "") + "{{ end }}\n" +
-		"{{ if .Values.windows }}\n" + definition("roofs.example.com", "", "") + "{{ end }}\n{{ if .Capabilities.APIVersions.Has \"a/v1\" }}\n" + definition("steps.example.com", "", "") + "{{ end }}\n"
+		"{{ if .Values.windows }}\n" + definition("roofs.example.com", "", "") + "{{ end }}\n{{ if .Capabilities.APIVersions.Has \"a/v1\" }}\n" +
+		definition("steps.example.com", "", "") + "{{ end }}\n"
 	var got []string
 	for _, f := range look(t, text, "minimal", "windows").CRDsOfFeatures(parse(t, definition("roofs.example.com", "", ""))) {
 		if f.Severity != finding.Note || f.File != "a.yaml" {
@@ -123,7 +130,8 @@ func TestWithheld(t *testing.T) {
 // nothing else.
 func TestUnique(t *testing.T) {
 	block := definition("zebras.example.com", "", "  scope: Cluster\n")
-	flow := "---\n{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: zebras.example.com}, spec: {scope: Cluster, group: example.com, names: {kind: Zebra, plural: zebras}}}\n"
+	flow := "---\n{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: zebras.example.com}, " +
+		"spec: {scope: Cluster, group: example.com, names: {kind: Zebra, plural: zebras}}}\n"
 	got, err := crds.Unique(parse(t, block+flow+definition("lions.example.com", "", "")))
 	if err != nil || len(got) != 2 {
 		t.Errorf("%d objects, %v; want 2", len(got), err)
@@ -164,7 +172,8 @@ func TestNamesRelease(t *testing.T) {
 
 func TestUpgraders(t *testing.T) {
 	job := func(name, annotations, container string) string {
-		return "---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  name: " + name + "\n  annotations: {" + annotations + "}\nspec: {template: {spec: {containers: [{name: a, " + container + "}]}}}\n"
+		return "---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  name: " + name + "\n  annotations: {" + annotations +
+			"}\nspec: {template: {spec: {containers: [{name: a, " + container + "}]}}}\n"
 	}
 	text := job("by-its-crds-name", "helm.sh/hook: pre-upgrade", "image: a") +
 		job("by-image", "helm.sh/hook: pre-install", "image: example.com/operator-crds:1") +
@@ -189,7 +198,8 @@ func TestUpgraders(t *testing.T) {
 
 // TestCleanKeepsTheText changes nothing but what it must.
 func TestCleanKeepsTheText(t *testing.T) {
-	objs := parse(t, "# of an operator\n"+strings.TrimPrefix(definition("zebras.example.com", "  namespace: zoo\n  labels: {a: 'b'} # so\n", "  preserveUnknownFields: false\n  scope: 'Cluster'\n"), "---\n"))
+	objs := parse(t, "# of an operator\n"+strings.TrimPrefix(definition("zebras.example.com", "  namespace: zoo\n  labels: {a: 'b'} # so\n",
+		"  preserveUnknownFields: false\n  scope: 'Cluster'\n"), "---\n"))
 	got, err := crds.Clean(objs[0], false)
 	if err != nil {
 		t.Fatal(err)
@@ -218,8 +228,10 @@ spec:
 
 // TestCompare is silent about what does no harm.
 func TestCompare(t *testing.T) {
-	before := parse(t, definition("zebras.example.com", "", "  versions: [{name: v1, served: true, storage: true}, {name: v0, served: false, storage: false}]\n"))
-	after := parse(t, definition("zebras.example.com", "", "  scope: Namespaced\n  versions: [{name: v2, served: true, storage: true}, {name: v1, served: true, storage: false}]\n")+definition("lions.example.com", "", ""))
+	before := parse(t, definition("zebras.example.com", "",
+		"  versions: [{name: v1, served: true, storage: true}, {name: v0, served: false, storage: false}]\n"))
+	after := parse(t, definition("zebras.example.com", "", "  scope: Namespaced\n  versions: [{name: v2, served: true, storage: true}, "+
+		"{name: v1, served: true, storage: false}]\n")+definition("lions.example.com", "", ""))
 	if got := crds.Compare(before, after); got != nil {
 		t.Errorf("got %v", got)
 	}
