@@ -20,8 +20,9 @@ func load(t *testing.T, environments string) *fleet.Fleet {
 		"web/cm.yaml":          "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n",
 		"roles/component.yaml": fleettest.Described("roles", "apps", ""),
 		"roles/role.yaml":      "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: roles}\n",
-		"tests/component.yaml": fleettest.Described("tests", "apps", "") + "environments: {dev: {enabled: false}, prod: {enabled: false}, qa: {namespace: own}}\n",
-		"tests/cm.yaml":        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tests}\n",
+		"tests/component.yaml": fleettest.Described("tests", "apps", "") +
+			"environments: {dev: {enabled: false}, prod: {enabled: false}, qa: {namespace: own}}\n",
+		"tests/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tests}\n",
 	}, fleet.Source{})
 	f.Settings.Server, f.Settings.Revision = "https://default", "v1"
 	if err := yaml.Unmarshal([]byte(environments), &f.Settings.Environments); err != nil {
@@ -83,7 +84,8 @@ web-qa, wave 1, rank 0
   tests-qa in own of https://default at v1, label "qa"
   web-qa in web of https://default at v1, label "qa"
 `},
-		{"two on one cluster, one on another", "[{name: dev, revision: main}, {name: qa}, {name: prod, server: https://prod}]", "", `web-cluster, wave 0, rank 0
+		{"two on one cluster, one on another", "[{name: dev, revision: main}, {name: qa}, {name: prod, server: https://prod}]",
+			"", `web-cluster, wave 0, rank 0
   roles-dev-qa in roles of https://default at main, label ""
   roles-prod in roles of https://prod at v1, label ""
 web-environments, wave 1, rank 0

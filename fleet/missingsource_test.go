@@ -7,6 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -36,48 +37,63 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 		all = "missing-namespace missing-role missing-service"
 	)
 	deployment := func(name, wave string) string {
-		return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + ", annotations: {argocd.argoproj.io/sync-wave: \"" + wave + "\"}}\nspec: {selector: {matchLabels: {a: " + name + "}}, template: {metadata: {labels: {a: " + name + "}}, spec: {containers: [{name: a, image: a}]}}}\n"
+		return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + ", annotations: {argocd.argoproj.io/sync-wave: \"" +
+			wave + "\"}}\nspec: {selector: {matchLabels: {a: " + name + "}}, template: {metadata: {labels: {a: " + name +
+			"}}, spec: {containers: [{name: a, image: a}]}}}\n"
 	}
-	reader := strings.Replace(deployment("web", "0"), "spec: {containers:", "spec: {volumes: [{name: data, persistentVolumeClaim: {claimName: data}}], containers:", 1)
+	reader := strings.Replace(deployment("web", "0"), "spec: {containers:",
+		"spec: {volumes: [{name: data, persistentVolumeClaim: {claimName: data}}], containers:", 1)
 	const in = "rolloutPhase: 650\nnamespace: "
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string
 	}{
-		"alone":                    {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": app}, all},
-		"brought":                  {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": app, "b/component.yaml": in + "shop\n", "b/b.yaml": brings, "c/component.yaml": in + "common\n", "c/c.yaml": fleettest.ConfigMap}, ""},
-		"brought elsewhere":        {map[string]string{"app/component.yaml": in + "shop\nenvironments: [dev]\n", "app/a.yaml": app, "b/component.yaml": in + "shop\nenvironments: [prod]\n", "b/b.yaml": brings}, all},
-		"disabled":                 {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": app, "b/component.yaml": in + "shop\nenabled: false\n", "b/b.yaml": brings}, all},
-		"a PVC that nobody has":    {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": reader}, "missing-object"},
-		"a PVC that another has":   {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": reader, "b/component.yaml": in + "shop\n", "b/b.yaml": "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}}\n"}, ""},
-		"a Secret, left to people": {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": strings.Replace(reader, "persistentVolumeClaim: {claimName: data}", "secret: {secretName: data}", 1)}, ""},
-		"idle waits":               {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": fleettest.ConfigMap + deployment("a", "1") + deployment("b", "2") + deployment("c", "3")}, "gate-without-dependent"},
+		"alone": {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": app}, all},
+		"brought": {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": app, "b/component.yaml": in + "shop\n",
+			"b/b.yaml": brings, "c/component.yaml": in + "common\n", "c/c.yaml": fleettest.ConfigMap}, ""},
+		"brought elsewhere": {map[string]string{"app/component.yaml": in + "shop\nenvironments: [dev]\n", "app/a.yaml": app,
+			"b/component.yaml": in + "shop\nenvironments: [prod]\n", "b/b.yaml": brings}, all},
+		"disabled": {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": app,
+			"b/component.yaml": in + "shop\nenabled: false\n", "b/b.yaml": brings}, all},
+		"a PVC that nobody has": {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": reader}, "missing-object"},
+		"a PVC that another has": {map[string]string{"app/component.yaml": in + "shop\n", "app/a.yaml": reader,
+			"b/component.yaml": in + "shop\n", "b/b.yaml": "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}}\n"}, ""},
+		"a Secret, left to people": {map[string]string{"app/component.yaml": in + "shop\n",
+			"app/a.yaml": strings.Replace(reader, "persistentVolumeClaim: {claimName: data}", "secret: {secretName: data}", 1)}, ""},
+		"idle waits": {map[string]string{"app/component.yaml": in + "shop\n",
+			"app/a.yaml": fleettest.ConfigMap + deployment("a", "1") + deployment("b", "2") + deployment("c", "3")}, "gate-without-dependent"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git}\n")}}
-			for file, text := range c.files {
-				repo[file] = &fstest.MapFile{Data: []byte(text)}
-			}
-			f, err := fleet.Load(t.Context(), fleet.Source{Repo: repo, Dirs: []string{"."}}, knowledge.Default())
-			if err != nil {
-				t.Fatal(err)
-			}
-			seen := map[string]bool{}
-			var got []string
-			for _, found := range f.Findings {
-				if seen[found.Rule] {
-					t.Errorf("twice: %s", found.Error())
-				}
-				seen[found.Rule] = true
-			}
-			for _, rule := range []string{"gate-without-dependent", "missing-namespace", "missing-object", "missing-role", "missing-service"} {
-				if seen[rule] {
-					got = append(got, rule)
-				}
-			}
+			found, got := missing(t, c.files)
 			if strings.Join(got, " ") != c.want {
-				t.Errorf("found %q, want %q: %v", got, c.want, f.Findings)
+				t.Errorf("found %q, want %q: %v", got, c.want, found)
 			}
 		})
 	}
+}
+
+// missing returns what is found in a fleet, and the rules about something missing, each once.
+func missing(t *testing.T, files map[string]string) (all []finding.Finding, rules []string) {
+	t.Helper()
+	repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git}\n")}}
+	for file, text := range files {
+		repo[file] = &fstest.MapFile{Data: []byte(text)}
+	}
+	f, err := fleet.Load(t.Context(), fleet.Source{Repo: repo, Dirs: []string{"."}}, knowledge.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, found := range f.Findings {
+		if seen[found.Rule] {
+			t.Errorf("twice: %s", found.Error())
+		}
+		seen[found.Rule] = true
+	}
+	for _, rule := range []string{"gate-without-dependent", "missing-namespace", "missing-object", "missing-role", "missing-service"} {
+		if seen[rule] {
+			rules = append(rules, rule)
+		}
+	}
+	return f.Findings, rules
 }

@@ -29,7 +29,8 @@ func TestWhoseSettings(t *testing.T) {
 		repo := fstest.MapFS{}
 		for name, text := range map[string]string{
 			"ladder.yaml": "fleet: {project: plat}\n", "components/b/ladder.yaml": "fleet: {project: team}\n",
-			"components/a/x/component.yaml": "name: x\nproject: admin\nserver: evil\n", "components/a/x/ladder.yaml": evil, "components/a/x/x.yaml": object,
+			"components/a/x/component.yaml": "name: x\nproject: admin\nserver: evil\n",
+			"components/a/x/ladder.yaml":    evil, "components/a/x/x.yaml": object,
 			"components/a/x/more/ladder.yaml": evil, "components/a/x/more/z/component.yaml": "name: z\n", "components/a/x/more/z/z.yaml": object,
 			"components/a/bare/ladder.yaml": evil, "components/a/bare/bare.yaml": object,
 			"components/b/y/component.yaml": "name: y\n", "components/b/y/y.yaml": object,
@@ -40,7 +41,8 @@ func TestWhoseSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Settings.Project != c.project || f.Settings.Server != "" || f.Settings.RepoURL != "" || len(f.Projects) > 0 || len(f.Settings.Allow.Servers) > 0 {
+		if f.Settings.Project != c.project || f.Settings.Server != "" || f.Settings.RepoURL != "" || len(f.Projects) > 0 ||
+			len(f.Settings.Allow.Servers) > 0 {
 			t.Errorf("%s: settings of %q: %+v", c.dirs, f.Settings.File, f.Settings)
 		}
 		refused := 0

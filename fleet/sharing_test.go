@@ -13,7 +13,8 @@ import (
 // TestClaimOfSiblingClass: a class of another component that binds immediately leaves a claim
 // nothing to wait for; one that waits for a Pod does.
 func TestClaimOfSiblingClass(t *testing.T) {
-	class := "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: disk.csi.example.com, volumeBindingMode: MODE}"
+	class := "{apiVersion: storage.k8s.io/v1, kind: StorageClass, " +
+		"metadata: {name: fast}, provisioner: disk.csi.example.com, volumeBindingMode: MODE}"
 	job := `
 apiVersion: v1
 kind: PersistentVolumeClaim

@@ -70,7 +70,9 @@ func checkGraph(t *testing.T, f *fleet.Fleet) {
 		if n.Hidden && n.Contradicted {
 			t.Errorf("%s needs %s against the phases, and no arrow shows it", r.Apps[n.From].Name, r.Apps[n.To].Name)
 		}
-		namespaced := !slices.ContainsFunc(l.Reasons, func(x fleet.Reason) bool { return x.Strength >= fleet.Exists && x.Field != "metadata.namespace" })
+		namespaced := !slices.ContainsFunc(l.Reasons, func(x fleet.Reason) bool {
+			return x.Strength >= fleet.Exists && x.Field != "metadata.namespace"
+		})
 		if n.Ignored || namespaced || r.Apps[n.From].IsDisabled {
 			continue
 		}
@@ -94,7 +96,8 @@ func chain(needs map[string]string, phases map[string]int) fstest.MapFS {
 		if phases[name] < 0 {
 			off = "enabled: false\n"
 		}
-		repo[name+"/component.yaml"] = &fstest.MapFile{Data: fmt.Appendf(nil, "domain: foundation\nrolloutPhase: %d\n%s", max(phases[name], -phases[name]), off)}
+		repo[name+"/component.yaml"] = &fstest.MapFile{
+			Data: fmt.Appendf(nil, "domain: foundation\nrolloutPhase: %d\n%s", max(phases[name], -phases[name]), off)}
 		repo[name+"/a.yaml"] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return repo
@@ -122,13 +125,18 @@ func TestReduction(t *testing.T) {
 		want   []string
 	}{
 		{"a row", map[string]string{"A": "", "B": "A", "C": "A B"}, map[string]int{"A": 110, "B": 120, "C": 130}, "", []string{"B A", "C B"}},
-		{"a diamond", map[string]string{"A": "", "B": "A", "C": "A", "D": "A B C"}, map[string]int{"A": 110, "B": 120, "C": 120, "D": 130}, "", []string{"B A", "C A", "D B", "D C"}},
-		{"against the phases", map[string]string{"A": "", "B": "A", "C": "A B"}, map[string]int{"A": 130, "B": 140, "C": 120}, "", []string{"B A", "C A!", "C B!"}},
+		{"a diamond", map[string]string{"A": "", "B": "A", "C": "A", "D": "A B C"}, map[string]int{"A": 110, "B": 120, "C": 120, "D": 130}, "",
+			[]string{"B A", "C A", "D B", "D C"}},
+		{"against the phases", map[string]string{"A": "", "B": "A", "C": "A B"}, map[string]int{"A": 130, "B": 140, "C": 120}, "",
+			[]string{"B A", "C A!", "C B!"}},
 		{"the same phase", map[string]string{"A": "", "B": "A"}, map[string]int{"A": 110, "B": 110}, "", []string{"B A!"}},
-		{"a circle", map[string]string{"A": "B", "B": "A", "C": "A B"}, map[string]int{"A": 110, "B": 120, "C": 130}, "", []string{"A B!", "B A", "C B"}},
+		{"a circle", map[string]string{"A": "B", "B": "A", "C": "A B"}, map[string]int{"A": 110, "B": 120, "C": 130}, "",
+			[]string{"A B!", "B A", "C B"}},
 		{"not deployed", map[string]string{"A": "", "B": "A", "C": "B"}, map[string]int{"A": 110, "B": -120, "C": 130}, "", []string{"C B!"}},
-		{"around one", map[string]string{"A": "", "B": "A", "C": "A B", "D": "B"}, map[string]int{"A": 110, "B": 120, "C": 130, "D": 130}, "C", []string{"B A", "C A", "C B"}},
-		{"around the first", map[string]string{"A": "", "B": "A", "C": "B", "D": ""}, map[string]int{"A": 110, "B": 120, "C": 130, "D": 130}, "A", []string{"B A"}},
+		{"around one", map[string]string{"A": "", "B": "A", "C": "A B", "D": "B"}, map[string]int{"A": 110, "B": 120, "C": 130, "D": 130}, "C",
+			[]string{"B A", "C A", "C B"}},
+		{"around the first", map[string]string{"A": "", "B": "A", "C": "B", "D": ""},
+			map[string]int{"A": 110, "B": 120, "C": 130, "D": 130}, "A", []string{"B A"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f, err := fleet.Load(t.Context(), fleet.Source{Repo: chain(tt.needs, tt.phases), Dirs: []string{"."}}, knowledge.Default())

@@ -95,8 +95,12 @@ func TestHostileBootstrap(t *testing.T) {
 	}
 	f := fleettest.Files(t, map[string]string{
 		"shop/component.yaml": `{name: shop, rolloutPhase: "010"}` + "\n",
-		"shop/ladder.yaml":    "kinds:\n- {group: example.com, kind: --kubeconfig=pwned, rung: workloads, why: x, health: [{waits: condition Ready}]}\n- {group: example.com, kind: Web, rung: workloads, why: x, health: [{waits: \"x\\ntouch pwned\"}, {waits: condition Ready}]}\n",
-		"shop/a.yaml":         "apiVersion: example.com/v1\nkind: Web\nmetadata: {name: \"a'; touch pwned; '\", namespace: default}\n---\napiVersion: example.com/v1\nkind: --kubeconfig=pwned\nmetadata: {name: a, namespace: default}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: \"a\\ntouch pwned\", namespace: default}\nspec: {template: {spec: {containers: []}}}\n",
+		"shop/ladder.yaml": "kinds:\n" +
+			"- {group: example.com, kind: --kubeconfig=pwned, rung: workloads, why: x, health: [{waits: condition Ready}]}\n" +
+			"- {group: example.com, kind: Web, rung: workloads, why: x, health: [{waits: \"x\\ntouch pwned\"}, {waits: condition Ready}]}\n",
+		"shop/a.yaml": "apiVersion: example.com/v1\nkind: Web\nmetadata: {name: \"a'; touch pwned; '\", namespace: default}\n---\n" +
+			"apiVersion: example.com/v1\nkind: --kubeconfig=pwned\nmetadata: {name: a, namespace: default}\n---\napiVersion: apps/v1\n" +
+			"kind: Deployment\nmetadata: {name: \"a\\ntouch pwned\", namespace: default}\nspec: {template: {spec: {containers: []}}}\n",
 	}, fleet.Source{})
 	made, _, err := generate.NewBootstrap(f, generate.BootstrapOptions{Until: component.Step{Number: 10, Set: true}})
 	if err != nil {

@@ -16,10 +16,12 @@ import (
 
 // nativeFiles is a fleet in which Argo CD renders all but one component itself.
 var nativeFiles = map[string]string{
-	"ladder.yaml":           "fleet: {name: n, project: p, repoURL: \"https://git.example.com/n.git\", environments: [{name: dev}, {name: prod, server: \"https://prod:6443\"}]}\n",
+	"ladder.yaml": "fleet: {name: n, project: p, repoURL: \"https://git.example.com/n.git\", environments: [{name: dev}, " +
+		"{name: prod, server: \"https://prod:6443\"}]}\n",
 	"argocd/component.yaml": "rolloutPhase: 120\nrender: native\n", "argocd/kustomization.yaml": "resources: [a.yaml]\n",
-	"argocd/a.yaml":                 fleettest.ConfigMap,
-	"cilium/component.yaml":         "rolloutPhase: 120\nrender: native\nchart: {path: ./chart, valueFiles: [/components/cilium/v.yaml], skipCrds: true}\nenvironments: {prod: {values: [prod.yaml], set: {a.b: two}}, dev: {}}\n",
+	"argocd/a.yaml": fleettest.ConfigMap,
+	"cilium/component.yaml": "rolloutPhase: 120\nrender: native\nchart: {path: ./chart, valueFiles: [/components/cilium/v.yaml], " +
+		"skipCrds: true}\nenvironments: {prod: {values: [prod.yaml], set: {a.b: two}}, dev: {}}\n",
 	"cilium/chart/Chart.yaml":       "{apiVersion: v2, name: cilium, version: 1.0.0}\n",
 	"cilium/chart/templates/a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n",
 	"cilium/v.yaml":                 "a: {}\n", "cilium/prod.yaml": "a: {}\n",

@@ -150,7 +150,8 @@ func TestBootstrapCheck(t *testing.T) {
 	files := map[string]string{"cni/component.yaml": fleettest.Described("cni", "foundation", "120"), "cni/c.yaml": cni,
 		"crds/component.yaml": fleettest.Described("crds", "foundation", "100"), "crds/c.yaml": fleettest.CertificateCRD}
 	// Two groups have a kind of the same name.
-	const vipers = "{apiVersion: a.example.com/v1, kind: Viper, metadata: {name: one}, spec: {fangs: 2}}\n---\n{apiVersion: b.example.com/v1, kind: Viper, metadata: {name: one}}\n"
+	const vipers = "{apiVersion: a.example.com/v1, kind: Viper, metadata: {name: one}, spec: {fangs: 2}}\n---\n" +
+		"{apiVersion: b.example.com/v1, kind: Viper, metadata: {name: one}}\n"
 	files["cni/vipers.yaml"] = vipers
 	until := generate.BootstrapOptions{Until: component.Step{Number: 130, Set: true}}
 	bootstrap := func() generate.Bundle {

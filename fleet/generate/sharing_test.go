@@ -17,10 +17,11 @@ import (
 func TestSharing(t *testing.T) {
 	const (
 		role    = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\nrules: []\n---\n"
-		ownRole = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: \"{{ .Release.Namespace }}-reader\"}\nrules: []\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: \"{{ .Release.Namespace }}\"}\n"
-		chart   = "apiVersion: v2\nname: a\nversion: 1.0.0\n"
-		in      = "rolloutPhase: 650\nnamespace: shop\n"
-		two     = "[{name: dev, namespaceSuffix: -dev}, {name: qa, namespaceSuffix: -qa}]"
+		ownRole = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: \"{{ .Release.Namespace }}-reader\"}\n" +
+			"rules: []\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: \"{{ .Release.Namespace }}\"}\n"
+		chart = "apiVersion: v2\nname: a\nversion: 1.0.0\n"
+		in    = "rolloutPhase: 650\nnamespace: shop\n"
+		two   = "[{name: dev, namespaceSuffix: -dev}, {name: qa, namespaceSuffix: -qa}]"
 	)
 	for name, c := range map[string]struct {
 		environments string
@@ -28,20 +29,26 @@ func TestSharing(t *testing.T) {
 		want         string // a finding; empty for none
 	}{
 		"a role of the cluster": {two, map[string]string{"a/component.yaml": in, "a/a.yaml": role + fleettest.ConfigMap},
-			"a contains ClusterRole reader in each of dev, qa; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there; fix: move cluster-scoped objects into a component"},
+			"a contains ClusterRole reader in each of dev, qa; the environments share a cluster, in which only one Application can own an object: " +
+				"the other one is always OutOfSync, and the rollout stops there; fix: move cluster-scoped objects into a component"},
 		"a namespace that is written out": {two, map[string]string{"a/component.yaml": in,
 			"a/a.yaml": strings.Replace(fleettest.ConfigMap, "{name: a}", "{name: a, namespace: shop}", 1)},
-			"a contains ConfigMap shop/a in each of dev, qa; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there; fix: remove metadata.namespace"},
+			"a contains ConfigMap shop/a in each of dev, qa; the environments share a cluster, in which only one Application can own an object: " +
+				"the other one is always OutOfSync, and the rollout stops there; fix: remove metadata.namespace"},
 		"no suffix": {"[{name: dev}, {name: qa}]", map[string]string{"a/component.yaml": in, "a/a.yaml": fleettest.ConfigMap},
-			"a contains ConfigMap shop/a in each of dev, qa; the environments share a cluster, in which only one Application can own an object: the other one is always OutOfSync, and the rollout stops there; fix: set a namespaceSuffix for each environment in ladder.yaml"},
-		"three names of one cluster": {`[{name: dev}, {name: qa, server: in-cluster}, {name: prod, server: "https://kubernetes.default.svc"}]`, map[string]string{"a/component.yaml": in, "a/a.yaml": fleettest.ConfigMap},
+			"a contains ConfigMap shop/a in each of dev, qa; the environments share a cluster, in which only one Application can own an object: " +
+				"the other one is always OutOfSync, and the rollout stops there; fix: set a namespaceSuffix for each environment in ladder.yaml"},
+		"three names of one cluster": {`[{name: dev}, {name: qa, server: in-cluster}, {name: prod, server: "https://kubernetes.default.svc"}]`,
+			map[string]string{"a/component.yaml": in, "a/a.yaml": fleettest.ConfigMap},
 			"a contains ConfigMap shop/a in each of dev, qa, prod"},
 		"two components": {two, map[string]string{"a/component.yaml": in + "environments: [dev]\n",
 			"a/a.yaml": role + fleettest.ConfigMap, "b/component.yaml": in + "environments: [qa]\n", "b/b.yaml": role},
 			"a in dev and b in qa both contain ClusterRole reader"},
 		"definitions": {two, map[string]string{"a/component.yaml": in + "environments: [dev, qa]\n",
 			"a/a.yaml": fleettest.ConfigMap +
-				"---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.example.com}\nspec: {group: x.example.com, names: {kind: X, plural: xs}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n"},
+				"---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.example.com}\n" +
+				"spec: {group: x.example.com, names: {kind: X, plural: xs}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, " +
+				"schema: {openAPIV3Schema: {type: object}}}]}\n"},
 			"set crds: split for its CRDs"},
 		"a chart that follows the namespace": {two,
 			map[string]string{"a/component.yaml": in, "a/Chart.yaml": chart, "a/templates/a.yaml": ownRole}, ""},
@@ -57,30 +64,35 @@ func TestSharing(t *testing.T) {
 			"note: a/component.yaml: ClusterRole reader: a contains"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := fleetWith(t, c.environments, c.files)
-			generated, faults, err := generate.ApplicationSets(f, generate.Options{})
-			_, _, errApps := generate.Applications(f, generate.Options{Path: "apps"})
-			got := fleettest.Texts(faults)
-			if err != nil {
-				got = "error: " + err.Error()
-			}
-			found := fleettest.Texts(lint.Findings(f, ""))
-			if c.want == "" {
-				if strings.Contains(got+found, "share a cluster") || err != nil || errApps != nil {
-					t.Errorf("it finds\n%s%s", got, found)
-				}
-				return
-			}
-			if !strings.Contains(found, c.want) {
-				t.Errorf("lint: want %s\ngot %s", c.want, found)
-			}
-			if !strings.Contains(got, c.want) {
-				t.Errorf("appset: want %s\ngot %s%s", c.want, got, generate.YAML(generated...))
-			}
-			if (err == nil) != (errApps == nil) {
-				t.Errorf("apps: %v", errApps)
-			}
+			checkSharing(t, fleetWith(t, c.environments, c.files), c.want)
 		})
+	}
+}
+
+// checkSharing expects a finding in a fleet, before and while it is generated; empty for none.
+func checkSharing(t *testing.T, f *fleet.Fleet, want string) {
+	t.Helper()
+	generated, faults, err := generate.ApplicationSets(f, generate.Options{})
+	_, _, errApps := generate.Applications(f, generate.Options{Path: "apps"})
+	got := fleettest.Texts(faults)
+	if err != nil {
+		got = "error: " + err.Error()
+	}
+	found := fleettest.Texts(lint.Findings(f, ""))
+	if want == "" {
+		if strings.Contains(got+found, "share a cluster") || err != nil || errApps != nil {
+			t.Errorf("it finds\n%s%s", got, found)
+		}
+		return
+	}
+	if !strings.Contains(found, want) {
+		t.Errorf("lint: want %s\ngot %s", want, found)
+	}
+	if !strings.Contains(got, want) {
+		t.Errorf("appset: want %s\ngot %s%s", want, got, generate.YAML(generated...))
+	}
+	if (err == nil) != (errApps == nil) {
+		t.Errorf("apps: %v", errApps)
 	}
 }
 
@@ -106,8 +118,11 @@ func fleetWith(t *testing.T, environments string, files map[string]string) *flee
 // TestServerSide applies by the server what no annotation can hold, and charts
 // that are known to bring definitions. A component that says otherwise wins.
 func TestServerSide(t *testing.T) {
-	const definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.example.com}\nspec: {group: x.example.com, names: {kind: X, plural: xs}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: %s}}}]}\n"
-	const workload = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {selector: {matchLabels: {a: a}}, template: {metadata: {labels: {a: a}}, spec: {containers: [{name: a, image: a}]}}}\n"
+	const definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: xs.x.example.com}\n" +
+		"spec: {group: x.example.com, names: {kind: X, plural: xs}, scope: Namespaced, versions: [{name: v1, served: true, storage: true, " +
+		"schema: {openAPIV3Schema: {type: object, description: %s}}}]}\n"
+	const workload = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n" +
+		"spec: {selector: {matchLabels: {a: a}}, template: {metadata: {labels: {a: a}}, spec: {containers: [{name: a, image: a}]}}}\n"
 	for name, c := range map[string]struct {
 		component, manifest string
 		want                bool
@@ -117,7 +132,8 @@ func TestServerSide(t *testing.T) {
 		"just too small":       {"", strings.Replace(definition, "%s", strings.Repeat("x", 250<<10), 1) + workload, false},
 		"a chart of an API":    {"chart: {repoURL: oci://quay.io/jetstack/charts, chart: cert-manager, version: v1.19.1}\n", "", true},
 		"a chart with nothing": {"chart: {repoURL: https://charts.example.com, chart: nobody-knows}\n", "", false},
-		"said otherwise":       {"syncOptions: [ServerSideApply=false]\nchart: {repoURL: https://charts.jetstack.io, chart: cert-manager}\n", "", false},
+		"said otherwise": {"syncOptions: [ServerSideApply=false]\nchart: {repoURL: https://charts.jetstack.io, chart: cert-manager}\n",
+			"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repo := fstest.MapFS{"ladder.yaml": {Data: []byte("fleet: {name: f, repoURL: https://git.example.com/f.git}\n")},

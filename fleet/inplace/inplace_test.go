@@ -86,7 +86,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("those that the root creates are\n%swant\n%s", got, want)
 	}
 	self := map[string]string{"apps/root.yaml": application("root", "apps", ""), "apps/a.yaml": application("a", "web", "1")}
-	if got, want := read(t, self, inplace.Input{Paths: []string{"apps"}}), "root of -: -, apps/root.yaml\na of root: 1, apps/a.yaml\n"; got != want {
+	if got, want := read(t, self, inplace.Input{Paths: []string{"apps"}}),
+		"root of -: -, apps/root.yaml\na of root: 1, apps/a.yaml\n"; got != want {
 		t.Errorf("a root that manages itself is\n%swant\n%s", got, want)
 	}
 }
@@ -117,7 +118,9 @@ items:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := read(t, nil, inplace.Input{Objects: objs}), "root of -: -, -\na of root: 3, -\nset of -: -, -\nb of set: 1, -\nc of set: 1, -\n"; got != want {
+	got, want := read(t, nil, inplace.Input{Objects: objs}),
+		"root of -: -, -\na of root: 3, -\nset of -: -, -\nb of set: 1, -\nc of set: 1, -\n"
+	if got != want {
 		t.Errorf("the tree is\n%swant\n%s", got, want)
 	}
 }
@@ -128,13 +131,15 @@ func TestOrdered(t *testing.T) {
 	set := inplace.Node{IsSet: true, Parent: 0}
 	steps := set
 	steps.Steps = 2
-	tree := inplace.Tree{Nodes: []inplace.Node{{Parent: inplace.None}, set, {Parent: 1}, {Parent: 1}, steps, {Parent: 4, Step: 1}, {Parent: 4, Step: 2}, {Parent: 4}}}
+	tree := inplace.Tree{Nodes: []inplace.Node{{Parent: inplace.None}, set, {Parent: 1}, {Parent: 1}, steps, {Parent: 4, Step: 1},
+		{Parent: 4, Step: 2}, {Parent: 4}}}
 	tree.Nodes[4].Wave.Number = 1
 	for _, test := range []struct {
 		x, y int
 		want inplace.Order
 	}{
-		{2, 3, inplace.Unordered}, {2, 5, inplace.Unordered}, {5, 2, inplace.Unordered}, {1, 5, inplace.Earlier}, {5, 1, inplace.Later}, {5, 6, inplace.Earlier}, {7, 6, inplace.Later},
+		{2, 3, inplace.Unordered}, {2, 5, inplace.Unordered}, {5, 2, inplace.Unordered}, {1, 5, inplace.Earlier}, {5, 1, inplace.Later},
+		{5, 6, inplace.Earlier}, {7, 6, inplace.Later},
 		{0, 5, inplace.Earlier}, {5, 0, inplace.Later}, {5, 5, inplace.Earlier},
 	} {
 		if got := tree.Ordered(test.x, test.y); got != test.want {
@@ -150,7 +155,8 @@ func TestInstallations(t *testing.T) {
 	for _, name := range []string{"clusters/dev/a.yaml", "clusters/prod/a.yaml"} {
 		files[name] = application("a", "web", "")
 	}
-	files["clusters/dev/b.yaml"], files["clusters/prod/more/c.yaml"], files["clusters/both.yaml"] = application("b", "web", ""), application("c", "web", ""), application("d", "web", "")
+	files["clusters/dev/b.yaml"], files["clusters/prod/more/c.yaml"], files["clusters/both.yaml"] = application("b", "web", ""),
+		application("c", "web", ""), application("d", "web", "")
 	repo := fstest.MapFS{}
 	for name, text := range files {
 		repo[name] = &fstest.MapFile{Data: []byte(text)}

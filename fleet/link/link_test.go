@@ -88,19 +88,22 @@ const (
 
 // gatewayClass is a class of Traefik.
 func gatewayClass(name string) string {
-	return "{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: " + name + "}, spec: {controllerName: traefik.io/gateway-controller}}"
+	return "{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: " + name +
+		"}, spec: {controllerName: traefik.io/gateway-controller}}"
 }
 
 // awsProvider is a package of Crossplane, with its ProviderConfig.
 func awsProvider(of string) string {
-	return "{apiVersion: pkg.crossplane.io/v1, kind: Provider, metadata: {name: aws-" + of + "}, spec: {package: xpkg.upbound.io/upbound/provider-aws-" +
+	return "{apiVersion: pkg.crossplane.io/v1, kind: Provider, metadata: {name: aws-" + of +
+		"}, spec: {package: xpkg.upbound.io/upbound/provider-aws-" +
 		of + ":v1.0.0}}\n---\n{apiVersion: aws.upbound.io/v1beta1, kind: ProviderConfig, metadata: {name: " + of + "}, spec: {}}\n"
 }
 
 // TestLinksOfCharts: of a chart in a registry is known what comes with it, what
 // it needs, and for which classes it answers.
 func TestLinksOfCharts(t *testing.T) {
-	everything := strings.NewReplacer("[cert-manager.io]", `["*"]`, "certificates/status", `"*"`, "[certificates]", `["*"]`, "[update]", `["*"]`, "[list, watch]", `["*"]`).Replace(fleettest.CertManager)
+	everything := strings.NewReplacer("[cert-manager.io]", `["*"]`, "certificates/status", `"*"`, "[certificates]", `["*"]`,
+		"[update]", `["*"]`, "[list, watch]", `["*"]`).Replace(fleettest.CertManager)
 	tests := []struct {
 		name  string
 		files map[string]string
@@ -114,7 +117,8 @@ func TestLinksOfCharts(t *testing.T) {
 		{"a chart without its definitions reconciles all the same", map[string]string{
 			"cm/component.yaml":      chart("https://charts.jetstack.io", "cert-manager"),
 			"cm-crds/component.yaml": "name: cm-crds", "cm-crds/a.yaml": fleettest.CertificateCRD,
-			"app/component.yaml": "namespace: app", "app/a.yaml": "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a}, spec: {secretName: a}}",
+			"app/component.yaml": "namespace: app",
+			"app/a.yaml":         "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a}, spec: {secretName: a}}",
 		}, []string{"app applied cm-crds", "app healthy cm"}},
 		{"definitions come from the chart that is for them", map[string]string{
 			"kagent/component.yaml":      chart("oci://ghcr.io/kagent-dev/kagent/helm", "kagent"),
@@ -127,17 +131,23 @@ func TestLinksOfCharts(t *testing.T) {
 		}, []string{"app healthy longhorn"}},
 		{"who uses a class needs the program that it asks for, the class does not", map[string]string{
 			"longhorn/component.yaml": chart("https://charts.longhorn.io", "longhorn"),
-			"classes/component.yaml":  "namespace: app", "classes/a.yaml": "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: driver.longhorn.io}",
+			"classes/component.yaml":  "namespace: app",
+			"classes/a.yaml": "{apiVersion: storage.k8s.io/v1, kind: StorageClass, " +
+				"metadata: {name: fast}, provisioner: driver.longhorn.io}",
 			"app/component.yaml": "namespace: app", "app/a.yaml": strings.ReplaceAll(claim, "CLASS", "fast"),
 		}, []string{"app exists classes", "app healthy longhorn"}},
 		{"who may do everything does not reconcile what others define", map[string]string{
 			"admin/component.yaml": "namespace: cm", "admin/a.yaml": everything,
 			"cm-crds/component.yaml": "name: cm-crds", "cm-crds/a.yaml": fleettest.CertificateCRD,
-			"app/component.yaml": "namespace: app", "app/a.yaml": "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a}, spec: {secretName: a}}",
+			"app/component.yaml": "namespace: app",
+			"app/a.yaml":         "{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a}, spec: {secretName: a}}",
 		}, []string{"app applied cm-crds"}},
 		{"what belongs to Argo CD is there, whoever keeps its definitions", map[string]string{
-			"argocd/component.yaml": "namespace: argocd", "argocd/a.yaml": strings.NewReplacer("cert-manager.io", "argoproj.io", "Certificate", "AppProject", "certificates", "appprojects").Replace(fleettest.CertificateCRD),
-			"projects/component.yaml": "namespace: argocd", "projects/a.yaml": "{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: a}}",
+			"argocd/component.yaml": "namespace: argocd",
+			"argocd/a.yaml": strings.NewReplacer("cert-manager.io", "argoproj.io", "Certificate", "AppProject",
+				"certificates", "appprojects").Replace(fleettest.CertificateCRD),
+			"projects/component.yaml": "namespace: argocd",
+			"projects/a.yaml":         "{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: a}}",
 		}, nil},
 	}
 	for _, tt := range tests {
@@ -168,7 +178,8 @@ func TestOwnKinds(t *testing.T) {
 		{"two operators with their own CRDs", map[string]string{
 			"a/component.yaml": "namespace: cm", "a/a.yaml": fleettest.CertificateCRD + "---" + fleettest.CertManager + "---\n" + certificate,
 			"b/component.yaml": "namespace: other", "b/a.yaml": fleettest.CertificateCRD + "---" +
-				strings.NewReplacer("name: cm", "name: other", "namespace: cm", "namespace: other", "Name: cm", "Name: other").Replace(fleettest.CertManager) + "---\n" + certificate,
+				strings.NewReplacer("name: cm", "name: other", "namespace: cm", "namespace: other",
+					"Name: cm", "Name: other").Replace(fleettest.CertManager) + "---\n" + certificate,
 		}, nil},
 		{"a chart that needs kinds which come with it does not need those of another", map[string]string{
 			"a/component.yaml": chart("https://open-telemetry.github.io/opentelemetry-helm-charts", "opentelemetry-operator"),

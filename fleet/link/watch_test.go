@@ -42,7 +42,8 @@ rules:
 }
 
 func mayReconcile(group, plural string) string {
-	return fmt.Sprintf("- {apiGroups: [%[1]s], resources: [%[2]s], verbs: [get, list, watch, update]}\n- {apiGroups: [%[1]s], resources: [%[2]s/status], verbs: [update]}", group, plural)
+	return fmt.Sprintf("- {apiGroups: [%[1]s], resources: [%[2]s], verbs: [get, list, watch, update]}\n"+
+		"- {apiGroups: [%[1]s], resources: [%[2]s/status], verbs: [update]}", group, plural)
 }
 
 // TestWatchers tells operators that need definitions of another Application from
@@ -51,16 +52,20 @@ func TestWatchers(t *testing.T) {
 	services, policies := crd("mesh.example.com", "services", "Service"), crd("mesh.example.com", "policies", "Policy")
 	mesh := program("mesh", mayReconcile("mesh.example.com", "services"), mayReconcile("mesh.example.com", "policies"))
 	console := program("console", `- {apiGroups: [mesh.example.com], resources: ["*"], verbs: [get, list, watch, create, delete, patch]}`)
-	queue := crd("queue.example.com", "queues", "Queue") + program("queue", mayReconcile("queue.example.com", "queues"), mayReconcile("mesh.example.com", "services"))
+	queue := crd("queue.example.com", "queues", "Queue") +
+		program("queue", mayReconcile("queue.example.com", "queues"), mayReconcile("mesh.example.com", "services"))
 	for name, tt := range map[string]struct {
 		files map[string]string
 		want  []string
 	}{
 		"a queue looks for the kinds of a mesh": {map[string]string{"mesh": services + policies + mesh, "queue": queue}, nil},
-		"its CRDs are in a third":               {map[string]string{"crds": services + policies, "mesh": mesh, "queue": queue}, []string{"mesh healthy crds"}},
-		"a console may change all of it":        {map[string]string{"crds": services + policies, "mesh": mesh, "console": console}, []string{"mesh healthy crds"}},
-		"nobody else reconciles the kind":       {map[string]string{"crds": services, "queue": queue}, []string{"queue healthy crds"}},
-		"the same operator twice": {map[string]string{"crds": services + policies, "mesh": mesh, "other": strings.ReplaceAll(strings.ReplaceAll(mesh, "name: mesh", "name: other"), "Name: mesh", "Name: other")},
+		"its CRDs are in a third": {map[string]string{"crds": services + policies, "mesh": mesh, "queue": queue},
+			[]string{"mesh healthy crds"}},
+		"a console may change all of it": {map[string]string{"crds": services + policies, "mesh": mesh, "console": console},
+			[]string{"mesh healthy crds"}},
+		"nobody else reconciles the kind": {map[string]string{"crds": services, "queue": queue}, []string{"queue healthy crds"}},
+		"the same operator twice": {map[string]string{"crds": services + policies, "mesh": mesh,
+			"other": strings.ReplaceAll(strings.ReplaceAll(mesh, "name: mesh", "name: other"), "Name: mesh", "Name: other")},
 			[]string{"mesh healthy crds", "other healthy crds"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,12 +100,15 @@ webhooks:
   namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [gate]}]}
   rules: [{apiGroups: [RULES], apiVersions: ["*"], operations: [CREATE], resources: [KINDS]}]
 `
-	const pods = "spec: {selector: {matchLabels: {a: web}}, template: {metadata: {labels: {a: web}}, spec: {containers: [{name: c, image: web}]}}}\n"
+	const pods = "spec: {selector: {matchLabels: {a: web}}, template: {metadata: {labels: {a: web}}, " +
+		"spec: {containers: [{name: c, image: web}]}}}\n"
 	files := map[string]string{
 		"gate/component.yaml": "name: gate\n", "gate/a.yaml": strings.NewReplacer("RULES", `""`, "KINDS", "pods").Replace(gate),
 		"plain/component.yaml": "name: plain\n", "plain/a.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n" + pods,
-		"rollout/component.yaml": "name: rollout\n", "rollout/a.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web}\n" + pods,
-		"pod/component.yaml": "name: pod\n", "pod/a.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: web}]}}\n",
+		"rollout/component.yaml": "name: rollout\n",
+		"rollout/a.yaml":         "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web}\n" + pods,
+		"pod/component.yaml":     "name: pod\n",
+		"pod/a.yaml":             "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: web}]}}\n",
 	}
 	if got := links(t, files); len(got) > 0 {
 		t.Errorf("a webhook for Pods: links %q", got)

@@ -54,16 +54,19 @@ func TestAccepted(t *testing.T) {
 		stale         string
 	}{
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "off"}, 1, 1, ""},
-		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "only-main"}, 0, 2, "no finding of rule needs-disabled for needs-off and only-main, so this entry has no effect; fix: remove the entry"},
+		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "only-main"}, 0, 2,
+			"no finding of rule needs-disabled for needs-off and only-main, so this entry has no effect; fix: remove the entry"},
 		{profile.Accepted{Rule: "later-step", Component: "needs-off"}, 0, 2, "no finding of rule later-step for needs-off"},
 		{profile.Accepted{Rule: "object-shared", Component: "shares-b", Needs: "shares-a"}, 1, 0, ""},
 		{profile.Accepted{Rule: "no-step", Component: "split-crds"}, 1, 1, ""},
-		{profile.Accepted{Rule: "needs-help", Component: "needs-off"}, 0, 0, `unknown rule "needs-help", so this entry has no effect; fix: use a rule of cmp fleet lint`},
+		{profile.Accepted{Rule: "needs-help", Component: "needs-off"}, 0, 0,
+			`unknown rule "needs-help", so this entry has no effect; fix: use a rule of cmp fleet lint`},
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-off", Needs: "of"}, 0, 2, `unknown Application "of"`},
 		{profile.Accepted{Rule: "needs-disabled"}, 2, 0, ""},
 		{profile.Accepted{Rule: "needs-disabled", Component: "needs-*"}, 2, 0, ""},
 		{profile.Accepted{Rule: "needs-disabled", Needs: "o*f"}, 1, 1, ""},
-		{profile.Accepted{Rule: "needs-disabled", Component: "need-*"}, 0, 2, `no Application matches "need-*", so this entry has no effect; fix: correct the pattern`},
+		{profile.Accepted{Rule: "needs-disabled", Component: "need-*"}, 0, 2,
+			`no Application matches "need-*", so this entry has no effect; fix: correct the pattern`},
 		{profile.Accepted{Rule: "same-step"}, 0, 0, "no finding of rule same-step, so this entry has no effect"},
 		{profile.Accepted{Rule: "needs-disabled", Needs: "needs-*"}, 0, 2, "no finding of rule needs-disabled about a dependency on needs-*"},
 	} {
@@ -79,7 +82,8 @@ func TestAccepted(t *testing.T) {
 	// What only preview lacks is not stale where main is looked at.
 	f.Settings.Accepted = []profile.Accepted{{Rule: "needs-disabled", Component: "needs-main", Why: "so it is"}}
 	for environment, want := range map[string]int{"": 1, "preview": 1, "main": 0} {
-		if got := fleettest.Lines(lint.Findings(f, environment)); strings.Count(got, "accepted: so it is") != want || strings.Contains(got, "stale-accepted") {
+		if got := fleettest.Lines(lint.Findings(f, environment)); strings.Count(got, "accepted: so it is") != want ||
+			strings.Contains(got, "stale-accepted") {
 			t.Errorf("in %q: %s", environment, got)
 		}
 	}

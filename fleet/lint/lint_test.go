@@ -70,17 +70,20 @@ func TestInPlace(t *testing.T) {
 func TestFixes(t *testing.T) {
 	found := fleettest.Lines(lint.Findings(fleettest.Load(t, "fixes-before"), ""))
 	for _, fix := range []struct{ name, proof, remedy string }{
-		{"Vault comes after its storage", "StatefulSet vault/vault: spec.volumeClaimTemplates[0].spec.storageClassName", "move vault-core to step 150 or later"},
+		{"Vault comes after its storage", "StatefulSet vault/vault: spec.volumeClaimTemplates[0].spec.storageClassName",
+			"move vault-core to step 150 or later"},
 		{"CRDs are moved out of cert-manager", "cert-manager in step 120 contains CRDs", "crds: split and crdsPhase: 110"},
 		{"CRDs are moved out of the operator of Temporal", "temporal-operator in step 120 contains CRDs", "crds: split and crdsPhase: 210"},
 		{"the definitions of Keycloak come first", "keycloak-crds contains CRDs", "move keycloak-crds to step 310"},
 		{"the operator of Keycloak skips them", "keycloak-operator in step 320 contains CRDs", "crds: skip, because keycloak-crds contains them"},
 		{"the realm comes after Keycloak", "KeycloakRealmImport shop/shop: spec.keycloakCRName", "move keycloak-realm to step 355 or later"},
-		{"Temporal's namespace comes after Temporal", "TemporalNamespace shop/shop: spec.clusterRef", "move temporal-namespace-bootstrap to step 455 or later"},
+		{"Temporal's namespace comes after Temporal", "TemporalNamespace shop/shop: spec.clusterRef",
+			"move temporal-namespace-bootstrap to step 455 or later"},
 		{"certificates stand among secrets", "vault-webhook-certs contains secrets", "move vault-webhook-certs to step 130"},
 		{"certificates come after cert-manager", "Certificate vault/vault-injector: kind", "move vault-webhook-certs to step 130 or later"},
 		{"the store comes after Vault", "ClusterSecretStore vault: spec.provider.vault.server", "move vault-secret-store to step 155 or later"},
-		{"the operator of Temporal comes after cert-manager", "Certificate shop/temporal-webhook: kind", "move temporal-operator to step 220 or later"},
+		{"the operator of Temporal comes after cert-manager", "Certificate shop/temporal-webhook: kind",
+			"move temporal-operator to step 220 or later"},
 	} {
 		if !regexp.MustCompile("(?m)^.*" + regexp.QuoteMeta(fix.proof) + ".*" + regexp.QuoteMeta(fix.remedy) + ".*$").MatchString(found) {
 			t.Errorf("%s: not found", fix.name)
@@ -136,7 +139,9 @@ func heed(t *testing.T, dir string, found finding.Finding) {
 	}
 	all := moves.FindAllStringSubmatch(found.Remedy, -1)
 	for _, m := range all {
-		edit(filepath.Join(dir, "components", m[1], "component.yaml"), func(text string) string { return phase.ReplaceAllString(text, "$1: "+m[2]) })
+		edit(filepath.Join(dir, "components", m[1], "component.yaml"), func(text string) string {
+			return phase.ReplaceAllString(text, "$1: "+m[2])
+		})
 	}
 	if all != nil {
 		return
@@ -158,7 +163,8 @@ func heed(t *testing.T, dir string, found finding.Finding) {
 func TestLintOfAnEnvironment(t *testing.T) {
 	f := fleettest.Load(t, "faults")
 	for environment, wanted := range map[string]bool{"": true, "preview": true, "main": false} {
-		if got := strings.Contains(fleettest.Lines(lint.Findings(f, environment)), `only-main is not deployed in environment "preview"`); got != wanted {
+		got := strings.Contains(fleettest.Lines(lint.Findings(f, environment)), `only-main is not deployed in environment "preview"`)
+		if got != wanted {
 			t.Errorf("in %q a need that only preview lacks: found %v, want %v", environment, got, wanted)
 		}
 	}

@@ -22,7 +22,8 @@ func wave(id object.ID, line int, to string) order.Change {
 func TestEdit(t *testing.T) {
 	const head = "apiVersion: argoproj.io/v1alpha1\nkind: Application\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"another value": {head + "metadata:\n  name: a\n  annotations:\n    # why\n    argocd.argoproj.io/sync-wave: \"3\"  # later\n    b: c\n", head + "metadata:\n  name: a\n  annotations:\n    # why\n    argocd.argoproj.io/sync-wave: \"7\"  # later\n    b: c\n"},
+		"another value": {head + "metadata:\n  name: a\n  annotations:\n    # why\n    argocd.argoproj.io/sync-wave: \"3\"  # later\n    b: c\n",
+			head + "metadata:\n  name: a\n  annotations:\n    # why\n    argocd.argoproj.io/sync-wave: \"7\"  # later\n    b: c\n"},
 		"single quotes": {head + "metadata: {name: a, annotations: {argocd.argoproj.io/sync-wave: '-3'}}\n",
 			head + "metadata: {name: a, annotations: {argocd.argoproj.io/sync-wave: '7'}}\n"},
 		"a number": {head + "metadata:\n  name: a\n  annotations:\n    argocd.argoproj.io/sync-wave: 3\n",
@@ -46,10 +47,13 @@ func TestEdit(t *testing.T) {
 		"the last of several": {"# x\n---\n" + head + "metadata:\n  name: b\n---\n" + head + "metadata:\n  name: a\n---\n# end\n",
 			"# x\n---\n" + head + "metadata:\n  name: b\n---\n" + head +
 				"metadata:\n  name: a\n  annotations:\n    argocd.argoproj.io/sync-wave: \"7\"\n---\n# end\n"},
-		"in a list": {"apiVersion: v1\nkind: List\nitems:\n- kind: Application\n  apiVersion: argoproj.io/v1alpha1\n  metadata:\n    name: a\n- kind: X\n",
-			"apiVersion: v1\nkind: List\nitems:\n- kind: Application\n  apiVersion: argoproj.io/v1alpha1\n  metadata:\n    name: a\n    annotations:\n      argocd.argoproj.io/sync-wave: \"7\"\n- kind: X\n"},
+		"in a list": {
+			"apiVersion: v1\nkind: List\nitems:\n- kind: Application\n  apiVersion: argoproj.io/v1alpha1\n  metadata:\n    name: a\n- kind: X\n",
+			"apiVersion: v1\nkind: List\nitems:\n- kind: Application\n  apiVersion: argoproj.io/v1alpha1\n  metadata:\n    name: a\n" +
+				"    annotations:\n      argocd.argoproj.io/sync-wave: \"7\"\n- kind: X\n"},
 		"JSON": {"{\n\t\"apiVersion\": \"argoproj.io/v1alpha1\", \"kind\": \"Application\",\n\t\"metadata\": {\n\t\t\"name\": \"a\"\n\t}\n}\n",
-			"{\n\t\"apiVersion\": \"argoproj.io/v1alpha1\", \"kind\": \"Application\",\n\t\"metadata\": {\n\t\t\"annotations\": {\"argocd.argoproj.io/sync-wave\": \"7\"},\n\t\t\"name\": \"a\"\n\t}\n}\n"},
+			"{\n\t\"apiVersion\": \"argoproj.io/v1alpha1\", \"kind\": \"Application\",\n\t\"metadata\": {\n" +
+				"\t\t\"annotations\": {\"argocd.argoproj.io/sync-wave\": \"7\"},\n\t\t\"name\": \"a\"\n\t}\n}\n"},
 		"a byte order mark": {"\ufeff" + head + "metadata: {name: a}",
 			"\ufeff" + head + "metadata: {annotations: {argocd.argoproj.io/sync-wave: \"7\"}, name: a}"},
 		"shared":    {head + "metadata:\n  name: a\n  labels: &x\n    b: c\n  annotations: *x\n", ""},

@@ -139,9 +139,11 @@ func TestCompute(t *testing.T) {
 		"steps: not selected": {"set steps=2\n\ta 1\n\tb 0\n\tc 2", "c > a\nb > c",
 			"b 0 -> 0: not selected, no step selects it, so Argo CD never syncs it"},
 		"a set without steps": {"set set\n\ta\n\tb\n\tc\n\td ?", "c > b\nb > a",
-			"a 0 -> 1: not set, before b: b needs a\nb 0 -> 2: not set, before c: c needs b\nc 0 -> 3: not set, after b: c needs b\nd 0 -> 3: not set, nothing needs it; rests on d"},
+			"a 0 -> 1: not set, before b: b needs a\nb 0 -> 2: not set, before c: c needs b\nc 0 -> 3: not set, after b: c needs b\n" +
+				"d 0 -> 3: not set, nothing needs it; rests on d"},
 		"waves in the template of a set": {"set set\n\ta 5\n\tb 1\n\tc 1\n\td 9", "c > b",
-			"a 0 -> 3: not set, its template has wave 5, which Argo CD ignores\nb 0 -> 1: not set, before c: c needs b\nc 0 -> 2: not set, after b: c needs b\nd 0 -> 4: not set, its template has wave 9, which Argo CD ignores"},
+			"a 0 -> 3: not set, its template has wave 5, which Argo CD ignores\nb 0 -> 1: not set, before c: c needs b\n" +
+				"c 0 -> 2: not set, after b: c needs b\nd 0 -> 4: not set, its template has wave 9, which Argo CD ignores"},
 		"a set that needs none": {"set set\n\ta\n\tb", "a >= b", ""},
 	} {
 		in := input(t, c.tree, c.needs)

@@ -49,7 +49,8 @@ func application(name, dir string) string {
 
 const (
 	crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: boats.sea.example.com}\n" +
-		"spec: {group: sea.example.com, scope: Namespaced, names: {kind: Boat, plural: boats}, versions: [{name: v1, served: true, storage: true}]}\n"
+		"spec: {group: sea.example.com, scope: Namespaced, names: {kind: Boat, plural: boats}, versions: [{name: v1, " +
+		"served: true, storage: true}]}\n"
 	boat = "apiVersion: sea.example.com/v1\nkind: Boat\nmetadata: {name: a}\n"
 )
 
@@ -59,7 +60,8 @@ func follow(t *testing.T, manifests string, repo repository) (before *graph.Grap
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err = parent.Follow(t.Context(), g, knowledge.Default(), parent.Options{Namespace: "argocd", Dir: "apps", RepoURL: ours, Repository: repo})
+	res, err = parent.Follow(t.Context(), g, knowledge.Default(),
+		parent.Options{Namespace: "argocd", Dir: "apps", RepoURL: ours, Repository: repo})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,8 @@ func TestFollow(t *testing.T) {
 		t.Errorf("the graph that was given is changed:\n%s", g)
 	}
 	if !slices.ContainsFunc(res.Graph.References, func(r graph.Reference) bool {
-		return res.Graph.Nodes[r.From].ID.Name == "boats" && res.Graph.Nodes[r.To].ID.Name == "definitions" && r.Until == graph.Healthy && r.Fails == graph.Refused
+		return res.Graph.Nodes[r.From].ID.Name == "boats" && res.Graph.Nodes[r.To].ID.Name == "definitions" && r.Until == graph.Healthy &&
+			r.Fails == graph.Refused
 	}) {
 		t.Errorf("boats does not come after the definitions of its kinds:\n%s", res.Graph)
 	}

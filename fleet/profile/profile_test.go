@@ -92,7 +92,8 @@ func TestPlacesAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := profile.Of(profile.Fleet{Places: []profile.Place{{At: 20, Title: "our operators", Rungs: []string{"controllers"}, MaxUpdate: 7}}})
+	p, err := profile.Of(
+		profile.Fleet{Places: []profile.Place{{At: 20, Title: "our operators", Rungs: []string{"controllers"}, MaxUpdate: 7}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,8 @@ func play(m fleettest.Unrendered, d rollout.Durations, fail ...string) *rollout.
 	for _, name := range fail {
 		failing = append(failing, slices.IndexFunc(m.Applications, func(a *fleet.Application) bool { return a.Name == name }))
 	}
-	return rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "set", func(i int) component.Step { return m.Applications[i].Step }), d, failing)
+	return rollout.Simulate(m.Fleet,
+		rollout.NewLayout(m.Fleet, "set", func(i int) component.Step { return m.Applications[i].Step }), d, failing)
 }
 
 // seconds are times of Applications that are named "a=10 b=20".
@@ -259,7 +260,8 @@ func TestDurations(t *testing.T) {
 	m := fleettest.WithProfile(t, "bands")
 	vault, op := m.App("vault", "", "workloads", 1), m.App("op", "", "controllers", 1)
 	op.Waves = 3
-	for app, want := range map[*fleet.Application]time.Duration{vault: 2 * time.Minute, op: 11 * time.Second, m.App("x", "", "", 1): 45 * time.Second} {
+	for app, want := range map[*fleet.Application]time.Duration{vault: 2 * time.Minute, op: 11 * time.Second,
+		m.App("x", "", "", 1): 45 * time.Second} {
 		if got, why := d.Of(app); got != want {
 			t.Errorf("%s takes %s (%s), want %s", app.Name, got, why, want)
 		}

@@ -24,7 +24,8 @@ func TestWritesAllOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := b.Write()
-	if err == nil || !strings.HasPrefix(err.Error(), "c/component.yaml: ") || strings.Contains(err.Error(), dir) || !strings.HasSuffix(err.Error(), "; no file is written") {
+	if err == nil || !strings.HasPrefix(err.Error(), "c/component.yaml: ") || strings.Contains(err.Error(), dir) ||
+		!strings.HasSuffix(err.Error(), "; no file is written") {
 		t.Errorf("%v", err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))

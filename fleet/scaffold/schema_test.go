@@ -54,7 +54,8 @@ func TestAgreesWithTheSchema(t *testing.T) {
 				continue
 			}
 			seen++
-			said := strings.NewReplacer("# crds", "crds", "# namespace: ", "namespace: ", "# rolloutPhase: ", "rolloutPhase: ", "# values: ", "values: ").Replace(text)
+			said := strings.NewReplacer("# crds", "crds", "# namespace: ", "namespace: ", "# rolloutPhase: ", "rolloutPhase: ",
+				"# values: ", "values: ").Replace(text)
 			for _, text := range []string{text, said} {
 				var value any
 				if err := yaml.Unmarshal([]byte(text), &value); err != nil {

@@ -80,12 +80,14 @@ func TestAddressIsSure(t *testing.T) {
 	f := fleettest.Files(t, files, fleet.Source{})
 	same := func(all []finding.Finding) bool {
 		return slices.ContainsFunc(all, func(found finding.Finding) bool {
-			return found.Rule == "later-step" && found.Severity == finding.Error && strings.Contains(found.Message, "vault is in step 150 and store in step 130")
+			return found.Rule == "later-step" && found.Severity == finding.Error &&
+				strings.Contains(found.Message, "vault is in step 150 and store in step 130")
 		})
 	}
 	_, _, appset := generate.ApplicationSets(f, generate.Options{})
 	_, _, apps := generate.Applications(f, generate.Options{Path: "apps"})
-	for name, all := range map[string][]finding.Finding{"lint": lint.Findings(f, ""), "appset": finding.Of(appset), "apps": finding.Of(apps), "simulate": rollout.Findings(f, rollout.LayoutSet, "")} {
+	for name, all := range map[string][]finding.Finding{"lint": lint.Findings(f, ""), "appset": finding.Of(appset), "apps": finding.Of(apps),
+		"simulate": rollout.Findings(f, rollout.LayoutSet, "")} {
 		if !same(all) {
 			t.Errorf("%s does not say that the store comes before the Vault: %v", name, all)
 		}
@@ -138,10 +140,12 @@ spec: {config: {exporters: {otlp: {endpoint: "vault.vault.svc:8200"}}}}
 // so the two can be put in order, unless it is told not to.
 func TestNamespaceIsNoCycle(t *testing.T) {
 	t.Parallel()
-	base := "{apiVersion: v1, kind: Namespace, metadata: {name: cm, labels: {a: b}}}\n---\n{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a, namespace: default}, spec: {secretName: a, issuerRef: {name: x}}}\n"
+	base := "{apiVersion: v1, kind: Namespace, metadata: {name: cm, labels: {a: b}}}\n---\n{apiVersion: cert-manager.io/v1, " +
+		"kind: Certificate, metadata: {name: a, namespace: default}, spec: {secretName: a, issuerRef: {name: x}}}\n"
 	files := map[string]string{
 		"base/component.yaml": "name: base\ndomain: foundation\nrolloutPhase: 130\n", "base/b.yaml": base,
-		"cm/component.yaml": "name: cm\nnamespace: cm\ndomain: foundation\nrolloutPhase: 120\n", "cm/c.yaml": fleettest.CertificateCRD + "---" + fleettest.CertManager,
+		"cm/component.yaml": "name: cm\nnamespace: cm\ndomain: foundation\nrolloutPhase: 120\n",
+		"cm/c.yaml":         fleettest.CertificateCRD + "---" + fleettest.CertManager,
 	}
 	p := steps.Compute(fleettest.Files(t, files, fleet.Source{}), steps.Options{})
 	if got := computed(p); got["cm"] != "120" || got["base"] != "130" {

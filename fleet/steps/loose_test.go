@@ -56,7 +56,8 @@ func crdOf(kind string) string {
 func TestNetworkDoesNotWaitForDashboards(t *testing.T) {
 	t.Parallel()
 	f := fleettest.Files(t, map[string]string{
-		"network/component.yaml": fleettest.Described("network", "foundation", "110"), "network/agent.yaml": fleettest.PodNetwork, "network/panel.yaml": panel,
+		"network/component.yaml": fleettest.Described("network", "foundation", "110"), "network/agent.yaml": fleettest.PodNetwork,
+		"network/panel.yaml":    panel,
 		"panels/component.yaml": fleettest.Described("panels", "foundation", "110"), "panels/operator.yaml": panelOperator,
 	}, fleet.Source{})
 	p := steps.Compute(f, steps.Options{})
@@ -84,7 +85,10 @@ kind: SealedSecret
 metadata: {name: key}
 spec: {encryptedData: {a: b}, template: {metadata: {name: key}}}
 `,
-		"secrets/component.yaml": fleettest.Described("secrets", "foundation", "110"), "secrets/operator.yaml": strings.NewReplacer("panels.example.com", "bitnami.com", "Panel", "SealedSecret", "panel", "sealedsecret", "v1,", "v1alpha1,").Replace(strings.ReplaceAll(panelOperator, "panels.panels.example.com", "sealedsecrets.bitnami.com")),
+		"secrets/component.yaml": fleettest.Described("secrets", "foundation", "110"),
+		"secrets/operator.yaml": strings.NewReplacer("panels.example.com", "bitnami.com", "Panel", "SealedSecret",
+			"panel", "sealedsecret", "v1,",
+			"v1alpha1,").Replace(strings.ReplaceAll(panelOperator, "panels.panels.example.com", "sealedsecrets.bitnami.com")),
 	}, fleet.Source{})
 	p := steps.Compute(f, steps.Options{})
 	if at := computed(p); at["network"] <= at["secrets"] || finding.Err(p.Findings) != nil {
@@ -97,7 +101,8 @@ spec: {encryptedData: {a: b}, template: {metadata: {name: key}}}
 func TestCycleIsBrokenWhereNothingIsUsed(t *testing.T) {
 	t.Parallel()
 	f := fleettest.Files(t, map[string]string{
-		"a/component.yaml": fleettest.Described("a", "foundation", "110"), "a/panel.yaml": panel + "---" + strings.Replace(panel, "traffic", "errors", 1), "a/crd.yaml": crdOf("Widget"),
+		"a/component.yaml": fleettest.Described("a", "foundation", "110"),
+		"a/panel.yaml":     panel + "---" + strings.Replace(panel, "traffic", "errors", 1), "a/crd.yaml": crdOf("Widget"),
 		"b/component.yaml": fleettest.Described("b", "foundation", "110"), "b/operator.yaml": panelOperator, "b/widget.yaml": widget + `
 ---
 apiVersion: v1
@@ -116,7 +121,8 @@ metadata: {name: reader, annotations: {ladder-cmp.github.io/after: Widget/main}}
 // The API server ignores it there.
 func TestClusterObjectInSeveralNamespaces(t *testing.T) {
 	t.Parallel()
-	role := "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader, namespace: NS}\nrules: [{apiGroups: [''], resources: [pods], verbs: [get]}]\n"
+	role := "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader, namespace: NS}\n" +
+		"rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]\n"
 	f := fleettest.Files(t, map[string]string{
 		"roles/component.yaml": fleettest.Described("roles", "foundation", "110"),
 		"roles/a.yaml":         strings.Replace(role, "NS", "a", 1), "roles/b.yaml": strings.Replace(role, "NS", "b", 1),

@@ -11,9 +11,10 @@ import (
 
 const (
 	// ciliumChart is a kustomization with a chart of which only the record is known.
-	ciliumChart = "resources: [route.yaml]\nhelmCharts: [{name: cilium, repo: \"https://helm.cilium.io/\", version: 1.18.2, releaseName: cilium, namespace: kube-system}]\n"
-	route       = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: hubble-ui, namespace: kube-system}, spec: {}}\n"
-	routeCRD    = `---
+	ciliumChart = "resources: [route.yaml]\n" +
+		"helmCharts: [{name: cilium, repo: \"https://helm.cilium.io/\", version: 1.18.2, releaseName: cilium, namespace: kube-system}]\n"
+	route    = "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: hubble-ui, namespace: kube-system}, spec: {}}\n"
+	routeCRD = `---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: httproutes.gateway.networking.k8s.io}
@@ -41,7 +42,8 @@ spec:
 )
 
 func deployment(name string) string {
-	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + "}\nspec:\n  selector: {matchLabels: {a: " + name + "}}\n  template:\n" +
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + "}\nspec:\n  selector: {matchLabels: {a: " +
+		name + "}}\n  template:\n" +
 		"    metadata: {labels: {a: " + name + "}}\n    spec: {containers: [{name: c, image: \"" + name + ":1\"}]}\n"
 }
 
@@ -64,13 +66,15 @@ func TestPodNetworkFirst(t *testing.T) {
 			"db/component.yaml": at("db", "", "0"), "db/a.yaml": deployment("db"),
 		}, "cilium 0, db 0, envoy 1"},
 		{"a chart by its record in a registry, before any step is set", open, map[string]string{
-			"flannel/component.yaml": "name: flannel\nnamespace: kube-flannel\nchart: {repoURL: \"https://flannel-io.github.io/flannel/\", chart: flannel, version: v0.27.0}\n",
-			"db/component.yaml":      at("db", "", ""), "db/a.yaml": deployment("db"),
+			"flannel/component.yaml": "name: flannel\nnamespace: kube-flannel\n" +
+				"chart: {repoURL: \"https://flannel-io.github.io/flannel/\", chart: flannel, version: v0.27.0}\n",
+			"db/component.yaml": at("db", "", ""), "db/a.yaml": deployment("db"),
 		}, "db 0, flannel 0"},
 		{"an operator that makes the network", open, map[string]string{
 			"calico/component.yaml": at("calico", "", "4"), "calico/a.yaml": calico,
 			"db/component.yaml": at("db", "", "2"), "db/a.yaml": deployment("db"),
-			"web/component.yaml": at("web", "", "3"), "web/a.yaml": strings.ReplaceAll(deployment("web"), "spec: {", "spec: {hostNetwork: true, tolerations: [{operator: Exists}], "),
+			"web/component.yaml": at("web", "", "3"),
+			"web/a.yaml":         strings.ReplaceAll(deployment("web"), "spec: {", "spec: {hostNetwork: true, tolerations: [{operator: Exists}], "),
 		}, "calico 2, db 2, web 3"},
 		{"a DaemonSet whose directories are those of k3s", open, map[string]string{
 			"cni/component.yaml": at("cni", "", "3"),
@@ -78,11 +82,13 @@ func TestPodNetworkFirst(t *testing.T) {
 			"db/component.yaml":  at("db", "", "1"), "db/a.yaml": deployment("db"),
 		}, "cni 1, db 1"},
 		{"owners whose network exists before Argo CD", places, map[string]string{
-			"local-path/component.yaml": at("local-path", "storage", "-3"), "local-path/a.yaml": deployment("local-path") + "---\n{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: local}, provisioner: local}\n",
+			"local-path/component.yaml": at("local-path", "storage", "-3"), "local-path/a.yaml": deployment("local-path") +
+				"---\n{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: local}, provisioner: local}\n",
 			"cni/component.yaml": at("cni", "network", "-1"), "cni/a.yaml": fleettest.PodNetwork,
 		}, "cni -1, local-path -3"},
 		{"a profile whose places for storage are before that of the network", places, map[string]string{
-			"nfs/component.yaml": "name: nfs\nnamespace: nfs\ndomain: storage\nchart: {repoURL: \"https://charts.example.com\", chart: csi-driver-nfs, version: 4.0.0}\n",
+			"nfs/component.yaml": "name: nfs\nnamespace: nfs\ndomain: storage\n" +
+				"chart: {repoURL: \"https://charts.example.com\", chart: csi-driver-nfs, version: 4.0.0}\n",
 			"cni/component.yaml": at("cni", "network", ""), "cni/a.yaml": fleettest.PodNetwork,
 		}, "cni -1, nfs -3"},
 	}

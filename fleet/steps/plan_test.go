@@ -105,7 +105,8 @@ func TestPhasesAccepted(t *testing.T) {
 	}
 	m.Needs("bundle", "store", fleet.Healthy, false)
 	m.Needs("other", "store", fleet.Healthy, false)
-	m.Settings.Accepted = []profile.Accepted{{Rule: "same-step", Component: "bundle", Needs: "store"}, {Rule: "same-step", Component: "other", Needs: "bundle"}, {Rule: "wrong-place", Component: "other"}}
+	m.Settings.Accepted = []profile.Accepted{{Rule: "same-step", Component: "bundle", Needs: "store"},
+		{Rule: "same-step", Component: "other", Needs: "bundle"}, {Rule: "wrong-place", Component: "other"}}
 	check(t, steps.Compute(m.Fleet, steps.Options{}), `
 250 bundle: equal; first step for workloads in data and data-extended: Thing bundle
 250 store: equal; first step for workloads in data and data-extended: Thing store
@@ -157,7 +158,8 @@ func TestTangle(t *testing.T) {
 		m.Links[i].Reasons = append(m.Links[i].Reasons, m.Links[i].Reasons[0])
 	}
 	p := steps.Compute(m.Fleet, steps.Options{})
-	if len(p.Findings) != 1 || !strings.HasSuffix(p.Findings[0].Remedy, "; the computed steps assume this change") || strings.Count(p.Findings[0].Remedy, "move ") != 1 {
+	if len(p.Findings) != 1 || !strings.HasSuffix(p.Findings[0].Remedy, "; the computed steps assume this change") ||
+		strings.Count(p.Findings[0].Remedy, "move ") != 1 {
 		t.Errorf("the findings are %v", p.Findings)
 	}
 	for _, row := range p.Steps {
@@ -269,7 +271,8 @@ func keeps(m fleettest.Unrendered, p *steps.Plan, step func(i int) int) error {
 	for _, l := range m.Links {
 		r := l.Reasons[0]
 		broken := strings.Contains(p.Steps[l.From].Why, "without its dependency on "+m.Applications[l.To].Name+",")
-		if !r.Inferred && !broken && (r.Strength.NeedsEarlierStep() && step(l.From) <= step(l.To) || r.Strength == fleet.Exists && step(l.From) < step(l.To)) {
+		if !r.Inferred && !broken && (r.Strength.NeedsEarlierStep() && step(l.From) <= step(l.To) ||
+			r.Strength == fleet.Exists && step(l.From) < step(l.To)) {
 			return fmt.Errorf("%s at %d needs %s at %d", m.Applications[l.From].Name, step(l.From), m.Applications[l.To].Name, step(l.To))
 		}
 	}
@@ -341,7 +344,9 @@ func checkCompact(t *testing.T, seed uint64, m fleettest.Unrendered, p *steps.Pl
 	if !cyclic && !run.Done() || run.StepCount() != c.Count {
 		t.Fatalf("seed %d: the compact rollout never ends, or has %d steps and not %d: %+v", seed, run.StepCount(), c.Count, run.Stuck)
 	}
-	if run := rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "computed", func(i int) component.Step { return p.Steps[i].Computed }), assumed(), nil); !cyclic && !run.Done() {
+	if run := rollout.Simulate(m.Fleet, rollout.NewLayout(m.Fleet, "computed", func(i int) component.Step {
+		return p.Steps[i].Computed
+	}), assumed(), nil); !cyclic && !run.Done() {
 		t.Fatalf("seed %d: the computed rollout never ends: %+v", seed, run.Stuck)
 	}
 }
@@ -365,7 +370,8 @@ func checkWritten(t *testing.T, seed uint64, m fleettest.Unrendered, p *steps.Pl
 	again := steps.Compute(m.Fleet, steps.Options{})
 	for _, row := range again.Steps {
 		if v := row.Verdict(); v != steps.Equal && v != steps.Intent {
-			t.Fatalf("seed %d: written, %s %s: set %s, computed %s\n%s", seed, row.Name, row.Verdict(), row.Step.Text, row.Computed.Text, text(again))
+			t.Fatalf("seed %d: written, %s %s: set %s, computed %s\n%s",
+				seed, row.Name, row.Verdict(), row.Step.Text, row.Computed.Text, text(again))
 		}
 	}
 	if count := again.Compact().Count; count > again.Count(func(row steps.ComputedStep) component.Step { return row.Step }) {
@@ -412,10 +418,12 @@ func TestSplit(t *testing.T) {
 	app := m.App("op", "data", "controllers", 220)
 	app.CRDs = component.Split
 	app.Part = "skip"
-	m.Applications = append(m.Applications, &fleet.Application{Component: app.Component, Name: "op-crds", Part: "only", Rung: knowledge.Controllers})
+	m.Applications = append(m.Applications,
+		&fleet.Application{Component: app.Component, Name: "op-crds", Part: "only", Rung: knowledge.Controllers})
 	m.Applications[1].Rung = "crds"
 	edits, _ := steps.Compute(m.Fleet, steps.Options{}).Edits()
-	if len(edits) != 1 || !slices.Equal(edits[0].Changes, []steps.Change{{Key: "crdsPhase", After: "210", Why: "first step for crds in data and data-extended: "}}) {
+	if len(edits) != 1 || !slices.Equal(edits[0].Changes,
+		[]steps.Change{{Key: "crdsPhase", After: "210", Why: "first step for crds in data and data-extended: "}}) {
 		t.Errorf("%+v", edits)
 	}
 }

@@ -49,7 +49,8 @@ func places(f *fleet.Fleet) string {
 				if app.Step.Number != place.Step {
 					continue
 				}
-				fmt.Fprintf(&b, "    %s %s %s/%s %s", app.Name, app.Dir[strings.Index(app.Dir, "components/")+len("components/"):], cmp.Or(app.Domain, app.Tier), app.Project, app.Namespace)
+				fmt.Fprintf(&b, "    %s %s %s/%s %s", app.Name, app.Dir[strings.Index(app.Dir, "components/")+len("components/"):],
+					cmp.Or(app.Domain, app.Tier), app.Project, app.Namespace)
 				if !app.IsEnabled() {
 					b.WriteString(" disabled")
 				}

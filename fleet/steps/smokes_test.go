@@ -29,7 +29,8 @@ func TestSmokesStayBehind(t *testing.T) {
 `)
 	p := rollout.ComputeSteps(m.Fleet, steps.Options{}, rollout.AssumedDurations())
 	if row := p.Steps[1]; row.Verdict() != steps.Intent || row.Computed.Text != "455" || row.Earliest.Text != "450" {
-		t.Errorf("temporal is %s at %s, earliest %s; a rollout is not faster with it earlier", row.Verdict(), row.Computed.Text, row.Earliest.Text)
+		t.Errorf("temporal is %s at %s, earliest %s; a rollout is not faster with it earlier",
+			row.Verdict(), row.Computed.Text, row.Earliest.Text)
 	}
 	if edits, _ := p.Edits(); len(edits) != 1 || edits[0].Name != "new" {
 		t.Errorf("what is to be written is %v, want only the phase of new", edits)
