@@ -226,7 +226,8 @@ func TestNothingIsSet(t *testing.T) {
 	}
 	checked := 0
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") || !strings.HasPrefix(file, "ref_") && !strings.HasPrefix(file, "order_") && !strings.HasPrefix(file, "report_") && file != "roles.go" {
+		if strings.HasSuffix(file, "_test.go") ||
+			!strings.HasPrefix(file, "ref_") && !strings.HasPrefix(file, "order_") && !strings.HasPrefix(file, "report_") && file != "roles.go" {
 			continue
 		}
 		fset := token.NewFileSet()

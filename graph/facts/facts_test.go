@@ -53,7 +53,8 @@ unknown: {key: tier, operator: Near}
 // TestNames is the table of the forms in which an object names another.
 func TestNames(t *testing.T) {
 	rec := func(to ...knowledge.GroupKind) knowledge.Reference { return knowledge.Reference{To: to, Name: "name"} }
-	issuer, cluster := knowledge.GroupKind{Group: "cert-manager.io", Kind: "Issuer"}, knowledge.GroupKind{Group: "cert-manager.io", Kind: "ClusterIssuer"}
+	issuer, cluster := knowledge.GroupKind{Group: "cert-manager.io", Kind: "Issuer"},
+		knowledge.GroupKind{Group: "cert-manager.io", Kind: "ClusterIssuer"}
 	tests := []struct {
 		value string
 		rec   knowledge.Reference

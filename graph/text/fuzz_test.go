@@ -54,7 +54,8 @@ var addressForms = []string{
 }
 
 // addressFrames are texts around one.
-var addressFrames = []string{"%s", "url: %s\n", "key: \"%s\"\nother: 1\n", "{\"url\": \"%s\", \"x\": 1}\n", "export DSN='%s'\n", "# see\nDSN=%s\n"}
+var addressFrames = []string{"%s", "url: %s\n", "key: \"%s\"\nother: 1\n", "{\"url\": \"%s\", \"x\": 1}\n",
+	"export DSN='%s'\n", "# see\nDSN=%s\n"}
 
 // FuzzIsAddress holds of all names: the host of a text is an address, and nothing else is,
 // whatever users, passwords, databases, buckets and images are called.
@@ -93,7 +94,8 @@ func FuzzIsAddress(f *testing.F) {
 // isName reports whether a word may be the name of a Service, with or without a namespace.
 func isName(word string) bool {
 	return len(word) < 64 && !slices.ContainsFunc(strings.Split(word, "."), func(part string) bool {
-		return part == "" || part[0] < 'a' || part[0] > 'z' || strings.HasSuffix(part, "-") || strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789-") != ""
+		return part == "" || part[0] < 'a' || part[0] > 'z' || strings.HasSuffix(part, "-") ||
+			strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789-") != ""
 	})
 }
 
