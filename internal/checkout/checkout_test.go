@@ -78,7 +78,8 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for rel, want := range map[string]string{"repo/apps": "apps", "linked": "apps", "repo": ".", "other": "error", "repo/apps/file": "error", "repo/missing": "error", ".": "error"} {
+	for rel, want := range map[string]string{"repo/apps": "apps", "linked": "apps", "repo": ".", "other": "error", "repo/apps/file": "error",
+		"repo/missing": "error", ".": "error"} {
 		got, err := c.Rel(rel)
 		if err != nil {
 			got = "error"
@@ -87,7 +88,8 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s is at %s in the repository, want %s", rel, got, want)
 		}
 	}
-	for path, want := range map[string]string{"apps/web/Chart.yaml": "repo/apps/web/Chart.yaml", "apps/web": "repo/apps/web", "apps": "repo/apps", "apps/webserver": "repo/apps/webserver", ".": "repo"} {
+	for path, want := range map[string]string{"apps/web/Chart.yaml": "repo/apps/web/Chart.yaml", "apps/web": "repo/apps/web",
+		"apps": "repo/apps", "apps/webserver": "repo/apps/webserver", ".": "repo"} {
 		if got := c.Show(path); got != want {
 			t.Errorf("%s is shown as %s, want %s", path, got, want)
 		}
@@ -168,7 +170,8 @@ func TestInRepository(t *testing.T) {
 	inDirectory(t, "repo/.git/", "repo/apps/", "elsewhere/")
 	link(t, "../elsewhere", "repo/out")
 	link(t, "apps", "repo/in")
-	for out, want := range map[string]string{"repo/new/deep": "new/deep", "repo": ".", "repo/in/new": "apps/new", "repo/out/new": "error", "elsewhere": "error", "repo/../elsewhere": "error"} {
+	for out, want := range map[string]string{"repo/new/deep": "new/deep", "repo": ".", "repo/in/new": "apps/new", "repo/out/new": "error",
+		"elsewhere": "error", "repo/../elsewhere": "error"} {
 		got, err := checkout.InRepository("repo/apps", out)
 		if err != nil {
 			got = "error"
@@ -188,7 +191,8 @@ func TestRegular(t *testing.T) {
 		t.Skip("no mkfifo")
 	}
 	repo := checkout.NewRegular(os.DirFS(dir))
-	for name, allowed := range map[string]bool{"app/file": true, "app/.gitignore": true, "app/pipe": false, ".git/config": false, "sub/.GIT/config": false, "sub/git~1/config": false, "app/innocent": false, "app/config.d/config": false} {
+	for name, allowed := range map[string]bool{"app/file": true, "app/.gitignore": true, "app/pipe": false, ".git/config": false,
+		"sub/.GIT/config": false, "sub/git~1/config": false, "app/innocent": false, "app/config.d/config": false} {
 		_, errRead := fs.ReadFile(repo, name)
 		f, errOpen := repo.Open(name)
 		if errOpen == nil {
@@ -254,7 +258,8 @@ func TestUnpacked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, allowed := range map[string]bool{"app/file": true, "absolute": true, "deep/a/app/file": true, "deep/relative": true, "outside": false, "below": false, "dangling": false} {
+	for name, allowed := range map[string]bool{"app/file": true, "absolute": true, "deep/a/app/file": true, "deep/relative": true,
+		"outside": false, "below": false, "dangling": false} {
 		if text, err := fs.ReadFile(repo, name); (err == nil) != allowed || allowed && string(text) != "repo/app/file" {
 			t.Errorf("%s contains %q, %v", name, text, err)
 		}
@@ -272,7 +277,8 @@ func TestReadChange(t *testing.T) {
 	t.Chdir("repo")
 	git := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+		cmd := exec.Command("git",
+			append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v: %s", args, err, out)

@@ -15,7 +15,8 @@ import (
 // git runs a command of git in a directory, undisturbed by who runs the test.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "protocol.file.allow=always"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "protocol.file.allow=always"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	out, err := cmd.CombinedOutput()
@@ -46,7 +47,8 @@ func repository(t *testing.T) string {
 	writeIn(t, dir, "a/deep/two.yaml", "two: 2\n")
 	writeIn(t, dir, "a.b/three.yaml", "three: 3\n") // git sorts it before a/
 	writeIn(t, dir, "empty", "")
-	for link, target := range map[string]string{"a/link.yaml": "../a.b/three.yaml", "dir": "a/deep", "out": "../../etc/passwd", "abs": "/etc/passwd", "loop": "loop", "gone": "nowhere"} {
+	for link, target := range map[string]string{"a/link.yaml": "../a.b/three.yaml", "dir": "a/deep", "out": "../../etc/passwd",
+		"abs": "/etc/passwd", "loop": "loop", "gone": "nowhere"} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +88,8 @@ func TestCommits(t *testing.T) {
 	writeIn(t, dir, "a/one.yaml", "one: not committed\n")
 	added := filepath.Join(t.TempDir(), "added")
 	git(t, dir, "worktree", "add", "-q", added, "side")
-	for name, want := range map[string]string{"main": "one: 111\n", "HEAD~1": "one: 11\n", "v1": "one: 1\n", "side": "one: 1\n", git(t, dir, "rev-parse", "main~1"): "one: 11\n"} {
+	for name, want := range map[string]string{"main": "one: 111\n", "HEAD~1": "one: 11\n", "v1": "one: 1\n", "side": "one: 1\n",
+		git(t, dir, "rev-parse", "main~1"): "one: 11\n"} {
 		for _, at := range []string{dir, added} {
 			if at == added && strings.HasPrefix(name, "HEAD") {
 				continue // which is another one there
@@ -101,7 +104,8 @@ func TestCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.Commit("nope"); err == nil || !strings.Contains(err.Error(), `revision "nope" not found; fix: name an existing directory, branch`) {
+	if _, err := repo.Commit("nope"); err == nil ||
+		!strings.Contains(err.Error(), `revision "nope" not found; fix: name an existing directory, branch`) {
 		t.Error(err)
 	}
 	for _, name := range []string{"HEAD@{1}", "main@{yesterday}", "@{-1}", ":/text"} {
@@ -109,7 +113,8 @@ func TestCommits(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, want := range map[string]string{"HEAD~100": `revision "HEAD~100" not found; `, "a b": "is not a valid revision; fix: write a branch", "^main": "is not a valid revision",
+	for name, want := range map[string]string{"HEAD~100": `revision "HEAD~100" not found; `,
+		"a b": "is not a valid revision; fix: write a branch", "^main": "is not a valid revision",
 		"HEAD^2": `revision "HEAD^2" not found; `, "HEAD~1^2~3": `revision "HEAD~1^2~3" not found; `,
 		"main^{tree}": `"main^{tree}" names a tree, but a revision must be a commit; fix: leave out ^{tree}`, "main^{blob}~1": "names a blob",
 		"HEAD^5": "is not a valid revision", "main^{foo": "is not a valid revision", "main:a": "pass the revision alone"} {
@@ -166,7 +171,8 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
 	}
-	for name, want := range map[string]string{"out": "leaves the repository", "abs": "leaves the repository", "loop": "too many symlinks", "gone": "file does not exist", "a": "is a directory",
+	for name, want := range map[string]string{"out": "leaves the repository", "abs": "leaves the repository", "loop": "too many symlinks",
+		"gone": "file does not exist", "a": "is a directory",
 		"a/one.yaml/x": "file does not exist", "../x": "invalid argument", "x": "file does not exist"} {
 		if _, err := fs.ReadFile(f, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", name, err, want)

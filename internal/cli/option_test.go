@@ -83,7 +83,8 @@ func TestChecks(t *testing.T) {
 
 func TestOutputFile(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for args, want := range map[string]string{"": "", "-o json": "-o ./json for a file of that name", "-o ./json": "", "-o missing/page.html": "no"} {
+	for args, want := range map[string]string{"": "", "-o json": "-o ./json for a file of that name", "-o ./json": "",
+		"-o missing/page.html": "no"} {
 		var out strings.Builder
 		cmd := &cobra.Command{Use: "x", SilenceErrors: true, SilenceUsage: true}
 		file := cli.OutputFile(cmd, "File", "the page", "report.html")
@@ -119,7 +120,8 @@ func TestFromVariables(t *testing.T) {
 		{"a variable", "", map[string]string{"LADDER_SERVE_MAX_WORKERS": "7", "HOME": "/"}, 7, ""},
 		{"the command line first", "--max-workers 9", map[string]string{"LADDER_SERVE_MAX_WORKERS": "7"}, 9, ""},
 		{"an overridden variable is not read", "--max-workers 9", map[string]string{"LADDER_SERVE_MAX_WORKERS": "many"}, 9, ""},
-		{"not a number", "", map[string]string{"LADDER_SERVE_MAX_WORKERS": "many"}, 0, `LADDER_SERVE_MAX_WORKERS: --max-workers: must be a number, not "many"`},
+		{"not a number", "", map[string]string{"LADDER_SERVE_MAX_WORKERS": "many"}, 0,
+			`LADDER_SERVE_MAX_WORKERS: --max-workers: must be a number, not "many"`},
 		{"empty", "", map[string]string{"LADDER_SERVE_MAX_WORKERS": ""}, 0, `must be a number, not ""`},
 		{"not a duration", "", map[string]string{"LADDER_SERVE_WAIT": "5"}, 0, `must be a time such as 30s, not "5"`},
 		{"misspelled", "", map[string]string{"LADDER_SERVE_MAX_WORKER": "7"}, 0, `did you mean "LADDER_SERVE_MAX_WORKERS"?`},

@@ -143,7 +143,8 @@ func TestFindings(t *testing.T) {
 // TestBlindGates: a gate whose object has no health check is no wait.
 func TestBlindGates(t *testing.T) {
 	c := compare.Components(side(t, "testdata/blind", "before"), side(t, "testdata/blind", "after"))
-	want := "Deployment shop/shop depends on VaultStaticSecret shop/database, for which Argo CD does not wait: reads environment variables from Secret shop/database, which is written by it"
+	want := "Deployment shop/shop depends on VaultStaticSecret shop/database, for which Argo CD does not wait: " +
+		"reads environment variables from Secret shop/database, which is written by it"
 	if len(c.Gates.Gained) != 1 || !c.Gates.Gained[0].Blind || c.Gates.Gained[0].String() != want {
 		t.Errorf("the gates are %v, want %q", c.Gates.Gained, want)
 	}

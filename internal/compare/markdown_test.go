@@ -73,7 +73,8 @@ func TestMarkdownNamesTheWholeCommand(t *testing.T) {
 // TestMarkdownShowsAndDoesNotObey: what comes from manifests is code.
 func TestMarkdownShowsAndDoesNotObey(t *testing.T) {
 	evil := "x```\n</details> @everyone <img src=x> `y` #1"
-	text := Markdown([]Part{{Name: "a`b", Head: []string{"``c", "1 object changed"}, Sections: []Section{{Title: "changed", Lines: []Line{{"+", strings.ReplaceAll(evil, "\n", " ")}}}}}}, 1, "component", "cmp diff", MostMarkdown, nil)
+	text := Markdown([]Part{{Name: "a`b", Head: []string{"``c", "1 object changed"}, Sections: []Section{
+		{Title: "changed", Lines: []Line{{"+", strings.ReplaceAll(evil, "\n", " ")}}}}}}, 1, "component", "cmp diff", MostMarkdown, nil)
 	if !strings.Contains(text, "\n````diff\n+ x``` </details> @everyone") || !strings.Contains(text, "\n````\n\n</details>\n") {
 		t.Errorf("the fence is not long enough:\n%s", text)
 	}

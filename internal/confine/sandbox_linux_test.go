@@ -266,7 +266,8 @@ func try(t *testing.T, how string) report {
 		t.Fatal(err)
 	}
 	var address string
-	for _, at := range []struct{ network, address string }{{"tcp", "127.0.0.1:0"}, {"unix", filepath.Join(from, "socket")}, {"unix", "@" + filepath.Join(from, "socket")}} {
+	for _, at := range []struct{ network, address string }{{"tcp", "127.0.0.1:0"}, {"unix", filepath.Join(from, "socket")},
+		{"unix", "@" + filepath.Join(from, "socket")}} {
 		lis, err := net.Listen(at.network, at.address)
 		if err != nil {
 			t.Fatal(err)

@@ -88,9 +88,12 @@ func wellFormed(t *testing.T, f draw.Format, text string) {
 // each language that we write.
 var (
 	mermaidString = regexp.MustCompile(`"[^"\n]*"`)
-	mermaidLine   = regexp.MustCompile(`^(flowchart BT|  subgraph w\d+\[""\]|    n\d+\[""\]|  end|  n\d+ (-->|==>|-\.->|--o|-\.-o)\|""\| n\d+|  w\d+ ~~~ w\d+|  (linkStyle|style n?) ?\d+ (stroke-width:3\.5px)?,?(stroke:#cf222e|stroke-dasharray:2 4)?)$`)
-	dotString     = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
-	dotLine       = regexp.MustCompile(`^(digraph ladder \{|[a-z0-9=" \[\],]*|  subgraph cluster_\d+ \{|    label=""| *\}|  (graph|node|edge) \[[a-z0-9=", ]*\]|    n\d+ \[[a-z0-9=",. ]*\]|  n\d+ -> n\d+ \[[a-z=", ]*\]|  rankdir=BT)$`)
+	mermaidLine   = regexp.MustCompile(`^(flowchart BT|  subgraph w\d+\[""\]|    n\d+\[""\]|  end` +
+		`|  n\d+ (-->|==>|-\.->|--o|-\.-o)\|""\| n\d+|  w\d+ ~~~ w\d+` +
+		`|  (linkStyle|style n?) ?\d+ (stroke-width:3\.5px)?,?(stroke:#cf222e|stroke-dasharray:2 4)?)$`)
+	dotString = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
+	dotLine   = regexp.MustCompile(`^(digraph ladder \{|[a-z0-9=" \[\],]*|  subgraph cluster_\d+ \{|    label=""| *\}` +
+		`|  (graph|node|edge) \[[a-z0-9=", ]*\]|    n\d+ \[[a-z0-9=",. ]*\]|  n\d+ -> n\d+ \[[a-z=", ]*\]|  rankdir=BT)$`)
 )
 
 func withoutStrings(quoted *regexp.Regexp, text string) string {
@@ -112,7 +115,8 @@ func TestEscapes(t *testing.T) {
 	for _, name := range golden.Awkward {
 		t.Run(strconv.QuoteToASCII(name), func(t *testing.T) {
 			text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %[1]s}\n---\n"+
-				"apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\nspec: {containers: [{name: a, image: a, envFrom: [{configMapRef: {name: %[1]s}}]}]}\n", quoteYAML(name))
+				"apiVersion: v1\nkind: Pod\nmetadata: {name: pod}\n"+
+				"spec: {containers: [{name: a, image: a, envFrom: [{configMapRef: {name: %[1]s}}]}]}\n", quoteYAML(name))
 			p := planOf(parse(text))
 			want := finding.Sanitize(name)
 			for _, f := range draw.Formats() {
@@ -196,8 +200,9 @@ func TestManyObjects(t *testing.T) {
 		for _, kind := range []string{"ConfigMap", "Secret", "Service"} {
 			fmt.Fprintf(&b, "---\napiVersion: v1\nkind: %s\nmetadata: {name: app-%d}\n", kind, i)
 		}
-		fmt.Fprintf(&b, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app-%[1]d}\nspec: {template: {spec: {serviceAccountName: hub, "+
-			"containers: [{name: a, image: a, envFrom: [{configMapRef: {name: app-%[1]d}}, {secretRef: {name: app-%[1]d}}]}]}}}\n", i)
+		fmt.Fprintf(&b,
+			"---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app-%[1]d}\nspec: {template: {spec: {serviceAccountName: hub, "+
+				"containers: [{name: a, image: a, envFrom: [{configMapRef: {name: app-%[1]d}}, {secretRef: {name: app-%[1]d}}]}]}}}\n", i)
 	}
 	p := planOf(parse(b.String()))
 	for _, f := range draw.Formats() {
@@ -225,7 +230,9 @@ func TestCorpus(t *testing.T) {
 func TestRowsOfDot(t *testing.T) {
 	var b strings.Builder
 	for i := range 35 {
-		fmt.Fprintf(&b, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: account-%d}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a-program-with-a-long-name-%d}\nspec: {template: {spec: {serviceAccountName: account-%d, containers: [{name: c, image: i}]}}}\n---\n", i, i, i)
+		fmt.Fprintf(&b, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: account-%d}\n---\napiVersion: apps/v1\nkind: Deployment\n"+
+			"metadata: {name: a-program-with-a-long-name-%d}\n"+
+			"spec: {template: {spec: {serviceAccountName: account-%d, containers: [{name: c, image: i}]}}}\n---\n", i, i, i)
 	}
 	text := drawn(t, planOf(parse(b.String())), draw.Dot, draw.Options{All: true})
 	arrow := regexp.MustCompile(`(?m)^  n(\d+) -> n(\d+) \[`)

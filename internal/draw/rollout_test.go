@@ -15,7 +15,8 @@ import (
 func rollout(name string) draw.Rollout {
 	return draw.Rollout{
 		Label: "rollout of " + name,
-		Steps: []draw.Step{{Title: "step 010", About: "CRDs"}, {Title: "step 015", About: "nobody"}, {Title: "step 020", About: "operators, " + name}},
+		Steps: []draw.Step{{Title: "step 010", About: "CRDs"}, {Title: "step 015", About: "nobody"},
+			{Title: "step 020", About: "operators, " + name}},
 		Apps: []draw.App{
 			{Step: 0, Kind: "crds", Name: "definitions", Tip: "holds definitions"},
 			{Step: 2, Kind: "operator", Name: name, Tip: "is " + name, IsFocus: true},

@@ -171,7 +171,8 @@ func TestReach(t *testing.T) {
 			t.Errorf("%s: %d, want %d", host, got, want)
 		}
 	}
-	for address, want := range map[string]bool{"10.20.3.4": true, "::ffff:10.20.3.4": true, "64:ff9b::10.20.3.4": true, "10.21.0.1": false, "192.168.7.7": true, "192.168.7.8": false,
+	for address, want := range map[string]bool{"10.20.3.4": true, "::ffff:10.20.3.4": true, "64:ff9b::10.20.3.4": true, "10.21.0.1": false,
+		"192.168.7.7": true, "192.168.7.8": false,
 		"fd12::7": true, "fd12::8": false, "169.254.169.254": false} {
 		if why := list.forbiddenReason("elsewhere.example", netip.MustParseAddr(address)); (why == "") != want {
 			t.Errorf("%s: %q", address, why)

@@ -126,7 +126,8 @@ func sparseChart(t *testing.T, size int64) []byte {
 	block := make([]byte, 512)
 	copy(block, sparse)
 	header := &tar.Header{Typeflag: tar.TypeReg, Name: "app/GNUSparseFile.0/hole", Mode: 0o644, Size: int64(len(block)), Format: tar.FormatPAX,
-		PAXRecords: map[string]string{"GNU.sparxe.major": "1", "GNU.sparxe.minor": "0", "GNU.sparxe.name": "app/hole", "GNU.sparxe.realsize": fmt.Sprint(size)}}
+		PAXRecords: map[string]string{"GNU.sparxe.major": "1", "GNU.sparxe.minor": "0", "GNU.sparxe.name": "app/hole",
+			"GNU.sparxe.realsize": fmt.Sprint(size)}}
 	for _, f := range []struct {
 		header *tar.Header
 		data   []byte
@@ -165,7 +166,8 @@ func within(t *testing.T, limit time.Duration, what func()) {
 // TestSparseCharts has a chart of some hundred bytes with a file of eight exabytes.
 func TestSparseCharts(t *testing.T) {
 	n := newInternet(t)
-	n.host("charts.example.com", serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", ""}), "/app.tgz": string(sparseChart(t, 1<<62))}))
+	n.host("charts.example.com",
+		serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", ""}), "/app.tgz": string(sparseChart(t, 1<<62))}))
 	f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Limits: Limits{Time: 60 * time.Second}})
 	within(t, 5*time.Minute, func() { refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), "broken", "sparse") })
 }
@@ -176,14 +178,20 @@ func TestIndexesThatMultiply(t *testing.T) {
 	t.Parallel()
 	const good = "  app:\n  - {name: app, version: 1.0.0, urls: [app.tgz]}\n"
 	for name, c := range map[string]struct{ index, rule, text string }{
-		"an anchor used many times": {"apiVersion: v1\nentries:\n  app:\n  - name: app\n    version: 1.0.0\n    description: &a " + strings.Repeat("x", 1000) +
-			"\n    keywords: [" + strings.Repeat("*a, ", 1500) + "]\n    urls: [app.tgz]\n", "broken", "aliases"},
-		"an anchor elsewhere":   {"apiVersion: v1\nbig: &a [" + strings.Repeat("x, ", 1000) + "]\nentries:\n  app: *a\n", "broken", "the document has no such anchor"},
-		"merged":                {"apiVersion: v1\nentries:\n  app:\n  - &a {name: app, version: 1.0.0, urls: [app.tgz]}\n  - {<<: *a, version: 1.0.1}\n", "broken", "aliases"},
-		"too many versions":     {"apiVersion: v1\nentries:\n  app:\n" + strings.Repeat("  - {version: 1.0.0}\n", 60_000), "too-large", "versions"},
-		"as JSON":               {`{"apiVersion": "v1", "entries": {"app": [` + strings.Repeat(`{"version":"1.0.0"},`, 60_000) + `{"version":"1.0.0"}]}}`, "too-large", "versions"},
-		"nested":                {`{"apiVersion": "v1", "x": ` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `, "entries": {}}`, "broken", "cannot be read"},
-		"nested YAML":           {"apiVersion: v1\nentries:\n  app:\n  - x: " + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "\n", "broken", "cannot be read"},
+		"an anchor used many times": {
+			"apiVersion: v1\nentries:\n  app:\n  - name: app\n    version: 1.0.0\n    description: &a " + strings.Repeat("x", 1000) +
+				"\n    keywords: [" + strings.Repeat("*a, ", 1500) + "]\n    urls: [app.tgz]\n", "broken", "aliases"},
+		"an anchor elsewhere": {"apiVersion: v1\nbig: &a [" + strings.Repeat("x, ", 1000) + "]\nentries:\n  app: *a\n", "broken",
+			"the document has no such anchor"},
+		"merged": {"apiVersion: v1\nentries:\n  app:\n  - &a {name: app, version: 1.0.0, urls: [app.tgz]}\n" +
+			"  - {<<: *a, version: 1.0.1}\n", "broken", "aliases"},
+		"too many versions": {"apiVersion: v1\nentries:\n  app:\n" + strings.Repeat("  - {version: 1.0.0}\n", 60_000), "too-large", "versions"},
+		"as JSON": {`{"apiVersion": "v1", "entries": {"app": [` + strings.Repeat(`{"version":"1.0.0"},`, 60_000) +
+			`{"version":"1.0.0"}]}}`, "too-large", "versions"},
+		"nested": {`{"apiVersion": "v1", "x": ` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `, "entries": {}}`,
+			"broken", "cannot be read"},
+		"nested YAML": {"apiVersion: v1\nentries:\n  app:\n  - x: " + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "\n",
+			"broken", "cannot be read"},
 		"no entries":            {"apiVersion: v1\n", "missing", "has no chart app"},
 		"another document":      {"apiVersion: v1\nentries: {}\n---\napiVersion: v1\nentries:\n" + good, "missing", "has no chart app"},
 		"entries twice":         {"apiVersion: v1\nentries:\n" + good + "entries:\n" + good, "broken", "cannot be read"},
@@ -208,22 +216,29 @@ func TestIndexesAsTheyAre(t *testing.T) {
 		fmt.Fprintf(&many, "  other-%d:\n  - {name: x, version: 1.0.0}\n", i)
 	}
 	for name, index := range map[string]string{
-		"as Helm writes it":      "apiVersion: v1\nentries:\n  aaa:\n  - name: aaa\n    version: 0.1.0\n  app:\n  - apiVersion: v2\n    description: |-\n      some\n      app: text\n    name: app\n    urls:\n    - app.tgz\n    version: 1.0.0\n  zzz:\n  - name: zzz\n    version: 1.0.0\ngenerated: \"2026-01-01T00:00:00Z\"\n",
-		"indented":               "# a comment\n---\n\"apiVersion\": v1\n'entries':\n    \"app\":\n        - name: app\n          version: \"1.0.0\"\n          urls:\n            - app.tgz\n    other:\n        - {}\n",
-		"flow":                   "{apiVersion: v1, entries: {app: [{name: app, version: 1.0.0, urls: [app.tgz]}]}}",
-		"flow below":             "apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: [app.tgz]}]}\n",
-		"JSON":                   `{"entries": {"other": [{"x": [[["y"]]]}], "app": [{"name": "app", "version": "1.0.0", "urls": ["app.tgz"]}]}, "apiVersion": "v1"}`,
-		"JSON in lines":          "{\n \"apiVersion\": \"v1\",\n \"entries\": {\n  \"app\": [{\"name\": \"app\", \"version\": \"1.0.0\", \"urls\": [\"app.tgz\"]}]\n }\n}\n",
-		"with many others":       "apiVersion: v1\nentries:\n" + many.String() + "  app:\n  - {name: app, version: 1.0.0, urls: [app.tgz]}\n",
-		"with aliases of others": "apiVersion: v1\nentries:\n  other: &o\n  - {name: other}\n  another: *o\n  app:\n  - {name: app, version: 1.0.0, urls: [app.tgz]}\n",
-		"with Windows lines":     "apiVersion: v1\r\nentries:\r\n  app:\r\n  - name: app\r\n    version: 1.0.0\r\n    urls: [app.tgz]\r\n",
-		"with a mark":            "\ufeffapiVersion: v1\nentries:\n  app:\n  - {name: app, version: 1.0.0, urls: [app.tgz]}\n",
-		"with an end":            "apiVersion: v1\nentries:\n  app:\n  - {name: app, version: 1.0.0, urls: [app.tgz]}\n...\n",
+		"as Helm writes it": "apiVersion: v1\nentries:\n  aaa:\n  - name: aaa\n    version: 0.1.0\n  app:\n  - apiVersion: v2\n" +
+			"    description: |-\n      some\n      app: text\n    name: app\n    urls:\n    - app.tgz\n    version: 1.0.0\n  zzz:\n" +
+			"  - name: zzz\n    version: 1.0.0\ngenerated: \"2026-01-01T00:00:00Z\"\n",
+		"indented": "# a comment\n---\n\"apiVersion\": v1\n'entries':\n    \"app\":\n        - name: app\n" +
+			"          version: \"1.0.0\"\n          urls:\n            - app.tgz\n    other:\n        - {}\n",
+		"flow":       "{apiVersion: v1, entries: {app: [{name: app, version: 1.0.0, urls: [app.tgz]}]}}",
+		"flow below": "apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: [app.tgz]}]}\n",
+		"JSON": `{"entries": {"other": [{"x": [[["y"]]]}], "app": [{"name": "app", "version": "1.0.0", ` +
+			`"urls": ["app.tgz"]}]}, "apiVersion": "v1"}`,
+		"JSON in lines": "{\n \"apiVersion\": \"v1\",\n \"entries\": {\n" +
+			"  \"app\": [{\"name\": \"app\", \"version\": \"1.0.0\", \"urls\": [\"app.tgz\"]}]\n }\n}\n",
+		"with many others": "apiVersion: v1\nentries:\n" + many.String() + "  app:\n  - {name: app, version: 1.0.0, urls: [app.tgz]}\n",
+		"with aliases of others": "apiVersion: v1\nentries:\n  other: &o\n  - {name: other}\n  another: *o\n  app:\n" +
+			"  - {name: app, version: 1.0.0, urls: [app.tgz]}\n",
+		"with Windows lines": "apiVersion: v1\r\nentries:\r\n  app:\r\n  - name: app\r\n    version: 1.0.0\r\n    urls: [app.tgz]\r\n",
+		"with a mark":        "\ufeffapiVersion: v1\nentries:\n  app:\n  - {name: app, version: 1.0.0, urls: [app.tgz]}\n",
+		"with an end":        "apiVersion: v1\nentries:\n  app:\n  - {name: app, version: 1.0.0, urls: [app.tgz]}\n...\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newInternet(t)
 			n.host("charts.example.com", serving(map[string]string{"/index.yaml": index, "/app.tgz": string(chartArchive(t, "app", "1.0.0"))}))
-			if got := get(t, n.fetcher(Config{Allow: []string{"https://charts.example.com"}}), chartRef("https://charts.example.com", "^1")); got.Version != "1.0.0" {
+			got := get(t, n.fetcher(Config{Allow: []string{"https://charts.example.com"}}), chartRef("https://charts.example.com", "^1"))
+			if got.Version != "1.0.0" {
 				t.Errorf("it comes to %q", got.Version)
 			}
 		})
@@ -240,7 +255,8 @@ func TestDisguises(t *testing.T) {
 		"/team/..;/private", "/team/..;x=y/private", "/team/.;/../private", "/team/..%3b/private", "/team/..%253b/private", "/team/;/../private",
 		"/team/%2e%2e/private", "/team/%252e%252e/private", "/team/%25252e%25252e/private", "/team/.%2e/private", "/team/%252e./private",
 		"/team/..%2fprivate", "/team/..%252fprivate", "/team/..%25252fprivate", `/team/..\private`, "/team/..%5cprivate", "/team/..%255cprivate",
-		"/team/%c0%ae%c0%ae/private", "/team/%ef%bc%8e%ef%bc%8e/private", "/team/..%ef%bc%8fprivate", "/team/..%00/private", "/team/..%0a/private",
+		"/team/%c0%ae%c0%ae/private", "/team/%ef%bc%8e%ef%bc%8e/private", "/team/..%ef%bc%8fprivate",
+		"/team/..%00/private", "/team/..%0a/private",
 		"/team/..%20/private", "/team/.. /private", "/team/..%09/private", "/team/%u002e%u002e/private",
 	} {
 		_, err := f.Fetch(t.Context(), fileRef("https://files.example.com"+path))
@@ -289,7 +305,8 @@ func TestSiblings(t *testing.T) {
 		get(t, f, chartRef("https://charts.example.com/team", "1.0.0"))
 		get(t, f, fileRef("https://charts.example.com/team/a"))
 	}
-	get(t, n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Credentials: Credentials{Dir: dir}}), fileRef("https://charts.example.com/team/redirected"))
+	get(t, n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Credentials: Credentials{Dir: dir}}),
+		fileRef("https://charts.example.com/team/redirected"))
 	for _, path := range []string{"/team/index.yaml", "/team/a", "/team/redirected"} {
 		if got[path] != "Bearer hunter2" {
 			t.Errorf("%s gets %q", path, got[path])
@@ -308,13 +325,15 @@ func TestForms(t *testing.T) {
 	for _, address := range []string{
 		"::ffff:169.254.169.254", "::ffff:0:169.254.169.254", "::169.254.169.254", "64:ff9b::169.254.169.254", "64:ff9b:1::169.254.169.254",
 		"64:ff9b:1:a9fe:a9:fe00::", "2002:a9fe:a9fe::1", "fd00:ec2::254", "fd20:ce::254", "fe80::a9fe:a9fe", "fe80::5efe:169.254.169.254",
-		"2001:db8::5efe:169.254.169.254", "2001:db8::200:5efe:169.254.169.254", "2001:0:4136:e378:8000:63bf:5601:5601", "2001::1", "::2", "::7f00:1", "100::1", "3fff::1",
+		"2001:db8::5efe:169.254.169.254", "2001:db8::200:5efe:169.254.169.254", "2001:0:4136:e378:8000:63bf:5601:5601", "2001::1", "::2",
+		"::7f00:1", "100::1", "3fff::1",
 	} {
 		if why := forbiddenReason(netip.MustParseAddr(address), public); why == "" {
 			t.Errorf("%s is let through", address)
 		}
 	}
-	for _, address := range []string{"2001:4860:4860::8888", "2606:4700::1111", "64:ff9b::8.8.8.8", "2002:808:808::1", "1.1.1.1", "::ffff:8.8.8.8"} {
+	for _, address := range []string{"2001:4860:4860::8888", "2606:4700::1111", "64:ff9b::8.8.8.8", "2002:808:808::1",
+		"1.1.1.1", "::ffff:8.8.8.8"} {
 		if why := forbiddenReason(netip.MustParseAddr(address), public); why != "" {
 			t.Errorf("%s is refused: %s", address, why)
 		}
@@ -337,6 +356,7 @@ func TestEndlessTags(t *testing.T) {
 	})
 	f := n.fetcher(Config{Allow: []string{"oci://registry.example.com"}})
 	for _, which := range []string{"endless", "many"} {
-		refuse(t, f, remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/org/" + which, Chart: "app", Version: "^1"}, "too-large", "has more than 50000 tags of app, or sends them in more than 500 parts; fix: name an exact version")
+		refuse(t, f, remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/org/" + which, Chart: "app", Version: "^1"}, "too-large",
+			"has more than 50000 tags of app, or sends them in more than 500 parts; fix: name an exact version")
 	}
 }

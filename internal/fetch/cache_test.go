@@ -96,7 +96,8 @@ func TestChangedContent(t *testing.T) {
 	exact, ranged := chartRef("https://charts.example.com", "1.0.0"), chartRef("https://charts.example.com", "")
 	get(t, n.fetcher(config), ranged)
 	now = second
-	refuse(t, n.fetcher(config), ranged, "changed", "its content has changed: its digest was "+remote.Digest(first)+" and is "+remote.Digest(second))
+	refuse(t, n.fetcher(config), ranged, "changed",
+		"its content has changed: its digest was "+remote.Digest(first)+" and is "+remote.Digest(second))
 	if got := get(t, n.fetcher(config), exact); !bytes.Equal(got.Data, first) {
 		t.Error("the exact version is asked for again")
 	}

@@ -31,7 +31,8 @@ func repository(t *testing.T, versions ...string) map[string]string {
 func TestVersionsOfCharts(t *testing.T) {
 	t.Parallel()
 	n := newInternet(t)
-	n.host("charts.example.com", serving(repository(t, "0.9.0", "1.0.0", "1.2.0", "1.2.3", "1.10.0", "2.0.0-rc.1", "v3.0.0", "3.1.0+build.5", "not-semver")))
+	n.host("charts.example.com",
+		serving(repository(t, "0.9.0", "1.0.0", "1.2.0", "1.2.3", "1.10.0", "2.0.0-rc.1", "v3.0.0", "3.1.0+build.5", "not-semver")))
 	f := n.fetcher(Config{Allow: []string{"https://charts.example.com/stable"}})
 	for asked, want := range map[string]string{
 		"":              "3.1.0+build.5",
@@ -145,7 +146,8 @@ func TestChartOnOtherHosts(t *testing.T) {
 	// On the same host, but not below what is allowed.
 	entry.url = "https://charts.example.com/other/app.tgz"
 	index = indexOf("app", entry)
-	refuse(t, fresh("https://charts.example.com/private"), chartRef("https://charts.example.com/private", "1.0.0"), "not-allowed", "/other/app.tgz")
+	refuse(t, fresh("https://charts.example.com/private"), chartRef("https://charts.example.com/private", "1.0.0"),
+		"not-allowed", "/other/app.tgz")
 
 	entry.url, entry.digest = "http://storage.example.net/a/app-1.0.0.tgz", remote.Digest(data)
 	index = indexOf("app", entry)
@@ -175,11 +177,15 @@ func TestWrongCharts(t *testing.T) {
 		index, chart string
 		rule, text   string
 	}{
-		"digest":    {indexOf("app", release{"1.0.0", "app.tgz", remote.Digest([]byte("other"))}), string(good), "broken", "but the index says sha256:"},
-		"page":      {indexOf("app", release{"1.0.0", "app.tgz", ""}), "<html>log in</html>", "broken", "something other than a packaged chart (an HTML page)"},
-		"empty":     {indexOf("app", release{"1.0.0", "app.tgz", ""}), "", "broken", "something other than a packaged chart (empty)"},
-		"cut off":   {indexOf("app", release{"1.0.0", "app.tgz", ""}), string(good[:20]), "broken", "returned a damaged chart of 20 bytes: unexpected EOF"},
-		"no index":  {"<!DOCTYPE html><p>log in", "", "broken", "the index of charts.example.com cannot be read (an HTML page): must be a mapping, not a string"},
+		"digest": {indexOf("app", release{"1.0.0", "app.tgz", remote.Digest([]byte("other"))}), string(good), "broken",
+			"but the index says sha256:"},
+		"page": {indexOf("app", release{"1.0.0", "app.tgz", ""}), "<html>log in</html>", "broken",
+			"something other than a packaged chart (an HTML page)"},
+		"empty": {indexOf("app", release{"1.0.0", "app.tgz", ""}), "", "broken", "something other than a packaged chart (empty)"},
+		"cut off": {indexOf("app", release{"1.0.0", "app.tgz", ""}), string(good[:20]), "broken",
+			"returned a damaged chart of 20 bytes: unexpected EOF"},
+		"no index": {"<!DOCTYPE html><p>log in", "", "broken",
+			"the index of charts.example.com cannot be read (an HTML page): must be a mapping, not a string"},
 		"no api":    {"entries: {}", "", "broken", "it has no apiVersion"},
 		"no yaml":   {"a: [", "", "broken", "cannot be read"},
 		"no urls":   {"apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0}]}", "", "broken", "has no URL of app 1.0.0"},

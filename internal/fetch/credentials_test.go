@@ -47,7 +47,8 @@ func TestCredentials(t *testing.T) {
 		server := n.host(host, echo)
 		n.hosts[host+":444"] = server.Listener.Addr().String()
 	}
-	f := n.fetcher(Config{Allow: []string{"https://*", "https://*:444"}, Credentials: Credentials{Dir: dir + "/dir", HelmRepositories: dir + "/helm/repositories.yaml"}})
+	f := n.fetcher(Config{Allow: []string{"https://*", "https://*:444"},
+		Credentials: Credentials{Dir: dir + "/dir", HelmRepositories: dir + "/helm/repositories.yaml"}})
 	for address, want := range map[string]string{
 		"https://files.example.com/a":             "Basic host:p1",
 		"https://files.example.com/organ":         "Basic host:p1",
@@ -96,13 +97,16 @@ func TestCertificates(t *testing.T) {
 		write(t, filepath.Join(dir, "dir/files.example.com", name), text)
 		write(t, filepath.Join(dir, "helm", name), text)
 	}
-	write(t, dir+"/repositories.yaml", "repositories: [{name: a, url: 'https://files.example.com', certFile: "+dir+"/helm/tls.crt, keyFile: "+dir+"/helm/tls.key, caFile: "+dir+"/helm/ca.crt}]")
+	write(t, dir+"/repositories.yaml", "repositories: [{name: a, url: 'https://files.example.com', certFile: "+dir+"/helm/tls.crt, keyFile: "+
+		dir+"/helm/tls.key, caFile: "+dir+"/helm/ca.crt}]")
 	write(t, dir+"/all.pem", cert+key+string(authority))
-	write(t, dir+"/one-file.yaml", "repositories: [{name: a, url: 'https://files.example.com', certFile: "+dir+"/all.pem, keyFile: "+dir+"/all.pem, caFile: "+dir+"/all.pem}]")
+	write(t, dir+"/one-file.yaml", "repositories: [{name: a, url: 'https://files.example.com', certFile: "+dir+"/all.pem, keyFile: "+dir+
+		"/all.pem, caFile: "+dir+"/all.pem}]")
 	none := filepath.Join(t.TempDir(), "ca.crt")
 	self := newInternet(t) // another authority
 	write(t, none, readText(t, self.caFile))
-	for _, c := range []Credentials{{Dir: dir + "/dir"}, {HelmRepositories: dir + "/repositories.yaml"}, {HelmRepositories: dir + "/one-file.yaml"}} {
+	for _, c := range []Credentials{{Dir: dir + "/dir"}, {HelmRepositories: dir + "/repositories.yaml"},
+		{HelmRepositories: dir + "/one-file.yaml"}} {
 		f := n.fetcher(Config{Allow: []string{"https://*"}, CAFile: none, Credentials: c})
 		if got := get(t, f, fileRef("https://files.example.com/a")); string(got.Data) != "somebody" {
 			t.Errorf("the server sees %q", got.Data)
@@ -112,7 +116,8 @@ func TestCertificates(t *testing.T) {
 		}
 	}
 	f := n.fetcher(Config{Allow: []string{"https://*"}, CAFile: none})
-	refuse(t, f, fileRef("https://files.example.com/a"), "untrusted", "is signed by an unknown authority; fix: add the authority's certificate as ca.crt to the host's credentials (--remote-credentials), or for all hosts (--remote-ca)")
+	refuse(t, f, fileRef("https://files.example.com/a"), "untrusted", "is signed by an unknown authority; "+
+		"fix: add the authority's certificate as ca.crt to the host's credentials (--remote-credentials), or for all hosts (--remote-ca)")
 	write(t, dir+"/dir/files.example.com/insecure", "true")
 	if err := os.Remove(dir + "/dir/files.example.com/ca.crt"); err != nil {
 		t.Fatal(err)
@@ -154,14 +159,18 @@ func TestFilesOfCredentials(t *testing.T) {
 	})
 	ref := remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/charts", Chart: "app", Version: "1.0.0"}
 	for name, c := range map[string]struct{ config, rule, text string }{
-		"none":      {`{}`, "denied", "refuses access (401); fix: mount a name and a password, or a token, for registry.example.com"},
-		"auth":      {`{"auths": {"registry.example.com": {"auth": "ZG9ja2VyOnAx"}}}`, "missing", "returned status 404: not found"},
-		"names":     {`{"auths": {"https://registry.example.com/v1/": {"username": "docker", "password": "p1"}}}`, "missing", "returned status 404: not found"},
-		"wrong":     {`{"auths": {"registry.example.com": {"username": "docker", "password": "hunter2"}}}`, "denied", "check the credentials for registry.example.com in " + dir + "/config.json"},
-		"store":     {`{"auths": {"registry.example.com": {}}, "credsStore": "evil"}`, "denied", "leaves its credentials to the helper evil, which is not run"},
-		"helper":    {`{"credHelpers": {"registry.example.com": "evil"}}`, "denied", "no process is ever run for them"},
-		"no json":   {`{"auths": hunter2`, "denied", "config.json cannot be read: not the JSON"},
-		"no base64": {`{"auths": {"registry.example.com": {"auth": "hunter2%"}}}`, "denied", "its credentials of registry.example.com cannot be read"},
+		"none": {`{}`, "denied", "refuses access (401); fix: mount a name and a password, or a token, for registry.example.com"},
+		"auth": {`{"auths": {"registry.example.com": {"auth": "ZG9ja2VyOnAx"}}}`, "missing", "returned status 404: not found"},
+		"names": {`{"auths": {"https://registry.example.com/v1/": {"username": "docker", "password": "p1"}}}`,
+			"missing", "returned status 404: not found"},
+		"wrong": {`{"auths": {"registry.example.com": {"username": "docker", "password": "hunter2"}}}`,
+			"denied", "check the credentials for registry.example.com in " + dir + "/config.json"},
+		"store": {`{"auths": {"registry.example.com": {}}, "credsStore": "evil"}`,
+			"denied", "leaves its credentials to the helper evil, which is not run"},
+		"helper":  {`{"credHelpers": {"registry.example.com": "evil"}}`, "denied", "no process is ever run for them"},
+		"no json": {`{"auths": hunter2`, "denied", "config.json cannot be read: not the JSON"},
+		"no base64": {`{"auths": {"registry.example.com": {"auth": "hunter2%"}}}`,
+			"denied", "its credentials of registry.example.com cannot be read"},
 	} {
 		write(t, dir+"/config.json", c.config)
 		for _, files := range []Credentials{{DockerConfig: dir + "/config.json"}, {HelmRegistry: dir + "/config.json"}} {
@@ -175,8 +184,10 @@ func TestFilesOfCredentials(t *testing.T) {
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("the helper was run")
 	}
-	for _, files := range []Credentials{{Dir: "/nonexistent"}, {HelmRepositories: "/nonexistent"}, {HelmRegistry: "/nonexistent"}, {DockerConfig: "/nonexistent"}} {
+	for _, files := range []Credentials{{Dir: "/nonexistent"}, {HelmRepositories: "/nonexistent"}, {HelmRegistry: "/nonexistent"},
+		{DockerConfig: "/nonexistent"}} {
 		f := n.fetcher(Config{Allow: []string{"oci://registry.example.com"}, Credentials: files})
-		refuse(t, f, ref, "denied", "the credentials in /nonexistent cannot be read: no such file or directory; fix: correct the file, or remove it from the configuration")
+		refuse(t, f, ref, "denied",
+			"the credentials in /nonexistent cannot be read: no such file or directory; fix: correct the file, or remove it from the configuration")
 	}
 }

@@ -35,8 +35,10 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("the page has %v", rows)
 	}
 	for _, what := range []string{
-		fmt.Sprintf("downloads | %d MiB |", DefaultBytes>>20), fmt.Sprintf("unpacked | %d MiB |", UnpackedRatio*DefaultBytes>>20), fmt.Sprintf("retries | %.0f s |", DefaultTime.Seconds()),
-		fmt.Sprintf("others wait | %d |", DefaultConcurrent), fmt.Sprintf("retries | %d |", DefaultRetries), fmt.Sprintf("cache | %d GiB |", DefaultCacheBytes>>30)} {
+		fmt.Sprintf("downloads | %d MiB |", DefaultBytes>>20), fmt.Sprintf("unpacked | %d MiB |", UnpackedRatio*DefaultBytes>>20),
+		fmt.Sprintf("retries | %.0f s |", DefaultTime.Seconds()),
+		fmt.Sprintf("others wait | %d |", DefaultConcurrent), fmt.Sprintf("retries | %d |", DefaultRetries),
+		fmt.Sprintf("cache | %d GiB |", DefaultCacheBytes>>30)} {
 		if !strings.Contains(page, what) {
 			t.Errorf("the page does not say %s", what)
 		}

@@ -36,7 +36,8 @@ func TestDribble(t *testing.T) {
 		return // whose window is the real one
 	}
 	within(t, 5*time.Minute, func() {
-		refuse(t, f, fileRef("https://slow.example.com/slow"), "timeout", "slow.example.com sends less than 1000 bytes a second; fix: try again later")
+		refuse(t, f, fileRef("https://slow.example.com/slow"), "timeout",
+			"slow.example.com sends less than 1000 bytes a second; fix: try again later")
 	})
 	get(t, f, fileRef("https://slow.example.com/steady"))
 }

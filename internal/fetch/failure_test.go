@@ -180,7 +180,8 @@ func TestWrongTLS(t *testing.T) {
 	n.hosts["plain.example.com:443"] = n.hosts["plain.example.com:80"]
 	f := n.fetcher(Config{Allow: []string{"https://*"}})
 	refuse(t, f, fileRef("https://other.example.com/a"), "untrusted", "the certificate of other.example.com is invalid")
-	refuse(t, f, fileRef("https://plain.example.com/a"), "untrusted", "plain.example.com does not speak TLS; fix: correct the port, or list the host as one without TLS (--remote-plain-http)")
+	refuse(t, f, fileRef("https://plain.example.com/a"), "untrusted",
+		"plain.example.com does not speak TLS; fix: correct the port, or list the host as one without TLS (--remote-plain-http)")
 	f = n.fetcher(Config{Allow: []string{"http://files.example.com:443"}, PlainHTTP: []string{"files.example.com:443"}})
 	refuse(t, f, fileRef("http://files.example.com:443/a"), "broken", "remove the host from --remote-plain-http if it uses TLS")
 }
@@ -274,7 +275,8 @@ func TestQueueTakesTime(t *testing.T) {
 	if got := f.queue.length(); got != 0 {
 		t.Errorf("%d wait", got)
 	}
-	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "timed out after 1ms in the queue: at most 1 fetches run at a time, at most 1 for one host or tenant, and 1 for one tenant at one host; fix: try again later")
+	refuse(t, f, fileRef("https://files.example.com/a"), "timeout", "timed out after 1ms in the queue: at most 1 fetches run at a time, "+
+		"at most 1 for one host or tenant, and 1 for one tenant at one host; fix: try again later")
 }
 
 // waiting tells when somebody waits for it to end.
@@ -305,7 +307,8 @@ func TestFetchedOnce(t *testing.T) {
 	var done sync.WaitGroup
 	for range many {
 		done.Go(func() {
-			if got, err := f.Fetch(&waiting{Context: t.Context(), wait: &all}, fileRef("https://files.example.com/a")); err != nil || string(got.Data) != "content" {
+			if got, err := f.Fetch(&waiting{Context: t.Context(), wait: &all}, fileRef("https://files.example.com/a")); err != nil ||
+				string(got.Data) != "content" {
 				t.Errorf("%v, %q", err, got.Data)
 			}
 		})
@@ -387,5 +390,6 @@ func TestPanics(t *testing.T) {
 	n.host("files.example.com", serving(nil))
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com"}})
 	f.proxy = func(*url.URL) (*url.URL, error) { panic("index out of range") }
-	refuse(t, f, fileRef("https://files.example.com/a"), "broken", "cannot read the response of files.example.com: index out of range; fix: check the URL")
+	refuse(t, f, fileRef("https://files.example.com/a"), "broken",
+		"cannot read the response of files.example.com: index out of range; fix: check the URL")
 }

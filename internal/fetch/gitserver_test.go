@@ -148,7 +148,8 @@ func TestHarmfulNames(t *testing.T) {
 	}
 	// Nor does a submodule go there.
 	inner := g.commit(t, "inner", map[string]string{"config": "harm"}, nil)
-	g.commit(t, "bad", map[string]string{".gitmodules": modulesFile(map[string]string{".git": "../inner"})}, map[string]plumbing.Hash{".git": inner})
+	g.commit(t, "bad", map[string]string{".gitmodules": modulesFile(map[string]string{".git": "../inner"})},
+		map[string]plumbing.Hash{".git": inner})
 	refuse(t, f, repositoryRef("https://git.example.com/bad"), "broken", "git.example.com/bad at main")
 }
 
@@ -166,7 +167,8 @@ func TestSameFileManyTimes(t *testing.T) {
 	get(t, f, repositoryRef("https://git.example.com/repo"))
 	files["9"], files["10"] = files["0"], files["0"]
 	g.commit(t, "repo", files, nil)
-	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "the files of the repository are larger than 100000 bytes; fix: raise --remote-max-bytes")
+	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large",
+		"the files of the repository are larger than 100000 bytes; fix: raise --remote-max-bytes")
 }
 
 // TestDeepModules has submodules in submodules.
@@ -177,10 +179,12 @@ func TestDeepModules(t *testing.T) {
 	f := n.fetcher(Config{Allow: []string{"https://git.example.com"}, Limits: Limits{Concurrent: 1}})
 	hash := g.commit(t, "0", map[string]string{"file": "0"}, nil)
 	for i := range maxSubmoduleDepth + 1 {
-		hash = g.commit(t, fmt.Sprint(i+1), map[string]string{".gitmodules": modulesFile(map[string]string{"m": "../" + fmt.Sprint(i)})}, map[string]plumbing.Hash{"m": hash})
+		hash = g.commit(t, fmt.Sprint(i+1), map[string]string{".gitmodules": modulesFile(map[string]string{"m": "../" + fmt.Sprint(i)})},
+			map[string]plumbing.Hash{"m": hash})
 	}
 	get(t, f, repositoryRef(fmt.Sprint("https://git.example.com/", maxSubmoduleDepth)))
-	refuse(t, f, repositoryRef(fmt.Sprint("https://git.example.com/", maxSubmoduleDepth+1)), "too-large", "are nested more than 5 deep; fix: add submodules=false")
+	refuse(t, f, repositoryRef(fmt.Sprint("https://git.example.com/", maxSubmoduleDepth+1)), "too-large",
+		"are nested more than 5 deep; fix: add submodules=false")
 	get(t, f, repositoryRef(fmt.Sprint("https://git.example.com/", maxSubmoduleDepth+1, "?submodules=false")))
 	// How many there are beside each other does not matter.
 	inner, modules, addresses := g.commit(t, "0", map[string]string{"file": "0"}, nil), map[string]plumbing.Hash{}, map[string]string{}
@@ -199,15 +203,18 @@ func TestCredentialsOfModules(t *testing.T) {
 	n.host("git.example.com", home.ServeHTTP)
 	n.host("other.example.com", away.ServeHTTP)
 	deep := home.commit(t, "deep", map[string]string{"file": "deep"}, nil)
-	there := away.commit(t, "there", map[string]string{".gitmodules": modulesFile(map[string]string{"deep": "https://git.example.com/deep"})}, map[string]plumbing.Hash{"deep": deep})
+	there := away.commit(t, "there", map[string]string{".gitmodules": modulesFile(map[string]string{"deep": "https://git.example.com/deep"})},
+		map[string]plumbing.Hash{"deep": deep})
 	here := home.commit(t, "here", map[string]string{"file": "here"}, nil)
-	home.commit(t, "repo", map[string]string{".gitmodules": modulesFile(map[string]string{"a": "https://other.example.com/there", "b": "../here"})},
+	home.commit(t, "repo",
+		map[string]string{".gitmodules": modulesFile(map[string]string{"a": "https://other.example.com/there", "b": "../here"})},
 		map[string]plumbing.Hash{"a": there, "b": here})
 	dir := t.TempDir()
 	for _, host := range []string{"git.example.com", "other.example.com"} {
 		write(t, dir+"/"+host+"/token", "of-"+host)
 	}
-	get(t, n.fetcher(Config{Allow: []string{"https://*.example.com"}, Credentials: Credentials{Dir: dir}}), repositoryRef("https://git.example.com/repo"))
+	get(t, n.fetcher(Config{Allow: []string{"https://*.example.com"}, Credentials: Credentials{Dir: dir}}),
+		repositoryRef("https://git.example.com/repo"))
 	for host, want := range map[string]int{"git.example.com": 6, "other.example.com": 2} {
 		asked := n.asked(host)
 		if len(asked) != want {

@@ -94,18 +94,23 @@ var hostileAnswers = map[string]http.HandlerFunc{
 	"a bad chunk":             raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\nx"),
 	"an index without charts": replying("apiVersion: v1\nentries: {app: null}\n"),
 	"an index of null":        replying("apiVersion: v1\nentries: {app: [null, {}, {version: 1.0.0}]}\n"),
-	"an index of escapes":     replying("apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: [\"\\e[2J\"], digest: \"\\e[2J\"}]}\n"),
-	"an index to a file":      replying("apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: ['file:///etc/passwd']}]}\n"),
-	"an index to metadata":    replying("apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: ['https://169.254.169.254/app.tgz']}]}\n"),
-	"an index up":             replying("apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: ['../../../../..']}]}\n"),
-	"a manifest of nothing":   replying(`{"schemaVersion": 2, "layers": null, "config": null}`),
-	"a manifest of sizes":     replying(`{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": {"mediaType": "x", "size": -1, "digest": "sha256:x"}, "layers": [{"size": 9223372036854775807, "digest": "../../etc/passwd"}]}`),
-	"an index of itself":      replying(`{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [{"mediaType": "application/vnd.oci.image.index.v1+json", "size": 1, "digest": "sha256:` + strings.Repeat("0", 64) + `"}]}`),
-	"git: flush":              replying("001e# service=git-upload-pack\n00000000"),
-	"git: lengths":            replying("001e# service=git-upload-pack\n0000ffff"),
-	"git: bad lengths":        replying("0001zzzz"),
-	"git: an error":           replying("001e# service=git-upload-pack\n0000" + fmt.Sprintf("%04x", 4+4+len(escape)) + "ERR " + escape),
-	"git: names":              replying("001e# service=git-upload-pack\n0000" + fmt.Sprintf("%04x", 4+40+1+21+1) + strings.Repeat("0", 39) + "1 refs/heads/../../../a\x00\n0000"),
+	"an index of escapes": replying(
+		"apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: [\"\\e[2J\"], digest: \"\\e[2J\"}]}\n"),
+	"an index to a file": replying("apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: ['file:///etc/passwd']}]}\n"),
+	"an index to metadata": replying(
+		"apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: ['https://169.254.169.254/app.tgz']}]}\n"),
+	"an index up":           replying("apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: ['../../../../..']}]}\n"),
+	"a manifest of nothing": replying(`{"schemaVersion": 2, "layers": null, "config": null}`),
+	"a manifest of sizes": replying(`{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": ` +
+		`{"mediaType": "x", "size": -1, "digest": "sha256:x"}, "layers": [{"size": 9223372036854775807, "digest": "../../etc/passwd"}]}`),
+	"an index of itself": replying(`{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": ` +
+		`[{"mediaType": "application/vnd.oci.image.index.v1+json", "size": 1, "digest": "sha256:` + strings.Repeat("0", 64) + `"}]}`),
+	"git: flush":       replying("001e# service=git-upload-pack\n00000000"),
+	"git: lengths":     replying("001e# service=git-upload-pack\n0000ffff"),
+	"git: bad lengths": replying("0001zzzz"),
+	"git: an error":    replying("001e# service=git-upload-pack\n0000" + fmt.Sprintf("%04x", 4+4+len(escape)) + "ERR " + escape),
+	"git: names": replying("001e# service=git-upload-pack\n0000" + fmt.Sprintf("%04x", 4+40+1+21+1) + strings.Repeat("0", 39) +
+		"1 refs/heads/../../../a\x00\n0000"),
 }
 
 // TestHostileHosts: whatever a host answers, for whatever it is asked, the fetch ends with one line
@@ -130,7 +135,8 @@ func TestHostileHosts(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir+"/host.example.com/token", "hunter2")
 			for kind, ref := range refs {
-				f := n.fetcher(Config{Allow: []string{"https://host.example.com", "oci://host.example.com"}, Credentials: Credentials{Dir: dir}, Limits: Limits{Bytes: bytes, Retries: 1, Time: 20 * time.Second}})
+				f := n.fetcher(Config{Allow: []string{"https://host.example.com", "oci://host.example.com"}, Credentials: Credentials{Dir: dir},
+					Limits: Limits{Bytes: bytes, Retries: 1, Time: 20 * time.Second}})
 				got, err := f.Fetch(t.Context(), ref)
 				if err == nil {
 					if kind != "file" {

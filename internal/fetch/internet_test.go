@@ -53,8 +53,9 @@ func newInternet(t *testing.T) *internet {
 	t.Helper()
 	n := &internet{t: t, hosts: map[string]string{}}
 	n.key = newKey(t)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &n.key.PublicKey, n.key)
 	if err != nil {
 		t.Fatal(err)
@@ -78,8 +79,10 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 // issue makes a certificate of the authority for a name, and its key, in PEM.
 func (n *internet) issue(name string) (cert, key string) {
 	own := newKey(n.t)
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
+		DNSNames:  []string{name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, template, n.authority, &own.PublicKey, n.key)
 	if err != nil {
 		n.t.Fatal(err)
@@ -88,7 +91,8 @@ func (n *internet) issue(name string) (cert, key string) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
 // host starts a server at a name, and notes what it is asked.
@@ -251,7 +255,8 @@ func indexOf(name string, releases ...release) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: v1\nentries:\n  %s:\n", name)
 	for _, r := range releases {
-		fmt.Fprintf(&b, "  - {apiVersion: v2, name: %s, version: %q, urls: [%q], digest: %q}\n", name, r.version, r.url, strings.TrimPrefix(r.digest, "sha256:"))
+		fmt.Fprintf(&b, "  - {apiVersion: v2, name: %s, version: %q, urls: [%q], digest: %q}\n",
+			name, r.version, r.url, strings.TrimPrefix(r.digest, "sha256:"))
 	}
 	return b.String()
 }
@@ -298,7 +303,8 @@ var namesAddress = regexp.MustCompile(`\S+://\S+|\S+\.(?:com|net|org|example)\b|
 // checkRemedy makes sure that a remedy names no address but those that the operator configured.
 func checkRemedy(t *testing.T, f remote.Fetcher, found finding.Finding) {
 	t.Helper()
-	if strings.HasPrefix(found.Remedy, "correct the credentials for ") || strings.HasPrefix(found.Remedy, "check the credentials for ") || strings.HasPrefix(found.Remedy, "write oci://HOST/PATH") {
+	if strings.HasPrefix(found.Remedy, "correct the credentials for ") || strings.HasPrefix(found.Remedy, "check the credentials for ") ||
+		strings.HasPrefix(found.Remedy, "write oci://HOST/PATH") {
 		return // the operator mounted them
 	}
 	own, is := f.(*Fetcher)

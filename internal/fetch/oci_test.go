@@ -89,9 +89,10 @@ type registryTest struct {
 
 func registryTests(t *testing.T) map[string]registryTest {
 	return map[string]registryTest{
-		"plain":             {func(*registryOf) {}, false, "", ""},
-		"own tokens":        {func(g *registryOf) { g.enter = bearer("https://registry.example.com/token") }, false, "", ""},
-		"tokens elsewhere":  {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, false, "not-allowed", "requests that the credentials be sent to evil.example.net; fix: add that address to the allow-list if it issues"},
+		"plain":      {func(*registryOf) {}, false, "", ""},
+		"own tokens": {func(g *registryOf) { g.enter = bearer("https://registry.example.com/token") }, false, "", ""},
+		"tokens elsewhere": {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, false, "not-allowed",
+			"requests that the credentials be sent to evil.example.net; fix: add that address to the allow-list if it issues"},
 		"free tokens":       {func(g *registryOf) { g.enter = bearer("https://evil.example.net/token") }, true, "", ""},
 		"tokens of an ally": {func(g *registryOf) { g.enter = bearer("https://tokens.example.org/token") }, false, "", ""},
 		"tokens inside":     {func(g *registryOf) { g.enter = bearer("https://169.254.169.254/token") }, true, "broken", "link-local"},
@@ -112,16 +113,19 @@ func registryTests(t *testing.T) map[string]registryTest {
 		"an image": {func(g *registryOf) {
 			*g = *newRegistry(t, "application/vnd.oci.image.layer.v1.tar+gzip", "application/vnd.oci.image.config.v1+json")
 		}, false, "broken", "something other than a chart: application/vnd.oci.image.config.v1+json"},
-		"another chart":   {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "other", "1.0.0")) }, false, "broken", "the chart in registry.example.com is not the requested one: it is the chart other 1.0.0, and not app 1.0.0"},
-		"another version": {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "app", "2.0.0")) }, false, "broken", "it is the chart app 2.0.0, and not app 1.0.0"},
-		"no manifest":     {func(g *registryOf) { g.manifest = []byte("<html>") }, false, "broken", "registry.example.com"},
+		"another chart": {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "other", "1.0.0")) }, false,
+			"broken", "the chart in registry.example.com is not the requested one: it is the chart other 1.0.0, and not app 1.0.0"},
+		"another version": {func(g *registryOf) { *g = *registryWith(t, chartLayer, chartConfig, chartArchive(t, "app", "2.0.0")) }, false,
+			"broken", "it is the chart app 2.0.0, and not app 1.0.0"},
+		"no manifest": {func(g *registryOf) { g.manifest = []byte("<html>") }, false, "broken", "registry.example.com"},
 		"much": {func(g *registryOf) {
 			*g = *newRegistry(t, chartLayer, chartConfig)
 			g.chart = nil
 			g.manifest = bytes.Replace(g.manifest, []byte(`"size":`), []byte(`"size":9999999`), -1)
 		}, false, "too-large", "more than 100000"},
-		"old layer":    {func(g *registryOf) { *g = *newRegistry(t, "application/tar+gzip", chartConfig) }, false, "", ""},
-		"out of order": {func(g *registryOf) { g.blobs = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) } }, false, "unreachable", "returned status 502"},
+		"old layer": {func(g *registryOf) { *g = *newRegistry(t, "application/tar+gzip", chartConfig) }, false, "", ""},
+		"out of order": {func(g *registryOf) { g.blobs = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(502) } }, false,
+			"unreachable", "returned status 502"},
 		"breaks off": {func(g *registryOf) {
 			g.blobs = func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", fmt.Sprint(len(g.chart)))
@@ -158,7 +162,8 @@ func TestRegistry(t *testing.T) {
 				write(t, dir+"/registry.example.com/username", "user")
 				write(t, dir+"/registry.example.com/password", "hunter2")
 			}
-			f := n.fetcher(Config{Allow: []string{"oci://registry.example.com/charts", "https://tokens.example.org"}, Credentials: Credentials{Dir: dir}, Limits: Limits{Bytes: 100_000}})
+			f := n.fetcher(Config{Allow: []string{"oci://registry.example.com/charts", "https://tokens.example.org"},
+				Credentials: Credentials{Dir: dir}, Limits: Limits{Bytes: 100_000}})
 			if c.rule != "" {
 				refuse(t, f, ref, c.rule, c.text)
 			} else if got := get(t, f, ref); got.Version != "1.0.0" || !bytes.Equal(got.Data, g.chart) {
@@ -204,7 +209,8 @@ func TestChartInRegistryOfIndex(t *testing.T) {
 		"has the chart at oci://registry.example.com/charts/app:1.0.0, which is not allowed; fix: add that address, or what")
 	both := Config{Allow: []string{"https://charts.example.com", "oci://registry.example.com/charts"}}
 	for _, digest = range []string{remote.Digest(g.manifest), remote.Digest(g.chart), ""} {
-		if got := get(t, n.fetcher(both), chartRef("https://charts.example.com", "^1")); got.Version != "1.0.0" || !bytes.Equal(got.Data, g.chart) {
+		got := get(t, n.fetcher(both), chartRef("https://charts.example.com", "^1"))
+		if got.Version != "1.0.0" || !bytes.Equal(got.Data, g.chart) {
 			t.Error(got.Version)
 		}
 	}
@@ -231,8 +237,10 @@ func TestTokensMoved(t *testing.T) {
 	n.host("other.example.com", http.NotFound)
 	dir := t.TempDir()
 	write(t, dir+"/config.json", `{"auths": {"registry.example.com": {"identitytoken": "hunter2"}}}`)
-	f := n.fetcher(Config{Allow: []string{"oci://registry.example.com", "https://other.example.com"}, Credentials: Credentials{DockerConfig: dir + "/config.json"}})
-	refuse(t, f, remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/charts", Chart: "app", Version: "1.0.0"}, "not-allowed", "redirects credentials to other.example.com")
+	f := n.fetcher(Config{Allow: []string{"oci://registry.example.com", "https://other.example.com"},
+		Credentials: Credentials{DockerConfig: dir + "/config.json"}})
+	refuse(t, f, remote.Ref{Kind: remote.Chart, URL: "oci://registry.example.com/charts", Chart: "app", Version: "1.0.0"}, "not-allowed",
+		"redirects credentials to other.example.com")
 	if len(n.asked("registry.example.com")) != 2 || len(n.asked("other.example.com")) != 0 {
 		t.Error("the token went elsewhere, or to nobody")
 	}

@@ -32,7 +32,8 @@ func TestProcess(t *testing.T) {
 	inside := n.fetcher(config)
 	n.apart(&config)
 	apart := n.fetcher(config)
-	for _, ref := range []remote.Ref{chartRef("https://charts.example.com/stable", "^1"), chartRef("https://charts.example.com/stable", "1.0.0"),
+	for _, ref := range []remote.Ref{chartRef("https://charts.example.com/stable", "^1"),
+		chartRef("https://charts.example.com/stable", "1.0.0"),
 		fileRef("https://charts.example.com/a"), repositoryRef("https://git.example.com/repo")} {
 		want := get(t, inside, ref)
 		for range 2 {
@@ -72,7 +73,8 @@ func TestProcessesThatEnd(t *testing.T) {
 	commit, pack := nestedPack(t, 10, 9, true)
 	n.host("git.example.com", packHost(t, commit, pack))
 	flow := "{apiVersion: v1, entries: {app: [" + strings.Repeat("{a: [b], version: x},", 600_000) + "]}}"
-	n.host("charts.example.com", serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", ""}), "/app.tgz": string(sparse),
+	n.host("charts.example.com", serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", ""}),
+		"/app.tgz":         string(sparse),
 		"/flow/index.yaml": flow, "/a": "content"}))
 	slow := make(chan struct{})
 	n.host("slow.example.com", func(w http.ResponseWriter, r *http.Request) { <-slow })
@@ -83,7 +85,8 @@ func TestProcessesThatEnd(t *testing.T) {
 	n.apart(&config)
 	f := n.fetcher(config)
 	config.Metrics = nil
-	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large", fmt.Sprintf("MiB of memory; the limit is %d MiB; fix: raise --remote-memory", memory))
+	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large",
+		fmt.Sprintf("MiB of memory; the limit is %d MiB; fix: raise --remote-memory", memory))
 	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "")
 	refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), "broken", "sparse")
 	if got := testutil.ToFloat64(f.metrics.ended.WithLabelValues("memory")); got != 1 {
@@ -107,7 +110,8 @@ ladder_fetch_waiting 0
 		"echo boo":   "the process that reads the response of charts.example.com ended",
 		`read a; echo '{"Done":{"Version":"x"}}'`:      "the response of charts.example.com has an invalid version",
 		`echo '{"Done":{"Failure":{"Outcome":"ok"}}}'`: "the process that reads the response of charts.example.com ended",
-		`echo '{"Recorded":{"Ref":{"kind":"chart","url":"https://other.example.com","chart":"x","version":"1.0.0"}}}'; read a; read b; echo "$b" >&2`: "the process that reads the response of charts.example.com ended",
+		`echo '{"Recorded":{"Ref":{"kind":"chart","url":"https://other.example.com","chart":"x","version":"1.0.0"}}}'; ` +
+			`read a; read b; echo "$b" >&2`: "the process that reads the response of charts.example.com ended",
 		`exec yes '{"Address":"https://charts.example.com"}'`: "took longer than 1s",
 		"exec head -c 100000 /dev/zero":                       "the process that reads the response of charts.example.com ended",
 		"exec sleep 600":                                      "took longer than 1s",
@@ -122,8 +126,10 @@ ladder_fetch_waiting 0
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", script, err)
 		}
-		crashes, overtimes := testutil.ToFloat64(f.metrics.ended.WithLabelValues("crash")), testutil.ToFloat64(f.metrics.ended.WithLabelValues("timeout"))
-		if crashed := strings.Contains(want, "the process that reads the response"); crashed != (crashes > 0) || (want == "took longer than 1s") != (overtimes > 0) {
+		crashes, overtimes := testutil.ToFloat64(f.metrics.ended.WithLabelValues("crash")),
+			testutil.ToFloat64(f.metrics.ended.WithLabelValues("timeout"))
+		crashed := strings.Contains(want, "the process that reads the response")
+		if crashed != (crashes > 0) || (want == "took longer than 1s") != (overtimes > 0) {
 			t.Errorf("%s: %v crashes, %v ended for their time", script, crashes, overtimes)
 		}
 	}
@@ -163,7 +169,8 @@ func TestCredentialsOfProcesses(t *testing.T) {
 	n.apart(&config)
 	heard := filepath.Join(t.TempDir(), "heard")
 	config.Process = func() *exec.Cmd {
-		return exec.Command("/bin/sh", "-c", `read a; echo "$a" > `+heard+`; echo '{"Address":"https://c.example.net/x"}'; read a; echo "$a" >> `+heard+`; echo '{"Address":"https://b.example.com/x"}'; read a; echo "$a" >> `+heard)
+		return exec.Command("/bin/sh", "-c", `read a; echo "$a" > `+heard+`; echo '{"Address":"https://c.example.net/x"}'; read a; echo "$a" >> `+
+			heard+`; echo '{"Address":"https://b.example.com/x"}'; read a; echo "$a" >> `+heard)
 	}
 	if _, err := n.fetcher(config).Fetch(t.Context(), fileRef("https://a.example.com/x")); err == nil {
 		t.Error("it is fetched")
@@ -199,7 +206,8 @@ func TestShares(t *testing.T) {
 		for i, c := range []struct {
 			host, tenant string
 			want         bool
-		}{{"slow", "a", true}, {"slow", "b", true}, {"slow", "c", false}, {"other", "a", true}, {"another", "a", false}, {"another", "c", true}, {"more", "d", false}} {
+		}{{"slow", "a", true}, {"slow", "b", true}, {"slow", "c", false}, {"other", "a", true}, {"another", "a", false}, {"another", "c", true},
+			{"more", "d", false}} {
 			if got := enter(c.host, c.tenant); got != c.want {
 				t.Errorf("%d: %s for %s: %v", i, c.host, c.tenant, got)
 			}

@@ -87,7 +87,8 @@ var sharedHosts = map[string]struct {
 		time.Sleep(4 * time.Second)
 		q.fetch(ctx, "good", "h3", "good", time.Second)
 		time.Sleep(10 * time.Second)
-	}, "0s a-h1 starts, 10ms b-h1 starts, 20ms a-h2 starts, 30ms b-h2 starts, 4.04s a-h1 makes room, 4.04s good starts, 5.04s good is done, 5.04s a-h1 starts"},
+	}, "0s a-h1 starts, 10ms b-h1 starts, 20ms a-h2 starts, 30ms b-h2 starts, 4.04s a-h1 makes room, 4.04s good starts, " +
+		"5.04s good is done, 5.04s a-h1 starts"},
 	"not before its slice": {4, func(ctx context.Context, q *queued) {
 		for _, host := range []string{"h1", "h2"} {
 			q.fetch(ctx, "a-"+host, host, "a", 0)
@@ -185,7 +186,8 @@ func TestSlowDownloads(t *testing.T) {
 		n.host(host, slow)
 	}
 	n.host("three.example.com", serving(map[string]string{"/good": "good"}))
-	f := n.fetcher(Config{Allow: []string{"https://one.example.com", "https://two.example.com", "https://three.example.com"}, Limits: Limits{Concurrent: 4}})
+	f := n.fetcher(Config{Allow: []string{"https://one.example.com", "https://two.example.com", "https://three.example.com"},
+		Limits: Limits{Concurrent: 4}})
 	results := make(chan error, 4)
 	started.Add(4)
 	for _, tenant := range []string{"a", "b"} {

@@ -58,7 +58,8 @@ func TestRefusedRefs(t *testing.T) {
 		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app:1.0.0"}, "bad-ref", "not a valid name of a chart"},
 		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/UPPER", Chart: "app"}, "bad-ref", "not a URL of a registry"},
 		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app", Version: "1.0.0@sha256:12"}, "bad-ref", "not a digest"},
-		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app", Version: "one"}, "bad-ref", "neither a version nor a range"},
+		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app", Version: "one"}, "bad-ref",
+			"neither a version nor a range"},
 	} {
 		refuse(t, f, c.ref, c.rule, c.text)
 		if _, err := f.Fetch(t.Context(), c.ref); strings.Contains(fmt.Sprint(err), "hunter2") {
@@ -79,7 +80,8 @@ func TestRedirects(t *testing.T) {
 		}
 		http.Redirect(w, r, to, http.StatusFound)
 	}
-	for _, host := range []string{"files.example.com", "other.example.com", "evil.example.net", "github.com", "objects.githubusercontent.com"} {
+	for _, host := range []string{"files.example.com", "other.example.com", "evil.example.net", "github.com",
+		"objects.githubusercontent.com"} {
 		n.host(host, redirecting)
 	}
 	n.plainHost("files.example.com", redirecting)
@@ -87,7 +89,8 @@ func TestRedirects(t *testing.T) {
 	for _, host := range []string{"files.example.com", "other.example.com", "github.com", "objects.githubusercontent.com"} {
 		write(t, dir+"/"+host+"/token", "hunter2")
 	}
-	f := n.fetcher(Config{Allow: []string{"https://files.example.com/pub", "https://other.example.com", "https://github.com/org"}, Credentials: Credentials{Dir: dir}, TTL: -1})
+	f := n.fetcher(Config{Allow: []string{"https://files.example.com/pub", "https://other.example.com", "https://github.com/org"},
+		Credentials: Credentials{Dir: dir}, TTL: -1})
 	for _, c := range []struct{ from, to, rule, text string }{
 		{"https://files.example.com/pub/a", "/pub/content", "", ""},
 		{"https://files.example.com/pub/a", "https://other.example.com/pub/content", "", ""},
@@ -100,7 +103,9 @@ func TestRedirects(t *testing.T) {
 		{"https://files.example.com/pub/a", "https://user:hunter2@other.example.com/pub/content", "not-allowed", "with credentials"},
 		{"https://files.example.com/pub/a", "https://169.254.169.254/latest/meta-data", "not-allowed", "metadata"},
 		{"https://files.example.com/pub/a", "https://127.0.0.1/", "not-allowed", "loopback"},
-		{"https://files.example.com/pub/a", "http://169.254.169.254/latest/meta-data", "not-allowed", "files.example.com leads to 169.254.169.254, which is 169.254.169.254, a link-local address, such as that of a cloud's metadata service; fix: contact its administrator"},
+		{"https://files.example.com/pub/a", "http://169.254.169.254/latest/meta-data",
+			"not-allowed", "files.example.com leads to 169.254.169.254, which is 169.254.169.254, a link-local address, " +
+				"such as that of a cloud's metadata service; fix: contact its administrator"},
 		{"https://169.254.169.254/latest", "", "not-allowed", "metadata service; fix: use a source with a public address"},
 		{"https://files.example.com/pub/a", "ftp://files.example.com/pub/content", "not-allowed", "without TLS"},
 		{"https://files.example.com/pub/a", "/pub/a", "broken", "redirects in a loop"},
@@ -171,8 +176,10 @@ func TestNamesThatLeadInside(t *testing.T) {
 			refuse(t, f, fileRef(address), "not-allowed", "add the host to --allow-private")
 		}
 	}
-	get(t, n.fetcher(Config{Allow: []string{address}, AllowPrivate: []string{"localhost"}, Credentials: Credentials{Dir: dir}}), fileRef(address+"/"))
-	get(t, n.fetcher(Config{Allow: []string{address}, AllowPrivate: []string{"127.0.0.0/8", "::1"}, Credentials: Credentials{Dir: dir}}), fileRef(address+"/"))
+	get(t, n.fetcher(Config{Allow: []string{address}, AllowPrivate: []string{"localhost"}, Credentials: Credentials{Dir: dir}}),
+		fileRef(address+"/"))
+	get(t, n.fetcher(Config{Allow: []string{address}, AllowPrivate: []string{"127.0.0.0/8", "::1"}, Credentials: Credentials{Dir: dir}}),
+		fileRef(address+"/"))
 }
 
 func TestPlainHTTP(t *testing.T) {
@@ -229,7 +236,8 @@ func TestProxy(t *testing.T) {
 		t.Errorf("through the proxy: %s", got)
 	}
 	t.Setenv("HTTPS_PROXY", "http://user:hunter3@"+strings.Replace(proxy.Listener.Addr().String(), "127.0.0.1", "127.0.0.2", 1))
-	_, err := n.fetcher(Config{Allow: []string{"https://*"}, Limits: Limits{Retries: -1}}).Fetch(t.Context(), fileRef("https://files.example.com/a"))
+	_, err := n.fetcher(Config{Allow: []string{"https://*"}, Limits: Limits{Retries: -1}}).Fetch(t.Context(),
+		fileRef("https://files.example.com/a"))
 	if err == nil || strings.Contains(err.Error(), "hunter3") {
 		t.Error(err)
 	}

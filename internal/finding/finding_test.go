@@ -8,11 +8,13 @@ import (
 
 func TestError(t *testing.T) {
 	for want, f := range map[string]Finding{
-		"a.yaml:3: Deployment web: spec.replicas: wrong; fix: mend it": {File: "a.yaml", Line: 3, Object: "Deployment web", Field: "spec.replicas", Message: "wrong", Remedy: "mend it"},
+		"a.yaml:3: Deployment web: spec.replicas: wrong; fix: mend it": {File: "a.yaml", Line: 3, Object: "Deployment web",
+			Field: "spec.replicas", Message: "wrong", Remedy: "mend it"},
 		"a.yaml: wrong":          {File: "a.yaml", Message: "wrong"},
 		"over two lines; fix: x": {Message: "over\n  two\tlines", Remedy: " x"},
 		// Names come from the input; none may break the line or steer a terminal.
-		`a\nb.yaml:1: Deployment \x1b[2J: x\u202ey: \a [31mred; fix: a b`: {File: "a\nb.yaml", Line: 1, Object: "Deployment \x1b[2J", Field: "x\u202ey",
+		`a\nb.yaml:1: Deployment \x1b[2J: x\u202ey: \a [31mred; fix: a b`: {File: "a\nb.yaml", Line: 1,
+			Object: "Deployment \x1b[2J", Field: "x\u202ey",
 			Message: "\x07\r\n[31mred", Remedy: "a\u2028b"},
 		"Secret a: gone": {Line: 7, Object: "Secret a", Message: "gone"},
 	} {

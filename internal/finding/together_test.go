@@ -12,7 +12,8 @@ func TestTogether(t *testing.T) {
 	of := func(object, missing string, severity Severity) Finding {
 		return Finding{Severity: severity, Rule: "missing-object", Object: object, Message: "reads " + missing, Missing: missing}
 	}
-	one := Together([]Finding{of("Pod b", "Secret s", Note), of("Pod a", "Secret s", Warning), of("Pod a", "Secret t", Note), of("Pod a", "Secret s", Note)})
+	one := Together([]Finding{of("Pod b", "Secret s", Note), of("Pod a", "Secret s", Warning), of("Pod a", "Secret t", Note),
+		of("Pod a", "Secret s", Note)})
 	if len(one) != 2 || one[0].Error() != "Pod b: reads Secret s; the same holds for Pod a" || one[0].Severity != Warning {
 		t.Errorf("got %v", one)
 	}

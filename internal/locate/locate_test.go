@@ -84,7 +84,8 @@ func TestFleets(t *testing.T) {
 				dirs = append(dirs, strings.ReplaceAll(dir, "root", "."))
 			}
 			held := locate.Below(repo, dirs[0])
-			if got, want := fmt.Sprint(held.Described, held.Others), fmt.Sprint(strings.Fields(test.described), strings.Fields(test.others)); got != want {
+			if got, want := fmt.Sprint(held.Described, held.Others),
+				fmt.Sprint(strings.Fields(test.described), strings.Fields(test.others)); got != want {
 				t.Errorf("below are %s, want %s", got, want)
 			}
 			all, left := locate.Fleets(repo, dirs, shown)
@@ -118,14 +119,16 @@ func TestNotComponent(t *testing.T) {
 	for files, want := range map[string]string{
 		"notes.txt":                         "no component",
 		"a/component.yaml b/component.yaml": "not a component, but a directory of 2 components; fix: name one of them, such as ./a, or check all",
-		"a/Chart.yaml b/Chart.yaml":         "not a component, but a directory of 2 components without component.yaml; fix: run cmp init --recursive ./., or name one of them, such as ./a",
+		"a/Chart.yaml b/Chart.yaml": "not a component, but a directory of 2 components without component.yaml; " +
+			"fix: run cmp init --recursive ./., or name one of them, such as ./a",
 	} {
 		err := locate.NotComponent("render", plugin.Request{Repo: repository(strings.Fields(files)...), Dir: ".", Show: shown}, failed)
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", files, err, want)
 		}
 	}
-	grouping := fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [a]\n")}, "a/kustomization.yaml": {Data: []byte("resources: [missing.yaml]\n")}}
+	grouping := fstest.MapFS{"kustomization.yaml": {Data: []byte("resources: [a]\n")},
+		"a/kustomization.yaml": {Data: []byte("resources: [missing.yaml]\n")}}
 	if err := locate.NotComponent("render", plugin.Request{Repo: grouping, Dir: ".", Show: shown}, failed); !errors.Is(err, failed) {
 		t.Errorf("%v hides why a kustomization cannot be rendered", err)
 	}
@@ -152,7 +155,8 @@ func TestKindOf(t *testing.T) {
 // TestTouched lists the components of changed files, some of which were deleted.
 func TestTouched(t *testing.T) {
 	dir := onDisk(t, repository(
-		"described/.git/x", "described/a/component.yaml", "described/a/templates/component.yaml", "described/a/sub/Chart.yaml", "described/loose/cm.yaml", "described/loose/notes.txt", "described/README.md",
+		"described/.git/x", "described/a/component.yaml", "described/a/templates/component.yaml", "described/a/sub/Chart.yaml",
+		"described/loose/cm.yaml", "described/loose/notes.txt", "described/README.md",
 		"described/c/Chart.yaml", "described/c/charts/d/Chart.yaml", "described/c/charts/d/templates/cm.yaml",
 		"described/k/base/kustomization.yaml", "described/k/kustomization.yaml",
 		"plain/.git/x", "plain/web/cm.yaml", "plain/web/sub/cm.yaml", "plain/chart/Chart.yaml"))

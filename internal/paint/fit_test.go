@@ -31,7 +31,8 @@ func TestFit(t *testing.T) {
       calls Deployment shop, which must
       be healthy before it starts
 `},
-		{"a sentence is indented", 40, "  wave 50: mounts Secret shop/tls, which is written by Certificate shop/tls\n", `  wave 50: mounts Secret shop/tls, which
+		{"a sentence is indented", 40, "  wave 50: mounts Secret shop/tls, which is written by Certificate shop/tls\n",
+			`  wave 50: mounts Secret shop/tls, which
     is written by Certificate shop/tls
 `},
 		{"a long word stays whole", 30, "x " + strings.Repeat("é", 40) + " y", "x\n  " + strings.Repeat("é", 40) + "\n  y"},

@@ -92,11 +92,16 @@ func TestEntries(t *testing.T) {
 		url     string
 		file    string
 	}{
-		{remote.Ref{Kind: remote.Chart, URL: "https://user:hunter2@charts.example.com", Chart: "redis", Version: "17.x"}, "17.3.2", "https://charts.example.com", ".ladder/charts/redis-17.3.2-3a6eb0790f39.tgz"},
-		{remote.Ref{Kind: remote.Chart, URL: "@bitnami", Chart: "redis"}, "17.3.2+build/1", "@bitnami", ".ladder/charts/redis-17.3.2+build-1-3a6eb0790f39.tgz"},
-		{remote.Ref{Kind: remote.Repository, URL: "https://oauth2:hunter2@github.com/org/repo.git", Version: "main"}, commit, "https://github.com/org/repo.git", ".ladder/git/repo-0123456789ab-3a6eb0790f39.tgz"},
-		{remote.Ref{Kind: remote.File, URL: "https://example.com/a/crds.yaml?token=hunter2"}, "", "https://example.com/a/crds.yaml?token=***", ".ladder/files/crds-3a6eb0790f39.yaml"},
-		{remote.Ref{Kind: remote.File, URL: "https://example.com/../..%2f..%2f"}, "", "https://example.com/../..%2f..%2f", ".ladder/files/2f-3a6eb0790f39.2f"},
+		{remote.Ref{Kind: remote.Chart, URL: "https://user:hunter2@charts.example.com", Chart: "redis", Version: "17.x"}, "17.3.2",
+			"https://charts.example.com", ".ladder/charts/redis-17.3.2-3a6eb0790f39.tgz"},
+		{remote.Ref{Kind: remote.Chart, URL: "@bitnami", Chart: "redis"}, "17.3.2+build/1", "@bitnami",
+			".ladder/charts/redis-17.3.2+build-1-3a6eb0790f39.tgz"},
+		{remote.Ref{Kind: remote.Repository, URL: "https://oauth2:hunter2@github.com/org/repo.git", Version: "main"}, commit,
+			"https://github.com/org/repo.git", ".ladder/git/repo-0123456789ab-3a6eb0790f39.tgz"},
+		{remote.Ref{Kind: remote.File, URL: "https://example.com/a/crds.yaml?token=hunter2"}, "", "https://example.com/a/crds.yaml?token=***",
+			".ladder/files/crds-3a6eb0790f39.yaml"},
+		{remote.Ref{Kind: remote.File, URL: "https://example.com/../..%2f..%2f"}, "", "https://example.com/../..%2f..%2f",
+			".ladder/files/2f-3a6eb0790f39.2f"},
 		{remote.Ref{Kind: remote.File, URL: "https://example.com/"}, "", "https://example.com/", ".ladder/files/example-3a6eb0790f39.com"},
 	} {
 		e := remote.NewEntry(tt.ref, content(tt.version, "data"))
@@ -142,12 +147,15 @@ func TestRotatedCredentials(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	entry := func(chart, asked, version string) remote.Entry {
-		return remote.NewEntry(remote.Ref{Kind: remote.Chart, URL: "https://charts.example.com", Chart: chart, Version: asked}, content(version, chart+version))
+		return remote.NewEntry(remote.Ref{Kind: remote.Chart, URL: "https://charts.example.com", Chart: chart, Version: asked},
+			content(version, chart+version))
 	}
-	before := remote.Lock{Entries: []remote.Entry{entry("kept", "1.0.0", "1.0.0"), entry("newer", "^1", "1.0.0"), entry("bumped", "1.0.0", "1.0.0"), entry("gone", "1.0.0", "1.0.0"), entry("spelt", "1.10", "1.10.0"), entry("moved", "1.0.0", "1.0.0")}}
+	before := remote.Lock{Entries: []remote.Entry{entry("kept", "1.0.0", "1.0.0"), entry("newer", "^1", "1.0.0"),
+		entry("bumped", "1.0.0", "1.0.0"), entry("gone", "1.0.0", "1.0.0"), entry("spelt", "1.10", "1.10.0"), entry("moved", "1.0.0", "1.0.0")}}
 	moved := entry("moved", "1.0.0", "1.0.0")
 	moved.File += ".tgz"
-	now := remote.Lock{Entries: []remote.Entry{entry("kept", "1.0.0", "1.0.0"), entry("newer", "^1", "1.1.0"), entry("bumped", "2.0.0", "2.0.0"), entry("new", "", "3.0.0"), entry("spelt", "1.10.0", "1.10.0"), moved}}
+	now := remote.Lock{Entries: []remote.Entry{entry("kept", "1.0.0", "1.0.0"), entry("newer", "^1", "1.1.0"),
+		entry("bumped", "2.0.0", "2.0.0"), entry("new", "", "3.0.0"), entry("spelt", "1.10.0", "1.10.0"), moved}}
 	var got []string
 	for _, c := range now.Changes(before) {
 		got = append(got, c.String())
@@ -177,7 +185,8 @@ func TestSources(t *testing.T) {
 		return remote.Ref{Kind: remote.Chart, URL: "https://charts.example.com", Chart: name, Version: version}
 	}
 	beside, gone, other := chart("beside", "1"), chart("gone", "1"), chart("other", "1")
-	lock := remote.Lock{Entries: []remote.Entry{remote.NewEntry(beside, content("1", "data")), remote.NewEntry(gone, content("1", "gone")), remote.NewEntry(other, content("1", "other"))}}
+	lock := remote.Lock{Entries: []remote.Entry{remote.NewEntry(beside, content("1", "data")), remote.NewEntry(gone, content("1", "gone")),
+		remote.NewEntry(other, content("1", "other"))}}
 	vendored := &remote.Vendored{Lock: lock, Read: func(file string) ([]byte, error) {
 		switch {
 		case strings.Contains(file, "gone"):

@@ -16,7 +16,8 @@ func TestMostNamed(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]remote.Directory{{"https://git.example.com/x.git", "missing"}, {"{{repo}}", "a"}, {"", "a"}}, ""},
-		{[]remote.Directory{{"https://git.example.com/y", "a"}, {"https://git.example.com/x.git", "a"}, {"git@git.example.com:x", "b"}}, "https://git.example.com/x.git"},
+		{[]remote.Directory{{"https://git.example.com/y", "a"}, {"https://git.example.com/x.git", "a"}, {"git@git.example.com:x", "b"}},
+			"https://git.example.com/x.git"},
 		{[]remote.Directory{{"https://git.example.com/y", "a"}, {"https://git.example.com/x", "a"}}, "https://git.example.com/x"},
 	} {
 		if got := remote.MostNamed(c.named, here); got != c.want {

@@ -113,7 +113,8 @@ func TestEscapes(t *testing.T) {
 		if is, want := got.Ladders[0].Objects[0].Name, finding.Sanitize(name); is != want {
 			t.Errorf("the page has the name %q, want %q", is, want)
 		}
-		if !strings.Contains(page, "<title>"+html.EscapeString(name)) && !strings.Contains(page, "<title>"+strings.ReplaceAll(html.EscapeString(name), "\n", "\\n")) {
+		if !strings.Contains(page, "<title>"+html.EscapeString(name)) &&
+			!strings.Contains(page, "<title>"+strings.ReplaceAll(html.EscapeString(name), "\n", "\\n")) {
 			t.Errorf("%q is not the title", name)
 		}
 	}
@@ -123,8 +124,11 @@ func TestEscapes(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	page := pageOf(t, ladderOf(t, parse("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")))
 	known := data(t, page) // in which are sources of knowledge, as texts
-	for _, bad := range []string{"unsafe-inline", "unsafe-eval", "http://", "https://", "@import", " onclick=", " style=", "innerHTML", "import {"} {
-		if there := strings.Contains(strings.NewReplacer("http://www.w3.org/2000/svg", "", "https://github.com/ladder-cmp/ladder/blob/main/docs/glossary.md", "", known, "").Replace(page), bad); there {
+	for _, bad := range []string{"unsafe-inline", "unsafe-eval", "http://", "https://", "@import", " onclick=", " style=",
+		"innerHTML", "import {"} {
+		there := strings.Contains(strings.NewReplacer("http://www.w3.org/2000/svg", "",
+			"https://github.com/ladder-cmp/ladder/blob/main/docs/glossary.md", "", known, "").Replace(page), bad)
+		if there {
 			t.Errorf("the page has %q", bad)
 		}
 	}
@@ -161,10 +165,14 @@ func TestFleet(t *testing.T) {
 			Apps:         []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", IsDisabled: true}, {Name: "c", Kind: "app"}},
 			Dependencies: []draw.Dependency{{From: 1, To: 0, Why: "needs", Reasons: []string{"one"}, IsGate: true, Hidden: true}},
 		},
-		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}, {File: "b/component.yaml"}, {File: "b/inner/component.yaml"}},
+		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}, {File: "b/component.yaml"},
+			{File: "b/inner/component.yaml"}},
 		Findings: []finding.Finding{
-			{Rule: "r", Severity: finding.Error, File: "b/component.yaml", Message: "of b"}, {Rule: "r", Severity: finding.Note, Object: "a", Message: "of a"},
-			{Rule: "r", Severity: finding.Note, File: "a/templates/x.yaml", Message: "in a"}, {Rule: "r", Severity: finding.Note, File: "b/inner/x.yaml", Message: "in c"}, {Rule: "r", Severity: finding.Note, File: "ladder.yaml", Message: "of none"}},
+			{Rule: "r", Severity: finding.Error, File: "b/component.yaml", Message: "of b"},
+			{Rule: "r", Severity: finding.Note, Object: "a", Message: "of a"},
+			{Rule: "r", Severity: finding.Note, File: "a/templates/x.yaml", Message: "in a"},
+			{Rule: "r", Severity: finding.Note, File: "b/inner/x.yaml", Message: "in c"},
+			{Rule: "r", Severity: finding.Note, File: "ladder.yaml", Message: "of none"}},
 	}, {
 		Environment:  "lab",
 		Graph:        draw.Rollout{Steps: []draw.Step{{Title: "step 010", About: "CRDs"}}, Apps: []draw.App{{Name: "a", Kind: "crds", Tip: "a"}}},

@@ -93,9 +93,12 @@ street: Main Street
 	{"a fault in a list that may be a single value", "racks: [{widht: 5}]", `1 racks[0].widht: unknown key; did you mean "width"?`},
 
 	{"a misspelled key", "\nnaem: corner", `2 naem: unknown key; did you mean "name"?`},
-	{"an unknown key", "zzzzzzzz: 1", "1 zzzzzzzz: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
-	{"a key that is not for YAML", "ignored: x", "1 ignored: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
-	{"the name of a type without a key", "address: {street: x}", "1 address: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
+	{"an unknown key", "zzzzzzzz: 1",
+		"1 zzzzzzzz: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
+	{"a key that is not for YAML", "ignored: x",
+		"1 ignored: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
+	{"the name of a type without a key", "address: {street: x}",
+		"1 address: unknown key; use one of name, open, floors, mode, tags, labels, shelves, stock, racks, price, street"},
 	{"keys differ in case", "Name: corner", `1 Name: unknown key; did you mean "name"?`},
 	{"a misspelled key of an element", "shelves:\n- width: 1\n- widht: 2", `3 shelves[1].widht: unknown key; did you mean "width"?`},
 	{"any key of a map", "labels: {zzz: a}", ""},
@@ -104,14 +107,16 @@ street: Main Street
 	{"a key three times", "name: a\nname: b\nname: c", `2 name: duplicate key, first set on line 1; keep one of the two
 3 name: duplicate key, first set on line 2; keep one of the two`},
 	{"a key of a map twice", "labels:\n  a: b\n  a: c", "3 labels.a: duplicate key, first set on line 2; keep one of the two"},
-	{"a key of an element twice", "shelves:\n- width: 1\n  width: 2", "3 shelves[0].width: duplicate key, first set on line 2; keep one of the two"},
+	{"a key of an element twice", "shelves:\n- width: 1\n  width: 2",
+		"3 shelves[0].width: duplicate key, first set on line 2; keep one of the two"},
 
 	{"no value", "name:", "1 name: missing value; write a string, or remove the key"},
 	{"a null for an element", "tags: [~]", "1 tags[0]: missing value; write a string, or remove the key"},
 	{"a list for a string", "name: [a]", "1 name: must be a string, not a list; write name: ..."},
 	{"a mapping for a list", "tags: {a: b}", "1 tags: must be a list, not a mapping; write tags: [...]"},
 	{"a string for a list is not printed", "tags: hunter2", "1 tags: must be a list, not a single value; write tags: [...]"},
-	{"a string for a mapping is not printed", "labels: hunter2", "1 labels: must be a mapping, not a single value; write labels: {key: value}"},
+	{"a string for a mapping is not printed", "labels: hunter2",
+		"1 labels: must be a mapping, not a single value; write labels: {key: value}"},
 	{"a string for a boolean", "open: 'true'", `1 open: must be true or false, not "true"; write open: true`},
 	{"yes is a string", "open: yes", `1 open: must be true or false, not "yes"; write open: true`},
 	{"a quoted number", "floors: '2'", `1 floors: must be a whole number without quotes, not "2"; write floors: 2`},
@@ -127,7 +132,8 @@ street: Main Street
 	{"a finding of the type", "price: cheap", "1 price: not a price; write a number"},
 
 	{"an alias is checked against its type", "tags: &t [a]\nname: *t", "1 name: must be a string, not a list; write name: ..."},
-	{"an alias with a fault is reported once", "shelves: [&s {width: x}, *s, *s]", `1 shelves[0].width: must be a whole number, not "x"; write width: 10`},
+	{"an alias with a fault is reported once", "shelves: [&s {width: x}, *s, *s]",
+		`1 shelves[0].width: must be a whole number, not "x"; write width: 10`},
 	{"every fault", "naem: x\nfloors: x\nopen: 1", `1 naem: unknown key; did you mean "name"?
 2 floors: must be a whole number, not "x"; write floors: 10
 3 open: must be true or false, not "1"; write open: true`},
@@ -141,7 +147,8 @@ street: Main Street
 	{"a broken second document", "name: a\n---\n[", "0: the file has a second YAML document; keep one document"},
 	{"a list", "\n- name: a", "2: not a mapping; write keys and values"},
 	{"a scalar", "corner", "1: not a mapping; write keys and values"},
-	{"a manifest", "apiVersion: v1\nkind: ConfigMap", "1: the file is a Kubernetes manifest, but shop.yaml is the name of the shop's settings; rename the file"},
+	{"a manifest", "apiVersion: v1\nkind: ConfigMap",
+		"1: the file is a Kubernetes manifest, but shop.yaml is the name of the shop's settings; rename the file"},
 }
 
 // TestFindings compares the findings about each text.

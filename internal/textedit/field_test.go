@@ -31,9 +31,11 @@ e: {f: {g: 1}, h: 2}  # flow
 		"at the end":         {"a: 1\n\n# end\n", "x", []string{"z", "y"}, "a: 1\nz:\n  y: x\n\n# end\n"},
 		"without a line end": {"a: 1", 2, []string{"b"}, "a: 1\nb: 2\n"},
 		"deep, in its indentation": {text, "z", []string{"b", "e"},
-			"# The platform.\na:   1   # one\n\nb:\n    # inside\n    c: [x,   y]\n\n    # above d\n    d:\n    - 1\n    - 2\n    e: z\n  # odd\ne: {f: {g: 1}, h: 2}  # flow\n"},
+			"# The platform.\na:   1   # one\n\nb:\n    # inside\n    c: [x,   y]\n\n    # above d\n    d:\n    - 1\n    - 2\n    e: z\n  # odd\n" +
+				"e: {f: {g: 1}, h: 2}  # flow\n"},
 		"a list": {text, []string{"m"}, []string{"b", "d"},
-			"# The platform.\na:   1   # one\n\nb:\n    # inside\n    c: [x,   y]\n\n    # above d\n    d:\n    - m\n  # odd\ne: {f: {g: 1}, h: 2}  # flow\n"},
+			"# The platform.\na:   1   # one\n\nb:\n    # inside\n    c: [x,   y]\n\n    # above d\n    d:\n    - m\n  # odd\n" +
+				"e: {f: {g: 1}, h: 2}  # flow\n"},
 		"in braces": {"a: 1\ne: {f: {g: 1}, h: 2}\nz: 1\n", 9, []string{"e", "f", "g"},
 			"a: 1\ne:\n  f:\n    g: 9\n  h: 2\nz: 1\n"},
 		"nothing to something":  {"a:\nb: 1\n", 2, []string{"a", "x"}, "a:\n  x: 2\nb: 1\n"},

@@ -14,7 +14,8 @@ import (
 // where the parts before it lead.
 func TestResolve(t *testing.T) {
 	// A target of "" is a directory or a file.
-	files := map[string]string{"a": "", "a/b": "", "a/b/c": "", "x": "", "to-b": "a/b", "up": "to-b/../x", "down": "a/b/../../x", "out": "../x", "abs": "/x", "loop": "loop",
+	files := map[string]string{"a": "", "a/b": "", "a/b/c": "", "x": "", "to-b": "a/b", "up": "to-b/../x", "down": "a/b/../../x",
+		"out": "../x", "abs": "/x", "loop": "loop",
 		"self": ".", "a/far": "../to-b", "gone": "nowhere", "through-out": "a/../../x"}
 	for i := range vfs.MaxLinks + 1 {
 		files[fmt.Sprint("n", i+1)] = fmt.Sprint("n", i)
