@@ -78,7 +78,8 @@ func TestSince(t *testing.T) {
 				t.Errorf("%s.%s: earlier has no effect without since", k.Kind, k.Group)
 			}
 		}
-		if since := func(h Health) string { return h.Since }; slices.ContainsFunc(k.Health, func(h Health) bool { return since(h) != since(k.Health[0]) }) {
+		since := func(h Health) string { return h.Since }
+		if slices.ContainsFunc(k.Health, func(h Health) bool { return since(h) != since(k.Health[0]) }) {
 			t.Errorf("%s.%s: its checks are not of one release", k.Kind, k.Group)
 		}
 	}

@@ -108,7 +108,8 @@ func TestEitherHealthOrSees(t *testing.T) {
 			t.Errorf("%s: generation %q or under %q is no path below status", name, s.Generation, s.Under)
 		}
 		for _, sign := range s.Signs() {
-			if (sign.Condition == "") == (sign.At == "") || sign.At != "" && (!path.MatchString(sign.At) || len(sign.Is) == 0 || len(sign.Reason) > 0 || s.Under != "") {
+			if (sign.Condition == "") == (sign.At == "") ||
+				sign.At != "" && (!path.MatchString(sign.At) || len(sign.Is) == 0 || len(sign.Reason) > 0 || s.Under != "") {
 				t.Errorf("%s: a sign is a condition, or a value below status and what it is: %+v", name, sign)
 			}
 			for _, v := range slices.Concat(sign.Values(), sign.Reason, []string{sign.Condition + sign.At}) {
@@ -241,10 +242,12 @@ func TestWildcards(t *testing.T) {
 	for _, tt := range tests {
 		k, ok := Default().Kind(tt.group, tt.kind)
 		if !ok || k.Group != tt.group || k.Kind != tt.kind || k.Scope != tt.scope || k.Rung != tt.rung || !strings.Contains(k.Source, tt.source) {
-			t.Errorf("%s.%s: found %v: group %q, kind %q, scope %q, rung %q, source %s", tt.kind, tt.group, ok, k.Group, k.Kind, k.Scope, k.Rung, k.Source)
+			t.Errorf("%s.%s: found %v: group %q, kind %q, scope %q, rung %q, source %s",
+				tt.kind, tt.group, ok, k.Group, k.Kind, k.Scope, k.Rung, k.Source)
 		}
 	}
-	for _, gk := range []GroupKind{{"upbound.io", "Mount"}, {"crossplane.io", "Thing"}, {"io", "Thing"}, {"", "Thing"}, {"notupbound.io", "Mount"}, {"metallb.io", "Thing"}} {
+	for _, gk := range []GroupKind{{"upbound.io", "Mount"}, {"crossplane.io", "Thing"}, {"io", "Thing"}, {"", "Thing"},
+		{"notupbound.io", "Mount"}, {"metallb.io", "Thing"}} {
 		if k, ok := Default().Kind(gk.Group, gk.Kind); ok {
 			t.Errorf("%s was found: %s", gk, k.Why)
 		}
@@ -306,11 +309,14 @@ func TestHealthFollowsContent(t *testing.T) {
 		{"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", false, false},
 		{"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}}", true, true},
 		{"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}}", true, false},
-		{"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: {steps: [{setWeight: 20}]}}}}", true, false},
-		{"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: {steps: [{pause: {}}]}}}}", true, true},
+		{"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: {steps: [{setWeight: 20}]}}}}",
+			true, false},
+		{"{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: a}, spec: {strategy: {canary: {steps: [{pause: {}}]}}}}",
+			true, true},
 		{"{apiVersion: kubevirt.io/v1, kind: VirtualMachine, metadata: {name: a}, spec: {runStrategy: Halted}}", false, false},
 		// Whether somebody approves it, package graph finds in the component.
-		{"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {installPlanApproval: Manual}}", true, false},
+		{"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {installPlanApproval: Manual}}",
+			true, false},
 		{"{apiVersion: sqs.aws.upbound.io/v1beta1, kind: Queue, metadata: {name: a}}", true, false},
 		{"{apiVersion: monitoring.coreos.com/v1, kind: PrometheusRule, metadata: {name: a}}", false, false},
 	}

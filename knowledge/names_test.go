@@ -58,7 +58,8 @@ func TestInitialization(t *testing.T) {
 	if !ok {
 		t.Fatal("the servers need no command")
 	}
-	if _, ok := base.Initialization("cockroachdb/cockroach:v26.2.1", []string{"sh", "-c", "exec cockroach start-single-node"}, "/health?ready=1"); ok {
+	if _, ok := base.Initialization("cockroachdb/cockroach:v26.2.1", []string{"sh", "-c", "exec cockroach start-single-node"},
+		"/health?ready=1"); ok {
 		t.Error("a single node needs a command")
 	}
 	if _, ok := base.Initialization("cockroachdb/cockroach:v26.2.1", []string{"start"}, "/health"); ok {

@@ -15,7 +15,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-var sameKind = gocmp.Options{gocmp.Comparer(func(x, y Path) bool { return x.String() == y.String() }), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Kind{}, "ChangedBy")}
+var sameKind = gocmp.Options{gocmp.Comparer(func(x, y Path) bool { return x.String() == y.String() }), cmpopts.EquateEmpty(),
+	cmpopts.IgnoreFields(Kind{}, "ChangedBy")}
 
 // TestRoundTrip prints every record and reads it as a ladder.yaml over what is
 // built in: nothing changes.
@@ -101,7 +102,8 @@ kinds:
 - {group: cert-manager.io, kind: Certificate, why: is late here, health: []}
 `)
 	k, _ := b.Kind("cert-manager.io", "Certificate")
-	if k.Rung != "configs" || k.Why != "is late here" || !k.RungChanged || k.Scope != ours.Scope || len(k.Health) != 0 || k.Source != "b.yaml:3" || !slices.Equal(k.ChangedBy, []string{"a.yaml:3", "b.yaml:3"}) {
+	if k.Rung != "configs" || k.Why != "is late here" || !k.RungChanged || k.Scope != ours.Scope || len(k.Health) != 0 ||
+		k.Source != "b.yaml:3" || !slices.Equal(k.ChangedBy, []string{"a.yaml:3", "b.yaml:3"}) {
 		t.Errorf("got %+v", k)
 	}
 	var refs []string
@@ -133,19 +135,27 @@ func TestOverrideOne(t *testing.T) {
 		record, group, kind string
 		want                string // rung, scope, moved, why
 	}{
-		{"{group: zoo.example.com, kind: Zebra}", "zoo.example.com", "Zebra", "workloads namespaced false custom resources of an unknown kind are treated as workloads"},
-		{"{group: zoo.example.com, kind: Zebra, rung: workloads}", "zoo.example.com", "Zebra", "workloads namespaced false is assigned to this rung by a.yaml:1"},
+		{"{group: zoo.example.com, kind: Zebra}", "zoo.example.com", "Zebra",
+			"workloads namespaced false custom resources of an unknown kind are treated as workloads"},
+		{"{group: zoo.example.com, kind: Zebra, rung: workloads}",
+			"zoo.example.com", "Zebra", "workloads namespaced false is assigned to this rung by a.yaml:1"},
 		{"{group: zoo.example.com, kind: Zebra, rung: configs, why: grazes}", "zoo.example.com", "Zebra", "configs namespaced true grazes"},
 		{"{group: zoo.example.com, kind: Zebra}", "zoo.example.com", "Lion", "unknown"},
-		{`{group: zoo.example.com, kind: "*", scope: cluster}`, "zoo.example.com", "Lion", "workloads cluster false custom resources of an unknown kind are treated as workloads"},
-		{`{group: zoo.example.com, kind: "*", scope: cluster}`, "zoo.example.com", "LionClass", "configs cluster false classes are named by the objects of the class"},
+		{`{group: zoo.example.com, kind: "*", scope: cluster}`,
+			"zoo.example.com", "Lion", "workloads cluster false custom resources of an unknown kind are treated as workloads"},
+		{`{group: zoo.example.com, kind: "*", scope: cluster}`,
+			"zoo.example.com", "LionClass", "configs cluster false classes are named by the objects of the class"},
 		{`{group: "*.example.com", kind: "*", rung: crds, why: starts all}`, "zoo.example.com", "Lion", "crds namespaced true starts all"},
-		{"{group: cert-manager.io, kind: ClusterIssuer, scope: namespaced}", "cert-manager.io", "ClusterIssuer", "secrets namespaced false signs certificates"},
-		{"{group: s3.aws.upbound.io, kind: Bucket, rung: configs}", "s3.aws.upbound.io", "Bucket", "configs cluster true is assigned to this rung by a.yaml:1"},
-		{"{group: s3.aws.upbound.io, kind: Bucket, rung: configs}", "s3.aws.upbound.io", "Object", "workloads cluster false is a resource in AWS"},
+		{"{group: cert-manager.io, kind: ClusterIssuer, scope: namespaced}",
+			"cert-manager.io", "ClusterIssuer", "secrets namespaced false signs certificates"},
+		{"{group: s3.aws.upbound.io, kind: Bucket, rung: configs}",
+			"s3.aws.upbound.io", "Bucket", "configs cluster true is assigned to this rung by a.yaml:1"},
+		{"{group: s3.aws.upbound.io, kind: Bucket, rung: configs}",
+			"s3.aws.upbound.io", "Object", "workloads cluster false is a resource in AWS"},
 		{"{group: apps, kind: Deployment, rung: workloads}", "apps", "Deployment", "workloads namespaced false runs Pods"},
 		{`{group: "", kind: Secret, rung: configs, why: holds no secret}`, "", "Secret", "configs namespaced true holds no secret"},
-		{"{group: apiextensions.k8s.io, kind: CustomResourceDefinition, defines: {kind: x}}", "apiextensions.k8s.io", "CustomResourceDefinition", "crds cluster false defines a kind"},
+		{"{group: apiextensions.k8s.io, kind: CustomResourceDefinition, defines: {kind: x}}",
+			"apiextensions.k8s.io", "CustomResourceDefinition", "crds cluster false defines a kind"},
 	}
 	for _, tt := range tests {
 		got := "unknown"
@@ -166,7 +176,8 @@ func TestOverrideOne(t *testing.T) {
 }
 
 func TestMoveRungs(t *testing.T) {
-	b := with(t, "rungs: [{name: secrets, wave: 12}, {name: controllers, wave: 11}]", "rungs: [{name: controllers, wave: 9}, {name: crds, wave: 8, why: first}]")
+	b := with(t, "rungs: [{name: secrets, wave: 12}, {name: controllers, wave: 11}]",
+		"rungs: [{name: controllers, wave: 9}, {name: crds, wave: 8, why: first}]")
 	var got []string
 	for _, r := range b.Rungs() {
 		one, _ := b.Rung(r.Name)
@@ -175,7 +186,8 @@ func TestMoveRungs(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s %d", r.Name, r.Wave))
 	}
-	if want := "namespaces 0, crds 8, controllers 9, secrets 12, configs 40, workloads 50, bootstraps 55, exposure 60, smokes 99"; strings.Join(got, ", ") != want {
+	want := "namespaces 0, crds 8, controllers 9, secrets 12, configs 40, workloads 50, bootstraps 55, exposure 60, smokes 99"
+	if strings.Join(got, ", ") != want {
 		t.Errorf("got %s", strings.Join(got, ", "))
 	}
 	if r, _ := b.Rung("crds"); r.Why != "first" {
@@ -188,7 +200,9 @@ func TestMoveRungs(t *testing.T) {
 
 func TestMoreWords(t *testing.T) {
 	b := with(t, "smokes: {words: [probe], labels: [purpose]}", "migrations: [uplift]\nsmokes: {words: [sniff]}")
-	objs, err := object.Parse("", 0, "{apiVersion: batch/v1, kind: Job, metadata: {name: web-probe}}\n---\n{apiVersion: batch/v1, kind: Job, metadata: {name: a, labels: {purpose: sniff}}}\n---\n{apiVersion: batch/v1, kind: Job, metadata: {name: a-test}}")
+	objs, err := object.Parse("", 0, "{apiVersion: batch/v1, kind: Job, metadata: {name: web-probe}}\n---\n"+
+		"{apiVersion: batch/v1, kind: Job, metadata: {name: a, labels: {purpose: sniff}}}\n---\n"+
+		"{apiVersion: batch/v1, kind: Job, metadata: {name: a-test}}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +217,8 @@ func TestMoreWords(t *testing.T) {
 }
 
 func TestConventionsGoFirst(t *testing.T) {
-	b := with(t, "conventions: [{key: secretName, to: ConfigMap, meaning: known, why: lies about}]", `conventions: [{key: "grain*", name: kind, to: Secret, meaning: exists, why: grinds}]`)
+	b := with(t, "conventions: [{key: secretName, to: ConfigMap, meaning: known, why: lies about}]",
+		`conventions: [{key: "grain*", name: kind, to: Secret, meaning: exists, why: grinds}]`)
 	all := b.Conventions()
 	if len(all) != len(Default().Conventions())+2 || all[0].Key != "grain*" || all[1].Source != "a.yaml:1" {
 		t.Errorf("got %+v", all[:2])
@@ -247,7 +262,8 @@ func TestShared(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
-			over, err := b.With("b.yaml", fmt.Sprintf("kinds: [{group: cert-manager.io, kind: Issuer, why: reason %d}]\nmigrations: [w%d]\nsmokes: {words: [s%d]}", i, i, i))
+			over, err := b.With("b.yaml",
+				fmt.Sprintf("kinds: [{group: cert-manager.io, kind: Issuer, why: reason %d}]\nmigrations: [w%d]\nsmokes: {words: [s%d]}", i, i, i))
 			if err != nil {
 				t.Error(err)
 				return
@@ -267,12 +283,14 @@ func TestShared(t *testing.T) {
 // TestHostileAliases gives files that would grow without bounds.
 func TestHostileAliases(t *testing.T) {
 	many := func(s string, n int) string { return "[" + strings.TrimSuffix(strings.Repeat(s+", ", n), ", ") + "]" }
-	bomb := "kinds:\n- group: a.example.com\n  kind: A\n  health:\n  - waits: x\n    when:\n    - &w {at: a, in: &i " + many("x", 1000) + "}\n" +
+	bomb := "kinds:\n- group: a.example.com\n  kind: A\n  health:\n  - waits: x\n    when:\n    - &w {at: a, in: &i " +
+		many("x", 1000) + "}\n" +
 		strings.Repeat("    - *w\n", 2000)
 	if _, err := Default().With("ladder.yaml", bomb); err == nil || !strings.Contains(err.Error(), "use fewer aliases") {
 		t.Errorf("error is %.300v", err)
 	}
-	for _, text := range []string{"kinds: &a [*a]", "kinds: &a [{group: b, kind: c, references: *a}]", "&a rungs: *a", "smokes: &a {words: [*a]}"} {
+	for _, text := range []string{"kinds: &a [*a]", "kinds: &a [{group: b, kind: c, references: *a}]",
+		"&a rungs: *a", "smokes: &a {words: [*a]}"} {
 		if _, err := Default().With("ladder.yaml", text); err == nil {
 			t.Errorf("%s: no error", text)
 		}

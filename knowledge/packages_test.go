@@ -75,7 +75,8 @@ func TestBrought(t *testing.T) {
 		{"docks.example.com", "Crane", "", nil},
 	}
 	for _, tt := range tests {
-		if platform, packages := Default().Origin(tt.group, tt.kind); platform != tt.platform || !slices.Equal(packageNames(packages), tt.packages) {
+		if platform, packages := Default().Origin(tt.group, tt.kind); platform != tt.platform ||
+			!slices.Equal(packageNames(packages), tt.packages) {
 			t.Errorf("%s.%s: platform %q, packages %q", tt.kind, tt.group, platform, packageNames(packages))
 		}
 	}
@@ -117,7 +118,8 @@ packages:
 - {package: a, brings: [b.example.com]}
 - {package: a, brings: [c.example.com]}
 `)
-	for _, want := range []string{`ladder.yaml:2: platform: `, `ladder.yaml:4: packages[0]: missing key "package"`, `ladder.yaml:5: packages[1]: missing key "brings", what the package installs`, "ladder.yaml:7: packages[3]: duplicate package a"} {
+	for _, want := range []string{`ladder.yaml:2: platform: `, `ladder.yaml:4: packages[0]: missing key "package"`,
+		`ladder.yaml:5: packages[1]: missing key "brings", what the package installs`, "ladder.yaml:7: packages[3]: duplicate package a"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in\n%v", want, err)
 		}
@@ -127,15 +129,18 @@ packages:
 // TestShows asks which objects show where they are to run.
 func TestShows(t *testing.T) {
 	for text, want := range map[string]string{
-		"{apiVersion: config.openshift.io/v1, kind: OAuth, metadata: {name: a}}":                                                                     "openshift",
-		"{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: a}}":                                                                      "openshift",
-		"{apiVersion: operator.openshift.io/v1alpha1, kind: CertManager, metadata: {name: a}}":                                                       "", // of an operator
-		"{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: a}}":                                                          "", // everywhere
-		"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {name: a, source: redhat-operators}}":            "openshift",
-		"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {name: a, source: operatorhubio-catalog}}":       "",
-		"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, spec: {name: rhacs-operator, source: of-our-company}}": "",
-		"{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: a}}":                                                            "",
-		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}":                                                                                     "",
+		"{apiVersion: config.openshift.io/v1, kind: OAuth, metadata: {name: a}}":               "openshift",
+		"{apiVersion: route.openshift.io/v1, kind: Route, metadata: {name: a}}":                "openshift",
+		"{apiVersion: operator.openshift.io/v1alpha1, kind: CertManager, metadata: {name: a}}": "", // of an operator
+		"{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: a}}":    "", // everywhere
+		"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, " +
+			"spec: {name: a, source: redhat-operators}}": "openshift",
+		"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, " +
+			"spec: {name: a, source: operatorhubio-catalog}}": "",
+		"{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: a}, " +
+			"spec: {name: rhacs-operator, source: of-our-company}}": "",
+		"{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: a}}": "",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}":                          "",
 	} {
 		objects, err := object.Parse("a.yaml", 0, text)
 		if err != nil {

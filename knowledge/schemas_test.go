@@ -30,7 +30,8 @@ func TestDescribed(t *testing.T) {
 }
 
 func TestSibling(t *testing.T) {
-	for key, want := range map[string]string{"clusterRef": "cluster", "hazelcastResourceName": "hazelcast", "Name": "", "name": "", "clusterNames": ""} {
+	for key, want := range map[string]string{"clusterRef": "cluster", "hazelcastResourceName": "hazelcast", "Name": "",
+		"name": "", "clusterNames": ""} {
 		if got, ok := Default().Sibling(key); got != want || ok != (want != "") {
 			t.Errorf("%s is of %q, %v; want %q", key, got, ok, want)
 		}
@@ -43,14 +44,16 @@ func TestSeesOf(t *testing.T) {
 	const status = "subresources: {status: {}}, "
 	for _, c := range []struct{ version, want string }{
 		{status + `additionalPrinterColumns: [{type: string, jsonPath: '.status.conditions[?(@.type=="Ready")].status'}]`, "condition Ready"},
-		{status + `additionalPrinterColumns: [{type: string, jsonPath: ".status.conditions[?(@.type == 'Available')].status"}]`, "condition Available"},
+		{status + `additionalPrinterColumns: [{type: string, jsonPath: ".status.conditions[?(@.type == 'Available')].status"}]`,
+			"condition Available"},
 		{status + `additionalPrinterColumns: [{type: string, jsonPath: '.status.conditions[?(@.type=="Ready")].message'}]`, ""},
 		{status + `additionalPrinterColumns: [{type: string, jsonPath: '.status.conditions[?(@.type=="Lit")].status'}]`, ""},
 		{`additionalPrinterColumns: [{type: string, jsonPath: '.status.conditions[?(@.type=="Ready")].status'}]`, ""},
 		{status + `additionalPrinterColumns: [{type: boolean, jsonPath: .status.available}]`, "at status.available"},
 		{status + `additionalPrinterColumns: [{type: string, jsonPath: .status.ready}]`, ""},
 		{status + `additionalPrinterColumns: [{type: boolean, jsonPath: .spec.ready}]`, ""},
-		{status + `schema: {openAPIV3Schema: {properties: {status: {properties: {conditions: {items: {properties: {type: {enum: [Lit, Ready]}}}}}}}}}`, "condition Ready"},
+		{status + `schema: {openAPIV3Schema: {properties: {status: {properties: {conditions: {items: {properties: {type: {enum: [Lit, ` +
+			`Ready]}}}}}}}}}`, "condition Ready"},
 		{status + `schema: {openAPIV3Schema: {properties: {status: {properties: {conditions: {description: "Ready, Available"}}}}}}`, ""},
 	} {
 		objs, err := object.Parse("crd.yaml", 1, "apiVersion: v1\nkind: X\nmetadata: {name: x}\nspec: {versions: [{name: v1, "+c.version+"}]}\n")
