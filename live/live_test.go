@@ -34,7 +34,8 @@ func readScenario(t *testing.T, dir string) scenario {
 		t.Fatal(err)
 	}
 	s := scenario{name: filepath.Base(dir)}
-	s.snap, err = live.FromObjects(golden.Must(object.Parse("in.yaml", 1, string(text))), object.ID{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "shop"})
+	s.snap, err = live.FromObjects(golden.Must(object.Parse("in.yaml", 1, string(text))),
+		object.ID{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,10 @@ func TestWatch(t *testing.T) {
 	}
 	var w live.Watch
 	var got []string
-	for i, text := range []string{waits("a"), waits("a"), waits("b", "c", "d", "e"), head + "status: {operationState: {phase: Succeeded, finishedAt: x}}"} {
-		snap := live.Snapshot{Now: int64(100 + 30*i), Objects: golden.Must(object.Parse("in.yaml", 1, text)), Application: object.ID{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "shop"}}
+	for i, text := range []string{waits("a"), waits("a"), waits("b", "c", "d", "e"),
+		head + "status: {operationState: {phase: Succeeded, finishedAt: x}}"} {
+		snap := live.Snapshot{Now: int64(100 + 30*i), Objects: golden.Must(object.Parse("in.yaml", 1, text)),
+			Application: object.ID{Group: "argoproj.io", Kind: "Application", Namespace: "argocd", Name: "shop"}}
 		lines, ended := w.See(snap)
 		got = append(got, lines...)
 		if ended != (i == 3) {

@@ -173,7 +173,8 @@ func (s *server) reader() *cluster.Reader {
 	at := httptest.NewServer(s)
 	s.Cleanup(at.Close)
 	file := filepath.Join(s.TempDir(), "kubeconfig")
-	text := fmt.Sprintf("kind: Config\napiVersion: v1\ncurrent-context: c\nclusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {token: t}}]\n", at.URL)
+	text := fmt.Sprintf("kind: Config\napiVersion: v1\ncurrent-context: c\nclusters: [{name: c, cluster: {server: %q}}]\n"+
+		"contexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {token: t}}]\n", at.URL)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		s.Fatal(err)
 	}
@@ -300,7 +301,8 @@ func TestFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := live.Diagnose(snap, knowledge.Default()); !strings.Contains(d.String(), "not read: pods in namespace shop, which this user may not read") {
+	d := live.Diagnose(snap, knowledge.Default())
+	if !strings.Contains(d.String(), "not read: pods in namespace shop, which this user may not read") {
 		t.Errorf("does not say what it may not read:\n%s", d)
 	}
 }
@@ -319,23 +321,29 @@ func (s *server) fleet() {
 			kind := []string{"ConfigMap", "Service", "Pod"}[k%3]
 			object := map[string]any{"version": "v1", "kind": kind, "namespace": name, "name": fmt.Sprintf("o%d", k), "status": "Synced"}
 			resources = append(resources, object)
-			s.put("v1", kind, name, fmt.Sprintf("o%d", k), map[string]any{}, map[string]any{"phase": "Running", "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}, "")
+			s.put("v1", kind, name, fmt.Sprintf("o%d", k), map[string]any{},
+				map[string]any{"phase": "Running", "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}, "")
 		}
 		if name == bad {
 			phase, health = "Running", "Progressing"
-			entries = append(entries, map[string]any{"group": "apps", "version": "v1", "kind": "Deployment", "namespace": name, "name": "web", "hookPhase": "Running", "syncPhase": "Sync"})
+			entries = append(entries, map[string]any{"group": "apps", "version": "v1", "kind": "Deployment", "namespace": name, "name": "web",
+				"hookPhase": "Running", "syncPhase": "Sync"})
 		}
-		children = append(children, map[string]any{"group": "argoproj.io", "version": "v1alpha1", "kind": "Application", "namespace": "argocd", "name": name, "status": "Synced"})
+		children = append(children, map[string]any{"group": "argoproj.io", "version": "v1alpha1", "kind": "Application", "namespace": "argocd",
+			"name": name, "status": "Synced"})
 		s.application(name, phase, health, entries, resources)
 	}
 	s.application("shop", "Succeeded", "Healthy", nil, children)
 	template := map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": "a:gone"}}}}
 	s.put("apps/v1", "Deployment", bad, "web", map[string]any{"replicas": objects, "template": template}, map[string]any{}, "")
-	s.put("apps/v1", "ReplicaSet", bad, "web-1", map[string]any{"replicas": objects, "template": template}, map[string]any{"replicas": objects}, "web")
+	s.put("apps/v1", "ReplicaSet", bad, "web-1", map[string]any{"replicas": objects, "template": template},
+		map[string]any{"replicas": objects}, "web")
 	for k := range objects {
 		waiting := map[string]any{"reason": "ImagePullBackOff", "message": "a:gone: not found"}
-		s.put("v1", "Pod", bad, fmt.Sprintf("web-1-%d", k), map[string]any{"nodeName": "n", "containers": []any{map[string]any{"name": "a", "image": "a:gone"}}},
-			map[string]any{"phase": "Pending", "startTime": "2026-03-02T10:00:00Z", "containerStatuses": []any{map[string]any{"name": "a", "state": map[string]any{"waiting": waiting}}}}, "web-1")
+		s.put("v1", "Pod", bad, fmt.Sprintf("web-1-%d", k),
+			map[string]any{"nodeName": "n", "containers": []any{map[string]any{"name": "a", "image": "a:gone"}}},
+			map[string]any{"phase": "Pending", "startTime": "2026-03-02T10:00:00Z",
+				"containerStatuses": []any{map[string]any{"name": "a", "state": map[string]any{"waiting": waiting}}}}, "web-1")
 	}
 }
 
@@ -350,7 +358,8 @@ func (s *server) put(apiVersion, kind, namespace, name string, spec, status map[
 
 func (s *server) application(name, phase, health string, entries, resources []any) {
 	state := map[string]any{"phase": phase, "startedAt": "2026-03-02T10:00:00Z", "syncResult": map[string]any{"resources": entries}}
-	s.put("argoproj.io/v1alpha1", "Application", "argocd", name, map[string]any{}, map[string]any{"health": map[string]any{"status": health}, "sync": map[string]any{"status": "Synced"}, "operationState": state, "resources": resources}, "")
+	s.put("argoproj.io/v1alpha1", "Application", "argocd", name, map[string]any{}, map[string]any{"health": map[string]any{"status": health},
+		"sync": map[string]any{"status": "Synced"}, "operationState": state, "resources": resources}, "")
 	s.objects[len(s.objects)-1]["operation"] = map[string]any{"sync": map[string]any{}}
 }
 
@@ -367,7 +376,8 @@ func TestRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := live.Diagnose(snap, knowledge.Default())
-	if want := "Application argocd/app-198 hangs in Sync, wave 0; behind it: Deployment app-198/web cannot pull image a:gone"; !strings.Contains(d.Headline(), want) {
+	want := "Application argocd/app-198 hangs in Sync, wave 0; behind it: Deployment app-198/web cannot pull image a:gone"
+	if !strings.Contains(d.Headline(), want) {
 		t.Errorf("got %s", d)
 	}
 	if r.Requests > 20 || len(snap.Objects) > 1000 {
@@ -416,7 +426,8 @@ func TestNotification(t *testing.T) {
 	if err := template.Must(template.New("").Parse(message.Message)).Execute(&out, map[string]any{"app": s.objects[0]}); err != nil {
 		t.Fatal(err)
 	}
-	want := "shop syncs since 2026-03-02T10:00:00Z: waiting for healthy state of batch/Job/shop-migrate\n- Sync: Job shop/shop-migrate job.batch/shop-migrate created\ncmp why shop -n argocd\n"
+	want := "shop syncs since 2026-03-02T10:00:00Z: waiting for healthy state of batch/Job/shop-migrate\n" +
+		"- Sync: Job shop/shop-migrate job.batch/shop-migrate created\ncmp why shop -n argocd\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
