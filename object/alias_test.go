@@ -20,7 +20,8 @@ func TestAliasesThatMultiply(t *testing.T) {
 		t.Errorf("some 100,000 values: %v", err)
 	}
 	_, err := Parse("a.yaml", 1, document(7))
-	if want := "a.yaml:11: not valid YAML: aliases expand to more than 2000000 values; fix: correct the syntax there"; err == nil || err.Error() != want {
+	want := "a.yaml:11: not valid YAML: aliases expand to more than 2000000 values; fix: correct the syntax there"
+	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

@@ -18,7 +18,8 @@ func TestDeletePolicy(t *testing.T) {
 		{`{helm.sh/hook: pre-install, helm.sh/hook-delete-policy: "hook-succeeded, nonsense"}`, succeeded},
 		{`{helm.sh/hook: pre-install, helm.sh/hook-delete-policy: HookSucceeded}`, before},
 		{`{argocd.argoproj.io/hook: PreSync, argocd.argoproj.io/hook-delete-policy: HookFailed}`, failed},
-		{`{argocd.argoproj.io/hook: Sync, argocd.argoproj.io/hook-delete-policy: HookFailed, helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"}`, DeletePolicy{true, true, true}},
+		{`{argocd.argoproj.io/hook: Sync, argocd.argoproj.io/hook-delete-policy: HookFailed, ` +
+			`helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"}`, DeletePolicy{true, true, true}},
 	}
 	for _, tt := range tests {
 		if got := withAnnotations(t, tt.annotations).DeletePolicy(); got != tt.want {

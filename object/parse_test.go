@@ -20,7 +20,8 @@ func TestParse(t *testing.T) {
 }
 
 func TestBinaryFilesAreCalledSo(t *testing.T) {
-	for text, want := range map[string]bool{"\x89PNG\r\n\x1a\n\x00\x00: [": true, "a: \x00\n": false, "a: \xff [\n": false, "\x7fELF\x00\xff\n---\n\x01\n---\n\x02\n": true, "\xff\xfea\x00:\x00[\x00": false} {
+	for text, want := range map[string]bool{"\x89PNG\r\n\x1a\n\x00\x00: [": true, "a: \x00\n": false, "a: \xff [\n": false,
+		"\x7fELF\x00\xff\n---\n\x01\n---\n\x02\n": true, "\xff\xfea\x00:\x00[\x00": false} {
 		_, err := Parse("a.yaml", 1, text)
 		if err == nil || strings.Contains(err.Error(), "binary file") != want || want && len(finding.Of(err)) != 1 {
 			t.Errorf("%q: %v", text, err)

@@ -12,12 +12,15 @@ import (
 // TestPlain: what Kubernetes reads in another way than the library does.
 func TestPlain(t *testing.T) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte("a: 1\na: 2\nb: yes\nc: \"yes\"\nd: 2024-01-01\ne: &e {f: [x, null, 1.5]}\ng: {<<: *e, h: off}\ni: 0755\n"), &doc); err != nil {
+	err := yaml.Unmarshal([]byte("a: 1\na: 2\nb: yes\nc: \"yes\"\nd: 2024-01-01\ne: &e {f: [x, null, 1.5]}\ng: {<<: *e, h: off}\ni: 0755\n"),
+		&doc)
+	if err != nil {
 		t.Fatal(err)
 	}
 	got := object.ValueOf(doc.Content[0]).Plain()
 	list := []any{"x", nil, 1.5}
-	want := map[string]any{"a": 2, "b": true, "c": "yes", "d": "2024-01-01", "e": map[string]any{"f": list}, "g": map[string]any{"f": list, "h": false}, "i": 493}
+	want := map[string]any{"a": 2, "b": true, "c": "yes", "d": "2024-01-01", "e": map[string]any{"f": list},
+		"g": map[string]any{"f": list, "h": false}, "i": 493}
 	if diff := cmp.Diff(any(want), got); diff != "" {
 		t.Error(diff)
 	}

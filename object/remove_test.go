@@ -43,9 +43,12 @@ spec:
 # the end
 `},
 		{"null", "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  namespace:\n", "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n"},
-		{"flow", "{apiVersion: v1, kind: A, metadata: {name: a, namespace: b}, status: {c: d}}\n", "{apiVersion: v1, kind: A, metadata: {name: a}}\n"},
-		{"written twice", "apiVersion: v1\nkind: A\nstatus: {}\nmetadata:\n  name: a\nstatus:\n  c: d\n", "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n"},
-		{"anchors", "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  namespace: &ns b\n  labels:\n    in: *ns\n", "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  labels:\n    in: b\n"},
+		{"flow", "{apiVersion: v1, kind: A, metadata: {name: a, namespace: b}, status: {c: d}}\n",
+			"{apiVersion: v1, kind: A, metadata: {name: a}}\n"},
+		{"written twice", "apiVersion: v1\nkind: A\nstatus: {}\nmetadata:\n  name: a\nstatus:\n  c: d\n",
+			"apiVersion: v1\nkind: A\nmetadata:\n  name: a\n"},
+		{"anchors", "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  namespace: &ns b\n  labels:\n    in: *ns\n",
+			"apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  labels:\n    in: b\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,7 +75,8 @@ spec:
 func TestWithoutKeepsSchemas(t *testing.T) {
 	const schema = "        openAPIV3Schema:\n          properties:\n            status: {type: object}\n"
 	for _, head := range []string{"metadata:\n  name: a.b\n  namespace: x\n", "metadata: {name: a.b, namespace: x}\n"} {
-		objs, err := Parse("", 0, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"+head+"spec:\n  versions:\n    - name: v1\n      schema:\n"+schema+"status:\n  storedVersions: [v1]\n")
+		objs, err := Parse("", 0, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"+head+
+			"spec:\n  versions:\n    - name: v1\n      schema:\n"+schema+"status:\n  storedVersions: [v1]\n")
 		if err != nil {
 			t.Fatal(err)
 		}

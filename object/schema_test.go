@@ -81,7 +81,8 @@ func TestSchema(t *testing.T) {
 	if got := len(schema.Get("properties", "status", "properties", "conditions", "items", "properties", "type", "enum").Items()); got != 2 {
 		t.Errorf("the condition has %d types, want 2", got)
 	}
-	for _, path := range []string{"spec", "properties.lamp", "properties.spec.properties.lam", "properties.spec.properties.flow.properties.height"} {
+	for _, path := range []string{"spec", "properties.lamp", "properties.spec.properties.lam",
+		"properties.spec.properties.flow.properties.height"} {
 		if schema.Get(strings.Split(path, ".")...).Exists() {
 			t.Errorf("%s is in the schema", path)
 		}

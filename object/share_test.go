@@ -26,7 +26,8 @@ func TestSharing(t *testing.T) {
 			if o.ID != same[i].ID || o.Text() != same[i].Text() || o.File != file || o.Line != same[i].Line || err != nil {
 				t.Errorf("%s of %s:%d differs from the one that Parse returns", o.ID, o.File, o.Line)
 			}
-			if from, at := uintptr(unsafe.Pointer(unsafe.StringData(text))), uintptr(unsafe.Pointer(unsafe.StringData(o.doc.text))); from <= at && at < from+uintptr(len(text)) {
+			from, at := uintptr(unsafe.Pointer(unsafe.StringData(text))), uintptr(unsafe.Pointer(unsafe.StringData(o.doc.text)))
+			if from <= at && at < from+uintptr(len(text)) {
 				t.Errorf("%s keeps the text of its file", o.ID)
 			}
 		}
@@ -40,8 +41,10 @@ func TestSharing(t *testing.T) {
 		return o
 	}
 	first, second := parse("a"), parse("b")
-	first = append(first, annotated(first[0], "1"), annotated(first[1], "1"), annotated(first[2], "1"), annotated(annotated(first[0], "1"), "2"))
-	second = append(second, annotated(second[0], "1"), annotated(second[1], "1"), annotated(second[2], "2"), annotated(annotated(second[0], "1"), "2"))
+	first = append(first, annotated(first[0], "1"), annotated(first[1], "1"), annotated(first[2], "1"),
+		annotated(annotated(first[0], "1"), "2"))
+	second = append(second, annotated(second[0], "1"), annotated(second[1], "1"), annotated(second[2], "2"),
+		annotated(annotated(second[0], "1"), "2"))
 	for i, shared := range []bool{true, true, true, true, true, true, false, true} {
 		if is := second[i].doc == first[i].doc; is != shared {
 			t.Errorf("%d: %s is shared: %v, want %v", i, second[i].ID, is, shared)
