@@ -122,7 +122,8 @@ func (e elsewhere) learn(t *testing.T, line string) {
 func (e elsewhere) Fetch(_ context.Context, ref remote.Ref) (remote.Content, error) {
 	name, known := e.by[ref]
 	if !known {
-		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "not-found", Message: ref.String() + " is not there", Remedy: "correct the address"}
+		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "not-found", Message: ref.String() + " is not there",
+			Remedy: "correct the address"}
 	}
 	c := remote.Content{Version: ref.Version}
 	if ref.Kind == remote.File {

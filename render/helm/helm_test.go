@@ -76,7 +76,8 @@ func TestHelmTemplate(t *testing.T) {
 		{chart: "components/shop", set: []string{"ingress.enabled=false", "database.enabled=false"}, opt: Options{SkipTests: true}},
 		{chart: "components/beacon-operator", set: []string{"beacons[0].name=a,beacons[0].class=b,beacons[0].color=red"}},
 		{chart: "charts/pantry"},
-		{chart: "charts/pantry", set: []string{"upper.enabled=false", "tags.cellar=true"}, opt: Options{SkipTests: true, KubeVersion: "1.29.3", APIVersions: []string{"a.example.com/v1"}}},
+		{chart: "charts/pantry", set: []string{"upper.enabled=false", "tags.cellar=true"},
+			opt: Options{SkipTests: true, KubeVersion: "1.29.3", APIVersions: []string{"a.example.com/v1"}}},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(append([]string{tt.chart}, tt.set...), " "), func(t *testing.T) {
@@ -224,13 +225,16 @@ func TestRemoteSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Findings) != 1 || !strings.Contains(res.Findings[0].Error(), "values are not checked against https://schemas.example.com/image.json") {
+	if len(res.Findings) != 1 ||
+		!strings.Contains(res.Findings[0].Error(), "values are not checked against https://schemas.example.com/image.json") {
 		t.Errorf("findings: %v", res.Findings)
 	}
-	write(`{"properties": {"image": {"$ref": "https://schemas.example.com/image.json#/definitions/image"}, "replicas": {"type": "integer", "$ref": "https://schemas.example.com/image.json#/definitions/count"}}}`)
+	write(`{"properties": {"image": {"$ref": "https://schemas.example.com/image.json#/definitions/image"}, "replicas": {"type": "integer", ` +
+		`"$ref": "https://schemas.example.com/image.json#/definitions/count"}}}`)
 	if res, err = Render(t.Context(), input.Source{FS: os.DirFS(dir), Dir: "."}, Options{Name: "rel", KubeVersion: "1.34.0"}); err != nil {
 		t.Errorf("a part of a remote schema: %v", err)
-	} else if len(res.Findings) != 1 || !strings.Contains(res.Findings[0].Error(), "values are not checked against https://schemas.example.com/image.json") {
+	} else if len(res.Findings) != 1 ||
+		!strings.Contains(res.Findings[0].Error(), "values are not checked against https://schemas.example.com/image.json") {
 		t.Errorf("findings: %v", res.Findings)
 	}
 	write(`{"$id": "https://schemas.example.com/values.json", "properties": {"image": {"$ref": "parts/image.json#/image"}}}`)
@@ -240,7 +244,8 @@ func TestRemoteSchema(t *testing.T) {
 		t.Errorf("findings: %v", res.Findings)
 	}
 	write(`{"properties": {"image": {"$ref": "file:///etc/passwd"}}}`)
-	if _, err = Render(t.Context(), input.Source{FS: os.DirFS(dir), Dir: "."}, Options{Name: "rel", KubeVersion: "1.34.0"}); err == nil || !strings.Contains(err.Error(), "a schema can only refer to itself") {
+	if _, err = Render(t.Context(), input.Source{FS: os.DirFS(dir), Dir: "."}, Options{Name: "rel", KubeVersion: "1.34.0"}); err == nil ||
+		!strings.Contains(err.Error(), "a schema can only refer to itself") {
 		t.Errorf("a schema of the file system: %v", err)
 	}
 }

@@ -24,16 +24,20 @@ func TestValuesWarnings(t *testing.T) {
 		repo[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	read := func(name string) ([]byte, error) { return repo.ReadFile("c/" + name) }
-	res, err := Render(t.Context(), input.Source{FS: repo, Dir: "c"}, Options{Name: "c", KubeVersion: "1.34.0", Values: []input.Values{{Files: []string{"prod.yaml"}, Read: read}}})
+	res, err := Render(t.Context(), input.Source{FS: repo, Dir: "c"},
+		Options{Name: "c", KubeVersion: "1.34.0", Values: []input.Values{{Files: []string{"prod.yaml"}, Read: read}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantFindings(t, res.Findings,
-		"warning c/values.yaml:3: db.user: Helm 4 ignores null here, unlike Helm 3, so the default of the subchart applies; fix: write the null into a values file that you pass to the chart",
-		"warning c/values.yaml:5: db.inner.port: Helm 4 ignores null here, unlike Helm 3, so the default of the subchart applies; fix: write the null into a values file that you pass to the chart",
+		"warning c/values.yaml:3: db.user: Helm 4 ignores null here, unlike Helm 3, so the default of the subchart applies; "+
+			"fix: write the null into a values file that you pass to the chart",
+		"warning c/values.yaml:5: db.inner.port: Helm 4 ignores null here, unlike Helm 3, so the default of the subchart applies; "+
+			"fix: write the null into a values file that you pass to the chart",
 		"warning c/values.yaml:6: image: the key is on lines 1 and 6, and Helm uses only the last value; fix: keep one of the two",
 		"warning prod.yaml:1: a.b: the key is on lines 1 and 1, and Helm uses only the last value; fix: keep one of the two",
-		"warning prod.yaml:3: sops: the file is encrypted with sops, which neither Argo CD nor Ladder decrypts, so the encrypted text reaches the cluster; fix: create Secrets in the cluster, for example with an operator")
+		"warning prod.yaml:3: sops: the file is encrypted with sops, which neither Argo CD nor Ladder decrypts, "+
+			"so the encrypted text reaches the cluster; fix: create Secrets in the cluster, for example with an operator")
 }
 
 // TestChartWarnings renders a chart of an unknown version, with a dependency of which Helm
@@ -41,7 +45,8 @@ func TestValuesWarnings(t *testing.T) {
 func TestChartWarnings(t *testing.T) {
 	repo := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"c/Chart.yaml":                  "apiVersion: v3\nname: c\nversion: 1.0.0\ndependencies:\n- {name: sub, version: 2.x.x, alias: db, condition: db.enabled}\n- {name: fits, version: 1.x.x, alias: other}\n- {name: plain, version: 2.x.x}\n",
+		"c/Chart.yaml": "apiVersion: v3\nname: c\nversion: 1.0.0\ndependencies:\n- {name: sub, version: 2.x.x, alias: db, " +
+			"condition: db.enabled}\n- {name: fits, version: 1.x.x, alias: other}\n- {name: plain, version: 2.x.x}\n",
 		"c/values.yaml":                 "db: {enabled: false}\n",
 		"c/charts/sub/Chart.yaml":       "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
 		"c/charts/sub/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
@@ -56,7 +61,8 @@ func TestChartWarnings(t *testing.T) {
 	}
 	wantFindings(t, res.Findings,
 		"warning c/Chart.yaml: apiVersion: Helm 4 refuses charts of this version, unlike Helm 3; fix: write v2",
-		"warning c/Chart.yaml:5: dependencies.sub: charts/ has version 1.0.0 of this chart, not 2.x.x, so Helm ignores the alias db, with its values and condition; fix: run helm dependency update, and commit charts/")
+		"warning c/Chart.yaml:5: dependencies.sub: charts/ has version 1.0.0 of this chart, not 2.x.x, so Helm ignores the alias db, "+
+			"with its values and condition; fix: run helm dependency update, and commit charts/")
 }
 
 func wantFindings(t *testing.T, all []finding.Finding, want ...string) {

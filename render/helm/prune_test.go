@@ -21,17 +21,22 @@ func TestPrune(t *testing.T) {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n" + more
 	}
 	templates := map[string]string{
-		"whole.yaml": "{{- /* {{ if }} */ -}}\n{{ if and .Values.a (ne \"}}{{ end }}\" `{{`) -}}\n" + object("{{ .Release.Name }}", "") + "{{- end }}\n",
+		"whole.yaml": "{{- /* {{ if }} */ -}}\n{{ if and .Values.a (ne \"}}{{ end }}\" `{{`) -}}\n" +
+			object("{{ .Release.Name }}", "") + "{{- end }}\n",
 		"else.yaml": object("else", "data:\n  {{- if .Values.a }}\n  is: a{{ .Values.a }}\n  {{- else if .Values.b }}\n  is: b{{ .Values.b }}\n"+
 			"  {{- else }}\n  is: {{ .Values.c | quote }}\n  {{- end }}\n"),
-		"nested.yaml": object("nested", "data:\n  x: y\n  {{- with .Values.b }}\n  b: \"{{ . }}{{ range $.Values.list }}{{ if eq (int .) 2 }}{{ break }}{{ end }}"+
-			"{{ . }}{{ end }}\"\n  {{- end }}\n"),
-		"_part.tpl":     "{{ define \"part\" }}{{ if .Values.a }}{{ .Values.a }}{{ else }}none{{ end }}{{ end }}",
-		"included.yaml": object("included", "data:\n  sum: {{ include (print $.Template.BasePath \"/whole.yaml\") . | sha256sum }}\n  part: {{ include \"part\" . | quote }}\n"),
-		"context.yaml":  object("context", "data:\n  sum: {{ include \"a/templates/nested.yaml\" (dict \"Values\" (dict \"b\" .Values.d \"list\" .Values.list)) | sha256sum }}\n"),
-		"set.yaml":      "{{ if .Values.b }}{{ $_ := set .Values \"c\" (print .Values.c \"+\") }}{{ end }}",
-		"defines.yaml":  "{{ if false }}{{ block \"late\" . }}late{{ end }}{{ .Values.a }}{{ end }}" + object("defines", "data: {a: {{ template \"late\" }}}\n"),
-		"tpl.yaml":      object("tpl", "data: {a: {{ tpl \"{{ if .Values.a }}{{ .Values.a }}{{ end }}\" . | quote }}}\n"),
+		"nested.yaml": object("nested",
+			"data:\n  x: y\n  {{- with .Values.b }}\n  b: \"{{ . }}{{ range $.Values.list }}{{ if eq (int .) 2 }}{{ break }}{{ end }}"+
+				"{{ . }}{{ end }}\"\n  {{- end }}\n"),
+		"_part.tpl": "{{ define \"part\" }}{{ if .Values.a }}{{ .Values.a }}{{ else }}none{{ end }}{{ end }}",
+		"included.yaml": object("included",
+			"data:\n  sum: {{ include (print $.Template.BasePath \"/whole.yaml\") . | sha256sum }}\n  part: {{ include \"part\" . | quote }}\n"),
+		"context.yaml": object("context",
+			"data:\n  sum: {{ include \"a/templates/nested.yaml\" (dict \"Values\" (dict \"b\" .Values.d \"list\" .Values.list)) | sha256sum }}\n"),
+		"set.yaml": "{{ if .Values.b }}{{ $_ := set .Values \"c\" (print .Values.c \"+\") }}{{ end }}",
+		"defines.yaml": "{{ if false }}{{ block \"late\" . }}late{{ end }}{{ .Values.a }}{{ end }}" +
+			object("defines", "data: {a: {{ template \"late\" }}}\n"),
+		"tpl.yaml": object("tpl", "data: {a: {{ tpl \"{{ if .Values.a }}{{ .Values.a }}{{ end }}\" . | quote }}}\n"),
 	}
 	render := func(values string, memory *input.Memory, prune bool) (string, error) {
 		files := fstest.MapFS{"c/Chart.yaml": {Data: []byte(chart)}, "c/values.yaml": {Data: []byte(values)}}
@@ -57,7 +62,8 @@ func TestPrune(t *testing.T) {
 	const off, a, b = "c: 1\nlist: [1, 2, 3]\n", "a: 1\nc: 1\nlist: [1, 2, 3]\n", "b: 1\nc: 1\nlist: [1, 2, 3]\n"
 	memory := input.NewMemory(1 << 20)
 	var got []string
-	for i, values := range []string{off, off, off, off, "d: 1\n" + off, off, a, a, "d: 1\n" + a, "a: {{\n", b, "b: {x: 1\n", b, "b: 1\nlist: 1\n", off} {
+	for i, values := range []string{off, off, off, off, "d: 1\n" + off, off, a, a, "d: 1\n" + a, "a: {{\n", b, "b: {x: 1\n", b,
+		"b: 1\nlist: 1\n", off} {
 		want, wantErr := render(values, nil, true)
 		out, err := render(values, memory, true)
 		repeated := ""
@@ -111,7 +117,8 @@ func TestPrunedTexts(t *testing.T) {
 	if secret := "kind: Secret\n{{ if .a }}{{ .b }}{{ end }}"; marked("id", secret).text != nil {
 		t.Error("the template of a Secret is kept")
 	}
-	for _, other := range []string{"{{ if .a }}{{ .c }}{{ end }}", "{{ if .a }}{{ .b }}{{ end }} ", "{{ if .x }}{{ .b }}{{ end }}", "{{ with .a }}{{ .b }}{{ end }}",
+	for _, other := range []string{"{{ if .a }}{{ .c }}{{ end }}", "{{ if .a }}{{ .b }}{{ end }} ", "{{ if .x }}{{ .b }}{{ end }}",
+		"{{ with .a }}{{ .b }}{{ end }}",
 		"{{ if .a }}{{ .b }}{{ else }}{{ end }}", "{{ if .a }}{{ .b }}{{ " + notePruned + " 1 }}{{ end }}", "{{ if"} {
 		if isPruned("{{ if .a }}{{ .b }}{{ end }}", other) {
 			t.Errorf("%s is called a pruned template", other)

@@ -16,16 +16,19 @@ import (
 // drawing is a chart whose templates generate passwords: by themselves, by a helper, by a
 // text of the values, by including each other, and in a subchart that it has twice.
 var drawing = fstest.MapFS{
-	"Chart.yaml":                       {Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0, alias: one}, {name: db, version: 1.0.0, alias: two}]\n")},
-	"values.yaml":                      {Data: []byte("text: '{{ randAlphaNum 20 }}'\n")},
-	"templates/_helpers.tpl":           {Data: []byte(`{{ define "password" }}{{ randAlphaNum 20 }}{{ end }}`)},
-	"templates/a.yaml":                 {Data: []byte("a: {{ include \"password\" . }}\nb: {{ tpl .Values.text . }}\n")},
-	"templates/a.yaml.txt":             {Data: []byte("c: {{ randAlphaNum 20 }}\n")},
-	"templates/b.yaml":                 {Data: []byte("d: {{ include \"password\" . }}\ne: {{ include (print .Template.BasePath \"/a.yaml\") . | sha256sum }}\n")},
-	"templates/z/a.yaml":               {Data: []byte("f: {{ randAlphaNum 20 }}\n")},
-	"templates/NOTES.txt":              {Data: []byte("{{ randAlphaNum 20 }}")},
-	"charts/db/Chart.yaml":             {Data: []byte("apiVersion: v2\nname: db\nversion: 1.0.0\n")},
-	"charts/db/templates/secret.yaml":  {Data: []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: {{ .Chart.Name }}}\nstringData: {g: {{ randAlphaNum 20 }}}\n")},
+	"Chart.yaml": {Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n" +
+		"dependencies: [{name: db, version: 1.0.0, alias: one}, {name: db, version: 1.0.0, alias: two}]\n")},
+	"values.yaml":            {Data: []byte("text: '{{ randAlphaNum 20 }}'\n")},
+	"templates/_helpers.tpl": {Data: []byte(`{{ define "password" }}{{ randAlphaNum 20 }}{{ end }}`)},
+	"templates/a.yaml":       {Data: []byte("a: {{ include \"password\" . }}\nb: {{ tpl .Values.text . }}\n")},
+	"templates/a.yaml.txt":   {Data: []byte("c: {{ randAlphaNum 20 }}\n")},
+	"templates/b.yaml": {
+		Data: []byte("d: {{ include \"password\" . }}\ne: {{ include (print .Template.BasePath \"/a.yaml\") . | sha256sum }}\n")},
+	"templates/z/a.yaml":   {Data: []byte("f: {{ randAlphaNum 20 }}\n")},
+	"templates/NOTES.txt":  {Data: []byte("{{ randAlphaNum 20 }}")},
+	"charts/db/Chart.yaml": {Data: []byte("apiVersion: v2\nname: db\nversion: 1.0.0\n")},
+	"charts/db/templates/secret.yaml": {
+		Data: []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: {{ .Chart.Name }}}\nstringData: {g: {{ randAlphaNum 20 }}}\n")},
 	"charts/db/templates/service.yaml": {Data: []byte("apiVersion: v1\nkind: Service\nmetadata: {name: {{ .Chart.Name }}}\n")},
 }
 
@@ -48,7 +51,8 @@ func renderFiles(t *testing.T, r *random.Rendering, files fstest.MapFS) (Result,
 			chart[name] = f
 		}
 	}
-	res, err := Render(context.Background(), input.Source{FS: chart, Dir: "."}, Options{Name: "shop", Namespace: "shop", KubeVersion: "1.36.0", Random: r})
+	res, err := Render(context.Background(), input.Source{FS: chart, Dir: "."},
+		Options{Name: "shop", Namespace: "shop", KubeVersion: "1.36.0", Random: r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +92,8 @@ func TestDerivedByTemplate(t *testing.T) {
 func TestDerivedStays(t *testing.T) {
 	_, before := renderFiles(t, derived(t), nil)
 	_, after := renderFiles(t, derived(t), fstest.MapFS{
-		"Chart.yaml":             {Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.1\ndependencies: [{name: db, version: 1.0.0, alias: two}]\n")},
+		"Chart.yaml": {
+			Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.1\ndependencies: [{name: db, version: 1.0.0, alias: two}]\n")},
 		"templates/a.yaml":       {Data: []byte("a: {{ include \"password\" . }}\n")},
 		"templates/aa.yaml":      {Data: []byte("b: {{ randAlphaNum 20 }}\n")},
 		"templates/z/a.yaml":     {Data: []byte("e: none\n")},
@@ -99,7 +104,8 @@ func TestDerivedStays(t *testing.T) {
 		text, _, _ = strings.Cut(text, "---")
 		return regexp.MustCompile(key + `: (\w*)`).FindString(text)
 	}
-	for source, key := range map[string]string{"shop/templates/a.yaml": "a", "shop/templates/b.yaml": "d", "shop/charts/two/templates/secret.yaml": "g"} {
+	for source, key := range map[string]string{"shop/templates/a.yaml": "a", "shop/templates/b.yaml": "d",
+		"shop/charts/two/templates/secret.yaml": "g"} {
 		if a, b := value(before, key, source), value(after, key, source); a == "" || a != b {
 			t.Errorf("%s: %q became %q\n%s", source, a, b, after)
 		}

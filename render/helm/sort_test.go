@@ -19,15 +19,18 @@ var outputs = map[string]string{
 		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",
 	"c/templates/b.yaml": "kind: Zebra\napiVersion: x/v1\nmetadata: {name: a}\n---\nkind: Ape\napiVersion: x/v1\nmetadata: {name: a}\n" +
 		"---\nkind: Zebra\napiVersion: x/v1\nmetadata: {name: b}\n--- # text\nkind: Namespace\napiVersion: v1\nmetadata: {name: b}",
-	"c/templates/hooks.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    \"helm.sh/hook\": pre-install,post-upgrade\n    helm.sh/hook-weight: \"-5\"\n" +
+	"c/templates/hooks.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n" +
+		"    \"helm.sh/hook\": pre-install,post-upgrade\n    helm.sh/hook-weight: \"-5\"\n" +
 		"---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  annotations: {helm.sh/hook: crd-install}\n" +
-		"---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a, annotations: {helm.sh/hook: test, helm.sh/hook-delete-policy: hook-succeeded}}\n" +
+		"---\napiVersion: v1\nkind: ServiceAccount\n" +
+		"metadata: {name: a, annotations: {helm.sh/hook: test, helm.sh/hook-delete-policy: hook-succeeded}}\n" +
 		"---\napiVersion: v1\nkind: Secret\nmetadata: {name: b, annotations: {helm.sh/hook-weight: \"1\"}}\n",
 	"c/templates/unclear.yaml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: x}}\n" +
 		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: y}\nmore: *m\n---\n{apiVersion: v1, kind: Pod, metadata: {name: z}}\n" +
 		"---\nfoo: bar\n---\napiVersion: v1\nkind: 7\nmetadata: {name: seven}\n---\nfoo: bar\n" +
 		"---\napiVersion: v1\nkind: ConfigMap\nkind: Secret\nmetadata: {name: twice}\ndata: {<<: {a: b}}\n---\nfoo: bar\n\n\n",
-	"c/templates/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.x}\nspec:\n  versions:\n" +
+	"c/templates/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n" +
+		"metadata: {name: a.x}\nspec:\n  versions:\n" +
 		"  - name: v1\n    schema:\n      openAPIV3Schema:\n        type: object\n        description: a \"text\"\n",
 	"c/templates/crd2.yaml":     blockCRD,
 	"c/templates/_partial.yaml": "kind: {",
@@ -93,7 +96,8 @@ func TestSortRefuses(t *testing.T) {
 
 // TestSplitManifests holds the splitting to Helm's.
 func TestSplitManifests(t *testing.T) {
-	for _, text := range append(slices.Sorted(maps.Values(outputs)), "---", "----", "------\na: b", "---\n---a\n ---\nb", "a\r\n---\r\nb", "a---\n--- \t---\n", "\n\n") {
+	for _, text := range append(slices.Sorted(maps.Values(outputs)), "---", "----", "------\na: b", "---\n---a\n ---\nb", "a\r\n---\r\nb",
+		"a---\n--- \t---\n", "\n\n") {
 		split := releaseutil.SplitManifests(text)
 		var want []string
 		for i := range len(split) {

@@ -50,7 +50,8 @@ func TestGivenTextsInErrors(t *testing.T) {
 		"c/Chart.yaml":       {Data: []byte("apiVersion: v2\nname: c\nversion: 1.0.0\n")},
 		"c/templates/a.yaml": {Data: []byte(`{{ fail (printf "mode %s is unknown, use production: %s" .Values.mode .Values.key) }}`)},
 	}
-	for mode, want := range map[string]string{"production": "mode production is unknown, use production: (a value)", "productionlike": "mode (a value) is unknown, use production: (a value)"} {
+	for mode, want := range map[string]string{"production": "mode production is unknown, use production: (a value)",
+		"productionlike": "mode (a value) is unknown, use production: (a value)"} {
 		given := input.Values{SetString: []string{"mode=" + mode, "key=hunter2hunter"}}
 		_, err := Render(t.Context(), input.Source{FS: repo, Dir: "c"}, Options{Name: "c", KubeVersion: "1.34.0", Values: []input.Values{given}})
 		if err == nil || !strings.Contains(err.Error(), want) {

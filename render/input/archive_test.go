@@ -72,7 +72,8 @@ func TestArchive(t *testing.T) {
 	if target, err := a.ReadLink("charts/latest"); target != "shop" || err != nil {
 		t.Errorf("the link leads to %q, %v", target, err)
 	}
-	whole, err := Unpack(packed(t, tar.Header{Name: "a/b", Typeflag: tar.TypeReg, Uname: "text"}, tar.Header{Name: "c", Typeflag: tar.TypeReg, Uname: "more"}))
+	whole, err := Unpack(packed(t, tar.Header{Name: "a/b", Typeflag: tar.TypeReg, Uname: "text"},
+		tar.Header{Name: "c", Typeflag: tar.TypeReg, Uname: "more"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,8 @@ func TestArchive(t *testing.T) {
 
 func TestArchiveThatLeaves(t *testing.T) {
 	for _, name := range []string{"../a", "/etc/passwd", "a/../../b"} {
-		if _, err := Unpack(packed(t, tar.Header{Name: name, Typeflag: tar.TypeReg})); err == nil || !strings.Contains(err.Error(), "outside the archive") {
+		if _, err := Unpack(packed(t, tar.Header{Name: name, Typeflag: tar.TypeReg})); err == nil ||
+			!strings.Contains(err.Error(), "outside the archive") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -82,7 +82,8 @@ func TestMemoryOfWarnings(t *testing.T) {
 		"sops:\n  mac: x\n", "a: 1\nsops: {mac: x}\n", "\"sops\":\n  mac: x\n",
 		"a: 'x\nb: 1\n  '\nb: 1\nb: 2\n", "a: {\nb: 1,\nb: 2\n}\n", "a: |\n  b\nb: 1\n", "a: &x {b: 1}\nc: *x\nc: *x\n",
 		"a: &x {sops: {mac: y}}\n<<: *x\n", "? a\n: 1\n? a\n: 2\n", "---\na: 1\n---\na: 2\n", "%YAML 1.2\n---\na: 1\na: 2\n",
-		"- a: 1\n", "a", "a: b\nc\na: 1\n", "a:\n- b: 1\n  b: 2\n", "# c\na: 1\n# d\n\nb: 1\n", "{a: 1, a: 2}", "{a: 1}\n", "", "a: [\n", "a: >-\n\n\nb: 1\r\nb: 2\r\n",
+		"- a: 1\n", "a", "a: b\nc\na: 1\n", "a:\n- b: 1\n  b: 2\n", "# c\na: 1\n# d\n\nb: 1\n", "{a: 1, a: 2}", "{a: 1}\n", "", "a: [\n",
+		"a: >-\n\n\nb: 1\r\nb: 2\r\n",
 	} {
 		for range 2 {
 			for _, file := range []string{"x.yaml", "y.yaml"} {

@@ -38,7 +38,8 @@ func TestFailuresAreAttempts(t *testing.T) {
 			}
 		}
 	}
-	if _, err := a.fileAt("https://files.example.com/more"); err == nil || !strings.Contains(err.Error(), "name more than 200 remote sources") {
+	if _, err := a.fileAt("https://files.example.com/more"); err == nil ||
+		!strings.Contains(err.Error(), "name more than 200 remote sources") {
 		t.Error(err)
 	}
 	if len(c.asked) != maxFetched {

@@ -24,16 +24,21 @@ func TestKeysTwice(t *testing.T) {
 	}{
 		{"annotations of an object", "resources: [r.yaml]\n", configMap(annotations), ""},
 		{"annotations, of which the first are empty", "resources: [r.yaml]\n", configMap("  annotations:\n  annotations: {c: d}\n"), ""},
-		{"annotations that are patched", "resources: [r.yaml]\nnamespace: x\npatches: [{path: p.yaml}]\n", configMap(annotations), configMap("  annotations: {e: f}\n")},
-		{"annotations of a Pod", "resources: [r.yaml]\n", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    metadata:\n    " + strings.ReplaceAll(annotations, "\n", "\n    "), ""},
+		{"annotations that are patched", "resources: [r.yaml]\nnamespace: x\npatches: [{path: p.yaml}]\n",
+			configMap(annotations), configMap("  annotations: {e: f}\n")},
+		{"annotations of a Pod", "resources: [r.yaml]\n", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n" +
+			"  template:\n    metadata:\n    " + strings.ReplaceAll(annotations, "\n", "\n    "), ""},
 		{"data", "resources: [r.yaml]\n", configMap("data: {a: b}\ndata: {a: c}\n"), ""},
 		{"an entry of data", "resources: [r.yaml]\n", configMap("data:\n  a: b\n  a: b\n"), ""},
-		{"an object that is dropped", "resources: [r.yaml]\nconfigMapGenerator: [{name: z, literals: [a=b]}]\npatches: [{path: p.yaml}]\n", configMap("data: {a: b}\ndata: {a: c}\n"), configMap("$patch: delete\n")},
+		{"an object that is dropped", "resources: [r.yaml]\nconfigMapGenerator: [{name: z, literals: [a=b]}]\npatches: [{path: p.yaml}]\n",
+			configMap("data: {a: b}\ndata: {a: c}\n"), configMap("$patch: delete\n")},
 		{"a patch", "resources: [r.yaml]\npatches: [{path: p.yaml}]\n", configMap(""), configMap(annotations)},
 		{"data of a patch", "resources: [r.yaml]\npatches: [{path: p.yaml}]\n", configMap(""), configMap("data:\n  a: b\n  a: c\n")},
-		{"a value of a patch", "resources: [r.yaml]\npatches: [{path: p.yaml, target: {kind: ConfigMap}}]\n", configMap(""), "- op: add\n  path: /data\n  value: {a: b, a: c}\n"},
+		{"a value of a patch", "resources: [r.yaml]\npatches: [{path: p.yaml, target: {kind: ConfigMap}}]\n",
+			configMap(""), "- op: add\n  path: /data\n  value: {a: b, a: c}\n"},
 		{"the kustomization", "resources: [r.yaml]\ncommonAnnotations: {a: b}\ncommonAnnotations: {c: d}\n", configMap(""), ""},
-		{"options of a generator", "generatorOptions:\n  annotations: {a: b}\n  annotations: {c: d}\nconfigMapGenerator: [{name: z, literals: [a=b]}]\n", configMap(""), ""},
+		{"options of a generator", "generatorOptions:\n  annotations: {a: b}\n  annotations: {c: d}\n" +
+			"configMapGenerator: [{name: z, literals: [a=b]}]\n", configMap(""), ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -67,7 +72,8 @@ func TestKeysTwice(t *testing.T) {
 			if strings.HasPrefix(tt.name, "a patch") || strings.HasPrefix(tt.name, "a value") {
 				return // what kustomize merges into an object is read by nobody else
 			}
-			if len(res.Findings) != 1 || res.Findings[0].Rule != object.DuplicateKey || res.Findings[0].Severity != finding.Warning || res.Findings[0].Line == 0 {
+			if len(res.Findings) != 1 || res.Findings[0].Rule != object.DuplicateKey || res.Findings[0].Severity != finding.Warning ||
+				res.Findings[0].Line == 0 {
 				t.Errorf("findings are %v, want one warning with its line", res.Findings)
 			}
 		})

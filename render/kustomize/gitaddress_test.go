@@ -27,7 +27,8 @@ func TestGitAddresses(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", entry, got, ok, want)
 		}
 	}
-	for _, entry := range []string{"", "base", "../base", "/base", "a/b/c", "gitlab.com/org/repo", "https://github.com/org", "https://github.com/org/repo//../up", "https://example.com"} {
+	for _, entry := range []string{"", "base", "../base", "/base", "a/b/c", "gitlab.com/org/repo", "https://github.com/org",
+		"https://github.com/org/repo//../up", "https://example.com"} {
 		if got, ok := readGitAddress(entry); ok {
 			t.Errorf("%s: %v, which is no repository", entry, got)
 		}

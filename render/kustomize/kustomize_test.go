@@ -61,7 +61,8 @@ func TestKustomizeSymlinks(t *testing.T) {
 	if err != nil || len(res.Objects) != 1 || res.Objects[0].ID.Name != "x-a" {
 		t.Errorf("through a symlink: %v, %v", res.Objects, err)
 	}
-	if _, err := Render(t.Context(), input.Source{FS: root.FS(), Dir: "bad"}, Options{}); err == nil || !strings.Contains(err.Error(), "is not in or below") {
+	if _, err := Render(t.Context(), input.Source{FS: root.FS(), Dir: "bad"}, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "is not in or below") {
 		t.Errorf("a file outside of the kustomization: %v", err)
 	}
 }
@@ -89,7 +90,8 @@ func TestOpenAPIDoesNotLeak(t *testing.T) {
 	}
 	write(t, repo, "plain/kustomization.yaml", "resources: [menu.yaml]\npatches: [{path: patch.yaml}]\n")
 	write(t, repo, "schema/kustomization.yaml", "resources: [menu.yaml]\npatches: [{path: patch.yaml}]\nopenapi: {path: schema.json}\n")
-	write(t, repo, "schema/schema.json", `{"definitions": {"v1.Menu": {"x-kubernetes-group-version-kind": [{"group": "example.com", "kind": "Menu", "version": "v1"}],
+	write(t, repo, "schema/schema.json",
+		`{"definitions": {"v1.Menu": {"x-kubernetes-group-version-kind": [{"group": "example.com", "kind": "Menu", "version": "v1"}],
 		"properties": {"spec": {"properties": {"dishes": {"type": "array", "items": {"type": "object"}, "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "name"}}}}}}}`)
 	dishes := func(app string) int {
 		t.Helper()

@@ -95,13 +95,15 @@ func TestDifferent(t *testing.T) {
 			seen[v] = what
 		}
 	}
-	const draws = `{{ randAlphaNum 16 }} {{ randAlphaNum 16 }} {{ randAlphaNum 17 }} {{ randAlpha 16 }} {{ uuidv4 }} {{ uuidv4 }} {{ bcrypt "p" }} {{ bcrypt "p" }} {{ genPrivateKey "ecdsa" | sha256sum }} {{ genPrivateKey "ecdsa" | sha256sum }} `
+	const draws = `{{ randAlphaNum 16 }} {{ randAlphaNum 16 }} {{ randAlphaNum 17 }} {{ randAlpha 16 }} {{ uuidv4 }} {{ uuidv4 }} ` +
+		`{{ bcrypt "p" }} {{ bcrypt "p" }} {{ genPrivateKey "ecdsa" | sha256sum }} {{ genPrivateKey "ecdsa" | sha256sum }} `
 	r := New(source(t, "shop", today))
 	add("a chart", run(t, r.Chart(shop), "a", draws, "b", draws))
 	add("the same chart again", run(t, r.Chart(shop), "a", draws))
 	add("it in a part", run(t, r.Part("db").Chart(shop), "a", draws))
 	add("another application", run(t, New(source(t, "shop2", today)).Chart(shop), "a", draws))
-	for _, other := range []Release{{Chart: "other", Name: "shop", Namespace: "shop"}, {Chart: "shop", Name: "other", Namespace: "shop"}, {Chart: "shop", Name: "shop", Namespace: "other"}} {
+	for _, other := range []Release{{Chart: "other", Name: "shop", Namespace: "shop"}, {Chart: "shop", Name: "other", Namespace: "shop"},
+		{Chart: "shop", Name: "shop", Namespace: "other"}} {
 		add(fmt.Sprint(other), run(t, r.Chart(other), "a", draws))
 	}
 }
@@ -113,7 +115,8 @@ func TestStays(t *testing.T) {
 		return run(t, New(source(t, "shop", today)).Chart(shop), templates...)
 	}
 	alone := of("b", `{{ randAlphaNum 16 }}`)
-	if got := of("a", `{{ $_ := randAlphaNum 16 }}`, "b", `{{ $_ := randAlphaNum 8 }}{{ $_ := randAlpha 16 }}{{ randAlphaNum 16 }}`); got != alone {
+	if got := of("a", `{{ $_ := randAlphaNum 16 }}`, "b",
+		`{{ $_ := randAlphaNum 8 }}{{ $_ := randAlpha 16 }}{{ randAlphaNum 16 }}`); got != alone {
 		t.Errorf("%s became %s", alone, got)
 	}
 	if got := of("b", `{{ $_ := randAlphaNum 16 }}{{ randAlphaNum 16 }}`); got == alone {
@@ -147,10 +150,12 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: %q, want %s", call, got, form)
 		}
 	}
-	if hash := strings.TrimPrefix(run(t, c, "a", `{{ htpasswd "user" "pass" }}`), "user:"); bcrypt.CompareHashAndPassword([]byte(hash), []byte("pass")) != nil {
+	hash := strings.TrimPrefix(run(t, c, "a", `{{ htpasswd "user" "pass" }}`), "user:")
+	if bcrypt.CompareHashAndPassword([]byte(hash), []byte("pass")) != nil {
 		t.Errorf("%s is not a hash of the password", hash)
 	}
-	for _, call := range []string{`{{ randInt 7 7 }}`, `{{ randBytes -1 }}`, `{{ genSignedCert "a" nil nil 1 "no CA" }}`, `{{ genSelfSignedCert "a" (list "no address") nil 1 }}`} {
+	for _, call := range []string{`{{ randInt 7 7 }}`, `{{ randBytes -1 }}`, `{{ genSignedCert "a" nil nil 1 "no CA" }}`,
+		`{{ genSelfSignedCert "a" (list "no address") nil 1 }}`} {
 		parsed := template.Must(template.New("").Funcs(sprig.TxtFuncMap()).Funcs(c.Functions()).Parse(call))
 		if err := parsed.Execute(&strings.Builder{}, nil); err == nil {
 			t.Errorf("%s is no fault", call)
@@ -182,7 +187,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-const chain = `{{ $ca := genCA "ca" 90 }}{{ $leaf := genSignedCert "web" (list "10.0.0.1") (list "web.shop.svc") 90 $ca }}{{ $ca.Cert }}{{ $leaf.Cert }}{{ $leaf.Key }}`
+const chain = `{{ $ca := genCA "ca" 90 }}{{ $leaf := genSignedCert "web" (list "10.0.0.1") (list "web.shop.svc") 90 $ca }}` +
+	`{{ $ca.Cert }}{{ $leaf.Cert }}{{ $leaf.Key }}`
 
 // chainAt is what the templates make at a time, with the authority, the certificate and
 // the time at which they renew.
@@ -273,7 +279,9 @@ func TestLongAndShort(t *testing.T) {
 // comes from the values.
 func TestOneAuthority(t *testing.T) {
 	got := run(t, New(source(t, "shop", today)).Chart(shop), "a",
-		`{{ $ca := genCA "ca" 365 }}{{ $custom := buildCustomCert (b64enc $ca.Cert) (b64enc $ca.Key) }}{{ eq $ca.Cert $custom.Cert }} {{ (genSignedCert "a" nil nil 30 $ca).Cert | sha256sum | eq ((genSignedCert "a" nil nil 30 $ca).Cert | sha256sum) }} {{ (genSignedCert "b" nil nil 30 $custom).Cert | contains "BEGIN" }}`)
+		`{{ $ca := genCA "ca" 365 }}{{ $custom := buildCustomCert (b64enc $ca.Cert) (b64enc $ca.Key) }}{{ eq $ca.Cert $custom.Cert }} `+
+			`{{ (genSignedCert "a" nil nil 30 $ca).Cert | sha256sum | eq ((genSignedCert "a" nil nil 30 $ca).Cert | sha256sum) }} `+
+			`{{ (genSignedCert "b" nil nil 30 $custom).Cert | contains "BEGIN" }}`)
 	if got != "true false true" {
 		t.Error(got)
 	}

@@ -136,7 +136,8 @@ func TestIdentities(t *testing.T) {
 		}
 		seen[value] = what
 	}
-	for _, a := range []Application{{"p", "a", "n"}, {"q", "a", "n"}, {"p", "b", "n"}, {"p", "a", "m"}, {"pa", "", "n"}, {"", "pa", "n"}, {"p", "an", ""}} {
+	for _, a := range []Application{{"p", "a", "n"}, {"q", "a", "n"}, {"p", "b", "n"}, {"p", "a", "m"}, {"pa", "", "n"},
+		{"", "pa", "n"}, {"p", "an", ""}} {
 		add(fmt.Sprint("the key of ", a), string(s.Key(a).Bytes()))
 	}
 	key := s.Key(Application{"p", "a", "n"})
@@ -215,7 +216,8 @@ func TestDistribution(t *testing.T) {
 
 func TestSeedForms(t *testing.T) {
 	key := known(t)
-	if uuid := key.Stream().UUID(); !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(uuid) {
+	uuid := key.Stream().UUID()
+	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(uuid) {
 		t.Errorf("%s is not a UUID of version 4", uuid)
 	}
 	for count, want := range map[int]int{-1: 0, 0: 0, 1: 1, 10_000: 10_000} {

@@ -16,8 +16,9 @@ import (
 
 // chart has fields of every sort, also in a subchart of another name.
 var chart = map[string]string{
-	"Chart.yaml":  "apiVersion: v2\nname: shop\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0, alias: store}]\n",
-	"values.yaml": "global: {password: ''}\nplain: ''\nencoded:\nhashed: ''\nfull: already\nnested: {deep: ''}\nfullnameOverride: ''\nexisting: {secret: ''}\n",
+	"Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0, alias: store}]\n",
+	"values.yaml": "global: {password: ''}\nplain: ''\nencoded:\nhashed: ''\nfull: already\nnested: {deep: ''}\n" +
+		"fullnameOverride: ''\nexisting: {secret: ''}\n",
 	"templates/a.yaml": `apiVersion: v1
 kind: Secret
 metadata: {name: {{ .Values.fullnameOverride | default "a" }}}
@@ -38,10 +39,12 @@ kind: Secret
 metadata: {name: b, namespace: other}
 stringData: {key: {{ randAlphaNum 20 }}}
 {{ end }}`,
-	"templates/c.yaml":               "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {of: {{ .Values.existing.secret | default \"b\" }}, random: {{ randAlphaNum 20 }}}\n",
-	"charts/db/Chart.yaml":           "apiVersion: v2\nname: db\nversion: 1.0.0\n",
-	"charts/db/values.yaml":          "auth: {password: ''}\n",
-	"charts/db/templates/a.yaml":     "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData:\n  password: {{ .Values.auth.password | default .Values.global.password | default (randAlphaNum 20) | quote }}\n",
+	"templates/c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n" +
+		"data: {of: {{ .Values.existing.secret | default \"b\" }}, random: {{ randAlphaNum 20 }}}\n",
+	"charts/db/Chart.yaml":  "apiVersion: v2\nname: db\nversion: 1.0.0\n",
+	"charts/db/values.yaml": "auth: {password: ''}\n",
+	"charts/db/templates/a.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData:\n" +
+		"  password: {{ .Values.auth.password | default .Values.global.password | default (randAlphaNum 20) | quote }}\n",
 	"charts/db/templates/_none.yaml": "",
 }
 
@@ -103,7 +106,8 @@ func TestAdopt(t *testing.T) {
 	c := found(t)
 	live := Live{
 		secret("other", "b"): {"key": []byte("live b")},
-		secret("shop", "a"):  {"encoded": {0, 255, 1}, "plain": []byte("live: plain"), "unnamed": []byte("null"), "hashed": []byte("user:x"), "nested": {255}},
+		secret("shop", "a"): {"encoded": {0, 255, 1}, "plain": []byte("live: plain"), "unnamed": []byte("null"),
+			"hashed": []byte("user:x"), "nested": {255}},
 	}
 	a, err := c.Adopt(context.Background(), live)
 	if err != nil {
