@@ -62,7 +62,8 @@ var menu = []string{
 		"spec: {serviceAccountName: %[2]s, priorityClassName: %[3]s, containers: [{name: c, image: %[3]s, " +
 		"env: [{name: DB_HOST, value: %[3]s}], envFrom: [{secretRef: {name: %[2]s}}]}]}}}}",
 	"{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: %[1]s%[4]s}, spec: {template: {metadata: {labels: {app: %[1]s}}, " +
-		"spec: {containers: [{name: c, image: %[3]s, args: ['--peer=%[2]s:80']}], volumes: [{name: v, persistentVolumeClaim: {claimName: %[2]s}}]}}}}",
+		"spec: {containers: [{name: c, image: %[3]s, args: ['--peer=%[2]s:80']}], volumes: [{name: v, " +
+		"persistentVolumeClaim: {claimName: %[2]s}}]}}}}",
 	"{apiVersion: batch/v1, kind: Job, metadata: {name: %[1]s%[4]s}, spec: {template: {spec: {serviceAccountName: %[3]s, " +
 		"containers: [{name: c, image: %[3]s, args: [migrate, 'http://%[2]s:80'], envFrom: [{configMapRef: {name: %[3]s}}]}]}}}}",
 	"{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: %[1]s%[4]s}}",
@@ -71,7 +72,8 @@ var menu = []string{
 	"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: %[1]s%[4]s}, " +
 		"roleRef: {kind: ClusterRole, name: %[2]s}, subjects: [{kind: ServiceAccount, name: %[3]s, namespace: ns}]}",
 	"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: zebras.zoo.example.com%[4]s}, " +
-		"spec: {group: zoo.example.com, names: {kind: Zebra, plural: zebras}, conversion: {webhook: {clientConfig: {service: {name: %[2]s, namespace: ns}}}}}}",
+		"spec: {group: zoo.example.com, names: {kind: Zebra, plural: zebras}, " +
+		"conversion: {webhook: {clientConfig: {service: {name: %[2]s, namespace: ns}}}}}}",
 	"{apiVersion: zoo.example.com/v1, kind: Zebra, metadata: {name: %[1]s%[4]s}, " +
 		"spec: {secretRef: {name: %[2]s}, owner: {kind: Zebra, name: %[3]s}}}",
 	"{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, " +
