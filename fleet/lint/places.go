@@ -277,10 +277,7 @@ func (l *checker) hasPlaceForRung(app *fleet.Application) bool {
 
 // bandsOf returns the bands that an Application may be in.
 func (l *checker) bandsOf(app *fleet.Application) []profile.Band {
-	if domain := app.Component.DomainOrTier(); domain != "" {
-		return l.Profile.BandsOf(domain)
-	}
-	return l.Profile.Bands
+	return steps.BandsOf(l.Profile, app)
 }
 
 // acceptsRung reports whether an Application belongs in a place, as far as its rung is known.

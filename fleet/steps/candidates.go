@@ -51,7 +51,7 @@ func candidatesFor(p profile.Profile, app *fleet.Application, opt Options) candi
 	if opt.OnlyMissing && app.Step.Set {
 		return candidates{steps: []candidateStep{stepAt(p, app.Step.Number)}, earliest: lowest, why: "its step is set"}
 	}
-	bands := bandsOf(p, app)
+	bands := BandsOf(p, app)
 	s := candidates{earliest: lowest}
 	var names []string
 	var inAnyBand []candidateStep
@@ -146,9 +146,9 @@ func unplaced(a *fleet.Application, severity finding.Severity, message, remedy s
 		Message: message, Remedy: remedy}
 }
 
-// bandsOf lists the bands for an Application: those of its domain. A step that is set selects a
+// BandsOf lists the bands for an Application: those of its domain. A step that is set selects a
 // band that is open to any domain, and the band of a component whose domain has none.
-func bandsOf(p profile.Profile, app *fleet.Application) []profile.Band {
+func BandsOf(p profile.Profile, app *fleet.Application) []profile.Band {
 	if len(p.Bands) == 0 {
 		return []profile.Band{{Name: "the rollout", From: min(0, app.Step.Number), To: component.MaxStep}}
 	}
