@@ -20,6 +20,7 @@ type fleetFlags struct {
 	Ladder *string
 
 	cmd              *cobra.Command
+	rendering        *flags.Rendering // nil if the command reads these flags for components, too
 	generators       func() (appset.Values, error)
 	remote           *flags.Fetching
 	allowUndescribed bool
@@ -33,9 +34,8 @@ func addFleetFlags(cmd *cobra.Command) *fleetFlags {
 	cmd.Args = cli.Args(1, cli.Many)
 	set := cmd.Flags()
 	in.addLoading()
-	set.StringVar(&in.Source.KubeVersion, "kube-version", "", "Kubernetes version for .Capabilities in templates, such as 1.34.2")
-	set.StringSliceVarP(&in.Source.APIVersions, "api-versions", "a", nil, "API versions for .Capabilities in templates")
-	in.Ladder = flags.LadderFlag(set)
+	in.rendering = flags.AddRendering(cmd, "kube-version", "api-versions")
+	in.Ladder = in.rendering.Ladder
 	in.generators = flags.GeneratorValues(set)
 	in.remote = flags.AddFetching(set, flags.UserCache())
 	flags.ShowProgress(cmd, in.remote)
@@ -69,6 +69,13 @@ func (in *fleetFlags) options() (LoadOptions, error) {
 		Generators: in.generators}
 	if err := in.checkProjects(); err != nil {
 		return opt, err
+	}
+	if in.rendering != nil {
+		settings, err := in.rendering.Settings()
+		if err != nil {
+			return opt, err
+		}
+		opt.Source.KubeVersion, opt.Source.APIVersions = settings.KubeVersion, settings.APIVersions
 	}
 	if p := in.Source.Parallel; p < 0 {
 		return opt, finding.Usagef("--parallel is %d; use 1 or more, or 0 for one per processor", p)
