@@ -10,7 +10,7 @@
 //	facts       what can be read from the manifests without a decision (package facts)
 //	roles       what objects are for: rules return claims, of which the strongest counts
 //	references  what objects need: rules see facts and roles, not each other's results
-//	steps       what follows from references: here the order of the list carries meaning
+//	derivations what follows from references: here the order of the list carries meaning
 //	reports     findings
 //
 // Which fields refer to what is data (package knowledge). What is not a field but a
@@ -153,12 +153,12 @@ func Join(parts []Part, base *knowledge.Base) (*Graph, error) {
 
 // rules are the passes after the facts.
 type rules struct {
-	roles      []RoleRule
-	references []ReferenceRule
-	steps      []Step
+	roles       []roleRule
+	references  []referenceRule
+	derivations []derivation
 }
 
-var rulesOfAll = rules{roleRules, referenceRules, steps}
+var rulesOfAll = rules{roleRules, referenceRules, derivations}
 
 func build(rules rules, parts []Part, base *knowledge.Base, opt facts.Options) (*Graph, error) {
 	f, findings := facts.New(parts, base, opt)
@@ -172,15 +172,15 @@ func build(rules rules, parts []Part, base *knowledge.Base, opt facts.Options) (
 	}
 	roles, set := newRoles(len(f.Nodes)), newSet(len(f.Nodes))
 	for _, rule := range rules.roles {
-		roles = roles.With(f, rule.Find(f))
+		roles = roles.With(f, rule(f))
 	}
 	found := make([]Reference, 0, 5*len(f.Nodes)) // enough for most components
 	for _, rule := range rules.references {
-		found = append(found, rule.Find(f, roles)...)
+		found = append(found, rule(f, roles)...)
 	}
 	set = set.With(found)
-	for _, step := range rules.steps {
-		claims, more := step.Do(f, roles, set)
+	for _, derive := range rules.derivations {
+		claims, more := derive(f, roles, set)
 		roles, set = roles.With(f, claims), set.With(more)
 	}
 	set = set.except(asked.Exceptions)

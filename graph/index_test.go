@@ -20,13 +20,13 @@ func TestIndexStays(t *testing.T) {
 		}
 		roles, set := newRoles(len(f.Nodes)), newSet(len(f.Nodes))
 		for _, rule := range roleRules {
-			roles = roles.With(f, rule.Find(f))
+			roles = roles.With(f, rule(f))
 		}
 		for _, rule := range referenceRules {
-			set = set.With(rule.Find(f, roles))
+			set = set.With(rule(f, roles))
 		}
-		for _, step := range steps {
-			claims, more := step.Do(f, roles, set)
+		for _, derive := range derivations {
+			claims, more := derive(f, roles, set)
 			roles, set = roles.With(f, claims), set.With(more)
 		}
 		for _, find := range reports {

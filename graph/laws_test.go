@@ -95,7 +95,7 @@ func TestRulesInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	eachComponent(t, func(t *testing.T, objs []object.Object) {
 		want := describe(t, rulesOfAll, objs)
-		shuffled := rules{slices.Clone(roleRules), slices.Clone(referenceRules), steps}
+		shuffled := rules{slices.Clone(roleRules), slices.Clone(referenceRules), derivations}
 		random.Shuffle(len(shuffled.roles), reflect.Swapper(shuffled.roles))
 		random.Shuffle(len(shuffled.references), reflect.Swapper(shuffled.references))
 		if diff := cmp.Diff(want, describe(t, shuffled, objs)); diff != "" {
