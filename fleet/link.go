@@ -44,7 +44,7 @@ func (f *Fleet) link() error {
 	f.Networks = link.NetworksOf(f.Objects, apps)
 	f.Links = withValueNames(slices.DeleteFunc(link.WithNetwork(f.Objects, f.Networks, f.Links), elsewhere))
 	for _, l := range f.Links {
-		trustAddresses(l)
+		trustAddresses(l.Reasons)
 	}
 	return nil
 }
@@ -52,11 +52,11 @@ func (f *Fleet) link() error {
 // trustAddresses makes some inferred dependencies certain: if a field for an address contains
 // that of a Service in another component, a rollout that does not wait for that component
 // hangs.
-func trustAddresses(l Link) {
-	for i := range l.Reasons {
-		l.Reasons[i].Inferred = l.Reasons[i].Inferred && !l.Reasons[i].Address
+func trustAddresses(reasons []link.Reason) {
+	for i := range reasons {
+		reasons[i].Inferred = reasons[i].Inferred && !reasons[i].Address
 	}
-	link.SortReasons(l.Reasons)
+	link.SortReasons(reasons)
 }
 
 // LinksEverywhere returns the dependencies of all environments. A reason that several

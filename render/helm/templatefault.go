@@ -91,7 +91,8 @@ func (s source) templateFault(ch *chart.Chart, vals any, err error) (finding.Fin
 	f.Line, _ = strconv.Atoi(f.Message[m[4]:m[5]])
 	message = f.Message[:m[0]] + f.Message[m[1]:]
 	message, isSyntax := strings.CutPrefix(message, "parse error at ")
-	message, own := strings.CutPrefix(strings.TrimLeft(strings.TrimPrefix(message, "template: "), ": \n"), "execution error at : ")
+	message = strings.TrimLeft(strings.TrimPrefix(message, "template: "), ": \n")
+	message, own := strings.CutPrefix(message, "execution error at : ")
 	f.Message = s.withoutEngine(ch, message)
 	switch call, root := disabledCall.FindString(f.Message), ofRoot.FindStringSubmatch(message); {
 	case isSyntax && noFunction.MatchString(f.Message):

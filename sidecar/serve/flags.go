@@ -74,7 +74,7 @@ func (opt *Options) AddFlags(f *pflag.FlagSet) {
 		"Address such as :9402 for metrics (/metrics), health (/healthz, /readyz) and the gRPC health service; empty disables it")
 	f.BoolVar(&c.Profiles, "profiles", false,
 		"Also serve Go profiles on --operations-address, at /debug/pprof/, to clients within the Pod only")
-	_ = f.MarkHidden("profiles") // for who works on Ladder: docs/development.md
+	_ = f.MarkHidden("profiles") // few need it: docs/operations.md
 	f.DurationVar(&c.Drain, "drain-timeout", 25*time.Second, "How long running requests may take to finish after SIGTERM")
 	f.StringVar(&opt.Explain, "explain", string(wave.ExplainOff),
 		`Default of the "explain" parameter: off, or annotations, which writes the reason for each wave as an annotation on the object`)
