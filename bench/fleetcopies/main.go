@@ -37,7 +37,10 @@ func main() {
 }
 
 // shared is what only the first copy has.
-var shared = regexp.MustCompile(`^components/(cluster/crds|data/crds|foundation/(crds|storage|coredns-config|operators/(cert-manager|clickhouse|cloudnative-pg|external-secrets(-ready)?|redis|strimzi))|platform/control-plane/(cert-manager-config|envoy-crds|envoy-gateway))(/|$)`)
+var shared = regexp.MustCompile(`^components/(cluster/crds|data/crds` +
+	`|foundation/(crds|storage|coredns-config` +
+	`|operators/(cert-manager|clickhouse|cloudnative-pg|external-secrets(-ready)?|redis|strimzi))` +
+	`|platform/control-plane/(cert-manager-config|envoy-crds|envoy-gateway))(/|$)`)
 
 func write(from fs.FS, to string, count int) error {
 	all, err := components(from)

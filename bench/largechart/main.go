@@ -91,7 +91,8 @@ spec:
 func schema(b *strings.Builder, indent string, depth, width int) {
 	for i := range width {
 		fmt.Fprintf(b, "%sfield%d:\n%s  description: |-\n", indent, i, indent)
-		fmt.Fprintf(b, "%s    Field%d says how this part of the resource behaves.\n%s    More info: https://large.example.com/docs#field%d\n", indent, i, indent, i)
+		fmt.Fprintf(b, "%s    Field%d says how this part of the resource behaves.\n%s    More info: https://large.example.com/docs#field%d\n",
+			indent, i, indent, i)
 		if depth == 1 {
 			fmt.Fprintf(b, "%s  type: string\n", indent)
 			continue

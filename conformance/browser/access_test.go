@@ -62,7 +62,9 @@ func TestKeyboard(t *testing.T) {
 func TestTouch(t *testing.T) {
 	p := open(t, made(t, "testdata/fleets/bands/components"), "#object=foundation-vault-core", phone)
 	p.run(chromedp.Click("#filters-toggle", chromedp.ByQuery))
-	if small := eval[[]string](p, `[...document.querySelectorAll("button:not(.skip, .search *), select, #views a, .close, .open, .card")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 43.5).map((e) => e.outerHTML.slice(0, 100))`); len(small) > 0 {
+	small := eval[[]string](p, `[...document.querySelectorAll("button:not(.skip, .search *), select, #views a, .close, .open, .card")]`+
+		`.filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 43.5).map((e) => e.outerHTML.slice(0, 100))`)
+	if len(small) > 0 {
 		t.Errorf("too small for a finger: %s", strings.Join(small, "\n"))
 	}
 	order := eval[[]string](p, `(() => {
@@ -82,7 +84,8 @@ func TestWithoutProgram(t *testing.T) {
 		p.run(emulation.SetScriptExecutionDisabled(true), chromedp.Reload())
 		is(p, `document.querySelectorAll("noscript tbody tr").length > 68`, true)
 		is(p, `document.querySelectorAll(".card").length`, 0)
-		is(p, `[...document.querySelectorAll("noscript h2")].slice(0, 2).map((e) => e.textContent).join()`, "rollout of ameide in production,cluster-crds-external-secrets")
+		is(p, `[...document.querySelectorAll("noscript h2")].slice(0, 2).map((e) => e.textContent).join()`,
+			"rollout of ameide in production,cluster-crds-external-secrets")
 		is(p, `document.querySelector("noscript tr:nth-child(2)").textContent.includes("foundation-namespaces")`, true)
 		is(p, `["search", "theme", "details"].some((id) => document.getElementById(id).checkVisibility())`, false)
 		is(p, `document.documentElement.scrollWidth <= innerWidth`, true)
@@ -105,7 +108,9 @@ func TestAxe(t *testing.T) {
 	everywhere := made(t, "testdata/fleets/bands/components")
 	night, smallNight := desktop, phone
 	night.scheme, smallNight.scheme = "dark", "dark"
-	for _, at := range []struct{ file, place string }{{component, ""}, {component, beacon}, {component, "#q=role"}, {fleet, ""}, {fleet, "#object=foundation-vault-core"}, {fleet, "#view=timeline"}, {everywhere, "#view=timeline"}, {everywhere, "#environment=staging"}, {faults, "#view=findings"}, {faults, "#object=ring-a&only=findings"}} {
+	for _, at := range []struct{ file, place string }{{component, ""}, {component, beacon}, {component, "#q=role"}, {fleet, ""},
+		{fleet, "#object=foundation-vault-core"}, {fleet, "#view=timeline"}, {everywhere, "#view=timeline"}, {everywhere, "#environment=staging"},
+		{faults, "#view=findings"}, {faults, "#object=ring-a&only=findings"}} {
 		for _, s := range []screen{desktop, night, phone, smallNight} {
 			t.Run(fmt.Sprint(at.place, s.width, s.scheme), func(t *testing.T) { noViolations(t, axe, open(t, at.file, at.place, s)) })
 		}
@@ -145,7 +150,8 @@ func TestListening(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"banner ", "navigation Views", "search ", "searchbox Search objects by name, kind, namespace or rung", "main ", "complementary Details", "status ",
+		"banner ", "navigation Views", "search ", "searchbox Search objects by name, kind, namespace or rung",
+		"main ", "complementary Details", "status ",
 		"heading rollout of ameide", "heading Steps", "heading Step 150 foundation, workloads", "region Step 150 foundation, workloads",
 		"link foundation · runtime 1 note foundation-vault-core ; 13 objects in 1 wave ; in namespace vault; others wait until it is healthy",
 	} {

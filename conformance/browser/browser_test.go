@@ -53,7 +53,8 @@ func run(m *testing.M) int {
 		return failed(fmt.Errorf("%w: %s", err, out))
 	}
 	// As root, which CI is, Chromium has no sandbox.
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("font-render-hinting", "none"))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("font-render-hinting", "none"))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()
 	var end context.CancelFunc
@@ -135,7 +136,8 @@ func open(t testing.TB, file, place string, s screen) *tab {
 		cancel()
 		stop()
 	})
-	p.run(page.BringToFront(), network.Enable(), log.Enable(), emulation.SetFocusEmulationEnabled(true), s.media(), emulation.SetDeviceMetricsOverride(s.width, s.height, 1, s.width < 500))
+	p.run(page.BringToFront(), network.Enable(), log.Enable(), emulation.SetFocusEmulationEnabled(true), s.media(),
+		emulation.SetDeviceMetricsOverride(s.width, s.height, 1, s.width < 500))
 	p.visit(place)
 	return p
 }

@@ -40,7 +40,8 @@ func react(t *testing.T, version string) string {
 		return quiet + read("react/umd/react.development.js") + ";\n" + read("react-dom/umd/react-dom.development.js")
 	}
 	script := quiet + "window.process = { env: {} };\nconst modules = {}, require = (name) => modules[name];\n"
-	for _, m := range [][2]string{{"react", "react/cjs/react.development.js"}, {"scheduler", "scheduler/cjs/scheduler.development.js"}, {"react-dom", "react-dom/cjs/react-dom.development.js"}, {"client", "react-dom/cjs/react-dom-client.development.js"}} {
+	for _, m := range [][2]string{{"react", "react/cjs/react.development.js"}, {"scheduler", "scheduler/cjs/scheduler.development.js"},
+		{"react-dom", "react-dom/cjs/react-dom.development.js"}, {"client", "react-dom/cjs/react-dom-client.development.js"}} {
 		script += fmt.Sprintf("(function (exports) { %s\nmodules[%q] = exports; })({});\n", read(m[1]), m[0])
 	}
 	return script + `window.React = modules.react; window.ReactDOM = { ...modules["react-dom"], ...modules.client };`
@@ -81,12 +82,15 @@ func (a *argocd) page(t *testing.T, s screen) *tab {
 		t.Fatal(err)
 	}
 	// Argo CD 3.5 wraps each file; while a ConfigMap is updated, the server can serve it twice.
-	wrapped := "// source: extension-ladder.js \ntry {\n" + string(script) + "\n} catch(e) { console.error('Extension failed to load:', e); }\n"
+	wrapped := "// source: extension-ladder.js \ntry {\n" + string(script) +
+		"\n} catch(e) { console.error('Extension failed to load:', e); }\n"
 	files := map[string]string{
 		base + "react.js": react(t, cmp.Or(a.react, reacts[1])), base + "host.js": string(host), base + "extensions.js": wrapped + string(script),
-		base + "applications/argocd/shop": `<!DOCTYPE html><html lang="en"><head><meta charset="UTF-8"><title>Argo CD</title><base href="` + base + `">
+		base + "applications/argocd/shop": `<!DOCTYPE html><html lang="en"><head><meta charset="UTF-8"><title>Argo CD</title><base href="` +
+			base + `">
 <link rel="icon" href="data:image/svg+xml,"><style>body { margin: 0; font-family: sans-serif } .application-status-panel__item { padding: 8px 20px } .theme-dark { background: #100f0f; color: #fff } .unseen { font-size: 1px }</style></head><body><div id="app"></div>
-<script src="react.js"></script><script src="host.js"></script><script src="extensions.js"></script><script>start("` + cmp.Or(a.theme, "light") + `", ` + string(at) + `)</script></body></html>`,
+<script src="react.js"></script><script src="host.js"></script><script src="extensions.js"></script><script>start("` +
+			cmp.Or(a.theme, "light") + `", ` + string(at) + `)</script></body></html>`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if text, ok := files[r.URL.Path]; ok {
@@ -177,7 +181,8 @@ func synced(objects []explained, at int) *argocd {
 	var resources, entries, nodes []any
 	for i, o := range objects {
 		wave := *o.Wave
-		resource := map[string]any{"group": o.Group, "version": "v1", "kind": o.Kind, "namespace": o.Namespace, "name": o.Name, "status": "OutOfSync", "health": map[string]any{"status": "Missing"}}
+		resource := map[string]any{"group": o.Group, "version": "v1", "kind": o.Kind, "namespace": o.Namespace, "name": o.Name,
+			"status": "OutOfSync", "health": map[string]any{"status": "Missing"}}
 		if wave != 0 {
 			resource["syncWave"] = wave
 		}
@@ -187,22 +192,29 @@ func synced(objects []explained, at int) *argocd {
 				health, phase = map[string]any{"status": "Progressing", "message": "Pods run"}, "Running"
 			}
 			resource["status"], resource["health"] = "Synced", health
-			entries = append(entries, map[string]any{"group": o.Group, "version": "v1", "kind": o.Kind, "namespace": o.Namespace, "name": o.Name, "status": "Synced", "syncPhase": "Sync", "hookPhase": phase, "message": o.Kind + "/" + o.Name + " created"})
-			nodes = append(nodes, map[string]any{"group": o.Group, "version": "v1", "kind": o.Kind, "namespace": o.Namespace, "name": o.Name, "uid": fmt.Sprint("uid-", i), "health": health})
+			entries = append(entries, map[string]any{"group": o.Group, "version": "v1", "kind": o.Kind, "namespace": o.Namespace, "name": o.Name,
+				"status": "Synced", "syncPhase": "Sync", "hookPhase": phase, "message": o.Kind + "/" + o.Name + " created"})
+			nodes = append(nodes, map[string]any{"group": o.Group, "version": "v1", "kind": o.Kind, "namespace": o.Namespace, "name": o.Name,
+				"uid": fmt.Sprint("uid-", i), "health": health})
 		}
 		resources = append(resources, resource)
-		target, _ := json.Marshal(map[string]any{"apiVersion": strings.TrimPrefix(o.Group+"/v1", "/"), "kind": o.Kind, "metadata": map[string]any{"name": o.Name, "namespace": o.Namespace,
+		target, _ := json.Marshal(map[string]any{"apiVersion": strings.TrimPrefix(o.Group+"/v1", "/"), "kind": o.Kind, "metadata": map[string]any{
+			"name": o.Name, "namespace": o.Namespace,
 			"annotations": map[string]any{"argocd.argoproj.io/sync-wave": fmt.Sprint(wave), "ladder-cmp.github.io/why": o.Why}}})
-		a.Managed = append(a.Managed, map[string]any{"group": o.Group, "kind": o.Kind, "namespace": o.Namespace, "name": o.Name, "targetState": string(target)})
+		a.Managed = append(a.Managed,
+			map[string]any{"group": o.Group, "kind": o.Kind, "namespace": o.Namespace, "name": o.Name, "targetState": string(target)})
 	}
 	a.Tree = map[string]any{"nodes": nodes}
 	a.Application = map[string]any{
 		"metadata": map[string]any{"name": "shop", "namespace": "argocd"},
 		"spec":     map[string]any{"project": "default", "destination": map[string]any{"namespace": "default"}},
 		"status": map[string]any{
-			"sync": map[string]any{"status": "OutOfSync", "revision": "aaaaaaaa11111111"}, "health": map[string]any{"status": "Progressing"}, "resources": resources,
-			"operationState": map[string]any{"phase": "Running", "message": "waiting for healthy state of batch/Job/shop-migrate", "startedAt": "2026-03-01T10:00:00Z",
-				"operation": map[string]any{"sync": map[string]any{"revision": "aaaaaaaa11111111"}}, "syncResult": map[string]any{"revision": "aaaaaaaa11111111", "resources": entries}},
+			"sync": map[string]any{"status": "OutOfSync", "revision": "aaaaaaaa11111111"}, "health": map[string]any{"status": "Progressing"},
+			"resources": resources,
+			"operationState": map[string]any{"phase": "Running", "message": "waiting for healthy state of batch/Job/shop-migrate",
+				"startedAt":  "2026-03-01T10:00:00Z",
+				"operation":  map[string]any{"sync": map[string]any{"revision": "aaaaaaaa11111111"}},
+				"syncResult": map[string]any{"revision": "aaaaaaaa11111111", "resources": entries}},
 		},
 		"operation": map[string]any{"sync": map[string]any{}},
 	}
@@ -253,7 +265,8 @@ func named(list any, name string) map[string]any {
 // hook adds a hook to the result of the sync, which the status does not list.
 func (a *argocd) hook(name, phase, state string) {
 	result := a.operation()["syncResult"].(map[string]any)
-	result["resources"] = append(result["resources"].([]any), map[string]any{"group": "batch", "version": "v1", "kind": "Job", "namespace": "default", "name": name, "hookType": phase, "syncPhase": phase, "hookPhase": state})
+	result["resources"] = append(result["resources"].([]any), map[string]any{"group": "batch", "version": "v1", "kind": "Job",
+		"namespace": "default", "name": name, "hookType": phase, "syncPhase": phase, "hookPhase": state})
 }
 
 // finish ends all that the sync waits for.

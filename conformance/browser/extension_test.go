@@ -36,12 +36,15 @@ func TestExtension(t *testing.T) {
 				is(p, panelText, "wave 51 (2 of 3): waits for Job shop-migrate, 14 min")
 				is(p, headline, "wave 51 (2 of 3): waits for Job shop-migrate")
 				is(p, places, "Wave 50,Wave 51,Wave 60,PostSync, wave 0")
-				is(p, `[...document.querySelectorAll("#view .ladder-counts")].map((e) => e.textContent.trim()).join(";")`, "8 done;1 awaited;5 not applied yet;1 not applied yet")
+				is(p, `[...document.querySelectorAll("#view .ladder-counts")].map((e) => e.textContent.trim()).join(";")`,
+					"8 done;1 awaited;5 not applied yet;1 not applied yet")
 				is(p, openRows, 1)
 				blocker := eval[string](p, `document.querySelector("#view .ladder-blockers").textContent`)
 				for _, want := range []string{
-					"Job shop/shop-migrate is Progressing", "job.batch/shop-migrate created", `Pod shop-migrate-x2x: CreateContainerConfigError: secret "db-app" not found`,
-					"Failed: Error: secret \"db-app\" not found", "wave 51, because it calls StatefulSet shop/shop-database (inferred)", "Needed by: Deployment shop-web",
+					"Job shop/shop-migrate is Progressing", "job.batch/shop-migrate created",
+					`Pod shop-migrate-x2x: CreateContainerConfigError: secret "db-app" not found`,
+					"Failed: Error: secret \"db-app\" not found", "wave 51, because it calls StatefulSet shop/shop-database (inferred)",
+					"Needed by: Deployment shop-web",
 				} {
 					if !strings.Contains(blocker, want) {
 						t.Errorf("the view does not say %q: %s", want, blocker)
@@ -52,7 +55,8 @@ func TestExtension(t *testing.T) {
 				p.settle()
 				is(p, `document.querySelector("#flyout h2").textContent === document.querySelector("#view h2").textContent`, true)
 				// The colours of a theme are those of its class, not of the system.
-				is(p, `getComputedStyle(document.querySelector("#view .ladder")).backgroundColor`, map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(40, 40, 42)"}[theme])
+				is(p, `getComputedStyle(document.querySelector("#view .ladder")).backgroundColor`,
+					map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(40, 40, 42)"}[theme])
 			})
 		}
 	}
@@ -70,7 +74,8 @@ func hanging(t *testing.T, theme, version string) *argocd {
 	a.Tree["nodes"] = append(a.Tree["nodes"].([]any), pod)
 	a.Events = map[string]any{"shop-migrate-x2x": map[string]any{"items": []any{
 		map[string]any{"type": "Normal", "reason": "Scheduled", "message": "assigned", "lastTimestamp": "2026-03-01T10:14:00Z"},
-		map[string]any{"type": "Warning", "reason": "Failed", "message": `Error: secret "db-app" not found`, "lastTimestamp": "2026-03-01T10:13:00Z"}}},
+		map[string]any{"type": "Warning", "reason": "Failed", "message": `Error: secret "db-app" not found`,
+			"lastTimestamp": "2026-03-01T10:13:00Z"}}},
 		"shop-migrate": map[string]any{"items": nil}}
 	return a
 }
@@ -80,7 +85,8 @@ func hanging(t *testing.T, theme, version string) *argocd {
 func TestRecorded(t *testing.T) {
 	p := hanging(t, "light", reacts[1]).page(t, desktop)
 	done := recorded(t, "done.json")
-	for want, a := range map[string]*argocd{"wave 51 (2 of 3): waits for Job shop-migrate": recorded(t, "waiting.json"), "done: 4 waves, 15 objects": done} {
+	for want, a := range map[string]*argocd{"wave 51 (2 of 3): waits for Job shop-migrate": recorded(t, "waiting.json"),
+		"done: 4 waves, 15 objects": done} {
 		is(p, fmt.Sprintf(`ladderExtension.headline(ladderExtension.model(%s, null, null)).text`, encoded(t, a.Application)), want)
 	}
 	p.run(chromedp.Evaluate(fmt.Sprintf(`show(%s)`, encoded(t, done)), nil))
@@ -104,7 +110,8 @@ var positions = []struct {
 		a.operation()["syncResult"] = nil
 		a.operation()["message"] = "Sync operation blocked by sync window"
 	}, "waits for a sync window"},
-	{"terminating", 51, func(a *argocd) { a.operation()["phase"] = "Terminating" }, "is being terminated; wave 51 (2 of 3): waits for Job shop-migrate"},
+	{"terminating", 51, func(a *argocd) { a.operation()["phase"] = "Terminating" },
+		"is being terminated; wave 51 (2 of 3): waits for Job shop-migrate"},
 	{"failed", 51, func(a *argocd) {
 		a.entry("shop-migrate")["hookPhase"], a.operation()["phase"] = "Failed", "Failed"
 	}, "wave 51 (2 of 3) failed: Job shop-migrate"},
@@ -125,7 +132,8 @@ var positions = []struct {
 			r.(map[string]any)["health"] = map[string]any{"status": "Healthy"}
 		}
 	}, "done: 3 waves, 14 objects"},
-	{"not healthy", 60, func(a *argocd) { a.operation()["phase"] = "Succeeded" }, "synced, but not healthy: PodDisruptionBudget shop-web and 4 more"},
+	{"not healthy", 60, func(a *argocd) { a.operation()["phase"] = "Succeeded" },
+		"synced, but not healthy: PodDisruptionBudget shop-web and 4 more"},
 	{"out of sync since", 60, func(a *argocd) {
 		a.operation()["phase"] = "Succeeded"
 		a.operation()["syncResult"].(map[string]any)["resources"] = []any{}
@@ -134,7 +142,8 @@ var positions = []struct {
 		}
 		maps.Copy(a.resource("shop-config"), map[string]any{"status": "OutOfSync", "health": map[string]any{"status": "Missing"}})
 	}, "the last sync is done; 1 object out of sync"},
-	{"failing", 60, func(a *argocd) { a.entry("shop")["hookPhase"] = "Failed" }, "wave 60 (3 of 3): waits for PodDisruptionBudget shop-web and 3 more; Ingress shop failed"},
+	{"failing", 60, func(a *argocd) { a.entry("shop")["hookPhase"] = "Failed" },
+		"wave 60 (3 of 3): waits for PodDisruptionBudget shop-web and 3 more; Ingress shop failed"},
 	{"never", 0, func(a *argocd) { a.Application["status"].(map[string]any)["operationState"] = nil }, "not synced yet"},
 	{"no status", 0, func(a *argocd) { a.Application["status"] = nil }, "not synced yet"},
 	{"pruned", 51, func(a *argocd) {
@@ -142,7 +151,8 @@ var positions = []struct {
 		status := a.Application["status"].(map[string]any)
 		status["resources"] = append(status["resources"].([]any), with(old, map[string]any{"status": "OutOfSync", "requiresPruning": true}))
 		result := a.operation()["syncResult"].(map[string]any)
-		result["resources"] = append(result["resources"].([]any), with(old, map[string]any{"status": "Pruned", "syncPhase": "Sync", "hookPhase": "Succeeded"}))
+		result["resources"] = append(result["resources"].([]any),
+			with(old, map[string]any{"status": "Pruned", "syncPhase": "Sync", "hookPhase": "Succeeded"}))
 		a.entry("shop-migrate")["hookPhase"], a.operation()["message"] = "Succeeded", "waiting for deletion of batch/Job/old"
 	}, "objects to remove: waits for the deletion of Job old"},
 	// Before Argo CD 3.4, the Application does not tell the wave of a hook: it is that of
@@ -180,8 +190,10 @@ func TestPositions(t *testing.T) {
 func TestHooksToCome(t *testing.T) {
 	a := synced(explain(t, shop), 51)
 	a.Manifests = []string{
-		`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"smoke","annotations":{"argocd.argoproj.io/hook":"PostSync","argocd.argoproj.io/sync-wave":"7"}}}`,
-		`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"before","annotations":{"helm.sh/hook":"pre-install,test","helm.sh/hook-weight":"-5"}}}`,
+		`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"smoke",` +
+			`"annotations":{"argocd.argoproj.io/hook":"PostSync","argocd.argoproj.io/sync-wave":"7"}}}`,
+		`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"before",` +
+			`"annotations":{"helm.sh/hook":"pre-install,test","helm.sh/hook-weight":"-5"}}}`,
 		`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"rescue","annotations":{"argocd.argoproj.io/hook":"SyncFail"}}}`,
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"test","annotations":{"helm.sh/hook":"test"}}}`, `no JSON`, `null`,
 	}
@@ -231,10 +243,12 @@ func TestHints(t *testing.T) {
 	a.operation()["syncResult"].(map[string]any)["revisions"] = []any{"cccccccc33333333", "aaaaaaaa11111111"}
 	status["conditions"] = []any{map[string]any{"type": "SyncError", "message": "it failed"}}
 	delete(a.Application, "operation")
-	a.operation()["operation"].(map[string]any)["sync"].(map[string]any)["resources"] = []any{map[string]any{"group": "batch", "kind": "Job", "name": "shop-migrate"}}
+	a.operation()["operation"].(map[string]any)["sync"].(map[string]any)["resources"] = []any{
+		map[string]any{"group": "batch", "kind": "Job", "name": "shop-migrate"}}
 	p := a.page(t, desktop)
 	got := eval[string](p, `[...document.querySelectorAll("#view .ladder-hint")].map((e) => e.textContent).join("\n")`)
-	for _, want := range []string{"Commit bbbbbbbb waits until this sync of aaaaaaaa ends", "the Application has no operation field", "applies 1 selected object and no hooks", "SyncError: it failed"} {
+	for _, want := range []string{"Commit bbbbbbbb waits until this sync of aaaaaaaa ends",
+		"the Application has no operation field", "applies 1 selected object and no hooks", "SyncError: it failed"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
 		}
@@ -248,7 +262,8 @@ func TestManyObjects(t *testing.T) {
 	var objects []explained
 	for i := range 4000 {
 		wave := min(i/1000, 2)
-		objects = append(objects, explained{Kind: "ConfigMap", Namespace: "default", Name: fmt.Sprintf("settings-%d", i), Why: "configuration comes before the objects that read it", Wave: &wave})
+		objects = append(objects, explained{Kind: "ConfigMap", Namespace: "default", Name: fmt.Sprintf("settings-%d", i),
+			Why: "configuration comes before the objects that read it", Wave: &wave})
 	}
 	p := synced(objects, 2).page(t, desktop)
 	is(p, panelText, "wave 2 (3 of 3): waits for ConfigMap settings-2000 and 1999 more, 14 min")
@@ -264,7 +279,8 @@ func TestManyObjects(t *testing.T) {
 func TestExtensionKeyboard(t *testing.T) {
 	p := hanging(t, "dark", reacts[1]).page(t, desktop)
 	const focused = `document.activeElement.textContent.trim()`
-	p.run(chromedp.Evaluate(`window.copied = ""; Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } })`, nil))
+	p.run(chromedp.Evaluate(`window.copied = ""; Object.defineProperty(navigator, "clipboard", { value: { writeText: `+
+		`async (text) => { window.copied = text; } } })`, nil))
 	p.press(kb.Tab)
 	is(p, `document.activeElement.closest(".ladder-panel") !== null`, true)
 	is(p, `getComputedStyle(document.activeElement).outlineStyle`, "solid")
@@ -313,7 +329,8 @@ func TestExtensionAccess(t *testing.T) {
 			told = append(told, unquoted(n.Role.Value)+" "+unquoted(n.Name.Value))
 		}
 	}
-	for _, want := range []string{"region Ladder", "list Positions of the sync, from the first to the last", "button Wave 51 (2 of 3) 1 awaited", "button Copy cmp why shop -n argocd", "heading What is awaited"} {
+	for _, want := range []string{"region Ladder", "list Positions of the sync, from the first to the last",
+		"button Wave 51 (2 of 3) 1 awaited", "button Copy cmp why shop -n argocd", "heading What is awaited"} {
 		if !slices.Contains(told, want) {
 			t.Errorf("nobody is told %q, but %q", want, told)
 		}
@@ -324,12 +341,16 @@ func TestExtensionAccess(t *testing.T) {
 func TestExtensionHostile(t *testing.T) {
 	const evil = `</script><img src=x onerror="window.hacked=1">`
 	wave, later := 1, 2
-	objects := []explained{{Group: evil, Kind: "Job", Namespace: evil, Name: evil, Why: "calls " + evil, Wave: &wave}, {Kind: "__proto__", Name: "constructor", Namespace: "toString", Why: "needs Job " + evil + "/" + evil, Wave: &later}}
+	objects := []explained{{Group: evil, Kind: "Job", Namespace: evil, Name: evil, Why: "calls " + evil, Wave: &wave},
+		{Kind: "__proto__", Name: "constructor", Namespace: "toString", Why: "needs Job " + evil + "/" + evil, Wave: &later}}
 	a := synced(objects, 1)
-	a.operation()["message"], a.entry(evil)["message"], a.resource(evil)["health"] = evil, evil+"1", map[string]any{"status": evil, "message": evil + "2"}
+	a.operation()["message"], a.entry(evil)["message"], a.resource(evil)["health"] = evil, evil+"1",
+		map[string]any{"status": evil, "message": evil + "2"}
 	a.Events[evil] = map[string]any{"items": []any{map[string]any{"type": "Warning", "reason": evil, "message": evil}}}
-	a.Live[evil] = map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": evil + "failed", "status": "True", "message": evil + "3"}}}}
-	a.Application["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": evil, "message": evil}, map[string]any{"type": evil, "message": evil}}
+	a.Live[evil] = map[string]any{
+		"status": map[string]any{"conditions": []any{map[string]any{"type": evil + "failed", "status": "True", "message": evil + "3"}}}}
+	a.Application["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": evil, "message": evil},
+		map[string]any{"type": evil, "message": evil}}
 	p := a.page(t, desktop)
 	is(p, headline, "wave 1 (1 of 2): waits for Job "+evil)
 	is(p, `typeof window.hacked`, "undefined")
@@ -340,7 +361,8 @@ func TestExtensionHostile(t *testing.T) {
 	is(p, `document.querySelector("#view .ladder-blockers").textContent.includes("Needed by: __proto__ constructor")`, true)
 	is(p, `ladderExtension.commandOf({ metadata: { name: "a'; rm -rf /", namespace: "x" } })`, `cmp why 'a'\''; rm -rf /' -n x`)
 	// A fault of the extension leaves the page of Argo CD as it is.
-	p.run(chromedp.Evaluate(`show({ application: { metadata: { name: "shop" }, get status() { throw new Error("torn"); } }, tree: null })`, nil))
+	p.run(
+		chromedp.Evaluate(`show({ application: { metadata: { name: "shop" }, get status() { throw new Error("torn"); } }, tree: null })`, nil))
 	p.settle()
 	is(p, `document.querySelector("#view").textContent`, "Ladder cannot show this Application: torn")
 	p.forget() // React tells the console

@@ -28,7 +28,8 @@ func largeFleet(t testing.TB) string {
 		write(t, filepath.Join(component, "component.yaml"), description)
 		write(t, filepath.Join(component, "objects.yaml"), apps(manyObjects/manyComponents, fmt.Sprintf("c%02d", i))+
 			fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: next, namespace: space-%d}\n", i+1)+
-			fmt.Sprintf("---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: reader}\nspec: {selector: {matchLabels: {a: r}}, template: {metadata: {labels: {a: r}}, spec: {containers: [{name: a, image: a, envFrom: [{configMapRef: {name: next}}]}]}}}\n"))
+			fmt.Sprintf("---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: reader}\nspec: {selector: {matchLabels: {a: r}}, "+
+				"template: {metadata: {labels: {a: r}}, spec: {containers: [{name: a, image: a, envFrom: [{configMapRef: {name: next}}]}]}}}\n"))
 	}
 	return dir
 }
@@ -41,7 +42,8 @@ func apps(count int, prefix string) string {
 		for _, kind := range []string{"ConfigMap", "Secret", "Service"} {
 			fmt.Fprintf(&b, "---\napiVersion: v1\nkind: %s\nmetadata: {name: %s-%d}\n", kind, prefix, i)
 		}
-		fmt.Fprintf(&b, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %[1]s-%[2]d}\nspec: {selector: {matchLabels: {a: a}}, template: {metadata: {labels: {a: a}}, spec: {serviceAccountName: %[1]s-hub, "+
+		fmt.Fprintf(&b, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %[1]s-%[2]d}\n"+
+			"spec: {selector: {matchLabels: {a: a}}, template: {metadata: {labels: {a: a}}, spec: {serviceAccountName: %[1]s-hub, "+
 			"containers: [{name: a, image: a, envFrom: [{configMapRef: {name: %[1]s-%[2]d}}, {secretRef: {name: %[1]s-%[2]d}}]}]}}}\n", prefix, i)
 	}
 	return b.String()
@@ -99,7 +101,8 @@ func searchFor(word string) string {
 // changed counts what the page changes of itself while it does something.
 func (p *tab) changed(expression string) int {
 	p.Helper()
-	p.run(chromedp.Evaluate(`window.changes = 0; window.watch = new MutationObserver((all) => { window.changes += all.length; }); window.watch.observe(document, { subtree: true, childList: true, attributes: true, characterData: true }); 0`, nil))
+	p.run(chromedp.Evaluate(`window.changes = 0; window.watch = new MutationObserver((all) => { window.changes += all.length; }); `+
+		`window.watch.observe(document, { subtree: true, childList: true, attributes: true, characterData: true }); 0`, nil))
 	p.run(chromedp.Evaluate(expression, nil, awaited))
 	p.settle()
 	return eval[int](p, `(window.changes += window.watch.takeRecords().length, window.watch.disconnect(), window.changes)`)

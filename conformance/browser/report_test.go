@@ -40,7 +40,8 @@ func TestErrorsFirst(t *testing.T) {
 		p := open(t, file, "", screen)
 		is(p, `document.querySelectorAll(".banner.error .finding.error").length`, 3)
 		is(p, `document.querySelector(".banner.error").getBoundingClientRect().top < innerHeight`, true)
-		is(p, `document.querySelector(".banner").compareDocumentPosition(document.querySelector(".ladder")) === Node.DOCUMENT_POSITION_FOLLOWING`, true)
+		is(p, `document.querySelector(".banner").compareDocumentPosition(document.querySelector(".ladder")) === Node.DOCUMENT_POSITION_FOLLOWING`,
+			true)
 		p.run(chromedp.Click(".banner > p a", chromedp.ByQuery))
 		p.settle()
 		is(p, `location.hash.includes("findings")`, true)
@@ -94,7 +95,8 @@ func TestSelection(t *testing.T) {
 // TestPointing shows arrows for as long as the mouse is on an object.
 func TestPointing(t *testing.T) {
 	p := open(t, made(t, operator), "", desktop)
-	box := eval[[]float64](p, `(() => { const b = document.querySelector(".card[href*='Certificate']").getBoundingClientRect(); return [b.x + 20, b.y + 20]; })()`)
+	box := eval[[]float64](p,
+		`(() => { const b = document.querySelector(".card[href*='Certificate']").getBoundingClientRect(); return [b.x + 20, b.y + 20]; })()`)
 	p.run(chromedp.MouseEvent("mouseMoved", box[0], box[1]))
 	p.settle()
 	is(p, `document.querySelectorAll(".arrow").length > 0`, true)
@@ -166,7 +168,8 @@ func TestSearch(t *testing.T) {
 	p.settle()
 	is(p, cards, 16)
 	is(p, `document.getElementById("nothing").checkVisibility()`, false)
-	p.run(chromedp.Click("#filters-toggle", chromedp.ByQuery), chromedp.SetValue(`select[name="kind"]`, "CustomResourceDefinition", chromedp.ByQuery),
+	p.run(chromedp.Click("#filters-toggle", chromedp.ByQuery),
+		chromedp.SetValue(`select[name="kind"]`, "CustomResourceDefinition", chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector("select[name=kind]").dispatchEvent(new Event("change"))`, nil))
 	p.settle()
 	is(p, cards, 2)
@@ -256,7 +259,9 @@ func TestFindings(t *testing.T) {
 	is(p, `document.querySelector("[aria-current=true] .badge.error").textContent`, "✕ 11 error")
 	// What is wrong with an item is among the words that find it.
 	p.visit("#q=later-step")
-	is(p, `[...document.querySelectorAll(".card .name")].filter((e) => e.checkVisibility()).map((e) => e.textContent.trim()).includes("ring-a")`, true)
+	is(p,
+		`[...document.querySelectorAll(".card .name")].filter((e) => e.checkVisibility()).map((e) => e.textContent.trim()).includes("ring-a")`,
+		true)
 	is(p, `document.querySelector(".card .badge.note") && getComputedStyle(document.querySelector(".card .badge.note")).fontSize`, "12px")
 	p.visit("#view=findings")
 	is(p, `document.querySelectorAll(".finding").length > 20`, true)
@@ -270,7 +275,8 @@ func TestDeepLink(t *testing.T) {
 	p := open(t, fleetPage(t), "#component=foundation-vault-core&object=StatefulSet.apps+vault%2Fvault", desktop)
 	for range 2 {
 		is(p, chosen, "vault")
-		is(p, `(() => { const box = document.querySelector("[aria-current=true].card").getBoundingClientRect(); return box.top > 0 && box.bottom < innerHeight; })()`, true)
+		is(p, `(() => { const box = document.querySelector("[aria-current=true].card").getBoundingClientRect(); `+
+			`return box.top > 0 && box.bottom < innerHeight; })()`, true)
 		p.run(chromedp.Reload())
 		p.settle()
 	}
@@ -320,14 +326,16 @@ func TestChosenOnPhone(t *testing.T) {
 		t.Errorf("the details cover the selected cards %q", hidden)
 	}
 	is(open(t, made(t, operator), beacon, screen{width: 390, height: 844, scheme: "light"}),
-		`document.querySelector("[aria-current=true].card").getBoundingClientRect().bottom <= document.getElementById("details").getBoundingClientRect().top`, true)
+		`document.querySelector("[aria-current=true].card").getBoundingClientRect().bottom <= `+
+			`document.getElementById("details").getBoundingClientRect().top`, true)
 }
 
 // TestBlindGate shows a gate at which Argo CD does not wait, for lack of a health check.
 func TestBlindGate(t *testing.T) {
 	p := open(t, made(t, "testdata/components/vault-shop"), "#object=VaultStaticSecret.secrets.hashicorp.com+default%2Fdatabase", desktop)
 	is(p, `document.querySelector(".lead").textContent`, "4 objects in 2 waves, 0 gates; Argo CD does not wait for 1 object")
-	is(p, `document.querySelector(".band .gate summary").textContent`, "Argo CD does not wait here: 1 object that later ones need, without a health check")
+	is(p, `document.querySelector(".band .gate summary").textContent`,
+		"Argo CD does not wait here: 1 object that later ones need, without a health check")
 	is(p, `document.querySelectorAll(".band:nth-of-type(2) .why li").length`, 1)
 	is(p, `document.querySelectorAll(".card .hourglass, #details .tag.gate, .gate.awaited, .arrow.gate").length`, 0)
 	is(p, `[...document.querySelectorAll("#details .tag")].map((e) => e.textContent).join()`, "Argo CD does not wait")
@@ -339,19 +347,27 @@ func TestBlindGate(t *testing.T) {
 func TestReasonsOfWaves(t *testing.T) {
 	p := open(t, made(t, operator), "", desktop)
 	is(p, `document.querySelectorAll(".band:first-of-type .why").length`, 0)
-	is(p, `document.querySelector(".band:nth-of-type(2) .why li").textContent`, "Deployment beacon-operator-operator mounts Secret default/beacon-operator-tls, which is written by Certificate beacon-operator-webhook")
+	is(p, `document.querySelector(".band:nth-of-type(2) .why li").textContent`,
+		"Deployment beacon-operator-operator mounts Secret default/beacon-operator-tls, which is written by Certificate beacon-operator-webhook")
 	is(p, `document.querySelector(".ladder").textContent.includes("first wave with objects of rung")`, false)
-	is(p, `document.querySelector(".lead").textContent.match(/(\d+) gates?$/)[1] === String(document.querySelectorAll(".gate.awaited").length)`, true)
+	is(p,
+		`document.querySelector(".lead").textContent.match(/(\d+) gates?$/)[1] === String(document.querySelectorAll(".gate.awaited").length)`,
+		true)
 }
 
 // TestPhone looks for anything that is wider than a phone.
 func TestPhone(t *testing.T) {
 	component, fleet := made(t, operator), fleetPage(t)
-	for _, at := range []struct{ file, place string }{{component, ""}, {component, beacon}, {component, "#view=findings"}, {fleet, ""}, {fleet, "#q=vault"}, {fleet, "#view=timeline"}, {fleet, "#object=foundation-vault-core"}, {made(t, "conformance/browser/testdata/hostile"), ""}} {
+	for _, at := range []struct{ file, place string }{{component, ""}, {component, beacon}, {component, "#view=findings"}, {fleet, ""},
+		{fleet, "#q=vault"}, {fleet, "#view=timeline"}, {fleet, "#object=foundation-vault-core"},
+		{made(t, "conformance/browser/testdata/hostile"), ""}} {
 		t.Run(filepath.Base(filepath.Dir(at.file))+at.place, func(t *testing.T) {
 			p := open(t, at.file, at.place, phone)
 			is(p, `document.documentElement.scrollWidth`, 360)
-			if wide := eval[[]string](p, `[...document.querySelectorAll("body *")].filter((e) => !e.closest(".unseen, .arrows, [hidden], thead") && e.getBoundingClientRect().right > 361).map((e) => e.outerHTML.slice(0, 120))`); len(wide) > 0 {
+			wide := eval[[]string](p, `[...document.querySelectorAll("body *")]`+
+				`.filter((e) => !e.closest(".unseen, .arrows, [hidden], thead") && e.getBoundingClientRect().right > 361)`+
+				`.map((e) => e.outerHTML.slice(0, 120))`)
+			if len(wide) > 0 {
 				t.Errorf("wider than the screen: %s", strings.Join(wide, "\n"))
 			}
 		})
@@ -404,7 +420,8 @@ func TestHostileNames(t *testing.T) {
 	is(p, `typeof window.hacked`, "undefined")
 	is(p, `document.querySelectorAll("img, main script, svg[onload]").length`, 0)
 	names := eval[[]string](p, `[...document.querySelectorAll(".card .name")].map((e) => e.textContent.trim())`)
-	for _, want := range []string{`</script><img src=x onerror="window.hacked=1">`, `"><svg onload=window.hacked=2>`, `a\u202eb\u2028&lt;b>&amp;`, `{{constructor}}${alert(1)}`} {
+	for _, want := range []string{`</script><img src=x onerror="window.hacked=1">`,
+		`"><svg onload=window.hacked=2>`, `a\u202eb\u2028&lt;b>&amp;`, `{{constructor}}${alert(1)}`} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%q is not among %q", want, names)
 		}
@@ -413,7 +430,9 @@ func TestHostileNames(t *testing.T) {
 		p.run(chromedp.Evaluate(`document.querySelectorAll(".card")[`+string(rune('0'+i))+`].click()`, nil))
 		p.settle()
 		is(p, `typeof window.hacked`, "undefined")
-		is(p, `document.querySelector("[aria-current=true] .name").textContent.trim() === document.querySelector("#details h2 .name").textContent`, true)
+		is(p,
+			`document.querySelector("[aria-current=true] .name").textContent.trim() === document.querySelector("#details h2 .name").textContent`,
+			true)
 	}
 }
 

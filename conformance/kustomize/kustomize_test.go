@@ -65,7 +65,8 @@ func TestBuild(t *testing.T) {
 	}
 	for _, file := range cases {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			ours, err := render.Dir(t.Context(), os.DirFS(lay(t, file, registry.url)), "app", render.Options{KubeVersion: kubeVersion, Remote: registry})
+			ours, err := render.Dir(t.Context(), os.DirFS(lay(t, file, registry.url)), "app",
+				render.Options{KubeVersion: kubeVersion, Remote: registry})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +98,8 @@ func lay(t *testing.T, file, repo string) string {
 	dir := t.TempDir()
 	for _, f := range txtar.Parse(bytes.ReplaceAll(text, []byte("$REPO"), []byte(repo))).Files {
 		write(t, filepath.Join(dir, f.Name), f.Data)
-		if filepath.Base(f.Name) != "kustomization.yaml" || !bytes.Contains(f.Data, []byte("probe")) && !bytes.Contains(f.Data, []byte("generators")) {
+		if filepath.Base(f.Name) != "kustomization.yaml" ||
+			!bytes.Contains(f.Data, []byte("probe")) && !bytes.Contains(f.Data, []byte("generators")) {
 			continue
 		}
 		home := "charts"
@@ -125,7 +127,8 @@ func write(t *testing.T, name string, data []byte) {
 // which they come up, which says more than its own.
 func build(t *testing.T, helm, dir string) string {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(bin, "kustomize"), "build", "--enable-helm", "--helm-command", filepath.Join(bin, helm), "--helm-kube-version", kubeVersion, "--reorder", "none", dir)
+	cmd := exec.Command(filepath.Join(bin, "kustomize"), "build", "--enable-helm", "--helm-command", filepath.Join(bin, helm),
+		"--helm-kube-version", kubeVersion, "--reorder", "none", dir)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

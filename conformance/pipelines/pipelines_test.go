@@ -116,7 +116,8 @@ func shell(t *testing.T, tool string, e example, commands string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files["base/smoke.yaml"] = "{apiVersion: batch/v1, kind: Job, metadata: {name: smoke}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: ask, image: registry.example.com/ask:v1}]}}}}\n"
+	files["base/smoke.yaml"] = "{apiVersion: batch/v1, kind: Job, metadata: {name: smoke}, " +
+		"spec: {template: {spec: {restartPolicy: Never, containers: [{name: ask, image: registry.example.com/ask:v1}]}}}}\n"
 	files["base/kustomization.yaml"] = strings.Replace(string(kustomization), "resources:\n", "resources:\n- smoke.yaml\n", 1)
 	for name, text := range files {
 		file := filepath.Join(dir, name)
@@ -128,7 +129,8 @@ func shell(t *testing.T, tool string, e example, commands string) string {
 		}
 	}
 	home := t.TempDir()
-	env := append(os.Environ(), "PATH="+filepath.Join(bin, "ladder")+":"+filepath.Join(bin, tool)+":"+os.Getenv("PATH"), "HOME="+home, "LADDER="+root,
+	env := append(os.Environ(), "PATH="+filepath.Join(bin, "ladder")+":"+filepath.Join(bin, tool)+":"+os.Getenv("PATH"),
+		"HOME="+home, "LADDER="+root,
 		"XDG_DATA_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_CONFIG_HOME="+home)
 	var out bytes.Buffer
 	if err := run(dir, env, &out, "bash", "-e", "-o", "pipefail", "-c", commands); err != nil {
@@ -200,7 +202,8 @@ func TestExamples(t *testing.T) {
 // TestFaults: what cannot be ordered stops the tools.
 func TestFaults(t *testing.T) {
 	documented := examples(t)
-	for title, says := range map[string]string{"Helm 3": `cmp: parameter waves: unknown value "few"`, "Helm 4": `post-renderer plugin "ladder"`} {
+	for title, says := range map[string]string{"Helm 3": `cmp: parameter waves: unknown value "few"`,
+		"Helm 4": `post-renderer plugin "ladder"`} {
 		commands := strings.TrimSpace(documented[title].commands)
 		lines := strings.Split(commands, "\n")
 		lines[len(lines)-1] = "! " + lines[len(lines)-1] + " --post-renderer-args --waves=few 2>&1"

@@ -30,7 +30,8 @@ func TestSARIF(t *testing.T) {
 	}
 	text, _, _ = strings.Cut(text, "\n-- ")
 	e := example{files: map[string]string{"hand/hand.yaml": text, "bad/Chart.yaml": "name: [\n"}}
-	for _, command := range []string{"cmp check hand", "cmp check chart", "cmp check bad", "cmp check --deterministic chart", "cmp check --deterministic bad"} {
+	for _, command := range []string{"cmp check hand", "cmp check chart", "cmp check bad", "cmp check --deterministic chart",
+		"cmp check --deterministic bad"} {
 		t.Run(command, func(t *testing.T) {
 			out := shell(t, "kustomize", e, command+" -o sarif || true")
 			checked, err := schema.Validate(gojsonschema.NewStringLoader(out))

@@ -71,7 +71,8 @@ func sameAsHelm(t *testing.T, f *fetch.Fetcher, url string, s *server) {
 		if _, _, err := helmPull(t, "app", url, requested, s); err == nil {
 			t.Errorf("helm pull --version %q gets something", requested)
 		}
-		if _, err := f.Fetch(t.Context(), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: requested}); err == nil || !strings.Contains(err.Error(), "not found") && !strings.Contains(err.Error(), "no version of app that fits") {
+		if _, err := f.Fetch(t.Context(), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: requested}); err == nil ||
+			!strings.Contains(err.Error(), "not found") && !strings.Contains(err.Error(), "no version of app that fits") {
 			t.Errorf("%q: %v", requested, err)
 		}
 	}
@@ -103,7 +104,8 @@ func TestChartRepository(t *testing.T) {
 // push pushes charts as "helm push" does.
 func push(t *testing.T, dir string, s *server, issuers ...*server) {
 	t.Helper()
-	client, err := helmregistry.NewClient(helmregistry.ClientOptHTTPClient(trusted(append(issuers, s)...)), helmregistry.ClientOptBasicAuth(user, password), helmregistry.ClientOptWriter(io.Discard))
+	client, err := helmregistry.NewClient(helmregistry.ClientOptHTTPClient(trusted(append(issuers, s)...)),
+		helmregistry.ClientOptBasicAuth(user, password), helmregistry.ClientOptWriter(io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +142,8 @@ func TestRegistryWithPassword(t *testing.T) {
 	config := trusting(t, s)
 	config.Credentials, config.CAFile = fetch.Credentials{}, s.caFile
 	refuse(t, fetcher(t, config), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: "1.2.3"}, "refuses access (401)")
-	refuse(t, fetcher(t, trusting(t, s)), remote.Ref{Kind: remote.Chart, URL: url, Chart: "other", Version: "1.2.3"}, "returned status 404: not found")
+	refuse(t, fetcher(t, trusting(t, s)), remote.Ref{Kind: remote.Chart, URL: url, Chart: "other", Version: "1.2.3"},
+		"returned status 404: not found")
 }
 
 // TestRegistryWithTokens has a registry whose tokens are issued by another server.
@@ -156,7 +159,8 @@ func TestRegistryWithTokens(t *testing.T) {
 	// The password is for the registry, and not for whom the registry names.
 	config.Allow = []string{"oci://" + s.host}
 	before := issuer.requests.Load()
-	refuse(t, fetcher(t, config), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: "1.2.3"}, "requests that the credentials be sent to "+issuer.host)
+	refuse(t, fetcher(t, config), remote.Ref{Kind: remote.Chart, URL: url, Chart: "app", Version: "1.2.3"},
+		"requests that the credentials be sent to "+issuer.host)
 	if issuer.requests.Load() != before {
 		t.Error("it was asked all the same")
 	}

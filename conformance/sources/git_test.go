@@ -221,7 +221,8 @@ func TestSubmodules(t *testing.T) {
 	}
 	alone := trusting(t, s)
 	alone.Allow = []string{s.URL + "/outer.git"}
-	refuse(t, fetcher(t, alone), ref, "the submodule vendor/inner at ../inner.git, which is "+s.URL+"/inner.git, is not allowed; fix: add that address, or what is above it, to the allow-list (--allow-remote) if you trust it, or ?submodules=false to the repository's")
+	refuse(t, fetcher(t, alone), ref, "the submodule vendor/inner at ../inner.git, which is "+s.URL+"/inner.git, is not allowed; fix: "+
+		"add that address, or what is above it, to the allow-list (--allow-remote) if you trust it, or ?submodules=false to the repository's")
 	ref.URL += "?submodules=false"
 	if has := unpacked(t, get(t, f, ref).Data); len(has) != 2 || has["a.yaml"] == "" {
 		t.Errorf("without submodules there is %v", has)
@@ -230,5 +231,7 @@ func TestSubmodules(t *testing.T) {
 	git(t, outer, "config", "-f", ".gitmodules", "submodule.vendor/inner.url", "https://evil.example.net/inner.git")
 	git(t, outer, "commit", "-q", "-a", "-m", "y")
 	git(t, outer, "push", "-q", filepath.Join(served, "outer.git"), "main")
-	refuse(t, fetcher(t, trusting(t, s)), remote.Ref{Kind: remote.Repository, URL: s.URL + "/outer.git"}, "the submodule vendor/inner at https://evil.example.net/inner.git is not allowed; fix: add that address, or what is above it, to the allow-list (--allow-remote) if you trust it, or ?submodules=false to the repository's")
+	refuse(t, fetcher(t, trusting(t, s)), remote.Ref{Kind: remote.Repository, URL: s.URL + "/outer.git"},
+		"the submodule vendor/inner at https://evil.example.net/inner.git is not allowed; fix: add that address, or what is above it, "+
+			"to the allow-list (--allow-remote) if you trust it, or ?submodules=false to the repository's")
 }

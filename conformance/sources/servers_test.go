@@ -154,7 +154,8 @@ func registry(t *testing.T, tokens bool) (reg, issuer *server) {
 	if tokens {
 		var keys string
 		issuer, keys = tokenServer(t)
-		config.Auth = configuration.Auth{"token": configuration.Parameters{"realm": issuer.URL + "/token", "issuer": "issuer", "service": "registry", "jwks": keys, "signingalgorithms": []any{"ES256"}}}
+		config.Auth = configuration.Auth{"token": configuration.Parameters{"realm": issuer.URL + "/token", "issuer": "issuer",
+			"service": "registry", "jwks": keys, "signingalgorithms": []any{"ES256"}}}
 	} else {
 		hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
 		if err != nil {
@@ -231,8 +232,10 @@ func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
-		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z",
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@example.com",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-01T00:00:00Z",
+		"GIT_COMMITTER_DATE=2026-01-01T00:00:00Z",
 		"GIT_ALLOW_PROTOCOL=file")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -89,7 +89,8 @@ func Apps(t *testing.T, read func(text string) error) {
 // lsFiles finds files as git does, and the repo-server with it.
 func lsFiles(root string) GitFiles {
 	return func(pattern string) (map[string][]byte, error) {
-		out, err := exec.Command("git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", "--full-name", "-z", "--", pattern).Output()
+		out, err := exec.Command("git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard", "--full-name", "-z",
+			"--", pattern).Output()
 		if err != nil {
 			return nil, err
 		}

@@ -95,7 +95,8 @@ func (w world) parameters(t *testing.T) {
 			t.Errorf("without a name, a title or a tooltip: %+v", p)
 		}
 		// The values that Argo CD's UI knows; it shows no field for others.
-		if !slices.Contains([]string{"string", "array", "map"}, p.CollectionType) || !slices.Contains([]string{"string", "number", "boolean"}, p.ItemType) {
+		if !slices.Contains([]string{"string", "array", "map"}, p.CollectionType) ||
+			!slices.Contains([]string{"string", "number", "boolean"}, p.ItemType) {
 			t.Errorf("the UI knows no such type: %+v", p)
 		}
 	}
@@ -145,7 +146,9 @@ func (w world) applications(t *testing.T) {
 		}, `"replicas":7`},
 		{"a list", func(a *Application) { a.Source = parameters(`{name: values, array: [values.yaml, /shop/more.yaml]}`) }, `"replicas":5`},
 		{"a boolean", func(a *Application) { a.Source = parameters(`{name: skip-tests, string: "true"}`) }, `"name":"shop-web"`},
-		{"empty parameters", func(a *Application) { a.Source = parameters(`{name: set, map: {}}`, `{name: values, array: []}`) }, `"name":"shop-web"`},
+		{"empty parameters", func(a *Application) {
+			a.Source = parameters(`{name: set, map: {}}`, `{name: values, array: []}`)
+		}, `"name":"shop-web"`},
 		{"a variable", func(a *Application) {
 			a.Source = "plugin:\n  name: ladder\n  env: [{name: LADDER_SET, value: replicas=9}, {name: LADDER_NAME, value: $ARGOCD_APP_NAME-eu}]"
 		}, `"name":"shop-eu-web"`},
@@ -227,13 +230,15 @@ func (w world) discovery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.argo.Generate(t.Context(), unnamed); err == nil || !strings.Contains(err.Error(), "could not find plugin supporting the given repository") {
+	if got, err := w.argo.Generate(t.Context(), unnamed); err == nil ||
+		!strings.Contains(err.Error(), "could not find plugin supporting the given repository") {
 		t.Errorf("no plugin named, no discovery: %d manifests, %v", len(got), err)
 	}
 	if got, err := w.argo.SourceType(t.Context(), native); err != nil || got != "Helm" {
 		t.Errorf("a chart without plugin, no discovery: %s, %v; want Helm", got, err)
 	}
-	if _, err := w.argo.Generate(t.Context(), docs); err == nil || !strings.Contains(err.Error(), "docs: nothing to render in this directory") {
+	if _, err := w.argo.Generate(t.Context(), docs); err == nil ||
+		!strings.Contains(err.Error(), "docs: nothing to render in this directory") {
 		t.Errorf("nothing to render, no discovery: %v", err)
 	}
 
@@ -247,7 +252,8 @@ func (w world) discovery(t *testing.T) {
 		t.Errorf("a chart without plugin, discovery: %s, %v; want Plugin", got, err)
 	}
 	// The repo-server does not even ask for the manifests then.
-	if _, err := w.argo.Generate(t.Context(), docs); err == nil || !strings.Contains(err.Error(), `find cmp-server plugin with name "ladder" supporting the given repository`) {
+	if _, err := w.argo.Generate(t.Context(), docs); err == nil ||
+		!strings.Contains(err.Error(), `find cmp-server plugin with name "ladder" supporting the given repository`) {
 		t.Errorf("nothing to render, discovery: %v", err)
 	}
 }
@@ -320,7 +326,8 @@ func (w world) pathsOfRepository(t *testing.T) {
 		"apps/base/kustomization.yaml":    "resources: [a.yaml]\n",
 		"apps/base/a.yaml":                configMap,
 		"apps/overlay/kustomization.yaml": "resources: [../base]\n",
-		"apps/chart/Chart.yaml":           "apiVersion: v2\nname: chart\nversion: 1.0.0\ndependencies:\n- {name: sub, version: 1.0.0, repository: file://../sub}\n",
+		"apps/chart/Chart.yaml": "apiVersion: v2\nname: chart\nversion: 1.0.0\ndependencies:\n" +
+			"- {name: sub, version: 1.0.0, repository: file://../sub}\n",
 		"apps/sub/Chart.yaml":             "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
 		"apps/sub/templates/a.yaml":       configMap,
 		"apps/described/component.yaml":   "values: [/apps/shared/values.yaml]\n",
@@ -328,9 +335,11 @@ func (w world) pathsOfRepository(t *testing.T) {
 		"apps/described/templates/a.yaml": configMap + "data: {n: \"{{ .Values.replicas }}\"}\n",
 	})
 	for name, c := range map[string]struct{ path, source, shared, missing string }{
-		"values":             {"apps/shop", parameters("{name: values, array: [/apps/shared/values.yaml]}"), "/apps/shared", "apps/shared/values.yaml"},
-		"values beside":      {"apps/shop", parameters("{name: values, array: [../shared/values.yaml]}"), "../shared", "apps/shared/values.yaml"},
-		"set-file":           {"apps/shop", parameters("{name: set-file, map: {image.tag: /apps/shared/tag.txt}}"), "../shared", "apps/shared/tag.txt"},
+		"values": {"apps/shop", parameters("{name: values, array: [/apps/shared/values.yaml]}"), "/apps/shared",
+			"apps/shared/values.yaml"},
+		"values beside": {"apps/shop", parameters("{name: values, array: [../shared/values.yaml]}"), "../shared", "apps/shared/values.yaml"},
+		"set-file": {"apps/shop", parameters("{name: set-file, map: {image.tag: /apps/shared/tag.txt}}"), "../shared",
+			"apps/shared/tag.txt"},
 		"libs":               {"apps/jsonnet", parameters("{name: libs, array: [apps/lib]}"), "../lib", "apps/lib"},
 		"component.yaml":     {"apps/described", named, "/apps/shared", "apps/shared/values.yaml"},
 		"a base":             {"apps/overlay", named, "../base", "apps/base"},
@@ -350,7 +359,8 @@ func (w world) pathsOfRepository(t *testing.T) {
 				if err == nil {
 					t.Fatal("no error without what was not sent")
 				}
-				for _, part := range []string{"Argo CD sent only " + c.path + "/ of the repository", "add /" + c.missing, "to the annotation argocd.argoproj.io/manifest-generate-paths of the Application"} {
+				for _, part := range []string{"Argo CD sent only " + c.path + "/ of the repository", "add /" + c.missing,
+					"to the annotation argocd.argoproj.io/manifest-generate-paths of the Application"} {
 					if !strings.Contains(err.Error(), part) {
 						t.Errorf("of the component alone: %v\nwant in it %s", err, part)
 					}
@@ -397,9 +407,12 @@ func (w world) largeRepository(t *testing.T) {
 		want       string
 	}{
 		{"damaged", w.dial(t, w.serve), damaged, "code = DataLoss desc = the repository arrived damaged: its checksum is "},
-		{"too many bytes", small, repository, "code = ResourceExhausted desc = shop: the repository is too large for this plugin: more than 100000 bytes"},
-		{"too many files", few, repository, "code = ResourceExhausted desc = shop: the repository is too large for this plugin: more than 100 files"},
-		{"nothing to render", w.dial(t, w.serve), Repository{Root: root, Path: "src/0"}, "code = InvalidArgument desc = src/0: nothing to render in this directory"},
+		{"too many bytes", small, repository,
+			"code = ResourceExhausted desc = shop: the repository is too large for this plugin: more than 100000 bytes"},
+		{"too many files", few, repository,
+			"code = ResourceExhausted desc = shop: the repository is too large for this plugin: more than 100 files"},
+		{"nothing to render", w.dial(t, w.serve), Repository{Root: root, Path: "src/0"},
+			"code = InvalidArgument desc = src/0: nothing to render in this directory"},
 	} {
 		if _, err := tt.plugin.GenerateManifest(t.Context(), tt.repository); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v\nwant %s", tt.name, err, tt.want)

@@ -31,7 +31,8 @@ func TestApplicationSets(t *testing.T) {
 			t.Fatal(err)
 		}
 		projects := fake.NewClientBuilder().WithScheme(scheme).WithObjects(project("default"), project("platform")).Build()
-		apps, _, err := template.GenerateApplications(log.NewEntry(log.StandardLogger()), set, makers(gitRepository(files)), &utils.Render{}, projects)
+		apps, _, err := template.GenerateApplications(log.NewEntry(log.StandardLogger()), set, makers(gitRepository(files)),
+			&utils.Render{}, projects)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,8 @@ func TestApplicationSets(t *testing.T) {
 			t.Fatal(err)
 		}
 		projects := fake.NewClientBuilder().WithScheme(scheme).WithObjects(project("default"), project("platform")).Build()
-		apps, _, err := template.GenerateApplications(log.NewEntry(log.StandardLogger()), set, makers(gitRepository(files)), &utils.Render{}, projects)
+		apps, _, err := template.GenerateApplications(log.NewEntry(log.StandardLogger()), set, makers(gitRepository(files)),
+			&utils.Render{}, projects)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,8 @@ func makers(files gitRepository) map[string]generators.Generator {
 // gitRepository stands for the repo-server.
 type gitRepository suite.GitFiles
 
-func (r gitRepository) GetFiles(_ context.Context, _, _, _, pattern string, _ bool, _ *v1alpha1.SourceIntegrity) (map[string][]byte, error) {
+func (r gitRepository) GetFiles(_ context.Context, _, _, _, pattern string, _ bool,
+	_ *v1alpha1.SourceIntegrity) (map[string][]byte, error) {
 	return r(pattern)
 }
 

@@ -113,13 +113,15 @@ func compareSet(t *testing.T, set v1alpha1.ApplicationSet, repo checkedOut, clus
 		}
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(clusters, project("default"), project("special"))...).Build()
-	all := map[string]generators.Generator{"List": generators.NewListGenerator(), "Git": generators.NewGitGenerator(repo, "argocd"), "Clusters": generators.NewClusterGenerator(api, "argocd")}
+	all := map[string]generators.Generator{"List": generators.NewListGenerator(), "Git": generators.NewGitGenerator(repo, "argocd"),
+		"Clusters": generators.NewClusterGenerator(api, "argocd")}
 	inner := map[string]generators.Generator{}
 	for name, g := range all {
 		inner[name] = g
 	}
 	inner["Matrix"], inner["Merge"] = generators.NewMatrixGenerator(all), generators.NewMergeGenerator(all)
-	for name, g := range map[string]generators.Generator{"Matrix": generators.NewMatrixGenerator(inner), "Merge": generators.NewMergeGenerator(inner)} {
+	for name, g := range map[string]generators.Generator{"Matrix": generators.NewMatrixGenerator(inner),
+		"Merge": generators.NewMergeGenerator(inner)} {
 		all[name] = g
 	}
 	apps, _, err := template.GenerateApplications(log.NewEntry(log.StandardLogger()), set, all, &utils.Render{}, api)

@@ -25,46 +25,56 @@ import (
 // namespace and a phase of his own. In each of them, what is generated reaches another
 // place, or stops the Applications of everybody else.
 var hostile = map[string]string{
-	"a sync option with a line break":  `syncOptions: ["A=b\n  destination:\n    server: https://evil.example.com\n  source:\n    repoURL: https://evil.example.com/x.git\n    path: .\n#"]`,
+	"a sync option with a line break": `syncOptions: ["A=b\n  destination:\n    server: https://evil.example.com\n  source:\n    repoURL: ` +
+		`https://evil.example.com/x.git\n    path: .\n#"]`,
 	"a sync option that is a document": `syncOptions: ["A=b\n---\nspec: {source: {path: other}}"]`,
 	"a sync option without a value":    `syncOptions: [Replace]`,
 	"sync options that are a text":     `syncOptions: Replace=true`,
 	"a sync option that is a mapping":  `syncOptions: [{Replace: true}]`,
 	"sync options that are a number":   `syncOptions: 3`,
-	"a chart's flags with line breaks": "chart:\n  repoURL: https://charts.example.com\n  chart: x\n  ignoreMissingValueFiles: \"true\\n  destination: {server: https://evil.example.com}\\n#\"\n  skipCrds: \"x\\n  project: evil\"",
-	"a chart's flags of other types":   `chart: {repoURL: https://charts.example.com, chart: [x], skipCrds: {a: b}, ignoreMissingValueFiles: 3, version: [1], valueFiles: {a: b}}`,
-	"a chart from another address":     `chart: {repoURL: https://evil.example.com/charts, chart: x, version: "1"}`,
-	"a chart's path in another repo":   `chart: {repoURL: https://evil.example.com/x.git, path: .}`,
-	"a chart's address with a break":   `chart: {repoURL: "https://charts.example.com\n", path: x}`,
-	"a chart that is a text":           `chart: x`,
-	"values files that are no texts":   `chart: {repoURL: https://charts.example.com, chart: x, valueFiles: [3, {a: b}, "x\n- y"]}`,
-	"a namespace with a line break":    `namespace: "x\n    server: https://evil.example.com"`,
-	"a namespace that is a mapping":    `namespace: {server: https://evil.example.com}`,
-	"a project":                        `project: evil`,
-	"a project with a line break":      `project: "operators\n"`,
-	"projects":                         `project: [operators]`,
-	"a template in each text":          `{name: "{{ .values }}", namespace: "{{ fail \"x\" }}", project: "{{ .x }}", labels: {"{{ .y }}": "{{ .z }}"}, syncOptions: ["{{ .a }}={{ .b }}"], rolloutPhase: "{{ .c }}"}`,
-	"labels that direct the patch":     `labels: {"$patch": replace, "$retainKeys": x, "$deleteFromPrimitiveList/finalizers": y}`,
-	"labels that Argo CD reads":        `labels: {argocd.argoproj.io/application-set-refresh: "true", rolloutPhase: "001", rollout-phase: "001", environment: evil}`,
-	"labels of other types":            `labels: {a: {b: c}, d: [e], f: null, g: 3, h: "x\ny"}`,
-	"labels that are a list":           `labels: [a, b]`,
-	"labels that are a text":           `labels: x`,
-	"keys that Argo CD makes":          `{path: {path: components/other, basename: other}, values: {name: evil, namespace: evil, phase: "001", crds: only}, environment: {name: evil, cluster: https://evil.example.com, suffix: -evil, revision: evil}}`,
-	"keys of Argo CD, of other types":  `{path: x, values: [values-prod.yaml], environment: evil}`,
-	"environments that are a number":   `environments: 3`,
-	"environments that are a text":     `environments: dev`,
-	"environments that are a mapping":  `environments: {dev: true}`,
-	"a phase that is a mapping":        `{rolloutPhase: {a: b}, wave: [1]}`,
-	"a phase with many digits":         `rolloutPhase: 99999999999999999999999999`,
-	"a name that is a mapping":         `{name: {a: b}, crds: {a: b}, crdsPhase: {a: b}}`,
-	"parts of other types":             `{domain: {a: b}, tier: [c], componentType: "x\nspec: {}", dependencyPhase: 3}`,
-	"settings that are chosen":         `{server: https://evil.example.com, automated: {prune: false}, annotations: {argocd.argoproj.io/refresh: hard}, ignoreDifferences: [{kind: "*", jsonPointers: [/spec]}], managedNamespaceMetadata: {labels: {a: b}}, revisionHistoryLimit: 0, info: [{name: a, value: b}], retry: {limit: 99}}`,
-	"settings of other types":          `{server: [x], automated: [x], annotations: x, ignoreDifferences: {a: b}, managedNamespaceMetadata: 3, revisionHistoryLimit: x, info: x, retry: x}`,
-	"the name of another":              `{name: far, namespace: web}`,
-	"a release that is a mapping":      `chart: {repoURL: https://charts.example.com, chart: x, releaseName: {a: b}}`,
-	"fields of an Application":         `{metadata: {finalizers: []}, spec: {project: evil}, source: {path: evil}, destination: {server: https://evil.example.com}, sources: [], syncPolicy: {}}`,
-	"many Applications":                "- {name: one, project: evil}\n- {name: two, namespace: \"x\\ny\"}\n- {name: three, syncOptions: [x]}",
-	"no keys at all":                   ``,
+	"a chart's flags with line breaks": "chart:\n  repoURL: https://charts.example.com\n  chart: x\n" +
+		"  ignoreMissingValueFiles: \"true\\n  destination: {server: https://evil.example.com}\\n#\"\n  skipCrds: \"x\\n  project: evil\"",
+	"a chart's flags of other types": `chart: {repoURL: https://charts.example.com, chart: [x], skipCrds: {a: b}, ` +
+		`ignoreMissingValueFiles: 3, version: [1], valueFiles: {a: b}}`,
+	"a chart from another address":   `chart: {repoURL: https://evil.example.com/charts, chart: x, version: "1"}`,
+	"a chart's path in another repo": `chart: {repoURL: https://evil.example.com/x.git, path: .}`,
+	"a chart's address with a break": `chart: {repoURL: "https://charts.example.com\n", path: x}`,
+	"a chart that is a text":         `chart: x`,
+	"values files that are no texts": `chart: {repoURL: https://charts.example.com, chart: x, valueFiles: [3, {a: b}, "x\n- y"]}`,
+	"a namespace with a line break":  `namespace: "x\n    server: https://evil.example.com"`,
+	"a namespace that is a mapping":  `namespace: {server: https://evil.example.com}`,
+	"a project":                      `project: evil`,
+	"a project with a line break":    `project: "operators\n"`,
+	"projects":                       `project: [operators]`,
+	"a template in each text": `{name: "{{ .values }}", namespace: "{{ fail \"x\" }}", project: "{{ .x }}", ` +
+		`labels: {"{{ .y }}": "{{ .z }}"}, syncOptions: ["{{ .a }}={{ .b }}"], rolloutPhase: "{{ .c }}"}`,
+	"labels that direct the patch": `labels: {"$patch": replace, "$retainKeys": x, "$deleteFromPrimitiveList/finalizers": y}`,
+	"labels that Argo CD reads": `labels: {argocd.argoproj.io/application-set-refresh: "true", rolloutPhase: "001", ` +
+		`rollout-phase: "001", environment: evil}`,
+	"labels of other types":  `labels: {a: {b: c}, d: [e], f: null, g: 3, h: "x\ny"}`,
+	"labels that are a list": `labels: [a, b]`,
+	"labels that are a text": `labels: x`,
+	"keys that Argo CD makes": `{path: {path: components/other, basename: other}, values: {name: evil, namespace: evil, ` +
+		`phase: "001", crds: only}, environment: {name: evil, cluster: https://evil.example.com, suffix: -evil, revision: evil}}`,
+	"keys of Argo CD, of other types": `{path: x, values: [values-prod.yaml], environment: evil}`,
+	"environments that are a number":  `environments: 3`,
+	"environments that are a text":    `environments: dev`,
+	"environments that are a mapping": `environments: {dev: true}`,
+	"a phase that is a mapping":       `{rolloutPhase: {a: b}, wave: [1]}`,
+	"a phase with many digits":        `rolloutPhase: 99999999999999999999999999`,
+	"a name that is a mapping":        `{name: {a: b}, crds: {a: b}, crdsPhase: {a: b}}`,
+	"parts of other types":            `{domain: {a: b}, tier: [c], componentType: "x\nspec: {}", dependencyPhase: 3}`,
+	"settings that are chosen": `{server: https://evil.example.com, ` +
+		`automated: {prune: false}, annotations: {argocd.argoproj.io/refresh: hard}, ignoreDifferences: [{kind: "*", jsonPointers: [/spec]}], ` +
+		`managedNamespaceMetadata: {labels: {a: b}}, revisionHistoryLimit: 0, info: [{name: a, value: b}], retry: {limit: 99}}`,
+	"settings of other types": `{server: [x], automated: [x], annotations: x, ignoreDifferences: {a: b}, managedNamespaceMetadata: 3, ` +
+		`revisionHistoryLimit: x, info: x, retry: x}`,
+	"the name of another":         `{name: far, namespace: web}`,
+	"a release that is a mapping": `chart: {repoURL: https://charts.example.com, chart: x, releaseName: {a: b}}`,
+	"fields of an Application": `{metadata: {finalizers: []}, ` +
+		`spec: {project: evil}, source: {path: evil}, destination: {server: https://evil.example.com}, sources: [], syncPolicy: {}}`,
+	"many Applications": "- {name: one, project: evil}\n- {name: two, namespace: \"x\\ny\"}\n- {name: three, syncOptions: [x]}",
+	"no keys at all":    ``,
 }
 
 // TestHostileComponents: whatever a component.yaml says, Argo CD makes Applications
@@ -123,7 +133,8 @@ func generated(t testing.TB) []*generatedSet {
 		}
 		addresses := map[string]bool{}
 		for _, doc := range strings.Split(string(text), "\n---\n") {
-			g := &generatedSet{addresses: addresses, fleet: filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(file), files: map[string][]byte{}, good: map[string]v1alpha1.Application{}}
+			g := &generatedSet{addresses: addresses, fleet: filepath.Base(filepath.Dir(file)) + "/" + filepath.Base(file),
+				files: map[string][]byte{}, good: map[string]v1alpha1.Application{}}
 			if err := yaml.UnmarshalStrict([]byte(doc), &g.set); err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +185,8 @@ func (g *generatedSet) generate(t testing.TB) []v1alpha1.Application {
 		t.Fatal(err)
 	}
 	projects := fake.NewClientBuilder().WithScheme(scheme).WithObjects(project("default"), project("platform")).Build()
-	apps, _, err := template.GenerateApplications(log.NewEntry(log.StandardLogger()), *g.set.DeepCopy(), makers(gitRepository(suite.GitFiles(g.getFiles))), &utils.Render{}, projects)
+	apps, _, err := template.GenerateApplications(log.NewEntry(log.StandardLogger()), *g.set.DeepCopy(),
+		makers(gitRepository(suite.GitFiles(g.getFiles))), &utils.Render{}, projects)
 	if err != nil {
 		t.Fatalf("one component stops all others: %v", err)
 	}

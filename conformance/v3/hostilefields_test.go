@@ -15,13 +15,20 @@ import (
 // hostileValues are values, in YAML, that mean something to a template, to YAML, to JSON, to a
 // merge patch or to Kubernetes.
 var hostileValues = []string{
-	`"x\n    server: https://evil.example.com"`, `"x\n---\nspec: {project: evil}"`, `"x\r\nproject: evil"`, `"x\0y"`, `"x\u2028y"`, `"\u202eevil"`, `"\uFEFF"`,
-	`"{{ .path.path }}"`, `"{{ fail \"x\" }}"`, `"{{"`, `"}}"`, `"{{/*"`, `"{{- range . }}"`, "\"{{ `}}` }}\"", `"{{ define \"x\" }}evil{{ end }}"`, `"${X}"`, `"$(X)"`, `"{{path}}"`,
-	`"'"`, `"\""`, `"\\"`, `"\\\""`, "\"`\"", `"#"`, `": "`, `"- x"`, `"|"`, `">"`, `"&a"`, `"*a"`, `"!!x"`, `"%"`, `"@"`, `"? x"`, `"{a: b}"`, `"[a]"`, `"null"`, `"~"`, `"true"`, `"1e9"`, `"0x1"`, `"010"`, `".inf"`,
-	`""`, `" "`, `"\t"`, `"a b"`, `"a,b"`, `"a=b"`, `"../../other"`, `"/etc/passwd"`, `"."`, `"https://evil.example.com"`, `"in-cluster"`, `"*"`, `"argocd"`, `"kube-system"`,
-	`x`, `3`, `-1`, `1.5`, `99999999999999999999`, `true`, `null`, `.nan`, `2001-01-01`, `!!binary aGk=`, `{}`, `[]`, `{a: b}`, `{a: {b: [c]}}`, `[x]`, `[[x]]`, `[{a: b}]`, `[null]`, `[3, true]`,
-	`{"$patch": replace}`, `{"$patch": delete}`, `[{"$patch": replace}]`, `{"{{ .x }}": "{{ .y }}"}`, `{"a\nb": "c\nd"}`, `{? [a] : b}`, `&a [*a]`, `{name: evil, namespace: evil, server: https://evil.example.com, project: evil}`,
-	`"` + strings.Repeat("x", 64) + `"`, `"` + strings.Repeat("x", 254) + `"`, `"` + strings.Repeat("x", 300_000) + `"`, strings.Repeat("[", 100) + strings.Repeat("]", 100), strings.Repeat("{a: ", 100) + "b" + strings.Repeat("}", 100),
+	`"x\n    server: https://evil.example.com"`,
+	`"x\n---\nspec: {project: evil}"`, `"x\r\nproject: evil"`, `"x\0y"`, `"x\u2028y"`, `"\u202eevil"`, `"\uFEFF"`,
+	`"{{ .path.path }}"`, `"{{ fail \"x\" }}"`, `"{{"`, `"}}"`, `"{{/*"`, `"{{- range . }}"`, "\"{{ `}}` }}\"",
+	`"{{ define \"x\" }}evil{{ end }}"`, `"${X}"`, `"$(X)"`, `"{{path}}"`,
+	`"'"`, `"\""`, `"\\"`, `"\\\""`, "\"`\"", `"#"`, `": "`, `"- x"`, `"|"`, `">"`, `"&a"`, `"*a"`, `"!!x"`, `"%"`, `"@"`, `"? x"`, `"{a: b}"`,
+	`"[a]"`, `"null"`, `"~"`, `"true"`, `"1e9"`, `"0x1"`, `"010"`, `".inf"`,
+	`""`, `" "`, `"\t"`, `"a b"`, `"a,b"`, `"a=b"`, `"../../other"`, `"/etc/passwd"`, `"."`, `"https://evil.example.com"`, `"in-cluster"`,
+	`"*"`, `"argocd"`, `"kube-system"`,
+	`x`, `3`, `-1`, `1.5`, `99999999999999999999`, `true`, `null`, `.nan`, `2001-01-01`, `!!binary aGk=`, `{}`, `[]`, `{a: b}`,
+	`{a: {b: [c]}}`, `[x]`, `[[x]]`, `[{a: b}]`, `[null]`, `[3, true]`,
+	`{"$patch": replace}`, `{"$patch": delete}`, `[{"$patch": replace}]`, `{"{{ .x }}": "{{ .y }}"}`, `{"a\nb": "c\nd"}`, `{? [a] : b}`,
+	`&a [*a]`, `{name: evil, namespace: evil, server: https://evil.example.com, project: evil}`,
+	`"` + strings.Repeat("x", 64) + `"`, `"` + strings.Repeat("x", 254) + `"`, `"` + strings.Repeat("x", 300_000) + `"`,
+	strings.Repeat("[", 100) + strings.Repeat("]", 100), strings.Repeat("{a: ", 100) + "b" + strings.Repeat("}", 100),
 	`"é"`, `"\U0001F600"`, `"A"`, `"-x"`, `"x-"`, `"x.y"`, `"x/y"`, `"x_y"`, `"argoproj.io/x"`,
 }
 
@@ -38,7 +45,8 @@ func TestHostileFields(t *testing.T) {
 		t.Fatal(len(schema.Properties), err)
 	}
 	fields := slices.Sorted(maps.Keys(schema.Properties))
-	for _, within := range []string{"repoURL", "path", "chart", "version", "valueFiles", "ignoreMissingValueFiles", "skipCrds", "releaseName"} {
+	for _, within := range []string{"repoURL", "path", "chart", "version", "valueFiles", "ignoreMissingValueFiles",
+		"skipCrds", "releaseName"} {
 		fields = append(fields, "chart."+within)
 	}
 	document := func(field, value string) string {

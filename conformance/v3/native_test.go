@@ -271,16 +271,19 @@ func (r row) render(t *testing.T, all []v1alpha1.ApplicationSource) rendering {
 			paths.Add(git.NormalizeGitURL(url), filepath.Join(root, dir))
 		}
 		request := &apiclient.ManifestRequest{
-			Repo: &v1alpha1.Repository{Repo: repo}, AppName: "shop", Namespace: "demo", ProjectName: "retail", ApplicationSource: source.DeepCopy(), KubeVersion: "1.34.0",
+			Repo: &v1alpha1.Repository{Repo: repo}, AppName: "shop", Namespace: "demo", ProjectName: "retail",
+			ApplicationSource: source.DeepCopy(), KubeVersion: "1.34.0",
 			ApiVersions: r.options.APIVersions, KustomizeOptions: &v1alpha1.KustomizeOptions{BuildOptions: r.options.BuildOptions},
 			RefSources: refs, HasMultipleSources: len(all) > 1,
 			HelmOptions: &v1alpha1.HelmOptions{ValuesFileSchemes: []string{"http", "https"}},
 		}
 		written := make(chan bool, 1)
-		res, err := repository.GenerateManifests(t.Context(), filepath.Join(root, source.Path), root, "0123456789abcdef", request, false, git.NoopCredsStore{},
+		res, err := repository.GenerateManifests(t.Context(), filepath.Join(root, source.Path), root, "0123456789abcdef", request,
+			false, git.NoopCredsStore{},
 			resource.MustParse("0"), paths, repository.WithCMPTarDoneChannel(written))
 		if err != nil {
-			out.err = fmt.Errorf("%s", strings.NewReplacer(root, ".", r.url, "URL", strings.TrimPrefix(r.url, "http://"), "HOST").Replace(err.Error()))
+			out.err = fmt.Errorf("%s",
+				strings.NewReplacer(root, ".", r.url, "URL", strings.TrimPrefix(r.url, "http://"), "HOST").Replace(err.Error()))
 			return out
 		}
 		for _, m := range res.GetManifests() {

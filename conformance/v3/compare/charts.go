@@ -30,7 +30,8 @@ const chartTimeout = time.Minute
 // component as it was.
 func (c *comparison) measureCharts(ctx context.Context) error {
 	fmt.Printf("One request at a time, each for a new commit; medians of %d.\n\n", c.rounds)
-	fmt.Println("| chart | files | packed | answer | stock | constant | floor | cold | warm | cold : stock | warm : constant | warm : floor | peak memory: stock, floor, cold, warm |")
+	fmt.Println("| chart | files | packed | answer | stock | constant | floor | cold | warm | cold : stock | " +
+		"warm : constant | warm : floor | peak memory: stock, floor, cold, warm |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	var changed strings.Builder
 	for _, chart := range c.charts {
@@ -42,7 +43,8 @@ func (c *comparison) measureCharts(ctx context.Context) error {
 	fmt.Printf("\nLimits: cold : stock %.1f, warm : constant %.1f (and the floor is what no server can reach).\n\n", limitCold, limitWarm)
 	fmt.Println("The same by what the commit changes, and the processor time of the servers, which counts less of what else runs.")
 	fmt.Println()
-	fmt.Println("| chart | changed | stock | cold | warm | cold : stock | warm : stock | processor: stock, cold, warm | cold : stock | warm : stock |")
+	fmt.Println(
+		"| chart | changed | stock | cold | warm | cold : stock | warm : stock | processor: stock, cold, warm | cold : stock | warm : stock |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	fmt.Println(changed.String())
 	fmt.Printf("Limits: warm : stock %.2f for a value, %.2f for a template.\n\n", limitValue, limitTemplate)
@@ -109,7 +111,8 @@ func (c *comparison) measureChart(ctx context.Context, chart chart, changed *str
 		size += len(m)
 	}
 	ms := func(i int) float64 { return inMS(median(of[i].took)) }
-	fmt.Printf("| %s | %d, %s | %s, %.1f ms | %d, %s | %.1f ms | %.1f ms | %.1f ms | %.1f ms | %.1f ms | %.2f | %.2f | %.2f | %s, %s, %s, %s |\n",
+	fmt.Printf(
+		"| %s | %d, %s | %s, %.1f ms | %d, %s | %.1f ms | %.1f ms | %.1f ms | %.1f ms | %.1f ms | %.2f | %.2f | %.2f | %s, %s, %s, %s |\n",
 		chart.name, files, inBytes(bytes), inBytes(sent), inMS(packing), len(answer), inBytes(int64(size)), ms(0), ms(4), ms(1),
 		ms(2), ms(3), ms(2)/ms(0), ms(3)/ms(4), ms(3)/ms(1),
 		inBytes(of[0].memory), inBytes(of[1].memory), inBytes(of[2].memory), inBytes(of[3].memory))

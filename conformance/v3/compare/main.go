@@ -116,7 +116,8 @@ func compare(args []string) error {
 		if !slices.Contains(wanted, section) {
 			continue
 		}
-		run := map[string]func(context.Context) error{"charts": c.measureCharts, "monorepo": c.measureMonorepo, "growth": c.measureGrowth}[section]
+		run := map[string]func(context.Context) error{"charts": c.measureCharts, "monorepo": c.measureMonorepo,
+			"growth": c.measureGrowth}[section]
 		if err := run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", section, err)
 		}

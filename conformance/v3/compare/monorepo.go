@@ -76,7 +76,8 @@ func (c *comparison) measureMonorepo(ctx context.Context) error {
 
 // measureBatches has each server answer all requests, ours for a second commit,
 // too. Unless packed is empty, it is what they are sent.
-func (c *comparison) measureBatches(ctx context.Context, dir string, repo *checkout, packed archive, requests func(int, archive) []request) error {
+func (c *comparison) measureBatches(ctx context.Context, dir string, repo *checkout, packed archive,
+	requests func(int, archive) []request) error {
 	how := "packed for each request"
 	if packed.rest != nil {
 		how = "packed once"

@@ -42,7 +42,8 @@ type server struct {
 // stock is Argo CD's own plugin server. Its plugin runs helm itself: a shell
 // between the two, as most plugins have, would only make it slower.
 func (p programs) stock(dir string) (*server, error) {
-	return p.argocd("stock", dir, p.helm, "template", appName, ".", "--namespace", appNamespace, "--include-crds", "--kube-version", kubeVersion)
+	return p.argocd("stock", dir, p.helm, "template", appName, ".", "--namespace", appNamespace, "--include-crds",
+		"--kube-version", kubeVersion)
 }
 
 // constant is Argo CD's own plugin server, too, with a plugin that prints what
