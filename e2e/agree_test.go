@@ -44,7 +44,8 @@ func agree(t *testing.T, dir, way string, args []string) {
 		} `json:"expect"`
 	}
 	readYAML(t, filepath.Join(dir, "case.yaml"), &seen, yaml.Unmarshal)
-	text, err := program(t.Context(), "", append([]string{"render", filepath.Join(dir, "component"), "--name", name, "--namespace", name}, args...)...)
+	text, err := program(t.Context(), "",
+		append([]string{"render", filepath.Join(dir, "component"), "--name", name, "--namespace", name}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,8 @@ func TestEnvironments(t *testing.T) {
 			t.Parallel()
 			s := environments(t, "env-"+name)
 			g := raise(t, s)
-			files := written(t, g.repo, "fleet", "apps", "--style", name, filepath.Join(g.repo.Dir, "components"), "--repo-url", g.repo.URL(), "--revision", "main")
+			files := written(t, g.repo, "fleet", "apps", "--style", name, filepath.Join(g.repo.Dir, "components"), "--repo-url",
+				g.repo.URL(), "--revision", "main")
 			maps.Copy(files, s.files)
 			g.commit(t, files)
 			children := []string{s.name + "-operator-crds", s.name + "-operator", s.name + "-garden-dev", s.name + "-garden-prod"}
@@ -105,7 +106,8 @@ func environments(t *testing.T, name string) story {
 // established is when the API server began to serve a kind.
 func established(t *testing.T, definition string) time.Time {
 	t.Helper()
-	crd, err := here.argo.Kube().Get(t.Context(), newObject("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "").GroupVersionKind(), "", definition)
+	crd, err := here.argo.Kube().Get(t.Context(),
+		newObject("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "").GroupVersionKind(), "", definition)
 	if err != nil {
 		t.Fatal(err)
 	}

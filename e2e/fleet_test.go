@@ -108,8 +108,9 @@ func applicationSet(g *stage) *unstructured.Unstructured {
 		"template": map[string]any{
 			"metadata": map[string]any{"name": g.name + "-{{.component}}", "labels": map[string]any{"component": "{{.component}}"}},
 			"spec": map[string]any{
-				"project":     "default",
-				"source":      map[string]any{"repoURL": g.repo.URL(), "path": "{{.component}}", "targetRevision": "HEAD", "plugin": map[string]any{"name": "ladder"}},
+				"project": "default",
+				"source": map[string]any{"repoURL": g.repo.URL(), "path": "{{.component}}", "targetRevision": "HEAD",
+					"plugin": map[string]any{"name": "ladder"}},
 				"destination": map[string]any{"server": here.cluster.URL, "namespace": g.namespace},
 				"syncPolicy":  map[string]any{"automated": map[string]any{}},
 			},

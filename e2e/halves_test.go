@@ -46,7 +46,8 @@ func TestDefinitionsApart(t *testing.T) {
 			for file, text := range g.files {
 				text = strings.ReplaceAll(text, "registry.example.com/beacon-operator:1.4", "registry.example.com/beacon-operator:1.5")
 				if strings.Contains(file, "/crds/") {
-					text = strings.Replace(text, "    served: true\n", "    served: true\n    additionalPrinterColumns:\n    - {name: Color, type: string, jsonPath: .spec.color}\n", 1)
+					text = strings.Replace(text, "    served: true\n",
+						"    served: true\n    additionalPrinterColumns:\n    - {name: Color, type: string, jsonPath: .spec.color}\n", 1)
 				}
 				g.files[file] = text
 			}

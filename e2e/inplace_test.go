@@ -90,7 +90,8 @@ func TestOrderInPlace(t *testing.T) {
 // newInPlace brings the Applications on stage. Two need the definition that another one contains.
 func newInPlace(t *testing.T, name string) *inPlace {
 	t.Helper()
-	f := &inPlace{children: []string{"beds", "bed-kind", "docs", "mail", "web"}, generated: []string{"plots", "plot-kind", "logs", "shed", "wiki"}}
+	f := &inPlace{children: []string{"beds", "bed-kind", "docs", "mail", "web"},
+		generated: []string{"plots", "plot-kind", "logs", "shed", "wiki"}}
 	s := story{name: name, namespace: name, path: "apps", files: map[string]string{}, ready: []*unstructured.Unstructured{}}
 	for _, component := range f.components() {
 		objs, err := objects(contentOf(component, "1"))
@@ -163,7 +164,8 @@ destination: {server: %q, namespace: %s}
 		return indented(text+"syncPolicy: {automated: {prune: true}, retry: {limit: 8, backoff: {duration: 1s, maxDuration: 5s}}}\n", indent)
 	}
 	application := func(name, path string) string {
-		return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: %s # as it is known\n  namespace: %s\nspec:\n", name,
+		return fmt.Sprintf(
+			"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: %s # as it is known\n  namespace: %s\nspec:\n", name,
 			argocd.Namespace) + spec("  ", name, path)
 	}
 	all := map[string]string{"root.yaml": application(f.name, "apps")}

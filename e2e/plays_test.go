@@ -249,7 +249,8 @@ func (a act) faults(happened map[string]time.Time) (faults []string) {
 // applied or deleted an object, and when the object became healthy.
 func (g *stage) happened(t *testing.T, cast []*unstructured.Unstructured) map[string]time.Time {
 	t.Helper()
-	events, err := here.cluster.Events(cluster.Filter{After: g.mark, Users: []string{cluster.ArgoCD}, Verbs: []string{"create", "update", "patch", "delete"}})
+	events, err := here.cluster.Events(
+		cluster.Filter{After: g.mark, Users: []string{cluster.ArgoCD}, Verbs: []string{"create", "update", "patch", "delete"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +347,8 @@ func isBack(t *testing.T, obj *unstructured.Unstructured, deleted types.UID) boo
 // TestFaultsOfAnActAreSeen checks that what an act wants is missed.
 func TestFaultsOfAnActAreSeen(t *testing.T) {
 	now := time.Now()
-	happened := map[string]time.Time{"create Job/a": now, "healthy Job/a": now.Add(time.Second), "apply Deployment/b": now.Add(2 * time.Second)}
+	happened := map[string]time.Time{"create Job/a": now, "healthy Job/a": now.Add(time.Second),
+		"apply Deployment/b": now.Add(2 * time.Second)}
 	for want, a := range map[string]act{
 		"":                  {Order: [][]string{{"create Job/a", "healthy Job/a", "apply Deployment/b"}}, Never: []string{"delete Job/a"}},
 		"came before":       {Order: [][]string{{"apply Deployment/b", "healthy Job/a"}}},

@@ -53,7 +53,8 @@ func rollOut(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	g.mark = mark
-	args := []string{"fleet", "apps", "--style", "steps", filepath.Join(g.repo.Dir, name, "components"), "--repo-url", g.repo.URL(), "--revision", "main"}
+	args := []string{"fleet", "apps", "--style", "steps", filepath.Join(g.repo.Dir, name, "components"), "--repo-url",
+		g.repo.URL(), "--revision", "main"}
 	for _, project := range projects(members) {
 		args = append(args, "--allow-project", project.GetName())
 	}
@@ -88,7 +89,9 @@ func rollOut(t *testing.T, name string) {
 	}
 	statuses := map[string]argocd.Status{}
 	for _, child := range children {
-		out, err := here.argo.Follow(ctx, child, start, argocd.Watch{HangTimeout: longHangTimeout, Moving: func() string { return g.rolling(ctx, children) }})
+		out, err := here.argo.Follow(ctx, child, start, argocd.Watch{HangTimeout: longHangTimeout, Moving: func() string {
+			return g.rolling(ctx, children)
+		}})
 		if err != nil || out.Result != argocd.Synced {
 			t.Fatalf("%s: %s %v\n%s\n%s", child, out.Result, err, g.rolling(ctx, children), here.argo.Explain(out, g.waiting()))
 		}
@@ -98,7 +101,8 @@ func rollOut(t *testing.T, name string) {
 		statuses[child] = out.Status
 	}
 	g.inSteps(t, sets[0], statuses)
-	results.add(row{"fleet", fmt.Sprintf("%s: %d Applications in %d steps", name, len(children), len(stepsOf(sets[0]))), waves(g.objs), time.Since(start), "synced"})
+	results.add(row{"fleet", fmt.Sprintf("%s: %d Applications in %d steps", name, len(children), len(stepsOf(sets[0]))), waves(g.objs),
+		time.Since(start), "synced"})
 }
 
 // fleetFiles are the files of a fleet, with those of others that it shares, as

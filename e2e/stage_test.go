@@ -264,7 +264,8 @@ func (g *stage) syncGiving(t *testing.T) (out argocd.Outcome, given []string) {
 	out = g.sync(t, shortHangTimeout)
 	for time.Since(since) < longHangTimeout && (out.Result == argocd.Hangs || out.Result == argocd.Unhealthy) {
 		for _, obj := range g.absent(t) {
-			if !slices.Contains(given, nameOf(obj)) && strings.Contains(g.waiting(), obj.GetKind()+" "+obj.GetNamespace()+"/"+obj.GetName()+" is missing") {
+			if !slices.Contains(given, nameOf(obj)) &&
+				strings.Contains(g.waiting(), obj.GetKind()+" "+obj.GetNamespace()+"/"+obj.GetName()+" is missing") {
 				if err := applySoon(t.Context(), obj); err != nil {
 					t.Fatal(err)
 				}
@@ -327,7 +328,8 @@ func (g *stage) clean(t *testing.T) {
 		tracked := obj.GetAnnotations()["argocd.argoproj.io/tracking-id"]
 		gk := obj.GroupVersionKind().GroupKind()
 		return own[nameOf(obj)] || g.installs(obj) || strings.HasPrefix(tracked, g.name+":") ||
-			slices.Contains(g.namespaces, obj.GetNamespace()) || gk == schema.GroupKind{Kind: "Namespace"} && slices.Contains(g.namespaces, obj.GetName())
+			slices.Contains(g.namespaces, obj.GetNamespace()) ||
+			gk == schema.GroupKind{Kind: "Namespace"} && slices.Contains(g.namespaces, obj.GetName())
 	}
 	if err := here.cluster.Clean(ctx, mine); err != nil {
 		t.Error(err)

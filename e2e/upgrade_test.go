@@ -120,7 +120,9 @@ func (g *stage) becomes(t *testing.T, files map[string]string) {
 	g.place()
 	g.unchanged = map[string]bool{}
 	for _, obj := range g.objs {
-		g.unchanged[nameOf(obj)] = slices.ContainsFunc(before, func(old *unstructured.Unstructured) bool { return reflect.DeepEqual(old.Object, obj.Object) })
+		g.unchanged[nameOf(obj)] = slices.ContainsFunc(before, func(old *unstructured.Unstructured) bool {
+			return reflect.DeepEqual(old.Object, obj.Object)
+		})
 	}
 }
 

@@ -67,7 +67,8 @@ func Start(ctx context.Context, server Server, dir string, bin Binaries, opt Opt
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("it did not start within a minute"))
 	defer cancel()
 	startPlugin := func(ctx context.Context) error { return a.startPlugin(ctx, "") }
-	for _, start := range []func(context.Context) error{a.startRedis, startPlugin, a.startRepoServer, a.startController, a.startApplicationSets} {
+	for _, start := range []func(context.Context) error{a.startRedis, startPlugin, a.startRepoServer, a.startController,
+		a.startApplicationSets} {
 		if err := start(ctx); err != nil {
 			a.Stop()
 			return nil, err

@@ -18,7 +18,8 @@ func (a *ArgoCD) AskReplica(ctx context.Context, seed string) (back func(context
 		return nil, err
 	}
 	plugin := a.last()
-	address, err := a.serveRepositories(ctx, "replica.sock", "ARGOCD_PLUGINSOCKFILEPATH="+a.path("replica-plugins"), "TMPDIR="+a.path("replica-tmp"))
+	address, err := a.serveRepositories(ctx, "replica.sock", "ARGOCD_PLUGINSOCKFILEPATH="+a.path("replica-plugins"),
+		"TMPDIR="+a.path("replica-tmp"))
 	if err != nil {
 		return nil, err
 	}

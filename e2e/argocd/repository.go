@@ -54,7 +54,8 @@ func (r *Repository) Commit(ctx context.Context, files map[string]string) (strin
 	}
 	for _, args := range [][]string{
 		{"add", "--all"},
-		{"-c", "user.name=e2e", "-c", "user.email=e2e@example.com", "-c", "commit.gpgsign=false", "commit", "--quiet", "--allow-empty", "--message", "e2e"},
+		{"-c", "user.name=e2e", "-c", "user.email=e2e@example.com", "-c", "commit.gpgsign=false", "commit", "--quiet",
+			"--allow-empty", "--message", "e2e"},
 	} {
 		if _, err := run(ctx, r.Dir, r.git, args...); err != nil {
 			return "", err

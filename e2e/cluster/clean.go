@@ -156,7 +156,8 @@ func (c *Cleaner) remove(ctx context.Context, o found) error {
 	}
 	if o.isDefinition() {
 		// Its objects cannot be listed, hence not deleted, while nobody converts them.
-		_, err := to.Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`), metav1.PatchOptions{})
+		_, err := to.Patch(ctx, name, types.MergePatchType,
+			[]byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`), metav1.PatchOptions{})
 		if ignoreMissing(err) != nil {
 			return fmt.Errorf("ending the conversion of %s: %w", o.key(), err)
 		}

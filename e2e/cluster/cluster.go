@@ -84,7 +84,8 @@ func startOnce(ctx context.Context, dir string, bin Binaries) (_ *Cluster, err e
 	if c.etcd, err = program.Start(dir, "etcd", bin.Etcd, etcdArgs(dir, ports[1], ports[2])...); err != nil {
 		return nil, err
 	}
-	if c.apiserver, err = program.Start(dir, "kube-apiserver", bin.APIServer, apiserverArgs(dir, string(c.AuditLog), ports[0], ports[1])...); err != nil {
+	if c.apiserver, err = program.Start(dir, "kube-apiserver", bin.APIServer,
+		apiserverArgs(dir, string(c.AuditLog), ports[0], ports[1])...); err != nil {
 		return nil, err
 	}
 	return c, c.waitUntilReady(ctx, tokens)

@@ -106,7 +106,8 @@ func TestEventsTellWhatWasWrittenAndWhatWasNot(t *testing.T) {
 		return f
 	}
 	want(t, eventsOf(t, in(cluster.Filter{})), "create first 201", "create second 201", "update first 200", "delete second 200")
-	want(t, eventsOf(t, in(cluster.Filter{DryRun: true, Verbs: []string{"create"}})), "create trial 201 dry", "create first 201", "create second 201")
+	want(t, eventsOf(t, in(cluster.Filter{DryRun: true, Verbs: []string{"create"}})), "create trial 201 dry",
+		"create first 201", "create second 201")
 	want(t, eventsOf(t, in(cluster.Filter{Refused: true, Name: "first"})), "create first 201", "update first 200", "create first 409")
 
 	body := string(eventsOf(t, in(cluster.Filter{Name: "second", Verbs: []string{"create"}}))[0].Body)
@@ -125,9 +126,12 @@ func TestReadsOfServiceAccountsAreEvents(t *testing.T) {
 	mark := markOf(t)
 	namespace := newNamespace(t, "reads")
 	client := clientOf(t, shared.Config)
-	must(client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}, metav1.CreateOptions{}))(t)
-	token := must(client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), "reader", &authenticationv1.TokenRequest{}, metav1.CreateOptions{}))(t)
-	reader := clientOf(t, &rest.Config{Host: shared.URL, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: shared.CA}})
+	must(client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader"}},
+		metav1.CreateOptions{}))(t)
+	token := must(client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), "reader", &authenticationv1.TokenRequest{},
+		metav1.CreateOptions{}))(t)
+	reader := clientOf(t,
+		&rest.Config{Host: shared.URL, BearerToken: token.Status.Token, TLSClientConfig: rest.TLSClientConfig{CAData: shared.CA}})
 	if _, err := reader.CoreV1().Secrets(namespace).Get(t.Context(), "wanted", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
 		t.Fatalf("reading a Secret without a Role: %v", err)
 	}
@@ -161,7 +165,8 @@ func TestConnectionsToServicesAreRouted(t *testing.T) {
 			"name": "hook.example.com", "sideEffects": "None", "admissionReviewVersions": []any{"v1"},
 			"clientConfig":      map[string]any{"service": map[string]any{"name": "hook", "namespace": namespace}},
 			"namespaceSelector": map[string]any{"matchLabels": map[string]any{"kubernetes.io/metadata.name": namespace}},
-			"rules":             []any{map[string]any{"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"secrets"}, "operations": []any{"CREATE"}}},
+			"rules": []any{map[string]any{"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"secrets"},
+				"operations": []any{"CREATE"}}},
 		}},
 	}}, metav1.CreateOptions{}))(t)
 	t.Cleanup(func() {
@@ -175,7 +180,8 @@ func TestConnectionsToServicesAreRouted(t *testing.T) {
 	})
 	for {
 		// The API server takes a moment to load the new configuration.
-		_, err := client.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "s-"}}, metav1.CreateOptions{})
+		_, err := client.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "s-"}},
+			metav1.CreateOptions{})
 		if err != nil {
 			if !strings.Contains(err.Error(), "nobody is at home") {
 				t.Fatalf("refused for another reason: %v", err)
@@ -196,17 +202,21 @@ func TestCleanDeletesWhatCameSince(t *testing.T) {
 	client, dyn := clientOf(t, shared.Config), dynamicOf(t)
 	must(client.CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: "held", Finalizers: []string{"example.com/nobody-comes"}}}, metav1.CreateOptions{}))(t)
-	must(client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}, metav1.CreateOptions{}))(t)
+	must(client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}},
+		metav1.CreateOptions{}))(t)
 	definition := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things.clean.example.com"},
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": "things.clean.example.com"},
 		"spec": map[string]any{
 			"group": "clean.example.com", "scope": "Cluster", "names": map[string]any{"kind": "Thing", "plural": "things"},
-			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
+			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true,
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
 		},
 	}}
 	must(dyn.Resource(definitions).Create(t.Context(), definition, metav1.CreateOptions{}))(t)
 	thing := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "clean.example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "one", "finalizers": []any{"example.com/nobody-comes"}},
+		"apiVersion": "clean.example.com/v1", "kind": "Thing",
+		"metadata": map[string]any{"name": "one", "finalizers": []any{"example.com/nobody-comes"}},
 	}}
 	for created := false; !created; {
 		_, err := dyn.Resource(things).Create(t.Context(), thing, metav1.CreateOptions{})
@@ -239,7 +249,8 @@ func TestCleanDeletesWhatCameSince(t *testing.T) {
 }
 
 var (
-	webhooks    = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
+	webhooks = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1",
+		Resource: "validatingwebhookconfigurations"}
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	things      = schema.GroupVersionResource{Group: "clean.example.com", Version: "v1", Resource: "things"}
 )

@@ -29,7 +29,8 @@ func (t *reconciliation) autoscaler(o *unstructured.Unstructured) {
 	why := ""
 	switch {
 	case target == nil:
-		able, ableReason, active, activeReason, why = "False", "FailedGetScale", "False", "FailedGetScale", "its target "+text(o, "spec", "scaleTargetRef", "name")+" is missing"
+		able, ableReason, active, activeReason, why = "False", "FailedGetScale", "False", "FailedGetScale",
+			"its target "+text(o, "spec", "scaleTargetRef", "name")+" is missing"
 	case !t.isReady(target):
 		active, activeReason, why = "False", "FailedGetResourceMetric", t.notReady(target)
 	case t.scenarios.withheld(refOf(o)):
@@ -49,9 +50,10 @@ func (t *reconciliation) autoscaler(o *unstructured.Unstructured) {
 	if why != "" {
 		what = "not scale, " + why
 	}
-	t.setStatus(o, what, map[string]any{"observedGeneration": o.GetGeneration(), "desiredReplicas": 1, "currentMetrics": nil, "conditions": []any{
-		condition("AbleToScale", able, ableReason, why, t.stamp()), condition("ScalingActive", active, activeReason, why, t.stamp()),
-	}})
+	t.setStatus(o, what,
+		map[string]any{"observedGeneration": o.GetGeneration(), "desiredReplicas": 1, "currentMetrics": nil, "conditions": []any{
+			condition("AbleToScale", able, ableReason, why, t.stamp()), condition("ScalingActive", active, activeReason, why, t.stamp()),
+		}})
 }
 
 // groupOf is the group of an apiVersion.

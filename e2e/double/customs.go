@@ -35,8 +35,7 @@ func (t *reconciliation) customResources() {
 	}
 }
 
-// customResource lets the controller of a custom resource, if it serves, make
-// what it makes and call it ready.
+// customResource lets the controller of a custom resource, if it serves, make what it makes and call it ready.
 func (t *reconciliation) customResource(o *unstructured.Unstructured, k kind, record Record) {
 	if t.scenarios.withheld(refOf(o)) {
 		const why = "what it needs from outside the cluster does not answer"
@@ -103,7 +102,8 @@ func (t *reconciliation) becomeReady(o *unstructured.Unstructured, record Record
 
 func (t *reconciliation) isRecorded(record Record) bool {
 	same := func(r Record) bool { return r.Group == record.Group && slices.Equal(r.Kinds, record.Kinds) }
-	return slices.ContainsFunc(t.records, same) || slices.ContainsFunc(t.scenarios, func(s *Scenario) bool { return slices.ContainsFunc(s.Records, same) })
+	return slices.ContainsFunc(t.records, same) ||
+		slices.ContainsFunc(t.scenarios, func(s *Scenario) bool { return slices.ContainsFunc(s.Records, same) })
 }
 
 // report writes a status on the way, once for each reason.
@@ -243,8 +243,7 @@ func (t *reconciliation) addressReason(namespace, address string) string {
 	return t.missing(Ref{Kind: "Service", Namespace: namespace, Name: name})
 }
 
-// letGo lets the controller of a deleted custom resource, if it serves, remove the
-// finalizers.
+// letGo lets the controller of a deleted custom resource, if it serves, remove the finalizers.
 func (t *reconciliation) letGo(o *unstructured.Unstructured, k kind, record Record) {
 	own := slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool {
 		return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents || strings.Contains(f, "argocd.argoproj.io")
@@ -288,7 +287,8 @@ func (t *reconciliation) findController(k kind) string {
 		}
 		return ""
 	}
-	best, why := 0, fmt.Sprintf("no workload in the cluster may write %s/status of %s, and no scenario says who serves the group", k.resource.Resource, k.Group)
+	best, why := 0, fmt.Sprintf("no workload in the cluster may write %s/status of %s, and no scenario says who serves the group",
+		k.resource.Resource, k.Group)
 	for _, kind := range running {
 		for _, o := range t.of(kind.Group, kind.Kind) {
 			right := t.rightTo(o, k)
@@ -304,9 +304,8 @@ func (t *reconciliation) findController(k kind) string {
 	return why
 }
 
-// rightTo scores how likely the RBAC of a workload's ServiceAccount makes it that it
-// serves a kind: 0 for no permission, 1 for all permissions, 3 for permission to write
-// the status of just this kind.
+// rightTo scores how likely the RBAC of a workload's ServiceAccount makes it that it serves a kind:
+// 0 for no permission, 1 for all permissions, 3 for permission to write the status of just this kind.
 func (t *reconciliation) rightTo(o *unstructured.Unstructured, k kind) int {
 	template, ok := templateOf(o)
 	if !ok {
@@ -317,11 +316,11 @@ func (t *reconciliation) rightTo(o *unstructured.Unstructured, k kind) int {
 		return 0 // nobody serves a kind as default
 	}
 	best := 0
-	for _, binding := range slices.Concat(t.of("rbac.authorization.k8s.io", "ClusterRoleBinding"), t.of("rbac.authorization.k8s.io", "RoleBinding")) {
+	for _, binding := range slices.Concat(t.of(rbac, "ClusterRoleBinding"), t.of(rbac, "RoleBinding")) {
 		if !bindsTo(binding, o.GetNamespace(), account) {
 			continue
 		}
-		role := t.get("rbac.authorization.k8s.io", text(binding, "roleRef", "kind"), binding.GetNamespace(), text(binding, "roleRef", "name"))
+		role := t.get(rbac, text(binding, "roleRef", "kind"), binding.GetNamespace(), text(binding, "roleRef", "name"))
 		for _, rule := range t.rules(role) {
 			best = max(best, ruleRight(rule, k))
 		}
@@ -351,7 +350,7 @@ func (t *reconciliation) rules(role *unstructured.Unstructured) []any {
 	for _, s := range selectors {
 		selector, _ := s.(map[string]any)
 		labels, _, _ := unstructured.NestedStringMap(selector, "matchLabels")
-		for _, other := range t.of("rbac.authorization.k8s.io", "ClusterRole") {
+		for _, other := range t.of(rbac, "ClusterRole") {
 			if sameLabels(labels, other.GetLabels()) {
 				more, _, _ := unstructured.NestedSlice(other.Object, "rules")
 				rules = append(rules, more...)
@@ -424,7 +423,8 @@ func (t *reconciliation) makeOne(o *unstructured.Unstructured, p Product, name s
 		return
 	}
 	if lacks := lackingKeys(there, made); p.Kind != "Service" && len(lacks) > 0 {
-		t.patch(there, "get its keys from "+refOf(o).String(), map[string]any{"data": lacks, "metadata": map[string]any{"annotations": made.GetAnnotations()}})
+		t.patch(there, "get its keys from "+refOf(o).String(),
+			map[string]any{"data": lacks, "metadata": map[string]any{"annotations": made.GetAnnotations()}})
 	}
 }
 

@@ -16,7 +16,8 @@ func definition(group, kind string) string {
 
 func definitionOf(group, kind, scope string) string {
 	plural := strings.ToLower(kind) + "s"
-	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %s.%s}, spec: {group: %s, scope: %s,
+	return fmt.Sprintf(
+		`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %s.%s}, spec: {group: %s, scope: %s,
 	names: {kind: %s, plural: %s}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
 	schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`, plural, group, group, scope, kind, plural)
 }
@@ -40,7 +41,8 @@ func TestCustomResourceWaitsForItsController(t *testing.T) {
 	becomes(t, "apps/v1", "Deployment", ns, "bystander", "status.availableReplicas", "2")
 	waits(t, "Zebra "+ns+"/one", "no workload in the cluster may write")
 
-	apply(t, strings.Replace(operator("keeper", "zoo.example.com"), "[{name: main, image: none}]", "[{name: main, image: none, envFrom: [{secretRef: {name: food}}]}]", 1))
+	apply(t, strings.Replace(operator("keeper", "zoo.example.com"), "[{name: main, image: none}]",
+		"[{name: main, image: none, envFrom: [{secretRef: {name: food}}]}]", 1))
 	waits(t, "Zebra "+ns+"/one", "its controller does not serve: Deployment "+ns+"/keeper is not ready")
 	is(t, "zoo.example.com/v1", "Zebra", ns, "one", "conditions.Ready", "")
 	apply(t, "{apiVersion: v1, kind: Secret, metadata: {name: food}}")
@@ -68,7 +70,8 @@ func TestCustomResourceLosesWhatIsOutside(t *testing.T) {
 	is := func(ready string) *double.Status {
 		return &double.Status{Conditions: map[string]string{"Ready": ready}}
 	}
-	play(t, double.Scenario{Records: []double.Record{{Group: "tide.example.com", Kinds: []string{"Ferry"}, Alone: true, Waits: is("False"), Ready: is("True")}}})
+	play(t, double.Scenario{
+		Records: []double.Record{{Group: "tide.example.com", Kinds: []string{"Ferry"}, Alone: true, Waits: is("False"), Ready: is("True")}}})
 	becomes(t, "tide.example.com/v1", "Ferry", ns, "one", "conditions.Ready", "True")
 	play(t, double.Scenario{Withhold: []double.Ref{{Kind: "Ferry", Namespace: ns, Name: "one"}}})
 	waits(t, "Ferry "+ns+"/one", "what it needs from outside the cluster does not answer")
@@ -77,8 +80,10 @@ func TestCustomResourceLosesWhatIsOutside(t *testing.T) {
 
 func TestCertificateIsIssuedIntoASecretThatAWebhookServesWith(t *testing.T) {
 	ns := apply(t, definition("cert-manager.io", "Certificate")+"\n---\n"+definition("cert-manager.io", "Issuer"))
-	apply(t, `{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: hook}, spec: {secretName: hook-tls, dnsNames: [hook.$NS.svc], issuerRef: {name: own}}}`)
-	apply(t, hookService+"\n---\n"+deployment("hook", "{containers: [{name: main, image: none}], volumes: [{name: v, secret: {secretName: hook-tls}}]}"))
+	apply(t, `{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: hook}, `+
+		`spec: {secretName: hook-tls, dnsNames: [hook.$NS.svc], issuerRef: {name: own}}}`)
+	apply(t, hookService+"\n---\n"+
+		deployment("hook", "{containers: [{name: main, image: none}], volumes: [{name: v, secret: {secretName: hook-tls}}]}"))
 	apply(t, strings.Replace(guard, "%ANNOTATIONS%", ", annotations: {cert-manager.io/inject-ca-from: $NS/hook}", 1))
 	waits(t, "Certificate "+ns+"/hook", "no workload in the cluster may write")
 	waits(t, "ValidatingWebhookConfiguration "+ns, "Certificate "+ns+"/hook is not ready")
@@ -98,12 +103,15 @@ func TestCertificateIsIssuedIntoASecretThatAWebhookServesWith(t *testing.T) {
 func TestExternalSecretNeedsItsStoreAndTheStoreItsVault(t *testing.T) {
 	ns := apply(t, definition("external-secrets.io", "SecretStore")+"\n---\n"+definition("external-secrets.io", "ExternalSecret"))
 	play(t, double.Scenario{Served: []string{"external-secrets.io"}})
-	apply(t, `{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: login}, spec: {secretStoreRef: {name: vault}, target: {name: db-login}, data: [{secretKey: password, remoteRef: {key: db}}]}}`)
+	apply(t, `{apiVersion: external-secrets.io/v1, kind: ExternalSecret, metadata: {name: login}, `+
+		`spec: {secretStoreRef: {name: vault}, target: {name: db-login}, data: [{secretKey: password, remoteRef: {key: db}}]}}`)
 	waits(t, "ExternalSecret "+ns+"/login", "SecretStore "+ns+"/vault is missing")
-	apply(t, `{apiVersion: external-secrets.io/v1, kind: SecretStore, metadata: {name: vault}, spec: {provider: {vault: {server: "http://vault.$NS.svc:8200"}}}}`)
+	apply(t, `{apiVersion: external-secrets.io/v1, kind: SecretStore, metadata: {name: vault}, `+
+		`spec: {provider: {vault: {server: "http://vault.$NS.svc:8200"}}}}`)
 	waits(t, "SecretStore "+ns+"/vault", "Service "+ns+"/vault is missing")
 	becomes(t, "external-secrets.io/v1", "SecretStore", ns, "vault", "conditions.Ready", "False")
-	apply(t, "{apiVersion: v1, kind: Service, metadata: {name: vault}, spec: {selector: {app: vault}, ports: [{port: 8200}]}}\n---\n"+deployment("vault", plainPod))
+	apply(t, "{apiVersion: v1, kind: Service, metadata: {name: vault}, spec: {selector: {app: vault}, ports: [{port: 8200}]}}\n---\n"+
+		deployment("vault", plainPod))
 	becomes(t, "external-secrets.io/v1", "ExternalSecret", ns, "login", "conditions.Ready", "True")
 	if s := get(t, "v1", "Secret", ns, "db-login"); s == nil || s.Object["data"].(map[string]any)["password"] == nil {
 		t.Errorf("no Secret with the key password: %v", s)
@@ -111,11 +119,13 @@ func TestExternalSecretNeedsItsStoreAndTheStoreItsVault(t *testing.T) {
 }
 
 func TestDatabaseKeycloakAndRealm(t *testing.T) {
-	ns := apply(t, definition("postgresql.cnpg.io", "Cluster")+"\n---\n"+definition("k8s.keycloak.org", "Keycloak")+"\n---\n"+definition("k8s.keycloak.org", "KeycloakRealmImport"))
+	ns := apply(t, definition("postgresql.cnpg.io", "Cluster")+"\n---\n"+definition("k8s.keycloak.org", "Keycloak")+"\n---\n"+
+		definition("k8s.keycloak.org", "KeycloakRealmImport"))
 	play(t, double.Scenario{Served: []string{"postgresql.cnpg.io", "k8s.keycloak.org"}})
 	apply(t, "{apiVersion: k8s.keycloak.org/v1, kind: KeycloakRealmImport, metadata: {name: shop}, spec: {keycloakCRName: sso}}")
 	waits(t, "KeycloakRealmImport "+ns+"/shop", "Keycloak "+ns+"/sso is missing")
-	apply(t, `{apiVersion: k8s.keycloak.org/v1, kind: Keycloak, metadata: {name: sso}, spec: {db: {host: db-rw, usernameSecret: {name: db-app, key: username}, passwordSecret: {name: db-app, key: password}}}}`)
+	apply(t, `{apiVersion: k8s.keycloak.org/v1, kind: Keycloak, metadata: {name: sso}, `+
+		`spec: {db: {host: db-rw, usernameSecret: {name: db-app, key: username}, passwordSecret: {name: db-app, key: password}}}}`)
 	waits(t, "Keycloak "+ns+"/sso", "Secret "+ns+"/db-app is missing")
 	apply(t, `{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: db}, spec: {instances: 1}}`)
 	becomes(t, "postgresql.cnpg.io/v1", "Cluster", ns, "db", "status.phase", "Cluster in healthy state")
@@ -142,8 +152,10 @@ func TestRecordsOfATest(t *testing.T) {
 		t.Fatal(err)
 	}
 	ns := apply(t, definition("mill.example.com", "Mill"))
-	play(t, double.Scenario{Records: records, Controllers: []double.Controller{{Group: "mill.example.com", By: double.Ref{Kind: "Deployment", Namespace: ns, Name: "miller"}}}})
-	apply(t, deployment("miller", plainPod)+"\n---\n{apiVersion: mill.example.com/v1, kind: Mill, metadata: {name: wind}, spec: {grain: [{name: rye}]}}")
+	play(t, double.Scenario{Records: records,
+		Controllers: []double.Controller{{Group: "mill.example.com", By: double.Ref{Kind: "Deployment", Namespace: ns, Name: "miller"}}}})
+	apply(t, deployment("miller", plainPod)+
+		"\n---\n{apiVersion: mill.example.com/v1, kind: Mill, metadata: {name: wind}, spec: {grain: [{name: rye}]}}")
 	waits(t, "Mill "+ns+"/wind", "ConfigMap "+ns+"/rye is missing")
 	apply(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: rye}, data: {sort: winter}}")
 	becomes(t, "mill.example.com/v1", "Mill", ns, "wind", "conditions.Grinding", "True")
@@ -174,7 +186,8 @@ func TestDeletion(t *testing.T) {
 	ns := apply(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: owner}}`)
 	uid := string(get(t, "v1", "ConfigMap", ns, "owner").GetUID())
 	owned := func(name, uid string) string {
-		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: " + uid + ", blockOwnerDeletion: true}]}}"
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name +
+			", ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: " + uid + ", blockOwnerDeletion: true}]}}"
 	}
 	apply(t, owned("dependent", uid))
 	apply(t, owned("lost", "00000000-0000-0000-0000-000000000000"))

@@ -217,7 +217,8 @@ func (d *Double) reconciliation(now time.Time) *reconciliation {
 	d.pace.now, d.pace.next = now, time.Time{}
 	d.mu.Lock()
 	t := &reconciliation{
-		world: d.watch.world(), scenarios: d.scenarios, records: d.records, programs: d.programs, pace: &d.pace, backoff: d.opt.Backoff, stub: d.stub,
+		world: d.watch.world(), scenarios: d.scenarios, records: d.records, programs: d.programs, pace: &d.pace,
+		backoff: d.opt.Backoff, stub: d.stub,
 		served: d.served, tries: d.tries, waits: map[Ref]string{}, serving: map[Ref]string{}, controllers: map[kind]string{},
 	}
 	d.mu.Unlock()

@@ -188,7 +188,8 @@ func (t *reconciliation) resolutionFailure(namespace string, subscriptions []*un
 	for _, s := range subscriptions {
 		if _, found := t.packageOf(s); !found {
 			return condition("ResolutionFailed", "True", "ConstraintsNotSatisfiable",
-				fmt.Sprintf("no operators found in package %s in the catalog referenced by subscription %s", text(s, "spec", "name"), s.GetName()), t.stamp())
+				fmt.Sprintf("no operators found in package %s in the catalog referenced by subscription %s", text(s, "spec", "name"), s.GetName()),
+				t.stamp())
 		}
 	}
 	return nil
@@ -256,7 +257,8 @@ func (t *reconciliation) planConditions(plan *unstructured.Unstructured) []any {
 	case "Failed":
 		return []any{condition("InstallPlanFailed", "True", "InstallComponentFailed", "", t.stamp())}
 	default:
-		return []any{condition("InstallPlanPending", "True", cmp.Or(phase, "InstallPlanNotYetReconciled"), conditionMessage(plan, "Installed"), t.stamp())}
+		return []any{condition("InstallPlanPending", "True", cmp.Or(phase, "InstallPlanNotYetReconciled"),
+			conditionMessage(plan, "Installed"), t.stamp())}
 	}
 }
 
@@ -265,7 +267,8 @@ func (t *reconciliation) planConditions(plan *unstructured.Unstructured) []any {
 func (t *reconciliation) installStatus(s, plan *unstructured.Unstructured) map[string]any {
 	status := map[string]any{
 		"currentCSV": versionOf(s), "state": "UpgradePending",
-		"installPlanRef": map[string]any{"apiVersion": plan.GetAPIVersion(), "kind": "InstallPlan", "name": plan.GetName(), "namespace": plan.GetNamespace(), "uid": string(plan.GetUID())},
+		"installPlanRef": map[string]any{"apiVersion": plan.GetAPIVersion(), "kind": "InstallPlan", "name": plan.GetName(),
+			"namespace": plan.GetNamespace(), "uid": string(plan.GetUID())},
 	}
 	if t.get(olm, "ClusterServiceVersion", s.GetNamespace(), versionOf(s)) != nil {
 		status["state"], status["installedCSV"] = "AtLatestKnown", versionOf(s)

@@ -160,7 +160,8 @@ func (t *reconciliation) installPlan(p *unstructured.Unstructured) {
 	if why := t.managementReason(p.GetNamespace()); why != "" {
 		t.wait(p, why)
 		if conditionMessage(p, "Installed") != why {
-			t.setStatus(p, "not be checked", map[string]any{"conditions": []any{condition("Installed", "False", "InstallCheckFailed", why, t.stamp())}})
+			t.setStatus(p, "not be checked",
+				map[string]any{"conditions": []any{condition("Installed", "False", "InstallCheckFailed", why, t.stamp())}})
 		}
 		return
 	}
@@ -194,7 +195,8 @@ func (t *reconciliation) executed(p *unstructured.Unstructured) bool {
 		definitions = append(definitions, bundle.Defines...)
 		if t.get(olm, "ClusterServiceVersion", p.GetNamespace(), version) == nil {
 			made = false
-			v := &unstructured.Unstructured{Object: map[string]any{"apiVersion": olm + "/v1alpha1", "kind": "ClusterServiceVersion", "spec": map[string]any{"displayName": bundle.Name}}}
+			v := &unstructured.Unstructured{Object: map[string]any{"apiVersion": olm + "/v1alpha1", "kind": "ClusterServiceVersion",
+				"spec": map[string]any{"displayName": bundle.Name}}}
 			v.SetName(version)
 			v.SetNamespace(p.GetNamespace())
 			v.SetLabels(map[string]string{packageLabel: bundle.Name})

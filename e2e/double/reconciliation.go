@@ -73,7 +73,8 @@ func (t *reconciliation) patch(o *unstructured.Unstructured, what string, change
 			if err != nil {
 				return err
 			}
-			_, err := client.Resource(k.resource).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{}, subresources...)
+			_, err := client.Resource(k.resource).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body,
+				metav1.PatchOptions{}, subresources...)
 			return ifThere(err)
 		},
 	})

@@ -103,7 +103,8 @@ func (t *reconciliation) record(k kind) Record {
 			return r
 		}
 	}
-	return Record{Group: k.Group, Kinds: []string{k.Kind}, Ready: &Status{Conditions: map[string]string{"Ready": "True", "Available": "True", "Synced": "True"}}}
+	return Record{Group: k.Group, Kinds: []string{k.Kind},
+		Ready: &Status{Conditions: map[string]string{"Ready": "True", "Available": "True", "Synced": "True"}}}
 }
 
 // expand fills a template from an object: {name} and {namespace} are its own,

@@ -7,7 +7,8 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/double"
 )
 
-const hookService = "{apiVersion: v1, kind: Service, metadata: {name: hook}, spec: {selector: {app: hook}, ports: [{name: https, port: 443, targetPort: 8443}]}}"
+const hookService = "{apiVersion: v1, kind: Service, metadata: {name: hook}, " +
+	"spec: {selector: {app: hook}, ports: [{name: https, port: 443, targetPort: 8443}]}}"
 
 // guard refuses ConfigMaps of a namespace while its server does not answer.
 const guard = `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: $NS%ANNOTATIONS%}, webhooks: [{
@@ -71,7 +72,8 @@ func TestWebhookTrustsTheCAOfItsManifest(t *testing.T) {
 	// The certificate of the manifest and the Secret with its key belong together:
 	// the double leaves both as they are and serves with them.
 	certificate, key := selfSigned(t, "hook.testwebhooktruststhecaofitsmanifest.svc")
-	ns := apply(t, hookService+"\n---\n"+deployment("hook", "{containers: [{name: main, image: none}], volumes: [{name: v, secret: {secretName: tls}}]}")+
+	ns := apply(t, hookService+"\n---\n"+
+		deployment("hook", "{containers: [{name: main, image: none}], volumes: [{name: v, secret: {secretName: tls}}]}")+
 		"\n---\n{apiVersion: v1, kind: Secret, metadata: {name: tls}, data: {tls.crt: "+certificate+", tls.key: "+key+"}}")
 	becomes(t, "apps/v1", "Deployment", ns, "hook", "status.availableReplicas", "2")
 	hook := strings.Replace(strings.Replace(guard, "%ANNOTATIONS%", "", 1), "path: /validate}", "path: /validate}, caBundle: "+certificate, 1)
@@ -127,7 +129,8 @@ func TestAggregatedAPIIsAvailableWhileItsServerIsReady(t *testing.T) {
 			ns := apply(t, hookService+`
 ---
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.`+group+`}, spec: {group: `+group+`, version: v1,
-	`+strings.Replace(spec, "groupPriorityMinimum: 100", "caBundle: ''", 1)+`, groupPriorityMinimum: 100, versionPriority: 100, service: {namespace: $NS, name: hook}}}`)
+	`+strings.Replace(spec, "groupPriorityMinimum: 100", "caBundle: ''", 1)+
+				`, groupPriorityMinimum: 100, versionPriority: 100, service: {namespace: $NS, name: hook}}}`)
 			waits(t, "APIService v1."+group, "no workload has the labels of its selector")
 			becomes(t, "apiregistration.k8s.io/v1", "APIService", "", "v1."+group, "conditions.Available", "False")
 			apply(t, deployment("hook", plainPod))
@@ -140,10 +143,12 @@ func TestAggregatedAPIIsAvailableWhileItsServerIsReady(t *testing.T) {
 
 func TestAddressesAreGivenOrWithheld(t *testing.T) {
 	ns := apply(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: any}}")
-	play(t, double.Scenario{Withhold: []double.Ref{{Kind: "Service", Namespace: ns, Name: "without"}, {Kind: "Ingress", Namespace: ns, Name: "without"}}})
+	play(t, double.Scenario{Withhold: []double.Ref{{Kind: "Service", Namespace: ns, Name: "without"},
+		{Kind: "Ingress", Namespace: ns, Name: "without"}}})
 	for _, name := range []string{"with", "without"} {
 		apply(t, "{apiVersion: v1, kind: Service, metadata: {name: "+name+"}, spec: {type: LoadBalancer, ports: [{port: 80}]}}")
-		apply(t, "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: "+name+"}, spec: {defaultBackend: {service: {name: with, port: {number: 80}}}}}")
+		apply(t, "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: "+name+
+			"}, spec: {defaultBackend: {service: {name: with, port: {number: 80}}}}}")
 	}
 	for version, kind := range map[string]string{"v1": "Service", "networking.k8s.io/v1": "Ingress"} {
 		eventually(t, func() string {

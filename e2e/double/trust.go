@@ -31,9 +31,10 @@ func (t *reconciliation) trust() {
 		client, found, _ := unstructured.NestedMap(o.Object, "spec", "conversion", "webhook", "clientConfig")
 		if found && o.GetDeletionTimestamp() == nil {
 			if bundle := t.bundleFor(o, client); bundle != nil {
-				t.patch(o, "trust "+serviceOf(client).String(), map[string]any{"spec": map[string]any{"conversion": map[string]any{"webhook": map[string]any{
-					"clientConfig": map[string]any{"caBundle": base64.StdEncoding.EncodeToString(bundle)},
-				}}}})
+				t.patch(o, "trust "+serviceOf(client).String(),
+					map[string]any{"spec": map[string]any{"conversion": map[string]any{"webhook": map[string]any{
+						"clientConfig": map[string]any{"caBundle": base64.StdEncoding.EncodeToString(bundle)},
+					}}}})
 			}
 		}
 	}
@@ -75,7 +76,8 @@ func (t *reconciliation) trustWebhooks(o *unstructured.Unstructured) {
 		}
 	}
 	if changed {
-		t.patch(o, "trust its servers", map[string]any{"webhooks": webhooks, "metadata": map[string]any{"resourceVersion": o.GetResourceVersion()}})
+		t.patch(o, "trust its servers",
+			map[string]any{"webhooks": webhooks, "metadata": map[string]any{"resourceVersion": o.GetResourceVersion()}})
 	}
 }
 

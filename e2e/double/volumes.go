@@ -168,7 +168,8 @@ func (t *reconciliation) freeVolume(claim *unstructured.Unstructured) *unstructu
 		case volume.GetDeletionTimestamp() != nil, held && !isOurs, named != "" && named != volume.GetName():
 		case isOurs, named != "":
 			return volume
-		case text(volume, "spec", "storageClassName") == text(claim, "spec", "storageClassName") && isLargeEnough(volume, claim) && offersModes(volume, claim):
+		case text(volume, "spec", "storageClassName") == text(claim, "spec", "storageClassName") && isLargeEnough(volume, claim) &&
+			offersModes(volume, claim):
 			return volume
 		}
 	}
@@ -194,7 +195,8 @@ func (t *reconciliation) bind(claim, volume *unstructured.Unstructured) {
 	if volume != nil {
 		name = volume.GetName()
 		t.patch(volume, "belong to "+refOf(claim).String(), map[string]any{"spec": map[string]any{"claimRef": map[string]any{
-			"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": claim.GetNamespace(), "name": claim.GetName(), "uid": string(claim.GetUID()),
+			"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": claim.GetNamespace(), "name": claim.GetName(),
+			"uid": string(claim.GetUID()),
 		}}})
 		t.setStatus(volume, "be bound", map[string]any{"phase": "Bound"})
 	}
@@ -237,5 +239,6 @@ func (t *reconciliation) dropFinalizer(o *unstructured.Unstructured, finalizer s
 		}
 	}
 	// The version makes sure that no other finalizer comes back with an old list.
-	return t.patch(o, "lose its finalizer "+finalizer, map[string]any{"metadata": map[string]any{"finalizers": rest, "resourceVersion": o.GetResourceVersion()}})
+	return t.patch(o, "lose its finalizer "+finalizer,
+		map[string]any{"metadata": map[string]any{"finalizers": rest, "resourceVersion": o.GetResourceVersion()}})
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/ladder-cmp/ladder/e2e/double"
 )
 
-const claim = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`
+const claim = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, ` +
+	`spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`
 
 func TestClaimWaitsForItsFirstConsumer(t *testing.T) {
 	ns := apply(t, claim)
@@ -21,14 +22,16 @@ func TestClaimWaitsForItsFirstConsumer(t *testing.T) {
 }
 
 func TestImmediateClaimIsBoundAtOnce(t *testing.T) {
-	ns := apply(t, `{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: at-once}, provisioner: any, volumeBindingMode: Immediate}
+	ns := apply(t,
+		`{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: at-once}, provisioner: any, volumeBindingMode: Immediate}
 ---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {storageClassName: at-once, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
 	becomes(t, "v1", "PersistentVolumeClaim", ns, "data", "status.phase", "Bound")
 }
 
 func TestClaimWaitsForItsClass(t *testing.T) {
-	ns := apply(t, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {storageClassName: own, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
+	ns := apply(t, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, `+
+		`spec: {storageClassName: own, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
 	waits(t, "PersistentVolumeClaim "+ns+"/data", "StorageClass own is missing")
 	play(t, double.Scenario{Needs: []double.Need{{
 		Of: double.Ref{Kind: "StorageClass", Name: "own"}, Needs: double.Ref{Kind: "Deployment", Namespace: ns, Name: "provisioner"},
@@ -44,7 +47,8 @@ func TestClaimTakesAVolumeThatIsThere(t *testing.T) {
 ---
 {apiVersion: v1, kind: PersistentVolume, metadata: {name: small}, spec: {storageClassName: by-hand, capacity: {storage: 1Mi}, accessModes: [ReadWriteMany], hostPath: {path: /none}}}`)
 	waits(t, "PersistentVolumeClaim "+ns+"/data", "no volume fits")
-	apply(t, `{apiVersion: v1, kind: PersistentVolume, metadata: {name: large}, spec: {storageClassName: by-hand, capacity: {storage: 1Gi}, accessModes: [ReadWriteMany], hostPath: {path: /none}}}`)
+	apply(t, `{apiVersion: v1, kind: PersistentVolume, metadata: {name: large}, `+
+		`spec: {storageClassName: by-hand, capacity: {storage: 1Gi}, accessModes: [ReadWriteMany], hostPath: {path: /none}}}`)
 	becomes(t, "v1", "PersistentVolumeClaim", ns, "data", "status.phase", "Bound")
 	is(t, "v1", "PersistentVolumeClaim", ns, "data", "spec.volumeName", "large")
 	becomes(t, "v1", "PersistentVolume", "", "large", "status.phase", "Bound")
@@ -68,7 +72,8 @@ spec:
 }
 
 func TestDeletedClaimGoesWhenNoPodUsesIt(t *testing.T) {
-	ns := apply(t, claim+"\n---\n"+deployment("db", "{containers: [{name: main, image: none}], volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}"))
+	ns := apply(t, claim+"\n---\n"+
+		deployment("db", "{containers: [{name: main, image: none}], volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}"))
 	becomes(t, "apps/v1", "Deployment", ns, "db", "status.availableReplicas", "2")
 	remove(t, "v1", "PersistentVolumeClaim", ns, "data", "Background")
 	waits(t, "PersistentVolumeClaim "+ns+"/data", "a Pod uses it")

@@ -94,19 +94,23 @@ func builtinKinds(config *rest.Config) ([]kind, error) {
 		for _, r := range list.APIResources {
 			resource := version.WithResource(r.Name)
 			if builtin[version.Group] && !unwatched[resource.GroupResource().String()] {
-				kinds = append(kinds, kind{GroupKind: schema.GroupKind{Group: version.Group, Kind: r.Kind}, resource: resource, namespaced: r.Namespaced, status: true})
+				kinds = append(kinds,
+					kind{GroupKind: schema.GroupKind{Group: version.Group, Kind: r.Kind}, resource: resource, namespaced: r.Namespaced, status: true})
 			}
 		}
 	}
 	return kinds, nil
 }
 
+// rbac is the group of permissions.
+const rbac = "rbac.authorization.k8s.io"
+
 // builtin are the groups of the API server itself. Discovery does not tell them
 // from those of definitions and of aggregated APIs.
 var builtin = map[string]bool{
 	"": true, "apps": true, "batch": true, "autoscaling": true, "policy": true, "admissionregistration.k8s.io": true,
 	"apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "certificates.k8s.io": true, "discovery.k8s.io": true,
-	"networking.k8s.io": true, "node.k8s.io": true, "rbac.authorization.k8s.io": true, "resource.k8s.io": true,
+	"networking.k8s.io": true, "node.k8s.io": true, rbac: true, "resource.k8s.io": true,
 	"scheduling.k8s.io": true, "storage.k8s.io": true,
 }
 

@@ -223,7 +223,8 @@ func readyStatus(o *unstructured.Unstructured, now string) map[string]any {
 	switch o.GetKind() {
 	case "Deployment":
 		return map[string]any{
-			"observedGeneration": o.GetGeneration(), "replicas": n, "updatedReplicas": n, "readyReplicas": n, "availableReplicas": n, "unavailableReplicas": 0,
+			"observedGeneration": o.GetGeneration(), "replicas": n, "updatedReplicas": n, "readyReplicas": n, "availableReplicas": n,
+			"unavailableReplicas": 0,
 			"conditions": []any{
 				condition("Available", "True", "MinimumReplicasAvailable", "", now),
 				condition("Progressing", "True", "NewReplicaSetAvailable", "", now),
@@ -245,7 +246,8 @@ func readyStatus(o *unstructured.Unstructured, now string) map[string]any {
 	if restart := text(o, "spec", "restartPolicy"); restart == "Never" || restart == "OnFailure" {
 		return map[string]any{"phase": "Succeeded"}
 	}
-	return map[string]any{"phase": "Running", "conditions": []any{condition("Ready", "True", "", "", now), condition("ContainersReady", "True", "", "", now)}}
+	return map[string]any{"phase": "Running",
+		"conditions": []any{condition("Ready", "True", "", "", now), condition("ContainersReady", "True", "", "", now)}}
 }
 
 func revision(o *unstructured.Unstructured) string {
@@ -323,7 +325,9 @@ func (t *reconciliation) jobFails(o *unstructured.Unstructured, why string) {
 	uid, failed := o.GetUID(), t.tries[o.GetUID()]+1
 	t.wait(o, why)
 	if int64(failed) <= limit {
-		t.setStatus(o, fmt.Sprintf("fail for the %d. time, %s", failed, why), map[string]any{"failed": failed}).done = func() { t.tries[uid] = failed }
+		t.setStatus(o, fmt.Sprintf("fail for the %d. time, %s", failed, why), map[string]any{"failed": failed}).done = func() {
+			t.tries[uid] = failed
+		}
 		return
 	}
 	message := "Job has reached the specified backoff limit"

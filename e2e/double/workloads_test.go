@@ -139,7 +139,8 @@ spec:
 func TestChangedDeploymentProgressesAgain(t *testing.T) {
 	ns := apply(t, deployment("web", plainPod))
 	becomes(t, "apps/v1", "Deployment", ns, "web", "status.availableReplicas", "2")
-	merge(t, "apps/v1", "Deployment", ns, "web", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"none","envFrom":[{"secretRef":{"name":"new"}}]}]}}}}`)
+	merge(t, "apps/v1", "Deployment", ns, "web",
+		`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"none","envFrom":[{"secretRef":{"name":"new"}}]}]}}}}`)
 	waits(t, "Deployment "+ns+"/web", "Secret "+ns+"/new is missing")
 	becomes(t, "apps/v1", "Deployment", ns, "web", "status.observedGeneration", "2")
 	is(t, "apps/v1", "Deployment", ns, "web", "status.updatedReplicas", "") // none, which is not written
@@ -165,10 +166,12 @@ func TestDeclaredNeedOfADeploymentHeals(t *testing.T) {
 func TestDeclaredNeedOfAJobFailsIt(t *testing.T) {
 	ns := apply(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: any}}")
 	need := func(job string) double.Need {
-		return double.Need{Of: double.Ref{Kind: "Job", Namespace: ns, Name: job}, Needs: double.Ref{Kind: "Deployment", Namespace: ns, Name: "db"}}
+		return double.Need{Of: double.Ref{Kind: "Job", Namespace: ns, Name: job},
+			Needs: double.Ref{Kind: "Deployment", Namespace: ns, Name: "db"}}
 	}
 	play(t, double.Scenario{Needs: []double.Need{need("early"), need("patient")}})
-	job := "{apiVersion: batch/v1, kind: Job, metadata: {name: %s}, spec: {backoffLimit: %d, template: {spec: {restartPolicy: Never, containers: [{name: main, image: none}]}}}}"
+	job := "{apiVersion: batch/v1, kind: Job, metadata: {name: %s}, spec: {backoffLimit: %d, " +
+		"template: {spec: {restartPolicy: Never, containers: [{name: main, image: none}]}}}}"
 	apply(t, fmt.Sprintf(job, "early", 1))
 	becomes(t, "batch/v1", "Job", ns, "early", "conditions.Failed", "True")
 	is(t, "batch/v1", "Job", ns, "early", "status.failed", "2")
@@ -181,7 +184,8 @@ func TestDeclaredNeedOfAJobFailsIt(t *testing.T) {
 }
 
 func TestJobWaitsForItsSecretAndDoesNotFail(t *testing.T) {
-	ns := apply(t, `{apiVersion: batch/v1, kind: Job, metadata: {name: migrate}, spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never,
+	ns := apply(t,
+		`{apiVersion: batch/v1, kind: Job, metadata: {name: migrate}, spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never,
 		containers: [{name: main, image: none, envFrom: [{secretRef: {name: login}}]}]}}}}`)
 	waits(t, "Job "+ns+"/migrate", "Secret "+ns+"/login is missing")
 	is(t, "batch/v1", "Job", ns, "migrate", "status.active", "1")
@@ -206,7 +210,8 @@ func TestQuotaLetsPodsIn(t *testing.T) {
 func TestProgramsMakeTheirSecrets(t *testing.T) {
 	ns := apply(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: any}}")
 	play(t, double.Scenario{Makes: []double.Make{{
-		Of: double.Ref{Kind: "Deployment", Namespace: ns, Name: "hook"}, Make: double.Product{Kind: "Secret", Name: "{name}-token", Keys: []string{"token"}},
+		Of:   double.Ref{Kind: "Deployment", Namespace: ns, Name: "hook"},
+		Make: double.Product{Kind: "Secret", Name: "{name}-token", Keys: []string{"token"}},
 	}}})
 	apply(t, deployment("hook", `{containers: [{name: main, image: none, args: [--dynamic-serving-ca-secret-name=hook-ca,
 		--dynamic-serving-ca-secret-namespace=$(POD_NAMESPACE), "--dynamic-serving-dns-names=hook.$NS.svc"]}]}`))

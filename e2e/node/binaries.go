@@ -67,7 +67,8 @@ func containerd(name string) program.Source {
 
 // coreDNS is a main package of ours, with few plugins.
 func coreDNS() program.Source {
-	return program.Source{Dir: "servers/coredns", Module: "github.com/coredns/coredns", Package: "github.com/ladder-cmp/ladder/e2e/servers/coredns", Static: true,
+	return program.Source{Dir: "servers/coredns", Module: "github.com/coredns/coredns",
+		Package: "github.com/ladder-cmp/ladder/e2e/servers/coredns", Static: true,
 		Flags: func(string) []string { return []string{"-ldflags", "-s -w"} }}
 }
 

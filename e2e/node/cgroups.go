@@ -46,7 +46,8 @@ func newCgroups() (*cgroups, error) {
 		}
 	}
 	if len(c.controllers) < 2 {
-		return nil, errors.Join(errors.New("the machine has cgroup v2 only, which the node does not support yet; it needs the hierarchies of v1"), c.remove())
+		return nil, errors.Join(errors.New("the machine has cgroup v2 only, which the node does not support yet; it needs the hierarchies of v1"),
+			c.remove())
 	}
 	return c, nil
 }

@@ -27,7 +27,8 @@ func statefulSet(ctx context.Context, t *testing.T, n rig, name string) {
 	t.Helper()
 	create(ctx, t, n.client.CoreV1().Services("default").Create, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: labels(name), Ports: []corev1.ServicePort{{Name: "http", Port: 8080}}},
+		Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: labels(name),
+			Ports: []corev1.ServicePort{{Name: "http", Port: 8080}}},
 	})
 	container := hello("serve", "/data/greeting")
 	container.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
@@ -36,7 +37,8 @@ func statefulSet(ctx context.Context, t *testing.T, n rig, name string) {
 		Spec: appsv1.StatefulSetSpec{
 			ServiceName: name,
 			Selector:    &metav1.LabelSelector{MatchLabels: labels(name)},
-			Template:    corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels(name)}, Spec: corev1.PodSpec{Containers: []corev1.Container{container}}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels(name)},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{container}}},
 			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
 				ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: pvcSpec(""),
 			}},
@@ -72,7 +74,8 @@ func namesResolve(ctx context.Context, t *testing.T, n rig) {
 func volumesAreMade(ctx context.Context, t *testing.T, n rig) {
 	pvcs := n.client.CoreV1().PersistentVolumeClaims("default")
 	create(ctx, t, pvcs.Create, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: pvcSpec(provider.Standard)})
-	create(ctx, t, pvcs.Create, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "at-once"}, Spec: pvcSpec(provider.Immediate)})
+	create(ctx, t, pvcs.Create,
+		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "at-once"}, Spec: pvcSpec(provider.Immediate)})
 	statefulSet(ctx, t, n, "keeper")
 	eventually(ctx, t, func() error {
 		pvc, err := pvcs.Get(ctx, "at-once", metav1.GetOptions{})
@@ -97,7 +100,8 @@ func volumesAreMade(ctx context.Context, t *testing.T, n rig) {
 	if text, err := os.ReadFile(filepath.Join(pv.Spec.Local.Path, "greeting")); err != nil || string(text) != "hello" {
 		t.Errorf("the file that the program wrote holds %q, %v", text, err)
 	}
-	if err := errors.Join(n.client.AppsV1().StatefulSets("default").Delete(ctx, "keeper", metav1.DeleteOptions{}), pvcs.Delete(ctx, bound.Name, metav1.DeleteOptions{})); err != nil {
+	if err := errors.Join(n.client.AppsV1().StatefulSets("default").Delete(ctx, "keeper", metav1.DeleteOptions{}),
+		pvcs.Delete(ctx, bound.Name, metav1.DeleteOptions{})); err != nil {
 		t.Fatal(err)
 	}
 	eventually(ctx, t, func() error {

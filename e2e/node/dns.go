@@ -38,7 +38,8 @@ func (n *Node) makeDNSService(ctx context.Context) error {
 		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: name, Port: port, Protocol: protocol})
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &name, Port: &port, Protocol: &protocol})
 	}
-	if _, err := n.client.CoreV1().Services(metav1.NamespaceSystem).Create(ctx, service, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := n.client.CoreV1().Services(metav1.NamespaceSystem).Create(ctx, service, metav1.CreateOptions{}); err != nil &&
+		!apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	_, err := n.client.DiscoveryV1().EndpointSlices(metav1.NamespaceSystem).Create(ctx, slice, metav1.CreateOptions{})
@@ -47,9 +48,10 @@ func (n *Node) makeDNSService(ctx context.Context) error {
 
 // dnsIsReady asks CoreDNS whether it knows the cluster.
 func (n *Node) dnsIsReady(ctx context.Context) error {
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", n.door.dnsSocket())
-	}}}
+	client := http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", n.door.dnsSocket())
+		}}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://coredns/ready", nil)
 	if err != nil {
 		return err

@@ -115,7 +115,8 @@ func (in *inside) failed() error {
 	for name, how := range in.ended {
 		text, _ := os.ReadFile(in.log(name))
 		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		faults = append(faults, fmt.Errorf("%s ended (%s); its log %s ends with: %s", name, how, in.log(name), strings.Join(lines[max(0, len(lines)-5):], "\n")))
+		faults = append(faults, fmt.Errorf("%s ended (%s); its log %s ends with: %s",
+			name, how, in.log(name), strings.Join(lines[max(0, len(lines)-5):], "\n")))
 	}
 	return errors.Join(faults...)
 }

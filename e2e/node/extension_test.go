@@ -26,16 +26,20 @@ func apiIsExtended(ctx context.Context, t *testing.T, n rig) {
 	}
 	service := map[string]any{"name": "extension", "namespace": "default"}
 	webhook := map[string]any{"name": "review.hello.example.com", "sideEffects": "None", "admissionReviewVersions": []any{"v1"},
-		"clientConfig":   map[string]any{"service": map[string]any{"name": "extension", "namespace": "default", "path": "/review"}, "caBundle": base64.StdEncoding.EncodeToString(ca)},
+		"clientConfig": map[string]any{"service": map[string]any{"name": "extension", "namespace": "default", "path": "/review"},
+			"caBundle": base64.StdEncoding.EncodeToString(ca)},
 		"objectSelector": map[string]any{"matchLabels": map[string]any{"hello": "refuses"}},
-		"rules":          []any{map[string]any{"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"configmaps"}, "operations": []any{"CREATE"}}}}
+		"rules": []any{map[string]any{"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"configmaps"},
+			"operations": []any{"CREATE"}}}}
 	for _, of := range []struct {
 		group, version, resource, kind, name, key string
 		value                                     any
 	}{
-		{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "hello", "webhooks", []any{webhook}},
+		{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "hello",
+			"webhooks", []any{webhook}},
 		{"apiregistration.k8s.io", "v1", "apiservices", "APIService", "v1.hello.example.com", "spec", map[string]any{
-			"group": "hello.example.com", "version": "v1", "service": service, "insecureSkipTLSVerify": true, "groupPriorityMinimum": int64(1000), "versionPriority": int64(10)}},
+			"group": "hello.example.com", "version": "v1", "service": service, "insecureSkipTLSVerify": true, "groupPriorityMinimum": int64(1000),
+			"versionPriority": int64(10)}},
 	} {
 		resource := schema.GroupVersionResource{Group: of.group, Version: of.version, Resource: of.resource}
 		object := &unstructured.Unstructured{Object: map[string]any{
@@ -75,14 +79,17 @@ func deployExtension(ctx context.Context, t *testing.T, n rig) []byte {
 	})
 	create(ctx, t, n.client.CoreV1().Services("default").Create, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "extension"},
-		Spec:       corev1.ServiceSpec{Selector: labels("extension"), Ports: []corev1.ServicePort{{Port: 443, TargetPort: intstr.FromInt32(8443)}}},
+		Spec: corev1.ServiceSpec{Selector: labels("extension"),
+			Ports: []corev1.ServicePort{{Port: 443, TargetPort: intstr.FromInt32(8443)}}},
 	})
 	container := hello("extend", "/tls/tls.crt", "/tls/tls.key")
 	container.VolumeMounts = []corev1.VolumeMount{{Name: "tls", MountPath: "/tls"}}
-	container.ReadinessProbe = &corev1.Probe{PeriodSeconds: 1, ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8443)}}}
+	container.ReadinessProbe = &corev1.Probe{PeriodSeconds: 1,
+		ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8443)}}}
 	deployPod(ctx, t, n, "extension", corev1.PodSpec{
 		Containers: []corev1.Container{container},
-		Volumes:    []corev1.Volume{{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "extension"}}}},
+		Volumes: []corev1.Volume{
+			{Name: "tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "extension"}}}},
 	})
 	return crt
 }

@@ -188,7 +188,8 @@ func (m *machine) startKubelet(bin Binaries) error {
 		return err
 	}
 	return m.inside.request(protocol.Run{Name: "kubelet", Path: bin.Kubelet, After: "/run/containerd/containerd.sock", Args: []string{
-		"--config=" + m.file("kubelet.yaml"), "--kubeconfig=" + m.file("inside.kubeconfig"), "--hostname-override=" + m.name, "--node-ip=" + m.address,
+		"--config=" + m.file("kubelet.yaml"), "--kubeconfig=" + m.file("inside.kubeconfig"), "--hostname-override=" + m.name,
+		"--node-ip=" + m.address,
 	}})
 }
 

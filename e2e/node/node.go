@@ -79,7 +79,8 @@ func Start(ctx context.Context, dir string, bin Binaries, opts Options) (_ *Node
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		n.open, n.lockContent, n.describe, n.writeFiles, n.enter, n.startContainerd, n.startControlPlane, n.startKubelets, n.startDNS, n.startProviders, n.waitUntilReady, n.settle,
+		n.open, n.lockContent, n.describe, n.writeFiles, n.enter, n.startContainerd, n.startControlPlane, n.startKubelets, n.startDNS,
+		n.startProviders, n.waitUntilReady, n.settle,
 	} {
 		if err := step(ctx); err != nil {
 			return n, err
@@ -144,7 +145,8 @@ func (n *Node) startControlPlane(ctx context.Context) error {
 	}
 	// The API server takes most of a node's CPU time, a quarter of it for the collection of
 	// garbage; memory is cheaper.
-	if err := n.first().inside.request(protocol.Run{Name: "kube-apiserver", Path: n.bin.APIServer, Args: n.apiserverArgs(), Env: []string{"GOGC=400"}}); err != nil {
+	if err := n.first().inside.request(
+		protocol.Run{Name: "kube-apiserver", Path: n.bin.APIServer, Args: n.apiserverArgs(), Env: []string{"GOGC=400"}}); err != nil {
 		return err
 	}
 	n.Config = &rest.Config{Host: n.URL, BearerToken: n.tokens[admin], QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: n.CA}}

@@ -125,7 +125,8 @@ func start(ctx context.Context, t *testing.T, bin node.Binaries, hello string, o
 func traces(t *testing.T) string {
 	t.Helper()
 	var text string
-	for _, file := range []string{"/proc/self/mountinfo", "/proc/sys/vm/overcommit_memory", "/proc/sys/kernel/panic", "/proc/sys/kernel/panic_on_oops", "/proc/sys/net/ipv4/ip_forward"} {
+	for _, file := range []string{"/proc/self/mountinfo", "/proc/sys/vm/overcommit_memory", "/proc/sys/kernel/panic",
+		"/proc/sys/kernel/panic_on_oops", "/proc/sys/net/ipv4/ip_forward"} {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +200,8 @@ func deployPod(ctx context.Context, t *testing.T, n rig, name string, pod corev1
 func hello(args ...string) corev1.Container {
 	c := corev1.Container{Name: "hello", Image: helloImage, Args: args}
 	if args[0] == "serve" {
-		c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(8080)}}, PeriodSeconds: 1}
+		c.ReadinessProbe = &corev1.Probe{
+			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(8080)}}, PeriodSeconds: 1}
 	}
 	return c
 }

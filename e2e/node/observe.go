@@ -86,7 +86,8 @@ func (n *Node) Logs(ctx context.Context, namespace string) ([]Log, error) {
 				if previous && status.RestartCount == 0 {
 					continue
 				}
-				text, err := n.client.CoreV1().Pods(namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: status.Name, Previous: previous}).DoRaw(ctx)
+				text, err := n.client.CoreV1().Pods(namespace).GetLogs(pod.Name,
+					&corev1.PodLogOptions{Container: status.Name, Previous: previous}).DoRaw(ctx)
 				switch {
 				case err == nil:
 					logs = append(logs, Log{Pod: pod.Name, Container: status.Name, Previous: previous, Text: string(text)})
@@ -109,7 +110,8 @@ func (n *Node) Warnings(ctx context.Context, namespace string) ([]Warning, error
 	}
 	var warnings []Warning
 	for _, e := range events.Items {
-		w := Warning{Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Reason: e.Reason, Message: e.Message, Count: max(1, int(e.Count))}
+		w := Warning{Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Reason: e.Reason, Message: e.Message,
+			Count: max(1, int(e.Count))}
 		// Events have one of three forms, by the age of the client that wrote them.
 		switch {
 		case e.Series != nil:

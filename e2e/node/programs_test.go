@@ -19,7 +19,8 @@ func serviceLeadsToDeployment(ctx context.Context, t *testing.T, n rig) {
 	deploy(ctx, t, n, "web")
 	service := create(ctx, t, n.client.CoreV1().Services("default").Create, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: labels("web"), Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: labels("web"),
+			Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
 	})
 	succeed(ctx, t, n, "ask-service", "ask", "http://"+service.Spec.ClusterIP)
 	eventually(ctx, t, func() (err error) {
@@ -36,7 +37,8 @@ func podWaitsForSecret(ctx context.Context, t *testing.T, n rig) {
 	create(ctx, t, n.client.CoreV1().Pods("default").Create, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "waits"},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "hello", Image: helloImage, Args: []string{"serve"},
-			EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "late"}}}}}}},
+			EnvFrom: []corev1.EnvFromSource{
+				{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "late"}}}}}}},
 	})
 	state := func() (*corev1.ContainerStatus, error) {
 		pod, err := n.client.CoreV1().Pods("default").Get(ctx, "waits", metav1.GetOptions{})

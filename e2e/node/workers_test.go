@@ -43,12 +43,14 @@ func podsReachEachOther(ctx context.Context, t *testing.T, n rig) {
 		ObjectMeta: metav1.ObjectMeta{Name: "everywhere"},
 		Spec: appsv1.DaemonSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels("everywhere")},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels("everywhere")}, Spec: corev1.PodSpec{Containers: []corev1.Container{hello("serve")}}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels("everywhere")},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{hello("serve")}}},
 		},
 	})
 	create(ctx, t, n.client.CoreV1().Services("default").Create, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "everywhere"},
-		Spec:       corev1.ServiceSpec{Selector: labels("everywhere"), Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
+		Spec: corev1.ServiceSpec{Selector: labels("everywhere"),
+			Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
 	})
 	eventually(ctx, t, func() error {
 		d, err := n.client.AppsV1().DaemonSets("default").Get(ctx, "everywhere", metav1.GetOptions{})
@@ -101,7 +103,8 @@ func podMoves(ctx context.Context, t *testing.T, n rig) {
 	eventually(ctx, t, func() error {
 		next, err := pods.Get(ctx, first.Name, metav1.GetOptions{})
 		if err == nil && (next.UID == first.UID || next.Spec.NodeName == first.Spec.NodeName || !ready(next)) {
-			err = fmt.Errorf("Pod %s on %s has no ready successor on another node; there is %s on %q", first.UID, first.Spec.NodeName, next.UID, next.Spec.NodeName)
+			err = fmt.Errorf("Pod %s on %s has no ready successor on another node; there is %s on %q",
+				first.UID, first.Spec.NodeName, next.UID, next.Spec.NodeName)
 		}
 		return err
 	})

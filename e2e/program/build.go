@@ -144,12 +144,13 @@ func BuildOwn(ctx context.Context, pkg, cacheDir string) (string, error) {
 // pins.
 func Kubernetes(name string) Source {
 	const module = "k8s.io/kubernetes"
-	return Source{Dir: "servers/kubernetes", Module: module, Package: module + "/cmd/" + name, Static: true, Flags: func(version string) []string {
-		// Without a version the server says v0.0.0, which kubectl and Argo CD refuse.
-		set := func(name, value string) string { return " -X k8s.io/component-base/version." + name + "=" + value }
-		parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-		return []string{"-ldflags", "-s -w" + set("gitVersion", version) + set("gitMajor", parts[0]) + set("gitMinor", parts[1])}
-	}}
+	return Source{Dir: "servers/kubernetes", Module: module, Package: module + "/cmd/" + name, Static: true,
+		Flags: func(version string) []string {
+			// Without a version the server says v0.0.0, which kubectl and Argo CD refuse.
+			set := func(name, value string) string { return " -X k8s.io/component-base/version." + name + "=" + value }
+			parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+			return []string{"-ldflags", "-s -w" + set("gitVersion", version) + set("gitMajor", parts[0]) + set("gitMinor", parts[1])}
+		}}
 }
 
 func goOutput(ctx context.Context, args ...string) (string, error) {

@@ -132,8 +132,9 @@ func (m early) component(ctx context.Context) (component, map[string]string, err
 		return component{}, nil, err
 	}
 	config, err := yaml.Marshal(corev1.ConfigMap{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: network, Namespace: metav1.NamespaceSystem},
-		Data: map[string]string{"10-bridge.conflist": node.PodNetwork},
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: network, Namespace: metav1.NamespaceSystem},
+		Data:       map[string]string{"10-bridge.conflist": node.PodNetwork},
 	})
 	if err != nil {
 		return component{}, nil, err

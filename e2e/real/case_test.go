@@ -205,7 +205,8 @@ func module(ctx context.Context, version string) (string, error) {
 		err = errors.New(about.Error)
 	}
 	if err != nil {
-		return "", fmt.Errorf("downloading %s: %w: %s; fix: name a folder of modules in GOPROXY, as docs/e2e.md says", version, err, stderr.String())
+		return "", fmt.Errorf("downloading %s: %w: %s; fix: name a folder of modules in GOPROXY, as docs/e2e.md says",
+			version, err, stderr.String())
 	}
 	return about.Dir, nil
 }

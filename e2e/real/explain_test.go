@@ -75,7 +75,8 @@ func (l *lab) ends(ctx context.Context, pods []corev1.Pod) string {
 		for _, log := range logs {
 			if log.Previous {
 				lines := strings.Split(strings.TrimSpace(log.Text), "\n")
-				fmt.Fprintf(&b, "%s of Pod %s/%s ended with: %s\n", log.Container, pod.Namespace, log.Pod, strings.Join(lines[max(0, len(lines)-3):], "\n  "))
+				fmt.Fprintf(&b, "%s of Pod %s/%s ended with: %s\n", log.Container, pod.Namespace, log.Pod,
+					strings.Join(lines[max(0, len(lines)-3):], "\n  "))
 			}
 		}
 	}

@@ -53,7 +53,8 @@ func (w *workshop) alone(t *testing.T) {
 var shop *workshop
 
 // allRetries turns off what makes the suite shorter.
-var allRetries = flag.Bool("patient", false, "give an order that does not sync all of Argo CD's retries, and three minutes until it counts as hanging")
+var allRetries = flag.Bool("patient", false,
+	"give an order that does not sync all of Argo CD's retries, and three minutes until it counts as hanging")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -189,7 +190,8 @@ func startNode(ctx context.Context, t *testing.T, name string, opt node.Options)
 func startArgoCD(ctx context.Context, t *testing.T, n *node.Node, name string, settings map[string]string) *argocd.ArgoCD {
 	t.Helper()
 	server := argocd.Server{Config: n.Config, Kubeconfig: n.Kubeconfig, URL: n.URL, Token: n.Token}
-	argo, err := argocd.Start(ctx, server, filepath.Join(shop.dir, name, "argocd"), shop.argocd, argocd.Options{Settings: settings, Resync: resync})
+	argo, err := argocd.Start(ctx, server, filepath.Join(shop.dir, name, "argocd"), shop.argocd,
+		argocd.Options{Settings: settings, Resync: resync})
 	if err != nil {
 		t.Fatal(err)
 	}

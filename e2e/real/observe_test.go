@@ -66,7 +66,8 @@ func (l *lab) habits(after cluster.Mark, m manifests) ([]habit, error) {
 		if !is || strings.HasPrefix(account, "kube-system:") || e.Name == "" {
 			continue
 		}
-		h := habit{account: strings.Replace(account, ":", "/", 1), name: e.Name, object: kinds[e.Resource] + " " + strings.TrimPrefix(e.Namespace+"/"+e.Name, "/")}
+		h := habit{account: strings.Replace(account, ":", "/", 1), name: e.Name,
+			object: kinds[e.Resource] + " " + strings.TrimPrefix(e.Namespace+"/"+e.Name, "/")}
 		if h.does = doing(e, m.has(kinds[e.Resource], e.Name)); h.does != "" && !slices.Contains(all, h) {
 			all = append(all, h)
 		}

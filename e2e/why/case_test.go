@@ -74,7 +74,8 @@ func readSituations(t *testing.T) (all []*situation) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &situation{ask: strings.TrimSuffix(filepath.Base(path), ".yaml"), name: strings.TrimSuffix(filepath.Base(path), ".yaml"), sections: map[string]string{}}
+		s := &situation{ask: strings.TrimSuffix(filepath.Base(path), ".yaml"), name: strings.TrimSuffix(filepath.Base(path), ".yaml"),
+			sections: map[string]string{}}
 		if at := s.read(string(text)); at != "" {
 			t.Fatalf("%s: unknown comment %q", path, at)
 		}
@@ -144,8 +145,10 @@ func (s *situation) objects(t *testing.T, name string) []*unstructured.Unstructu
 
 // clusterScoped are the kinds without a namespace in testdata.
 var clusterScoped = []string{
-	"Namespace", "CustomResourceDefinition", "APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "StorageClass", "IngressClass",
-	"PriorityClass", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "PersistentVolume", "RuntimeClass",
+	"Namespace", "CustomResourceDefinition", "APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
+	"StorageClass", "IngressClass",
+	"PriorityClass", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+	"PersistentVolume", "RuntimeClass",
 }
 
 // settle puts what is only known now into the texts.

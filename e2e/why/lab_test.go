@@ -69,7 +69,8 @@ func openLab(t *testing.T) *lab {
 	settings, err := argocd.ShippedHealth(root)
 	must(err)
 	server := argocd.Server{Config: l.node.Config, Kubeconfig: l.node.Kubeconfig, URL: l.node.URL, Token: l.node.Token}
-	l.argo, err = argocd.Start(ctx, server, filepath.Join(l.dir, "argo"), argoBin, argocd.Options{Settings: settings, Resync: 15 * time.Second})
+	l.argo, err = argocd.Start(ctx, server, filepath.Join(l.dir, "argo"), argoBin,
+		argocd.Options{Settings: settings, Resync: 15 * time.Second})
 	must(err)
 	t.Cleanup(l.argo.Stop)
 	must(l.grant(ctx))

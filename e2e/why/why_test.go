@@ -153,7 +153,9 @@ func (s *situation) wrong(said answer) string {
 // note keeps an answer in the directory of the run.
 func (l *lab) note(t *testing.T, name string, said answer) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(l.dir, name+".txt"), fmt.Appendf(nil, "%sexit code %d, %d requests\n", said.text, said.code, said.requests), 0o644); err != nil {
+	err := os.WriteFile(filepath.Join(l.dir, name+".txt"),
+		fmt.Appendf(nil, "%sexit code %d, %d requests\n", said.text, said.code, said.requests), 0o644)
+	if err != nil {
 		t.Error(err)
 	}
 }
@@ -208,7 +210,8 @@ func (l *lab) stage(ctx context.Context, t *testing.T, s *situation, started cha
 			return err
 		}
 	}
-	app := argocd.Application{Name: s.name, Namespace: s.name, Sources: []argocd.Source{{RepoURL: repo.URL(), Path: "app"}}, Retry: s.retry, Prune: true}
+	app := argocd.Application{Name: s.name, Namespace: s.name, Sources: []argocd.Source{{RepoURL: repo.URL(), Path: "app"}},
+		Retry: s.retry, Prune: true}
 	if err := l.create(ctx, app, s); err != nil {
 		return err
 	}
@@ -324,7 +327,8 @@ func (l *lab) delete(ctx context.Context, refs []string) error {
 		if !ok {
 			namespace, name = "", words[2]
 		}
-		if err := l.argo.Kube().Delete(ctx, schema.FromAPIVersionAndKind(words[0], words[1]), namespace, name); err != nil && !errors.IsNotFound(err) {
+		err := l.argo.Kube().Delete(ctx, schema.FromAPIVersionAndKind(words[0], words[1]), namespace, name)
+		if err != nil && !errors.IsNotFound(err) {
 			return err
 		}
 	}

@@ -8,7 +8,8 @@ import (
 // extend refuses what the API server asks to admit, and answers everything else as the
 // discovery of an API without resources.
 func extend(w http.ResponseWriter, r *http.Request) {
-	var answer any = map[string]any{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "hello.example.com/v1", "resources": []any{}}
+	var answer any = map[string]any{"kind": "APIResourceList", "apiVersion": "v1",
+		"groupVersion": "hello.example.com/v1", "resources": []any{}}
 	if r.URL.Path == "/review" {
 		var review struct{ Request struct{ UID string } }
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {

@@ -58,8 +58,9 @@ func join(dir string, spec protocol.Spec) error {
 	cmd := exec.Command("/proc/self/exe", "init", dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWPID | syscall.CLONE_NEWCGROUP,
-		Pdeathsig:  syscall.SIGKILL,
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS |
+			syscall.CLONE_NEWIPC | syscall.CLONE_NEWPID | syscall.CLONE_NEWCGROUP,
+		Pdeathsig: syscall.SIGKILL,
 	}
 	if err := cmd.Start(); err != nil {
 		return err

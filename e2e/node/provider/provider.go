@@ -23,7 +23,8 @@ const retry = time.Second
 
 // run calls reconcile once what the informers read is there, and after each change of
 // it. Errors go to log, and reconcile is called again.
-func run(ctx context.Context, log io.Writer, factory informers.SharedInformerFactory, read []cache.SharedIndexInformer, reconcile func(context.Context) error) error {
+func run(ctx context.Context, log io.Writer, factory informers.SharedInformerFactory, read []cache.SharedIndexInformer,
+	reconcile func(context.Context) error) error {
 	changed := make(chan struct{}, 1)
 	change := func() {
 		select {

@@ -65,7 +65,8 @@ func makeClasses(ctx context.Context, client kubernetes.Interface) error {
 		if name == Standard {
 			class.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
 		}
-		if _, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		_, err := client.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("making StorageClass %s: %w", name, err)
 		}
 	}

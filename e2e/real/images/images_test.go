@@ -68,12 +68,13 @@ func TestEveryEntrypointIsInItsImage(t *testing.T) {
 
 func TestFaultsOfTheTableNameTheImage(t *testing.T) {
 	for text, want := range map[string]string{
-		"images: [{repositories: [a/b], command: [x]}]":                                                "a/b: has neither programs nor debian nor copies",
-		"images: [{repositories: [a/b], debian: [x]}]":                                                 "a/b: has neither entrypoint nor command",
-		"images: [{repositories: [a/b], debian: [x], command: [x], user: postgres}]":                   `user "postgres" is not a uid`,
-		"images: [{repositories: [a/b], programs: [{package: c/d, dir: e, module: f}], command: [x]}]": `a/b: program "d" needs path`,
-		"images: [{repositories: [redis, docker.io/library/redis], debian: [x], command: [x]}]":        "docker.io/library/redis is there twice",
-		"images: [{repository: a/b}]":                                                                  `unknown field "repository"`,
+		"images: [{repositories: [a/b], command: [x]}]":                              "a/b: has neither programs nor debian nor copies",
+		"images: [{repositories: [a/b], debian: [x]}]":                               "a/b: has neither entrypoint nor command",
+		"images: [{repositories: [a/b], debian: [x], command: [x], user: postgres}]": `user "postgres" is not a uid`,
+		"images: [{repositories: [a/b], programs: [{package: c/d, dir: e, module: f}], " +
+			"command: [x]}]": `a/b: program "d" needs path`,
+		"images: [{repositories: [redis, docker.io/library/redis], debian: [x], command: [x]}]": "docker.io/library/redis is there twice",
+		"images: [{repository: a/b}]": `unknown field "repository"`,
 	} {
 		_, _, err := read([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -87,7 +88,8 @@ func TestUnknownImageIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Make(t.Context(), "example.com/nobody/knows"); err == nil || !strings.Contains(err.Error(), "example.com/nobody/knows") {
+	if _, err := table.Make(t.Context(), "example.com/nobody/knows"); err == nil ||
+		!strings.Contains(err.Error(), "example.com/nobody/knows") {
 		t.Errorf("error %v does not name the image", err)
 	}
 	if !table.Has("redis") {

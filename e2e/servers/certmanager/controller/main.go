@@ -203,7 +203,8 @@ func serve(ctx context.Context, group *errgroup.Group, shared *controller.Contex
 
 // lead waits until this instance is the leader, and returns an error when it is one no
 // more.
-func (s *settings) lead(ctx context.Context, factory *controller.ContextFactory, health *leaderelection.HealthzAdaptor, elected func()) error {
+func (s *settings) lead(ctx context.Context, factory *controller.ContextFactory, health *leaderelection.HealthzAdaptor,
+	elected func()) error {
 	own, err := factory.Build("leader-election")
 	if err != nil {
 		return err
