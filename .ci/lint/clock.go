@@ -46,7 +46,8 @@ func clocks(tree fs.FS) ([]string, error) {
 				continue
 			}
 			for _, at := range calls(fn, "time", "Sleep", "Since") {
-				found = append(found, fmt.Sprintf("%s:%d: %s depends on the clock of the machine; use a bubble of testing/synctest, or the build tag load", name, files.Position(at).Line, fn.Name.Name))
+				found = append(found, fmt.Sprintf("%s:%d: %s depends on the clock of the machine; "+
+					"use a bubble of testing/synctest, or the build tag load", name, files.Position(at).Line, fn.Name.Name))
 			}
 		}
 		return nil

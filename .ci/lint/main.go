@@ -1,6 +1,7 @@
 // Command lint finds what a review should not have to: what staticcheck and a few
-// analyzers find in packages, and files and functions that are too long, words that are
-// misspelt and tests that depend on the clock in the whole repository. It runs at the root of the repository.
+// analyzers find in packages, and files, functions and lines that are too long, words that
+// are misspelt and tests that depend on the clock in the whole repository. It runs at the
+// root of the repository.
 package main
 
 import (
