@@ -361,8 +361,8 @@ func TestExtensionHostile(t *testing.T) {
 	is(p, `document.querySelector("#view .ladder-blockers").textContent.includes("Needed by: __proto__ constructor")`, true)
 	is(p, `ladderExtension.commandOf({ metadata: { name: "a'; rm -rf /", namespace: "x" } })`, `cmp why 'a'\''; rm -rf /' -n x`)
 	// A fault of the extension leaves the page of Argo CD as it is.
-	p.run(
-		chromedp.Evaluate(`show({ application: { metadata: { name: "shop" }, get status() { throw new Error("torn"); } }, tree: null })`, nil))
+	p.run(chromedp.Evaluate(`show({ application: { metadata: { name: "shop" }, `+
+		`get status() { throw new Error("torn"); } }, tree: null })`, nil))
 	p.settle()
 	is(p, `document.querySelector("#view").textContent`, "Ladder cannot show this Application: torn")
 	p.forget() // React tells the console

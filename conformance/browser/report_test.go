@@ -40,8 +40,8 @@ func TestErrorsFirst(t *testing.T) {
 		p := open(t, file, "", screen)
 		is(p, `document.querySelectorAll(".banner.error .finding.error").length`, 3)
 		is(p, `document.querySelector(".banner.error").getBoundingClientRect().top < innerHeight`, true)
-		is(p, `document.querySelector(".banner").compareDocumentPosition(document.querySelector(".ladder")) === Node.DOCUMENT_POSITION_FOLLOWING`,
-			true)
+		is(p, `document.querySelector(".banner").compareDocumentPosition(document.querySelector(".ladder"))`+
+			` === Node.DOCUMENT_POSITION_FOLLOWING`, true)
 		p.run(chromedp.Click(".banner > p a", chromedp.ByQuery))
 		p.settle()
 		is(p, `location.hash.includes("findings")`, true)
@@ -259,9 +259,8 @@ func TestFindings(t *testing.T) {
 	is(p, `document.querySelector("[aria-current=true] .badge.error").textContent`, "✕ 11 error")
 	// What is wrong with an item is among the words that find it.
 	p.visit("#q=later-step")
-	is(p,
-		`[...document.querySelectorAll(".card .name")].filter((e) => e.checkVisibility()).map((e) => e.textContent.trim()).includes("ring-a")`,
-		true)
+	is(p, `[...document.querySelectorAll(".card .name")].filter((e) => e.checkVisibility())`+
+		`.map((e) => e.textContent.trim()).includes("ring-a")`, true)
 	is(p, `document.querySelector(".card .badge.note") && getComputedStyle(document.querySelector(".card .badge.note")).fontSize`, "12px")
 	p.visit("#view=findings")
 	is(p, `document.querySelectorAll(".finding").length > 20`, true)
@@ -350,9 +349,8 @@ func TestReasonsOfWaves(t *testing.T) {
 	is(p, `document.querySelector(".band:nth-of-type(2) .why li").textContent`,
 		"Deployment beacon-operator-operator mounts Secret default/beacon-operator-tls, which is written by Certificate beacon-operator-webhook")
 	is(p, `document.querySelector(".ladder").textContent.includes("first wave with objects of rung")`, false)
-	is(p,
-		`document.querySelector(".lead").textContent.match(/(\d+) gates?$/)[1] === String(document.querySelectorAll(".gate.awaited").length)`,
-		true)
+	is(p, `document.querySelector(".lead").textContent.match(/(\d+) gates?$/)[1]`+
+		` === String(document.querySelectorAll(".gate.awaited").length)`, true)
 }
 
 // TestPhone looks for anything that is wider than a phone.
@@ -430,9 +428,8 @@ func TestHostileNames(t *testing.T) {
 		p.run(chromedp.Evaluate(`document.querySelectorAll(".card")[`+string(rune('0'+i))+`].click()`, nil))
 		p.settle()
 		is(p, `typeof window.hacked`, "undefined")
-		is(p,
-			`document.querySelector("[aria-current=true] .name").textContent.trim() === document.querySelector("#details h2 .name").textContent`,
-			true)
+		is(p, `document.querySelector("[aria-current=true] .name").textContent.trim()`+
+			` === document.querySelector("#details h2 .name").textContent`, true)
 	}
 }
 
