@@ -12,8 +12,8 @@ import (
 // TestPlain: what Kubernetes reads in another way than the library does.
 func TestPlain(t *testing.T) {
 	var doc yaml.Node
-	err := yaml.Unmarshal([]byte("a: 1\na: 2\nb: yes\nc: \"yes\"\nd: 2024-01-01\ne: &e {f: [x, null, 1.5]}\ng: {<<: *e, h: off}\ni: 0755\n"),
-		&doc)
+	err := yaml.Unmarshal([]byte("a: 1\na: 2\nb: yes\nc: \"yes\"\nd: 2024-01-01\ne: &e {f: [x, null, 1.5]}\n"+
+		"g: {<<: *e, h: off}\ni: 0755\n"), &doc)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,8 +82,8 @@ func TestAnew(t *testing.T) {
 	n := newInternet(t)
 	first, now := chartArchive(t, "app", "1.0.0"), chartArchive(t, "app", "1.0.0")
 	n.host("charts.example.com", func(w http.ResponseWriter, r *http.Request) {
-		serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", remote.Digest(first)}), "/app.tgz": string(now)})(
-			w, r)
+		serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", remote.Digest(first)}),
+			"/app.tgz": string(now)})(w, r)
 	})
 	f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Cache: Cache{Dir: t.TempDir()}})
 	ref := chartRef("https://charts.example.com", "1.0.0")

@@ -84,8 +84,8 @@ func certificateOf(v any) (Certificate, error) {
 			return Certificate{cert.String(), key.String()}, nil
 		}
 	}
-	return Certificate{}, fmt.Errorf("a certificate cannot be signed by a value of type %T; fix: pass what genCA or buildCustomCert returned",
-		v)
+	return Certificate{}, fmt.Errorf("a certificate cannot be signed by a value of type %T; "+
+		"fix: pass what genCA or buildCustomCert returned", v)
 }
 
 // certificate creates a certificate whose bytes are stable until it is renewed, at
