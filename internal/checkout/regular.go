@@ -37,6 +37,9 @@ func (r Regular) check(name string) error {
 	if r.isReal(path.Dir(name)) {
 		info, err = fs.Lstat(r.FS, name)
 	}
+	if errors.Is(err, fs.ErrNotExist) && !isGit(name) {
+		return nil // opening it reports that
+	}
 	if info == nil || info.Mode()&fs.ModeSymlink != 0 {
 		resolved, _ := vfs.ResolveIn(r.FS, name) // opening it reports what cannot be resolved
 		if isGit(resolved) {

@@ -64,12 +64,29 @@ func (p *probe) functions(templates []helm.TemplateText) template.FuncMap {
 		p.called[name] = true
 		return p.start.Add(p.world.later)
 	}))
-	for name, own := range sprig.TxtFuncMap() {
+	all := sprig.TxtFuncMap()
+	for name, own := range all {
 		if random.IsRandom(name) {
-			funcs[name] = p.deterministic(name, own)
+			funcs[name] = p.deterministic(name, withFastKey(all, name, own))
 		}
 	}
 	return funcs
+}
+
+// withFastKey returns a function of sprig, or one that makes the same with a key on an elliptic curve:
+// an RSA key takes as long as the rest of a chart, and it is only compared with another one.
+func withFastKey(all template.FuncMap, name string, own any) any {
+	newKey := all["genPrivateKey"].(func(string) string)
+	if name == "genPrivateKey" {
+		return func(string) string { return newKey("ecdsa") }
+	}
+	withKey, takesKey := all[name+"WithKey"]
+	if !takesKey {
+		return own
+	}
+	return reflect.MakeFunc(reflect.TypeOf(own), func(args []reflect.Value) []reflect.Value {
+		return reflect.ValueOf(withKey).Call(append(args, reflect.ValueOf(newKey("ecdsa"))))
+	}).Interface()
 }
 
 // recordAPIVersion records a text that looks like an API version: templates may compute the

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
+	"github.com/ladder-cmp/ladder/render/random"
 	"github.com/ladder-cmp/ladder/sidecar"
 	"github.com/ladder-cmp/ladder/sidecar/sidecartest"
 )
@@ -93,7 +94,9 @@ func serveInProcess(t testing.TB, caches bool) func(sidecartest.Archive) ([]stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := CompleteConfig(sidecar.Config{Tasks: newTasks(base, caches, &libraryLines{})}, slog.New(slog.DiscardHandler))
+	tasks := newTasks(base, caches, &libraryLines{})
+	tasks.keys = random.NewKeys(10) // deriving them takes as long as all the rest; package random tests this cache
+	config := CompleteConfig(sidecar.Config{Tasks: tasks}, slog.New(slog.DiscardHandler))
 	config.Secret = func(map[string]string) []byte { return bytes.Repeat([]byte{1}, 32) }
 	if caches {
 		config.Cache = 64 << 20
