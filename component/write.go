@@ -16,9 +16,8 @@ import (
 
 // Set returns the text of a component.yaml with another value for a key. Everything
 // else stays byte for byte the same: comments, key order, quotes, line endings. A
-// new key is added after those that describe the component, where a person looks for it;
-// textedit.Put, which replaces the value of a key, would add it behind all others. Errors
-// end with a remedy.
+// new key is added after those that describe the component, where a person looks for it.
+// Errors end with a remedy.
 func Set(text []byte, key, value string) ([]byte, error) {
 	root, err := mapping(text)
 	if err != nil {
@@ -62,7 +61,7 @@ func Explain(text []byte, key, why string, replaceOnly bool) []byte {
 	} else if replaceOnly {
 		return text
 	}
-	edit := splice(before, from, to, indent+explanation+why+textedit.LineBreak(before))
+	edit := textedit.Apply(before, textedit.Splice{From: from, To: to, Text: indent + explanation + why + textedit.LineBreak(before)})
 	if after, err := mapping([]byte(edit)); err == nil && sameNode(root, after) {
 		return []byte(edit)
 	}
@@ -90,101 +89,44 @@ func mapping(text []byte) (*yaml.Node, error) {
 
 // edits returns ways to write the value, in order of preference. Reading the result
 // decides which of them work.
-func edits(text string, root *yaml.Node, key, value string) []string {
-	if textedit.Index(root, key) >= 0 {
-		return replaceValue(text, root, key, value)
+func edits(text string, root *yaml.Node, key, value string) (all []string) {
+	try := func(edited string, err error) {
+		if err == nil {
+			all = append(all, edited)
+		}
 	}
-	entry := key + `: "` + value + `"`
-	if root.Style&yaml.FlowStyle != 0 {
-		return insertInFlow(text, root, key, entry)
-	}
-	return withLines(text, root, key, entry)
-}
-
-// replaceValue replaces a value, with the same quotes. Without quotes, other programs
-// would read a number with a leading 0 as octal.
-func replaceValue(text string, root *yaml.Node, key, value string) []string {
+	with := &yaml.Node{Kind: yaml.ScalarNode, Value: value, Style: yaml.DoubleQuotedStyle}
 	old := textedit.Value(root, key)
-	if old.Kind != yaml.ScalarNode || old.Anchor != "" || old.Style == 0 && old.Value == "" {
-		return nil
+	switch eol := textedit.LineBreak(text); {
+	case old != nil && (old.Kind != yaml.ScalarNode || old.Anchor != "" || old.Style == 0 && old.Value == ""):
+	case old != nil:
+		// Without quotes, other programs would read a number with a leading 0 as octal.
+		if digits := strings.TrimPrefix(value, "-"); len(digits) < 2 || digits[0] != '0' {
+			with.Style = 0
+		}
+		try(textedit.Put(text, root, with, key))
+	case len(root.Content) == 0 && root.Style&yaml.FlowStyle == 0:
+		entry, between := key+`: "`+value+`"`+eol, ""
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			between = eol
+		}
+		all = append(all, text+between+entry, entry+text)
+	default:
+		for _, name := range neighbours(key) {
+			try(textedit.PutBehind(text, root, with, key, name))
+		}
 	}
-	with := &yaml.Node{Kind: yaml.ScalarNode, Value: value}
-	if digits := strings.TrimPrefix(value, "-"); len(digits) > 1 && digits[0] == '0' {
-		with.Style = yaml.DoubleQuotedStyle
-	}
-	edited, err := textedit.Put(text, root, with, key)
-	if err != nil {
-		return nil
-	}
-	return []string{edited}
+	return all
 }
 
-// neighbours returns the keys after which to add a new one, in order of preference.
+// neighbours returns the keys after which to add a new one, in order of preference; "" is
+// before all keys.
 func neighbours(key string) []string {
-	all := []string{"dependencyPhase", "componentType", "tier", "domain", "project", "namespace", "name"}
+	all := []string{"dependencyPhase", "componentType", "tier", "domain", "project", "namespace", "name", ""}
 	if key == "crdsPhase" {
 		all = append([]string{"crds", "rolloutPhase", "wave"}, all...)
 	}
 	return all
-}
-
-// withLines adds the entry on a line of its own.
-func withLines(text string, root *yaml.Node, key, entry string) []string {
-	eol := textedit.LineBreak(text)
-	var all []string
-	if len(root.Content) == 0 {
-		if len(text) > 0 && !endsWithNewline(text) {
-			entry = eol + entry
-		}
-		return append(all, splice(text, len(text), len(text), entry+eol), splice(text, 0, 0, entry+eol))
-	}
-	indent := strings.Repeat(" ", root.Content[0].Column-1)
-	for _, name := range neighbours(key) {
-		for i := 0; i+1 < len(root.Content); i += 2 {
-			if root.Content[i].Value != name || root.Content[i+1].Kind != yaml.ScalarNode {
-				continue
-			}
-			at, ok := offset(text, root.Content[i+1].Line+1, 1)
-			if ok && at == len(text) && !endsWithNewline(text) {
-				all = append(all, splice(text, at, at, eol+indent+entry))
-			} else if ok {
-				all = append(all, splice(text, at, at, indent+entry+eol))
-			}
-		}
-	}
-	if at, ok := offset(text, root.Content[0].Line, 1); ok {
-		all = append(all, splice(text, at, at, indent+entry+eol))
-	}
-	return all
-}
-
-// insertInFlow adds the entry to a mapping in braces.
-func insertInFlow(text string, root *yaml.Node, key, entry string) []string {
-	var all []string
-	before := func(n *yaml.Node) {
-		if at, ok := offset(text, n.Line, n.Column); ok {
-			all = append(all, splice(text, at, at, entry+", "))
-		}
-	}
-	for _, name := range neighbours(key) {
-		for i := 0; i+3 < len(root.Content); i += 2 {
-			if root.Content[i].Value == name {
-				before(root.Content[i+2])
-			}
-		}
-	}
-	if len(root.Content) > 0 {
-		before(root.Content[0])
-	} else if at, ok := offset(text, root.Line, root.Column+1); ok {
-		all = append(all, splice(text, at, at, entry))
-	}
-	return all
-}
-
-func endsWithNewline(text string) bool { return strings.HasSuffix(text, "\n") }
-
-func splice(text string, from, to int, with string) string {
-	return textedit.Apply(text, textedit.Splice{From: from, To: to, Text: with})
 }
 
 func offset(text string, line, column int) (int, bool) {

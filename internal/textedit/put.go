@@ -31,10 +31,38 @@ func Put(text string, in, value *yaml.Node, path ...any) (string, error) {
 		case entry.value.Tag == "!!null":
 			return replace(text, entry, nest(value, rest))
 		case entry.value.Kind == yaml.MappingNode && len(entry.value.Content) == 0:
-			return fill(text, entry.value, nest(value, rest))
+			return fill(text, entry.value, nest(value, rest), isJSON(text))
 		}
 		in, path = entry.value, rest
 	}
+}
+
+// PutBehind adds a key to a mapping within a text: behind the line of another key, or in braces
+// before the one that follows it; before all keys if the other is "". Its caller reads the result:
+// the value of the other key may continue on the next line.
+func PutBehind(text string, in, value *yaml.Node, key, other string) (string, error) {
+	entry, lines, i := nest(value, []string{key}), NewLines(text), 0
+	if other != "" {
+		if i = Index(in, other) + 2; i < 2 {
+			return "", errLayout
+		}
+	}
+	switch inBraces := in.Style&yaml.FlowStyle != 0; {
+	case len(in.Content) == 0:
+		return fill(text, in, entry, false)
+	case !inBraces && i > 0 && in.Content[i-1].Kind == yaml.ScalarNode:
+		_, at := lines.Span(in.Content[i-1].Line - 1)
+		return addLines(text, at, entry, in.Content[0].Column-1), nil
+	case !inBraces && i == 0:
+		if at, ok := lines.Offset(in.Content[0].Line, 1); ok {
+			return addLines(text, at, entry, in.Content[0].Column-1), nil
+		}
+	case inBraces && i < len(in.Content):
+		if at, ok := lines.Offset(in.Content[i].Line, in.Content[i].Column); ok {
+			return Apply(text, Splice{at, at, flowEntry(entry, false) + ", "}), nil
+		}
+	}
+	return "", errLayout
 }
 
 // field is an entry of a mapping or list; key is nil in a list.
@@ -74,7 +102,7 @@ func nest[Key any](value *yaml.Node, path []Key) *yaml.Node {
 // insert adds the entry of a mapping behind the last one of another.
 func insert(text string, in, entry *yaml.Node) (string, error) {
 	if len(in.Content) == 0 {
-		return fill(text, in, entry)
+		return fill(text, in, entry, isJSON(text))
 	}
 	lines := NewLines(text)
 	last, value := in.Content[len(in.Content)-2], in.Content[len(in.Content)-1]
@@ -82,12 +110,17 @@ func insert(text string, in, entry *yaml.Node) (string, error) {
 		return insertInFlow(text, lines, in, entry)
 	}
 	_, end := extent(lines, last, value)
+	return addLines(text, end, entry, last.Column-1), nil
+}
+
+// addLines adds a mapping as lines, at the start of one or at the end of the text.
+func addLines(text string, at int, added *yaml.Node, indent int) string {
 	eol := LineBreak(text)
-	added := strings.ReplaceAll(block(entry, last.Column-1), "\n", eol)
-	if end > 0 && !strings.HasSuffix(text[:end], "\n") {
-		added = eol + strings.TrimSuffix(added, eol)
+	lines := strings.ReplaceAll(block(added, indent), "\n", eol)
+	if at == len(text) && !strings.HasSuffix(text, "\n") {
+		lines = eol + strings.TrimSuffix(lines, eol)
 	}
-	return Apply(text, Splice{end, end, added}), nil
+	return Apply(text, Splice{at, at, lines})
 }
 
 // insertInFlow adds an entry before the first one in braces, on a line of its own if they are.
@@ -109,15 +142,16 @@ func insertInFlow(text string, lines *Lines, in, entry *yaml.Node) (string, erro
 }
 
 // fill adds the first entry to empty braces.
-func fill(text string, in, entry *yaml.Node) (string, error) {
+func fill(text string, in, entry *yaml.Node, json bool) (string, error) {
 	at, ok := NewLines(text).Offset(in.Line, in.Column)
 	if !ok || !strings.HasPrefix(text[at:], "{") {
 		return "", errLayout
 	}
 	at++
-	json := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{")
 	return Apply(text, Splice{at, at, flowEntry(entry, json)}), nil
 }
+
+func isJSON(text string) bool { return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") }
 
 // flowEntry writes the entry of a mapping for a place in braces.
 func flowEntry(entry *yaml.Node, json bool) string {
@@ -223,10 +257,5 @@ func replaceNothing(text string, lines *Lines, key, value *yaml.Node) (string, e
 	if rest := strings.TrimSpace(text[at:end]); value.Kind == yaml.ScalarNode || rest != "" && rest[0] != '#' {
 		return Apply(text, Splice{at, at, " " + flow(value, false)}), nil
 	}
-	eol := LineBreak(text)
-	added := strings.ReplaceAll(block(value, key.Column+1), "\n", eol)
-	if !strings.HasSuffix(text[:end], "\n") {
-		added = eol + strings.TrimSuffix(added, eol)
-	}
-	return Apply(text, Splice{end, end, added}), nil
+	return addLines(text, end, value, key.Column+1), nil
 }
