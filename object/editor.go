@@ -12,7 +12,8 @@ import (
 // errUnusual means that the text cannot be edited in place.
 var errUnusual = errors.New("unusual layout")
 
-// editor collects replacements in a text, given its parsed form.
+// editor collects replacements in a text, given its parsed form. It is not textedit.Put, because
+// rendering does not parse the result again: most of these edits are known to be right (plain).
 type editor struct {
 	text    string
 	lines   *textedit.Lines
