@@ -146,16 +146,9 @@ func (s *scope) chain(before, after int, strictly bool) []lifted {
 // fewest reasons.
 func (s *scope) breakCycles() {
 	for {
-		var shortest []lifted
-		group := s.groups()
-		for _, l := range s.hard {
-			if l.gap == 0 || group[s.index[l.before]] != group[s.index[l.after]] {
-				continue
-			}
-			if back := s.chain(l.after, l.before, false); back != nil && (shortest == nil || len(back)+1 < len(shortest)) {
-				shortest = append([]lifted{l}, back...)
-			}
-		}
+		shortest := digraph.StrictCycle(len(s.nodes), s.hard, func(l lifted) (int, int, bool) {
+			return s.index[l.before], s.index[l.after], l.gap > 0
+		})
 		if shortest == nil {
 			return
 		}
@@ -167,15 +160,6 @@ func (s *scope) breakCycles() {
 		s.Cycles = append(s.Cycles, c)
 		s.hard = slices.DeleteFunc(s.hard, func(l lifted) bool { return l.before == weakest.before && l.after == weakest.after })
 	}
-}
-
-// groups returns the group of each sibling: those in a cycle are in the same one.
-func (s *scope) groups() []int {
-	next := make([][]int, len(s.nodes))
-	for _, l := range s.hard {
-		next[s.index[l.before]] = append(next[s.index[l.before]], s.index[l.after])
-	}
-	return digraph.Components(next)
 }
 
 // addInferred adds the inferred dependencies that neither the order of the owners nor another

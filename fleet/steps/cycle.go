@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -33,7 +34,10 @@ func breakCycles(f *fleet.Fleet, dependencies []Dependency) (kept, removed []Dep
 		if first < 0 {
 			break
 		}
-		b := brokenCycle{cycle: shortestCycle(f, kept, group, group[kept[first].From])}
+		within := slices.DeleteFunc(slices.Clone(kept), func(n Dependency) bool {
+			return group[n.From] != group[kept[first].From] || group[n.To] != group[kept[first].From]
+		})
+		b := brokenCycle{cycle: digraph.StrictCycle(len(group), within, func(n Dependency) (int, int, bool) { return n.From, n.To, n.Later })}
 		b.removed = weakest(f, b.cycle, dependencies)
 		kept = slices.DeleteFunc(kept, func(n Dependency) bool { return n.From == b.removed.From && n.To == b.removed.To })
 		removed = append(removed, b.removed)

@@ -175,19 +175,3 @@ func groups(count int, dependencies []Dependency) []int {
 	}
 	return digraph.Components(out)
 }
-
-// shortestCycle returns the shortest cycle in a group that cannot be satisfied.
-func shortestCycle(f *fleet.Fleet, dependencies []Dependency, group []int, g int) []Dependency {
-	dependencies = slices.DeleteFunc(slices.Clone(dependencies), func(n Dependency) bool { return group[n.From] != g || group[n.To] != g })
-	out := outgoing(f, dependencies)
-	var best []Dependency
-	for _, n := range dependencies { // in the order of names
-		if !n.Later {
-			continue
-		}
-		if path := chain(out, n.To, n.From, false); best == nil || len(path)+1 < len(best) {
-			best = append([]Dependency{n}, path...)
-		}
-	}
-	return best
-}

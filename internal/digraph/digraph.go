@@ -123,6 +123,31 @@ func Chain[Node comparable, Edge any](from, to Node, strictly bool, edges func(N
 		})
 }
 
+// StrictCycle returns a shortest of the cycles with a strict edge, which comes first; nil if there is
+// none. Of cycles of the same length, it is that of the first strict edge. follow returns the nodes of
+// an edge, less than count, and whether it is strict.
+func StrictCycle[Edge any](count int, edges []Edge, follow func(Edge) (from, to int, strict bool)) []Edge {
+	next, out := make([][]int, count), make([][]Edge, count)
+	for _, e := range edges {
+		from, to, _ := follow(e)
+		next[from], out[from] = append(next[from], to), append(out[from], e)
+	}
+	component := Components(next)
+	var shortest []Edge
+	for _, e := range edges {
+		from, to, strict := follow(e)
+		if !strict || component[from] != component[to] {
+			continue
+		}
+		back, _ := Chain(to, from, false, func(at int) []Edge { return out[at] },
+			func(e Edge) (int, bool) { _, to, strict := follow(e); return to, strict })
+		if shortest == nil || len(back)+1 < len(shortest) {
+			shortest = append([]Edge{e}, back...)
+		}
+	}
+	return shortest
+}
+
 // Cycle returns the nodes of a shortest cycle through a node, which comes last; nil if
 // there is none. next lists the successors of a node.
 func Cycle[Node comparable](through Node, next func(Node) []Node) []Node {
