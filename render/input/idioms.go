@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v3"
 
@@ -84,14 +85,32 @@ func topLevelParts(data []byte) iter.Seq[[]byte] {
 	}
 }
 
+// aliasName matches the names of aliases, and other text that looks like one.
+var aliasName = lazyregexp.New(`\*([\w-]+)`)
+
 // keyOfClean returns the key of a part of a file of values; empty unless it is a mapping of one key
-// without what fileWarnings reports.
+// without what fileWarnings reports. For that, the values of anchors in other parts do not matter: the
+// part is read after a pair that defines all that it may refer to. An anchor that no part before
+// defines makes the whole file invalid, of which fileWarnings reports nothing.
 func keyOfClean(part []byte) (key string) {
+	if len(part) > 0 && part[0] >= utf8.RuneSelf {
+		return "" // it may be a mark, which is part of the key unless it begins the file
+	}
+	anchors := ""
+	for _, name := range aliasName.FindAllSubmatch(part, -1) {
+		anchors += "&" + string(name[1]) + " 0, "
+	}
+	if anchors != "" {
+		part = append([]byte("? ["+anchors+"]\n: {}\n"), part...)
+	}
 	var doc yaml.Node
 	if yaml.Unmarshal(part, &doc) != nil || len(doc.Content) == 0 {
 		return ""
 	}
 	n := doc.Content[0]
+	if anchors != "" && n.Kind == yaml.MappingNode {
+		n.Content = n.Content[2:]
+	}
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode || n.Content[0].Tag == "!!merge" {
 		return ""
 	}

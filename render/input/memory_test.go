@@ -73,6 +73,33 @@ func TestMemoryWithSharing(t *testing.T) {
 	}
 }
 
+// TestMemoryOfAliases does the same with all files of three of these pieces, which refer to each other,
+// and makes sure that parts with aliases are kept.
+func TestMemoryOfAliases(t *testing.T) {
+	pieces := []string{
+		"a: &x 1\n", "a: &x {c: 1}\n", "b: *x\n", "c: {<<: *x, d: 1}\n", "c: {*x : 1, *x : 2}\n", "c: {*x : 1, x: 2, x: 3}\n",
+		"d:\n- &x {e: *x}\n- *x\n", "*x : 1\n", "<<: *x\n", "e: '*x\n", "f: \"*x\"\n", "# *x\n", "  *x\n", "- *x\n", "}\n",
+		"---\n", "...\n", "%YAML 1.1\n", "? *x\n", ": *x\n", "\ufeffb: *x\n", "\ufeffb: 1\n", "b: 1\r\n",
+		"sops: *x\n", "a: &x {mac: y}\n", "g: !!binary *x\n", "h: *x y\n", "i: |\n  *x\n", "",
+	}
+	m := NewMemory(1 << 20)
+	for _, first := range pieces {
+		for _, second := range pieces {
+			for _, third := range pieces {
+				text := first + second + third
+				if got, want := m.FileWarnings("x.yaml", []byte(text)), fileWarnings("x.yaml", []byte(text)); !slices.Equal(got, want) {
+					t.Errorf("%q: got %v, want %v", text, got, want)
+				}
+			}
+		}
+	}
+	for _, part := range []string{"b: *x\n", "c: {<<: *x, d: 1}\n"} {
+		if keyOfClean([]byte(part)) != part[:1] {
+			t.Errorf("%q is not kept", part)
+		}
+	}
+}
+
 // TestMemoryOfWarnings makes sure that the memory knows of each file what the file says, and keeps
 // only parts without warnings.
 func TestMemoryOfWarnings(t *testing.T) {
