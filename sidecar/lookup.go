@@ -29,7 +29,7 @@ type subject struct {
 // result is a response with what it depends on.
 type result struct {
 	subject  subject
-	env      map[string]string
+	env      map[string]string  // the used part
 	read     repository.Answers // of the repository
 	fetched  map[string]string  // digests of what was fetched, by key
 	response task.Response
@@ -42,7 +42,7 @@ type result struct {
 // checks the repository before fetched content, because that costs nothing.
 func (r *result) isValidFor(req *request) bool {
 	until := r.response.Output.Until
-	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.used(r.env), r.used(req.input.Env)) &&
+	return (until.IsZero() || time.Now().Before(until)) && maps.Equal(r.env, r.used(req.input.Env)) &&
 		r.read.Same(req.input.Repo) && req.fetch.isUnchanged(r.fetched)
 }
 
@@ -206,7 +206,8 @@ func (f *flight) land(a task.Response, err error) {
 	c := f.results
 	read, complete := f.read.Seen()
 	if complete { // otherwise its validity for others is unknown
-		r := &result{subject: f.subject, env: f.env, read: read, fetched: f.fetched, response: a, err: err, created: time.Now()}
+		r := &result{subject: f.subject, read: read, fetched: f.fetched, response: a, err: err, created: time.Now()}
+		r.env = r.used(f.env)
 		var ended *task.Ended
 		_, hasStatus := status.FromError(err)
 		if err == nil || !hasStatus || errors.As(err, &ended) && ended.IsRepeatable() {

@@ -251,7 +251,7 @@ func (a *arrival) unpackStream(checksum string) (*repository.Tree, error) {
 	sum, pipe := sha256.New(), startPipedUnpack(a.unpack)
 	err := a.eachChunk(func(chunk []byte) {
 		sum.Write(chunk)
-		pipe.Write(chunk)
+		pipe.write(chunk)
 	})
 	t, fault := pipe.end()
 	if _, known := status.FromError(fault); fault != nil && known {
