@@ -187,12 +187,13 @@ func TestRegular(t *testing.T) {
 	dir := inDirectory(t, ".git/config", "app/file", "sub/.GIT/config", "sub/git~1/config", "app/.gitignore")
 	link(t, "../.git/config", "app/innocent")
 	link(t, "../.git", "app/config.d")
+	link(t, "file", "app/alias")
 	if err := exec.Command("mkfifo", filepath.Join(dir, "app/pipe")).Run(); err != nil {
 		t.Skip("no mkfifo")
 	}
 	repo := checkout.NewRegular(os.DirFS(dir))
-	for name, allowed := range map[string]bool{"app/file": true, "app/.gitignore": true, "app/pipe": false, ".git/config": false,
-		"sub/.GIT/config": false, "sub/git~1/config": false, "app/innocent": false, "app/config.d/config": false} {
+	for name, allowed := range map[string]bool{"app/file": true, "app/alias": true, "app/.gitignore": true, "app/pipe": false,
+		".git/config": false, "sub/.GIT/config": false, "sub/git~1/config": false, "app/innocent": false, "app/config.d/config": false} {
 		_, errRead := fs.ReadFile(repo, name)
 		f, errOpen := repo.Open(name)
 		if errOpen == nil {
@@ -236,6 +237,9 @@ func TestRegularAsksOnce(t *testing.T) {
 	}
 	if asked != 6 {
 		t.Errorf("asked %d times about 3 files in 3 directories", asked)
+	}
+	if _, err := repo.ReadFile("a/b/c/missing"); !errors.Is(err, fs.ErrNotExist) || asked != 7 {
+		t.Errorf("asked %d times about a missing file: %v", asked-6, err)
 	}
 }
 
