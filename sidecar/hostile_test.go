@@ -213,12 +213,13 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 		other <- err
 	}()
 	err = slow.RecvMsg(new(wire.ManifestResponse))
-	wants(t, err, codes.DeadlineExceeded, "app: timed out while the plugin was receiving the repository: the request had taken 7")
+	wants(t, err, codes.DeadlineExceeded, "app: timed out while the plugin was receiving the repository: the request had taken ")
 	wants(t, <-other, codes.DeadlineExceeded, "receiving the repository")
 	eventually(t, "the memory is free", func() bool { return metric(t, registry, "ladder_repository_bytes") == 0 })
-	if _, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"}); err != nil {
-		t.Errorf("the next: %v", err)
-	}
+	eventually(t, "the next is served", func() bool { // on a slow machine, it may take more than its time, too
+		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
+		return err == nil
+	})
 	h.stop()
 	<-h.served
 	if !strings.Contains(log.String(), `msg="request failed" application=shop component=app code=DeadlineExceeded error=`) {
