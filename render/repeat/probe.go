@@ -78,7 +78,12 @@ func (p *probe) functions(templates []helm.TemplateText) template.FuncMap {
 func withFastKey(all template.FuncMap, name string, own any) any {
 	newKey := all["genPrivateKey"].(func(string) string)
 	if name == "genPrivateKey" {
-		return func(string) string { return newKey("ecdsa") }
+		return func(kind string) string {
+			if kind == "" || kind == "rsa" || kind == "dsa" {
+				kind = "ecdsa"
+			}
+			return newKey(kind) // of an unknown kind, a text that does not differ
+		}
 	}
 	withKey, takesKey := all[name+"WithKey"]
 	if !takesKey {

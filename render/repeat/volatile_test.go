@@ -2,6 +2,7 @@ package repeat
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -49,5 +50,23 @@ func TestVolatileFunctions(t *testing.T) {
 		if all[name] == nil {
 			t.Errorf("sprig has no %s", name)
 		}
+	}
+}
+
+// TestFastKeys: functions whose keys are replaced take and return what sprig's do, and a kind of
+// key that there is not remains one.
+func TestFastKeys(t *testing.T) {
+	all := sprig.TxtFuncMap()
+	for name, own := range all {
+		if got := withFastKey(all, name, own); reflect.TypeOf(got) != reflect.TypeOf(own) {
+			t.Errorf("%s is %T, want %T", name, got, own)
+		}
+	}
+	newKey := withFastKey(all, "genPrivateKey", all["genPrivateKey"]).(func(string) string)
+	if got := newKey("rsa"); !strings.Contains(got, "BEGIN EC PRIVATE KEY") {
+		t.Errorf("a key is slow: %s", got)
+	}
+	if got := newKey("bogus"); got != "Unknown type bogus" {
+		t.Errorf("got %q of an unknown kind", got)
 	}
 }
