@@ -196,12 +196,11 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 		c.Memory, c.Timeout, c.Metrics, c.Log = 1<<20, 700*time.Millisecond, registry, slog.New(slog.NewTextHandler(&log, nil))
 	})
 	rpc := wire.NewConfigManagementPluginServiceClient(h.Conn())
-	meta := shop()
 	slow, err := rpc.GenerateManifest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow.Send(meta)
+	slow.Send(shop())
 	slow.Send(chunk([]byte("abc")))
 	eventually(t, "the memory is taken", func() bool { return metric(t, registry, "ladder_repository_bytes") > 0 })
 	other := make(chan error, 1)
@@ -212,12 +211,12 @@ func TestClientsThatDoNotEnd(t *testing.T) {
 		}
 		other <- err
 	}()
-	err = slow.RecvMsg(new(wire.ManifestResponse))
-	wants(t, err, codes.DeadlineExceeded, "app: timed out while the plugin was receiving the repository: the request had taken ")
+	wants(t, slow.RecvMsg(new(wire.ManifestResponse)), codes.DeadlineExceeded,
+		"app: timed out while the plugin was receiving the repository: the request had taken ")
 	wants(t, <-other, codes.DeadlineExceeded, "receiving the repository")
 	eventually(t, "the memory is free", func() bool { return metric(t, registry, "ladder_repository_bytes") == 0 })
-	eventually(t, "the next is served", func() bool { // on a slow machine, it may take more than its time, too
-		_, err := h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
+	eventually(t, "the next is served, which may take more than its time, too", func() bool {
+		_, err = h.GenerateManifest(t.Context(), sidecartest.Request{Archive: good(), Dir: "app"})
 		return err == nil
 	})
 	h.stop()
