@@ -223,24 +223,85 @@ type counted struct {
 
 func (c counted) Lstat(name string) (fs.FileInfo, error) { *c.asked++; return fs.Lstat(c.FS, name) }
 func (c counted) Stat(name string) (fs.FileInfo, error)  { *c.asked++; return fs.Stat(c.FS, name) }
-func (c counted) ReadLink(name string) (string, error)   { return fs.ReadLink(c.FS, name) }
+func (c counted) ReadDir(name string) ([]fs.DirEntry, error) {
+	*c.asked++
+	return fs.ReadDir(c.FS, name)
+}
+func (c counted) ReadLink(name string) (string, error) { return fs.ReadLink(c.FS, name) }
 
-// TestRegularAsksOnce asks for the directories above a file once, and for each file once.
+// TestRegularAsksOnce asks for the directories above a file once, and lists its directory once,
+// for files that there are, those that there are not, and walks.
 func TestRegularAsksOnce(t *testing.T) {
-	dir := inDirectory(t, "a/b/c/one", "a/b/c/two", "a/b/c/three")
+	dir := inDirectory(t, "a/b/c/one", "a/b/c/two", "a/b/c/d/three")
 	asked := 0
 	repo := checkout.NewRegular(counted{os.DirFS(dir), &asked})
-	for _, name := range []string{"a/b/c/one", "a/b/c/two", "a/b/c/three"} {
-		if _, err := repo.ReadFile(name); err != nil {
-			t.Fatal(err)
+	for range 2 {
+		for _, name := range []string{"a/b/c/one", "a/b/c/two"} {
+			if _, err := repo.ReadFile(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range []string{"a/b/c/missing", "a/b/c/.git/config"} {
+			if _, err := repo.ReadFile(name); err == nil {
+				t.Errorf("%s was read", name)
+			}
+		}
+		for _, stat := range []func(string) (fs.FileInfo, error){repo.Stat, repo.Lstat} {
+			if _, err := stat("a/b/c/missing"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a missing file: %v", err)
+			}
+		}
+		if asked != 4 {
+			t.Fatalf("asked %d times about files in 3 directories", asked)
 		}
 	}
-	if asked != 6 {
-		t.Errorf("asked %d times about 3 files in 3 directories", asked)
+	for range 2 {
+		var walked []string
+		if err := fs.WalkDir(repo, "a/b/c", func(name string, e fs.DirEntry, err error) error {
+			walked = append(walked, name)
+			return err
+		}); err != nil || len(walked) != 5 {
+			t.Errorf("walked %q: %v", walked, err)
+		}
 	}
-	if _, err := repo.ReadFile("a/b/c/missing"); !errors.Is(err, fs.ErrNotExist) || asked != 7 {
-		t.Errorf("asked %d times about a missing file: %v", asked-6, err)
+	if asked -= 4; asked != 6 { // for the start of each walk, d, and what is above the start: a/b
+		t.Errorf("asked %d times in two walks", asked)
 	}
+}
+
+// TestRegularDoesNotListAbove reads in a directory below one that must not be listed.
+func TestRegularDoesNotListAbove(t *testing.T) {
+	dir := inDirectory(t, "closed/app/file")
+	repo := checkout.NewRegular(closed{os.DirFS(dir)})
+	if _, err := repo.ReadFile("closed/app/file"); err != nil {
+		t.Error(err)
+	}
+	if _, err := repo.ReadFile("closed/app/missing"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	for _, name := range []string{"closed/missing", "closed/missing/file", "missing/file"} {
+		if _, err := repo.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := repo.Stat("closed/app"); err != nil {
+		t.Error(err)
+	}
+	if _, err := repo.ReadDir("closed"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("listed a closed directory: %v", err)
+	}
+}
+
+// closed is a file system that does not list the directory "closed".
+type closed struct{ fs.FS }
+
+func (c closed) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(c.FS, name) }
+func (c closed) ReadLink(name string) (string, error)   { return fs.ReadLink(c.FS, name) }
+func (c closed) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == "closed" {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return fs.ReadDir(c.FS, name)
 }
 
 // TestUnpacked follows absolute symlinks, as Argo CD 2 writes them, but not out of the
