@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -154,15 +155,26 @@ func Err(all []Finding) error {
 
 // Sort sorts findings by place, independent of the order of checks.
 func Sort(all []Finding) {
-	slices.SortStableFunc(all, func(a, b Finding) int {
+	type entry struct {
+		Finding
+		text func() string // composed at most once: it costs more than all else here
+	}
+	entries := make([]entry, len(all))
+	for i, f := range all {
+		entries[i] = entry{f, sync.OnceValue(f.Error)}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int {
 		if c := strings.Compare(a.File, b.File); c != 0 {
 			return c
 		}
 		if a.Line != b.Line {
 			return a.Line - b.Line
 		}
-		return strings.Compare(a.Error(), b.Error())
+		return strings.Compare(a.text(), b.text())
 	})
+	for i, e := range entries {
+		all[i] = e.Finding
+	}
 }
 
 // Redacted returns the finding as its text shows it: without credentials and in one
