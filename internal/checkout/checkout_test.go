@@ -229,16 +229,23 @@ func (c counted) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 func (c counted) ReadLink(name string) (string, error) { return fs.ReadLink(c.FS, name) }
 
-// TestRegularAsksOnce asks for the directories above a file once, and lists its directory once,
-// for files that there are, those that there are not, and walks.
+// TestRegularAsksOnce asks for the directories above a file once, for a few files in a directory one
+// by one, and for all the others by listing it once, be it for walks, or for files that there are not.
 func TestRegularAsksOnce(t *testing.T) {
 	dir := inDirectory(t, "a/b/c/one", "a/b/c/two", "a/b/c/d/three")
 	asked := 0
 	repo := checkout.NewRegular(counted{os.DirFS(dir), &asked})
-	for range 2 {
+	asks := func(what string, want int) {
+		t.Helper()
+		if asked != want {
+			t.Errorf("%s: asked %d times, want %d", what, asked, want)
+		}
+		asked = 0
+	}
+	read := func() {
 		for _, name := range []string{"a/b/c/one", "a/b/c/two"} {
 			if _, err := repo.ReadFile(name); err != nil {
-				t.Fatal(err)
+				t.Error(err)
 			}
 		}
 		for _, name := range []string{"a/b/c/missing", "a/b/c/.git/config"} {
@@ -246,15 +253,20 @@ func TestRegularAsksOnce(t *testing.T) {
 				t.Errorf("%s was read", name)
 			}
 		}
-		for _, stat := range []func(string) (fs.FileInfo, error){repo.Stat, repo.Lstat} {
-			if _, err := stat("a/b/c/missing"); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a missing file: %v", err)
-			}
+	}
+	read()
+	asks("directories a, b and c, and 3 files", 3+3)
+	read()
+	asks("a list", 1)
+	for _, stat := range []func(string) (fs.FileInfo, error){repo.Stat, repo.Lstat} {
+		if _, err := stat("a/b/c/missing"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a missing file: %v", err)
 		}
-		if asked != 4 {
-			t.Fatalf("asked %d times about files in 3 directories", asked)
+		if info, err := stat("a/b/c/two"); err != nil || info.Size() != int64(len("a/b/c/two")) {
+			t.Errorf("a file: %v, %v", info, err)
 		}
 	}
+	asks("the same list", 0)
 	for range 2 {
 		var walked []string
 		if err := fs.WalkDir(repo, "a/b/c", func(name string, e fs.DirEntry, err error) error {
@@ -264,9 +276,7 @@ func TestRegularAsksOnce(t *testing.T) {
 			t.Errorf("walked %q: %v", walked, err)
 		}
 	}
-	if asked -= 4; asked != 6 { // for the start of each walk, d, and what is above the start: a/b
-		t.Errorf("asked %d times in two walks", asked)
-	}
+	asks("the list of d, and a/b/c itself, twice", 3)
 }
 
 // TestRegularDoesNotListAbove reads in a directory below one that must not be listed.

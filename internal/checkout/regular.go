@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/ladder-cmp/ladder/internal/vfs"
@@ -22,9 +23,9 @@ type Regular struct {
 	seen *sync.Map
 }
 
-// NewRegular returns a checkout that does not change while it is read: each directory is
-// listed once, however many files are looked for there. Names are told apart by case on
-// every system, as they are where Argo CD runs.
+// NewRegular returns a checkout that does not change while it is read: a directory in which
+// several files are looked for is listed once. Then names are told apart by case on every
+// system, as they are where Argo CD runs.
 func NewRegular(fsys fs.FS) Regular { return Regular{fsys, &sync.Map{}} }
 
 var (
@@ -35,101 +36,114 @@ var (
 )
 
 // check refuses what no rendering may open.
-func (r Regular) check(op, name string) error {
+func (r Regular) check(name string) error {
 	if isGit(name) {
-		return &fs.PathError{Op: op, Path: name, Err: errGit}
+		return &fs.PathError{Op: "open", Path: name, Err: errGit}
 	}
-	mode, exists, known := r.find(name)
-	if known && !exists {
-		return &fs.PathError{Op: op, Path: name, Err: syscall.ENOENT}
+	info, err := r.find(name)
+	if err != nil {
+		return err
 	}
-	if !known || mode&fs.ModeSymlink != 0 {
+	if info == nil || info.Mode()&fs.ModeSymlink != 0 {
 		resolved, _ := vfs.ResolveIn(r.FS, name) // opening it reports what cannot be resolved
 		if isGit(resolved) {
-			return &fs.PathError{Op: op, Path: name, Err: errGit}
+			return &fs.PathError{Op: "open", Path: name, Err: errGit}
 		}
-		info, err := fs.Stat(r.FS, name)
-		if err != nil {
+		if info, err = fs.Stat(r.FS, name); err != nil {
 			return nil // opening it reports that
 		}
-		mode = info.Mode()
 	}
-	if !mode.IsDir() && !mode.IsRegular() {
-		return &fs.PathError{Op: op, Path: name, Err: errIrregular}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return &fs.PathError{Op: "open", Path: name, Err: errIrregular}
 	}
 	return nil
 }
 
-// directory is a directory that is reached without symlinks.
+// directory is what is known about a directory.
 type directory struct {
-	exists  bool
-	entries []fs.DirEntry          // without git's own
-	types   map[string]fs.FileMode // of all entries, by name
+	isReal bool // it is reached without symlinks, or there is none
+	// asked counts the files that were looked for. Listing costs a question for each entry,
+	// which pays from some files on: those above a component are only searched for its settings.
+	asked   atomic.Int32
+	list    sync.Once
+	entries []fs.DirEntry          // nil until listed, or if that failed
+	byName  map[string]fs.DirEntry // of entries
 }
 
-// find returns the type of a file and whether it exists, if its directory can say that.
-func (r Regular) find(name string) (mode fs.FileMode, exists, known bool) {
+// fewFiles are looked for without listing their directory.
+const fewFiles = 3
+
+// find does what Lstat does, in a directory that is reached without symlinks; the result is
+// nil if it is not, or if it cannot be told. The only error is that there is no such file.
+func (r Regular) find(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) || name == "." {
-		return 0, false, false
+		return nil, nil
 	}
 	dir := r.directory(path.Dir(name))
-	if dir == nil {
-		return 0, false, false
+	if !dir.isReal {
+		return nil, nil
 	}
-	mode, exists = dir.types[path.Base(name)]
-	return mode, exists, true
+	info, err := r.findIn(dir, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, nil
+	}
+	return info, nil
 }
 
-// directory lists a directory; nil if it is reached through symlinks or cannot be listed.
-func (r Regular) directory(dir string) *directory {
-	if r.seen == nil {
-		return nil
+func (r Regular) findIn(dir *directory, name string) (fs.FileInfo, error) {
+	if dir.asked.Add(1) > fewFiles && r.listed(dir, path.Dir(name)) {
+		entry, exists := dir.byName[path.Base(name)]
+		if !exists {
+			return nil, &fs.PathError{Op: "statat", Path: name, Err: syscall.ENOENT}
+		}
+		return entry.Info()
 	}
-	if known, seen := r.seen.Load(dir); seen {
+	return fs.Lstat(r.FS, name)
+}
+
+// listed lists a directory, and reports whether that was possible.
+func (r Regular) listed(dir *directory, name string) bool {
+	dir.list.Do(func() {
+		entries, err := fs.ReadDir(r.FS, name)
+		if err != nil {
+			return
+		}
+		dir.entries, dir.byName = entries, make(map[string]fs.DirEntry, len(entries))
+		for _, e := range entries {
+			dir.byName[e.Name()] = e
+		}
+	})
+	return dir.byName != nil
+}
+
+func (r Regular) directory(name string) *directory {
+	if r.seen == nil {
+		return &directory{}
+	}
+	if known, seen := r.seen.Load(name); seen {
 		return known.(*directory)
 	}
-	listed := r.list(dir)
-	r.seen.Store(dir, listed)
-	return listed
+	known, _ := r.seen.LoadOrStore(name, &directory{isReal: r.isReal(name)})
+	return known.(*directory)
 }
 
-func (r Regular) list(dir string) *directory {
-	switch isReal, err := r.isReal(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return &directory{}
-	case err != nil || !isReal:
-		return nil
+// isReal reports whether a directory is reached without symlinks, or there is none.
+func (r Regular) isReal(name string) bool {
+	if name == "." {
+		return true
 	}
-	entries, err := fs.ReadDir(r.FS, dir)
-	if err != nil {
-		return nil
+	if info, err := r.find(name); info != nil || err != nil {
+		return err != nil || info.IsDir()
 	}
-	types := make(map[string]fs.FileMode, len(entries))
-	for _, e := range entries {
-		types[e.Name()] = e.Type()
-	}
-	return &directory{true, withoutGit(entries), types}
-}
-
-// isReal reports whether a directory is reached without symlinks. Directories above it are not
-// listed for that, which can be large, or not to be read.
-func (r Regular) isReal(dir string) (bool, error) {
-	if above, seen := r.seen.Load(path.Dir(dir)); seen && dir != "." {
-		if above := above.(*directory); above != nil {
-			mode, exists := above.types[path.Base(dir)]
-			if !exists {
-				return false, fs.ErrNotExist
-			}
-			return mode.IsDir(), nil
-		}
-	}
-	resolved, err := vfs.ResolveIn(r.FS, dir)
-	return resolved == dir, err
+	return false
 }
 
 // Open implements fs.FS.
 func (r Regular) Open(name string) (fs.File, error) {
-	if err := r.check("open", name); err != nil {
+	if err := r.check(name); err != nil {
 		return nil, err
 	}
 	return r.FS.Open(name)
@@ -137,7 +151,7 @@ func (r Regular) Open(name string) (fs.File, error) {
 
 // ReadFile implements fs.ReadFileFS.
 func (r Regular) ReadFile(name string) ([]byte, error) {
-	if err := r.check("open", name); err != nil {
+	if err := r.check(name); err != nil {
 		return nil, err
 	}
 	return fs.ReadFile(r.FS, name)
@@ -145,24 +159,21 @@ func (r Regular) ReadFile(name string) ([]byte, error) {
 
 // ReadDir lists a directory without git's own files.
 func (r Regular) ReadDir(name string) ([]fs.DirEntry, error) {
-	if dir := r.directory(name); dir != nil && dir.exists && !isGit(name) {
-		return slices.Clone(dir.entries), nil
-	}
-	if err := r.check("open", name); err != nil {
+	var all []fs.DirEntry
+	if dir := r.directory(name); dir.isReal && !isGit(name) && r.listed(dir, name) {
+		all = slices.Clone(dir.entries)
+	} else if err := r.check(name); err != nil {
+		return nil, err
+	} else if all, err = fs.ReadDir(r.FS, name); err != nil {
 		return nil, err
 	}
-	all, err := fs.ReadDir(r.FS, name)
-	return withoutGit(all), err
-}
-
-func withoutGit(entries []fs.DirEntry) []fs.DirEntry {
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return isGit(e.Name()) })
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return isGit(e.Name()) }), nil
 }
 
 // Stat implements fs.StatFS.
 func (r Regular) Stat(name string) (fs.FileInfo, error) {
-	if _, exists, known := r.find(name); known && !exists {
-		return nil, &fs.PathError{Op: "statat", Path: name, Err: syscall.ENOENT}
+	if info, err := r.find(name); err != nil || info != nil && info.Mode()&fs.ModeSymlink == 0 {
+		return info, err
 	}
 	return fs.Stat(r.FS, name)
 }
@@ -172,8 +183,8 @@ func (r Regular) ReadLink(name string) (string, error) { return fs.ReadLink(r.FS
 
 // Lstat implements fs.ReadLinkFS.
 func (r Regular) Lstat(name string) (fs.FileInfo, error) {
-	if _, exists, known := r.find(name); known && !exists {
-		return nil, &fs.PathError{Op: "statat", Path: name, Err: syscall.ENOENT}
+	if info, err := r.find(name); err != nil || info != nil {
+		return info, err
 	}
 	return fs.Lstat(r.FS, name)
 }
