@@ -35,16 +35,16 @@ var (
 
 const (
 	defaultSeed  = 1
-	defaultCount = 1500 // with LADDER_CORPUS=whole, and a third of it without
+	defaultCount = 1500 // with LADDER_CORPUS=whole, and a fifth of it without
 	maxCases     = 3    // that are logged of each fault
 )
 
-// ofWhole returns how many of so many generated applications are tried.
+// ofWhole returns how many of so many generated applications, or other inputs, are tried.
 func ofWhole(all uint64) uint64 {
 	if golden.WholeCorpus() {
 		return all
 	}
-	return all / 3
+	return max(all/5, 1)
 }
 
 // TestGeneratedApplications measures the order on applications whose true needs are

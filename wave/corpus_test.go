@@ -44,6 +44,31 @@ func planOf(t *testing.T, text string) *wave.Plan {
 	return plan
 }
 
+// ordered is a chart of the corpus: its objects and their order.
+type ordered struct {
+	objs []object.Object
+	plan *wave.Plan
+}
+
+// charts keeps the charts by their texts. Most tests of the corpus only read the same orders.
+var charts = map[string]ordered{}
+
+func chart(t *testing.T, text string) ordered {
+	t.Helper()
+	c, known := charts[text]
+	if !known {
+		var err error
+		if c.objs, err = object.Parse("corpus", 1, text); err != nil {
+			t.Fatal(err)
+		}
+		if c.plan, err = assign(c.objs); err != nil {
+			t.Fatal(err)
+		}
+		charts[text] = c
+	}
+	return c
+}
+
 // TestControllersOfCorpus compares the workloads that are taken for controllers
 // with what they are, and holds the share of mistakes down. What is arguable
 // is listed and counts for nothing.
@@ -57,7 +82,7 @@ func TestControllersOfCorpus(t *testing.T) {
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	golden.EachChart(t, func(t *testing.T, text string) {
-		plan := planOf(t, text)
+		plan := chart(t, text).plan
 		name := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
 		for _, l := range labels[name] {
 			found := plan.Find(l.Workload)
@@ -106,7 +131,7 @@ func TestStartOfCorpus(t *testing.T) {
 	var needs map[string][]string
 	readLabels(t, "testdata/corpus/startup.yaml", &needs)
 	golden.EachChart(t, func(t *testing.T, text string) {
-		plan := planOf(t, text)
+		plan := chart(t, text).plan
 		for _, line := range needs[t.Name()[strings.LastIndex(t.Name(), "/")+1:]] {
 			names, why, _ := strings.Cut(line, ": ")
 			from, to, ok := strings.Cut(names, " needs ")
@@ -144,11 +169,7 @@ This page shows how Ladder orders charts of public projects. The charts are rend
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `)
 	golden.EachChart(t, func(t *testing.T, text string) {
-		plan := planOf(t, text)
-		objs, err := object.Parse("corpus", 1, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		objs, plan := chart(t, text).objs, chart(t, text).plan
 		compact, err := assign(objs, "waves=compact")
 		if err != nil {
 			t.Fatal(err)

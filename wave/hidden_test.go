@@ -16,12 +16,8 @@ import (
 // sake of a dependent: then the object in vain is one that the dependent needs, or stands
 // beside it. A wave with a hook is awaited in any order; what may never be healthy comes
 // behind it.
-func checkHidden(t *testing.T, objs []object.Object, options ...string) (tried, excused int) {
+func checkHidden(t *testing.T, plan *wave.Plan) (tried, excused int) {
 	t.Helper()
-	plan, err := assign(objs, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	annotated, err := plan.Annotate()
 	if err != nil {
 		t.Fatal(err)
@@ -80,11 +76,7 @@ func neededByDependents(plan *wave.Plan) map[object.ID]bool {
 func TestHidden(t *testing.T) {
 	tried, excused := 0, 0
 	golden.SomeCharts(t, func(t *testing.T, text string) {
-		objs, err := object.Parse("corpus", 1, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, b := checkHidden(t, objs)
+		a, b := checkHidden(t, chart(t, text).plan)
 		tried, excused = tried+a, excused+b
 	})
 	t.Logf("of %d invented dependencies %d would hang, each at an object that a dependent needs", tried, excused)

@@ -172,7 +172,7 @@ func describeFindings(all []finding.Finding) string {
 // reasons are not circular, and Check finds nothing in an order that is ours alone.
 func checkProperties(t *testing.T, objs []object.Object, options ...string) {
 	t.Helper()
-	first := output(t, objs, options...)
+	plan, first := output(t, objs, options...)
 	taken, err := take(objs, options)
 	if err != nil {
 		t.Fatal(err)
@@ -182,9 +182,10 @@ func checkProperties(t *testing.T, objs []object.Object, options ...string) {
 	}
 	shuffled := append([]object.Object(nil), objs...)
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 3 {
+	for range ofWhole(3) {
 		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if diff := cmp.Diff(first, output(t, shuffled, options...)); diff != "" {
+		_, other := output(t, shuffled, options...)
+		if diff := cmp.Diff(first, other); diff != "" {
 			t.Fatalf("the order of the input matters:\n%s", diff)
 		}
 	}
@@ -192,17 +193,14 @@ func checkProperties(t *testing.T, objs []object.Object, options ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(first, output(t, again, options...)); diff != "" {
+	_, other := output(t, again, options...)
+	if diff := cmp.Diff(first, other); diff != "" {
 		t.Errorf("our own output comes out changed:\n%s", diff)
 	}
-	plan, err := assign(objs, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	checkReasons(t, plan)
-	checkGates(t, objs, options...)
+	checkGates(t, plan, options...)
 	if isOurs(objs) {
-		checkHidden(t, objs, options...)
+		checkHidden(t, plan)
 	}
 }
 
@@ -233,7 +231,8 @@ func isOurs(objs []object.Object) bool {
 	})
 }
 
-func output(t *testing.T, objs []object.Object, options ...string) []string {
+// output returns the plan of objects, and the texts that they get.
+func output(t *testing.T, objs []object.Object, options ...string) (*wave.Plan, []string) {
 	t.Helper()
 	plan, err := assign(objs, options...)
 	if err != nil {
@@ -264,29 +263,21 @@ func output(t *testing.T, objs []object.Object, options ...string) []string {
 	for _, o := range annotated {
 		texts = append(texts, o.Text())
 	}
-	return texts
+	return plan, texts
 }
 
 // TestCorpus holds the properties on what real charts render to.
 func TestCorpus(t *testing.T) {
 	golden.SomeCharts(t, func(t *testing.T, text string) {
-		objs, err := object.Parse("corpus", 1, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		checkProperties(t, objs)
+		checkProperties(t, chart(t, text).objs)
 	})
 }
 
 // checkGates holds that only what is needed makes a gate: without all references that say
 // "may need", the same objects wait for the same objects, for the same reasons. It leaves
 // them out of the finished graph: a step may still conclude a need from several of them.
-func checkGates(t *testing.T, objs []object.Object, options ...string) {
+func checkGates(t *testing.T, plan *wave.Plan, options ...string) {
 	t.Helper()
-	plan, err := assign(objs, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	sure := *plan.Graph
 	sure.References = slices.DeleteFunc(slices.Clone(plan.Graph.References), func(r graph.Reference) bool { return r.Need == graph.MayNeed })
 	_, opt, err := read(nil, options)

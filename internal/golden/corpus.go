@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -100,8 +101,14 @@ func beside(tb testing.TB, pattern string) []string {
 	return files
 }
 
+// texts keeps what read returned: each chart is the input of several tests of a package.
+var texts sync.Map
+
 func read(t testing.TB, file string) string {
 	t.Helper()
+	if text, known := texts.Load(file); known {
+		return text.(string)
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -111,9 +118,10 @@ func read(t testing.TB, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := io.ReadAll(z)
-	if err != nil {
+	var text strings.Builder
+	if _, err := io.Copy(&text, z); err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	texts.Store(file, text.String())
+	return text.String()
 }
