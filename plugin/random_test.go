@@ -64,7 +64,7 @@ func TestRandom(t *testing.T) {
 			files := map[string]string{
 				"app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",
 				"app/templates/secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n" +
-					"stringData: {p: '{{ randAlphaNum 20 }}', c: {{ (genCA \"ca\" 30).Cert | quote }}}\n",
+					"stringData: {p: '{{ randAlphaNum 20 }}', c: {{ (genCAWithKey \"ca\" 30 (genPrivateKey \"ecdsa\")).Cert | quote }}}\n",
 			}
 			if tt.says != "" {
 				files["app/component.yaml"] = "random: " + tt.says + "\n"

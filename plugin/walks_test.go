@@ -49,6 +49,7 @@ func TestWalksAreTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all [][]hop
 	for heading, limit := range walks {
 		_, section, found := strings.Cut(string(text), "\n## "+heading+"\n")
 		section, _, _ = strings.Cut(section, "\n## ")
@@ -66,17 +67,20 @@ func TestWalksAreTrue(t *testing.T) {
 		if !found || len(hops) == 0 || len(hops) > limit {
 			t.Fatalf("%s: %d hops, want 1 to %d", heading, len(hops), limit)
 		}
-		follow(t, hops)
+		all = append(all, hops)
+	}
+	code := loadCode(t, slices.Concat(all...))
+	for _, hops := range all {
+		code.follow(t, hops)
 	}
 }
 
 // follow looks for the calls of a walk.
-func follow(t *testing.T, hops []hop) {
+func (c code) follow(t *testing.T, hops []hop) {
 	t.Helper()
-	code := loadCode(t, hops)
 	functions, last := map[string]*types.Func{}, map[string]int{}
 	for _, h := range hops {
-		f := code.find(h)
+		f := c.find(h)
 		if f == nil {
 			t.Errorf("%s has no %s", h.file, h)
 			continue
@@ -91,12 +95,12 @@ func follow(t *testing.T, hops []hop) {
 				name, ok := o.(*types.TypeName)
 				return ok && name.Pkg() == f.Pkg() && name.Name() == h.message
 			}
-			if !slices.ContainsFunc(code.uses(caller), isMessage) || !slices.ContainsFunc(code.uses(f), isMessage) {
+			if !slices.ContainsFunc(c.uses(caller), isMessage) || !slices.ContainsFunc(c.uses(f), isMessage) {
 				t.Errorf("%s and %s do not both use the message %s", caller.FullName(), f.FullName(), h.message)
 			}
 			continue
 		}
-		at := slices.IndexFunc(code.uses(caller), func(o types.Object) bool { return isCallOf(o, f) })
+		at := slices.IndexFunc(c.uses(caller), func(o types.Object) bool { return isCallOf(o, f) })
 		if at < 0 {
 			t.Errorf("hop %s: %s does not call %s, not through functions of its file either", h.number, caller.FullName(), f.FullName())
 		} else if at < last[h.caller] {
