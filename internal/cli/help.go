@@ -40,6 +40,7 @@ func PutFlags(flags *pflag.FlagSet, in Section, names ...string) {
 // DefineFlags adds the flags that a function defines to a section.
 func DefineFlags(flags *pflag.FlagSet, in Section, define func(*pflag.FlagSet)) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.SortFlags = false // the command's are sorted
 	define(own)
 	own.VisitAll(func(f *pflag.Flag) {
 		flags.AddFlag(f)
@@ -95,7 +96,7 @@ func Collapse(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		Collapse(sub)
 	}
-	if n, _ := tail(cmd); n == 0 {
+	if n, _ := tail(cmd.Flags()); n == 0 { // only its own: nothing is parsed yet
 		return
 	}
 	cmd.InitDefaultHelpFlag()
@@ -105,10 +106,10 @@ func Collapse(cmd *cobra.Command) {
 }
 
 // tail counts the flags that are collapsed and names their sections.
-func tail(cmd *cobra.Command) (flags int, names []string) {
+func tail(local *pflag.FlagSet) (flags int, names []string) {
 	all := 0
 	count := map[Section]int{}
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+	local.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			all++
 			count[SectionOf(f)]++
@@ -155,7 +156,7 @@ func PrintUsage(cmd *cobra.Command) error {
 	if wantsAll(cmd) {
 		parts = append(parts, lists(cmd)...)
 	}
-	if n, names := tail(cmd); n > 0 && !wantsAll(cmd) {
+	if n, names := tail(cmd.LocalFlags()); n > 0 && !wantsAll(cmd) {
 		parts = append(parts, fmt.Sprintf("Use %q for %d more flags: %s.\n", cmd.CommandPath()+" --"+allFlag, n, strings.Join(names, ", ")))
 	}
 	if cmd.HasAvailableSubCommands() {
@@ -213,7 +214,7 @@ func commands(cmd *cobra.Command) []string {
 
 // flags lists the flags of a command by section.
 func flags(cmd *cobra.Command) []string {
-	n, _ := tail(cmd)
+	n, _ := tail(cmd.LocalFlags())
 	var parts []string
 	for _, s := range sections {
 		if s.tail && n > 0 && !wantsAll(cmd) {
