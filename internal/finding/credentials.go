@@ -23,18 +23,29 @@ const hidden = "***"
 // WithoutCredentials removes credentials from all URLs in a text: user and
 // password, and the values of queries, except for git's ref and submodules.
 func WithoutCredentials(text string) string {
-	if !strings.ContainsAny(text, "@?#") {
-		return text
-	}
-	text = urlText.ReplaceAllStringFunc(text, withoutUser)
-	text = namedHost.ReplaceAllStringFunc(text, func(address string) string {
-		if digest.MatchString(address) {
-			return address // the digest of an image
+	for _, kind := range []struct {
+		sign    string // without which the pattern matches nothing; to look for it costs little
+		pattern *lazyregexp.Regexp
+		without func(match string) string
+	}{
+		{"://", urlText, withoutUser},
+		{"@", namedHost, withoutName},
+		{"?", question, withoutValues},
+		{"#", anchor, withoutValues},
+	} {
+		if strings.Contains(text, kind.sign) {
+			text = kind.pattern.ReplaceAllStringFunc(text, kind.without)
 		}
-		return address[strings.LastIndexByte(address, '@')+1:]
-	})
-	text = question.ReplaceAllStringFunc(text, withoutValues)
-	return anchor.ReplaceAllStringFunc(text, withoutValues)
+	}
+	return text
+}
+
+// withoutName removes the user from an address without a scheme.
+func withoutName(address string) string {
+	if digest.MatchString(address) {
+		return address // the digest of an image
+	}
+	return address[strings.LastIndexByte(address, '@')+1:]
 }
 
 // withoutUser removes the user from a URL. An unescaped password may contain
