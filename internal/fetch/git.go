@@ -46,7 +46,7 @@ func (e *attempt) gitRepository() (fetchedContent, error) {
 	exact := e.ref
 	exact.Version = commit.String()
 	return e.fetchExact(exact, "", func() (remote.Content, error) {
-		tree := &files{e: e, bytesLeft: e.f.limits.Unpacked, pathsLeft: maxPaths}
+		tree := &files{e: e, bytesLeft: e.f.limits.Unpacked, pathsLeft: e.f.paths}
 		withModules := e.at.Query().Get("submodules") != "false"
 		if err := tree.add("", session, refs, want, commit, withModules); err != nil {
 			return remote.Content{}, err
@@ -295,7 +295,7 @@ func (f *files) count(name string) error {
 	switch {
 	case f.pathsLeft < 0:
 		return failed(tooLarge, "name another repository, or vendor the needed files",
-			"the repository has more than %d files and directories", maxPaths)
+			"the repository has more than %d files and directories", f.e.f.paths)
 	case f.bytesLeft < 0:
 		return failed(tooLarge, moreBytes, "the files of the repository are larger than %d bytes", f.e.f.limits.Unpacked)
 	case strings.Count(name, "/") > maxDirectoryDepth:
@@ -344,13 +344,12 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 		if err != nil {
 			return f.e.failureOf(err)
 		}
-		if !fs.ValidPath(name) || slices.Contains(strings.Split(strings.ToLower(name), "/"), ".git") || strings.ContainsAny(name, "\\\x00") {
+		if isUnsafe(name) {
 			return failed(broken, "contact its maintainer", "the repository contains a file with the unsafe name %q", name)
 		}
 		if err := f.count(name); err != nil {
 			return err
 		}
-		full := path.Join(dir, name)
 		switch at.Mode {
 		case filemode.Dir:
 			continue
@@ -365,6 +364,7 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 		if f.bytesLeft -= file.Size; f.bytesLeft < 0 {
 			return failed(tooLarge, moreBytes, "the files of the repository are larger than %d bytes", f.e.f.limits.Unpacked)
 		}
+		full := path.Join(dir, name)
 		add := entry{path: full, file: file, executable: at.Mode == filemode.Executable}
 		if at.Mode == filemode.Symlink {
 			text, err := (&entry{file: file}).content()
@@ -382,6 +382,14 @@ func (f *files) add(dir string, session transport.UploadPackSession, have *packp
 		return nil
 	}
 	return f.addModules(dir, tree, modules)
+}
+
+// isUnsafe reports whether a path of a repository leads out of it, into a git directory, or
+// elsewhere on another system.
+func isUnsafe(name string) bool {
+	lower := strings.ToLower(name)
+	return !fs.ValidPath(name) || strings.ContainsAny(name, "\\\x00") ||
+		strings.Contains(lower, ".git") && slices.Contains(strings.Split(lower, "/"), ".git")
 }
 
 // addModules adds the submodules of a repository, each at its commit.
