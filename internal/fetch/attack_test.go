@@ -93,21 +93,24 @@ func packHost(t *testing.T, commit plumbing.Hash, pack []byte) http.HandlerFunc 
 // directories than any memory holds.
 func TestPacksThatMultiply(t *testing.T) {
 	t.Parallel()
+	const few = 20_000
 	for name, c := range map[string]struct {
 		width, levels int
 		file          bool
+		paths         int
 		text          string
 	}{
-		"10^9 files":          {10, 9, true, "the repository has more than"},
-		"10^11 directories":   {10, 11, false, "the repository has more than"},
-		"a deep path":         {1, 5000, true, "levels of directories"},
-		"2^60 empty branches": {2, 60, false, "the repository has more than"},
+		"10^9 files":          {10, 9, true, maxPaths, "the repository has more than"},
+		"10^11 directories":   {10, 11, false, few, "the repository has more than"},
+		"a deep path":         {1, 5000, true, maxPaths, "levels of directories"},
+		"2^60 empty branches": {2, 60, false, few, "the repository has more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newInternet(t)
 			commit, pack := nestedPack(t, c.width, c.levels, c.file)
 			n.host("git.example.com", packHost(t, commit, pack))
 			f := n.fetcher(Config{Allow: []string{"https://git.example.com"}, Limits: Limits{Time: 60 * time.Second}})
+			f.paths = c.paths
 			refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", c.text)
 		})
 	}

