@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +46,9 @@ func dialRaw(t *testing.T, socket string) rawConn {
 	return c
 }
 
+// plainHeaders are those of a request for manifests.
+var plainHeaders = sync.OnceValue(func() []byte { return headers() })
+
 // headers are those of a request for manifests, and more.
 func headers(more ...string) []byte {
 	var b bytes.Buffer
@@ -61,7 +65,11 @@ func headers(more ...string) []byte {
 }
 
 func (c rawConn) open(stream uint32, more ...string) {
-	c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers(more...), EndHeaders: true})
+	block := plainHeaders()
+	if len(more) > 0 {
+		block = headers(more...)
+	}
+	c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block, EndHeaders: true})
 }
 
 // frameAttacks are what a client does with its connection.
@@ -73,8 +81,9 @@ var frameAttacks = map[string]func(c rawConn){
 	},
 	"continuations without end": func(c rawConn) {
 		c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers()})
+		more := bytes.Repeat([]byte{0x40, 1, 'a', 1, 'b'}, 1000)
 		for range 20_000 {
-			if c.WriteContinuation(1, false, bytes.Repeat([]byte{0x40, 1, 'a', 1, 'b'}, 1000)) != nil {
+			if c.WriteContinuation(1, false, more) != nil {
 				return
 			}
 		}

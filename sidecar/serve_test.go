@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,9 +85,9 @@ func link(name, target string) sidecartest.Entry {
 	return sidecartest.Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeSymlink, Linkname: target}}
 }
 
-func good() sidecartest.Archive {
+var good = sync.OnceValue(func() sidecartest.Archive {
 	return sidecartest.PackEntries(file("app/manifest.yaml", "kind: A\n"))
-}
+})
 
 func TestHealth(t *testing.T) {
 	t.Parallel()

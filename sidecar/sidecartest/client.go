@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -103,10 +104,22 @@ func File(name, content string) Entry {
 	return Entry{Header: tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644}, Data: []byte(content)}
 }
 
+// writers are reused, since a new one takes most of the time of a small archive, and fast, which is
+// most of the time of a large one.
+var writers = sync.Pool{New: func() any {
+	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err)
+	}
+	return z
+}}
+
 // PackEntries creates an archive of the given entries, valid or not.
 func PackEntries(entries ...Entry) Archive {
 	var buf bytes.Buffer
-	z := gzip.NewWriter(&buf)
+	z := writers.Get().(*gzip.Writer)
+	defer writers.Put(z)
+	z.Reset(&buf)
 	w := tar.NewWriter(z)
 	for _, e := range entries {
 		if e.Typeflag == tar.TypeReg || e.Typeflag == 0 {
