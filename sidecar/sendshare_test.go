@@ -16,6 +16,7 @@ import (
 // and a project waits for its own.
 func TestLargeAnswersTakeTurns(t *testing.T) {
 	const mib = 1 << 20
+	text := strings.Repeat("x", 90*mib) // of all of them: only sizes count
 	type answer struct {
 		project string
 		size    int64 // of its manifests
@@ -50,7 +51,7 @@ func TestLargeAnswersTakeTurns(t *testing.T) {
 					time.Sleep(a.at - time.Since(start))
 					all.Go(func() {
 						req := &request{tenant: tenant{a.project}}
-						err := s.reserve(t.Context(), req, task.Response{Output: task.Output{Manifests: []string{strings.Repeat("x", int(a.size))}}})
+						err := s.reserve(t.Context(), req, task.Response{Output: task.Output{Manifests: []string{text[:a.size]}}})
 						if err != nil {
 							t.Error(err)
 							return

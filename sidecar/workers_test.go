@@ -68,6 +68,7 @@ func prepare(text []byte) (task.Runner, error) {
 				held := bytes.Repeat([]byte{1}, 150<<20)
 				for {
 					held[0]++
+					time.Sleep(time.Millisecond)
 				}
 			case "recurse":
 				return task.Output{Manifests: []string{fmt.Sprint(deeper(1))}}, nil
