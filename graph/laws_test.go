@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,56 +23,94 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// eachComponent runs a case for every story of package wave, for random mixtures of
-// their objects, and for a sample of real charts.
-func eachComponent(t *testing.T, run func(t *testing.T, objs []object.Object)) {
-	t.Helper()
+// component is what the laws hold for.
+type component struct {
+	name string
+	objs []object.Object
+}
+
+// components are the stories of package wave, and random mixtures of their objects.
+var components = sync.OnceValues(func() (all []component, err error) {
 	files, err := filepath.Glob("../wave/testdata/*.txtar")
 	if err != nil || len(files) == 0 {
-		t.Fatal("there is no story", err)
+		return nil, fmt.Errorf("there is no story: %v", err)
 	}
-	var all [][]object.Object
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		objs, err := object.Parse("in.yaml", 1, string(txtar.Parse(data).Files[0].Data))
-		if err != nil || len(objs) == 0 {
-			continue
+		if err == nil && len(objs) > 0 {
+			all = append(all, component{strings.TrimSuffix(filepath.Base(file), ".txtar"), objs})
 		}
-		all = append(all, objs)
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { run(t, objs) })
 	}
-	random := rand.New(rand.NewPCG(7, 8))
+	stories, random := all, rand.New(rand.NewPCG(7, 8))
 	for i := range 100 {
 		var mixed []object.Object
 		seen := map[object.ID]bool{}
 		for range 2 + random.IntN(6) {
-			for _, o := range all[random.IntN(len(all))] {
+			for _, o := range stories[random.IntN(len(stories))].objs {
 				if !seen[o.ID] && random.IntN(5) > 0 {
 					seen[o.ID] = true
 					mixed = append(mixed, o)
 				}
 			}
 		}
-		t.Run(fmt.Sprint("mixed ", i), func(t *testing.T) { run(t, mixed) })
+		all = append(all, component{fmt.Sprint("mixed ", i), mixed})
+	}
+	return all, nil
+})
+
+// charts keeps the objects of real charts by their texts.
+var charts = map[string][]object.Object{}
+
+// eachComponent runs a case for every story of package wave, for random mixtures of
+// their objects, and for a sample of real charts.
+func eachComponent(t *testing.T, run func(t *testing.T, objs []object.Object)) {
+	t.Helper()
+	all, err := components()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) { run(t, c.objs) })
 	}
 	t.Run("corpus", func(t *testing.T) {
 		golden.SomeCharts(t, func(t *testing.T, text string) {
-			objs, err := object.Parse("corpus.yaml", 1, text)
-			if err != nil {
-				t.Fatal(err)
+			if charts[text] == nil {
+				objs, err := object.Parse("corpus.yaml", 1, text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				charts[text] = objs
 			}
-			run(t, objs)
+			run(t, charts[text])
 		})
 	})
 }
 
+// graphOf returns the graph of a component, which several laws are about.
+func graphOf(objs []object.Object) (*Graph, error) {
+	if len(objs) == 0 {
+		return Build(nil, knowledge.Default(), Options{})
+	}
+	g, known := graphs[&objs[0]]
+	if !known {
+		g.Graph, g.err = Build(objs, knowledge.Default(), Options{Namespace: "ns"})
+		graphs[&objs[0]] = g
+	}
+	return g.Graph, g.err
+}
+
+// graphs keeps what graphOf returned by the first object: components keep theirs.
+var graphs = map[*object.Object]struct {
+	*Graph
+	err error
+}{}
+
 // describe returns everything that a graph says.
-func describe(t *testing.T, rules rules, objs []object.Object) string {
-	t.Helper()
-	g, err := build(rules, []Part{{Objects: objs, Namespace: "ns"}}, knowledge.Default(), facts.Options{})
+func describe(g *Graph, err error) string {
 	if err != nil {
 		return err.Error()
 	}
@@ -94,11 +133,11 @@ func describe(t *testing.T, rules rules, objs []object.Object) string {
 func TestRulesInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	eachComponent(t, func(t *testing.T, objs []object.Object) {
-		want := describe(t, rulesOfAll, objs)
 		shuffled := rules{slices.Clone(roleRules), slices.Clone(referenceRules), derivations}
 		random.Shuffle(len(shuffled.roles), reflect.Swapper(shuffled.roles))
 		random.Shuffle(len(shuffled.references), reflect.Swapper(shuffled.references))
-		if diff := cmp.Diff(want, describe(t, shuffled, objs)); diff != "" {
+		other := describe(build(shuffled, []Part{{Objects: objs, Namespace: "ns"}}, knowledge.Default(), facts.Options{}))
+		if diff := cmp.Diff(describe(graphOf(objs)), other); diff != "" {
 			t.Errorf("the order of the rules matters (-in order +shuffled):\n%s", diff)
 		}
 	})
@@ -110,7 +149,8 @@ func TestNodesInAnyOrder(t *testing.T) {
 	eachComponent(t, func(t *testing.T, objs []object.Object) {
 		shuffled := slices.Clone(objs)
 		random.Shuffle(len(shuffled), reflect.Swapper(shuffled))
-		if diff := cmp.Diff(describe(t, rulesOfAll, objs), describe(t, rulesOfAll, shuffled)); diff != "" {
+		other := describe(Build(shuffled, knowledge.Default(), Options{Namespace: "ns"}))
+		if diff := cmp.Diff(describe(graphOf(objs)), other); diff != "" {
 			t.Errorf("the order of the objects matters (-in order +shuffled):\n%s", diff)
 		}
 	})
@@ -165,8 +205,7 @@ func TestUnrelatedObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried, related := 0, 0
-	between := func(t *testing.T, objs []object.Object) []string {
-		g, err := Build(objs, knowledge.Default(), Options{Namespace: "ns"})
+	between := func(g *Graph, err error) []string {
 		if err != nil {
 			return nil
 		}
@@ -186,7 +225,8 @@ func TestUnrelatedObjects(t *testing.T) {
 		return all
 	}
 	eachComponent(t, func(t *testing.T, objs []object.Object) {
-		before, after := between(t, objs), between(t, slices.Concat(objs, more))
+		before := between(graphOf(objs))
+		after := between(Build(slices.Concat(objs, more), knowledge.Default(), Options{Namespace: "ns"}))
 		if tried++; before != nil && after == nil {
 			related++
 		} else if diff := cmp.Diff(before, after); diff != "" {
@@ -201,7 +241,7 @@ func TestUnrelatedObjects(t *testing.T) {
 // TestSetAside: what is set aside has no effect, and names what says more.
 func TestSetAside(t *testing.T) {
 	eachComponent(t, func(t *testing.T, objs []object.Object) {
-		g, err := Build(objs, knowledge.Default(), Options{Namespace: "ns"})
+		g, err := graphOf(objs)
 		if err != nil {
 			return
 		}
