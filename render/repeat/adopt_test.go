@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -48,8 +49,18 @@ stringData: {key: {{ randAlphaNum 20 }}}
 	"charts/db/templates/_none.yaml": "",
 }
 
+// found returns the component of the chart. It is found once: that takes many renderings, each
+// with a hash of a password.
 func found(t *testing.T) *Component {
 	t.Helper()
+	c, err := ofChart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var ofChart = sync.OnceValues(func() (*Component, error) {
 	fsys := fstest.MapFS{}
 	for name, text := range chart {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
@@ -58,18 +69,14 @@ func found(t *testing.T) *Component {
 	for i := range seeds {
 		s, err := random.ParseSeed([]byte(strings.Repeat(fmt.Sprint(i), random.MinSeedBytes)))
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		seeds[i] = s.Key(random.Application{})
 	}
 	opt := render.Options{Name: "shop", Namespace: "shop"}
 	opt.Random.Now = time.Unix(1_800_000_000, 0)
-	c, err := Adopt(context.Background(), fsys, ".", opt, seeds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
+	return Adopt(context.Background(), fsys, ".", opt, seeds)
+})
 
 func secret(namespace, name string) object.ID {
 	return object.ID{Kind: "Secret", Namespace: namespace, Name: name}
