@@ -14,7 +14,7 @@ import (
 // their owners accept.
 func TestFinalFleets(t *testing.T) {
 	for _, name := range []string{"zerotouch", "layers", "appofapps", "tiers", "bands"} {
-		f := fleettest.Load(t, name)
+		f := load(t, name)
 		for _, environment := range append(f.Environments(), "") {
 			for _, found := range lint.Findings(f, environment) {
 				if found.Severity != finding.Note {

@@ -16,11 +16,22 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
+var loaded = map[string]*fleet.Fleet{}
+
+// load returns a fleet of testdata, which several tests only read: it is rendered once.
+func load(t *testing.T, name string) *fleet.Fleet {
+	t.Helper()
+	if loaded[name] == nil {
+		loaded[name] = fleettest.Load(t, name)
+	}
+	return loaded[name]
+}
+
 // TestLint says what is wrong with each fleet.
 func TestLint(t *testing.T) {
 	for _, name := range fleettest.Names(t) {
 		t.Run(name, func(t *testing.T) {
-			golden.File(t, fleettest.Dir(t, name)+"/want.lint.txt", fleettest.Lines(lint.Findings(fleettest.Load(t, name), "")))
+			golden.File(t, fleettest.Dir(t, name)+"/want.lint.txt", fleettest.Lines(lint.Findings(load(t, name), "")))
 		})
 	}
 }
@@ -31,7 +42,7 @@ func TestEveryRuleFinds(t *testing.T) {
 	seen := map[string]map[finding.Severity]bool{}
 	fleets := []*fleet.Fleet{fleettest.InPlace(t)}
 	for _, name := range []string{"faults", "faults-waves", "fixes-before"} {
-		fleets = append(fleets, fleettest.Load(t, name))
+		fleets = append(fleets, load(t, name))
 	}
 	for _, fl := range fleets {
 		for _, f := range lint.Findings(fl, "") {
@@ -68,7 +79,7 @@ func TestInPlace(t *testing.T) {
 // TestFixes makes sure that what a platform's owners found out one outage at a
 // time is found from its manifests, with what they did about it.
 func TestFixes(t *testing.T) {
-	found := fleettest.Lines(lint.Findings(fleettest.Load(t, "fixes-before"), ""))
+	found := fleettest.Lines(lint.Findings(load(t, "fixes-before"), ""))
 	for _, fix := range []struct{ name, proof, remedy string }{
 		{"Vault comes after its storage", "StatefulSet vault/vault: spec.volumeClaimTemplates[0].spec.storageClassName",
 			"move vault-core to step 150 or later"},

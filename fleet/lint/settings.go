@@ -57,7 +57,7 @@ func settingFaultsIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 		case key == f.Profile.Label:
 			all = append(all, app.Fault("step-label", "labels",
 				"the label "+key+" contains the step, by which the rollout selects the Application", "remove it, and use "+f.Profile.Key))
-		case ReservedLabel(f).MatchString(key):
+		case isReserved(f, key):
 			all = append(all, app.Fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it"))
 		case !object.IsLabelKey(key):
 			all = append(all, app.Fault("bad-label", "labels", fmt.Sprintf("%q is not a valid label name", key),
@@ -123,7 +123,7 @@ func notAllowed(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 		if key == fleet.SyncWave {
 			all = append(all, app.Fault(platformSetting, "annotations",
 				"the annotation "+key+" contains the step of an app of apps", "remove it, and write "+f.Profile.Key))
-		} else if ReservedLabel(f).MatchString(key) && strings.Contains(key, "/") && !profile.Allows(allow.Annotations, key) {
+		} else if isReserved(f, key) && strings.Contains(key, "/") && !profile.Allows(allow.Annotations, key) {
 			refuse("annotations", key, "annotations",
 				fmt.Sprintf("the annotation %s configures Argo CD or one of its add-ons, and the platform does not allow components to set it", key))
 		}
@@ -158,7 +158,7 @@ func invalidFleetFields(f *fleet.Fleet) []finding.Finding {
 			Field: "fleet." + field, Message: message, Remedy: remedy})
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Settings.Labels)) {
-		if ReservedLabel(f).MatchString(key) {
+		if isReserved(f, key) {
 			fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it")
 		}
 	}

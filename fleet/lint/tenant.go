@@ -46,6 +46,12 @@ func ReservedLabel(f *fleet.Fleet) *regexp.Regexp {
 	return regexp.MustCompile(`^(environment|` + regexp.QuoteMeta(f.Profile.Label) + `|([^/]*\.)?argoproj\.io/.*)$`)
 }
 
+// isReserved reports whether a key matches ReservedLabel, which takes long to compile: it is not
+// for keys that hold none of its literals.
+func isReserved(f *fleet.Fleet, key string) bool {
+	return (key == "environment" || key == f.Profile.Label || strings.Contains(key, "argoproj.io/")) && ReservedLabel(f).MatchString(key)
+}
+
 // Refused finds the settings of an Application that only the platform may set. The file of a
 // component in two parts is checked once.
 func Refused(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
