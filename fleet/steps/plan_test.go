@@ -16,6 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -381,7 +382,11 @@ func checkWritten(t *testing.T, seed uint64, m fleettest.Unrendered, p *steps.Pl
 
 func TestLawsOfPhases(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(2000) {
+	seeds := uint64(500)
+	if golden.WholeCorpus() {
+		seeds = 2000
+	}
+	for seed := range seeds {
 		laws(t, seed)
 	}
 }
