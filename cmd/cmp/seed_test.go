@@ -24,7 +24,7 @@ import (
 func generating(values string) repo {
 	return chartOf("app/values.yaml", values, "app/templates/secret.yaml",
 		`{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {p: "{{ randAlphaNum 30 }}", `+
-			`c: {{ (genCA "ca" 90).Cert | quote }}}}{{ if .Values.fails }}{{ fail (randAlphaNum 30) }}{{ end }}`)
+			`c: {{ (genCAWithKey "ca" 90 (genPrivateKey "ecdsa")).Cert | quote }}}}{{ if .Values.fails }}{{ fail (randAlphaNum 30) }}{{ end }}`)
 }
 
 // TestSeedStaysInside: servers with one seed give the same answers, also when they start
