@@ -219,8 +219,9 @@ func (p parts) checkOnly(t *testing.T, definitions []object.Object) {
 			t.Errorf("only lacks %s", o.ID)
 			continue
 		}
-		if diff := cmp.Diff(said(t, o), said(t, l)); diff != "" {
-			t.Errorf("%s says something else (-include +only):\n%s", o.ID, diff)
+		// To look for a difference in a schema takes longer than to see that there is none.
+		if want, got := said(t, o), said(t, l); !reflect.DeepEqual(want, got) {
+			t.Errorf("%s says something else (-include +only):\n%s", o.ID, cmp.Diff(want, got))
 		}
 	}
 }
