@@ -66,10 +66,8 @@ func prepare(text []byte) (task.Runner, error) {
 				}
 			case "hold": // 150 MiB, and no end
 				held := bytes.Repeat([]byte{1}, 150<<20)
-				for {
-					held[0]++
-					time.Sleep(time.Millisecond)
-				}
+				<-ctx.Done()
+				return task.Output{Manifests: []string{string(held[:1])}}, nil
 			case "recurse":
 				return task.Output{Manifests: []string{fmt.Sprint(deeper(1))}}, nil
 			case "die":
