@@ -1,6 +1,7 @@
 package wholefile_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -69,5 +70,37 @@ func TestBeside(t *testing.T) {
 			t.Fatalf("%s twice, %v", name, err)
 		}
 		seen[name] = true
+	}
+}
+
+// TestWriteFileOfTheSystem: an open descriptor is written where it is, and a file in /dev/shm, where
+// people put what is secret, is replaced like any other.
+func TestWriteFileOfTheSystem(t *testing.T) {
+	shared, err := os.MkdirTemp("/dev/shm", "")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.RemoveAll(shared)
+	file, other := filepath.Join(shared, "seed"), filepath.Join(shared, "other")
+	if err := os.WriteFile(file, []byte("a longer text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(file, other); err != nil {
+		t.Fatal(err)
+	}
+	if err := wholefile.WriteFile(file, []byte("text"), 0o600); err != nil || text(t, file) != "text" || text(t, other) != "a longer text" {
+		t.Errorf("%v: %q, and what it was is %q", err, text(t, file), text(t, other))
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v: %v", info.Mode(), err)
+	}
+	open, err := os.OpenFile(other, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	descriptor := fmt.Sprint("/proc/self/fd/", open.Fd())
+	if err := wholefile.WriteFile(descriptor, []byte("A"), 0o600); err != nil || text(t, other) != "A longer text" {
+		t.Errorf("%v: %q", err, text(t, other))
 	}
 }

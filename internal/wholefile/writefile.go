@@ -11,7 +11,7 @@ import (
 // replaced, and its target is unchanged: symlinks in a checkout are not trusted.
 // Devices and pipes, such as /dev/stdout, are written directly.
 func WriteFile(name string, data []byte, mode fs.FileMode) error {
-	if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() || ofSystem(name) {
+	if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() || isDescriptor(name) {
 		return writeInto(name, data)
 	}
 	root, err := os.OpenRoot(filepath.Dir(name))
@@ -22,10 +22,14 @@ func WriteFile(name string, data []byte, mode fs.FileMode) error {
 	return Replace(root, filepath.Base(name), data, mode)
 }
 
-// ofSystem reports whether a name is that of an open file descriptor.
-func ofSystem(name string) bool {
+// isDescriptor reports whether a name is that of an open file descriptor, which may be a file whose
+// end another program writes. Other files in /dev, as in /dev/shm, are files.
+func isDescriptor(name string) bool {
 	abs, err := filepath.Abs(name)
-	return err == nil && (strings.HasPrefix(abs, "/dev/") || strings.HasPrefix(abs, "/proc/"))
+	if err != nil {
+		return false
+	}
+	return abs == "/dev/stdout" || abs == "/dev/stderr" || strings.HasPrefix(abs, "/dev/fd/") || strings.HasPrefix(abs, "/proc/")
 }
 
 func writeInto(name string, data []byte) error {
