@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -188,12 +189,36 @@ func TestRegular(t *testing.T) {
 	link(t, "../.git/config", "app/innocent")
 	link(t, "../.git", "app/config.d")
 	link(t, "file", "app/alias")
+	link(t, ".", "app/linked")
 	if err := exec.Command("mkfifo", filepath.Join(dir, "app/pipe")).Run(); err != nil {
 		t.Skip("no mkfifo")
 	}
-	repo := checkout.NewRegular(os.DirFS(dir))
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, fsys := range []fs.FS{os.DirFS(dir), root.FS()} {
+		repo := checkout.NewRegular(fsys)
+		refuses(t, repo)
+		for _, listed := range []string{".", "app", "sub"} { // and then again, with what is known
+			if _, err := repo.ReadDir(listed); err != nil {
+				t.Error(err)
+			}
+			for range 5 {
+				_, _ = repo.Lstat(path.Join(listed, "another"))
+			}
+		}
+		refuses(t, repo)
+	}
+}
+
+// refuses tests that a checkout shows what a rendering may read, and nothing else.
+func refuses(t *testing.T, repo checkout.Regular) {
+	t.Helper()
 	for name, allowed := range map[string]bool{"app/file": true, "app/alias": true, "app/.gitignore": true, "app/pipe": false,
-		".git/config": false, "sub/.GIT/config": false, "sub/git~1/config": false, "app/innocent": false, "app/config.d/config": false} {
+		".git/config": false, "sub/.GIT/config": false, "sub/git~1/config": false, "app/innocent": false, "app/config.d/config": false,
+		"app/file/below": false, "missing/file": false, "app/linked/file": true, "app/linked/pipe": false, "app/linked/missing": false} {
 		_, errRead := fs.ReadFile(repo, name)
 		f, errOpen := repo.Open(name)
 		if errOpen == nil {
@@ -212,6 +237,12 @@ func TestRegular(t *testing.T) {
 	}
 	if _, err := fs.ReadDir(repo, "app/config.d"); err == nil {
 		t.Error("git's directory was listed through a symlink")
+	}
+	if info, err := repo.Stat("app/alias"); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("an alias is %v, %v", info, err)
+	}
+	if info, err := repo.Lstat("app/alias"); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("an alias itself is %v, %v", info, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -24,8 +25,7 @@ type Regular struct {
 }
 
 // NewRegular returns a checkout that does not change while it is read: a directory in which
-// several files are looked for is listed once. Then names are told apart by case on every
-// system, as they are where Argo CD runs.
+// several files are looked for is listed once.
 func NewRegular(fsys fs.FS) Regular { return Regular{fsys, &sync.Map{}} }
 
 var (
@@ -61,7 +61,8 @@ func (r Regular) check(name string) error {
 
 // directory is what is known about a directory.
 type directory struct {
-	isReal bool // it is reached without symlinks, or there is none
+	isReal  bool // it is reached without symlinks, if it exists
+	missing bool
 	// asked counts the files that were looked for. Listing costs a question for each entry,
 	// which pays from some files on: those above a component are only searched for its settings.
 	asked   atomic.Int32
@@ -83,6 +84,9 @@ func (r Regular) find(name string) (fs.FileInfo, error) {
 	if !dir.isReal {
 		return nil, nil
 	}
+	if dir.missing {
+		return nil, notExist(name)
+	}
 	info, err := r.findIn(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -95,13 +99,22 @@ func (r Regular) find(name string) (fs.FileInfo, error) {
 
 func (r Regular) findIn(dir *directory, name string) (fs.FileInfo, error) {
 	if dir.asked.Add(1) > fewFiles && r.listed(dir, path.Dir(name)) {
-		entry, exists := dir.byName[path.Base(name)]
-		if !exists {
-			return nil, &fs.PathError{Op: "statat", Path: name, Err: syscall.ENOENT}
+		if entry, exists := dir.byName[path.Base(name)]; exists {
+			return entry.Info()
 		}
-		return entry.Info()
+		if namesAreBytes {
+			return nil, notExist(name)
+		}
 	}
 	return fs.Lstat(r.FS, name)
+}
+
+// namesAreBytes means that a file has the name under which it is listed, and no other; elsewhere it
+// has those in other case, too.
+const namesAreBytes = runtime.GOOS == "linux"
+
+func notExist(name string) error {
+	return &fs.PathError{Op: "statat", Path: name, Err: syscall.ENOENT}
 }
 
 // listed lists a directory, and reports whether that was possible.
@@ -126,19 +139,17 @@ func (r Regular) directory(name string) *directory {
 	if known, seen := r.seen.Load(name); seen {
 		return known.(*directory)
 	}
-	known, _ := r.seen.LoadOrStore(name, &directory{isReal: r.isReal(name)})
+	known, _ := r.seen.LoadOrStore(name, r.look(name))
 	return known.(*directory)
 }
 
-// isReal reports whether a directory is reached without symlinks, or there is none.
-func (r Regular) isReal(name string) bool {
+// look looks at a directory without listing it.
+func (r Regular) look(name string) *directory {
 	if name == "." {
-		return true
+		return &directory{isReal: true}
 	}
-	if info, err := r.find(name); info != nil || err != nil {
-		return err != nil || info.IsDir()
-	}
-	return false
+	info, err := r.find(name)
+	return &directory{isReal: err != nil || info != nil && info.IsDir(), missing: err != nil}
 }
 
 // Open implements fs.FS.
