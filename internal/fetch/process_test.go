@@ -72,7 +72,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	sparse := sparseChart(t, 1<<62)
 	commit, pack := nestedPack(t, 10, 9, true)
 	n.host("git.example.com", packHost(t, commit, pack))
-	flow := "{apiVersion: v1, entries: {app: [" + strings.Repeat("{a: [b], version: x},", 300_000) + "]}}"
+	flow := "{apiVersion: v1, entries: {app: [" + strings.Repeat("{a: [b], version: x},", 600_000) + "]}}"
 	n.host("charts.example.com", serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", ""}),
 		"/app.tgz":         string(sparse),
 		"/flow/index.yaml": flow, "/a": "content"}))
@@ -80,7 +80,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	n.host("slow.example.com", func(w http.ResponseWriter, r *http.Request) { <-slow })
 	defer close(slow)
 	metrics := prometheus.NewRegistry()
-	const memory = golden.MemoryFactor * 96 // MiB
+	const memory = golden.MemoryFactor * 192 // MiB
 	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 60 * time.Second, Memory: memory << 20}, Metrics: metrics}
 	n.apart(&config)
 	f := n.fetcher(config)
