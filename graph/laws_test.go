@@ -33,7 +33,7 @@ type component struct {
 var components = sync.OnceValues(func() (all []component, err error) {
 	files, err := filepath.Glob("../wave/testdata/*.txtar")
 	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("there is no story: %v", err)
+		return nil, fmt.Errorf("no stories: %v", err)
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)

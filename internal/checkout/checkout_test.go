@@ -261,7 +261,7 @@ func (c counted) ReadDir(name string) ([]fs.DirEntry, error) {
 func (c counted) ReadLink(name string) (string, error) { return fs.ReadLink(c.FS, name) }
 
 // TestRegularAsksOnce asks for the directories above a file once, for a few files in a directory one
-// by one, and for all the others by listing it once, be it for walks, or for files that there are not.
+// by one, and for all others by listing it once, also for walks and for missing files.
 func TestRegularAsksOnce(t *testing.T) {
 	dir := inDirectory(t, "a/b/c/one", "a/b/c/two", "a/b/c/d/three")
 	asked := 0

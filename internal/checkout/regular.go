@@ -74,8 +74,8 @@ type directory struct {
 // fewFiles are looked for without listing their directory.
 const fewFiles = 3
 
-// find does what Lstat does, in a directory that is reached without symlinks; the result is
-// nil if it is not, or if it cannot be told. The only error is that there is no such file.
+// find does what Lstat does. The result is nil if symlinks lead to the directory, or if Lstat
+// fails; the only error is that the file does not exist.
 func (r Regular) find(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) || name == "." {
 		return nil, nil
