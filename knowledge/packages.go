@@ -72,9 +72,6 @@ func (b *Base) HasPackage(name string) bool {
 	return slices.ContainsFunc(b.packages().all, func(p Package) bool { return p.Name == name })
 }
 
-// Packages lists the known packages by name.
-func (b *Base) Packages() []Package { return b.packages().all }
-
 // Origin says how a kind gets into a cluster: with a platform, or with one of the
 // packages. If there are packages for exactly this kind, the platform of its group
 // does not include it. For most kinds neither is known.

@@ -11,7 +11,7 @@ import (
 // TestPackages reads every record: names of packages and groups are of the right
 // form, and a source says so.
 func TestPackages(t *testing.T) {
-	all := Default().Packages()
+	all := Default().packages().all
 	catalogs := map[string]int{}
 	seen := map[string]bool{}
 	for _, p := range all {

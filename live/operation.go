@@ -35,12 +35,12 @@ func (e entry) hasFailed() bool {
 
 // operation is what an Application says about its last sync.
 type operation struct {
-	phase, message     string
-	started, finished  int64
-	retries, limit     int
-	entries            []entry
-	resources          []resource // of the Application
-	isSelective, isDry bool
+	phase, message    string
+	started, finished int64
+	retries, limit    int
+	entries           []entry
+	resources         []resource // of the Application
+	isSelective       bool
 	// isAsked is false if nobody continues the operation, because the request is gone.
 	isAsked bool
 	// revision is what is synced, and newest what the repository has, as of the last comparison.
@@ -67,9 +67,9 @@ func readOperation(app object.Object) operation {
 		phase: state.Get("phase").Text(), message: oneLine(state.Get("message").Text()),
 		started: Time(state.Get("startedAt").Text()), finished: Time(state.Get("finishedAt").Text()),
 		retries: number(state.Get("retryCount"), 0), limit: number(state.Get("operation", "retry", "limit"), 0),
-		isSelective: len(sync.Get("resources").Items()) > 0, isDry: sync.Get("dryRun").True(),
-		isAsked:  app.Get("operation").Exists(),
-		revision: revisionOf(state.Get("syncResult")), newest: revisionOf(app.Get("status", "sync")),
+		isSelective: len(sync.Get("resources").Items()) > 0,
+		isAsked:     app.Get("operation").Exists(),
+		revision:    revisionOf(state.Get("syncResult")), newest: revisionOf(app.Get("status", "sync")),
 	}
 	op.revision = cmp.Or(op.revision, revisionOf(sync))
 	op.resources = readResources(app)
@@ -130,7 +130,6 @@ func (op operation) awaited() (all []entry) {
 type resource struct {
 	id             object.ID
 	status, health string
-	message        string
 	wave           int
 	hook, prune    bool
 }
@@ -141,7 +140,7 @@ func readResources(app object.Object) (all []resource) {
 		all = append(all, resource{
 			id: object.ID{Group: r.Get("group").Text(), Kind: r.Get("kind").Text(), Namespace: r.Get("namespace").Text(),
 				Name: r.Get("name").Text()},
-			status: r.Get("status").Text(), health: r.Get("health", "status").Text(), message: oneLine(r.Get("health", "message").Text()),
+			status: r.Get("status").Text(), health: r.Get("health", "status").Text(),
 			wave: wave, hook: r.Get("hook").True(), prune: r.Get("requiresPruning").True(),
 		})
 	}

@@ -51,9 +51,6 @@ const (
 	batchGroup   = "batch"
 	storageGroup = "storage.k8s.io"
 	networkGroup = "networking.k8s.io"
-	crdGroup     = "apiextensions.k8s.io"
-	apiGroup     = "apiregistration.k8s.io"
-	hookGroup    = "admissionregistration.k8s.io"
 )
 
 // Time returns a time of the Kubernetes API, such as "2026-01-02T03:04:05Z", in seconds since
@@ -85,7 +82,6 @@ func Time(text string) int64 {
 // event is an Event about an object.
 type event struct {
 	kind, reason, message string
-	count                 int
 	last                  int64
 }
 
@@ -161,10 +157,6 @@ func (s *scene) addEvent(o object.Object, uids map[object.ID][]string) {
 	}
 	e := event{kind: o.Get("type").Text(), reason: o.Get("reason").Text(),
 		message: oneLine(cmp.Or(o.Get("message").Text(), o.Get("note").Text()))}
-	e.count, _ = o.Get("count").Int()
-	if n, ok := o.Get("series", "count").Int(); ok {
-		e.count = n
-	}
 	e.last = Time(cmp.Or(o.Get("series", "lastObservedTime").Text(), o.Get("lastTimestamp").Text(), o.Get("eventTime").Text(),
 		o.Get("firstTimestamp").Text()))
 	if uid := about.Get("uid").Text(); uid != "" && len(uids[id]) > 0 && !slices.Contains(uids[id], uid) {

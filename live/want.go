@@ -10,12 +10,11 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Want is something to read: an object; without a name all of a kind in a namespace, or, with
-// Everywhere, in all of them; or the last lines of a container that crashed.
+// Want is something to read: an object; without a name all of a kind in a namespace, or in all of
+// them; or the last lines of a container that crashed.
 type Want struct {
-	ID         object.ID
-	Everywhere bool
-	Log        string // the container, if the log of the Pod ID is wanted
+	ID  object.ID
+	Log string // the container, if the log of the Pod ID is wanted
 }
 
 // Kind is a kind that a reader may ask for, as the API server calls it.
@@ -222,7 +221,7 @@ func (w *wants) behind(id object.ID, app object.Object, visited map[object.ID]bo
 // is the operator of a kind.
 func (w *wants) operators() {
 	for _, kind := range []string{"Deployment", "StatefulSet"} {
-		w.add(Want{ID: object.ID{Group: appsGroup, Kind: kind}, Everywhere: true})
+		w.add(Want{ID: object.ID{Group: appsGroup, Kind: kind}})
 	}
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		w.add(Want{ID: object.ID{Group: "rbac.authorization.k8s.io", Kind: kind}})

@@ -93,8 +93,6 @@ type allCRDs struct {
 	objects []object.Object
 	// rendered is the rendering with the component's values, and findings about its CRDs.
 	rendered render.Result
-	// switches are the values that were turned on to render them.
-	switches []crds.Path
 	// survey lists the CRDs of a chart; nil for other kinds of components.
 	survey *crds.Survey
 }
@@ -117,17 +115,17 @@ func (req Request) renderCRDs(ctx context.Context, opt options, base *knowledge.
 		return allCRDs{objects: objs, rendered: rendered}, nil
 	}
 	survey := crds.Examine(rendered.Chart, rendered.Values, base)
-	on, switches, refused := req.turnOn(ctx, opt, rendered, survey.DisabledSwitches(rendered.Objects))
+	on, refused := req.turnOn(ctx, opt, rendered, survey.DisabledSwitches(rendered.Objects))
 	more, _ := crds.Split(on.Objects)
 	objs = crds.Add(objs, more)
 	withheld := survey.CRDsOfFeatures(objs)
 	silent := survey.IneffectiveSwitches(objs)
 	rendered.Findings = slices.Concat(rendered.Findings, refused, withheld)
 	if len(objs) == 0 {
-		return allCRDs{objs, rendered, switches, survey}, errors.Join(append([]error{opt.crds.missingCRDs(withheld)}, asErrors(silent)...)...)
+		return allCRDs{objs, rendered, survey}, errors.Join(append([]error{opt.crds.missingCRDs(withheld)}, asErrors(silent)...)...)
 	}
 	rendered.Findings = append(rendered.Findings, silent...)
-	return allCRDs{objs, rendered, switches, survey}, nil
+	return allCRDs{objs, rendered, survey}, nil
 }
 
 // CRDSurvey lists the CRDs that a component can install.
@@ -136,10 +134,8 @@ type CRDSurvey struct {
 	CRDs []crds.Description
 	// Objects are the CRDs, and the other objects that the component renders with its
 	// own values.
-	Objects []object.Object
-	// EnabledValues are the values that were turned on for the CRDs.
-	EnabledValues []crds.Path
-	Findings      []finding.Finding
+	Objects  []object.Object
+	Findings []finding.Finding
 }
 
 // FindCRDs finds the CRDs that the component of a request can install, and which of its
@@ -160,8 +156,7 @@ func FindCRDs(ctx context.Context, req Request, base *knowledge.Base) (CRDSurvey
 	}
 	_, rest := crds.Split(all.rendered.Objects)
 	objs := append(crdObjects, rest...)
-	return CRDSurvey{CRDs: crds.List(objs, all.survey), Objects: objs, EnabledValues: all.switches,
-		Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
+	return CRDSurvey{CRDs: crds.List(objs, all.survey), Objects: objs, Findings: append(all.rendered.Findings, opt.fetchFindings()...)}, nil
 }
 
 // NoCRDs is the rule for components that render no CRD with crds: only.
@@ -180,17 +175,17 @@ func isOnlyEmpty(err error) bool {
 }
 
 // turnOn renders a component with switches turned on, all at once or, if one of them adds
-// other objects, one after the other. It also returns the values of those that it kept, and
-// why it refused the others.
+// other objects, one after the other. It also returns why it refused some.
 func (req Request) turnOn(ctx context.Context, opt options, rendered render.Result, off []crds.Switch) (on render.Result,
-	kept []crds.Path, refused []finding.Finding) {
+	refused []finding.Finding) {
 	if len(off) == 0 {
-		return rendered, nil, nil
+		return rendered, nil
 	}
 	if all, err := req.with(ctx, opt, "true", paths(off)); err == nil && len(addedObjects(off, rendered, all)) == 0 {
-		return all, paths(off), nil
+		return all, nil
 	}
 	on = rendered
+	var kept []crds.Path
 	for _, sw := range off {
 		one, err := req.with(ctx, opt, "true", append(slices.Clone(kept), sw.Path))
 		more := addedObjects([]crds.Switch{sw}, rendered, one)
@@ -200,7 +195,7 @@ func (req Request) turnOn(ctx context.Context, opt options, rendered render.Resu
 		}
 		on, kept = one, append(kept, sw.Path)
 	}
-	return on, kept, refused
+	return on, refused
 }
 
 func asErrors(all []finding.Finding) []error {

@@ -105,12 +105,11 @@ type share struct {
 
 // slot is a waiting or running rendering.
 type slot struct {
-	scheduler    *scheduler
-	tenant       tenant
-	number       int           // order of arrival
-	since        time.Time     // when it entered its current state
-	ready        chan struct{} // closed when it may start
-	wasPreempted bool          // was preempted before
+	scheduler *scheduler
+	tenant    tenant
+	number    int           // order of arrival
+	since     time.Time     // when it entered its current state
+	ready     chan struct{} // closed when it may start
 
 	ctx      context.Context // of the rendering
 	end      context.CancelCauseFunc
@@ -136,7 +135,7 @@ func newScheduler(n int, render time.Duration, memory int64) *scheduler {
 // acquire waits until a rendering may start. The caller renders within the slot's
 // ctx, and must release the slot.
 func (s *scheduler) acquire(ctx context.Context, who tenant, wasPreempted bool) (*slot, error) {
-	t := &slot{scheduler: s, tenant: who, since: time.Now(), wasPreempted: wasPreempted, ready: make(chan struct{})}
+	t := &slot{scheduler: s, tenant: who, since: time.Now(), ready: make(chan struct{})}
 	t.ctx, t.end = context.WithCancelCause(ctx)
 	s.mu.Lock()
 	s.count++

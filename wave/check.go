@@ -14,14 +14,12 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Check simulates the sync of a plan by phase and wave. It returns a finding for
+// check simulates the sync of a plan by phase and wave. It returns a finding for
 // each object that cannot be applied or become healthy at that point; severity
 // Error means that the first sync certainly fails. If Assign computed all waves,
 // the order itself causes no findings except for gates that may hang on the cluster.
 // Other findings are caused by waves that an author set, by hooks that need an object
 // of a later phase, and by hook types that Argo CD does not know.
-func (p *Plan) Check(base *knowledge.Base) []finding.Finding { return newSync(p, base).check() }
-
 func (s *sync) check() []finding.Finding {
 	var found []finding.Finding
 	for i, n := range s.Graph.Nodes {

@@ -150,7 +150,7 @@ func describeHooks(t *testing.T, objs []object.Object, options []string) string 
 			fmt.Fprintf(&b, " %s", d.Other)
 		}
 		b.WriteByte('\n')
-		for _, f := range d.After().Get("metadata", "annotations").Fields() {
+		for _, f := range d.After.Get("metadata", "annotations").Fields() {
 			if d.Form != hooks.Stays && d.Form != hooks.Dropped {
 				fmt.Fprintf(&b, "  %s: %s\n", f.Key, f.Value.Text())
 			}

@@ -60,7 +60,6 @@ type workload struct {
 	// gracePeriod is terminationGracePeriodSeconds.
 	gracePeriod node
 	labels      map[string]string
-	replicas    node
 	// sidecars serve Ladder's plugin, and plugins are all plugin containers.
 	sidecars []*sidecar
 	plugins  []*sidecar
@@ -69,10 +68,8 @@ type workload struct {
 // volume is a volume of a Pod, as written or as added by the chart.
 type volume struct {
 	node
-	emptyDir  bool
 	configMap string
 	secret    string
-	optional  bool
 }
 
 // application is an Application, or the template of an ApplicationSet.
@@ -142,7 +139,7 @@ func workloadOf(t node, namespace string) *workload {
 	pod := template.at("spec")
 	w := &workload{node: t, isComplete: true, namespace: namespace, security: pod.at("securityContext"),
 		gracePeriod: pod.at("terminationGracePeriodSeconds"),
-		replicas:    t.at("spec", "replicas"), labels: map[string]string{}, volumes: map[string]volume{}}
+		labels:      map[string]string{}, volumes: map[string]volume{}}
 	for _, c := range pod.at("containers").items() {
 		if role := roleOf(c); role != "" && w.role == "" {
 			w.role, w.program = role, c
@@ -190,10 +187,7 @@ func roleOf(c node) string {
 }
 
 func volumeOf(t node) volume {
-	v := volume{node: t, emptyDir: t.Get("emptyDir").Exists(), configMap: t.Get("configMap", "name").Text(),
-		secret: t.Get("secret", "secretName").Text()}
-	v.optional = t.Get("configMap", "optional").True() || t.Get("secret", "optional").True()
-	return v
+	return volume{node: t, configMap: t.Get("configMap", "name").Text(), secret: t.Get("secret", "secretName").Text()}
 }
 
 // workloadsOf lists the workloads with a role.
@@ -261,14 +255,13 @@ func mountAt(c node, p string) (best node, found bool) {
 	return best, found
 }
 
-// mountedText is a file that is mounted into a container. fromConfigMap means that the
-// volume is a ConfigMap, and problem says why the file cannot be read.
+// mountedText is a file that is mounted into a container. problem says why it cannot be read.
 type mountedText struct {
-	mount, source        node
-	text                 string
-	fromConfigMap, found bool
-	subPath              bool
-	problem              string
+	mount, source node
+	text          string
+	found         bool
+	subPath       bool
+	problem       string
 }
 
 // textAt reads a file that is mounted from a ConfigMap. mounted is false if nothing is
@@ -283,7 +276,6 @@ func (i *installation) textAt(w *workload, c node, p string) (m mountedText, mou
 	if v.configMap == "" {
 		return m, true
 	}
-	m.fromConfigMap = true
 	at, key := path.Clean(mount.Get("mountPath").Text()), mount.Get("subPath").Text()
 	m.subPath = key != ""
 	switch {

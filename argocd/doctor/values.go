@@ -80,7 +80,7 @@ func (l layers) config(name, key string) (node, bool) {
 func (l layers) workload(role, key string) *workload {
 	w := &workload{node: l.at(key), role: role, program: l.at(key), security: l.at("global", "securityContext"),
 		gracePeriod:       l.at(key, "terminationGracePeriodSeconds"),
-		containerSecurity: l.at(key, "containerSecurityContext"), replicas: l.at(key, "replicas"), volumes: map[string]volume{}}
+		containerSecurity: l.at(key, "containerSecurityContext"), volumes: map[string]volume{}}
 	w.args = l.at(key, "extraArgs").items()
 	w.env = append(l.at("global", "env").items(), l.at(key, "env").items()...)
 	w.others = l.at(key, "extraContainers").items()
@@ -97,7 +97,7 @@ func (l layers) workload(role, key string) *workload {
 		}
 	}
 	for _, name := range chartVolumes {
-		w.volumes[name] = volume{emptyDir: true}
+		w.volumes[name] = volume{}
 	}
 	for _, v := range append(l.at("global", "extraVolumes").items(), l.at(key, "volumes").items()...) {
 		w.volumes[v.name()] = volumeOf(v)

@@ -457,9 +457,6 @@ func (r *reader) sort() {
 	r.Tree.Nodes, r.Applications = nodes, apps
 }
 
-// Node returns the node of the Application in the Tree.
-func (a *Application) Node() int { return a.node }
-
 // WaveOf returns the sync wave of an object. Argo CD ignores one that is not a number.
 func WaveOf(o object.Object) component.Step {
 	text := o.Get("metadata", "annotations", syncWave).Text()

@@ -55,7 +55,7 @@ func (p *Plan) chosenPlaces(every bool) map[int]chosenPlace {
 // explain says in the row of an Application what else would be possible. It does nothing to others.
 func (c chosenPlace) explain(row *ComputedStep) {
 	if c.named != "" && row.Computed.Number == row.Step.Number {
-		row.Earliest, row.After = c.earliest, -1
+		row.Earliest = c.earliest
 		row.Why = fmt.Sprintf("it could be in %s, but its owners chose %s", c.possible, c.named)
 	}
 }

@@ -37,9 +37,6 @@ type ComputedStep struct {
 	Band, Title string
 	// Why is the reason why it is not an earlier step.
 	Why string
-	// After is the index of the Application that it waits for; -1 if it is in the first place
-	// for its rung.
-	After int
 	// Earliest is the earliest possible step if a later one is intended; otherwise it is not
 	// set.
 	Earliest component.Step
@@ -108,7 +105,7 @@ func compute(f *fleet.Fleet, opt Options, chosen map[int]chosenPlace) *Plan {
 		p.Steps = append(p.Steps, p.explain(i, app, choices, placed))
 		chosen[i].explain(&p.Steps[i])
 		if earliest, intended := opt.Intended[i]; intended && p.Steps[i].Computed.Number == app.Step.Number {
-			p.Steps[i].Earliest, p.Steps[i].After = earliest, -1
+			p.Steps[i].Earliest = earliest
 			p.Steps[i].Why = "it could be in " + p.fleet.Profile.StepName(earliest.Number) + ", which would not make the rollout faster"
 		}
 	}
@@ -275,7 +272,7 @@ func lowerBound(n Dependency, placed []position) int {
 
 // explain returns the row of an Application.
 func (p *Plan) explain(i int, app *fleet.Application, choices []candidates, placed []position) ComputedStep {
-	row := ComputedStep{Application: app, After: -1}
+	row := ComputedStep{Application: app}
 	if !placed[i].ok {
 		row.Why = "no place for it"
 		return row
@@ -284,7 +281,7 @@ func (p *Plan) explain(i int, app *fleet.Application, choices []candidates, plac
 	row.Computed = component.Step{Number: to.step, Text: p.fleet.Profile.Write(to.step), Set: true}
 	row.Band, row.Title, row.Why = to.candidate.band, to.candidate.title, choices[i].why
 	if n, ok := p.determiningDependency(i, choices, placed); ok {
-		row.After, row.Why = n.To, sentence(p.fleet, n)
+		row.Why = sentence(p.fleet, n)
 	}
 	row.EarlierDependent = p.earlierDependent(i)
 	return row

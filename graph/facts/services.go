@@ -228,7 +228,6 @@ func (f *Facts) selectedResources(service int) []int {
 
 // Call is a text in the spec of a custom resource that leads to Services.
 type Call struct {
-	From int
 	// Field is the field of the text, and Key its last key.
 	Field, Key string
 	Services   []object.ID
@@ -247,7 +246,7 @@ func (f *Facts) CallsOf(i int) (all []Call) {
 		}
 		w := Word{Word: text.Word{Name: key, Value: value}, Field: field, From: i, IsSAN: f.Base.IsSANField(key)}
 		if services := f.Addresses(w, n.Key.Namespace); len(services) > 0 {
-			all = append(all, Call{i, field, key, services})
+			all = append(all, Call{field, key, services})
 		}
 	})
 	return all

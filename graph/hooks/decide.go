@@ -74,7 +74,7 @@ func (d *decider) stillRepeated() []finding.Finding {
 func (d *decider) index() {
 	byObject := map[object.Object]int{}
 	for i := range d.all {
-		byObject[d.all[i].after] = i
+		byObject[d.all[i].After] = i
 	}
 	nodes := d.moved.Nodes
 	d.of, d.node, d.unmoved = make([]int, len(nodes)), make([]int, len(d.all)), map[object.Object]int{}

@@ -99,8 +99,8 @@ type Decision struct {
 	// Other is the object of NeedsOther and NeededByOther.
 	Other object.ID
 
-	// before is the object as the chart has it, and after as it becomes.
-	before, after object.Object
+	// before is the object as the chart has it, and After as it becomes.
+	before, After object.Object
 	kind          *knowledge.Kind
 	// outlives means that it was to be deleted on success, and no longer is.
 	outlives bool
@@ -123,9 +123,6 @@ func (d *Decision) Was() string {
 	}
 	return fmt.Sprintf("%s (%s)", strings.Join(d.Events.Sync, ", "), strings.Join(phases, ", "))
 }
-
-// After returns the object as it becomes.
-func (d *Decision) After() object.Object { return d.after }
 
 // moves reports whether the hook leaves its phase.
 func (d *Decision) moves() bool { return d.Form == SyncHook || d.Form == Ordinary }
@@ -180,11 +177,11 @@ func rewritten(objs []object.Object, all []Decision) ([]object.Object, error) {
 			continue
 		}
 		var err error
-		if d.after, err = d.rewrite(); err != nil {
+		if d.After, err = d.rewrite(); err != nil {
 			return nil, err
 		}
 		if d.Form != Dropped {
-			out = append(out, d.after)
+			out = append(out, d.After)
 		}
 	}
 	return out, nil

@@ -45,7 +45,7 @@ func (t Taken) newOrdering(g *graph.Graph) *ordering {
 	byObject := map[object.Object]*Decision{}
 	for i := range t.Decisions {
 		if d := &t.Decisions[i]; d.moves() {
-			byObject[d.after] = d
+			byObject[d.After] = d
 		}
 	}
 	for n := range g.Nodes {

@@ -20,8 +20,6 @@ type picture struct {
 	nodes    []node
 	sections []section
 	edges    []edge
-	// label is the title, legend the explanation of symbols.
-	label, legend string
 }
 
 // section is a wave of a phase, or a step of a rollout, with its nodes.
@@ -43,8 +41,6 @@ func (s section) heading() string {
 type node struct {
 	// kind and name are the two lines of its label.
 	kind, name string
-	// icon is the path of its icon; empty for none.
-	icon string
 	// tip identifies the object, and says what decided its wave.
 	tip string
 	// isFocus means that the drawing is about this node, and isDisabled that it is not
@@ -239,9 +235,6 @@ func (s *sketch) assignSections() *picture {
 		pic.sections = append(pic.sections, b)
 	}
 	pic.edges = s.renumber(number)
-	pic.label = "ladder of " + finding.Counted(wave.Waves(groups), "wave")
-	pic.legend = "An arrow points to what an object depends on. Bold: waits until the target is healthy. Dashed: inferred. " +
-		"With a dot: does not affect the order. Red: the order contradicts the dependency. Hover over an arrow or an object for the reason."
 	return pic
 }
 
@@ -309,7 +302,7 @@ func (s *sketch) computeGroupKeys() {
 // node describes an object or a group.
 func (s *sketch) node(group []int) node {
 	first := s.rows[group[0]]
-	n := node{kind: first.Object.Kind, icon: IconOf(first.Object).Path, name: s.name(first.Object), isFocus: s.focus[group[0]]}
+	n := node{kind: first.Object.Kind, name: s.name(first.Object), isFocus: s.focus[group[0]]}
 	tips := []string{first.Object.Qualified() + ": " + first.Why}
 	if len(group) > 1 {
 		n.kind = fmt.Sprintf("%d × %s", len(group), n.kind)

@@ -66,10 +66,7 @@ func (n Dependency) Sanitized() Dependency {
 
 // Draw draws a rollout.
 func (r Rollout) Draw(f Format) string {
-	p := &picture{label: finding.Sanitize(r.Label),
-		legend: "An arrow points to what an Application depends on. Bold: waits until the target is healthy. Dashed: inferred. " +
-			"With a dot: does not affect the order. Red: the order contradicts the dependency. Dotted box: not deployed. " +
-			"Hover over an arrow or a box for the reason."}
+	p := &picture{}
 	var steps []int // by section
 	for i, s := range r.Steps {
 		if slices.ContainsFunc(r.Apps, func(a App) bool { return a.Step == i }) {

@@ -15,7 +15,6 @@ import (
 
 // pattern is a parsed entry of Config.Allow.
 type pattern struct {
-	text     string
 	scheme   string
 	host     string // in lower case; may be "*" or start with "*."
 	port     string
@@ -50,7 +49,7 @@ func parsePattern(entry string) (pattern, string) {
 	if u.RawQuery != "" {
 		return pattern{}, "contains a query, which is not compared"
 	}
-	p := pattern{text: entry, scheme: u.Scheme, host: hostOf(u), port: portOf(u), segments: segmentsOf(u)}
+	p := pattern{scheme: u.Scheme, host: hostOf(u), port: portOf(u), segments: segmentsOf(u)}
 	if star := strings.TrimPrefix(p.host, "*."); p.host != "*" && strings.Contains(star, "*") {
 		return pattern{}, "has a * in the middle of its host"
 	}
