@@ -17,7 +17,7 @@ import (
 
 // TestSchemaIsPublished keeps the schema in the documents up to date.
 func TestSchemaIsPublished(t *testing.T) {
-	text, err := schemaFile()
+	text, err := schemaFile(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,22 +26,22 @@ func TestSchemaIsPublished(t *testing.T) {
 
 // TestSchemaKnowsEveryKey makes sure that each key has a description.
 func TestSchemaKnowsEveryKey(t *testing.T) {
-	var visit func(under string, keys []component.Key)
-	visit = func(under string, keys []component.Key) {
+	var visit func(under string, keys []key)
+	visit = func(under string, keys []key) {
 		for _, k := range keys {
-			if k.Doc == "" {
-				t.Errorf("nothing says what the key %s%s is for", under, k.Name)
+			if k.doc == "" {
+				t.Errorf("nothing says what the key %s%s is for", under, k.name)
 			}
-			visit(under+k.Name+".", k.Keys)
+			visit(under+k.name+".", k.keys)
 		}
 	}
-	visit("", component.DocumentedKeys())
+	visit("", documentedKeys(t))
 }
 
 // TestSchemaAgrees compares what the schema says of files with what their reader
 // says.
 func TestSchemaAgrees(t *testing.T) {
-	text, err := schemaFile()
+	text, err := schemaFile(t)
 	if err != nil {
 		t.Fatal(err)
 	}

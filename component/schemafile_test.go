@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"strings"
+	"testing"
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/plugin"
@@ -35,7 +35,7 @@ type schema struct {
 // schemaFile returns the JSON Schema (draft 7, which editors support best) of component.yaml. It
 // is generated from the keys of descriptions and the parameters of renderings, and accepts
 // exactly what the reader of the file accepts.
-func schemaFile() ([]byte, error) {
+func schemaFile(t *testing.T) ([]byte, error) {
 	root := schema{Schema: "http://json-schema.org/draft-07/schema#", Title: component.File,
 		Description: "A component of a fleet: what it is, where it is deployed, when it is rolled out, and how it is rendered.",
 		Type:        "object", Properties: map[string]*schema{}, Additional: false,
@@ -45,12 +45,12 @@ func schemaFile() ([]byte, error) {
 	for _, p := range plugin.Parameters() {
 		root.Properties[p.Key()] = ofParameter(p)
 	}
-	for _, k := range component.DocumentedKeys() {
+	for _, k := range documentedKeys(t) {
 		s := ofKey(k)
-		if before, parameter := root.Properties[k.Name]; parameter {
+		if before, parameter := root.Properties[k.name]; parameter {
 			s.Enum = before.Enum
 		}
-		root.Properties[k.Name] = s
+		root.Properties[k.name] = s
 	}
 	root.Properties["crds"].Enum = append(root.Properties["crds"].Enum, component.Split)
 	chart := root.Properties["chart"]
@@ -93,34 +93,33 @@ func ofParameter(p plugin.Parameter) *schema {
 	return s
 }
 
-func ofKey(k component.Key) *schema {
-	if k.Type == reflect.TypeFor[component.Environments]() {
+func ofKey(k key) *schema {
+	if k.of == reflect.TypeFor[component.Environments]() {
 		return ofEnvironments(k)
 	}
-	s := ofType(k.Type)
-	s.Description = k.Doc
-	if k.Keys != nil {
+	s := ofType(k.of)
+	s.Description = k.doc
+	if k.keys != nil {
 		of := s
 		if s.Items != nil {
 			of = s.Items
 		}
 		of.Properties, of.Additional = map[string]*schema{}, false
-		for _, inner := range k.Keys {
-			of.Properties[inner.Name] = ofKey(inner)
+		for _, inner := range k.keys {
+			of.Properties[inner.name] = ofKey(inner)
 		}
 	}
 	return s
 }
 
 // ofEnvironments returns the schema of the two forms of environments.
-func ofEnvironments(k component.Key) *schema {
+func ofEnvironments(k key) *schema {
 	there := schema{Type: "object", Properties: map[string]*schema{}, Additional: false}
-	for _, inner := range k.Keys {
-		inner.Name = strings.TrimPrefix(inner.Name, "NAME.")
-		there.Properties[inner.Name] = ofKey(inner)
+	for _, inner := range k.keys {
+		there.Properties[inner.name] = ofKey(inner)
 	}
 	there.Properties["set"].Additional = &schema{Type: []string{"string", "number", "boolean"}}
-	return &schema{Description: k.Doc, AnyOf: []*schema{{Type: "array", Items: &schema{Type: "string"}},
+	return &schema{Description: k.doc, AnyOf: []*schema{{Type: "array", Items: &schema{Type: "string"}},
 		{Type: "object", Additional: &there}}}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/component"
@@ -93,7 +94,7 @@ func TestTables(t *testing.T) {
 		"effects":     wave.EffectsTable(),
 		"serve":       serveTable(t),
 		"metrics":     metricsTable(t),
-		"keys":        keysTable(),
+		"keys":        keysTable(t),
 		"rules":       rulesTable(),
 		"varying":     varyingTable(),
 		"profiles":    profilesTable(t),
@@ -189,24 +190,31 @@ func parametersTable() string {
 // fieldsOfArgoCD are the keys whose fields mean what they mean in an Application.
 var fieldsOfArgoCD = []string{"ignoreDifferences", "managedNamespaceMetadata", "info"}
 
-func keysTable() string {
+func keysTable(t *testing.T) string {
+	var keys yaml.Node
+	if err := yaml.Unmarshal(golden.Must(os.ReadFile("../../component/testdata/keys.yaml")), &keys); err != nil {
+		t.Fatal(err)
+	}
 	var b strings.Builder
-	for _, k := range component.DocumentedKeys() {
-		fmt.Fprintf(&b, "- `%s`: %s", k.Name, k.Doc)
-		if slices.Contains(fieldsOfArgoCD, k.Name) {
-			var names []string
-			for _, inner := range k.Keys {
-				names = append(names, "`"+inner.Name+"`")
-			}
-			fmt.Fprintf(&b, " Fields: %s.\n", strings.Join(names, ", "))
-			continue
-		}
-		b.WriteString("\n")
-		for _, inner := range k.Keys {
-			fmt.Fprintf(&b, "- `%s.%s`: %s\n", k.Name, inner.Name, inner.Doc)
+	fields := map[string][]string{}
+	for pair := range slices.Chunk(keys.Content[0].Content, 2) {
+		name, doc := pair[0].Value, pair[1].Value
+		of, field, nested := strings.Cut(name, ".")
+		switch {
+		case strings.Contains(strings.TrimPrefix(field, "NAME."), "."):
+		case nested && slices.Contains(fieldsOfArgoCD, of):
+			fields[of] = append(fields[of], "`"+field+"`")
+		case slices.Contains(fieldsOfArgoCD, name):
+			fmt.Fprintf(&b, "- `%s`: %s Fields: {%s}.\n", name, doc, name)
+		default:
+			fmt.Fprintf(&b, "- `%s`: %s\n", name, doc)
 		}
 	}
-	return b.String()
+	text := b.String()
+	for of, names := range fields {
+		text = strings.Replace(text, "{"+of+"}", strings.Join(names, ", "), 1)
+	}
+	return text
 }
 
 func rulesTable() string {
