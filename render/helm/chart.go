@@ -34,6 +34,7 @@ const (
 // names, and are read again under each.
 type chartSize struct {
 	files, bytes int
+	maxFiles     int // maxChartFiles, and less in tests
 	// dirs are the directories of charts that were not packaged.
 	dirs map[*chart.Chart]string
 }
@@ -41,8 +42,8 @@ type chartSize struct {
 // exceeded says which limit is exceeded; empty if none is.
 func (in *chartSize) exceeded() string {
 	switch {
-	case in.files > maxChartFiles:
-		return fmt.Sprintf("the chart has more than %d files and directories", maxChartFiles)
+	case in.files > in.maxFiles:
+		return fmt.Sprintf("the chart has more than %d files and directories", in.maxFiles)
 	case in.bytes > maxChartBytes:
 		return fmt.Sprintf("the files of the chart are larger than %d bytes in total", maxChartBytes)
 	}

@@ -143,7 +143,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	in := &chartSize{}
+	in := &chartSize{maxFiles: maxChartFiles}
 	ch, loadErr := s.loadChart(s.Dir, nil, in)
 	if ch == nil {
 		return Result{}, loadErr
