@@ -2,13 +2,14 @@ package checkout
 
 import (
 	"errors"
+	"io"
 	"io/fs"
+	"math"
 	"path"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/ladder-cmp/ladder/internal/vfs"
@@ -63,16 +64,21 @@ func (r Regular) check(name string) error {
 type directory struct {
 	isReal  bool // it is reached without symlinks, if it exists
 	missing bool
-	// asked counts the files that were looked for. Listing costs a question for each entry,
-	// which pays from some files on: those above a component are only searched for its settings.
-	asked   atomic.Int32
-	list    sync.Once
-	entries []fs.DirEntry          // nil until listed, or if that failed
+
+	mu      sync.Mutex
+	asked   int                    // how many files were looked for
+	listAt  int                    // so many files are looked for before it is listed
+	entries []fs.DirEntry          // nil until listed
 	byName  map[string]fs.DirEntry // of entries
 }
 
-// fewFiles are looked for without listing their directory.
-const fewFiles = 3
+// Listing costs a question for each file of a directory. It is tried after fewFiles questions, and
+// given up where there are filesPerQuestion times as many files; then again after that many questions.
+// Outside git, the directories above a component, such as /tmp, are only searched for its settings.
+const (
+	fewFiles         = 4
+	filesPerQuestion = 8
+)
 
 // find does what Lstat does. The result is nil if symlinks lead to the directory, or if Lstat
 // fails; the only error is that the file does not exist.
@@ -98,8 +104,8 @@ func (r Regular) find(name string) (fs.FileInfo, error) {
 }
 
 func (r Regular) findIn(dir *directory, name string) (fs.FileInfo, error) {
-	if dir.asked.Add(1) > fewFiles && r.listed(dir, path.Dir(name)) {
-		if entry, exists := dir.byName[path.Base(name)]; exists {
+	if known := r.known(dir, path.Dir(name)); known != nil {
+		if entry, exists := known[path.Base(name)]; exists {
 			return entry.Info()
 		}
 		if namesAreBytes {
@@ -107,6 +113,18 @@ func (r Regular) findIn(dir *directory, name string) (fs.FileInfo, error) {
 		}
 	}
 	return fs.Lstat(r.FS, name)
+}
+
+// known returns the files of a directory in which one is looked for, or nil if it is not listed.
+func (r Regular) known(dir *directory, name string) map[string]fs.DirEntry {
+	dir.mu.Lock()
+	defer dir.mu.Unlock()
+	dir.asked++
+	if dir.byName == nil && dir.asked == dir.listAt {
+		dir.listAt *= filesPerQuestion
+		r.list(dir, name, dir.listAt)
+	}
+	return dir.byName
 }
 
 // namesAreBytes means that a file has the name under which it is listed, and no other; elsewhere it
@@ -117,19 +135,47 @@ func notExist(name string) error {
 	return &fs.PathError{Op: "statat", Path: name, Err: syscall.ENOENT}
 }
 
-// listed lists a directory, and reports whether that was possible.
-func (r Regular) listed(dir *directory, name string) bool {
-	dir.list.Do(func() {
-		entries, err := fs.ReadDir(r.FS, name)
+// list lists a directory, if that is possible and it has at most limit files.
+func (r Regular) list(dir *directory, name string, limit int) {
+	f, err := r.FS.Open(name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	listed, ok := f.(fs.ReadDirFile)
+	if !ok {
+		return
+	}
+	all := []fs.DirEntry{}
+	for len(all) <= limit {
+		some, err := listed.ReadDir(limit + 1 - len(all))
+		if all = append(all, some...); err == io.EOF {
+			dir.know(all)
+			return
+		}
 		if err != nil {
 			return
 		}
-		dir.entries, dir.byName = entries, make(map[string]fs.DirEntry, len(entries))
-		for _, e := range entries {
-			dir.byName[e.Name()] = e
-		}
-	})
-	return dir.byName != nil
+	}
+}
+
+// know keeps the files of a directory.
+func (d *directory) know(all []fs.DirEntry) {
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	d.entries, d.byName = all, make(map[string]fs.DirEntry, len(all))
+	for _, e := range all {
+		d.byName[e.Name()] = e
+	}
+}
+
+// listed returns the files of a directory, or nil if it cannot be listed.
+func (r Regular) listed(dir *directory, name string) []fs.DirEntry {
+	dir.mu.Lock()
+	defer dir.mu.Unlock()
+	if dir.byName == nil {
+		r.list(dir, name, math.MaxInt-1)
+	}
+	return dir.entries
 }
 
 func (r Regular) directory(name string) *directory {
@@ -146,10 +192,10 @@ func (r Regular) directory(name string) *directory {
 // look looks at a directory without listing it.
 func (r Regular) look(name string) *directory {
 	if name == "." {
-		return &directory{isReal: true}
+		return &directory{isReal: true, listAt: fewFiles}
 	}
 	info, err := r.find(name)
-	return &directory{isReal: err != nil || info != nil && info.IsDir(), missing: err != nil}
+	return &directory{isReal: err != nil || info != nil && info.IsDir(), missing: err != nil, listAt: fewFiles}
 }
 
 // Open implements fs.FS.
@@ -171,12 +217,17 @@ func (r Regular) ReadFile(name string) ([]byte, error) {
 // ReadDir lists a directory without git's own files.
 func (r Regular) ReadDir(name string) ([]fs.DirEntry, error) {
 	var all []fs.DirEntry
-	if dir := r.directory(name); dir.isReal && !isGit(name) && r.listed(dir, name) {
-		all = slices.Clone(dir.entries)
-	} else if err := r.check(name); err != nil {
-		return nil, err
-	} else if all, err = fs.ReadDir(r.FS, name); err != nil {
-		return nil, err
+	if dir := r.directory(name); dir.isReal && !isGit(name) {
+		all = slices.Clone(r.listed(dir, name))
+	}
+	if all == nil {
+		err := r.check(name)
+		if err != nil {
+			return nil, err
+		}
+		if all, err = fs.ReadDir(r.FS, name); err != nil {
+			return nil, err
+		}
 	}
 	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return isGit(e.Name()) }), nil
 }
