@@ -33,6 +33,27 @@ func commands() map[string]*cobra.Command {
 	return all
 }
 
+// TestOnlyTheNamedCommand compares the program of a command line with the whole one: it has the same
+// commands, and builds the one that it runs.
+func TestOnlyTheNamedCommand(t *testing.T) {
+	names := func(cmd *cobra.Command) (all []string) {
+		for _, sub := range cmd.Commands() {
+			all = append(all, sub.Name())
+		}
+		return all
+	}
+	whole := newRoot(cli.Streams{}, &maxMemory{})
+	for _, want := range whole.Commands() {
+		got, _, err := newRoot(cli.Streams{}, &maxMemory{}, want.Name()).Find([]string{want.Name()})
+		if err != nil || got.UsageString() != want.UsageString() || !slices.Equal(names(got), names(want)) || got.Hidden != want.Hidden {
+			t.Errorf("%s: %v, with\n%s", want.Name(), err, got.UsageString())
+		}
+		if all := names(got.Root()); !slices.Equal(all, names(whole)) {
+			t.Errorf("%s: its program has the commands %q", want.Name(), all)
+		}
+	}
+}
+
 // TestExamples makes sure that every command has an example, and that each line
 // of those is one that the program takes.
 func TestExamples(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ func run(args []string, s cli.Streams) int {
 	s.Release, s.Rules = release, rules
 	memory := &maxMemory{}
 	defer memory.end()
-	root := newRoot(s, memory)
+	root := newRoot(s, memory, args...)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		completeAll(root)
 	}
@@ -51,7 +52,9 @@ func run(args []string, s cli.Streams) int {
 	return exitFailed
 }
 
-func newRoot(s cli.Streams, memory *maxMemory) *cobra.Command {
+// newRoot returns the program with all commands. Of those that a command line does not name, it has
+// only the names: to build all of them takes longer than many a command does.
+func newRoot(s cli.Streams, memory *maxMemory, args ...string) *cobra.Command {
 	color := cli.Auto
 	s.Quiet = new(bool)
 	plain := s // without colors, for commands whose output other programs read
@@ -91,7 +94,7 @@ their help says otherwise.`,
 		return finding.Usagef("%s; see %s --help", cli.Fault(err), cmd.CommandPath())
 	})
 	s.Root = root
-	addCommands(root, s, plain)
+	addCommands(root, s, plain, args)
 	root.SetUsageFunc(cli.PrintUsage)
 	cli.Collapse(root)
 	if name := s.CalledAs(); name != root.Use {
@@ -102,27 +105,53 @@ their help says otherwise.`,
 	return root
 }
 
-// addCommands adds all commands to the root, in the groups of its help. plain are the streams
-// without colors, for commands whose output other programs read.
-func addCommands(root *cobra.Command, s, plain cli.Streams) {
-	for _, group := range []struct {
-		id, title string
-		commands  []*cobra.Command
-	}{
-		{"order", "Render and order:", []*cobra.Command{newRender(s), newExplain(s), newGraph(s)}},
-		{"check", "Check and compare:", []*cobra.Command{newCheck(s), newDiff(s)}},
-		{"write", "Components and fleets:", []*cobra.Command{newInit(s), newCRDs(s), newVendor(s), newSeed(s), command.New(s)}},
-		{"install", "Install in Argo CD:", []*cobra.Command{newInstall(s), newDoctor(s), newHealth(s), newWhy(s)}},
-		{cli.Unlisted, "For Argo CD:", []*cobra.Command{newGenerate(plain), newServe(plain)}},
-	} {
-		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
-		for _, cmd := range group.commands {
+// groups are the commands by group of the root's help, and those that it does not list. Those that
+// other programs call have no colors.
+var groups = []struct {
+	id, title string
+	plain     bool
+	commands  []named
+}{
+	{"order", "Render and order:", false, []named{{"render", newRender}, {"explain", newExplain}, {"graph", newGraph}}},
+	{"check", "Check and compare:", false, []named{{"check", newCheck}, {"diff", newDiff}}},
+	{"write", "Components and fleets:", false, []named{
+		{"init", newInit}, {"crds", newCRDs}, {"vendor", newVendor}, {"seed", newSeed}, {"fleet", command.New}}},
+	{"install", "Install in Argo CD:", false, []named{
+		{"install", newInstall}, {"doctor", newDoctor}, {"health", newHealth}, {"why", newWhy}}},
+	{cli.Unlisted, "For Argo CD:", true, []named{{"generate", newGenerate}, {"serve", newServe}}},
+	{"", "", false, []named{{"knowledge", newKnowledge}, {"completion", newCompletion}}},
+	{"", "", true, []named{{workerName, newWorker}, {fetcherName, newFetcher}}},
+}
+
+type named struct {
+	name string
+	new  func(cli.Streams) *cobra.Command
+}
+
+func addCommands(root *cobra.Command, s, plain cli.Streams, args []string) {
+	one := ""
+	for _, group := range groups {
+		if len(args) > 0 && slices.ContainsFunc(group.commands, func(c named) bool { return c.name == args[0] }) {
+			one = args[0]
+		}
+	}
+	for _, group := range groups {
+		if group.id != "" {
+			root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		}
+		streams := s
+		if group.plain {
+			streams = plain
+		}
+		for _, c := range group.commands {
+			cmd := &cobra.Command{Use: c.name}
+			if one == "" || one == c.name {
+				cmd = c.new(streams)
+			}
 			cmd.GroupID = group.id
 			root.AddCommand(cmd)
 		}
 	}
-	root.AddCommand(newKnowledge(s), newCompletion(s))
-	root.AddCommand(newWorker(plain), newFetcher(plain))
 	root.SetHelpCommand(newHelp())
 }
 
