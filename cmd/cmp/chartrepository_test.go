@@ -107,12 +107,15 @@ func packChart(dir string) ([]byte, error) {
 }
 
 // withRepository serves the folder charts of a script as a chart repository at $REPO:
-// without TLS at $HOST.
+// without TLS at $HOST. The script's directory is a git repository, unless it removes .git.
 func withRepository(env *testscript.Env) error {
 	server := httptest.NewServer(chartRepository(filepath.Join(env.WorkDir, "charts")))
 	env.Defer(server.Close)
 	fleets, err := filepath.Abs("../../testdata/fleets")
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(env.WorkDir, ".git"), 0o755); err != nil {
 		return err
 	}
 	env.Setenv("FLEETS", fleets)
