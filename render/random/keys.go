@@ -68,8 +68,11 @@ func (d draw) bytes(of string, count int) []byte {
 	return d.chart.rendering.source.Key.Stream(append(d.identity, of)...).Bytes(count)
 }
 
-func (c *Chart) rsa(bits int, d draw) (*rsa.PrivateKey, error) {
+func (c *Chart) rsa(bits int, d draw) (crypto.Signer, error) {
 	source := c.rendering.source
+	if source.OnlyCompared {
+		return source.Key.Stream(append(d.identity, "key")...).ECDSA()
+	}
 	return source.Keys.get(string(d.bytes("name", 32)), func() (*rsa.PrivateKey, error) {
 		return source.Key.Stream(append(d.identity, "key")...).RSA(bits)
 	})

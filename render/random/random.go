@@ -36,6 +36,9 @@ type Source struct {
 	Now time.Time
 	// Keys caches keys; it may be nil.
 	Keys *Keys
+	// OnlyCompared means that nothing uses the keys: those that would be RSA keys, which take as long
+	// as the rest of a chart, are on an elliptic curve.
+	OnlyCompared bool
 }
 
 // WhyRandom is the reason why nothing is derived.

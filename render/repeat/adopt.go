@@ -20,8 +20,6 @@ import (
 )
 
 const (
-	// rememberedKeys is the cache size for private keys.
-	rememberedKeys = 64
 	// maxTried limits the values that are tried, each with a rendering.
 	maxTried = 500
 	// probeText is the value used for trying. It is also a valid name of a Secret.
@@ -64,7 +62,7 @@ type content struct{ plain, encoded string }
 // of the context.
 func Adopt(ctx context.Context, fsys fs.FS, dir string, opt render.Options, seeds [2]random.Key) (*Component, error) {
 	opt.Memory, opt.AllCRDs, opt.AllowEmpty = input.NewMemory(sharedBytes), false, true
-	opt.Random.Keys = random.NewKeys(rememberedKeys)
+	opt.Random.OnlyCompared = true
 	c := &Component{fsys: fsys, dir: dir, opt: opt, keys: seeds, setters: map[Field]setter{}, replacements: map[object.ID]string{}}
 	var texts []helm.TemplateText
 	c.opt.Probe = func(all []helm.TemplateText) template.FuncMap {
