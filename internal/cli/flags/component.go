@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -26,29 +25,19 @@ type Rendering struct {
 	// Cmd is the command, and Flags are its flags.
 	Cmd   *cobra.Command
 	Flags *pflag.FlagSet
-	// Ladder is the file of --ladder.
-	Ladder *string
-	// Remote are the flags about fetching; nil for a command without them.
-	Remote *Fetching
-
-	// ArgoCD is the Argo CD of a cluster that a command has read; zero if it reads none.
-	ArgoCD knowledge.ArgoCD
+	inputs
 
 	// parameters are those that the command takes, and params what --param sets of them.
 	parameters []plugin.Parameter
 	params     *[]string
 	revision   string
-	seedFlags  *seedFlags
-	// generators reads the parameters of generators of ApplicationSets; nil for commands
-	// that do not expand ApplicationSets.
-	generators func() (appset.Values, error)
 }
 
 // AddRendering adds the flags to a command: all of them, or only the named parameters.
 func AddRendering(cmd *cobra.Command, only ...string) *Rendering {
 	in := AddWithoutSeed(cmd, only...)
 	if only == nil {
-		in.seedFlags = addSeedFlags(in.Flags)
+		in.seed = addSeedFlags(in.Flags)
 	}
 	return in
 }
@@ -56,7 +45,7 @@ func AddRendering(cmd *cobra.Command, only ...string) *Rendering {
 // FromCompletion returns the inputs of a command line that is being completed. Nothing is
 // fetched.
 func FromCompletion(cmd *cobra.Command) *Rendering {
-	in := &Rendering{Cmd: cmd, Flags: cmd.Flags(), Ladder: new(string)}
+	in := &Rendering{Cmd: cmd, Flags: cmd.Flags(), inputs: inputs{Ladder: new(string)}}
 	if f := cmd.Flag("ladder"); f != nil {
 		*in.Ladder = f.Value.String()
 	}
@@ -109,15 +98,11 @@ func IsQuiet(cmd *cobra.Command) bool {
 // Options returns the values of the flags.
 func (in *Rendering) Options() (Options, error) {
 	settings, err := in.Settings()
-	opt := Options{Settings: settings, ArgoCD: in.ArgoCD, Ladder: *in.Ladder, Remote: in.Remote, Command: in.Cmd.Name(),
-		seed: in.seedFlags, generators: in.generators}
+	opt := Options{inputs: in.inputs, Settings: settings, Command: in.Cmd.Name()}
 	in.Flags.Visit(func(f *pflag.Flag) { opt.Flags = append(opt.Flags, f.Name) })
 	opt.Flags = append(opt.Flags, in.named()...)
 	return opt, err
 }
-
-// Base returns the knowledge with the file of --ladder.
-func (in *Rendering) Base() (*knowledge.Base, error) { return KnowledgeOf(*in.Ladder) }
 
 // IsSet reports whether a flag is set, or the parameter of that name with --param.
 func (in *Rendering) IsSet(flag string) bool {
