@@ -60,10 +60,9 @@ func (s sources) HasDir(dir string) bool {
 }
 
 // Open implements parent.Repository.
-func (s sources) Open(app parent.Application, source parent.Source) parent.Source {
-	req, err := s.parent.FromSource(app.ID, plugin.App{Name: app.ID.Name, Namespace: app.Namespace, RepoURL: app.RepoURL},
-		source.Dir, source.Value,
-		source.Refs)
+func (s sources) Open(app parent.Child, repoURL string, source parent.Source) parent.Source {
+	req, err := s.parent.FromSource(app.ID, plugin.App{Name: app.ID.Name, Namespace: app.Namespace, RepoURL: repoURL},
+		source.Dir, source.Value, source.Refs)
 	if d, err := req.Describe(); err == nil && d.Chart.Remote() && !req.Vendored(d.Chart) {
 		source.Registry, source.Chart = d.Chart.RepoURL, d.Chart.Chart
 		return source

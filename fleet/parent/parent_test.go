@@ -22,7 +22,7 @@ type repository map[string]string
 
 func (r repository) HasDir(dir string) bool { _, there := r[dir]; return there }
 
-func (r repository) Open(app parent.Application, s parent.Source) parent.Source {
+func (r repository) Open(app parent.Child, _ string, s parent.Source) parent.Source {
 	dir := s.Dir
 	s.Render = func(context.Context) (parent.Rendered, error) {
 		if r[dir] == "" {

@@ -51,9 +51,9 @@ func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 	var found []finding.Finding
 	for _, name := range slices.Sorted(maps.Keys(byCluster)) {
 		members := byCluster[name]
-		apps := make([]link.Application, len(members))
+		apps := make([]link.Contents, len(members))
 		for k, i := range members {
-			apps[k] = link.Application{Parts: all[i].parts, Charts: all[i].charts, File: f.children[i].File}
+			apps[k] = link.Contents{Parts: all[i].parts, Charts: all[i].charts, File: f.children[i].File}
 		}
 		beside := map[object.ID]int{}
 		if name == argocd.InCluster {
@@ -65,7 +65,7 @@ func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 					objs = append(objs, n.Object)
 				}
 			}
-			apps = append(apps, link.Application{Parts: []graph.Part{{Objects: objs, Namespace: f.opt.Namespace}}})
+			apps = append(apps, link.Contents{Parts: []graph.Part{{Objects: objs, Namespace: f.opt.Namespace}}})
 		}
 		_, links, err := link.Find(apps, f.base, f.halves(members, all)...)
 		if err != nil {

@@ -17,15 +17,6 @@ import (
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Application is the Application that a source is rendered for.
-type Application struct {
-	ID object.ID
-	// Namespace is its destination.
-	Namespace string
-	// RepoURL is the URL of the available repository; empty if unknown.
-	RepoURL string
-}
-
 // Source is a source of an Application: in the available repository, or a chart identified by
 // name and registry.
 type Source struct {
@@ -65,8 +56,8 @@ type Repository interface {
 	// HasDir reports whether a directory exists.
 	HasDir(dir string) bool
 	// Open returns a source of an Application in a directory with its Render. Sources with an
-	// external chart have no Render.
-	Open(app Application, source Source) Source
+	// external chart have no Render. repoURL is the URL of the repository; empty if unknown.
+	Open(app Child, repoURL string, source Source) Source
 }
 
 // Child is an Application with its sources.
@@ -162,7 +153,7 @@ func (f *follower) readChild(o object.Object, deploys knowledge.Path) Child {
 		case err != nil:
 			s.Err = err
 		case s.Err == nil:
-			s = f.opt.Repository.Open(Application{ID: c.ID, Namespace: c.Namespace, RepoURL: f.repoURL}, s)
+			s = f.opt.Repository.Open(c, f.repoURL, s)
 		}
 		if s.Chart == "" {
 			s.key = fmt.Sprintf("%q %q %s", c.ID.Name, c.Namespace, text)
