@@ -45,11 +45,11 @@ func loadInPlace(ctx context.Context, src Source, base *knowledge.Base) (*Fleet,
 	f := &Fleet{Dir: dir, Settings: profile.In(base), Dirs: src.Dirs, Base: base, Profile: inPlaceProfile()}
 	f.Settings.Environments, f.Settings.Server = nil, "" // Applications say where they are deployed
 	r := &sourceRenderer{src: src, base: base, dir: dir, memory: input.NewMemory(renderMemory).Sharing(src.shared),
-		all: map[*inplace.Application]*Application{}}
+		all: map[*inplace.Deployed]*Application{}}
 	in := inplace.Input{Repo: src.Repo, Paths: src.Dirs, NoRepository: src.NoRepository, Objects: src.Manifests, Show: src.Show,
 		RepoURL: f.Settings.RepoURL, Generators: src.Generators, Render: r.render}
 	if src.SkipRendering {
-		in.Render = func(context.Context, []*inplace.Application) error { return nil }
+		in.Render = func(context.Context, []*inplace.Deployed) error { return nil }
 	}
 	contents, err := inplace.Read(ctx, in, base)
 	if err != nil {
@@ -75,7 +75,7 @@ func inPlaceProfile() profile.Profile {
 }
 
 // addApplications adds the Applications of the tree, in their order.
-func (f *Fleet) addApplications(contents inplace.Contents, rendered map[*inplace.Application]*Application) {
+func (f *Fleet) addApplications(contents inplace.Contents, rendered map[*inplace.Deployed]*Application) {
 	ranks := contents.Tree.Ranks()
 	names := map[string]int{}
 	for _, n := range contents.Tree.Nodes {
@@ -104,7 +104,7 @@ func (f *Fleet) addApplications(contents inplace.Contents, rendered map[*inplace
 }
 
 // componentOf describes an Application as if a component.yaml did.
-func componentOf(app *inplace.Application, n inplace.Node, isAmbiguous bool) *Component {
+func componentOf(app *inplace.Deployed, n inplace.Node, isAmbiguous bool) *Component {
 	c := &Component{File: n.Place.File, At: n.Place.Line}
 	c.Name, c.Namespace, c.Server = n.Object.ID.Name, app.Namespace, app.Cluster
 	if isAmbiguous {
@@ -150,12 +150,12 @@ type sourceRenderer struct {
 	memory *input.Memory
 
 	mu   sync.Mutex
-	all  map[*inplace.Application]*Application
+	all  map[*inplace.Deployed]*Application
 	done int
 }
 
 // render implements inplace.Input.
-func (r *sourceRenderer) render(ctx context.Context, apps []*inplace.Application) error {
+func (r *sourceRenderer) render(ctx context.Context, apps []*inplace.Deployed) error {
 	of := r.done + len(apps)
 	each := make([]*Application, len(apps))
 	concurrently(ctx, cmp.Or(r.src.Parallel, parallelism()), len(apps), func(i int) {
@@ -173,7 +173,7 @@ func (r *sourceRenderer) render(ctx context.Context, apps []*inplace.Application
 }
 
 // renderOne renders an Application: the objects of all of its sources.
-func (r *sourceRenderer) renderOne(ctx context.Context, read *inplace.Application) *Application {
+func (r *sourceRenderer) renderOne(ctx context.Context, read *inplace.Deployed) *Application {
 	app := &Application{}
 	if ctx.Err() != nil {
 		return app
@@ -218,7 +218,7 @@ func (r *sourceRenderer) renderOne(ctx context.Context, read *inplace.Applicatio
 }
 
 // valueNames returns what the values of a source name that is not rendered.
-func (r *sourceRenderer) valueNames(app *inplace.Application, s parent.Source) []ValueName {
+func (r *sourceRenderer) valueNames(app *inplace.Deployed, s parent.Source) []ValueName {
 	return namesInSource(s, app.File, app.Line, func(name string) ([]byte, string, error) {
 		text, err := fs.ReadFile(r.src.Repo, name)
 		if r.src.Show != nil {
@@ -250,7 +250,7 @@ func (a *Application) addMissing(base *knowledge.Base, c MissingSource) {
 }
 
 // renderSource renders a source, or returns what is missing.
-func (r *sourceRenderer) renderSource(ctx context.Context, app *inplace.Application, s parent.Source) (plugin.Result,
+func (r *sourceRenderer) renderSource(ctx context.Context, app *inplace.Deployed, s parent.Source) (plugin.Result,
 	*MissingSource, error) {
 	if s.Err != nil {
 		return r.withoutDirectory(s)
@@ -287,7 +287,7 @@ func (r *sourceRenderer) withoutDirectory(s parent.Source) (plugin.Result, *Miss
 }
 
 // generate renders a source in the repository, or a chart. Other plugins are ignored.
-func (r *sourceRenderer) generate(ctx context.Context, app *inplace.Application, s parent.Source) (plugin.Result, *MissingSource, error) {
+func (r *sourceRenderer) generate(ctx context.Context, app *inplace.Deployed, s parent.Source) (plugin.Result, *MissingSource, error) {
 	byLadder := strings.HasPrefix(s.Value.Get("plugin", "name").Text(), plugin.Name)
 	top := plugin.Request{Repo: r.src.Repo, NoRepository: r.src.NoRepository, Show: r.src.Show, KubeVersion: r.src.KubeVersion,
 		APIVersions: r.src.APIVersions, ArgoCD: r.src.ArgoCD, Memory: r.memory, Remote: r.src.Remote, Files: r.src.files}
@@ -330,7 +330,7 @@ func (r *sourceRenderer) generate(ctx context.Context, app *inplace.Application,
 }
 
 // located returns findings about a chart of an Application at the place of the Application.
-func (r *sourceRenderer) located(all []finding.Finding, app *inplace.Application) []finding.Finding {
+func (r *sourceRenderer) located(all []finding.Finding, app *inplace.Deployed) []finding.Finding {
 	none := path.Join(r.dir, component.File)
 	if r.src.Show != nil {
 		none = r.src.Show(none)

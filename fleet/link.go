@@ -27,9 +27,9 @@ const (
 
 // link finds the dependencies between Applications.
 func (f *Fleet) link() error {
-	apps := make([]link.Application, len(f.Applications))
+	apps := make([]link.Contents, len(f.Applications))
 	for i, app := range f.Applications {
-		apps[i] = link.Application{Parts: []graph.Part{{Objects: app.Objects, Namespace: app.Namespace, Expects: app.Expects}}, File: app.File}
+		apps[i] = link.Contents{Parts: []graph.Part{{Objects: app.Objects, Namespace: app.Namespace, Expects: app.Expects}}, File: app.File}
 		apps[i].Charts = app.KnownCharts()
 		if stubs := app.valueStubs(); stubs != nil {
 			apps[i].Parts = append(apps[i].Parts, graph.Part{Objects: stubs, Namespace: app.Namespace, Stubs: true})

@@ -21,7 +21,7 @@ type Random struct {
 	// Key returns the key of an Application. Its argument is based on the settings
 	// of the rendering, which a tenant may control. A caller that knows the
 	// Application from Argo CD ignores it.
-	Key func(of random.Application) random.Key
+	Key func(of random.Owner) random.Key
 	// Now is the time for renewing certificates.
 	Now time.Time
 	// Keys caches keys; it may be nil.
@@ -34,8 +34,8 @@ const ProjectName = "ARGOCD_APP_PROJECT_NAME"
 // SeedApplication returns the Application for which values are derived, as set by
 // Argo CD. Nothing in the repository or in the Application's parameters affects it.
 // ok is false if Argo CD does not name the AppProject, as before 3.0.
-func SeedApplication(env map[string]string) (app random.Application, ok bool) {
-	app = random.Application{Project: env[ProjectName], Name: env["ARGOCD_APP_NAME"], Namespace: env["ARGOCD_APP_NAMESPACE"]}
+func SeedApplication(env map[string]string) (app random.Owner, ok bool) {
+	app = random.Owner{Project: env[ProjectName], Name: env["ARGOCD_APP_NAME"], Namespace: env["ARGOCD_APP_NAMESPACE"]}
 	return app, app.Project != "" && app.Name != ""
 }
 
@@ -47,7 +47,7 @@ func (opt *options) derive(from *Random, reason random.WhyRandom) error {
 		return nil
 	}
 	if from != nil {
-		key := from.Key(random.Application{Name: opt.render.Name, Namespace: opt.render.Namespace})
+		key := from.Key(random.Owner{Name: opt.render.Name, Namespace: opt.render.Namespace})
 		opt.render.Random = random.Source{Key: &key, Now: from.Now, Keys: from.Keys}
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 func TestSeedApplication(t *testing.T) {
 	env := map[string]string{"ARGOCD_APP_PROJECT_NAME": "team", "ARGOCD_APP_NAME": "apps_shop", "ARGOCD_APP_NAMESPACE": "shop"}
 	want, ok := plugin.SeedApplication(env)
-	if !ok || want != (random.Application{Project: "team", Name: "apps_shop", Namespace: "shop"}) {
+	if !ok || want != (random.Owner{Project: "team", Name: "apps_shop", Namespace: "shop"}) {
 		t.Fatal(want, ok)
 	}
 	for name, value := range map[string]string{

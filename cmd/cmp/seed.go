@@ -120,7 +120,7 @@ func twoSeeds() (keys [2]random.Key, err error) {
 		if err != nil {
 			return keys, err
 		}
-		keys[i] = made.Key(random.Application{})
+		keys[i] = made.Key(random.Owner{})
 	}
 	return keys, nil
 }

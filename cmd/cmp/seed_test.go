@@ -41,7 +41,7 @@ func TestSeedStaysInside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := random.Application{Project: "default", Name: "shop", Namespace: "shop"}
+	of := random.Owner{Project: "default", Name: "shop", Namespace: "shop"}
 	secret := strings.TrimSpace(strings.TrimPrefix(content, "v1:"))
 	raw, _ := hex.DecodeString(secret)
 	key := parsed.Key(of).Bytes()

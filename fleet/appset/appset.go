@@ -53,7 +53,7 @@ func ParseValues(file string, text []byte) (Values, error) {
 // Set is an expanded ApplicationSet.
 type Set struct {
 	// Applications are what it generates, in the order of the generators.
-	Applications []Application
+	Applications []Generated
 	// Steps is the number of steps of a RollingSync; 0 without one.
 	Steps int
 	// Faults say why Applications are missing.
@@ -72,8 +72,8 @@ func (s Set) Objects() []object.Object {
 	return all
 }
 
-// Application is a generated Application.
-type Application struct {
+// Generated is a generated Application.
+type Generated struct {
 	object.Object
 	// Step is the step of a RollingSync, counted from 1. It is 0 if no step selects the
 	// Application, so that it is never synced.
@@ -197,20 +197,20 @@ func Expand(o object.Object, in Input) Set {
 }
 
 // application renders the template for the parameters of one Application.
-func (e expansion) application(set object.Object, template map[string]any, p params) (Application, error) {
+func (e expansion) application(set object.Object, template map[string]any, p params) (Generated, error) {
 	manifest, err := e.render(template, p)
 	if err != nil {
-		return Application{}, err
+		return Generated{}, err
 	}
 	text, err := yaml.Marshal(manifest)
 	if err != nil {
-		return Application{}, err
+		return Generated{}, err
 	}
 	objs, err := object.Parse(set.File, max(set.Line, 1), string(text))
 	if err != nil || len(objs) != 1 {
-		return Application{}, fmt.Errorf("the template does not render to an Application: %w", errors.Join(err))
+		return Generated{}, fmt.Errorf("the template does not render to an Application: %w", errors.Join(err))
 	}
 	app := objs[0]
 	app.Line = set.Line // generated, so it has the line of its set
-	return Application{Object: app}, nil
+	return Generated{Object: app}, nil
 }

@@ -154,11 +154,11 @@ func (e expansion) emptySteps(set Set, found stepFinding) []finding.Finding {
 	var all []finding.Finding
 	var numbers []string
 	for i, s := range e.Strategy.RollingSync.Steps {
-		if slices.ContainsFunc(set.Applications, func(app Application) bool { return app.Step == i+1 }) {
+		if slices.ContainsFunc(set.Applications, func(app Generated) bool { return app.Step == i+1 }) {
 			continue
 		}
 		why, suggestion := "it selects "+s.String(), ""
-		if slices.ContainsFunc(set.Applications, func(app Application) bool { return s.selects(labelsIn(app.Object)) }) {
+		if slices.ContainsFunc(set.Applications, func(app Generated) bool { return s.selects(labelsIn(app.Object)) }) {
 			why = "earlier steps select all of its Applications"
 		} else if x := slices.IndexFunc(s.MatchExpressions,
 			func(x argocd.Expression) bool { return x.Operator != "In" && x.Operator != "NotIn" }); x >= 0 {

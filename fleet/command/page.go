@@ -36,7 +36,7 @@ func pageOf(f *fleet.Fleet, environment string, times rollout.Durations, ladders
 		}
 		for _, app := range inEnvironment.Applications {
 			r.Applications = append(r.Applications,
-				report.Application{Namespace: app.Namespace, Domain: app.Component.DomainOrTier(), Rung: app.Rung, File: app.File,
+				report.Row{Namespace: app.Namespace, Domain: app.Component.DomainOrTier(), Rung: app.Rung, File: app.File,
 					Ladder: ladders[app]})
 		}
 		page.Rollouts = append(page.Rollouts, r)

@@ -217,7 +217,7 @@ func Look(in Input, base *knowledge.Base) Found {
 	}
 	r := &reader{Input: in, base: base}
 	r.readAll(w.objects)
-	found := Found{Applications: len(w.units) > 0 || slices.ContainsFunc(r.Applications, func(app *Application) bool { return app != nil }),
+	found := Found{Applications: len(w.units) > 0 || slices.ContainsFunc(r.Applications, func(app *Deployed) bool { return app != nil }),
 		Sets: len(r.Tree.Nodes) > 0}
 	for _, app := range r.Applications {
 		if app == nil {

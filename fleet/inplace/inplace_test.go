@@ -23,7 +23,7 @@ func read(t *testing.T, files map[string]string, in inplace.Input) string {
 		repo[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	in.Repo, in.RepoURL = repo, "https://git.example.com/web.git"
-	in.Render = func(_ context.Context, apps []*inplace.Application) error {
+	in.Render = func(_ context.Context, apps []*inplace.Deployed) error {
 		for _, app := range apps {
 			app.IsTemplated = func(object.Object) bool { return false }
 			for _, s := range app.Sources {
@@ -162,7 +162,7 @@ func TestInstallations(t *testing.T) {
 		repo[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	contents, err := inplace.Read(t.Context(), inplace.Input{Repo: repo, Paths: []string{"."},
-		Render: func(context.Context, []*inplace.Application) error { return nil }}, knowledge.Default())
+		Render: func(context.Context, []*inplace.Deployed) error { return nil }}, knowledge.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

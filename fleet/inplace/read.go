@@ -36,11 +36,11 @@ type Input struct {
 	// Generators are the results of generators that read anything other than the repository.
 	Generators appset.Values
 	// Render renders Applications, and stores what each contains in its Objects.
-	Render func(ctx context.Context, apps []*Application) error
+	Render func(ctx context.Context, apps []*Deployed) error
 }
 
-// Application is what an Application of the Tree deploys.
-type Application struct {
+// Deployed is what an Application of the Tree deploys.
+type Deployed struct {
 	parent.Child
 	// Objects are what its sources render to, as far as they do.
 	Objects []object.Object
@@ -55,7 +55,7 @@ type Application struct {
 type Contents struct {
 	Tree Tree
 	// Applications are what the nodes of Applications deploy; nil for ApplicationSets.
-	Applications []*Application
+	Applications []*Deployed
 	// Around are the AppProjects and the Secrets of clusters that were read beside them.
 	Around []object.Object
 	// RepoURL is the URL of the repository; empty if unknown.
@@ -75,7 +75,7 @@ type reader struct {
 	base *knowledge.Base
 	Contents
 	// next are the Applications to render next.
-	next []*Application
+	next []*Deployed
 	// unexpanded are the sets whose Applications are unknown.
 	unexpanded []unexpanded
 }
@@ -193,11 +193,11 @@ func (r *reader) follow(ctx context.Context, units []string) error {
 			}
 			depth++
 		}
-		var unit *Application
+		var unit *Deployed
 		if unit, units = r.unclaimed(units); unit == nil {
 			return nil
 		}
-		if err := r.Render(ctx, []*Application{unit}); err != nil {
+		if err := r.Render(ctx, []*Deployed{unit}); err != nil {
 			return err
 		}
 		depth = 0
@@ -218,14 +218,14 @@ func (r *reader) follow(ctx context.Context, units []string) error {
 
 // unclaimed returns the first directory that no Application deploys, as if one did, and those
 // after it.
-func (r *reader) unclaimed(units []string) (*Application, []string) {
+func (r *reader) unclaimed(units []string) (*Deployed, []string) {
 	for i, dir := range units {
-		if !slices.ContainsFunc(r.Applications, func(app *Application) bool {
+		if !slices.ContainsFunc(r.Applications, func(app *Deployed) bool {
 			return app != nil && slices.ContainsFunc(app.Sources, func(s parent.Source) bool {
 				return s.IsOurs && (s.Dir == dir || strings.HasPrefix(dir, s.Dir+"/"))
 			})
 		}) {
-			return &Application{Child: parent.Child{Namespace: "argocd", Cluster: argocd.InCluster,
+			return &Deployed{Child: parent.Child{Namespace: "argocd", Cluster: argocd.InCluster,
 				Sources: []parent.Source{{IsOurs: true, Dir: dir, Place: r.show(dir)}}}, node: None}, units[i+1:]
 		}
 	}
@@ -273,7 +273,7 @@ func (r *reader) read(i int) {
 			return err == nil && info.IsDir()
 		}
 	}
-	app := &Application{Child: with.Read(o, kind.Deploys), node: i}
+	app := &Deployed{Child: with.Read(o, kind.Deploys), node: i}
 	r.Applications[i] = app
 	r.next = append(r.next, app)
 }
@@ -310,7 +310,7 @@ func (r *reader) expand(i int) {
 
 // adopt makes what an Application renders to its children. Those that were read from their files
 // are known already.
-func (r *reader) adopt(app *Application) {
+func (r *reader) adopt(app *Deployed) {
 	for _, o := range app.Objects {
 		if !isOurs(o) {
 			continue
@@ -380,7 +380,7 @@ func (r *reader) isAncestor(o object.Object, of int) bool {
 }
 
 // place returns where an object is written that an Application renders to.
-func (r *reader) place(app *Application, o object.Object) Place {
+func (r *reader) place(app *Deployed, o object.Object) Place {
 	return Place{File: o.File, Line: o.Line, IsTemplate: app.IsTemplated == nil || app.IsTemplated(o)}
 }
 
@@ -446,7 +446,7 @@ func (r *reader) sort() {
 	for to, from := range order {
 		at[from] = to
 	}
-	nodes, apps := make([]Node, len(order)), make([]*Application, len(order))
+	nodes, apps := make([]Node, len(order)), make([]*Deployed, len(order))
 	for to, from := range order {
 		nodes[to], apps[to] = r.Tree.Nodes[from], r.Applications[from]
 		nodes[to].Parent = at[nodes[to].Parent]

@@ -46,8 +46,8 @@ func (s Strength) NeedsEarlierStep() bool { return s >= Healthy }
 // Gap is the least number of steps between the dependency and its dependent.
 func (s Strength) Gap() int { return boolean(s.NeedsEarlierStep()) }
 
-// Application is an Application to compare with others.
-type Application struct {
+// Contents is what an Application contains, to compare with others.
+type Contents struct {
 	// Parts are its rendered objects, one part for each source.
 	Parts []graph.Part
 	// Charts are its known charts that are not available locally.
@@ -130,7 +130,7 @@ func (l Link) IsCertain() bool {
 
 // finder is the state of Find.
 type finder struct {
-	apps  []Application
+	apps  []Contents
 	base  *knowledge.Base
 	graph *graph.Graph
 	appOf []int // the Application of each part of the graph
@@ -146,7 +146,7 @@ type finder struct {
 // Find returns the dependencies between Applications, sorted by both, including
 // known links. The graph contains all their objects; the Part of a node is the
 // index of its Application.
-func Find(apps []Application, base *knowledge.Base, known ...Link) (*graph.Graph, []Link, error) {
+func Find(apps []Contents, base *knowledge.Base, known ...Link) (*graph.Graph, []Link, error) {
 	f := &finder{apps: apps, base: base, links: map[[2]int][]Reason{}}
 	var parts []graph.Part
 	for i, app := range apps {

@@ -24,7 +24,7 @@ func links(t *testing.T, files map[string]string) []string {
 	t.Helper()
 	base := knowledge.Default()
 	names := slices.Sorted(maps.Keys(files))
-	var apps []link.Application
+	var apps []link.Contents
 	var of []string
 	for _, name := range names {
 		dir, file := path.Split(name)
@@ -42,7 +42,7 @@ func links(t *testing.T, files map[string]string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		app := link.Application{File: name, Parts: []graph.Part{{Objects: objects, Namespace: cmp.Or(described.Namespace, "default")}}}
+		app := link.Contents{File: name, Parts: []graph.Part{{Objects: objects, Namespace: cmp.Or(described.Namespace, "default")}}}
 		if known, ok := base.Chart(described.Chart.RepoURL, described.Chart.Chart); ok {
 			app.Charts = []knowledge.Chart{known}
 		}

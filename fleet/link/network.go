@@ -83,7 +83,7 @@ type Networks struct {
 
 // NetworksOf finds the Pod network in Applications and in the records of their charts. The Part of
 // a node is the index of its Application. From is the object of a user; of a provider, To is.
-func NetworksOf(g *graph.Graph, apps []Application) Networks {
+func NetworksOf(g *graph.Graph, apps []Contents) Networks {
 	all := Networks{map[int]Reason{}, map[int]Reason{}}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]

@@ -45,14 +45,14 @@ type Rollout struct {
 	// Graph contains the Applications and their dependencies.
 	Graph draw.Rollout
 	// Applications describes each of Graph.Apps.
-	Applications []Application
+	Applications []Row
 	// Findings are findings about the fleet.
 	Findings []finding.Finding
 	Timeline *Timeline
 }
 
-// Application is a component of a fleet, or a part of one.
-type Application struct {
+// Row is a component of a fleet, or a part of one.
+type Row struct {
 	Namespace, Domain, Rung string
 	// File is the path of its component.yaml, as in findings.
 	File string

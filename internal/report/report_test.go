@@ -165,7 +165,7 @@ func TestFleet(t *testing.T) {
 			Apps:         []draw.App{{Name: "a", Kind: "crds", Tip: "a"}, {Name: "b", Kind: "app", IsDisabled: true}, {Name: "c", Kind: "app"}},
 			Dependencies: []draw.Dependency{{From: 1, To: 0, Why: "needs", Reasons: []string{"one"}, IsGate: true, Hidden: true}},
 		},
-		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}, {File: "b/component.yaml"},
+		Applications: []report.Row{{File: "a/component.yaml", Namespace: "x", Ladder: shared}, {File: "b/component.yaml"},
 			{File: "b/inner/component.yaml"}},
 		Findings: []finding.Finding{
 			{Rule: "r", Severity: finding.Error, File: "b/component.yaml", Message: "of b"},
@@ -176,7 +176,7 @@ func TestFleet(t *testing.T) {
 	}, {
 		Environment:  "lab",
 		Graph:        draw.Rollout{Steps: []draw.Step{{Title: "step 010", About: "CRDs"}}, Apps: []draw.App{{Name: "a", Kind: "crds", Tip: "a"}}},
-		Applications: []report.Application{{File: "a/component.yaml", Namespace: "x", Ladder: shared}},
+		Applications: []report.Row{{File: "a/component.yaml", Namespace: "x", Ladder: shared}},
 		Timeline:     &report.Timeline{Done: true, TotalSeconds: 5, Applications: []report.Span{{Name: "a", Step: "010", End: &end}}},
 	}}}
 	page, err := f.HTML()

@@ -30,7 +30,7 @@ func BenchmarkKeys(b *testing.B) {
 {{ end }}`)},
 	}
 	derived := func(application string, keys *random.Keys) random.Source {
-		key := s.Key(random.Application{Project: "default", Name: application, Namespace: "shop"})
+		key := s.Key(random.Owner{Project: "default", Name: application, Namespace: "shop"})
 		return random.Source{Key: &key, Now: time.Unix(1_800_000_000, 0), Keys: keys}
 	}
 	known := random.NewKeys(4)

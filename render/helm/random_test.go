@@ -38,7 +38,7 @@ func derived(t *testing.T) *random.Rendering {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := s.Key(random.Application{Project: "default", Name: "shop", Namespace: "shop"})
+	key := s.Key(random.Owner{Project: "default", Name: "shop", Namespace: "shop"})
 	return random.New(random.Source{Key: &key, Now: time.Unix(1_800_000_000, 0)})
 }
 

@@ -33,7 +33,7 @@ func source(t *testing.T, application string, now time.Time) Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := s.Key(Application{Project: "default", Name: application, Namespace: "shop"})
+	key := s.Key(Owner{Project: "default", Name: application, Namespace: "shop"})
 	return Source{Key: &key, Now: now}
 }
 

@@ -84,9 +84,9 @@ func (s Seed) Fingerprint() string {
 	return hex.EncodeToString(expand(s.extracted, "fingerprint", nil)[:4])
 }
 
-// Application identifies an Application, as set by Argo CD: nothing from the
+// Owner is the Application that owns secrets, as set by Argo CD: nothing from the
 // repository is part of it.
-type Application struct {
+type Owner struct {
 	// Project is the AppProject.
 	Project string
 	// Name is the Application's name with the namespace that Argo CD adds as a
@@ -97,7 +97,7 @@ type Application struct {
 }
 
 // Key derives the secret of an Application.
-func (s Seed) Key(of Application) Key {
+func (s Seed) Key(of Owner) Key {
 	var k Key
 	copy(k.secret[:], expand(s.extracted, "application", []string{of.Project, of.Name, of.Namespace}))
 	return k

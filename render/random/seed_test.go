@@ -30,7 +30,7 @@ func known(t *testing.T) Key {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Key(Application{"default", "shop", "shop"})
+	return s.Key(Owner{"default", "shop", "shop"})
 }
 
 // hashed is for what is too long to be read.
@@ -136,11 +136,11 @@ func TestIdentities(t *testing.T) {
 		}
 		seen[value] = what
 	}
-	for _, a := range []Application{{"p", "a", "n"}, {"q", "a", "n"}, {"p", "b", "n"}, {"p", "a", "m"}, {"pa", "", "n"},
+	for _, a := range []Owner{{"p", "a", "n"}, {"q", "a", "n"}, {"p", "b", "n"}, {"p", "a", "m"}, {"pa", "", "n"},
 		{"", "pa", "n"}, {"p", "an", ""}} {
 		add(fmt.Sprint("the key of ", a), string(s.Key(a).Bytes()))
 	}
-	key := s.Key(Application{"p", "a", "n"})
+	key := s.Key(Owner{"p", "a", "n"})
 	for _, id := range [][]string{nil, {""}, {"", ""}, {"a"}, {"a", "b"}, {"ab"}, {"a", "b", ""}, {"b", "a"}} {
 		add(fmt.Sprintf("the value of %q", id), string(key.Stream(id...).Bytes(16)))
 	}
@@ -148,7 +148,7 @@ func TestIdentities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add("that of another seed", string(other.Key(Application{"p", "a", "n"}).Bytes()))
+	add("that of another seed", string(other.Key(Owner{"p", "a", "n"}).Bytes()))
 }
 
 func TestKeysDoNotShow(t *testing.T) {

@@ -71,7 +71,7 @@ var ofChart = sync.OnceValues(func() (*Component, error) {
 		if err != nil {
 			return nil, err
 		}
-		seeds[i] = s.Key(random.Application{})
+		seeds[i] = s.Key(random.Owner{})
 	}
 	opt := render.Options{Name: "shop", Namespace: "shop"}
 	opt.Random.Now = time.Unix(1_800_000_000, 0)

@@ -77,7 +77,7 @@ func (t *tasks) generate(ctx context.Context, in task.Input) (task.Output, error
 		if err != nil {
 			return task.Output{}, err
 		}
-		req.Random = &plugin.Random{Key: func(random.Application) random.Key { return key }, Now: time.Now(), Keys: t.keys}
+		req.Random = &plugin.Random{Key: func(random.Owner) random.Key { return key }, Now: time.Now(), Keys: t.keys}
 	}
 	if in.Fetch != nil {
 		req.Remote = serverFetcher(in.Fetch)

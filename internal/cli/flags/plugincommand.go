@@ -74,5 +74,5 @@ func (in *Environment) random(env map[string]string) (*plugin.Random, error) {
 	if err != nil || seedValue == nil || !known {
 		return nil, err
 	}
-	return &plugin.Random{Now: time.Now(), Key: func(random.Application) random.Key { return seedValue.Key(app) }}, nil
+	return &plugin.Random{Now: time.Now(), Key: func(random.Owner) random.Key { return seedValue.Key(app) }}, nil
 }

@@ -87,7 +87,7 @@ func (in *seedFlags) random() (*plugin.Random, error) {
 		return nil, err
 	}
 	made := *in.seed
-	return &plugin.Random{Now: time.Now(), Keys: in.keys, Key: func(app random.Application) random.Key {
+	return &plugin.Random{Now: time.Now(), Keys: in.keys, Key: func(app random.Owner) random.Key {
 		app.Project = named.Project
 		if named.Name != "" {
 			app.Name = named.Name
@@ -100,18 +100,18 @@ func (in *seedFlags) random() (*plugin.Random, error) {
 }
 
 // applicationOf reads PROJECT/NAME and PROJECT/NAMESPACE/NAME, and :NAMESPACE of the destination.
-func applicationOf(text string) (random.Application, error) {
+func applicationOf(text string) (random.Owner, error) {
 	if text == "" {
-		return random.Application{Project: "default"}, nil
+		return random.Owner{Project: "default"}, nil
 	}
 	named, destination, given := strings.Cut(text, ":")
 	parts := strings.Split(named, "/")
 	for _, p := range parts {
 		if p == "" || len(parts) < 2 || len(parts) > 3 || given && destination == "" {
-			return random.Application{}, finding.UsageError{Err: fmt.Errorf("--application: %q is not an Application; "+
+			return random.Owner{}, finding.UsageError{Err: fmt.Errorf("--application: %q is not an Application; "+
 				"fix: write it as PROJECT/NAME, or as PROJECT/NAMESPACE/NAME if it is outside Argo CD's namespace", text)}
 		}
 	}
 	// Argo CD writes an Application outside of its own namespace as NAMESPACE_NAME.
-	return random.Application{Project: parts[0], Name: strings.Join(parts[1:], "_"), Namespace: destination}, nil
+	return random.Owner{Project: parts[0], Name: strings.Join(parts[1:], "_"), Namespace: destination}, nil
 }
