@@ -149,7 +149,7 @@ func (r Regular) list(dir *directory, name string, limit int) {
 	all := []fs.DirEntry{}
 	for len(all) <= limit {
 		some, err := listed.ReadDir(limit + 1 - len(all))
-		if all = append(all, some...); err == io.EOF {
+		if all = append(all, some...); errors.Is(err, io.EOF) {
 			dir.know(all)
 			return
 		}
