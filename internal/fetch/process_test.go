@@ -72,7 +72,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	sparse := sparseChart(t, 1<<62)
 	commit, pack := nestedPack(t, 10, 9, true)
 	n.host("git.example.com", packHost(t, commit, pack))
-	flow := "{apiVersion: v1, entries: {app: [" + strings.Repeat("{a: [b], version: x},", 600_000) + "]}}"
+	flow := "{apiVersion: v1, entries: {app: [" + strings.Repeat("{a: [b], version: x},", 200_000) + "]}}"
 	n.host("charts.example.com", serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", ""}),
 		"/app.tgz":         string(sparse),
 		"/flow/index.yaml": flow, "/a": "content"}))
@@ -80,13 +80,14 @@ func TestProcessesThatEnd(t *testing.T) {
 	n.host("slow.example.com", func(w http.ResponseWriter, r *http.Request) { <-slow })
 	defer close(slow)
 	metrics := prometheus.NewRegistry()
-	const memory = golden.MemoryFactor * 192 // MiB
-	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 60 * time.Second, Memory: memory << 20}, Metrics: metrics}
+	const little, memory = golden.MemoryFactor * 64, golden.MemoryFactor * 192 // MiB
+	config := Config{Allow: []string{"https://*"}, Limits: Limits{Time: 60 * time.Second, Memory: little << 20}, Metrics: metrics}
 	n.apart(&config)
 	f := n.fetcher(config)
 	config.Metrics = nil
 	refuse(t, f, chartRef("https://charts.example.com/flow", "1.0.0"), "too-large",
-		fmt.Sprintf("MiB of memory; the limit is %d MiB; fix: raise --remote-memory", memory))
+		fmt.Sprintf("MiB of memory; the limit is %d MiB; fix: raise --remote-memory", little))
+	f.limits.Memory, config.Limits.Memory = memory<<20, memory<<20 // 200 000 paths need more than a little
 	refuse(t, f, repositoryRef("https://git.example.com/repo"), "too-large", "")
 	refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), "broken", "sparse")
 	if got := testutil.ToFloat64(f.metrics.ended.WithLabelValues("memory")); got != 1 {
