@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	yaml "go.yaml.in/yaml/v3"
@@ -18,6 +20,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/plugin"
+	"github.com/ladder-cmp/ladder/render/random"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
@@ -36,8 +39,18 @@ func withMode(t *testing.T, dir, name string, s plugin.Settings) (plugin.Result,
 	req.Repo = root.FS()
 	s.Name = name
 	req.Settings = []plugin.Settings{s}
+	req.Random = seeded()
 	return plugin.Generate(context.Background(), req, knowledge.Default())
 }
+
+// seeded derives the same values in each mode, and RSA keys once.
+var seeded = sync.OnceValue(func() *plugin.Random {
+	seed, err := random.ParseSeed([]byte(strings.Repeat("0123456789abcdef", 2)))
+	if err != nil {
+		panic(err)
+	}
+	return &plugin.Random{Key: seed.Key, Now: time.Unix(1_800_000_000, 0), Keys: random.NewKeys(100)}
+})
 
 func dirs(t *testing.T, dir string) []string {
 	t.Helper()

@@ -87,15 +87,16 @@ func (c component) commit(number int, kind kindOfRequest) sidecartest.Archive {
 	return sidecartest.PackEntries(files...)
 }
 
-// serveInProcess starts a server whose tasks run in this process, with or without caches.
-func serveInProcess(t testing.TB, caches bool) func(sidecartest.Archive) ([]string, error) {
+// serveInProcess starts a server whose tasks run in this process, with or without caches. Deriving
+// keys takes as long as all the rest, so they are kept; package random tests that.
+func serveInProcess(t testing.TB, caches bool, keys *random.Keys) func(sidecartest.Archive) ([]string, error) {
 	t.Helper()
 	base, err := flags.KnowledgeWith(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tasks := newTasks(base, caches, &libraryLines{})
-	tasks.keys = random.NewKeys(10) // deriving them takes as long as all the rest; package random tests this cache
+	tasks.keys = keys
 	config := CompleteConfig(sidecar.Config{Tasks: tasks}, slog.New(slog.DiscardHandler))
 	config.Secret = func(map[string]string) []byte { return bytes.Repeat([]byte{1}, 32) }
 	if caches {
@@ -135,7 +136,8 @@ func serveInProcess(t testing.TB, caches bool) func(sidecartest.Archive) ([]stri
 // same component, or it with another value or template, or another one.
 func TestCachesChangeNothing(t *testing.T) {
 	t.Parallel()
-	withCaches, without := serveInProcess(t, true), serveInProcess(t, false)
+	keys := random.NewKeys(100)
+	withCaches, without := serveInProcess(t, true, keys), serveInProcess(t, false, keys)
 	for _, parent := range []string{"components", "charts"} {
 		entries, err := os.ReadDir(filepath.Join("..", "..", "testdata", parent))
 		if err != nil {
@@ -164,7 +166,7 @@ func TestCachesChangeNothing(t *testing.T) {
 func BenchmarkRequests(b *testing.B) {
 	for _, kind := range []kindOfRequest{cold, warm, value, template} {
 		b.Run(string(kind), func(b *testing.B) {
-			c, ask := readComponent(b, "components/shop"), serveInProcess(b, kind != cold)
+			c, ask := readComponent(b, "components/shop"), serveInProcess(b, kind != cold, random.NewKeys(10))
 			for number := range b.N {
 				if _, err := ask(c.commit(number+1, kind)); err != nil {
 					b.Fatal(err)
