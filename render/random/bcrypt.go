@@ -18,7 +18,7 @@ const maxPassword = 72
 // bcrypt hashes a password like golang.org/x/crypto/bcrypt, which generates the
 // salt itself and does not accept one. The error for a long password is that
 // package's.
-func (s *Stream) bcrypt(password string) (string, error) {
+func (s *Stream) bcrypt(password string, cost int) (string, error) {
 	if len(password) > maxPassword {
 		return "", bcrypt.ErrPasswordTooLong
 	}
@@ -28,7 +28,7 @@ func (s *Stream) bcrypt(password string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for range 1 << bcrypt.DefaultCost {
+	for range 1 << cost {
 		blowfish.ExpandKey(key, c)
 		blowfish.ExpandKey(salt, c)
 	}
@@ -39,6 +39,6 @@ func (s *Stream) bcrypt(password string) (string, error) {
 		}
 	}
 	// All implementations omit the last byte.
-	return fmt.Sprintf("$2a$%02d$%s%s", bcrypt.DefaultCost, bcryptEncoding.EncodeToString(salt),
+	return fmt.Sprintf("$2a$%02d$%s%s", cost, bcryptEncoding.EncodeToString(salt),
 		bcryptEncoding.EncodeToString(text[:len(text)-1])), nil
 }

@@ -18,39 +18,41 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Keys caches RSA keys, each of which takes as long to derive as the rest of a
-// chart. The cache keys are derived from the secret of the Application, too.
+// Keys caches RSA keys and bcrypt hashes, each of which takes as long to derive as the
+// rest of a chart. The cache keys are derived from the secret of the Application, too.
 type Keys struct {
 	mu  sync.Mutex
-	all *simplelru.LRU[string, *rsa.PrivateKey]
+	all *simplelru.LRU[string, any]
 }
 
 // NewKeys returns a cache for the given number of recently used keys.
 func NewKeys(count int) *Keys {
-	all, err := simplelru.NewLRU[string, *rsa.PrivateKey](count, nil)
+	all, err := simplelru.NewLRU[string, any](count, nil)
 	if err != nil {
 		panic(err) // a count of 0
 	}
 	return &Keys{all: all}
 }
 
-func (k *Keys) get(name string, derive func() (*rsa.PrivateKey, error)) (*rsa.PrivateKey, error) {
+// cached returns what is cached under a name, or derives it. No two values of different types have
+// the same name.
+func cached[T any](k *Keys, name string, derive func() (T, error)) (T, error) {
 	if k == nil {
 		return derive()
 	}
 	k.mu.Lock()
-	key, known := k.all.Get(name)
+	value, known := k.all.Get(name)
 	k.mu.Unlock()
 	if known {
-		return key, nil
+		return value.(T), nil
 	}
-	key, err := derive()
+	derived, err := derive()
 	if err == nil {
 		k.mu.Lock()
-		k.all.Add(name, key)
+		k.all.Add(name, derived)
 		k.mu.Unlock()
 	}
-	return key, err
+	return derived, err
 }
 
 // draw is a call whose value is read from several streams.
@@ -68,12 +70,15 @@ func (d draw) bytes(of string, count int) []byte {
 	return d.chart.rendering.source.Key.Stream(append(d.identity, of)...).Bytes(count)
 }
 
+// name is that of the call's value in Keys.
+func (d draw) name() string { return string(d.bytes("name", 32)) }
+
 func (c *Chart) rsa(bits int, d draw) (crypto.Signer, error) {
 	source := c.rendering.source
 	if source.OnlyCompared {
 		return source.Key.Stream(append(d.identity, "key")...).ECDSA()
 	}
-	return source.Keys.get(string(d.bytes("name", 32)), func() (*rsa.PrivateKey, error) {
+	return cached(source.Keys, d.name(), func() (*rsa.PrivateKey, error) {
 		return source.Key.Stream(append(d.identity, "key")...).RSA(bits)
 	})
 }

@@ -36,8 +36,8 @@ type Source struct {
 	Now time.Time
 	// Keys caches keys; it may be nil.
 	Keys *Keys
-	// OnlyCompared means that nothing uses the keys: those that would be RSA keys, which take as long
-	// as the rest of a chart, are on an elliptic curve.
+	// OnlyCompared means that nothing uses the keys and hashes: those that would be RSA keys, which
+	// take as long as the rest of a chart, are on an elliptic curve, and hashes have the least cost.
 	OnlyCompared bool
 }
 

@@ -76,7 +76,7 @@ func TestSeedVectors(t *testing.T) {
 		"uuid " + stream("uuid").UUID(),
 		"shuffle " + stream("shuffle").Shuffle("abcdefghijklmnopqrstuvwxyzäöü"),
 		fmt.Sprint("below ", stream("below").Below(1_000_000_007)),
-		"bcrypt " + must(stream("bcrypt").bcrypt("correct horse")),
+		"bcrypt " + must(stream("bcrypt").bcrypt("correct horse", bcrypt.DefaultCost)),
 		"rsa " + der(rsa, func() []byte { return x509.MarshalPKCS1PrivateKey(rsa) }, rsaErr),
 		"ecdsa " + der(ecdsa, func() []byte { b, _ := x509.MarshalECPrivateKey(ecdsa); return b }, ecdsaErr),
 		"ed25519 " + hashed(stream("ed25519").Ed25519()),
@@ -225,11 +225,11 @@ func TestSeedForms(t *testing.T) {
 			t.Errorf("%d characters, want %d", len(text), want)
 		}
 	}
-	hash, err := key.Stream().bcrypt("pass")
+	hash, err := key.Stream().bcrypt("pass", bcrypt.MinCost)
 	if err != nil || bcrypt.CompareHashAndPassword([]byte(hash), []byte("pass")) != nil {
 		t.Errorf("%s is not a hash of the password: %v", hash, err)
 	}
-	if _, err := key.Stream().bcrypt(strings.Repeat("x", 73)); !errors.Is(err, bcrypt.ErrPasswordTooLong) {
+	if _, err := key.Stream().bcrypt(strings.Repeat("x", 73), bcrypt.MinCost); !errors.Is(err, bcrypt.ErrPasswordTooLong) {
 		t.Errorf("a password of 73 bytes: %v", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"text/template"
+
+	"golang.org/x/crypto/bcrypt"
 )
 
 // texts returns the functions that create passwords, numbers, hashes and keys. They
@@ -34,15 +36,21 @@ func (c *Chart) texts() template.FuncMap {
 		},
 		"uuidv4":        func() string { return c.stream("uuidv4").UUID() },
 		"shuffle":       func(text string) string { return c.stream("shuffle", text).Shuffle(text) },
-		"bcrypt":        func(password string) string { return hash(c.stream("bcrypt", password), password) },
+		"bcrypt":        func(password string) string { return c.hash(c.draw("bcrypt", password), password) },
 		"htpasswd":      c.htpasswd,
 		"encryptAES":    c.encryptAES,
 		"genPrivateKey": c.genPrivateKey,
 	}
 }
 
-func hash(s *Stream, password string) string {
-	text, err := s.bcrypt(password)
+func (c *Chart) hash(d draw, password string) string {
+	source, cost := c.rendering.source, bcrypt.DefaultCost
+	if source.OnlyCompared {
+		cost = bcrypt.MinCost
+	}
+	text, err := cached(source.Keys, d.name(), func() (string, error) {
+		return source.Key.Stream(d.identity...).bcrypt(password, cost)
+	})
 	if err != nil {
 		return fmt.Sprintf("failed to encrypt string with bcrypt: %s", err)
 	}
@@ -53,7 +61,7 @@ func (c *Chart) htpasswd(user, password string) string {
 	if strings.Contains(user, ":") {
 		return "invalid username: " + user
 	}
-	return user + ":" + hash(c.stream("htpasswd", user, password), password)
+	return user + ":" + c.hash(c.draw("htpasswd", user, password), password)
 }
 
 // encryptAES encrypts like Helm's function, so that decryptAES works: AES-256 in

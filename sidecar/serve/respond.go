@@ -24,7 +24,7 @@ import (
 // different components in turn.
 const memoryBytes = 8 << 20
 
-// cachedKeys is the number of private keys that a worker caches, some kilobytes
+// cachedKeys is the number of private keys and hashes that a worker caches, some kilobytes
 // each.
 const cachedKeys = 64
 

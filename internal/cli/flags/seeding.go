@@ -23,7 +23,7 @@ type seedFlags struct {
 	keys *random.Keys
 }
 
-// maxCachedKeys is the number of private keys that a command caches, because it may
+// maxCachedKeys is the number of private keys and hashes that a command caches, because it may
 // render a component more than once.
 const maxCachedKeys = 64
 
