@@ -106,7 +106,7 @@ func traitsOf(in input, units []unit, fewest bool) []trait {
 			t.operated = t.operated || n.Kind.Rung == knowledge.Workloads && n.Kind.Pod.IsZero() && n.HasHealth && !base.Builtin(n.ID.Group)
 			t.custom = t.custom || !base.Builtin(n.ID.Group) && in.rungs[i].Wave <= workloads.Wave
 			t.everyNode = t.everyNode || n.Kind.EveryNode
-			t.app = t.app || isLongRunning(n) && !n.Store && n.Role != knowledge.Controllers
+			t.app = t.app || n.Serves() && !n.Store && n.Role != knowledge.Controllers
 			t.starts = t.starts || !n.Kind.Pod.IsZero() || n.Kind.Operator.Installs()
 			t.works = t.works || !n.Kind.Pod.IsZero() && in.rungs[i].Wave >= workloads.Wave
 			t.early = t.early && n.Kind.Placement == knowledge.First

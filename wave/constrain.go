@@ -123,12 +123,12 @@ func (in input) constraints(isGate func(WaitReason) bool, isAwaited func(int) bo
 func keepApart(g *graph.Graph, rules []constraint) {
 	follows := map[int]bool{}
 	for _, c := range rules {
-		if c.reason == Settles && isLongRunning(&g.Nodes[c.dependency]) {
+		if c.reason == Settles && g.Nodes[c.dependency].Serves() {
 			follows[c.dependent] = true
 		}
 	}
 	for i := range rules {
-		if c := &rules[i]; c.reason == Settles && !isLongRunning(&g.Nodes[c.dependency]) && !follows[c.dependency] {
+		if c := &rules[i]; c.reason == Settles && !g.Nodes[c.dependency].Serves() && !follows[c.dependency] {
 			c.gap, c.reason = 0, ""
 		}
 	}
@@ -200,9 +200,4 @@ func awaitedNodes(rules []constraint) map[int]bool {
 		}
 	}
 	return digraph.Reachable(targets, func(i int) []int { return dependencies[i] })
-}
-
-// isLongRunning reports whether an object is a workload that does not terminate.
-func isLongRunning(n *graph.Node) bool {
-	return !n.Kind.Pod.IsZero() && n.Kind.Runs == "" && !n.IsHook()
 }

@@ -159,7 +159,7 @@ func withoutController(g *graph.Graph) []int {
 		}
 	}
 	var all []int
-	programs := slices.ContainsFunc(g.Nodes, func(n graph.Node) bool { return isLongRunning(&n) && n.InSync() && !n.External })
+	programs := slices.ContainsFunc(g.Nodes, func(n graph.Node) bool { return n.Serves() && n.InSync() && !n.External })
 	for i, how := range seen {
 		if programs && how == isDefined && !g.Nodes[i].Expected && g.Nodes[i].HasHealth {
 			all = append(all, i)

@@ -74,12 +74,12 @@ var effects = []Effect{
 		}},
 	{When: "needs, together: a custom resource that shows whether its controller, of the same component, runs", Does: Accompanies,
 		fits: func(r related) bool {
-			return r.isMerelyTogether() && r.Need == graph.Needs && r.from.Part == r.to.Part && isLongRunning(r.to)
+			return r.isMerelyTogether() && r.Need == graph.Needs && r.from.Part == r.to.Part && r.to.Serves()
 		}},
 	{When: "may need, together: the target is a controller of the same component that may exit without the object",
 		Does: Follows, Yields: true,
 		fits: func(r related) bool {
-			return r.isMerelyTogether() && r.IsAboutKind() && r.from.Part == r.to.Part && isLongRunning(r.to)
+			return r.isMerelyTogether() && r.IsAboutKind() && r.from.Part == r.to.Part && r.to.Serves()
 		}},
 	{When: "may need, together: all others", Does: Ignores,
 		fits: func(r related) bool { return r.isMerelyTogether() }},
