@@ -10,8 +10,6 @@ import (
 	"sync"
 	texttemplate "text/template"
 
-	yaml "go.yaml.in/yaml/v3"
-
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/link"
@@ -20,6 +18,7 @@ import (
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/lazyregexp"
+	"github.com/ladder-cmp/ladder/internal/settings"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -341,7 +340,7 @@ func inNamespace(n graph.Node) string {
 //go:embed gates.yaml
 var gatesText []byte
 
-var gates = func() (g struct {
+var gates = settings.Embedded[struct {
 	Gates []struct {
 		Kinds       []string `yaml:"kinds"`
 		Command     string   `yaml:"command"`
@@ -349,14 +348,7 @@ var gates = func() (g struct {
 	} `yaml:"gates"`
 	Nodes      struct{ Command, Why, Source string }
 	Namespaces []string `yaml:"namespaces"`
-}) {
-	dec := yaml.NewDecoder(bytes.NewReader(gatesText))
-	dec.KnownFields(true)
-	if err := dec.Decode(&g); err != nil {
-		panic(err) // the file is embedded, and every test of the package reads it
-	}
-	return g
-}()
+}](gatesText)
 
 // rolloutStatus is the command of gates.yaml that waits for workloads.
 const rolloutStatus = "rollout status"

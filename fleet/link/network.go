@@ -1,16 +1,14 @@
 package link
 
 import (
-	"bytes"
 	"cmp"
 	_ "embed"
 	"maps"
 	"slices"
 	"strings"
 
-	yaml "go.yaml.in/yaml/v3"
-
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/internal/settings"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -21,7 +19,7 @@ import (
 //go:embed network.yaml
 var networkText []byte
 
-var network = func() (signs struct {
+var network = settings.Embedded[struct {
 	Paths []string `yaml:"paths"`
 	Kinds []struct {
 		Kind   string `yaml:"kind"`
@@ -29,14 +27,7 @@ var network = func() (signs struct {
 	} `yaml:"kinds"`
 	Taint  string `yaml:"taint"`
 	Source string `yaml:"source"`
-}) {
-	dec := yaml.NewDecoder(bytes.NewReader(networkText))
-	dec.KnownFields(true)
-	if err := dec.Decode(&signs); err != nil {
-		panic(err) // no input reaches it, and every test of the package reads it
-	}
-	return signs
-}()
+}](networkText)
 
 // PodSpecs returns the Pod specs in an object.
 func PodSpecs(n *graph.Node) []object.Value {

@@ -9,7 +9,6 @@
 package profile
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
@@ -17,10 +16,9 @@ import (
 	"slices"
 	"strings"
 
-	yaml "go.yaml.in/yaml/v3"
-
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 // Fleet is the fleet section of a ladder.yaml.
@@ -245,13 +243,7 @@ func written(name string) (Profile, error) {
 	if err != nil {
 		return Profile{}, finding.Fault(fmt.Sprintf("unknown profile %q", name), fmt.Sprintf("use one of %s", strings.Join(Names(), ", ")))
 	}
-	var p Profile
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	if err := dec.Decode(&p); err != nil {
-		panic(fmt.Sprintf("profile %s: %v", name, err)) // a test decodes all of them
-	}
-	return p, nil
+	return settings.Embedded[Profile](text), nil
 }
 
 // Of returns the profile that a ladder.yaml defines. Its bands replace those of the

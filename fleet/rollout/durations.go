@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"cmp"
 	_ "embed"
 	"errors"
@@ -52,15 +51,10 @@ var durationsText []byte
 
 // AssumedDurations returns the durations that apply without a file.
 func AssumedDurations() Durations {
-	var file struct {
+	file := settings.Embedded[struct {
 		Wave  Assumption   `yaml:"wave"`
 		Kinds []Assumption `yaml:"kinds"`
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(durationsText))
-	dec.KnownFields(true)
-	if err := dec.Decode(&file); err != nil {
-		panic(err) // the file is embedded, and every test of the package reads it
-	}
+	}](durationsText)
 	return Durations{ByName: map[string]time.Duration{}, Lines: map[string]int{}, Kinds: file.Kinds, Wave: file.Wave.Duration}
 }
 

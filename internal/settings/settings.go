@@ -35,6 +35,17 @@ func (f File) Fault(line int, field, message, remedy string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: f.Rule, File: f.Name, Line: line, Field: field, Message: message, Remedy: remedy}
 }
 
+// Embedded decodes a file of the program strictly. It panics on errors: tests of the package that
+// embeds the file read it.
+func Embedded[T any](text []byte) (content T) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(&content); err != nil {
+		panic(err)
+	}
+	return content
+}
+
 // Parse returns the mapping in the file, or nil if it is empty.
 func (f File) Parse(text []byte) (*yaml.Node, error) {
 	var doc yaml.Node
