@@ -142,8 +142,13 @@ func (o Object) InSync() bool { return slices.Contains(o.Phases(), Sync) }
 // list splits an annotation with a comma-separated list.
 func (o Object) list(key string) []string {
 	value, _ := o.Annotation(key)
+	return SplitList(value)
+}
+
+// SplitList splits a comma-separated list.
+func SplitList(text string) []string {
 	var items []string
-	for _, item := range strings.Split(value, ",") {
+	for _, item := range strings.Split(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {
 			items = append(items, item)
 		}

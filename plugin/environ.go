@@ -12,6 +12,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render/random"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -31,7 +32,7 @@ func FromEnvironment(repo fs.FS, dir string, env map[string]string) (Request, er
 			Revision: env[Revision], RepoURL: env[RepoURL]},
 		Variables:       map[string]string{},
 		KubeVersion:     env["KUBE_VERSION"],
-		APIVersions:     splitList(env["KUBE_API_VERSIONS"]),
+		APIVersions:     object.SplitList(env["KUBE_API_VERSIONS"]),
 		AllowUndeployed: true,
 	}
 	if explain := wave.Explain(env[DefaultExplain]); explain == wave.InAnnotations {
@@ -187,17 +188,7 @@ func (p Parameter) fromVariable(value string) ([]string, error) {
 		}
 		return nil, p.fault("not a list", "write it as YAML")
 	case p.Collection == "array", p.Verbatim:
-		return splitList(value), nil
+		return object.SplitList(value), nil
 	}
 	return []string{value}, nil
-}
-
-func splitList(text string) []string {
-	var all []string
-	for _, item := range strings.Split(text, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			all = append(all, item)
-		}
-	}
-	return all
 }

@@ -132,10 +132,7 @@ func (r *requestReader) addException(from, to int, key string) {
 // function for each.
 func (r *requestReader) eachListed(i int, key, text string, read func(i int, name string) (object.ID, bool),
 	do func(from, to int, key string)) {
-	for _, name := range strings.Split(text, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
+	for _, name := range object.SplitList(text) {
 		id, ok := read(i, name)
 		if !ok {
 			r.reject(i, key, name, object.QuoteName(name)+" is not the name of an object",
@@ -230,10 +227,7 @@ func (r *requestReader) addNelm(i int, key, text string) {
 }
 
 func (r *requestReader) addExpected(i int, key, text string) {
-	for _, entry := range strings.Split(text, ",") {
-		if entry = strings.TrimSpace(entry); entry == "" {
-			continue
-		}
+	for _, entry := range object.SplitList(text) {
 		e, ok := ReadExpected(entry)
 		if !ok {
 			r.reject(i, key, entry, object.QuoteName(entry)+" is neither an object nor an API group", HowToExpect)

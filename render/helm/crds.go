@@ -104,10 +104,8 @@ func (s source) describeChart(ch *chart.Chart, key crds.Path) *crds.Chart {
 		}
 		converted := s.describeChart(sub, join(key, below))
 		if dep != nil {
-			for _, condition := range strings.Split(dep.Condition, ",") {
-				if condition = strings.TrimSpace(condition); condition != "" {
-					converted.Conditions = append(converted.Conditions, join(key, strings.Split(condition, ".")))
-				}
+			for _, condition := range object.SplitList(dep.Condition) {
+				converted.Conditions = append(converted.Conditions, join(key, strings.Split(condition, ".")))
 			}
 			converted.Tags = dep.Tags
 		}
