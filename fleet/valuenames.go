@@ -8,6 +8,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/fleet/parent"
+	"github.com/ladder-cmp/ladder/internal/textedit"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -45,8 +46,8 @@ func kindNamedBy(key string) string {
 	return ""
 }
 
-// namesIn returns the names in a text of values, which begins at a line of a file.
-func namesIn(text []byte, file string, line int) []ValueName {
+// namesIn returns the names in a text of values.
+func namesIn(text []byte, file string) []ValueName {
 	var root yaml.Node
 	if yaml.Unmarshal(text, &root) != nil {
 		return nil // the chart does not render with them, either
@@ -56,7 +57,7 @@ func namesIn(text []byte, file string, line int) []ValueName {
 		if n == nil || n.Kind != yaml.ScalarNode || !object.IsName(n.Value) {
 			return
 		}
-		v := ValueName{Kind: kind, Name: n.Value, File: file, Line: line + n.Line - 1}
+		v := ValueName{Kind: kind, Name: n.Value, File: file, Line: n.Line}
 		if !slices.ContainsFunc(all, func(o ValueName) bool { return o.Kind == v.Kind && o.Name == v.Name }) {
 			all = append(all, v)
 		}
@@ -66,12 +67,12 @@ func namesIn(text []byte, file string, line int) []ValueName {
 		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 			if kind := kindNamedBy(n.Content[i].Value); kind != "" {
 				add(kind, n.Content[i+1])
-				add(kind, entryOf(n.Content[i+1], "name"))
+				add(kind, textedit.Value(n.Content[i+1], "name"))
 			}
 		}
-		if of := entryOf(n, "type"); of != nil && (of.Value == "secret" || of.Value == "configMap") { // a volume, as some charts write it
+		if of := textedit.Value(n, "type"); of != nil && (of.Value == "secret" || of.Value == "configMap") { // a volume, as some charts write it
 			kind := map[string]string{"secret": "Secret", "configMap": "ConfigMap"}[of.Value]
-			add(kind, entryOf(n, "name"))
+			add(kind, textedit.Value(n, "name"))
 		}
 		for _, inner := range n.Content {
 			visit(inner)
@@ -79,16 +80,6 @@ func namesIn(text []byte, file string, line int) []ValueName {
 	}
 	visit(&root)
 	return all
-}
-
-// entryOf returns the value of a key of a mapping; nil if there is none.
-func entryOf(n *yaml.Node, key string) *yaml.Node {
-	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
 }
 
 // namesInSource returns the names in the values of a source: in its Application, and in values
@@ -102,13 +93,13 @@ func namesInSource(s parent.Source, file string, line int, read func(name string
 			continue // it is in the chart, or elsewhere
 		}
 		if text, shown, err := read(name); err == nil {
-			all = append(all, namesIn(text, shown, 1)...)
+			all = append(all, namesIn(text, shown)...)
 		}
 	}
 	if text, err := helm.Get("valuesObject").YAML(); err == nil {
-		all = append(all, atLine(namesIn([]byte(text), file, 1), line)...)
+		all = append(all, atLine(namesIn([]byte(text), file), line)...)
 	}
-	all = append(all, atLine(namesIn([]byte(helm.Get("values").Text()), file, 1), line)...)
+	all = append(all, atLine(namesIn([]byte(helm.Get("values").Text()), file), line)...)
 	for _, p := range helm.Get("parameters").Items() {
 		name := p.Get("name").Text()
 		key := name[strings.LastIndexByte(name, '.')+1:]

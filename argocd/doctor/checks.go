@@ -27,7 +27,7 @@ func ArgoCDOf(objs []object.Object) knowledge.ArgoCD {
 		}
 	}
 	if slices.ContainsFunc(slices.Collect(maps.Keys(i.maps)), func(key mapKey) bool { return key.name == configMap }) {
-		a.Checks = checkedKinds(i.entriesOf(configMap))
+		a.Checks = checkedKinds(i.entries())
 	}
 	return a
 }

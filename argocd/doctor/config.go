@@ -230,7 +230,7 @@ func (i *installation) checkApplicationHealth() (all []finding.Finding) {
 	if old, _ := i.entry(configMap, "resource.customizations"); strings.Contains(old.Text(), "argoproj.io/Application") {
 		return nil
 	}
-	for name, v := range i.entriesOf(configMap) {
+	for name, v := range i.entries() {
 		if normalizeKey(name) == normalizeKey(key) {
 			all = append(all, withRemedy(withSeverity(finding.Warning,
 				v.fault("Argo CD reads no health check for Applications from %s", name)), "write the key as %s", key))

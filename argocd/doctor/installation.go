@@ -228,18 +228,15 @@ func (i *installation) entry(name, key string) (value node, known bool) {
 	return i.values.config(name, key)
 }
 
-// entriesOf returns the entries of an Argo CD ConfigMap, from the ConfigMap and from
-// values.
-func (i *installation) entriesOf(name string) map[string]node {
+// entries returns the entries of Argo CD's ConfigMap argocd-cm, from the ConfigMap and from values.
+func (i *installation) entries() map[string]node {
 	all := map[string]node{}
 	for key, m := range i.maps {
-		if key.name == name {
+		if key.name == configMap {
 			maps.Copy(all, m.at("data").entries())
 		}
 	}
-	if name == configMap {
-		maps.Copy(all, i.values.at("configs", "cm").entries())
-	}
+	maps.Copy(all, i.values.at("configs", "cm").entries())
 	return all
 }
 

@@ -82,7 +82,7 @@ func DrawFleet(f *fleet.Fleet, opt GraphOptions) draw.Rollout {
 			r.Steps = append(r.Steps, step)
 		}
 		number[i] = len(r.Apps)
-		r.Apps = append(r.Apps, box(f, app, len(r.Steps)-1, slices.Contains(opt.Around, i)))
+		r.Apps = append(r.Apps, box(app, len(r.Steps)-1, slices.Contains(opt.Around, i)))
 	}
 	shown := map[[2]int]bool{}
 	for _, l := range links {
@@ -143,7 +143,7 @@ func stepOf(f *fleet.Fleet, step int) draw.Step {
 }
 
 // box draws an Application.
-func box(f *fleet.Fleet, app *fleet.Application, step int, chosen bool) draw.App {
+func box(app *fleet.Application, step int, chosen bool) draw.App {
 	kind := cmp.Or(app.Type, app.Rung, "component")
 	if part := app.Component.DomainOrTier(); part != "" {
 		kind = part + " · " + kind

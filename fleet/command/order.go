@@ -36,13 +36,7 @@ func (f stepsFlags) runInPlace(s cli.Streams, all *fleet.Fleet, args []string) e
 		return p.write(s, *f.check)
 	}
 	text, err := p.render(*f.format, *f.diff, cli.PaintFor(s.Out))
-	if err := s.Print(text, err); err != nil {
-		return err
-	}
-	if finding.Err(p.Findings) != nil {
-		return cli.ErrReported
-	}
-	return nil
+	return printSteps(s, text, err, p.Findings)
 }
 
 // placed shows and writes the order of Applications that exist already.

@@ -102,15 +102,16 @@ func (f stepsFlags) run(s cli.Streams, all Loaded, times rollout.Durations) erro
 	default:
 		r.table()
 	}
-	return printSteps(s, r, *f.format)
+	text, err := r.Render(*f.format, cli.PaintFor(s.Out))
+	return printSteps(s, text, err, r.Findings)
 }
 
-func printSteps(s cli.Streams, r stepList, format string) error {
-	text, err := r.Render(format, cli.PaintFor(s.Out))
+// printSteps prints an order, which contains findings.
+func printSteps(s cli.Streams, text string, err error, found []finding.Finding) error {
 	if err := s.Print(text, err); err != nil {
 		return err
 	}
-	if finding.Err(r.Findings) != nil {
+	if finding.Err(found) != nil {
 		return cli.ErrReported
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/graph"
+	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -93,7 +94,8 @@ func collisions(f *fleet.Fleet, environments []string) []*collision {
 			for _, id := range h.of(d) {
 				key := thing{f.Cluster(d.To.Server), id}
 				for _, other := range first[key] {
-					if overlap(other.To.In, d.To.In) || !overlap(environments, other.To.In) && !overlap(environments, d.To.In) {
+					if facts.HasAny(other.To.In, d.To.In...) ||
+						!facts.HasAny(environments, other.To.In...) && !facts.HasAny(environments, d.To.In...) {
 						continue
 					}
 					p := pair{other.Application, d.Application}
@@ -121,10 +123,6 @@ func (c *collision) add(id object.ID, at ...fleet.Deployment) {
 			}
 		}
 	}
-}
-
-func overlap(a, b []string) bool {
-	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
 // fault reports the shared objects of two Applications, and what to do.

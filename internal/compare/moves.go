@@ -32,7 +32,7 @@ func moves(old, now side, pairs pairing) []Move {
 		m := Move{Object: finding.Sanitize(n.key.String()), From: o.row.Wave, To: n.row.Wave, OldWhy: finding.Sanitize(o.row.Why),
 			Why: finding.Sanitize(n.row.Why)}
 		if m.Since = since(old, now, pairs, n); m.Since == "" {
-			m.Since = gone(old, now, pairs, o)
+			m.Since = gone(old, pairs, o)
 		}
 		all = append(all, m)
 	}
@@ -57,7 +57,7 @@ func since(old, now side, pairs pairing, n placed) string {
 }
 
 // gone says that the object that decided a placement was removed.
-func gone(old, now side, pairs pairing, o placed) string {
+func gone(old side, pairs pairing, o placed) string {
 	if i, decided := old.decider(o); decided && pairs.toNow[i] < 0 {
 		return finding.Sanitize(old.all[i].key.String()) + " is gone"
 	}

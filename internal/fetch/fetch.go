@@ -467,7 +467,7 @@ func (f *Fetcher) once(ctx context.Context, ref remote.Ref, at *url.URL, ignoreC
 	if err != nil {
 		return remote.Content{}, err
 	}
-	return f.finish(ref, result)
+	return f.finish(result)
 }
 
 // try fetches a Ref in this process.

@@ -120,7 +120,7 @@ func (e *attempt) fetchExact(ref remote.Ref, sourceDigest string, load func() (r
 
 // finish records the result of an attempt, and checks it against the recorded
 // digest.
-func (f *Fetcher) finish(ref remote.Ref, h fetchedContent) (remote.Content, error) {
+func (f *Fetcher) finish(h fetchedContent) (remote.Content, error) {
 	if h.exact != nil && h.recordedDigest != "" && h.recordedDigest != h.Digest {
 		return remote.Content{}, f.changed(*h.exact, h.recordedDigest, h.Digest)
 	}
