@@ -25,7 +25,7 @@ func companions(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Refe
 		at := chartOf(f, c)
 		controllers[at] = append(controllers[at], c)
 	}
-	users := usersOfResources(f, roles, s)
+	users := usersOfResources(roles, s)
 	addInjected(f, roles, users)
 	join := func(i int, why string) {
 		// DaemonSets do more harm than good: one node that is not ready would block
@@ -94,7 +94,7 @@ func addInjected(f *facts.Facts, roles Roles, to map[int]bool) {
 // usersOfResources returns the nodes that depend on a custom resource that a
 // controller of the component reconciles, such as an application whose database is
 // created by an operator. None of them can help the controller to start.
-func usersOfResources(f *facts.Facts, roles Roles, s Set) map[int]bool {
+func usersOfResources(roles Roles, s Set) map[int]bool {
 	var queue []int
 	for r := range s.All() {
 		if (r.Need == Needs && r.Until == Healthy || r.Until == Together) && r.IsAboutKind() && roles.IsController(r.To) {
@@ -165,7 +165,7 @@ func isChart(n facts.Node) bool { return strings.Contains(sourceOf(n), templates
 // wait for a Secret that it reads from the API server, so no manifest names it. In a later
 // wave the Job would never run, because the sync waits for the controller.
 func secretWriters(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference) {
-	users, order := usersOfResources(f, roles, s), newJobOrder(f, roles, s)
+	users, order := usersOfResources(roles, s), newJobOrder(f, roles, s)
 	taken := map[int]bool{}
 	for _, c := range roles.Controllers() {
 		n := &f.Nodes[c]

@@ -208,7 +208,7 @@ func (e expansion) application(set object.Object, template map[string]any, p par
 	}
 	objs, err := object.Parse(set.File, max(set.Line, 1), string(text))
 	if err != nil || len(objs) != 1 {
-		return Generated{}, fmt.Errorf("the template does not render to an Application: %w", errors.Join(err))
+		return Generated{}, fmt.Errorf("the template does not render to an Application: %w", err)
 	}
 	app := objs[0]
 	app.Line = set.Line // generated, so it has the line of its set

@@ -80,7 +80,7 @@ func Load(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, error) {
 	if err != nil {
 		return Loaded{}, err
 	}
-	if src.Remote, err = opt.Remote.Remote(nil, nil); err != nil {
+	if src.Remote, err = opt.Remote.Remote(); err != nil {
 		return Loaded{}, err
 	}
 	if all.Fleet, err = fleet.LoadUntilInterrupted(ctx, src, base); err != nil {

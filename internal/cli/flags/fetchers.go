@@ -81,8 +81,8 @@ func (in *Fetching) Fetcher(log *slog.Logger, metrics prometheus.Registerer) (*f
 
 // Remote returns a Fetcher that resolves the names of Helm's repositories; nil if
 // nothing may be fetched.
-func (in *Fetching) Remote(log *slog.Logger, metrics prometheus.Registerer) (remote.Fetcher, error) {
-	f, err := in.Fetcher(log, metrics)
+func (in *Fetching) Remote() (remote.Fetcher, error) {
+	f, err := in.Fetcher(nil, nil)
 	if f == nil || err != nil {
 		return nil, err
 	}

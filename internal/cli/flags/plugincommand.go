@@ -52,7 +52,7 @@ func (in *Environment) Generate(ctx context.Context) (plugin.Result, error) {
 	if req.Random, err = in.random(env); err != nil {
 		return plugin.Result{}, err
 	}
-	if req.Remote, err = in.remote.Remote(nil, nil); err != nil {
+	if req.Remote, err = in.remote.Remote(); err != nil {
 		return plugin.Result{}, err
 	}
 	base, err := KnowledgeOf(*in.ladder)

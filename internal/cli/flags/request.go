@@ -154,7 +154,7 @@ func (o Options) Request(c *checkout.Checkout, defaults ...plugin.Settings) (plu
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
-	from, err := o.Remote.Remote(nil, nil)
+	from, err := o.Remote.Remote()
 	if err != nil {
 		return plugin.Request{}, nil, err
 	}
