@@ -1,14 +1,13 @@
 package knowledge
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"fmt"
 	"strings"
 	"sync"
 
-	yaml "go.yaml.in/yaml/v3"
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 //go:embed names.yaml programs.yaml crd-switches.yaml rungs.yaml kind-order.yaml pods.yaml conventions.yaml
@@ -150,17 +149,11 @@ func must(err error) {
 	}
 }
 
-// decoded decodes an embedded file strictly: unknown keys are errors.
 func decoded[T any](name string) *T {
-	data, err := files.ReadFile(name)
+	text, err := files.ReadFile(name)
 	must(err)
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	d.KnownFields(true)
-	f := new(T)
-	if err := d.Decode(f); err != nil {
-		panic(fmt.Sprintf("knowledge/%s: %v", name, err))
-	}
-	return f
+	f := settings.Embedded[T](text)
+	return &f
 }
 
 func loadGroup(name string) *groupFile {

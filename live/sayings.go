@@ -12,6 +12,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/lazyregexp"
+	"github.com/ladder-cmp/ladder/internal/settings"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -60,12 +61,7 @@ var sayings = read[map[string][]saying](sayingsText)
 
 // read reads what the program has with it, when it is asked for: other commands start without it.
 func read[T any](text []byte) func() T {
-	return sync.OnceValue(func() (all T) {
-		if err := yaml.Unmarshal(text, &all); err != nil {
-			panic(err) // every test of this package reads it
-		}
-		return all
-	})
+	return sync.OnceValue(func() T { return settings.Embedded[T](text) })
 }
 
 // understand completes a cause with what a message about an object means; what no saying of the topic

@@ -4,9 +4,8 @@ import (
 	_ "embed"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/ladder-cmp/ladder/internal/lazyregexp"
+	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 // Rule describes a rule to users who do not know its name.
@@ -28,14 +27,11 @@ type Rules map[string]Rule
 
 // NewRules returns the rules that any command can report, and more.
 func NewRules(more ...Rule) Rules {
-	var own []struct {
+	own := settings.Embedded[[]struct {
 		Rule `yaml:",inline"`
 		// Others have the same description: their findings say more.
 		Others []string `yaml:"rules"`
-	}
-	if err := yaml.Unmarshal(rulesText, &own); err != nil {
-		panic(err) // embedded, and read by tests
-	}
+	}](rulesText)
 	all := Rules{}
 	for _, r := range more {
 		all[r.Name] = r
