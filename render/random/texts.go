@@ -44,11 +44,12 @@ func (c *Chart) texts() template.FuncMap {
 }
 
 func (c *Chart) hash(d draw, password string) string {
-	source, cost := c.rendering.source, bcrypt.DefaultCost
+	source := c.rendering.source
+	keys, cost := source.Keys, bcrypt.DefaultCost
 	if source.OnlyCompared {
-		cost = bcrypt.MinCost
+		keys, cost = nil, bcrypt.MinCost
 	}
-	text, err := cached(source.Keys, d.name(), func() (string, error) {
+	text, err := cached(keys, d.name(), func() (string, error) {
 		return source.Key.Stream(d.identity...).bcrypt(password, cost)
 	})
 	if err != nil {
