@@ -33,7 +33,7 @@ type Absent struct {
 }
 
 // creators makes objects need the long-running workloads that may create what they read.
-// The step about Jobs handles Jobs.
+// The derivation about Jobs handles Jobs.
 func creators(f *facts.Facts, _ Roles, _ Set) (_ []Claim, refs []Reference) {
 	for _, u := range f.Unresolved() {
 		if !u.Created {

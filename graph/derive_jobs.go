@@ -11,7 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// jobOrder is what the step about Jobs reads.
+// jobOrder is what the derivation about Jobs reads.
 type jobOrder struct {
 	*facts.Facts
 	roles Roles

@@ -12,8 +12,8 @@ import (
 )
 
 // possibilities returns what objects may need although nothing certain, nor any hint that
-// says what it is for, points to it. A smoke is applied last anyway. This is the last step,
-// so that no other concludes anything from it.
+// says what it is for, points to it. A smoke is applied last anyway. This is the last
+// derivation, so that no other concludes anything from it.
 func possibilities(f *facts.Facts, roles Roles, s Set) ([]Claim, []Reference) {
 	refs := makersNearby(f, roles)
 	refs = slices.Concat(refs, storesNearby(f, roles, s.With(refs)), jobsNearby(f, roles, s), namersOfAbsent(f, roles),

@@ -10,7 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/digraph"
 )
 
-// webhookOrder is what the step about webhooks reads.
+// webhookOrder is what the derivation about webhooks reads.
 type webhookOrder struct {
 	*facts.Facts
 	roles  Roles

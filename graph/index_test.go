@@ -9,8 +9,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// TestIndexStays: no fact, rule or step changes the index, not even through a list that it
-// returns.
+// TestIndexStays: no fact, rule or derivation changes the index, not even through a list that
+// it returns.
 func TestIndexStays(t *testing.T) {
 	eachComponent(t, func(t *testing.T, objs []object.Object) {
 		f, _ := facts.New([]Part{{Objects: objs, Namespace: "ns"}}, knowledge.Default(), facts.Options{})

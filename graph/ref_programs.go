@@ -29,7 +29,7 @@ func calls(f *facts.Facts, _ Roles) (refs []Reference) {
 					refs = append(refs, callTo(f, i, s, w.Field, Exists))
 				}
 				if n.Kind.Runs == "once" {
-					continue // the step about Jobs handles them
+					continue // the derivation about Jobs handles them
 				}
 				for _, server := range f.Servers(service) {
 					refs = append(refs, callTo(f, i, server, w.Field, Together))

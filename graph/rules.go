@@ -62,7 +62,7 @@ var derivations = []derivation{
 	laterCAs,      // PostSync Jobs without which an API is not trusted
 	webhooks,      // objects and the webhooks that must admit them
 	creators,      // workloads that may create what others read
-	possibilities, // what no step may conclude from
+	possibilities, // what no derivation may conclude from
 }
 
 // reports read everything and return findings.

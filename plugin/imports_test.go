@@ -119,6 +119,31 @@ func TestWhereAChangeGoes(t *testing.T) {
 	}
 }
 
+// TestPassesAreThere finds the types and files of rules that the table of passes names.
+func TestPassesAreThere(t *testing.T) {
+	text, err := os.ReadFile("../docs/development.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := os.ReadFile("../graph/rules.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\| \\w+ \\| (?:`(\\w+)`|a function), in (?:a file )?`([a-z_*.]+)` \\|")
+	named := row.FindAllStringSubmatch(string(text), -1)
+	for _, pass := range named {
+		if pass[1] != "" && !strings.Contains(string(rules), "\ntype "+pass[1]+" func(") {
+			t.Errorf("graph/rules.go has no type %s", pass[1])
+		}
+		if there, err := filepath.Glob("../graph/" + pass[2]); err != nil || len(there) == 0 {
+			t.Errorf("graph has no file %s", pass[2])
+		}
+	}
+	if len(named) != 4 {
+		t.Errorf("%d passes have files, want 4", len(named))
+	}
+}
+
 // TestPurePackages keeps the packages that compute from touching the world:
 // what they answer follows from what they are given.
 func TestPurePackages(t *testing.T) {
