@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
-
-	yaml "go.yaml.in/yaml/v3"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
@@ -57,7 +54,7 @@ func (b Bundle) Check(written map[string]string) []finding.Finding {
 		switch {
 		case !exists:
 			report(now[id].File, 0, now[id].ID.String(), "Argo CD syncs this object, but the bootstrap does not contain it", again)
-		case !equalValues(old.Text(), now[id].Text()):
+		case !old.Same(now[id]):
 			report(old.File, old.Line, old.ID.String(), "the bootstrapped object differs from what Argo CD syncs", again)
 		}
 	}
@@ -94,13 +91,4 @@ func objectsIn(files map[string]string) (map[string]object.Object, []finding.Fin
 		}
 	}
 	return all, faults
-}
-
-// equalValues reports whether two YAML texts have the same meaning.
-func equalValues(a, b string) bool {
-	if strings.TrimSpace(a) == strings.TrimSpace(b) {
-		return true
-	}
-	var x, y any
-	return yaml.Unmarshal([]byte(a), &x) == nil && yaml.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
