@@ -49,7 +49,7 @@ func newServer(cfg Config) *server {
 	s.receiver = newReceiver(cfg, newRepositories(cfg.Memory, cfg.Limits.Bytes, keep), s.stages)
 	s.results = newResults(cfg.Cache, cfg.CacheAge, s.metrics.countCache)
 	s.scheduler = newScheduler(cfg.Parallel, cfg.Render, cfg.WorkerMemory)
-	s.renderer = &renderer{tasks: cfg.Tasks, responseBytes: cfg.ResponseBytes, log: cfg.Log}
+	s.renderer = &renderer{tasks: cfg.Tasks, log: cfg.Log}
 	s.sender = newSender(cfg.Responses)
 	s.fetched = newRepositories(cfg.Fetched, maxFetchedBytes, 0)
 	s.metrics.register(s, cfg.Metrics)

@@ -65,9 +65,6 @@ type Config struct {
 	// Responses limits the memory of responses in transit to clients, in bytes; 0 means
 	// no limit. Further responses wait.
 	Responses int64
-	// ResponseBytes limits the size of one response's manifests with YAML aliases
-	// expanded, as a reader does; 0 means no limit.
-	ResponseBytes int
 	// CacheAge limits the age of cached responses, whether used or not; 0 means no
 	// limit.
 	CacheAge time.Duration

@@ -35,16 +35,13 @@ const (
 	// maxDepth and maxRatio bound the directories of a repository, and the compression of one of
 	// more than 64 MiB: only malicious archives exceed them.
 	maxDepth, maxRatio = 128, 200
-	// maxResponse is the size of the manifests in a response, in bytes with YAML aliases expanded,
-	// below the 100 MiB that Argo CD accepts in a message by default.
-	maxResponse = 90 << 20
 )
 
 // AddFlags adds the flags of serve to a command.
 func (opt *Options) AddFlags(f *pflag.FlagSet) {
 	c := &opt.Config
 	dir := cmp.Or(os.Getenv(SocketDirVariable), socketDir)
-	c.Stall, c.Limits.Depth, c.Limits.Ratio, c.ResponseBytes = stallTimeout, maxDepth, maxRatio, maxResponse
+	c.Stall, c.Limits.Depth, c.Limits.Ratio = stallTimeout, maxDepth, maxRatio
 	opt.Ladder = flags.LadderFlag(f)
 	opt.Seed = flags.SeedFlag(f)
 	f.StringVar(&opt.Dir, "plugin-dir", dir,

@@ -128,17 +128,22 @@ const MaxMessage = 100 << 20
 // overhead.
 const maxResponse = MaxMessage / 10 * 9
 
-// CheckSize refuses a response that Argo CD's client would refuse with a gRPC error.
-// dir is the directory of the component.
+// CheckSize refuses a response that Argo CD's client would refuse with a gRPC error, or that
+// would exceed Argo CD's memory once aliases are expanded. dir is the directory of the component.
 func (r Response) CheckSize(dir string) error {
 	size := 0
 	for _, m := range r.Output.Manifests {
 		size += len(m)
 	}
-	if size > maxResponse {
+	switch {
+	case size > maxResponse:
 		return status.Errorf(codes.ResourceExhausted,
 			"%s: the manifests are %d MiB; the limit is %d MiB, because Argo CD accepts messages of at most %d MiB; fix: split the component",
 			dir, size>>20, maxResponse>>20, MaxMessage>>20)
+	case r.Output.Expanded > maxResponse:
+		return status.Errorf(codes.ResourceExhausted,
+			"%s: the manifests are %d bytes with YAML aliases expanded; the limit is %d; fix: split the component, or use fewer aliases",
+			dir, r.Output.Expanded, maxResponse)
 	}
 	return nil
 }
