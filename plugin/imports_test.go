@@ -192,6 +192,7 @@ func TestHeavyLibraries(t *testing.T) {
 		"oras.land/":                   {"internal/fetch"},
 		"go.opentelemetry.io/":         {"sidecar", "sidecar/serve"},
 		"github.com/google/go-jsonnet": {"render"},
+		"testing/":                     {"fleet/fleettest"},
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/vfs"
 )
 
 // SourcePath is the variable with the path of an Application in its repository.
@@ -41,7 +41,7 @@ func Whole(repo fs.FS, dir string, env map[string]string) (fs.FS, string, *Part)
 	if path.Join(prefix, dir) != source || prefix == "" || prefix == "." || !fs.ValidPath(source) {
 		return repo, dir, nil
 	}
-	p := &Part{sent: repo, above: fstest.MapFS{prefix: {Mode: fs.ModeDir | 0o755}}, prefix: prefix, missing: map[string]bool{}}
+	p := &Part{sent: repo, above: vfs.EmptyDir(prefix), prefix: prefix, missing: map[string]bool{}}
 	return p, source, p
 }
 

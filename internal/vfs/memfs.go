@@ -43,6 +43,13 @@ func NewDir(name string) *Node {
 	return &Node{Name: name, Mode: fs.ModeDir | 0o755, Children: map[string]*Node{}}
 }
 
+// EmptyDir returns a file system with only an empty directory and its parents.
+func EmptyDir(name string) *Tree {
+	t := &Tree{Root: NewDir(".")}
+	_, _ = t.MakeDirs(name, nil) // no file is in the way
+	return t
+}
+
 // IsDir reports whether it is a directory.
 func (n *Node) IsDir() bool { return n.Mode.IsDir() }
 

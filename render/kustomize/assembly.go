@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing/fstest"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/lazyregexp"
@@ -57,8 +56,8 @@ type readFile struct {
 type tree struct {
 	input.Source
 	at string
-	// overlay contains the files that are changed or added on top of FS.
-	overlay map[string][]byte
+	// overlay is FS with the files that are changed or added.
+	overlay vfs.Overlay
 	// visits maps directories to the visited kustomizations.
 	visits map[string]*visit
 	// original is the tree with the same files that was added first. Each copy contains
@@ -91,7 +90,8 @@ func (s source) assemble(ctx context.Context) (*assembly, *tree) {
 
 // add adds a tree with the files of a source.
 func (a *assembly) add(s input.Source) *tree {
-	t := &tree{Source: s, at: "/" + strconv.Itoa(len(a.trees)), overlay: map[string][]byte{}, visits: map[string]*visit{}}
+	t := &tree{Source: s, at: "/" + strconv.Itoa(len(a.trees)), overlay: vfs.Overlay{FS: s.FS, Files: map[string]string{}},
+		visits: map[string]*visit{}}
 	t.original = t
 	a.trees = append(a.trees, t)
 	return t
@@ -104,14 +104,10 @@ func (a *assembly) duplicate(original *tree) *tree {
 	return t
 }
 
-// addGenerated adds a tree of generated files, by name.
+// addGenerated adds a tree of generated files, by name, some of them in charts.
 func (a *assembly) addGenerated(files map[string]string) *tree {
-	m := fstest.MapFS{}
-	for name, text := range files {
-		m[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
-	}
 	s := a.component.Source
-	s.FS = m
+	s.FS = vfs.Overlay{FS: vfs.EmptyDir("charts"), Files: files}
 	t := a.add(s)
 	t.generated = true
 	return t
@@ -275,7 +271,7 @@ func (t *tree) unusedName(dir, stem, ext string) string {
 	for n := 0; ; n++ {
 		name := fmt.Sprintf("%s-%d%s", stem, n, ext)
 		p := path.Join(dir, name)
-		if _, exists := t.overlay[p]; !exists && !input.Exists(t.FS, p) {
+		if _, exists := t.overlay.Files[p]; !exists && !input.Exists(t.FS, p) {
 			return name
 		}
 	}

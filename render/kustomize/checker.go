@@ -83,9 +83,11 @@ func (a *assembly) prepare(t *tree, dir, namespace string) (inherits bool, err e
 	}
 	c.renderCharts(&k)
 	if c.changed {
-		if t.overlay[c.file], err = yaml.Marshal(k); err != nil {
+		text, err := yaml.Marshal(k)
+		if err != nil {
 			return false, err
 		}
+		t.overlay.Files[c.file] = string(text)
 	}
 	return c.inherits && k.Namespace == "", errors.Join(c.faults...)
 }
@@ -191,7 +193,7 @@ func lineOfEntry(data []byte, entry string) int {
 // prepend adds a text as the first resource.
 func (c *checker) prepend(k *types.Kustomization, text string) {
 	name := c.unusedName(c.dir, "chart", ".yaml")
-	c.overlay[path.Join(c.dir, name)] = []byte(text)
+	c.overlay.Files[path.Join(c.dir, name)] = text
 	k.Resources = append([]string{name}, k.Resources...)
 	c.changed = true
 }

@@ -25,7 +25,7 @@ import (
 // http://example.com/{a}.
 func (c *checker) resolveRoots(field string, entries *[]string) {
 	for i, entry := range *entries {
-		if _, isGenerated := c.overlay[path.Join(c.dir, entry)]; !isGenerated {
+		if _, isGenerated := c.overlay.Files[path.Join(c.dir, entry)]; !isGenerated {
 			(*entries)[i] = c.resolveRoot(fmt.Sprintf("%s[%d]", field, i), entry)
 		}
 	}
@@ -123,7 +123,7 @@ func (c *checker) checkConfigs(field string, entries *[]string) {
 				continue
 			}
 			entry = c.unusedName(c.dir, "plugins", ".yaml")
-			c.overlay[path.Join(c.dir, entry)] = []byte(rest)
+			c.overlay.Files[path.Join(c.dir, entry)] = rest
 		}
 		kept = append(kept, entry)
 	}

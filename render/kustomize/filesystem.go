@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"testing/fstest"
 
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
@@ -40,11 +39,9 @@ func (r repoFS) ReadFile(p string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, isGenerated := t.overlay[name]
-	if !isGenerated {
-		if data, err = fs.ReadFile(t.FS, name); err != nil {
-			return nil, err
-		}
+	data, err := t.overlay.ReadFile(name)
+	if err != nil {
+		return nil, err
 	}
 	r.a.read = append(r.a.read, readFile{t, name, data})
 	return data, nil
@@ -55,15 +52,7 @@ func (r repoFS) stat(p string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.stat(name)
-}
-
-// stat describes a file of a tree, generated or not.
-func (t *tree) stat(name string) (fs.FileInfo, error) {
-	if data, isGenerated := t.overlay[name]; isGenerated {
-		return fs.Stat(fstest.MapFS{name: {Data: data, Mode: 0o644}}, name)
-	}
-	return fs.Stat(t.FS, name)
+	return t.overlay.Stat(name)
 }
 
 func (r repoFS) Exists(p string) bool {
@@ -83,12 +72,12 @@ func (r repoFS) CleanedAbs(p string) (filesys.ConfirmedDir, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	if _, isGenerated := t.overlay[name]; !isGenerated {
+	if _, isGenerated := t.overlay.Files[name]; !isGenerated {
 		if name, err = vfs.ResolveIn(t.FS, name); err != nil {
 			return "", "", err
 		}
 	}
-	info, err := t.stat(name)
+	info, err := t.overlay.Stat(name)
 	if err != nil {
 		return "", "", err
 	}

@@ -72,7 +72,7 @@ func (c *checker) fetchFile(field, entry string) (string, bool) {
 		c.checkObjects(object.Parse(entry, 1, string(content.Data)))
 	}
 	name := c.unusedName(c.dir, "fetched", extension.FindString(path.Ext(strings.SplitN(entry, "?", 2)[0])))
-	c.overlay[path.Join(c.dir, name)] = content.Data
+	c.overlay.Files[path.Join(c.dir, name)] = string(content.Data)
 	c.changed = true
 	return name, true
 }
