@@ -170,7 +170,7 @@ This page shows how Ladder orders charts of public projects. The charts are rend
 `)
 	golden.EachChart(t, func(t *testing.T, text string) {
 		objs, plan := chart(t, text).objs, chart(t, text).plan
-		compact, err := assign(objs, "waves=compact")
+		compact, err := wave.Assign(plan.Graph, knowledge.Default(), wave.Options{Waves: wave.Compact})
 		if err != nil {
 			t.Fatal(err)
 		}
