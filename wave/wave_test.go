@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +22,13 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/wave"
 )
+
+// TestMain lets garbage lie longer: the tests keep the charts of the corpus, and otherwise collect a
+// fifth of the time.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // assign orders objects; the options are words as in the name of a story's
 // input: waves=compact author=keep jobs=hook tests=smoke hooks=order.
