@@ -69,7 +69,7 @@ func (o Options) rejectRendering(file string) error {
 	var faults []error
 	for _, name := range o.Flags {
 		isParameter := slices.ContainsFunc(plugin.Parameters(), func(p plugin.Parameter) bool { return p.Name == name })
-		if isParameter && !slices.Contains(Ordering, name) || slices.Contains(ofRendering, name) {
+		if isParameter && !slices.Contains(Ordering, name) || slices.Contains(renderingFlags, name) {
 			faults = append(faults, finding.Usagef("%s has no effect on manifests, which another tool rendered; "+
 				"remove it, or name the directory of a component instead of %s", name, file))
 		}
@@ -77,8 +77,8 @@ func (o Options) rejectRendering(file string) error {
 	return errors.Join(faults...)
 }
 
-// ofRendering are flags for a rendering that are no parameters.
-var ofRendering = []string{"revision", "seed-file", "application"}
+// renderingFlags are flags for a rendering that are no parameters.
+var renderingFlags = []string{"revision", "seed-file", "application"}
 
 // ladderDir returns the directory whose ladder.yaml applies to manifests: that of their
 // file, or the working directory for standard input or a pipe.
