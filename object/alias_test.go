@@ -8,6 +8,8 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
+// TestAliasesThatMultiply reads a document of a few lines whose aliases stand
+// for 10^levels values.
 func TestAliasesThatMultiply(t *testing.T) {
 	document := func(levels int) string {
 		text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx0: &x0 x\n"

@@ -69,7 +69,7 @@ func (e *editor) setEntries(annotations *yaml.Node, all []Annotation) {
 			added = append(added, a)
 			continue
 		}
-		if hasMerge(annotations) { // see insertBehindMerge
+		if hasMerge(annotations) { // see insertAfterMerge
 			e.err = errUnusual
 			return
 		}

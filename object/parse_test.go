@@ -96,8 +96,6 @@ spec:
 	}
 }
 
-// TestAliasesThatMultiply reads a document of a few lines whose aliases stand
-// for 10^levels values.
 // TestParseCorpus reads what real charts render to, sets a wave on every object
 // and compares meanings before and after.
 func TestParseCorpus(t *testing.T) {

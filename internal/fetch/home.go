@@ -101,7 +101,7 @@ func (f *Fetcher) cachedRecord(ref remote.Ref) (record, bool) {
 }
 
 // fetchExact returns the content of an immutable Ref from the cache if allowed,
-// otherwise from load. sourceSays is the digest announced by the source, or "".
+// otherwise from load. sourceDigest is the digest announced by the source, or "".
 func (e *attempt) fetchExact(ref remote.Ref, sourceDigest string, load func() (remote.Content, error)) (fetchedContent, error) {
 	if !isImmutable(ref) {
 		content, err := load()

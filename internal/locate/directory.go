@@ -18,7 +18,8 @@ import (
 // ComponentsRule is the rule for a directory of components that is not a component.
 const ComponentsRule = "folder-of-components"
 
-// NotComponent is notOne for the command of a name.
+// NotComponent says what to name instead, if a command failed with err because the directory of
+// its request contains components and is none; otherwise it returns err.
 func NotComponent(command string, req plugin.Request, err error) error {
 	held := Below(req.Repo, req.Dir)
 	kind := render.Kind(KindAt(req.Repo, req.Dir))

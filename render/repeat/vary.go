@@ -54,7 +54,7 @@ type Rule struct {
 	Finds    string
 }
 
-// Rules lists the rules of Find.
+// Rules lists the rules of Vary.
 func Rules() []Rule {
 	return []Rule{
 		{ruleAPIVersions, finding.Warning, "objects that are added, removed or changed by an API version that templates ask the cluster for"},
