@@ -26,92 +26,96 @@ type Rule struct {
 // Rules returns the rules of the package.
 func Rules() []Rule { return rules }
 
+type severities []finding.Severity
+
 var rules = []Rule{
-	{NoStep, only(finding.Error, finding.Warning),
+	{NoStep, severities{finding.Error, finding.Warning},
 		"a component, or the CRDs of a split one, without a step, so the rollout does not select it. Disabled components need a step, too. " +
 			"In an ApplicationSet, an Application that no step selects, a step without any, or with `maxUpdate: 0`", (*checker).noStep},
-	{"no-band", only(finding.Error), "a step outside all bands of the profile", (*checker).noBand},
-	{"no-place", only(finding.Error), "a step that is not a place of its band, so the rollout does not select the component",
+	{"no-band", severities{finding.Error}, "a step outside all bands of the profile", (*checker).noBand},
+	{"no-place", severities{finding.Error}, "a step that is not a place of its band, so the rollout does not select the component",
 		(*checker).noPlace},
-	{EmptyPlace, only(finding.Note), "places of the profile without a component; each is a step", (*checker).emptyPlaces},
-	{"place-order", only(finding.Warning), "places and bands of a `ladder.yaml` that are out of order, duplicate, or not described",
+	{EmptyPlace, severities{finding.Note}, "places of the profile without a component; each is a step", (*checker).emptyPlaces},
+	{"place-order", severities{finding.Warning}, "places and bands of a `ladder.yaml` that are out of order, duplicate, or not described",
 		(*checker).placeOrder},
-	{"wrong-place", only(finding.Warning),
+	{"wrong-place", severities{finding.Warning},
 		"a component in a step for something else: an operator in a step for secrets, secrets in a step for workloads, " +
 			"a smoke test before the step for smoke tests, or in the step of what it tests", (*checker).misplaced},
-	{"overloaded-step", only(finding.Warning),
+	{"overloaded-step", severities{finding.Warning},
 		"a step with eight components for three purposes", (*checker).overloaded},
-	{"bundled-crds", only(finding.Warning), "CRDs in a component at a place that is not for CRDs, such as an operator", (*checker).bundled},
-	{"foreign-band", only(finding.Warning), "a component in a band of other domains", (*checker).foreignBand},
-	{"same-name", only(finding.Error, finding.Warning),
+	{"bundled-crds", severities{finding.Warning},
+		"CRDs in a component at a place that is not for CRDs, such as an operator", (*checker).bundled},
+	{"foreign-band", severities{finding.Warning}, "a component in a band of other domains", (*checker).foreignBand},
+	{"same-name", severities{finding.Error, finding.Warning},
 		"two Applications with the same name in one environment; a warning if one of them is disabled", (*checker).sameName},
-	{"bad-name", only(finding.Error), "a name that Kubernetes rejects", (*checker).badName},
-	{"bad-label", only(finding.Error), "a label, annotation, domain or tier that Kubernetes rejects", settingFaults("bad-label")},
-	{"step-label", only(finding.Error), "a component that sets the label of the step (`rollout-phase`)", settingFaults("step-label")},
-	{foreignProject, only(finding.Error, finding.Warning),
+	{"bad-name", severities{finding.Error}, "a name that Kubernetes rejects", (*checker).badName},
+	{"bad-label", severities{finding.Error}, "a label, annotation, domain or tier that Kubernetes rejects", settingFaults("bad-label")},
+	{"step-label", severities{finding.Error}, "a component that sets the label of the step (`rollout-phase`)", settingFaults("step-label")},
+	{foreignProject, severities{finding.Error, finding.Warning},
 		"a component with a `project` that neither `fleet.allow.projects` nor `--allow-project` lists. " +
 			"If they list no project at all, it is a warning, once for each name of a project", (*checker).foreignProjects},
-	{reservedLabel, only(finding.Error), "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`",
+	{reservedLabel, severities{finding.Error}, "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`",
 		settingFaults(reservedLabel)},
-	{platformSetting, only(finding.Error),
+	{platformSetting, severities{finding.Error},
 		"a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`; " +
 			"a `fleet` section in a `ladder.yaml` in the directory of a component", (*checker).platformSettings},
-	{unsafeValue, only(finding.Error),
+	{unsafeValue, severities{finding.Error},
 		"a value that is written into an Application and contains a template, a line break or a control character",
 		(*checker).unsafeValues},
-	{"octal-step", only(finding.Error), "a step such as `010` without quotes, which Argo CD reads as 8", settingFaults("octal-step")},
-	{"no-environment", only(finding.Warning), "a component for an unknown environment", settingFaults("no-environment")},
-	{"unused-values", only(finding.Warning), "a values file of `fleet.environments` that no component has", (*checker).unusedValues},
-	{"no-values-file", only(finding.Error), "a values file of an environment that does not exist, for a chart that Argo CD renders",
+	{"octal-step", severities{finding.Error}, "a step such as `010` without quotes, which Argo CD reads as 8", settingFaults("octal-step")},
+	{"no-environment", severities{finding.Warning}, "a component for an unknown environment", settingFaults("no-environment")},
+	{"unused-values", severities{finding.Warning}, "a values file of `fleet.environments` that no component has", (*checker).unusedValues},
+	{"no-values-file", severities{finding.Error}, "a values file of an environment that does not exist, for a chart that Argo CD renders",
 		(*checker).missingValues},
-	{"not-native", only(finding.Error), "a component with `render: native` that Argo CD cannot render, such as templated YAML",
+	{"not-native", severities{finding.Error}, "a component with `render: native` that Argo CD cannot render, such as templated YAML",
 		settingFaults("not-native")},
-	{"remote-split", only(finding.Error), "a split chart that is in another repository", settingFaults("remote-split")},
-	{"crd-shared", only(finding.Error, finding.Warning),
+	{"remote-split", severities{finding.Error}, "a split chart that is in another repository", settingFaults("remote-split")},
+	{"crd-shared", severities{finding.Error, finding.Warning},
 		"a CRD in two components that are deployed together; " +
 			"a warning if both deploy a chart that is not available, and its record says that it has CRDs", (*checker).sameCRD},
-	{"object-shared", only(finding.Error),
+	{"object-shared", severities{finding.Error},
 		"any other object in two components that are deployed together, and any object that two environments of one cluster both contain",
 		(*checker).sameObject},
-	{fleet.NeedsDisabled, only(finding.Error, finding.Warning),
+	{fleet.NeedsDisabled, severities{finding.Error, finding.Warning},
 		"a component that is disabled or not in an environment, while a deployed component depends on it; " +
 			"a warning if the dependency is inferred, or is the CRD of objects that are created later", (*checker).needsDisabled},
-	{missingKind, only(finding.Warning, finding.Note),
+	{missingKind, severities{finding.Warning, finding.Note},
 		"objects whose kind neither the fleet, nor Kubernetes, nor Argo CD defines: one finding for each API group; " +
 			"a note if a component that could not be rendered may define it", (*checker).missingKinds},
-	{graph.MissingObject, only(finding.Warning, finding.Note),
+	{graph.MissingObject, severities{finding.Warning, finding.Note},
 		"a class, issuer, secret store, Secret, ConfigMap or stream that nothing in the fleet creates", (*checker).dangling},
-	{"only-hooks", only(finding.Warning),
+	{"only-hooks", severities{finding.Warning},
 		"a component that contains only hooks: Argo CD reports it as Synced, so automated sync never runs them",
 		(*checker).onlyHooks},
-	{"not-fetched", only(finding.Warning),
+	{"not-fetched", severities{finding.Warning},
 		"a chart or a file that a kustomization or a chart names, and that is neither vendored nor fetched: " +
 			"Ladder uses its built-in record of the chart, if there is one", (*checker).notFetched},
-	{"unknown-chart", only(finding.Note), "an unknown chart in a registry, whose dependencies are not checked", (*checker).unknownCharts},
-	{"no-version", only(finding.Warning),
+	{"unknown-chart", severities{finding.Note},
+		"an unknown chart in a registry, whose dependencies are not checked", (*checker).unknownCharts},
+	{"no-version", severities{finding.Warning},
 		"a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time",
 		(*checker).noVersion},
-	{notAvailable, only(finding.Note),
+	{notAvailable, severities{finding.Note},
 		"Applications that exist already: a source that is not available, such as a chart in a registry. " +
 			"The charts with a built-in record are one finding", (*checker).sourcesElsewhere},
-	{ignoredWave, only(finding.Warning),
+	{ignoredWave, severities{finding.Warning},
 		"Applications that exist already: sync waves in the template of an ApplicationSet, which have no effect",
 		(*checker).ignoredWaves},
-	{unorderedSet, only(finding.Warning),
+	{unorderedSet, severities{finding.Warning},
 		"an ApplicationSet without steps, or bands with `sets: independent`, whose Applications depend on each other",
 		(*checker).unordered},
-	{"doubtful-gate", only(finding.Warning, finding.Note),
+	{"doubtful-gate", severities{finding.Warning, finding.Note},
 		"Applications that nothing syncs although others wait for them, or that their AppProject refuses; " +
 			"Jobs of hooks and smoke tests without `activeDeadlineSeconds`",
 		(*checker).gates},
-	{fleet.LaterStep, only(finding.Error, finding.Warning),
+	{fleet.LaterStep, severities{finding.Error, finding.Warning},
 		"a component that depends on a component of a later step; " +
 			"a warning if the dependency is inferred, or is a namespace that Argo CD creates",
 		(*checker).laterStep},
-	{fleet.SameStep, only(finding.Error, finding.Warning),
+	{fleet.SameStep, severities{finding.Error, finding.Warning},
 		"a component that depends on the health of a component of the same step; " +
 			"an error if it provably cannot be applied before the other one is healthy", (*checker).sameStep},
-	{"stale-accepted", only(finding.Warning), "an entry of `accepted` in a `ladder.yaml` that matches no finding",
+	{"stale-accepted", severities{finding.Warning}, "an entry of `accepted` in a `ladder.yaml` that matches no finding",
 		(*checker).stale}, // after all others, which say what is accepted
 }
 
@@ -120,8 +124,6 @@ const NoStep = "no-step"
 
 // EmptyPlace is the rule about steps without components.
 const EmptyPlace = "empty-place"
-
-func only(severities ...finding.Severity) []finding.Severity { return severities }
 
 // Findings checks a fleet: its component.yaml files and its rendered objects. The findings include
 // components that cannot be rendered, but no other findings of renderings. With an
