@@ -12,7 +12,6 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
 	"github.com/ladder-cmp/ladder/render/input"
-	"github.com/ladder-cmp/ladder/wave"
 )
 
 // render renders every Application, and records what is known about missing charts.
@@ -143,7 +142,7 @@ func (a *Application) request(src Source, memory *input.Memory) plugin.Request {
 		App: plugin.App{Name: a.Component.Name, Namespace: a.Namespace}}
 	req.Random, req.Children = src.Random, children.Children{}
 	if a.Part != "" || a.Environment != "" || src.ArgoCD != "" || src.Waves != "" {
-		req.Settings = []plugin.Settings{{CRDs: a.Part, Environment: a.Environment, ArgoCD: src.ArgoCD, Order: wave.Options{Waves: src.Waves}}}
+		req.Settings = []plugin.Settings{{CRDs: a.Part, Environment: a.Environment, ArgoCD: src.ArgoCD, Waves: src.Waves}}
 	}
 	return req
 }

@@ -84,10 +84,11 @@ func chains(t *testing.T, res plugin.Result) string {
 func TestParentsAgain(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, name := range parents(t) {
-		for _, order := range []wave.Options{{}, {Author: wave.Keep}, {Author: wave.Override}, {Waves: wave.Compact}} {
-			t.Run(fmt.Sprint(name, order), func(t *testing.T) {
+		for i, settings := range []plugin.Settings{{}, with(t, plugin.Settings{}, "author-waves", "keep"),
+			with(t, plugin.Settings{}, "author-waves", "override"), {Waves: wave.Compact}} {
+			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
 				req := parent(name)
-				req.Settings = []plugin.Settings{{Order: order}}
+				req.Settings = []plugin.Settings{settings}
 				first := generated(t, req)
 				texts := first.Manifests()
 				for range 3 {

@@ -43,6 +43,19 @@ func withMode(t *testing.T, dir, name string, s plugin.Settings) (plugin.Result,
 	return plugin.Generate(context.Background(), req, knowledge.Default())
 }
 
+// with returns settings with a parameter, as a user sets it.
+func with(t *testing.T, s plugin.Settings, name, value string) plugin.Settings {
+	t.Helper()
+	for _, p := range plugin.Parameters() {
+		if p.Name == name {
+			if err := p.Set(&s, []string{value}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return s
+}
+
 // seeded derives the same values in each mode, and RSA keys once.
 var seeded = sync.OnceValue(func() *plugin.Random {
 	seed, err := random.ParseSeed([]byte(strings.Repeat("0123456789abcdef", 2)))
@@ -107,7 +120,7 @@ func TestLaw(t *testing.T) {
 					var p parts
 					var errs [3]error
 					for i, mode := range []crds.Mode{crds.Include, crds.Only, crds.Skip} {
-						res, err := withMode(t, dir, name, plugin.Settings{CRDs: mode, Order: wave.Options{Waves: style}})
+						res, err := withMode(t, dir, name, plugin.Settings{CRDs: mode, Waves: style})
 						errs[i] = err
 						*[]*[]object.Object{&p.include, &p.only, &p.skip}[i] = res.Objects
 					}
@@ -363,7 +376,7 @@ func TestUpgradersOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		off, err := withMode(t, crdsDir, "orchard", plugin.Settings{CRDs: mode, Upgraders: "off"})
+		off, err := withMode(t, crdsDir, "orchard", with(t, plugin.Settings{CRDs: mode}, "crds-upgraders", "off"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -391,17 +404,16 @@ func TestUpgradersOff(t *testing.T) {
 // TestPruning: definitions are pruned only on request, and never if their chart
 // asks to keep them.
 func TestPruning(t *testing.T) {
-	prune := true
 	for _, tt := range []struct {
-		prune *bool
+		prune string
 		want  map[string]string
 	}{
-		{nil, map[string]string{"trees.orchard.example.com": "ServerSideApply=true,Prune=false",
+		{"false", map[string]string{"trees.orchard.example.com": "ServerSideApply=true,Prune=false",
 			"apples.orchard.example.com": "ServerSideApply=true,Prune=false"}},
-		{&prune, map[string]string{"trees.orchard.example.com": "ServerSideApply=true,Prune=false",
+		{"true", map[string]string{"trees.orchard.example.com": "ServerSideApply=true,Prune=false",
 			"apples.orchard.example.com": "ServerSideApply=true"}},
 	} {
-		res, err := withMode(t, crdsDir, "orchard", plugin.Settings{CRDs: crds.Only, PruneCRDs: tt.prune})
+		res, err := withMode(t, crdsDir, "orchard", with(t, plugin.Settings{CRDs: crds.Only}, "crds-prune", tt.prune))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,17 +27,17 @@ var ofHelm = []Parameter{
 		Name: "ignore-missing-value-files", Title: "Ignore missing values files", Item: "boolean", Collection: "string",
 		Default: "false", Kinds: templated,
 		Tooltip: "Ignore missing values files, and patterns that match no file.",
-		set:     nativeBool(func(o *options) *bool { return &o.render.IgnoreMissing }),
+		set:     boolean(func(o *options) *bool { return &o.render.IgnoreMissing }),
 	},
 	{
 		Name: "skip-crds", Title: "Skip crds/", Item: "boolean", Collection: "string", Default: "false", Kinds: charts,
 		Tooltip: "Omit the files in a chart's crds/ directory, as helm template does. To omit CRDs in templates as well, set crds to skip.",
-		set:     nativeBool(func(o *options) *bool { return &o.render.SkipCRDs }),
+		set:     boolean(func(o *options) *bool { return &o.render.SkipCRDs }),
 	},
 	{
 		Name: "skip-schema-validation", Title: "Skip schema validation", Item: "boolean", Collection: "string", Default: "false", Kinds: charts,
 		Tooltip: "Do not check a chart's values against its values.schema.json.",
-		set:     nativeBool(func(o *options) *bool { return &o.render.SkipSchema }),
+		set:     boolean(func(o *options) *bool { return &o.render.SkipSchema }),
 	},
 }
 
@@ -48,83 +48,83 @@ var ofKustomize = []Parameter{
 	{
 		Name: "name-prefix", Title: "Name prefix", Item: "string", Collection: "string", Kinds: kustomizations,
 		Tooltip: "Prefix for all names in a kustomization, instead of its own namePrefix.",
-		set:     checked(prefixFault, nativeText(func(o *options) *string { return &o.render.Edits.NamePrefix })),
+		set:     checked(prefixFault, text(func(o *options) *string { return &o.render.Edits.NamePrefix })),
 	},
 	{
 		Name: "name-suffix", Title: "Name suffix", Item: "string", Collection: "string", Kinds: kustomizations,
 		Tooltip: "Suffix for all names in a kustomization, instead of its own nameSuffix.",
-		set:     checked(suffixFault, nativeText(func(o *options) *string { return &o.render.Edits.NameSuffix })),
+		set:     checked(suffixFault, text(func(o *options) *string { return &o.render.Edits.NameSuffix })),
 	},
 	{
 		Name: "kustomize-namespace", Title: "Namespace of a kustomization", Item: "string", Collection: "string", Kinds: kustomizations,
 		Tooltip: "Namespace that a kustomization sets on all objects, instead of its own namespace.",
-		set:     checked(namespaceFault, nativeText(func(o *options) *string { return &o.render.Edits.Namespace })),
+		set:     checked(namespaceFault, text(func(o *options) *string { return &o.render.Edits.Namespace })),
 	},
 	{
 		Name: "images", Title: "Images", Item: "string", Collection: "array", Kinds: kustomizations,
 		Tooltip: "Images of a kustomization, such as app=registry/app:v2, in the syntax of kustomize edit set image.",
-		set:     nativeList(func(o *options) *[]string { return &o.render.Edits.Images }),
+		set:     texts(func(o *options) *[]string { return &o.render.Edits.Images }),
 	},
 	{
 		Name: "replicas", Title: "Replicas", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
 		Tooltip: "Replica counts of a kustomization's workloads by name, such as web: 3.",
 		Flag:    "Replica counts of a kustomization's workloads by name, such as web=3",
-		set:     checked(replicasFault, nativeList(func(o *options) *[]string { return &o.render.Edits.Replicas })),
+		set:     checked(replicasFault, texts(func(o *options) *[]string { return &o.render.Edits.Replicas })),
 	},
 	{
 		Name: "common-labels", Title: "Common labels", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
 		Tooltip: "Labels that a kustomization adds to all objects, and to selectors and templates.",
-		set:     checked(labelFault, nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonLabels })),
+		set:     checked(labelFault, pairs(func(o *options) *map[string]string { return &o.render.Edits.CommonLabels })),
 	},
 	{
 		Name: "force-common-labels", Title: "Force common labels", Item: "boolean", Collection: "string", Default: "false", Kinds: kustomizations,
 		Tooltip: "Let common-labels replace labels of the kustomization.",
-		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.ForceCommonLabels }),
+		set:     boolean(func(o *options) *bool { return &o.render.Edits.ForceCommonLabels }),
 	},
 	{
 		Name: "label-without-selector", Title: "Labels without selectors", Item: "boolean", Collection: "string",
 		Default: "false", Kinds: kustomizations,
 		Tooltip: "Keep common-labels out of selectors and templates.",
-		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.LabelWithoutSelector }),
+		set:     boolean(func(o *options) *bool { return &o.render.Edits.LabelWithoutSelector }),
 	},
 	{
 		Name: "label-include-templates", Title: "Labels in templates", Item: "boolean", Collection: "string",
 		Default: "false", Kinds: kustomizations,
 		Tooltip: "With label-without-selector, still add common-labels to templates.",
-		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.LabelIncludeTemplates }),
+		set:     boolean(func(o *options) *bool { return &o.render.Edits.LabelIncludeTemplates }),
 	},
 	{
 		Name: "common-annotations", Title: "Common annotations", Item: "string", Collection: "map", Verbatim: true, Kinds: kustomizations,
 		Tooltip: "Annotations that a kustomization adds to all objects.",
-		set:     checked(annotationFault, nativeMap(func(o *options) *map[string]string { return &o.render.Edits.CommonAnnotations })),
+		set:     checked(annotationFault, pairs(func(o *options) *map[string]string { return &o.render.Edits.CommonAnnotations })),
 	},
 	{
 		Name: "force-common-annotations", Title: "Force common annotations", Item: "boolean", Collection: "string",
 		Default: "false", Kinds: kustomizations,
 		Tooltip: "Let common-annotations replace annotations of the kustomization.",
-		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.ForceCommonAnnotations }),
+		set:     boolean(func(o *options) *bool { return &o.render.Edits.ForceCommonAnnotations }),
 	},
 	{
 		Name: "common-annotations-envsubst", Title: "Variables in common annotations", Item: "boolean", Collection: "string",
 		Default: "false", Kinds: kustomizations,
 		Tooltip: "Replace names of the Application's variables, such as $ARGOCD_APP_NAME, with their values in common-annotations.",
-		set:     nativeBool(func(o *options) *bool { return &o.fillAnnotations }),
+		set:     boolean(func(o *options) *bool { return &o.fillAnnotations }),
 	},
 	{
 		Name: "patches", Title: "Patches", Item: "string", Collection: "array", YAML: true, Kinds: kustomizations,
 		Tooltip: "Patches of a kustomization in addition to its own, each as YAML with target and patch or path.",
-		set:     nativeList(func(o *options) *[]string { return &o.render.Edits.Patches }),
+		set:     texts(func(o *options) *[]string { return &o.render.Edits.Patches }),
 	},
 	{
 		Name: "components", Title: "Components", Item: "string", Collection: "array", Kinds: kustomizations,
 		Tooltip: "Components of a kustomization in addition to its own: directories relative to it.",
-		set:     nativeList(func(o *options) *[]string { return &o.render.Edits.Components }),
+		set:     texts(func(o *options) *[]string { return &o.render.Edits.Components }),
 	},
 	{
 		Name: "ignore-missing-components", Title: "Ignore missing components", Item: "boolean", Collection: "string",
 		Default: "false", Kinds: kustomizations,
 		Tooltip: "Ignore missing directories of components.",
-		set:     nativeBool(func(o *options) *bool { return &o.render.Edits.IgnoreMissingComponents }),
+		set:     boolean(func(o *options) *bool { return &o.render.Edits.IgnoreMissingComponents }),
 	},
 	{
 		Name: "build-options", Title: "Build options", Item: "string", Collection: "string", Kinds: kustomizations,
@@ -134,7 +134,7 @@ var ofKustomize = []Parameter{
 			if err != nil {
 				return err
 			}
-			s.native = append(s.native, func(o *options) { o.render.Unrestricted = !restricted })
+			s.changes = append(s.changes, func(o *options) { o.render.Unrestricted = !restricted })
 			return nil
 		},
 	},
@@ -147,19 +147,17 @@ var ofDirectory = []Parameter{
 	{
 		Name: "recurse", Title: "Recurse", Item: "boolean", Collection: "string", Default: "true", Kinds: directories,
 		Tooltip: "Also read plain YAML in subdirectories. Argo CD's own directory sources do not by default; set false to behave like them.",
-		set: boolValue(func(s *Settings, recurse bool) {
-			s.native = append(s.native, func(o *options) { o.render.Directory.Flat = !recurse })
-		}),
+		set:     boolValue(func(o *options, recurse bool) { o.render.Directory.Flat = !recurse }),
 	},
 	{
 		Name: "include", Title: "Include", Item: "string", Collection: "string", Kinds: directories,
 		Tooltip: "Read only the plain YAML files that match a pattern, such as {*.yaml,*.jsonnet}; * also matches slashes.",
-		set:     checked(patternFault, nativeText(func(o *options) *string { return &o.render.Directory.Include })),
+		set:     checked(patternFault, text(func(o *options) *string { return &o.render.Directory.Include })),
 	},
 	{
 		Name: "exclude", Title: "Exclude", Item: "string", Collection: "string", Kinds: directories,
 		Tooltip: "Exclude the plain YAML files that match a pattern, such as {test/*,values*.yaml}, even if include matches them.",
-		set:     checked(patternFault, nativeText(func(o *options) *string { return &o.render.Directory.Exclude })),
+		set:     checked(patternFault, text(func(o *options) *string { return &o.render.Directory.Exclude })),
 	},
 	{
 		Name: "tlas", Title: "Jsonnet arguments", Item: "string", Collection: "map", Verbatim: true, Kinds: directories,
@@ -186,67 +184,59 @@ var ofDirectory = []Parameter{
 	{
 		Name: "libs", Title: "Jsonnet libraries", Item: "string", Collection: "array", Kinds: directories,
 		Tooltip: "Directories in which jsonnet files find their imports, relative to the root of the repository.",
-		set:     nativeList(func(o *options) *[]string { return &o.render.Directory.Jsonnet.Libs }),
+		set:     texts(func(o *options) *[]string { return &o.render.Directory.Jsonnet.Libs }),
 	},
 }
 
-func boolValue(set func(*Settings, bool)) func(*Settings, []string) error {
+func boolValue(set func(*options, bool)) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
 		b, err := strconv.ParseBool(values[0])
 		if err != nil {
 			return finding.Fault(fmt.Sprintf("%q is neither true nor false", values[0]), "write true or false")
 		}
-		set(s, b)
+		s.changes = append(s.changes, func(o *options) { set(o, b) })
 		return nil
 	}
 }
 
-func nativeBool(field func(*options) *bool) func(*Settings, []string) error {
-	return boolValue(func(s *Settings, b bool) {
-		s.native = append(s.native, func(o *options) { *field(o) = b })
-	})
+func boolean(field func(*options) *bool) func(*Settings, []string) error {
+	return boolValue(func(o *options, b bool) { *field(o) = b })
 }
 
-func nativeText(field func(*options) *string) func(*Settings, []string) error {
+func text[T ~string](field func(*options) *T) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
-		s.native = append(s.native, func(o *options) { *field(o) = values[0] })
+		s.changes = append(s.changes, func(o *options) { *field(o) = T(values[0]) })
 		return nil
 	}
 }
 
-func nativeList(field func(*options) *[]string) func(*Settings, []string) error {
+func texts(field func(*options) *[]string) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
-		s.native = append(s.native, func(o *options) { *field(o) = append(*field(o), values...) })
+		s.changes = append(s.changes, func(o *options) { *field(o) = append(*field(o), values...) })
 		return nil
 	}
 }
 
-func nativeMap(field func(*options) *map[string]string) func(*Settings, []string) error {
-	return eachPair(func(s *Settings, key, value string) {
-		s.native = append(s.native, func(o *options) {
-			if *field(o) == nil {
-				*field(o) = map[string]string{}
-			}
-			(*field(o))[key] = value
-		})
+func pairs(field func(*options) *map[string]string) func(*Settings, []string) error {
+	return eachPair(func(o *options, key, value string) {
+		if *field(o) == nil {
+			*field(o) = map[string]string{}
+		}
+		(*field(o))[key] = value
 	})
 }
 
 func jsonnetVariables(field func(*render.Jsonnet) *[]render.Variable, code bool) func(*Settings, []string) error {
-	set := eachPair(func(s *Settings, key, value string) {
-		s.native = append(s.native, func(o *options) {
-			all := field(&o.render.Directory.Jsonnet)
-			*all = append(*all, render.Variable{Name: key, Value: value, Code: code})
-		})
+	set := eachPair(func(o *options, key, value string) {
+		all := field(&o.render.Directory.Jsonnet)
+		*all = append(*all, render.Variable{Name: key, Value: value, Code: code})
 	})
 	return func(s *Settings, values []string) error {
 		if err := set(s, values); err != nil {
 			return err
 		}
 		var o options
-		for _, native := range s.native {
-			native(&o)
-		}
+		o.add(*s)
 		seen := map[string]bool{}
 		for _, v := range *field(&o.render.Directory.Jsonnet) {
 			if seen[v.Name] {
@@ -259,7 +249,7 @@ func jsonnetVariables(field func(*render.Jsonnet) *[]render.Variable, code bool)
 }
 
 // eachPair splits values of the form key=value.
-func eachPair(set func(s *Settings, key, value string)) func(*Settings, []string) error {
+func eachPair(set func(o *options, key, value string)) func(*Settings, []string) error {
 	return func(s *Settings, values []string) error {
 		seen := map[string]bool{}
 		for i, pair := range values {
@@ -272,7 +262,7 @@ func eachPair(set func(s *Settings, key, value string)) func(*Settings, []string
 				return finding.Fault(fmt.Sprintf("%s is set twice", key), "keep one of the two")
 			}
 			seen[key] = true
-			set(s, key, value)
+			s.changes = append(s.changes, func(o *options) { set(o, key, value) })
 		}
 		return nil
 	}

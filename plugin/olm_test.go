@@ -59,7 +59,7 @@ func errorsOf(t *testing.T, text string) []finding.Finding {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := plugin.Annotate(objs, knowledge.Default(), nil, plugin.Settings{Order: wave.Options{Waves: wave.Off}})
+	res, err := plugin.Annotate(objs, knowledge.Default(), nil, plugin.Settings{Waves: wave.Off})
 	if err != nil {
 		t.Fatal(err)
 	}

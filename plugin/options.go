@@ -128,34 +128,19 @@ const defaultNamespace = "default"
 // add applies settings on top of the existing ones: single values are replaced, lists are
 // extended.
 func (opt *options) add(s Settings) {
-	override((*string)(&opt.render.Kind), s.Renderer)
 	override(&opt.render.Name, s.Name)
 	override(&opt.render.Namespace, s.Namespace)
 	override(&opt.render.Revision, s.Revision)
 	override(&opt.render.KubeVersion, s.KubeVersion)
 	override(&opt.argocd, s.ArgoCD)
-	override(&opt.waves.Waves, s.Order.Waves)
-	override(&opt.waves.Author, s.Order.Author)
-	override(&opt.waves.Jobs, s.Order.Jobs)
-	override(&opt.waves.Explain, s.Order.Explain)
+	override(&opt.waves.Waves, s.Waves)
 	override(&opt.hooks, s.Hooks)
 	override(&opt.crds.mode, s.CRDs)
-	override(&opt.crds.upgraders, s.Upgraders)
-	if s.PruneCRDs != nil {
-		opt.crds.prune = *s.PruneCRDs
-	}
 	opt.render.APIVersions = append(opt.render.APIVersions, s.APIVersions...)
-	opt.expects = append(opt.expects, s.Expects...)
-	if s.SkipTests != nil {
-		opt.render.SkipTests = *s.SkipTests
-	}
-	if s.Strict != nil {
-		opt.strict = *s.Strict
-	}
 	if !s.Values.Empty() {
 		opt.render.Values = append(opt.render.Values, s.Values)
 	}
-	for _, apply := range s.native {
+	for _, apply := range s.changes {
 		apply(opt)
 	}
 }

@@ -23,7 +23,6 @@ import (
 // Settings are the parameters from one place: component.yaml, the environment,
 // flags or the Application. Empty fields are not set.
 type Settings struct {
-	Renderer  string
 	Name      string
 	Namespace string
 	Revision  string
@@ -33,25 +32,15 @@ type Settings struct {
 	KubeVersion string
 	APIVersions []string
 	// ArgoCD is the version of the Argo CD that syncs.
-	ArgoCD    string
-	SkipTests *bool
-	// Strict lets the plugin fail with the errors in Result.Findings.
-	Strict *bool
-	// Order configures how waves are computed.
-	Order wave.Options
+	ArgoCD string
+	Waves  wave.Style
 	// Hooks says how to treat Helm hooks.
 	Hooks hooks.Mode
-	// Expects lists what exists outside of the component.
-	Expects []string
-	// CRDs selects a part of the component, PruneCRDs says whether to delete CRDs
-	// that no longer exist, and Upgraders how to treat Jobs that write CRDs.
-	CRDs      crds.Mode
-	PruneCRDs *bool
-	Upgraders string
+	// CRDs selects a part of the component.
+	CRDs crds.Mode
 
-	// native are the settings that only options have, such as those of Argo CD's own
-	// sources.
-	native []func(*options)
+	// changes are the parameters that only a rendering reads.
+	changes []func(*options)
 	// parameterNames are the names of the parameters that were set.
 	parameterNames []string
 }
@@ -99,6 +88,14 @@ func Parameters() []Parameter { return parameters }
 
 var parameters = slices.Concat(ofRendering, ofHelm, ofKustomize, ofDirectory, ofOrder)
 
+func rendererFault(name string) error {
+	if slices.Contains(render.Kinds(), render.Kind(name)) {
+		return nil
+	}
+	return finding.Fault(fmt.Sprintf("unknown renderer %q", name),
+		"use helm, kustomize, helm-kustomize, template, plain or tree").Asking(finding.Suggest(name, words(render.Kinds()...)))
+}
+
 func namespaceFault(name string) error {
 	if object.IsNamespaceName(name) {
 		return nil
@@ -127,9 +124,6 @@ func apiVersionFault(version string) error {
 // that accepts none.
 func (s Settings) WithoutValues() Settings {
 	s.Values = input.Values{Read: s.Values.Read}
-	s.parameterNames = slices.DeleteFunc(slices.Clone(s.parameterNames), func(name string) bool {
-		return slices.Contains([]string{"values", "set", "set-string", "set-file"}, name)
-	})
 	return s
 }
 

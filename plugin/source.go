@@ -65,8 +65,7 @@ func (req Request) FromChart(id object.ID, app App, dir string, source object.Va
 // AsBuiltIn returns the settings with which a rendering is that of Argo CD's built-in sources:
 // without further waves, and without subdirectories of plain YAML.
 func AsBuiltIn() Settings {
-	return Settings{Order: wave.Options{Waves: wave.Off},
-		native: []func(*options){func(o *options) { o.render.Directory.Flat = true }}}
+	return Settings{Waves: wave.Off, changes: []func(*options){func(o *options) { o.render.Directory.Flat = true }}}
 }
 
 // Referred is a component with the references between its objects, before it is ordered.
@@ -111,7 +110,7 @@ func (req Request) fromHelm(app object.ID, helm object.Value, refs map[string]bo
 		set.APIVersions = append(set.APIVersions, v.Text())
 	}
 	skip := helm.Get("skipTests").True()
-	set.SkipTests = &skip
+	set.changes, set.parameterNames = []func(*options){func(o *options) { o.render.SkipTests = skip }}, []string{"skip-tests"}
 	if helm.Get("skipCrds").True() {
 		set.CRDs = crds.Skip
 	}

@@ -2,13 +2,10 @@ package plugin
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/graph/hooks"
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/render"
 	"github.com/ladder-cmp/ladder/wave"
@@ -46,14 +43,7 @@ var ofRendering = []Parameter{
 		Flag: "Renderer: helm, kustomize, helm-kustomize, template or plain; " +
 			"or tree, which is never detected: it renders the charts and kustomizations below the directory, and the other manifests as plain YAML",
 		Choices: words(render.Kinds()...),
-		set: func(s *Settings, values []string) error {
-			if !slices.Contains(render.Kinds(), render.Kind(values[0])) {
-				return finding.Fault(fmt.Sprintf("unknown renderer %q", values[0]),
-					"use helm, kustomize, helm-kustomize, template, plain or tree").Asking(finding.Suggest(values[0], words(render.Kinds()...)))
-			}
-			s.Renderer = values[0]
-			return nil
-		},
+		set:     checked(rendererFault, text(func(o *options) *render.Kind { return &o.render.Kind })),
 	},
 	{
 		Name: "values", Visible: true, Short: "f", Title: "Values files", Item: "string", Collection: "array",
@@ -98,19 +88,19 @@ var ofRendering = []Parameter{
 		Tooltip: "API versions in .Capabilities besides the built-in ones. cluster: those of the cluster and of api-versions; " +
 			"pinned: only those of api-versions; fleet: like pinned, and fleet commands add the CRDs that components of earlier steps install.",
 		Choices: words(capabilitiesOfCluster, capabilitiesPinned, capabilitiesOfFleet),
-		set:     nativeText(func(o *options) *string { return &o.capabilities }),
+		set:     text(func(o *options) *string { return &o.capabilities }),
 	},
 	{
 		Name: "skip-tests", Kinds: charts, Title: "Skip tests", Item: "boolean", Collection: "string", Default: "false",
 		Tooltip: "Omit the test hooks of charts. Argo CD never applies them either way.",
-		set:     boolean(func(s *Settings) **bool { return &s.SkipTests }),
+		set:     boolean(func(o *options) *bool { return &o.render.SkipTests }),
 	},
 	{
 		Name: "random", Title: "Random values", Item: "string", Collection: "string", Default: randomDerived + " where there is a seed",
 		Tooltip: "What random functions of charts return. derived: the same values on every render for the same Application and seed; " +
 			"drawn: new values on every render, as in Helm.",
 		Choices: words(randomDerived, randomDrawn),
-		set:     nativeText(func(o *options) *string { return &o.random }),
+		set:     text(func(o *options) *string { return &o.random }),
 	},
 }
 
@@ -120,14 +110,14 @@ var ofOrder = []Parameter{
 		Tooltip: "How many waves to create. rungs: one wherever Argo CD has to wait for an object; " +
 			"compact: only where an object would otherwise fail or use the wrong data; off: none.",
 		Choices: words(wave.Rungs, wave.Compact, wave.Off),
-		set:     one(func(s *Settings) *wave.Style { return &s.Order.Waves }),
+		set:     one(func(s *Settings) *wave.Style { return &s.Waves }),
 	},
 	{
 		Name: "author-waves", Visible: true, Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
 		Tooltip: "How to treat existing sync waves. refine: split a wave only if an object in it would fail otherwise; " +
 			"keep: do not change them; override: replace them.",
 		Choices: words(wave.Refine, wave.Keep, wave.Override),
-		set:     one(func(s *Settings) *wave.AuthorPolicy { return &s.Order.Author }),
+		set:     text(func(o *options) *wave.AuthorPolicy { return &o.waves.Author }),
 	},
 	{
 		Name: "explain", Title: "Reasons for waves", Item: "string", Collection: "string",
@@ -135,13 +125,13 @@ var ofOrder = []Parameter{
 		Tooltip: "Whether to write the reason for each wave, and errors in the order. " +
 			"annotations: as an annotation on the object, which Argo CD's UI shows; off: only in reports.",
 		Choices: words(wave.ExplainOff, wave.InAnnotations),
-		set:     one(func(s *Settings) *wave.Explain { return &s.Order.Explain }),
+		set:     text(func(o *options) *wave.Explain { return &o.waves.Explain }),
 	},
 	{
 		Name: "strict", Title: "Strict", Item: "boolean", Collection: "string", Default: "false",
 		Tooltip: "Fail the rendering in Argo CD if Ladder finds an error in the order, such as waves that certainly hang; " +
 			"otherwise, only the log of the sidecar and the annotations of explain contain it.",
-		set: boolean(func(s *Settings) **bool { return &s.Strict }),
+		set: boolean(func(o *options) *bool { return &o.strict }),
 	},
 	{
 		Name: "argocd-version", Visible: true, Title: "Version of Argo CD", Item: "string", Collection: "string",
@@ -153,14 +143,14 @@ var ofOrder = []Parameter{
 		Name: "expects", Title: "Expected objects", Item: "string", Collection: "array",
 		Tooltip: "What exists outside of the component before the sync: objects such as Secret/backup or ClusterIssuer/corp, " +
 			"and API groups such as cert-manager.io, with their CRDs and controllers. It is not reported as missing.",
-		set: checked(graph.ExpectedFault, list(func(s *Settings) *[]string { return &s.Expects })),
+		set: checked(graph.ExpectedFault, texts(func(o *options) *[]string { return &o.expects })),
 	},
 	{
 		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.KeepJobs),
 		Tooltip: "How to treat plain Jobs that configure or validate running workloads. " +
 			"hook: make them Sync hooks that Argo CD deletes before each run; keep: do not change them.",
 		Choices: words(wave.KeepJobs, wave.AsHooks),
-		set:     one(func(s *Settings) *wave.Jobs { return &s.Order.Jobs }),
+		set:     text(func(o *options) *wave.Jobs { return &o.waves.Jobs }),
 	},
 	{
 		Name: "hooks", Visible: true, Title: "Helm hooks", Item: "string", Collection: "string", Default: string(hooks.Keep),
@@ -173,7 +163,7 @@ var ofOrder = []Parameter{
 		Name: "tests", Title: "Tests", Item: "string", Collection: "string", Default: testsKeep,
 		Tooltip: "How to treat Helm's test hooks, which Argo CD never applies. smoke: run them last in a sync; keep: do not change them.",
 		Choices: words(testsKeep, testsAsSmoke),
-		set:     nativeText(func(o *options) *string { return &o.tests }),
+		set:     text(func(o *options) *string { return &o.tests }),
 	},
 	{
 		Name: "crds", Visible: true, Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
@@ -185,20 +175,15 @@ var ofOrder = []Parameter{
 	{
 		Name: "crds-prune", Title: "Prune CRDs", Item: "boolean", Collection: "string", Default: "false",
 		Tooltip: "With crds set to only, let Argo CD prune removed CRDs. This deletes all their custom resources.",
-		set:     boolean(func(s *Settings) **bool { return &s.PruneCRDs }),
+		set:     boolean(func(o *options) *bool { return &o.crds.prune }),
 	},
 	{
 		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersKeep,
 		Tooltip: "How to treat a chart's Jobs that write CRDs when they run. off: disable them through the chart's values; " +
 			"keep: do not change them.",
 		Choices: words(upgradersKeep, upgradersOff),
-		set:     one(func(s *Settings) *string { return &s.Upgraders }),
+		set:     text(func(o *options) *string { return &o.crds.upgraders }),
 	},
-}
-
-// boolean sets a field from a string.
-func boolean(field func(*Settings) **bool) func(*Settings, []string) error {
-	return boolValue(func(s *Settings, b bool) { *field(s) = &b })
 }
 
 // The API versions that templates see.

@@ -14,8 +14,8 @@ func (req Request) unusedParameters(rendered render.Result, mode crds.Mode) []fi
 	prunes := false
 	var found []finding.Finding
 	for _, s := range req.Settings {
-		prunes = prunes || s.PruneCRDs != nil
 		names := s.setParameters()
+		prunes = prunes || slices.Contains(names, "crds-prune")
 		for _, p := range parameters {
 			if !slices.Contains(names, p.Name) || p.appliesTo(rendered) {
 				continue
@@ -63,7 +63,7 @@ func (p Parameter) appliesTo(rendered render.Result) bool {
 func (s Settings) setParameters() []string {
 	all := slices.Clone(s.parameterNames)
 	for name, set := range map[string]bool{"name": s.Name != "", "kube-version": s.KubeVersion != "",
-		"api-versions": len(s.APIVersions) > 0, "skip-tests": s.SkipTests != nil} {
+		"api-versions": len(s.APIVersions) > 0} {
 		if set {
 			all = append(all, name)
 		}

@@ -149,7 +149,7 @@ func checkFleet(ctx context.Context, s cli.Streams, in *command.Any, dirs []stri
 	if err != nil {
 		return err
 	}
-	opt.Source.Waves = settings.Order.Waves
+	opt.Source.Waves = settings.Waves
 	r, err := command.CheckFleet(ctx, opt, command.Arguments(s, dirs))
 	if err != nil {
 		return err
@@ -189,8 +189,8 @@ func one(ctx context.Context, opt flags.Options, stdin io.Reader, arg string) (c
 		res, found, err = checkComponent(ctx, opt, arg)
 	} else {
 		var defaults []plugin.Settings
-		if opt.Settings.Hooks != hooks.Order && opt.Settings.Order.Waves == "" {
-			defaults = []plugin.Settings{{Order: wave.Options{Waves: wave.Off}}}
+		if opt.Settings.Hooks != hooks.Order && opt.Settings.Waves == "" {
+			defaults = []plugin.Settings{{Waves: wave.Off}}
 		}
 		res, err = opt.Annotate(stdin, arg, defaults...)
 		found = append(res.AllFindings(), notExpandedNotes(res.Objects)...)
@@ -229,7 +229,7 @@ func all(ctx context.Context, opt flags.Options, dirs []string) (cli.Report, err
 
 // checkedWaves returns which waves of components are checked.
 func checkedWaves(opt flags.Options) cli.CheckedWaves {
-	if opt.Settings.Order.Waves == wave.Off {
+	if opt.Settings.Waves == wave.Off {
 		return cli.Written
 	}
 	return cli.Computed

@@ -180,7 +180,7 @@ func (d installation) manifestsOf(ctx context.Context, arg string) ([]object.Obj
 	if !cluster.IsChart(arg) {
 		opt.Settings = opt.Settings.WithoutValues() // those of the flags are for the chart only
 	}
-	res, err := opt.Generate(ctx, arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Order: wave.Options{Waves: wave.Off}})
+	res, err := opt.Generate(ctx, arg, plugin.Settings{Name: "argocd", Namespace: "argocd", Waves: wave.Off})
 	return res.Objects, err
 }
 
