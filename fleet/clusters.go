@@ -28,9 +28,6 @@ type movedTo struct {
 	environment string
 }
 
-// SyncWave is the annotation that orders the children of a parent Application.
-const SyncWave = "argocd.argoproj.io/sync-wave"
-
 // Cluster returns the cluster of a server in the settings, which is that of the fleet if it is
 // empty: the cluster that runs Argo CD has three names.
 func (f *Fleet) Cluster(server string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // family is an Application with the Applications that it deploys, its children.
@@ -21,7 +22,7 @@ type family struct {
 func (i *installation) findChild() (string, bool) {
 	names := i.applicationsByName()
 	for _, a := range i.applications {
-		if _, ok := names[a.parentName()]; ok || a.Get("metadata", "annotations", "argocd.argoproj.io/sync-wave").Exists() {
+		if _, ok := names[a.parentName()]; ok || a.Get("metadata", "annotations", object.SyncWave).Exists() {
 			return a.object, true
 		}
 	}
@@ -122,6 +123,6 @@ func (f *family) change() finding.Finding {
 
 // wave returns the sync wave of a child; 0 if it has none.
 func (a application) wave() int {
-	wave, _ := strconv.Atoi(a.Get("metadata", "annotations", "argocd.argoproj.io/sync-wave").Text()) // Argo CD ignores others
+	wave, _ := strconv.Atoi(a.Get("metadata", "annotations", object.SyncWave).Text()) // Argo CD ignores others
 	return wave
 }

@@ -81,7 +81,7 @@ func (w writer) children(sets []fleet.Set, dir string) ([]Manifest, error) {
 func (w writer) child(d fleet.Deployment, file string, wave int) (Manifest, error) {
 	app := argocd.Application{APIVersion: argocd.APIVersion, Kind: "Application",
 		Metadata: argocd.Metadata{Name: d.Name, Namespace: w.namespace(), Labels: w.childLabels(d),
-			Annotations: map[string]string{fleet.SyncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
+			Annotations: map[string]string{object.SyncWave: strconv.Itoa(wave)}, Finalizers: []string{cascade}},
 		Spec: argocd.Spec{
 			Project:     w.ProjectOf(d.Application),
 			Destination: cluster(w.serverFor(d.Application, d.To), d.Namespace),
@@ -114,7 +114,7 @@ func (w writer) child(d fleet.Deployment, file string, wave int) (Manifest, erro
 	if !d.Step.Set {
 		text = "It has no " + w.Profile.Noun() + ", so it comes last."
 	}
-	m.Comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": none")+".", "metadata", "annotations", fleet.SyncWave)
+	m.Comment(strings.TrimSuffix(strings.TrimSuffix(text, "."), ": none")+".", "metadata", "annotations", object.SyncWave)
 	return m, nil
 }
 
@@ -232,7 +232,7 @@ func (w writer) tiers(sets []fleet.Set, dir string, inSets bool) ([]Manifest, er
 		name := w.Settings.ParentOf(fleet.NameOf(w.Fleet), band.Name)
 		tier := w.parent(name, path.Join(dir, band.Name), revision)
 		tier.File = band.Name
-		tier.Set(map[string]string{fleet.SyncWave: strconv.Itoa(band.Wave)}, "metadata", "annotations")
+		tier.Set(map[string]string{object.SyncWave: strconv.Itoa(band.Wave)}, "metadata", "annotations")
 		tier.Comment(wrap("The tier " + band.Name + ": " + cmp.Or(band.Why,
 			w.Profile.Noun()+"s "+w.Profile.Write(band.From)+" to "+w.Profile.Write(band.To)) + "."))
 		all = append(all, tier)

@@ -17,6 +17,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // Options select what is generated.
@@ -153,7 +154,7 @@ func (w writer) applicationSet(s fleet.Set) (Manifest, error) {
 			TemplatePatch: w.templatePatch(s),
 		}}
 	if s.Wave != nil {
-		set.Metadata.Annotations = map[string]string{fleet.SyncWave: strconv.Itoa(*s.Wave)}
+		set.Metadata.Annotations = map[string]string{object.SyncWave: strconv.Itoa(*s.Wave)}
 	}
 	switch {
 	case w.preserve:

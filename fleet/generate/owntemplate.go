@@ -135,7 +135,7 @@ func (w writer) ownChild(d fleet.Deployment, file string, generated argocd.Appli
 	}
 	fields := []field{
 		{generated.Metadata.Name, []string{"metadata", "name"}},
-		{generated.Metadata.Annotations[fleet.SyncWave], []string{"metadata", "annotations", fleet.SyncWave}},
+		{generated.Metadata.Annotations[object.SyncWave], []string{"metadata", "annotations", object.SyncWave}},
 		{generated.Spec.Destination.Namespace, []string{"spec", "destination", "namespace"}},
 	}
 	if t.ID.Namespace == "" {

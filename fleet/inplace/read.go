@@ -459,12 +459,10 @@ func (r *reader) sort() {
 
 // WaveOf returns the sync wave of an object. Argo CD ignores one that is not a number.
 func WaveOf(o object.Object) component.Step {
-	text := o.Get("metadata", "annotations", syncWave).Text()
+	text := o.Get("metadata", "annotations", object.SyncWave).Text()
 	number, err := strconv.Atoi(text)
 	return component.Step{Number: number, Text: text, Set: err == nil}
 }
-
-const syncWave = "argocd.argoproj.io/sync-wave"
 
 // sameSpec reports whether two manifests of an object deploy the same.
 func sameSpec(a, b object.Object) bool {

@@ -120,7 +120,7 @@ func notAllowed(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 			fmt.Sprintf("%s requests the cluster %q, which the platform does not allow", app.Name, app.Server))
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.Annotations)) {
-		if key == fleet.SyncWave {
+		if key == object.SyncWave {
 			all = append(all, app.Fault(platformSetting, "annotations",
 				"the annotation "+key+" contains the step of an app of apps", "remove it, and write "+f.Profile.Key))
 		} else if isReserved(f, key) && strings.Contains(key, "/") && !profile.Allows(allow.Annotations, key) {
@@ -162,8 +162,8 @@ func invalidFleetFields(f *fleet.Fleet) []finding.Finding {
 			fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it")
 		}
 	}
-	if _, is := f.Settings.Annotations[fleet.SyncWave]; is {
-		fault(platformSetting, "annotations", "the annotation "+fleet.SyncWave+" contains the step of an app of apps", "remove it")
+	if _, is := f.Settings.Annotations[object.SyncWave]; is {
+		fault(platformSetting, "annotations", "the annotation "+object.SyncWave+" contains the step of an app of apps", "remove it")
 	}
 	if text, err := yaml.Marshal(f.Settings.ApplicationFields); err == nil && bytes.Contains(text, []byte("{{")) {
 		fault(unsafeValue, "ignoreDifferences", "a value contains a template, which Argo CD would expand", "write the literal value")
