@@ -34,16 +34,22 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 			unknown = append(unknown, fmt.Sprintf("%s (%s)", node.Key, strings.Join(c.unknown, ", ")))
 		}
 	}
-	if n := len(unknown); n > 0 {
-		if n > maxMentioned {
-			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
-		}
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child",
-			Object: f.graph.Nodes[f.nodes[0]].Kind.Kind, About: strings.Join(unknown, ", "),
-			Message: "Ladder cannot render these Applications, so it does not know what they depend on: " + strings.Join(unknown, ", "),
-			Remedy:  "add the " + graph.After + " annotation to those that must come later"})
+	return append(found, unknownChildren(unknown, f.graph.Nodes[f.nodes[0]], "Applications, so it does not know what they depend on",
+		"add the "+graph.After+" annotation to those that must come later")...)
+}
+
+// unknownChildren reports the children of a parent that Ladder knows nothing of.
+func unknownChildren(unknown []string, of graph.Node, what, remedy string) []finding.Finding {
+	n := len(unknown)
+	if n == 0 {
+		return nil
 	}
-	return found
+	if n > maxMentioned {
+		unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
+	}
+	names := strings.Join(unknown, ", ")
+	return []finding.Finding{{Severity: finding.Note, Rule: "unknown-child", Object: of.Kind.Kind, About: names,
+		Message: "Ladder cannot render these " + what + ": " + names, Remedy: remedy}}
 }
 
 func withoutRemedy(f finding.Finding) string {

@@ -224,16 +224,8 @@ func (c *setChecker) unseen(all []contents) []finding.Finding {
 	for _, node := range slices.Sorted(maps.Keys(failed)) {
 		found = append(found, c.notRendered(c.graph.Nodes[node], failed[node]))
 	}
-	if n := len(unknown); n > 0 {
-		if n > maxMentioned {
-			unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
-		}
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: "unknown-child",
-			Object: c.graph.Nodes[c.nodes[len(c.nodes)-1]].Kind.Kind, About: strings.Join(unknown, ", "),
-			Message: "Ladder cannot render these generated Applications, so it does not check their order: " + strings.Join(unknown, ", "),
-			Remedy:  "check their order by hand"})
-	}
-	return found
+	return append(found, unknownChildren(unknown, c.graph.Nodes[c.nodes[len(c.nodes)-1]],
+		"generated Applications, so it does not check their order", "check their order by hand")...)
 }
 
 // notRendered reports sources of a set that cannot be rendered, the first with its
