@@ -6,6 +6,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/fleet/inplace"
+	"github.com/ladder-cmp/ladder/fleet/parent"
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
@@ -70,15 +72,5 @@ func (l *checker) surroundings() argocd.Surroundings {
 
 // contents returns the objects of an Application whose scope is known.
 func (l *checker) contents(app int) []argocd.Content {
-	var all []argocd.Content
-	for i := range l.Objects.Nodes {
-		n := &l.Objects.Nodes[i]
-		if n.Part != app || n.External || n.Stub {
-			continue
-		}
-		if _, known := l.Base.Kind(n.Key.Group, n.Key.Kind); known || l.Base.Builtin(n.Key.Group) || !n.CRDMissing {
-			all = append(all, argocd.Content{ID: n.Object.ID, Namespaced: n.Key.Namespace != ""})
-		}
-	}
-	return all
+	return parent.Contents(l.Objects, l.Base, func(n *graph.Node) bool { return n.Part == app && !n.Stub })
 }

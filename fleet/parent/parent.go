@@ -214,7 +214,7 @@ func (f *follower) render(ctx context.Context, s Source) renderedSource {
 			r.nested = append(r.nested, nested)
 		}
 	}
-	r.contents = contentsOf(rendered)
+	r.contents = Contents(rendered.Graph, rendered.Base, func(*graph.Node) bool { return true })
 	r.rung, r.reason = purpose(rendered)
 	return r
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
 )
 
@@ -117,13 +118,13 @@ func (f *follower) deployed(c Child, seen map[string]bool) (contents []argocd.Co
 	return contents, nested
 }
 
-// contentsOf returns the objects of a rendering whose scope is known.
-func contentsOf(r Rendered) []argocd.Content {
+// Contents returns the chosen objects of a graph whose scope is known.
+func Contents(g *graph.Graph, base *knowledge.Base, isChosen func(*graph.Node) bool) []argocd.Content {
 	var all []argocd.Content
-	for i := range r.Graph.Nodes {
-		n := &r.Graph.Nodes[i]
-		_, known := r.Base.Kind(n.Key.Group, n.Key.Kind)
-		if !n.External && (known || r.Base.Builtin(n.Key.Group) || !n.CRDMissing) {
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		_, known := base.Kind(n.Key.Group, n.Key.Kind)
+		if !n.External && isChosen(n) && (known || base.Builtin(n.Key.Group) || !n.CRDMissing) {
 			all = append(all, argocd.Content{ID: n.Object.ID, Namespaced: n.Key.Namespace != ""})
 		}
 	}
