@@ -299,16 +299,11 @@ func (p *Plan) chain(b *strings.Builder, i int) {
 			fmt.Fprintf(b, " (%s)", r.Field)
 		}
 		b.WriteByte('\n')
-		switch because.Cause {
-		case ByReference, ByConsumer, ByCompanion, ByController, ByDoubt:
-			if because.Other != i {
-				i = because.Other
-				continue
-			}
-		case ByRung:
-			if p.isAsWritten(i) {
-				break
-			}
+		if other, ok := p.Decider(i); ok {
+			i = other
+			continue
+		}
+		if because.Cause == ByRung && !p.isAsWritten(i) {
 			fmt.Fprintf(b, "%s%s: %s\n", strings.Repeat("  ", depth+1), p.rungWave(i), pl.Rung.Why)
 			if n.Kind.Source != "" {
 				fmt.Fprintf(b, "%ssource: %s\n", strings.Repeat("  ", depth+1), n.Kind.Source)

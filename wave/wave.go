@@ -76,6 +76,13 @@ type Reason struct {
 	Other     int
 }
 
+// Decider returns the other object that decides the wave of an object, if any.
+func (p *Plan) Decider(i int) (other int, ok bool) {
+	because := p.Places[i].Because
+	decides := []Cause{ByReference, ByConsumer, ByCompanion, ByController, ByDoubt}
+	return because.Other, because.Other != i && slices.Contains(decides, because.Cause)
+}
+
 // Plan is an ordered component.
 type Plan struct {
 	Graph *graph.Graph

@@ -66,13 +66,9 @@ func gone(old side, pairs pairing, o placed) string {
 
 // decider returns the other object that decides a placement, if any.
 func (s side) decider(p placed) (int, bool) {
-	place := s.plan.Places[p.node]
-	switch place.Because.Cause {
-	case wave.ByReference, wave.ByConsumer, wave.ByCompanion, wave.ByController, wave.ByDoubt:
-		i, there := s.at[place.Because.Other]
-		return i, there && place.Because.Other != p.node
-	}
-	return 0, false
+	other, decides := s.plan.Decider(p.node)
+	i, there := s.at[other]
+	return i, there && decides
 }
 
 // Delta lists additions and removals.

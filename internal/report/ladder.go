@@ -153,12 +153,9 @@ func (b *builder) objects(bands []wave.WaveGroup) {
 			if place.Computed {
 				o.Rung = b.rung(place.Rung)
 			}
-			switch place.Because.Cause {
-			case wave.ByReference, wave.ByConsumer, wave.ByCompanion, wave.ByController, wave.ByDoubt:
-				if place.Because.Other != i {
-					o.DecidedBy = b.number[place.Because.Other]
-				}
-			case wave.ByRung:
+			if other, ok := b.plan.Decider(i); ok {
+				o.DecidedBy = b.number[other]
+			} else if place.Because.Cause == wave.ByRung {
 				o.Source = finding.Sanitize(n.Kind.Source)
 			}
 			b.Objects = append(b.Objects, o)
