@@ -94,7 +94,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 		g := &gates[k]
 		g.Objects++
 		n := p.Graph.Nodes[i]
-		hooks[m] = hooks[m] || s.runsAsHook(i)
+		hooks[m] = hooks[m] || s.opt.runsAsHook(&s.Graph.Nodes[i])
 		if own := s.own(i); own != m {
 			g.Moved = append(g.Moved, s.gated(i, fmt.Sprintf("has the later wave %d; Argo CD applies it before its first user", own.wave)))
 		}

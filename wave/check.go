@@ -121,7 +121,7 @@ func (s *sync) sharedWave(i int) []finding.Finding {
 // applies the target first, or no webhook of the target is registered yet.
 func (s *sync) isIdle(i int, r *graph.Reference) bool {
 	some, _ := s.registered(r.To, i)
-	return s.appliedFirst(r) && s.at[r.To] != never || r.IsAboutWebhook() && !some
+	return appliedFirst(s.Graph, s.base, r) && s.at[r.To] != never || r.IsAboutWebhook() && !some
 }
 
 // isAlsoLateInHelm reports whether a hook that Helm runs before all other objects only names the
@@ -281,7 +281,7 @@ func (s *sync) notAwaited(i int) string {
 	switch {
 	case s.Graph.Nodes[i].IsHook():
 		return "remove its hook annotations and " + later
-	case s.runsAsHook(i):
+	case s.opt.runsAsHook(&s.Graph.Nodes[i]):
 		return "set jobs: keep and " + later
 	}
 	return later
@@ -321,7 +321,7 @@ func (s *sync) unneededGates(specific []finding.Finding) []finding.Finding {
 		}
 	}
 	for i, n := range s.Graph.Nodes {
-		hooks[s.at[i]] = hooks[s.at[i]] || s.runsAsHook(i)
+		hooks[s.at[i]] = hooks[s.at[i]] || s.opt.runsAsHook(&s.Graph.Nodes[i])
 		needed[s.at[i]] = needed[s.at[i]] || n.HasHealth && justified[i]
 		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last &&
 			!justified[i] && !isCRD(&n, s.base) && !reported[n.Key.String()] {

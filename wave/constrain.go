@@ -148,14 +148,12 @@ func retriesPods(n *graph.Node, r *graph.Reference) bool {
 
 // Orders reports whether a reference demands an order between two objects that Argo
 // CD applies. In the Sync phase waves implement it, otherwise the phases must.
-func (p *Plan) Orders(r graph.Reference) bool { return orders(p.Graph, &r) }
-
-func orders(g *graph.Graph, r *graph.Reference) bool {
-	from, to := &g.Nodes[r.From], &g.Nodes[r.To]
-	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, r) {
+func (p *Plan) Orders(r graph.Reference) bool {
+	from, to := &p.Graph.Nodes[r.From], &p.Graph.Nodes[r.To]
+	if len(from.Phases()) == 0 || len(to.Phases()) == 0 || runsLater(from, &r) {
 		return false
 	}
-	return r.Need != graph.NeedsNot && !isPlaced(r)
+	return r.Need != graph.NeedsNot && !isPlaced(&r)
 }
 
 // isPlaced reports whether a reference only says where two objects stand: the target must

@@ -138,7 +138,7 @@ func (s *sync) endsWith(i int) bool { return s.at[i] == s.final && !s.endsWithHo
 // earlyUse returns the first use by a hook that runs before the Sync phase.
 func (s *sync) earlyUse(uses []*graph.Reference) *graph.Reference {
 	for _, r := range uses {
-		if s.at[r.From].phase == object.PreSync && s.runsAsHook(r.From) {
+		if s.at[r.From].phase == object.PreSync && s.opt.runsAsHook(&s.Graph.Nodes[r.From]) {
 			return r
 		}
 	}

@@ -93,7 +93,7 @@ func (s *sync) throughOthers(i int) (all []latePath) {
 			}
 			seen[r.To] = true
 			if s.at[r.To].compare(s.at[i]) > 0 {
-				if j != i && !s.appliedFirst(r) {
+				if j != i && !appliedFirst(s.Graph, s.base, r) {
 					all = append(all, latePath{i, append(slices.Clone(path), r)})
 				}
 				continue

@@ -256,7 +256,8 @@ func (s *unitSet) moveDoubtfulLast(in input, latest []int) []int {
 		}
 	}
 	for u := range levels {
-		endsWithHook = endsWithHook || levels[u] == last && !moves[u] && slices.ContainsFunc(s.units[u].nodes, in.runsAsHook)
+		endsWithHook = endsWithHook || levels[u] == last && !moves[u] && slices.ContainsFunc(s.units[u].nodes,
+			func(i int) bool { return in.opt.runsAsHook(&in.graph.Nodes[i]) })
 	}
 	// In a sync of one phase and wave, Argo CD waits only for the hook itself.
 	if endsWithHook && (last > 0 || hasOtherPhase(in.graph, object.Sync)) {
@@ -282,7 +283,7 @@ func (s *unitSet) moveDoubtfulLast(in input, latest []int) []int {
 func (s *unitSet) movable(in input) []bool {
 	hooks := map[string]bool{} // namespaces with hooks that run Pods
 	for _, i := range in.syncNodes() {
-		if n := &in.graph.Nodes[i]; in.runsAsHook(i) && !n.Kind.Pod.IsZero() {
+		if n := &in.graph.Nodes[i]; in.opt.runsAsHook(n) && !n.Kind.Pod.IsZero() {
 			hooks[n.Key.Namespace] = true
 		}
 	}

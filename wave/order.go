@@ -88,8 +88,6 @@ func (in input) syncNodes() []int {
 	return all
 }
 
-func (in input) runsAsHook(i int) bool { return runsAsHook(&in.graph.Nodes[i], in.opt) }
-
 // compute orders the whole component and ignores existing waves.
 func (in input) compute() (ordering, error) {
 	d, a, err := in.arrangeAll()

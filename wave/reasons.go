@@ -21,7 +21,7 @@ func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 			continue
 		}
 		for _, e := range s.units[u].dependencies {
-			if !e.companion && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap &&
+			if !e.companion && !IsImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap &&
 				(e.gap > 0 || e.together() || levels[u] > 0 && levels[u] < last) {
 				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
 				if waits = e.gap > 0; waits {
@@ -33,7 +33,7 @@ func (s *unitSet) reasons(g *graph.Graph, levels, waves []int) []Reason {
 			continue
 		}
 		at, by := s.firstConsumer(u, levels, last)
-		if by != nil && isImplied(g, by.ref) {
+		if by != nil && IsImplied(g, by.ref) {
 			by = nil
 		}
 		switch {
@@ -82,7 +82,7 @@ func (s *unitSet) breakCycles(g *graph.Graph, levels []int, reasons []Reason, la
 	}
 	for u := range why {
 		for _, e := range s.units[u].dependencies {
-			if why[u].Cause == ByConsumer && e.gap > 0 && !isImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap &&
+			if why[u].Cause == ByConsumer && e.gap > 0 && !IsImplied(g, e.ref) && levels[u] == levels[e.unit]+e.gap &&
 				digraph.Cycle(u, decider) != nil {
 				why[u] = Reason{Cause: ByReference, Reference: *e.ref, Other: e.dependency}
 			}
@@ -99,7 +99,7 @@ func (s *unitSet) breakCycles(g *graph.Graph, levels []int, reasons []Reason, la
 			}
 			why[u] = Reason{Cause: ByRung}
 			if at, by := s.firstConsumer(u, levels, last); by != nil && !gated && at == levels[u] &&
-				!slices.Contains(cycle, by.unit) && !isImplied(g, by.ref) {
+				!slices.Contains(cycle, by.unit) && !IsImplied(g, by.ref) {
 				why[u] = Reason{Cause: ByConsumer, Reference: *by.ref, Other: by.dependent}
 			}
 		}

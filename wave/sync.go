@@ -36,7 +36,7 @@ func newSync(p *Plan, base *knowledge.Base) *sync {
 		}
 	}
 	for i, m := range at {
-		endsWithHook = endsWithHook || m == final && p.runsAsHook(i)
+		endsWithHook = endsWithHook || m == final && p.opt.runsAsHook(&p.Graph.Nodes[i])
 	}
 	s := &sync{p, base, at, dependencies, users, registrarsOf(p.Graph), final, endsWithHook, inOneWave(p.Graph, at, final), nil}
 	s.late = s.latePaths()
@@ -107,7 +107,7 @@ func (p *Plan) schedule(base *knowledge.Base) []moment {
 	}
 	for i := range p.Graph.References {
 		r := &p.Graph.References[i]
-		if isAppliedFirst(p.Graph, base, r) && at[r.From].compare(at[r.To]) < 0 {
+		if appliedFirst(p.Graph, base, r) && at[r.From].compare(at[r.To]) < 0 {
 			at[r.To] = at[r.From]
 		}
 	}
@@ -124,9 +124,7 @@ func (p *Plan) own(i int) moment {
 
 // appliedFirst reports whether Argo CD itself applies the target of a reference
 // first.
-func (s *sync) appliedFirst(r *graph.Reference) bool { return isAppliedFirst(s.Graph, s.base, r) }
-
-func isAppliedFirst(g *graph.Graph, base *knowledge.Base, r *graph.Reference) bool {
+func appliedFirst(g *graph.Graph, base *knowledge.Base, r *graph.Reference) bool {
 	to := g.Nodes[r.To]
 	return base.Builtin(to.Key.Group) && len(to.Kind.Defines) > 0 && r.IsAboutKind() || to.Key.Kind == "Namespace" &&
 		to.Key.Group == "" && r.IsAboutNamespace()
@@ -179,13 +177,11 @@ func (s *sync) awaited(m moment) bool {
 // phase and wave, Argo CD waits only for its hooks (multiStep in
 // gitops-engine pkg/sync/sync_context.go); other objects can fail the sync, but not hang it.
 func (s *sync) awaits(i int) bool {
-	return s.awaited(s.at[i]) && (!s.single || s.runsAsHook(i))
+	return s.awaited(s.at[i]) && (!s.single || s.opt.runsAsHook(&s.Graph.Nodes[i]))
 }
 
 // runsAsHook reports whether an object is a hook, or becomes one.
-func (p *Plan) runsAsHook(i int) bool { return runsAsHook(&p.Graph.Nodes[i], p.opt) }
-
-func runsAsHook(n *graph.Node, opt Options) bool {
+func (opt Options) runsAsHook(n *graph.Node) bool {
 	return n.IsHook() || opt.Jobs == AsHooks && changesFail(n)
 }
 

@@ -131,9 +131,7 @@ func (p *Plan) IsGate(r graph.Reference) bool {
 
 // IsImplied reports whether every object has such a reference: to its
 // namespace, or to the CRD of its kind.
-func (p *Plan) IsImplied(r graph.Reference) bool { return isImplied(p.Graph, &r) }
-
-func isImplied(g *graph.Graph, r *graph.Reference) bool {
+func IsImplied(g *graph.Graph, r *graph.Reference) bool {
 	to := &g.Nodes[r.To]
 	return r.IsAboutNamespace() && to.Key.Kind == "Namespace" || r.IsAboutKind() && to.Kind.Defines != nil
 }

@@ -141,7 +141,7 @@ func (s *sketch) isShownEdge(r graph.Reference) bool {
 	if s.opt.All || s.focus[r.From] || s.focus[r.To] {
 		return true
 	}
-	return s.plan.Orders(r) && (!s.plan.IsImplied(r) || s.plan.IsGate(r) || s.decides(r) || s.plan.Contradicts(r))
+	return s.plan.Orders(r) && (!wave.IsImplied(s.plan.Graph, &r) || s.plan.IsGate(r) || s.decides(r) || s.plan.Contradicts(r))
 }
 
 // decides reports whether a reference decided the wave of one of its ends.

@@ -205,7 +205,7 @@ func (b *builder) references() {
 		b.References = append(b.References, Reference{From: from, To: to, Why: finding.Sanitize(r.Why + r.Detail()),
 			Field: finding.Sanitize(r.Field), IsGate: b.plan.IsGate(r), Blind: b.plan.IsGate(r) && b.plan.IsBlind(r.To),
 			Inferred: r.Inferred(),
-			Ignored:  !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: b.plan.IsImplied(r)})
+			Ignored:  !b.plan.Orders(r), Contradicted: b.plan.Contradicts(r), Implied: wave.IsImplied(b.plan.Graph, &r)})
 	}
 }
 
