@@ -111,7 +111,7 @@ func (l *checker) groupByDependency(all []violation) []fault {
 		}
 		f := l.violation(first.from, first.to, first.reason, first.others)
 		if len(others) > 0 {
-			f.Message += "; the same holds for " + fewAndMore(others)
+			f.Message += "; the same holds for " + finding.Several(others)
 		}
 		faults = append(faults, f)
 	}
@@ -124,15 +124,6 @@ func worse(x, y violation) bool {
 		return isUncertain(y.reason)
 	}
 	return x.reason.Strength > y.reason.Strength
-}
-
-// fewAndMore lists the first names and counts all others.
-func fewAndMore(names []string) string {
-	const most = 5
-	if len(names) <= most+1 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // moveInPlace returns the remedy for two Applications that exist already.
@@ -174,7 +165,7 @@ func (l *checker) unordered() []fault {
 		}
 		first := byParent[of][0]
 		f := l.at(finding.Warning, l.Applications[first.from],
-			fmt.Sprintf("%s: %s, such as %s", l.whyUnordered(of), fewAndMore(texts), first.reason.Located()),
+			fmt.Sprintf("%s: %s, such as %s", l.whyUnordered(of), finding.Several(texts), first.reason.Located()),
 			"let a parent create them in waves, which cmp fleet steps computes, or let the retries of syncs order them")
 		if of != inplace.None {
 			n := l.Tree.Nodes[of]
@@ -224,7 +215,7 @@ func (l *checker) severalInstallations() []fault {
 	}
 	return []fault{l.at(finding.Warning, at,
 		"several Applications have the same name, so Ladder takes their directories for those of several Argo CDs: "+
-			fewAndMore(names), "name the directory of one Argo CD, or rename them if they are in one")}
+			finding.Several(names), "name the directory of one Argo CD, or rename them if they are in one")}
 }
 
 // ignoredWaves finds sync waves of Applications that an ApplicationSet generates.
@@ -245,7 +236,7 @@ func (l *checker) ignoredWaves() []fault {
 		}
 		all = append(all, fault{Finding: finding.Finding{Severity: finding.Warning, File: n.Place.File, Line: n.Place.Line,
 			Object: n.Object.ID.String(), Field: "spec.template.metadata.annotations",
-			Message: "Argo CD ignores the sync waves of generated Applications, so these have no effect: " + fewAndMore(names),
+			Message: "Argo CD ignores the sync waves of generated Applications, so these have no effect: " + finding.Several(names),
 			Remedy:  "remove the annotation, or use steps of spec.strategy.rollingSync instead"}})
 	}
 	return all
@@ -293,7 +284,7 @@ func (l *checker) sourcesElsewhere() []fault {
 		if c.isApproximate {
 			message = "the plugin " + c.plugin + " does not run here: Ladder renders %[2]s without it, and what it changes is unknown"
 		}
-		add([]missingSource{c}, message, "check the order of these Applications yourself: "+fewAndMore(namesOf(c.users)))
+		add([]missingSource{c}, message, "check the order of these Applications yourself: "+finding.Several(namesOf(c.users)))
 	}
 	return all
 }

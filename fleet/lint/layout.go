@@ -185,7 +185,7 @@ func (l *checker) endlessHooks() []fault {
 	}
 	also := ""
 	if len(users) > 1 {
-		also = fmt.Sprintf(" (hooks and smoke tests of %d components: %s)", len(users), fewAndMore(namesOf(users)))
+		also = fmt.Sprintf(" (hooks and smoke tests of %d components: %s)", len(users), finding.Several(namesOf(users)))
 	}
 	first.Message = "it has no deadline, so if its Pod cannot start or does not end, the sync does not end either, nor does the step" + also
 	return []fault{first}
@@ -234,7 +234,7 @@ func (l *checker) unorderedBands() []fault {
 		f := l.at(finding.Warning, c.first,
 			fmt.Sprintf(
 				"each band has an ApplicationSet of its own, and nothing orders these, but components of band %s depend on %s: %s, because %s",
-				name, finding.Few(c.to), fewAndMore(c.texts), c.why),
+				name, finding.Few(c.to), finding.Several(c.texts), c.why),
 			"give the ApplicationSets sync waves below one parent, or use one for all bands (sets: together)")
 		f.About = "band " + name
 		all = append(all, f)

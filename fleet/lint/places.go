@@ -191,13 +191,9 @@ func (l *checker) emptyPlaces() []fault {
 	if len(l.Settings.Bands) == 0 {
 		remedy = "to have fewer steps, list the bands that you use, with their places, under fleet.bands"
 	}
-	which := strings.Join(empty, ", ")
-	if n := len(empty) - maxPlacesNamed; n > 1 {
-		which = fmt.Sprintf("%s and %d more", strings.Join(empty[:maxPlacesNamed], ", "), n)
-	}
 	return []fault{{Finding: finding.Finding{Severity: finding.Note, File: l.Settings.File, Line: l.Settings.Line,
-		Message: "these steps of the " + l.Profile.Name + " profile have no component, which does no harm: " + which,
-		Remedy:  remedy}}}
+		Message: "these steps of the " + l.Profile.Name + " profile have no component, which does no harm: " +
+			finding.First(empty, maxPlacesNamed), Remedy: remedy}}}
 }
 
 // maxPlacesNamed keeps a note on one line: a small fleet leaves most places of

@@ -46,7 +46,7 @@ func (l *checker) stuck() []fault {
 		}
 	}
 	for at, others := range names {
-		all[at].Message += "; the same holds for " + fewAndMore(others)
+		all[at].Message += "; the same holds for " + finding.Several(others)
 	}
 	return all
 }

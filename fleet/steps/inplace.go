@@ -90,16 +90,7 @@ func (p *InPlace) names(nodes []int) string {
 		all = append(all, p.Name(i))
 	}
 	slices.Sort(all)
-	return fewNames(all)
-}
-
-// fewNames lists some names.
-func fewNames(all []string) string {
-	const most = 5
-	if len(all) > most+1 {
-		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
-	}
-	return strings.Join(all, ", ")
+	return finding.Several(all)
 }
 
 // report adds the findings about the order of some siblings, and what Argo CD needs for it.
@@ -186,7 +177,7 @@ func (p *InPlace) noteUnknown() {
 		}
 		if len(lost) > 0 {
 			slices.Sort(lost)
-			text += ", but dependencies contradict " + fewNames(slices.Compact(lost))
+			text += ", but dependencies contradict " + finding.Several(slices.Compact(lost))
 		}
 		p.Notes = append(p.Notes, strings.ToUpper(text[:1])+text[1:]+".")
 	}

@@ -21,3 +21,14 @@ func Few(names []string) string {
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
+
+// Several lists the first five of some names, and counts the others.
+func Several(names []string) string { return First(names, 5) }
+
+// First lists the first names, and counts the others; one more takes no more room than its name.
+func First(names []string, most int) string {
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

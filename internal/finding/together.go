@@ -1,7 +1,6 @@
 package finding
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -57,12 +56,8 @@ func (f Finding) AlsoObjects() []string {
 
 // alsoText is what a message says of the further objects.
 func (f Finding) alsoText() string {
-	names := f.AlsoObjects()
-	switch more := len(names) - mostAlso; {
-	case len(names) == 0:
+	if f.Also == "" {
 		return ""
-	case more > 1: // one more takes no more room than its name
-		return fmt.Sprintf("; the same holds for %s and %d more", strings.Join(names[:mostAlso], ", "), more)
 	}
-	return "; the same holds for " + f.Also
+	return "; the same holds for " + First(f.AlsoObjects(), mostAlso)
 }
