@@ -74,8 +74,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	n.host("git.example.com", packHost(t, commit, pack))
 	flow := "{apiVersion: v1, entries: {app: [" + strings.Repeat("{a: [b], version: x},", 200_000) + "]}}"
 	n.host("charts.example.com", serving(map[string]string{"/index.yaml": indexOf("app", release{"1.0.0", "app.tgz", ""}),
-		"/app.tgz":         string(sparse),
-		"/flow/index.yaml": flow, "/a": "content"}))
+		"/app.tgz": string(sparse), "/flow/index.yaml": flow, "/a": "content"}))
 	slow := make(chan struct{})
 	n.host("slow.example.com", func(w http.ResponseWriter, r *http.Request) { <-slow })
 	defer close(slow)
