@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -100,9 +101,10 @@ func TestTables(t *testing.T) {
 		"profiles":    profilesTable(t),
 		"doctor":      doctorTable(),
 		"adopt":       adopted(t),
+
+		"check-findings": findingsTable(t, "check.md#findings"), "crds-findings": findingsTable(t, "crds.md#findings"),
 	}
-	section := regexp.MustCompile(
-		"(?s)(<!-- (parameters|descriptive|rungs|effects|serve|metrics|keys|rules|varying|profiles|doctor|adopt) -->\n)(.*?)(<!-- end -->)")
+	section := regexp.MustCompile("(?s)(<!-- (" + strings.Join(slices.Collect(maps.Keys(tables)), "|") + ") -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
 	for _, doc := range documents(t) {
 		text, err := os.ReadFile(doc)
@@ -221,6 +223,22 @@ func rulesTable() string {
 	var b strings.Builder
 	for _, r := range lint.Rules() {
 		fmt.Fprintf(&b, "- `%s` (%s): %s\n", r.Name, joined(r.Severities), r.Finds)
+	}
+	return b.String()
+}
+
+// findingsTable has the rules that a page describes.
+func findingsTable(t *testing.T, page string) string {
+	all := rules()
+	var b strings.Builder
+	b.WriteString("| finding | what it means | what to do |\n| --- | --- | --- |\n")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if r := all[name]; r.Page == page {
+			if r.Fix == "" {
+				t.Errorf("%s does not say what to do", name)
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", name, r.Finds, r.Fix)
+		}
 	}
 	return b.String()
 }

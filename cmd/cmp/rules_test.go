@@ -10,30 +10,6 @@ import (
 	"testing"
 )
 
-// TestRules looks up the rules that pages describe in tables: a code host shows the same.
-func TestRules(t *testing.T) {
-	row := regexp.MustCompile(`(?m)^\| ([a-z][a-z, -]*) \| `)
-	for _, page := range []string{"check.md#findings", "crds.md#findings"} {
-		file, _, _ := strings.Cut(page, "#")
-		_, table, there := strings.Cut(readPage(t, file), "\n| finding | what it means |")
-		if !there {
-			t.Fatalf("%s has no table of findings", file)
-		}
-		table, _, _ = strings.Cut(table, "\n\n")
-		rows := row.FindAllStringSubmatch(table, -1)
-		if len(rows) < 5 {
-			t.Errorf("%s has %d rows", file, len(rows))
-		}
-		for _, row := range rows {
-			for name := range strings.SplitSeq(row[1], ", ") {
-				if r := rules()[name]; r.Page != page || r.Fix == "" {
-					t.Errorf("%s is described as %+v", name, r)
-				}
-			}
-		}
-	}
-}
-
 // TestPagesOfRules follows the links of rules to pages and sections.
 func TestPagesOfRules(t *testing.T) {
 	title := regexp.MustCompile("(?m)^#+ (.*)$")

@@ -11,8 +11,8 @@ import (
 // Rule describes a rule to users who do not know its name.
 type Rule struct {
 	Name string `yaml:"rule"`
-	// Finds is what its findings are about, and Fix what to do; empty if each finding
-	// says it.
+	// Finds is what its findings are about, and Fix what to do, in Markdown; empty if each
+	// finding says it.
 	Finds string `yaml:"finds"`
 	Fix   string `yaml:"fix"`
 	// Page is the page below docs that describes it, with the section.
@@ -52,12 +52,16 @@ func NewRules(more ...Rule) Rules {
 // releases matches the versions that have a tag.
 var releases = lazyregexp.New(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
 
+// links matches links of Markdown, which code hosts show as text.
+var links = lazyregexp.New(`\[([^]]*)\]\([^)]*\)`)
+
 // sarif describes a rule to code hosts. version is that of the program.
 func (r Rule) sarif(version string) sarifRule {
 	ref := "main"
 	if releases.MatchString(version) {
 		ref = "v" + strings.TrimPrefix(version, "v")
 	}
+	r.Finds, r.Fix = links.ReplaceAllString(r.Finds, "$1"), links.ReplaceAllString(r.Fix, "$1")
 	full := r.Finds + "."
 	if r.Fix != "" {
 		full += " Fix: " + r.Fix + "."
