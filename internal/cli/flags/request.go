@@ -77,7 +77,7 @@ func (o Options) rejectRendering(file string) error {
 	return errors.Join(faults...)
 }
 
-// renderingFlags are flags for a rendering that are no parameters.
+// renderingFlags are flags for a rendering that are not parameters.
 var renderingFlags = []string{"revision", "seed-file", "application"}
 
 // ladderDir returns the directory whose ladder.yaml applies to manifests: that of their
