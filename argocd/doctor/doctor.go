@@ -81,7 +81,7 @@ type Rule struct {
 	// Severities are the severities of its findings, most severe first.
 	Severities []finding.Severity
 	// Finds describes what the check reports, such as "a sidecar without an image".
-	// Remedy is the fix.
+	// Remedy is the fix; empty if each finding says it.
 	Finds, Remedy string
 	// Source is the source of the fact.
 	Source string
@@ -97,14 +97,8 @@ func Examine(in Input) []finding.Finding {
 	i := read(in)
 	var all []finding.Finding
 	for _, r := range rules {
-		for _, f := range r.find(i) {
+		for _, f := range (parts{{r.Severities[0], r.Remedy, r.find}}).find(i) {
 			f.Rule = r.Name
-			if f.Severity == "" {
-				f.Severity = r.Severities[0]
-			}
-			if f.Remedy == "" {
-				f.Remedy = r.Remedy
-			}
 			all = append(all, f)
 		}
 	}

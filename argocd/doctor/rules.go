@@ -1,8 +1,30 @@
 package doctor
 
-import "github.com/ladder-cmp/ladder/internal/finding"
+import (
+	"cmp"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+)
 
 type severities []finding.Severity
+
+// parts are the checks of a rule, each with the severity and the remedy of its findings that set
+// no other.
+type parts []struct {
+	severity finding.Severity
+	remedy   string
+	find     func(*installation) []finding.Finding
+}
+
+func (p parts) find(i *installation) (all []finding.Finding) {
+	for _, part := range p {
+		for _, f := range part.find(i) {
+			f.Severity, f.Remedy = cmp.Or(f.Severity, part.severity), cmp.Or(f.Remedy, part.remedy)
+			all = append(all, f)
+		}
+	}
+	return all
+}
 
 // The sources of the facts: Argo CD's documentation and source code, of v3.5.7
 // unless noted, and Ladder's documentation.
@@ -60,14 +82,18 @@ var rules = []Rule{
 	{"version", severities{finding.Error, finding.Note},
 		"an Argo CD version before 2.6; a note on one before 2.14, with which the plugin is not tested",
 		"upgrade Argo CD", "Argo CD, docs/operator-manual/upgrading/2.5-2.6.md", (*installation).checkVersion},
-	{"timeout", severities{finding.Warning}, "a rendering that may take more than half of the time that the controller waits",
-		"raise controller.repo.server.timeout.seconds in argocd-cmd-params-cm, or lower --render-timeout",
-		"docs/operations.md, Limits", (*installation).checkTimeout},
-	{"timeouts-differ", severities{finding.Note}, "an API server that waits for manifests for less time than the controller",
-		"set server.repo.server.timeout.seconds to that of the controller", docsCMP, (*installation).checkServerTimeout},
-	{"exec-timeout", severities{finding.Note}, "`ARGOCD_EXEC_TIMEOUT` on the sidecar",
-		"remove it; --render-timeout limits cmp serve, and the controller's timeout limits both",
-		"Argo CD, cmpserver/plugin/plugin.go (runCommand), util/exec/exec.go", (*installation).checkExecTimeout},
+	{"timeout", severities{finding.Warning, finding.Note},
+		"a rendering that may take more than half of the time that the controller waits; a Pod whose grace period is shorter than " +
+			"its running requests need; a note on an API server that waits for manifests for less time than the controller, " +
+			"and on `ARGOCD_EXEC_TIMEOUT` on the sidecar",
+		"", "docs/operations.md, Limits; Traces and Restarts; " + docsCMP + ", cmpserver/plugin/plugin.go (runCommand), util/exec/exec.go", parts{
+			{finding.Warning, "raise controller.repo.server.timeout.seconds in argocd-cmd-params-cm, or lower --render-timeout",
+				(*installation).checkTimeout},
+			{finding.Note, "set server.repo.server.timeout.seconds to that of the controller", (*installation).checkServerTimeout},
+			{finding.Note, "remove it; --render-timeout limits cmp serve, and the controller's timeout limits both",
+				(*installation).checkExecTimeout},
+			{finding.Warning, "raise terminationGracePeriodSeconds of the repo-server, or lower --drain-timeout", (*installation).checkGracePeriod},
+		}.find},
 	{"unread-setting", severities{finding.Warning}, "an unknown key of `argocd-cmd-params-cm`, or of `configs.params` in values",
 		"correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists them",
 		"Argo CD, manifests/base; for values, manifests of v2.14.21 and v3.5.7", (*installation).checkUnknownSettings},
@@ -114,9 +140,6 @@ var rules = []Rule{
 		"a NetworkPolicy that blocks the metrics port; a warning if a PodMonitor scrapes it",
 		"add deploy/monitoring/networkpolicy.yaml", "Argo CD, manifests/base/repo-server/argocd-repo-server-network-policy.yaml",
 		(*installation).checkNetworkPolicy},
-	{"grace", severities{finding.Warning}, "a Pod whose grace period is shorter than its running requests need",
-		"raise terminationGracePeriodSeconds of the repo-server, or lower --drain-timeout",
-		"docs/operations.md, Traces and Restarts", (*installation).checkGracePeriod},
 	{"ladder-yaml", severities{finding.Error, finding.Warning},
 		"a `ladder.yaml` for all components that is missing in the container, invalid, or never updated",
 		"mount its ConfigMap as a directory, as docs/install.md shows", installMD, (*installation).checkLadderYAML},
