@@ -52,10 +52,15 @@ var rules = []Rule{
 		"a sidecar without an image, with a placeholder (`registry.example.com`), or with a mutable tag (`latest`, `main`, or none); " +
 			"a note on one without a digest",
 		"name the image with a version or digest", "docs/operations.md, LadderVersionsDiffer", (*installation).checkSidecarImage},
-	{"plugins-volume", severities{finding.Error, finding.Warning},
-		"a sidecar and a repo-server that do not share the volume `plugins` at the path of the sockets",
-		"mount the volume plugins at /home/argocd/cmp-server/plugins in both",
-		"Argo CD, common/common.go (GetPluginSockFilePath)", (*installation).checkPluginsVolume},
+	{"volumes", severities{finding.Error, finding.Warning},
+		"a sidecar that does not share the volume `plugins` with the repo-server at the path of the sockets; Argo CD's own plugin server " +
+			"without a separate /tmp to write to, the volume that contains its program, or a `plugin.yaml` that makes it this plugin",
+		"", "Argo CD, common/common.go (GetPluginSockFilePath), docs/operator-manual/upgrading/2.3-2.4.md, cmpserver/plugin/config.go; " +
+			docsCMP, parts{
+			{finding.Error, "mount the volume plugins at /home/argocd/cmp-server/plugins in both", (*installation).checkPluginsVolume},
+			{finding.Error, "mount a separate emptyDir at /tmp", (*installation).checkStockVolumes},
+			{finding.Error, "mount plugin.yaml of this repository there, from a ConfigMap with subPath", (*installation).checkPluginYAML},
+		}.find},
 	{"user", severities{finding.Error},
 		"a sidecar that runs as another user than the repo-server and, with cmp serve, has no group in common " +
 			"(runAsGroup, or fsGroup or supplementalGroups of the Pod)",
@@ -64,14 +69,6 @@ var rules = []Rule{
 	{"rights", severities{finding.Warning},
 		"a sidecar with more privileges than it needs: a writable root file system, privileged mode, capabilities",
 		"copy the securityContext of deploy/argocd-values.yaml", installMD, (*installation).checkPrivileges},
-	{"tmp", severities{finding.Error, finding.Warning},
-		"Argo CD's own plugin server without a /tmp to write to, or with that of the repo-server",
-		"mount a separate emptyDir at /tmp", "Argo CD, docs/operator-manual/upgrading/2.3-2.4.md", (*installation).checkTmp},
-	{"var-files", severities{finding.Error}, "Argo CD's own plugin server without the volume that contains its program",
-		"mount the volume var-files at /var/run/argocd", docsCMP, (*installation).checkVarFiles},
-	{"plugin-yaml", severities{finding.Error}, "Argo CD's own plugin server without a `plugin.yaml` that makes it this plugin",
-		"mount plugin.yaml of this repository there, from a ConfigMap with subPath", "Argo CD, cmpserver/plugin/config.go",
-		(*installation).checkPluginYAML},
 	{"same-plugin", severities{finding.Error}, "two containers that serve a plugin of the same name",
 		"remove one, or give it a spec.version", operationsMD, (*installation).checkDuplicatePlugins},
 	{"two-match", severities{finding.Warning}, "two plugins that both match Applications without a plugin name",

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -266,15 +267,17 @@ func (i *installation) checkPrivileges() (all []finding.Finding) {
 	return all
 }
 
-func (i *installation) checkTmp() (all []finding.Finding) {
+// checkStockVolumes checks the volumes that Argo CD's own plugin server needs.
+func (i *installation) checkStockVolumes() (all []finding.Finding) {
 	i.forEachSidecar(func(w *workload, s *sidecar) {
 		if !s.stock {
 			return
 		}
-		dir := "/tmp"
-		if v := s.env["ARGOCD_CMP_WORKDIR"].Text(); v != "" {
-			dir = v
+		if _, ok := mountAt(s.node, serverDir); !ok {
+			all = append(all, withRemedy(s.fault("nothing is mounted at %s, where it looks for %s", serverDir, stockServer),
+				"mount the volume var-files at %s", serverDir))
 		}
+		dir := cmp.Or(s.env["ARGOCD_CMP_WORKDIR"].Text(), "/tmp")
 		mount, ok := mountAt(s.node, dir)
 		if !ok {
 			f := s.fault("nothing is mounted at %s", dir)
@@ -292,15 +295,6 @@ func (i *installation) checkTmp() (all []finding.Finding) {
 		}
 		if mount.name() == repoServerVolume {
 			all = append(all, withSeverity(finding.Warning, mount.fault("its %s is the volume %s of the repo-server", dir, repoServerVolume)))
-		}
-	})
-	return all
-}
-
-func (i *installation) checkVarFiles() (all []finding.Finding) {
-	i.forEachSidecar(func(_ *workload, s *sidecar) {
-		if _, ok := mountAt(s.node, serverDir); s.stock && !ok {
-			all = append(all, s.fault("nothing is mounted at %s, where it looks for %s", serverDir, stockServer))
 		}
 	})
 	return all
