@@ -322,38 +322,30 @@ func (i *installation) checkPluginYAML() (all []finding.Finding) {
 	return all
 }
 
-func (i *installation) checkDuplicatePlugins() (all []finding.Finding) {
+func (i *installation) checkTwoPlugins() (all []finding.Finding) {
 	for _, w := range i.workloadsOf(repoServer) {
 		first := map[string]string{}
-		for _, s := range w.plugins {
-			if s.plugin == "" {
-				continue
-			}
-			if other, twice := first[s.plugin]; twice {
-				all = append(all, s.fault("it serves the plugin %s, as the container %s does", s.plugin, other))
-			} else {
-				first[s.plugin] = s.name()
-			}
-		}
-	}
-	return all
-}
-
-func (i *installation) checkDiscovery() (all []finding.Finding) {
-	for _, w := range i.workloadsOf(repoServer) {
-		var names []string
+		var discovering []string
 		var ladder *sidecar
 		for _, s := range w.plugins {
+			if other, twice := first[s.plugin]; twice {
+				all = append(all, withRemedy(s.fault("it serves the plugin %s, as the container %s does", s.plugin, other),
+					"remove one, or give it a spec.version"))
+			} else if s.plugin != "" {
+				first[s.plugin] = s.name()
+			}
 			if s.hasDiscovery {
-				names = append(names, s.name())
+				discovering = append(discovering, s.name())
 			}
 			if s.hasDiscovery && s.isLadder {
 				ladder = s
 			}
 		}
-		if ladder != nil && len(names) > 1 {
-			slices.Sort(names)
-			all = append(all, ladder.fault("%s match Applications that do not name a plugin", strings.Join(names, " and ")))
+		if ladder != nil && len(discovering) > 1 {
+			slices.Sort(discovering)
+			all = append(all, withRemedy(withSeverity(finding.Warning,
+				ladder.fault("%s match Applications that do not name a plugin", strings.Join(discovering, " and "))),
+				"name the plugin in Applications, and remove --discovery, or discover: in plugin.yaml"))
 		}
 	}
 	return all
