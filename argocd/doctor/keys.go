@@ -109,8 +109,7 @@ func (i *installation) checkUnknownSettings() (all []finding.Finding) {
 				continue
 			}
 			if read := reads(role); len(read) > 0 && !slices.Contains(read, name) {
-				all = append(all, withRemedy(v.fault("unknown key %q: the %s does not read it", name, role),
-					"correct the key; docs/operator-manual/argocd-cmd-params-cm.yaml of Argo CD lists all keys").Asking(finding.Suggest(name, read)))
+				all = append(all, v.fault("unknown key %q: the %s does not read it", name, role).Asking(finding.Suggest(name, read)))
 			}
 			return
 		}
