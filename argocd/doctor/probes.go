@@ -162,7 +162,7 @@ func (i *installation) checkNetworkPolicy() (all []finding.Finding) {
 		if len(selecting) == 0 {
 			return
 		}
-		f := withSeverity(finding.Note, selecting[0].fault("it blocks port %d, the metrics of the plugin", port))
+		f := selecting[0].fault("it blocks port %d, the metrics of the plugin", port)
 		for _, m := range i.monitors {
 			if matches(m.Get("spec", "selector"), w.labels) {
 				f.Severity = finding.Warning
