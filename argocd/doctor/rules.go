@@ -50,8 +50,11 @@ var rules = []Rule{
 		installMD, (*installation).checkSidecarCommand},
 	{"image", severities{finding.Error, finding.Warning, finding.Note},
 		"a sidecar without an image, with a placeholder (`registry.example.com`), or with a mutable tag (`latest`, `main`, or none); " +
-			"a note on one without a digest",
-		"name the image with a version or digest", "docs/operations.md, LadderVersionsDiffer", (*installation).checkSidecarImage},
+			"repo-servers, or Pods of one, with different sidecars; a note on an image without a digest",
+		"", "docs/operations.md, LadderVersionsDiffer", parts{
+			{finding.Error, "name the image with a version or digest", (*installation).checkSidecarImage},
+			{finding.Warning, "use one image, and run kubectl rollout status on the repo-server", (*installation).checkSidecarVersions},
+		}.find},
 	{"volumes", severities{finding.Error, finding.Warning},
 		"a sidecar that does not share the volume `plugins` with the repo-server at the path of the sockets; Argo CD's own plugin server " +
 			"without a separate /tmp to write to, the volume that contains its program, or a `plugin.yaml` that makes it this plugin",
@@ -141,9 +144,6 @@ var rules = []Rule{
 	{"ladder-yaml", severities{finding.Error, finding.Warning},
 		"a `ladder.yaml` for all components that is missing in the container, invalid, or never updated",
 		"mount its ConfigMap as a directory, as docs/install.md shows", installMD, (*installation).checkLadderYAML},
-	{"versions-differ", severities{finding.Warning}, "repo-servers, or Pods of one, with different sidecars",
-		"use one image, and run kubectl rollout status on the repo-server", "docs/operations.md, LadderVersionsDiffer",
-		(*installation).checkSidecarVersions},
 	{"sidecar-state", severities{finding.Error, finding.Warning}, "in a cluster: a sidecar that does not run, is not ready, or was OOM-killed",
 		"run kubectl logs and kubectl describe on the Pod, and see the alerts of docs/operations.md", operationsMD,
 		(*installation).checkSidecarState},
