@@ -105,6 +105,9 @@ func (p Destination) accepts(app *Application) bool {
 	return len(p.In) == 0 || slices.ContainsFunc(p.In, app.IsIn)
 }
 
+// BadEnvironment is the rule about environments that do not exist, and about their values files.
+const BadEnvironment = "bad-environment"
+
 // Sets divides the part of a fleet in an environment, or all of it if that is empty: into one set,
 // unless several environments share a cluster. Then, components that exist once per cluster are in
 // a separate set.
@@ -120,7 +123,7 @@ func Sets(f *Fleet, environment string) ([]Set, error) {
 	wanted := slices.DeleteFunc(slices.Clone(all), func(e profile.Environment) bool { return environment != "" && e.Name != environment })
 	if len(wanted) == 0 {
 		names := f.Known()
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-environment", Field: "fleet.environments",
+		return nil, finding.Finding{Severity: finding.Error, Rule: BadEnvironment, Field: "fleet.environments",
 			Message: fmt.Sprintf("unknown environment %q", environment),
 			Remedy:  "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(finding.Suggest(environment,
 			names))

@@ -52,9 +52,9 @@ func labelsIn(o object.Object) map[string]string {
 	return labels
 }
 
-// noStep is the rule about Applications that no step selects, and about steps that select none or
-// sync none.
-const noStep = "no-step"
+// NoStep is the rule about Applications and components that no step selects, and about steps that
+// select none or sync none.
+const NoStep = "no-step"
 
 // Of more unselected Applications or empty steps than these, one finding lists a few.
 const (
@@ -66,7 +66,7 @@ const (
 func (e expansion) unselected(o object.Object, set Set) []finding.Finding {
 	steps := e.Strategy.RollingSync.Steps
 	found := func(at int, about, message, remedy string) finding.Finding {
-		f := finding.Finding{Severity: finding.Warning, Rule: noStep, File: o.File, Line: o.Line, Object: o.ID.String(),
+		f := finding.Finding{Severity: finding.Warning, Rule: NoStep, File: o.File, Line: o.Line, Object: o.ID.String(),
 			Field: "spec.strategy.rollingSync.steps", About: about, Message: message, Remedy: remedy}
 		if at >= 0 {
 			f.Field = fmt.Sprintf("%s[%d]", f.Field, at)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/cli"
@@ -189,7 +190,7 @@ func (sim simulation) simulateOther(options rollout.Options, f, other *fleet.Fle
 		return nil, err
 	}
 	if sim.Against != "" && !rollout.IsPlaced(run.Layout) {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-place", Field: "--against",
+		return nil, finding.Finding{Severity: finding.Error, Rule: appset.NoStep, Field: "--against",
 			Message: "no component has a step of the profile " + sim.Against + ", so all would be synced at once",
 			Remedy:  "add --layout computed, or use a profile that contains the steps of the components"}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -55,7 +56,7 @@ func (w writer) rolloutFaults(environment string, sets []fleet.Set) []finding.Fi
 				"add one with a name, a namespace and a "+w.Profile.Key))
 		}
 		if !app.Step.Set {
-			found := app.Fault(lint.NoStep, "", app.Name+" has no "+w.Profile.Noun()+", so it comes last", "add "+w.Profile.Key)
+			found := app.Fault(appset.NoStep, "", app.Name+" has no "+w.Profile.Noun()+", so it comes last", "add "+w.Profile.Key)
 			found.Severity = finding.Warning
 			all = append(all, found)
 		}
@@ -124,7 +125,7 @@ func (w writer) environmentFaults(environment string) []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
 		if app.Environments.MayBeMissing() {
-			found := app.Fault("no-environment", "environments",
+			found := app.Fault(fleet.BadEnvironment, "environments",
 				app.Name+" is for "+strings.Join(w.EnvironmentsOf(app),
 					", ")+" only, but the fleet has no environments, so it is deployed everywhere",
 				"list them as fleet.environments in ladder.yaml, or use --environment")

@@ -1,6 +1,7 @@
 package generate_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -9,6 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
 	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -64,10 +66,10 @@ func TestForeignProject(t *testing.T) {
 // something is generated, and found before.
 func TestOverreach(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
-		"a line break":        {`syncOptions: ["A=b\n  destination: {server: x}"]`, "unsafe-value"},
-		"a template":          {`componentType: "{{ .path.path }}"`, "unsafe-value"},
-		"a control":           {`labels: {a: "b\u0000"}`, "unsafe-value"},
-		"a break of YAML":     {`chart: {repoURL: "https://charts.example.com\u2028x", chart: x, version: "1"}`, "unsafe-value"},
+		"a line break":        {`syncOptions: ["A=b\n  destination: {server: x}"]`, "bad-name"},
+		"a template":          {`componentType: "{{ .path.path }}"`, "bad-name"},
+		"a control":           {`labels: {a: "b\u0000"}`, "bad-name"},
+		"a break of YAML":     {`chart: {repoURL: "https://charts.example.com\u2028x", chart: x, version: "1"}`, "bad-name"},
 		"an Argo CD label":    {`labels: {argocd.argoproj.io/instance: x}`, "reserved-label"},
 		"an environment":      {`labels: {environment: prod}`, "reserved-label"},
 		"another cluster":     {`server: https://evil.example.com`, "platform-setting"},
@@ -77,9 +79,9 @@ func TestOverreach(t *testing.T) {
 		"a sync wave":         {`annotations: {argocd.argoproj.io/sync-wave: "-5"}`, "platform-setting"},
 		"a namespace's Pods":  {`managedNamespaceMetadata: {labels: {pod-security.kubernetes.io/enforce: privileged}}`, "platform-setting"},
 		"a namespace's users": {`managedNamespaceMetadata: {annotations: {openshift.io/sa.scc.uid-range: 0/1}}`, "platform-setting"},
-		"a template in info":  {`info: [{name: "{{ .path.path }}", value: x}]`, "unsafe-value"},
-		"an odd annotation":   {`annotations: {$patch: replace}`, "bad-label"},
-		"a patch's own word":  {`labels: {$patch: replace}`, "bad-label"},
+		"a template in info":  {`info: [{name: "{{ .path.path }}", value: x}]`, "bad-name"},
+		"an odd annotation":   {`annotations: {$patch: replace}`, "bad-name"},
+		"a patch's own word":  {`labels: {$patch: replace}`, "bad-name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := fleettest.Files(t, map[string]string{"shop/component.yaml": "name: shop\nrolloutPhase: 650\n" + test.text + "\n",
@@ -89,12 +91,13 @@ func TestOverreach(t *testing.T) {
 			if err == nil || errApps == nil {
 				t.Errorf("it is generated: %v, %v", err, errApps)
 			}
-			found := false
-			for _, l := range lint.Findings(f, "") {
-				found = found || l.Rule == test.want && l.Line == 3
-			}
-			if !found {
+			isWanted := func(found finding.Finding) bool { return found.Rule == test.want && found.Line == 3 }
+			if !slices.ContainsFunc(lint.Findings(f, ""), isWanted) {
 				t.Errorf("lint does not find it:\n%s", fleettest.Texts(lint.Findings(f, "")))
+			}
+			isRejected := strings.Contains(test.text, "$patch") // by Kubernetes, whoever writes it
+			if slices.ContainsFunc(lint.Overreach(f, ""), isWanted) == isRejected {
+				t.Errorf("the component asks for too much: %v, want %v", isRejected, !isRejected)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/internal/compare"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -250,7 +251,7 @@ func (p part) applicationStep(name string) ApplicationStep {
 func (p part) findings(environment string) []finding.Finding {
 	described := slices.ContainsFunc(p.Components, func(c *fleet.Component) bool { return c.Described })
 	all := slices.DeleteFunc(lint.Findings(p.Fleet, environment), func(f finding.Finding) bool {
-		return f.Rule == lint.EmptyPlace || f.Rule == lint.NoStep && !described
+		return f.Rule == lint.ProfilePlaces && f.Field == "" || f.Rule == appset.NoStep && !described
 	})
 	var rendered []*fleet.Application // lint reports the others
 	for _, name := range p.names {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
@@ -158,12 +159,12 @@ func (l *checker) missingValues() []fault { return l.each(missingValues) }
 
 func missingValues(a *fleet.Application) []finding.Finding {
 	var all []finding.Finding
-	if !a.Component.Chart.Remote() || a.Vendored || a.Component.Chart.IgnoreMissing {
+	if a.Part == crds.Only || !a.Component.Chart.Remote() || a.Vendored || a.Component.Chart.IgnoreMissing {
 		return nil
 	}
 	for _, e := range slices.Sorted(maps.Keys(a.Values)) {
 		for _, name := range a.Values[e].Missing {
-			all = append(all, a.Fault("no-values-file", "environments."+e+".values",
+			all = append(all, a.Fault(fleet.BadEnvironment, "environments."+e+".values",
 				"values file "+name+" not found in the repository", "correct the name, or add the file"))
 		}
 	}

@@ -7,36 +7,26 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/inplace"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/helm"
 )
 
 // aboutComponents are the rules about component.yaml, and about what a profile reserves: they do not
 // apply to Applications that exist already.
-var aboutComponents = []string{NoStep, "no-band", "no-place", EmptyPlace, "place-order", "bundled-crds", "foreign-band",
-	"bad-name", "bad-label", "step-label", foreignProject, reservedLabel, platformSetting, unsafeValue, "octal-step", "no-environment",
-	"unused-values", "no-values-file", "remote-split", "no-version", "not-fetched", "unknown-chart"}
-
-// aboutApplications are the rules only about Applications that exist already.
-var aboutApplications = []string{notAvailable, ignoredWave}
+var aboutComponents = []string{appset.NoStep, ProfilePlaces, helm.BadName, foreignProject, reservedLabel, platformSetting,
+	fleet.BadEnvironment, notNative, "no-version"}
 
 // apply returns the rules that apply to a fleet.
 func apply(rules []Rule, f *fleet.Fleet) []Rule {
-	without := aboutApplications
-	if f.InPlace() {
-		without = aboutComponents
+	if !f.InPlace() {
+		return rules
 	}
-	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return slices.Contains(without, r.Name) })
+	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return slices.Contains(aboutComponents, r.Name) })
 }
-
-// The rules about Applications that exist already.
-const (
-	notAvailable = "source-elsewhere"
-	unorderedSet = "unordered"
-	ignoredWave  = "ignored-wave"
-)
 
 // named names the waves or steps of the branches that order two Applications, as they are in a
 // sentence.
@@ -139,7 +129,7 @@ func (l *checker) moveInPlace(from, to int) string {
 }
 
 // unordered finds Applications that depend on each other and that nothing orders: one finding for
-// each ApplicationSet, parent or band that could.
+// each ApplicationSet, parent or band that could, and for waves that order nothing.
 func (l *checker) unordered() []fault {
 	if !l.InPlace() {
 		return l.unorderedBands()
@@ -157,7 +147,7 @@ func (l *checker) unordered() []fault {
 			byParent[of] = append(byParent[of], violation{from, link.To, link.Reasons[i], 0})
 		}
 	}
-	var all []fault
+	all := l.ignoredWaves()
 	for _, of := range slices.Sorted(maps.Keys(byParent)) {
 		var texts []string
 		for _, v := range byParent[of] {

@@ -250,32 +250,32 @@ func (l *checker) missingSources() []missingSource {
 	return all
 }
 
-// unknownCharts finds charts that Argo CD fetches and for which there is no record.
-func (l *checker) unknownCharts() []fault {
-	var all []fault
-	for _, c := range l.missingSources() {
-		if c.known != nil && !c.known.Inferred || !c.users[0].IsChartMissing {
-			continue
-		}
-		message, remedy := "unknown chart %s of %s, so the dependencies of %s are not checked",
-			"run cmp vendor, or put the chart into this repository and name it as chart.path"
-		what := []any{c.name, remote.Ref{URL: c.ref.URL}, finding.Few(namesOf(c.users))}
-		if c.users[0].Component.Chart.Chart == "" {
-			message, remedy, what = "the manifests of %s are not available here, so the dependencies of %s are not checked",
-				"run cmp vendor, or put the manifests into this repository and name their directory as chart.path", what[1:]
-		}
-		f := l.at(finding.Note, c.users[0], fmt.Sprintf(message, what...), remedy)
-		f.Line, f.About = c.users[0].Line("chart"), c.ref.String()
-		all = append(all, f)
+// unknownChart returns the finding about a chart that Argo CD fetches and for which there is no record.
+func (l *checker) unknownChart(c missingSource) fault {
+	message, remedy := "unknown chart %s of %s, so the dependencies of %s are not checked",
+		"run cmp vendor, or put the chart into this repository and name it as chart.path"
+	what := []any{c.name, remote.Ref{URL: c.ref.URL}, finding.Few(namesOf(c.users))}
+	if c.users[0].Component.Chart.Chart == "" {
+		message, remedy, what = "the manifests of %s are not available here, so the dependencies of %s are not checked",
+			"run cmp vendor, or put the manifests into this repository and name their directory as chart.path", what[1:]
 	}
-	return all
+	f := l.at(finding.Note, c.users[0], fmt.Sprintf(message, what...), remedy)
+	f.Line, f.About = c.users[0].Line("chart"), c.ref.String()
+	return f
 }
 
-// notFetched finds the sources that the plugin has to fetch.
+// notFetched finds the sources that the plugin has to fetch, and charts that Argo CD fetches and for
+// which there is no record.
 func (l *checker) notFetched() []fault {
+	if l.InPlace() {
+		return l.sourcesElsewhere()
+	}
 	var all []fault
 	for _, c := range l.missingSources() {
 		if c.users[0].IsChartMissing {
+			if c.known == nil || c.known.Inferred {
+				all = append(all, l.unknownChart(c))
+			}
 			continue
 		}
 		names, what := finding.Few(namesOf(c.users)), c.ref.String()

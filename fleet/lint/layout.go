@@ -16,10 +16,7 @@ import (
 // misplaced finds components in a step that is for something else, and smoke tests that are too
 // early for what they test.
 func (l *checker) misplaced() []fault {
-	var all []fault
-	if !l.InPlace() {
-		all = l.wrongPlace()
-	}
+	all := l.wrongPlace()
 	for _, f := range l.earlySmokes() {
 		if !slices.ContainsFunc(all, func(known fault) bool { return known.app == f.app }) {
 			all = append(all, f)

@@ -4,12 +4,15 @@ package lint
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/render/helm"
 )
 
 // Rule is a check of a fleet.
@@ -20,8 +23,10 @@ type Rule struct {
 	// Finds describes its findings for the documents.
 	Finds string
 
-	find func(*checker) []fault
+	checks checks
 }
+
+type checks []func(*checker) []fault
 
 // Rules returns the rules of the package.
 func Rules() []Rule { return rules }
@@ -29,101 +34,82 @@ func Rules() []Rule { return rules }
 type severities []finding.Severity
 
 var rules = []Rule{
-	{NoStep, severities{finding.Error, finding.Warning},
-		"a component, or the CRDs of a split one, without a step, so the rollout does not select it. Disabled components need a step, too. " +
-			"In an ApplicationSet, an Application that no step selects, a step without any, or with `maxUpdate: 0`", (*checker).noStep},
-	{"no-band", severities{finding.Error}, "a step outside all bands of the profile", (*checker).noBand},
-	{"no-place", severities{finding.Error}, "a step that is not a place of its band, so the rollout does not select the component",
-		(*checker).noPlace},
-	{EmptyPlace, severities{finding.Note}, "places of the profile without a component; each is a step", (*checker).emptyPlaces},
-	{"place-order", severities{finding.Warning}, "places and bands of a `ladder.yaml` that are out of order, duplicate, or not described",
-		(*checker).placeOrder},
+	{appset.NoStep, severities{finding.Error, finding.Warning},
+		"a component, disabled or not, or the CRDs of a split one, that the rollout does not select: its step is missing, outside all " +
+			"bands, not a place of its band, or written as `010` without quotes, which Argo CD reads as 8; " +
+			"in an ApplicationSet, an Application that no step selects, a step without any, or with `maxUpdate: 0`",
+		checks{(*checker).noStep, (*checker).noBand, (*checker).noPlace, (*checker).settings}},
+	{ProfilePlaces, severities{finding.Warning, finding.Note},
+		"places and bands of a `ladder.yaml` that are out of order, duplicate, or not described; " +
+			"a note lists the places without a component, because each is a step", checks{(*checker).placeOrder, (*checker).emptyPlaces}},
 	{"wrong-place", severities{finding.Warning},
 		"a component in a step for something else: an operator in a step for secrets, secrets in a step for workloads, " +
-			"a smoke test before the step for smoke tests, or in the step of what it tests", (*checker).misplaced},
-	{"overloaded-step", severities{finding.Warning},
-		"a step with eight components for three purposes", (*checker).overloaded},
-	{"bundled-crds", severities{finding.Warning},
-		"CRDs in a component at a place that is not for CRDs, such as an operator", (*checker).bundled},
-	{"foreign-band", severities{finding.Warning}, "a component in a band of other domains", (*checker).foreignBand},
+			"an operator with CRDs in a step that is not for CRDs, a smoke test before the step for smoke tests, or in the step of what it " +
+			"tests; a component in a band of other domains; a step with eight components for three purposes",
+		checks{(*checker).misplaced, (*checker).bundled, (*checker).foreignBand, (*checker).overloaded}},
 	{"same-name", severities{finding.Error, finding.Warning},
-		"two Applications with the same name in one environment; a warning if one of them is disabled", (*checker).sameName},
-	{"bad-name", severities{finding.Error}, "a name that Kubernetes rejects", (*checker).badName},
-	{"bad-label", severities{finding.Error}, "a label, annotation, domain or tier that Kubernetes rejects", settingFaults("bad-label")},
-	{"step-label", severities{finding.Error}, "a component that sets the label of the step (`rollout-phase`)", settingFaults("step-label")},
+		"two Applications with the same name in one environment; a warning if one of them is disabled", checks{(*checker).sameName}},
+	{helm.BadName, severities{finding.Error},
+		"a name, label, annotation, domain or tier that Kubernetes rejects; " +
+			"a value that is written into an Application and contains a template, a line break or a control character",
+		checks{(*checker).settings, (*checker).unsafeValues}},
 	{foreignProject, severities{finding.Error, finding.Warning},
 		"a component with a `project` that neither `fleet.allow.projects` nor `--allow-project` lists. " +
-			"If they list no project at all, it is a warning, once for each name of a project", (*checker).foreignProjects},
-	{reservedLabel, severities{finding.Error}, "a label that Argo CD or the rollout selects by: `environment`, and those of `argoproj.io`",
-		settingFaults(reservedLabel)},
+			"If they list no project at all, it is a warning, once for each name of a project", checks{(*checker).foreignProjects}},
+	{reservedLabel, severities{finding.Error},
+		"a label that Argo CD or the rollout selects by: `environment`, that of the step (`rollout-phase`), and those of `argoproj.io`",
+		checks{(*checker).settings}},
 	{platformSetting, severities{finding.Error},
 		"a server, an annotation of `argoproj.io`, or metadata of a namespace, that the platform does not allow in `fleet.allow`; " +
-			"a `fleet` section in a `ladder.yaml` in the directory of a component", (*checker).platformSettings},
-	{unsafeValue, severities{finding.Error},
-		"a value that is written into an Application and contains a template, a line break or a control character",
-		(*checker).unsafeValues},
-	{"octal-step", severities{finding.Error}, "a step such as `010` without quotes, which Argo CD reads as 8", settingFaults("octal-step")},
-	{"no-environment", severities{finding.Warning}, "a component for an unknown environment", settingFaults("no-environment")},
-	{"unused-values", severities{finding.Warning}, "a values file of `fleet.environments` that no component has", (*checker).unusedValues},
-	{"no-values-file", severities{finding.Error}, "a values file of an environment that does not exist, for a chart that Argo CD renders",
-		(*checker).missingValues},
-	{"not-native", severities{finding.Error}, "a component with `render: native` that Argo CD cannot render, such as templated YAML",
-		settingFaults("not-native")},
-	{"remote-split", severities{finding.Error}, "a split chart that is in another repository", settingFaults("remote-split")},
+			"a `fleet` section in a `ladder.yaml` in the directory of a component", checks{(*checker).platformSettings}},
+	{fleet.BadEnvironment, severities{finding.Error, finding.Warning},
+		"a component for an unknown environment; a values file of `fleet.environments` that no component has; " +
+			"a values file of an environment that does not exist, for a chart that Argo CD renders",
+		checks{(*checker).settings, (*checker).unusedValues, (*checker).missingValues}},
+	{notNative, severities{finding.Error},
+		"a component with `render: native` that Argo CD cannot render, such as templated YAML; a split chart that is in another repository",
+		checks{(*checker).settings}},
 	{"crd-shared", severities{finding.Error, finding.Warning},
 		"a CRD in two components that are deployed together; " +
-			"a warning if both deploy a chart that is not available, and its record says that it has CRDs", (*checker).sameCRD},
+			"a warning if both deploy a chart that is not available, and its record says that it has CRDs", checks{(*checker).sameCRD}},
 	{"object-shared", severities{finding.Error},
 		"any other object in two components that are deployed together, and any object that two environments of one cluster both contain",
-		(*checker).sameObject},
+		checks{(*checker).sameObject}},
 	{fleet.NeedsDisabled, severities{finding.Error, finding.Warning},
 		"a component that is disabled or not in an environment, while a deployed component depends on it; " +
-			"a warning if the dependency is inferred, or is the CRD of objects that are created later", (*checker).needsDisabled},
+			"a warning if the dependency is inferred, or is the CRD of objects that are created later", checks{(*checker).needsDisabled}},
 	{missingKind, severities{finding.Warning, finding.Note},
 		"objects whose kind neither the fleet, nor Kubernetes, nor Argo CD defines: one finding for each API group; " +
-			"a note if a component that could not be rendered may define it", (*checker).missingKinds},
+			"a note if a component that could not be rendered may define it", checks{(*checker).missingKinds}},
 	{graph.MissingObject, severities{finding.Warning, finding.Note},
-		"a class, issuer, secret store, Secret, ConfigMap or stream that nothing in the fleet creates", (*checker).dangling},
+		"a class, issuer, secret store, Secret, ConfigMap or stream that nothing in the fleet creates", checks{(*checker).dangling}},
 	{"only-hooks", severities{finding.Warning},
-		"a component that contains only hooks: Argo CD reports it as Synced, so automated sync never runs them",
-		(*checker).onlyHooks},
-	{"not-fetched", severities{finding.Warning},
-		"a chart or a file that a kustomization or a chart names, and that is neither vendored nor fetched: " +
-			"Ladder uses its built-in record of the chart, if there is one", (*checker).notFetched},
-	{"unknown-chart", severities{finding.Note},
-		"an unknown chart in a registry, whose dependencies are not checked", (*checker).unknownCharts},
+		"a component that contains only hooks: Argo CD reports it as Synced, so automated sync never runs them", checks{(*checker).onlyHooks}},
+	{"not-fetched", severities{finding.Warning, finding.Note},
+		"a chart, or a file that a kustomization or a chart names, that is neither vendored nor fetched: " +
+			"Ladder uses its built-in record of the chart, if there is one, otherwise it does not check the dependencies; " +
+			"a note if Argo CD fetches the source", checks{(*checker).notFetched}},
 	{"no-version", severities{finding.Warning},
-		"a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time",
-		(*checker).noVersion},
-	{notAvailable, severities{finding.Note},
-		"Applications that exist already: a source that is not available, such as a chart in a registry. " +
-			"The charts with a built-in record are one finding", (*checker).sourcesElsewhere},
-	{ignoredWave, severities{finding.Warning},
-		"Applications that exist already: sync waves in the template of an ApplicationSet, which have no effect",
-		(*checker).ignoredWaves},
-	{unorderedSet, severities{finding.Warning},
-		"an ApplicationSet without steps, or bands with `sets: independent`, whose Applications depend on each other",
-		(*checker).unordered},
+		"a chart in a registry without a `version`: Argo CD uses the latest version, and upgrades at any time", checks{(*checker).noVersion}},
+	{"unordered", severities{finding.Warning},
+		"an ApplicationSet without steps, or bands with `sets: independent`, whose Applications depend on each other; " +
+			"sync waves in the template of an ApplicationSet, which have no effect", checks{(*checker).unordered}},
 	{"doubtful-gate", severities{finding.Warning, finding.Note},
 		"Applications that nothing syncs although others wait for them, or that their AppProject refuses; " +
-			"Jobs of hooks and smoke tests without `activeDeadlineSeconds`",
-		(*checker).gates},
+			"Jobs of hooks and smoke tests without `activeDeadlineSeconds`", checks{(*checker).gates}},
 	{fleet.LaterStep, severities{finding.Error, finding.Warning},
 		"a component that depends on a component of a later step; " +
-			"a warning if the dependency is inferred, or is a namespace that Argo CD creates",
-		(*checker).laterStep},
+			"a warning if the dependency is inferred, or is a namespace that Argo CD creates", checks{(*checker).laterStep}},
 	{fleet.SameStep, severities{finding.Error, finding.Warning},
 		"a component that depends on the health of a component of the same step; " +
-			"an error if it provably cannot be applied before the other one is healthy", (*checker).sameStep},
+			"an error if it provably cannot be applied before the other one is healthy", checks{(*checker).sameStep}},
 	{"stale-accepted", severities{finding.Warning}, "an entry of `accepted` in a `ladder.yaml` that matches no finding",
-		(*checker).stale}, // after all others, which say what is accepted
+		checks{(*checker).stale}}, // after all others, which say what is accepted
 }
 
-// NoStep is the rule about components without a step.
-const NoStep = "no-step"
-
-// EmptyPlace is the rule about steps without components.
-const EmptyPlace = "empty-place"
+// ProfilePlaces is the rule about the places of the profile. Only its findings about places without a
+// component have no field.
+const ProfilePlaces = "profile-places"
 
 // Findings checks a fleet: its component.yaml files and its rendered objects. The findings include
 // components that cannot be rendered, but no other findings of renderings. With an
@@ -142,8 +128,8 @@ func ReportFindings(f *fleet.Fleet, environment string) []finding.Finding {
 	if hasRollout(f) {
 		return all
 	}
-	all = slices.DeleteFunc(all, func(found finding.Finding) bool { return found.Rule == NoStep || found.Rule == EmptyPlace })
-	return append(all, finding.Finding{Severity: finding.Note, Rule: NoStep,
+	all = slices.DeleteFunc(all, func(found finding.Finding) bool { return found.Rule == appset.NoStep || found.Rule == ProfilePlaces })
+	return append(all, finding.Finding{Severity: finding.Note, Rule: appset.NoStep,
 		Message: "no component has a " + f.Profile.Noun() + ", so there is no rollout to check",
 		Remedy:  "run cmp fleet steps, which computes them, if Argo CD is to deploy the components one after the other"})
 }
@@ -174,21 +160,24 @@ func (l *checker) each(find func(*fleet.Application) []finding.Finding) []fault 
 	return all
 }
 
-// find returns the findings of rules.
+// find returns the findings of rules, of which settings finds those of several. The number of the
+// check tells the findings of a rule at one place apart.
 func (l *checker) find(rules []Rule) []fault {
 	var all []fault
 	for _, rule := range apply(rules, l.Fleet) {
-		for _, found := range rule.find(l) {
-			if unread(l.Fleet, found.File) {
-				continue
+		for i, check := range rule.checks {
+			for _, found := range check(l) {
+				if found.Rule != "" && found.Rule != rule.Name || unread(l.Fleet, found.File) {
+					continue
+				}
+				found.Rule = rule.Name
+				found.About = strings.Join([]string{found.app, found.dependency, strconv.Itoa(i), found.About}, " ")
+				found, entry := accept(l.Fleet, found)
+				if entry >= 0 {
+					l.accepted[entry] = true
+				}
+				all = append(all, found)
 			}
-			found.Rule = rule.Name
-			found.About = strings.Join([]string{found.app, found.dependency, found.About}, " ")
-			found, entry := accept(l.Fleet, found)
-			if entry >= 0 {
-				l.accepted[entry] = true
-			}
-			all = append(all, found)
 		}
 	}
 	return all

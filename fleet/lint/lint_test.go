@@ -11,6 +11,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/fleettest"
 	"github.com/ladder-cmp/ladder/fleet/lint"
+	"github.com/ladder-cmp/ladder/internal/compare"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -68,6 +69,18 @@ func TestEveryRuleFinds(t *testing.T) {
 	}
 	for rule := range seen {
 		t.Errorf("%s is no rule", rule)
+	}
+}
+
+// TestChecksOfARule: the findings of two checks of a rule at one place stay apart where those of two
+// revisions are compared.
+func TestChecksOfARule(t *testing.T) {
+	all := slices.DeleteFunc(lint.Findings(load(t, "layers-before"), ""), func(f finding.Finding) bool {
+		return f.Rule != "wrong-place" || !strings.HasSuffix(f.File, "/keda/component.yaml")
+	})
+	if appeared, fixed := compare.Findings(all[1:], "", all, ""); len(all) != 2 || len(fixed) != 0 || len(appeared) != 1 ||
+		appeared[0].Message != all[0].Message {
+		t.Errorf("of %s, %s appeared", fleettest.Lines(all), fleettest.Lines(appeared))
 	}
 }
 

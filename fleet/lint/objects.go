@@ -36,25 +36,14 @@ func (l *checker) sameName() []fault {
 	return all
 }
 
-func (l *checker) badName() []fault {
+// settings returns the findings about the names and files of components, each with its rule.
+func (l *checker) settings() []fault {
 	return l.each(func(app *fleet.Application) []finding.Finding {
 		if !l.anywhere(app) {
 			return nil
 		}
-		return NameFaults(app, app.Name)
+		return append(NameFaults(app, app.Name), settingFaultsIn(l.Fleet, app)...)
 	})
-}
-
-// settingFaults returns the findings of a rule about the files of components.
-func settingFaults(rule string) func(*checker) []fault {
-	return func(l *checker) []fault {
-		return l.each(func(app *fleet.Application) []finding.Finding {
-			if !l.anywhere(app) {
-				return nil
-			}
-			return slices.DeleteFunc(settingFaultsIn(l.Fleet, app), func(found finding.Finding) bool { return found.Rule != rule })
-		})
-	}
 }
 
 func (l *checker) sameCRD() []fault {

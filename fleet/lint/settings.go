@@ -13,18 +13,23 @@ import (
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/crds"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/helm"
 )
+
+// notNative is the rule about components that need the plugin, or a chart in the repository.
+const notNative = "not-native"
 
 // Settings finds what prevents a rollout in the settings of a fleet, and in the component.yaml files
 // of what it deploys: Argo CD would report it too late or not at all.
 func Settings(f *fleet.Fleet) []finding.Finding {
 	all := invalidFleetFields(f)
 	for _, app := range f.Enabled() {
-		all = slices.Concat(all, Refused(f, app), settingFaultsIn(f, app))
+		all = slices.Concat(all, Refused(f, app), settingFaultsIn(f, app), missingValues(app))
 	}
 	return all
 }
@@ -34,7 +39,7 @@ func NameFaults(a *fleet.Application, name string) []finding.Finding {
 	if object.IsName(name) {
 		return nil
 	}
-	return []finding.Finding{a.Fault("bad-name", "name", fmt.Sprintf("%q is not a valid Application name", name),
+	return []finding.Finding{a.Fault(helm.BadName, "name", fmt.Sprintf("%q is not a valid Application name", name),
 		"use lowercase letters, digits and \"-\"")}
 }
 
@@ -47,51 +52,54 @@ func settingFaultsIn(f *fleet.Fleet, app *fleet.Application) []finding.Finding {
 	var all []finding.Finding
 	for key, step := range map[string]component.Step{app.StepKey(): app.Component.Step(), "crdsPhase": app.CRDsPhase} {
 		if step.Ambiguous {
-			all = append(all, app.Fault("octal-step", key,
+			all = append(all, app.Fault(appset.NoStep, key,
 				fmt.Sprintf("Argo CD reads %s without quotes as the octal number %d", step.Text, step.Other), fmt.Sprintf("write %q", step.Text)))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.AllLabels())) {
 		value := app.AllLabels()[key]
+		var found finding.Finding
 		switch {
 		case key == f.Profile.Label:
-			all = append(all, app.Fault("step-label", "labels",
-				"the label "+key+" contains the step, by which the rollout selects the Application", "remove it, and use "+f.Profile.Key))
+			found = app.Fault(reservedLabel, "labels",
+				"the label "+key+" contains the step, by which the rollout selects the Application", "remove it, and use "+f.Profile.Key)
 		case isReserved(f, key):
-			all = append(all, app.Fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it"))
+			found = app.Fault(reservedLabel, "labels", "the label "+key+" is reserved: Argo CD or the rollout selects by it", "remove it")
 		case !object.IsLabelKey(key):
-			all = append(all, app.Fault("bad-label", "labels", fmt.Sprintf("%q is not a valid label name", key),
-				"use letters, digits, \"-\", \"_\" and \".\", at most 63"))
+			found = app.Fault(helm.BadName, "labels", fmt.Sprintf("%q is not a valid label name", key),
+				"use letters, digits, \"-\", \"_\" and \".\", at most 63")
 		case !object.IsLabelValue(value):
-			found := app.Fault("bad-label", key, fmt.Sprintf("%q is not a valid label value", value),
+			found = app.Fault(helm.BadName, key, fmt.Sprintf("%q is not a valid label value", value),
 				"use letters, digits, \"-\", \"_\" and \".\", at most 63")
 			found.Line = cmp.Or(found.Line, app.Line("labels"))
-			all = append(all, found)
+		default:
+			continue
 		}
+		found.About = key
+		all = append(all, found)
 	}
 	for _, key := range slices.Sorted(maps.Keys(app.Annotations)) {
 		if !object.IsLabelKey(key) {
-			all = append(all, app.Fault("bad-label", "annotations", fmt.Sprintf("%q is not a valid annotation name", key),
+			all = append(all, app.Fault(helm.BadName, "annotations", fmt.Sprintf("%q is not a valid annotation name", key),
 				"use letters, digits, \"-\", \"_\" and \".\", at most 63"))
 		}
 	}
 	if len(f.Settings.Environments) > 0 {
 		for _, e := range app.Environments.Names() {
 			if !slices.ContainsFunc(f.Settings.Environments, func(known profile.Environment) bool { return known.Name == e }) {
-				found := app.Fault("no-environment", "environments", fmt.Sprintf("unknown environment %q", e),
+				found := app.Fault(fleet.BadEnvironment, "environments", fmt.Sprintf("unknown environment %q", e),
 					"correct it, or add it to fleet.environments")
 				found.Severity = finding.Warning
 				all = append(all, found)
 			}
 		}
 	}
-	all = append(all, missingValues(app)...)
 	if app.Render == component.Native && slices.Contains([]render.Kind{render.Template, render.HelmKustomize, render.Tree}, app.Kind) {
-		all = append(all, app.Fault("not-native", "render", fmt.Sprintf("Argo CD cannot render %s without the plugin", app.Kind.Article()),
+		all = append(all, app.Fault(notNative, "render", fmt.Sprintf("Argo CD cannot render %s without the plugin", app.Kind.Article()),
 			"remove render: "+component.Native))
 	}
 	if app.Component.Chart.Remote() && !app.Vendored && app.CRDs == component.Split {
-		all = append(all, app.Fault("remote-split", "crds",
+		all = append(all, app.Fault(notNative, "crds",
 			"the chart is in another repository, and only charts in this repository can be split",
 			"run cmp vendor, put the chart into this repository, or remove crds: split"))
 	}
@@ -166,7 +174,7 @@ func invalidFleetFields(f *fleet.Fleet) []finding.Finding {
 		fault(platformSetting, "annotations", "the annotation "+object.SyncWave+" contains the step of an app of apps", "remove it")
 	}
 	if text, err := yaml.Marshal(f.Settings.ApplicationFields); err == nil && bytes.Contains(text, []byte("{{")) {
-		fault(unsafeValue, "ignoreDifferences", "a value contains a template, which Argo CD would expand", "write the literal value")
+		fault(helm.BadName, "ignoreDifferences", "a value contains a template, which Argo CD would expand", "write the literal value")
 	}
 	return all
 }

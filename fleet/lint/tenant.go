@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/render/helm"
 )
 
 // The owner of a component writes its component.yaml, and is not trusted with the projects,
@@ -21,7 +22,6 @@ import (
 const (
 	foreignProject = "foreign-project"
 	reservedLabel  = "reserved-label"
-	unsafeValue    = "unsafe-value"
 	// platformSetting is the rule about settings that affect more than the Application of a
 	// component.
 	platformSetting = knowledge.RefusedRule
@@ -30,10 +30,16 @@ const (
 // Overreach finds components that request settings which only the platform may set, in an
 // environment, or in all if it is empty.
 func Overreach(f *fleet.Fleet, environment string) []finding.Finding {
-	names := []string{foreignProject, reservedLabel, unsafeValue, platformSetting}
+	reserved := func(l *checker) []fault { // the label of the step concerns only the rollout
+		return slices.DeleteFunc(l.settings(), func(x fault) bool { return x.About == l.Profile.Label })
+	}
 	var found []finding.Finding
-	for _, x := range newChecker(f, environment).find(slices.DeleteFunc(slices.Clone(rules),
-		func(r Rule) bool { return !slices.Contains(names, r.Name) })) {
+	for _, x := range newChecker(f, environment).find([]Rule{
+		{Name: foreignProject, checks: checks{(*checker).foreignProjects}},
+		{Name: reservedLabel, checks: checks{reserved}},
+		{Name: platformSetting, checks: checks{(*checker).platformSettings}},
+		{Name: helm.BadName, checks: checks{(*checker).unsafeValues}}, // not what Kubernetes rejects anyway
+	}) {
 		found = append(found, x.Finding)
 	}
 	finding.Sort(found)
@@ -86,7 +92,7 @@ func unsafeValuesOf(a *fleet.Application) []finding.Finding {
 	var all []finding.Finding
 	for _, v := range generatedValues(a.Description) {
 		if what := unsafePart(v.text); what != "" {
-			all = append(all, a.Fault(unsafeValue, v.field,
+			all = append(all, a.Fault(helm.BadName, v.field,
 				fmt.Sprintf("%q contains %s, which is not allowed in an Application", v.text, what), "write the literal value"))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/component"
 	"github.com/ladder-cmp/ladder/fleet"
+	"github.com/ladder-cmp/ladder/fleet/appset"
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
@@ -142,7 +143,7 @@ func nameDomain(p profile.Profile, app *fleet.Application) string {
 }
 
 func unplaced(a *fleet.Application, severity finding.Severity, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: severity, Rule: "no-place", File: a.File, Line: a.Line(a.StepKey()), Object: a.Name,
+	return finding.Finding{Severity: severity, Rule: appset.NoStep, File: a.File, Line: a.Line(a.StepKey()), Object: a.Name,
 		Message: message, Remedy: remedy}
 }
 

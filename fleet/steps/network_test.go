@@ -109,7 +109,7 @@ func TestPodNetworkFirst(t *testing.T) {
 				t.Errorf("got %s, want %s\n%s", list, tt.want, fleettest.Lines(p.Findings))
 			}
 			for _, found := range p.Findings {
-				if found.Rule != "cycle" && found.Rule != "no-place" {
+				if found.Rule != "cycle" && found.Rule != "no-step" {
 					t.Errorf("unexpected: %s", found.Error())
 				}
 			}

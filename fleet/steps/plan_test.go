@@ -88,11 +88,11 @@ func TestPhasesOfWhatHasNoPlace(t *testing.T) {
  early: no place; no place for it
  nothing: no place; no place for it
  stranger: no place; no place for it
-error no-place: early/component.yaml: early: it must come after late, because Thing early needs Thing late, and late is in step 650 at the earliest; but the last place for it is 155, in band foundation; fix: change its domain, add a later place for workloads to the profile, or move its dependencies to an earlier band
-warning no-place: kept/component.yaml: kept: its rung is bootstraps (Thing kept), but no place in apps accepts this rung; fix: add a place to the profile, or change its domain
-error no-place: nothing/component.yaml: nothing: it has no step, and its purpose is unknown; fix: set its rolloutPhase
+error no-step: early/component.yaml: early: it must come after late, because Thing early needs Thing late, and late is in step 650 at the earliest; but the last place for it is 155, in band foundation; fix: change its domain, add a later place for workloads to the profile, or move its dependencies to an earlier band
+warning no-step: kept/component.yaml: kept: its rung is bootstraps (Thing kept), but no place in apps accepts this rung; fix: add a place to the profile, or change its domain
+error no-step: nothing/component.yaml: nothing: it has no step, and its purpose is unknown; fix: set its rolloutPhase
 warning sign-passed-over: sign/component.yaml: sign: it should come after late, because Thing sign needs Thing late (inferred), but that leaves no place for its dependents; fix: ignore this warning if the component starts without the other one; otherwise split one of them, or change the domain
-error no-place: stranger/component.yaml: stranger: it has no domain, and no place in prerequisites is for workloads (Thing stranger); fix: add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
+error no-step: stranger/component.yaml: stranger: it has no domain, and no place in prerequisites is for workloads (Thing stranger); fix: add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
 `)
 }
 
@@ -458,6 +458,6 @@ func TestNoBandOfItsOwn(t *testing.T) {
 	m.App("moon", "moon", "workloads", 800)
 	check(t, steps.Compute(m.Fleet, steps.Options{}), `
 800 moon: equal; no place of a band for moon is for workloads, so it keeps its step
-warning no-place: moon/component.yaml: moon: its rung is workloads (Thing moon), but no place of a band for moon accepts this rung; fix: add a place to the profile, or change its domain
+warning no-step: moon/component.yaml: moon: its rung is workloads (Thing moon), but no place of a band for moon accepts this rung; fix: add a place to the profile, or change its domain
 `)
 }
