@@ -68,7 +68,8 @@ func Unique(objs []object.Object) ([]object.Object, error) {
 			return false
 		}
 		if !before.Same(o) {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "crd-twice", File: o.File, Line: o.Line, Object: o.ID.String(),
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "duplicate-object", File: o.File, Line: o.Line,
+				Object:  o.ID.String(),
 				Message: "the same CRD with different content is in " + before.Place(), Remedy: "keep one of the two"})
 		}
 		return true

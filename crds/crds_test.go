@@ -137,7 +137,7 @@ func TestUnique(t *testing.T) {
 		t.Errorf("%d objects, %v; want 2", len(got), err)
 	}
 	_, err = crds.Unique(parse(t, block+definition("zebras.example.com", "", "  scope: Namespaced\n")))
-	if f := finding.Of(err); len(f) != 1 || f[0].Rule != "crd-twice" || !strings.Contains(f[0].Message, "a.yaml:2") {
+	if f := finding.Of(err); len(f) != 1 || f[0].Rule != "duplicate-object" || !strings.Contains(f[0].Message, "a.yaml:2") {
 		t.Errorf("error = %v", err)
 	}
 }

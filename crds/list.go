@@ -126,8 +126,8 @@ func Compare(before, after []object.Object) []finding.Finding {
 			continue
 		}
 		old := describe(oldCRD, nil)
-		report := func(at object.Object, rule, message, remedy string, version string) {
-			f := finding.Finding{Severity: finding.Error, Rule: rule, File: at.File, Line: at.Line, Object: oldCRD.ID.String(),
+		report := func(at object.Object, message, remedy, version string) {
+			f := finding.Finding{Severity: finding.Error, Rule: "crd-update", File: at.File, Line: at.Line, Object: oldCRD.ID.String(),
 				About: version, Message: message, Remedy: remedy}
 			if by := usedBy(users(old, after), version); by != "" {
 				f.Message += "; it is still used by " + by
@@ -136,23 +136,23 @@ func Compare(before, after []object.Object) []finding.Finding {
 		}
 		o, exists := now[oldCRD.ID.Name]
 		if !exists {
-			report(oldCRD, "crd-dropped", "the CRD was removed", "keep it until nothing uses it: deleting it deletes all its custom resources", "")
+			report(oldCRD, "the CRD was removed", "keep it until nothing uses it: deleting it deletes all its custom resources", "")
 			continue
 		}
 		d := describe(o, nil)
 		if cmp.Or(old.Scope, "Namespaced") != cmp.Or(d.Scope, "Namespaced") {
-			report(o, "crd-scope", "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server rejects",
+			report(o, "the scope changes from "+old.Scope+" to "+d.Scope+", which the API server rejects",
 				"delete the CRD with all its custom resources first, or keep the scope", "")
 		}
 		for _, v := range old.Versions {
 			switch current, exists := d.version(v.Name); {
 			case v.Storage && !exists:
-				report(o, "crd-stored", "version "+v.Name+", a stored version, was removed, which the API server rejects",
+				report(o, "version "+v.Name+", a stored version, was removed, which the API server rejects",
 					"keep it with served: false until the objects are rewritten and status.storedVersions no longer names it", v.Name)
 			case v.Served && !exists:
-				report(o, "crd-version", "version "+v.Name+" was removed", "move what uses it to "+d.stored()+" first", v.Name)
+				report(o, "version "+v.Name+" was removed", "move what uses it to "+d.stored()+" first", v.Name)
 			case v.Served && !current.Served:
-				report(o, "crd-version", "version "+v.Name+" is no longer served", "move what uses it to "+d.stored()+" first", v.Name)
+				report(o, "version "+v.Name+" is no longer served", "move what uses it to "+d.stored()+" first", v.Name)
 			}
 		}
 	}

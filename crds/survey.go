@@ -158,7 +158,7 @@ func (s *Survey) CRDsOfFeatures(rendered []object.Object) []finding.Finding {
 		slices.Sort(words)
 		needs := strings.Join(words, " and ")
 		if brings[needs] == nil {
-			all = append(all, finding.Finding{Severity: finding.Note, Rule: "crd-feature", File: h.File, Line: h.Line, Field: needs})
+			all = append(all, finding.Finding{Severity: finding.Note, Rule: "crd-switch", File: h.File, Line: h.Line, Field: needs})
 		}
 		brings[needs] = append(brings[needs], cmp.Or(h.Name, fmt.Sprintf("the one in %s:%d", h.File, h.Line)))
 	}
@@ -190,7 +190,7 @@ func (s *Survey) IneffectiveSwitches(rendered []object.Object) []finding.Finding
 				!s.dependsOn(c, path) && c.declared(sw.Path) == 0 {
 				continue
 			}
-			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch-silent", File: c.ValuesFile,
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "crd-switch", File: c.ValuesFile,
 				Line: c.declared(sw.Path), Field: path.String(),
 				Message: fmt.Sprintf("this value enables CRDs, but the chart %q renders none", c.Name),
 				Remedy:  "check that the repository contains the files that the chart's templates read; some charts contain them only when packaged"})

@@ -281,7 +281,7 @@ func (r *sourceRenderer) withoutDirectory(s parent.Source) (plugin.Result, *Miss
 		ref := remote.Ref{Kind: remote.Repository, URL: s.Value.Get("repoURL").Text(), Version: revision}
 		return plugin.Result{}, &MissingSource{Ref: ref}, nil
 	}
-	return plugin.Result{}, nil, finding.Finding{Severity: finding.Error, Rule: "no-directory", Field: "path",
+	return plugin.Result{}, nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, Field: "path",
 		Message: "directory " + s.Place + " not found in the repository, so Argo CD cannot render the Application",
 		Remedy:  "correct the path"}
 }

@@ -106,7 +106,7 @@ func (p Destination) accepts(app *Application) bool {
 }
 
 // BadEnvironment is the rule about environments that do not exist, and about their values files.
-const BadEnvironment = "bad-environment"
+const BadEnvironment finding.Rule = "bad-environment"
 
 // Sets divides the part of a fleet in an environment, or all of it if that is empty: into one set,
 // unless several environments share a cluster. Then, components that exist once per cluster are in

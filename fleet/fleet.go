@@ -346,7 +346,7 @@ func (s Source) find() (all, skipped []string, err error) {
 			continue
 		}
 		if renders, err := plugin.Detect(s.Repo, top); err != nil || !renders {
-			return nil, nil, finding.Finding{Severity: finding.Error, Rule: "no-components", File: s.show(top),
+			return nil, nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: s.show(top),
 				Message: "no component found", Remedy: "name a directory that contains " + component.File + " files, or the directory of a component"}
 		}
 		all = append(all, path.Clean(top))
@@ -448,7 +448,7 @@ func (f *Fleet) StepKey(a *Application) string {
 }
 
 // Fault returns an error about a field of a component.yaml.
-func (c *Component) Fault(rule, field, message, remedy string) finding.Finding {
+func (c *Component) Fault(rule finding.Rule, field, message, remedy string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: rule, File: c.File, Line: c.Line(field), Field: field,
 		Message: message, Remedy: remedy}
 }

@@ -43,7 +43,7 @@ func TestLinks(t *testing.T) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			f := fleettest.Load(t, filepath.Base(dir))
 			for _, found := range f.Findings {
-				if found.Rule == "immutable-job" || found.Rule == "one-operation" ||
+				if found.Rule == "plain-job" || found.Rule == "one-operation" ||
 					filepath.Base(dir) == "bootstrap" && found.Missing == "Namespace engines" {
 					continue // platforms have plain Jobs and hooks, and the bootstrap makes the namespace
 				}

@@ -220,7 +220,7 @@ type emptySources struct {
 
 func (e *emptySources) Fetch(ctx context.Context, ref remote.Ref) (remote.Content, error) {
 	content, err := remote.Sources{Network: e.fetcher}.Fetch(ctx, ref)
-	if faults := finding.Of(err); len(faults) != 1 || faults[0].Rule != remote.NotVendored && faults[0].Rule != remote.NotAllowed {
+	if faults := finding.Of(err); len(faults) != 1 || faults[0].Rule != remote.NotVendored {
 		return content, err
 	}
 	e.mu.Lock()

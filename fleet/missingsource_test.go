@@ -83,16 +83,16 @@ func missing(t *testing.T, files map[string]string) (all []finding.Finding, rule
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
+	seen := map[finding.Rule]bool{}
 	for _, found := range f.Findings {
 		if seen[found.Rule] {
 			t.Errorf("twice: %s", found.Error())
 		}
 		seen[found.Rule] = true
 	}
-	for _, rule := range []string{"gate-without-dependent", "missing-namespace", "missing-object", "missing-role", "missing-service"} {
+	for _, rule := range []finding.Rule{"gate-without-dependent", "missing-namespace", "missing-object", "missing-role", "missing-service"} {
 		if seen[rule] {
-			rules = append(rules, rule)
+			rules = append(rules, string(rule))
 		}
 	}
 	return f.Findings, rules

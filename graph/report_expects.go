@@ -11,9 +11,6 @@ import (
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
-// UnusedExpects is the rule for entries of expects without an effect.
-const UnusedExpects = "unused-expects"
-
 // unusedExpects reports what is expected outside of the component although the component
 // contains or creates it, or does not mention it.
 func unusedExpects(in report) (found []finding.Finding) {
@@ -58,7 +55,7 @@ func controllerOf(in report, group string) (int, bool) {
 }
 
 func unusedEntry(in report, e facts.Expected, mentioned bool) (f finding.Finding, unused bool) {
-	f = finding.Finding{Severity: finding.Note, Rule: UnusedExpects, About: e.Entry, Message: "nothing refers to " + e.Entry,
+	f = finding.Finding{Severity: finding.Note, Rule: finding.BadSettings, About: e.Entry, Message: "nothing refers to " + e.Entry,
 		Remedy: "correct or remove the entry"}
 	node, created, found := in.WhoHas(e)
 	if controller, ok := controllerOf(in, e.Group); ok {

@@ -39,19 +39,20 @@ func missingObjects(in report) []finding.Finding {
 
 // Rules that other packages use.
 const (
-	MissingObject = "missing-object"
-	UnknownKind   = "unknown-kind"
-	OLMRetry      = "olm-retry"
+	MissingObject finding.Rule = "missing-object"
+	UnknownKind   finding.Rule = "unknown-kind"
+	OLMRetry      finding.Rule = "olm-retry"
 )
 
 // reportKey identifies a finding by its object and target.
 type reportKey struct {
-	node         int
-	rule, target string
+	node   int
+	rule   finding.Rule
+	target string
 }
 
 // reportOnce reports a finding unless it was reported for the same object and target.
-func (r *missing) reportOnce(i int, severity finding.Severity, rule, target, field, message, remedy string) {
+func (r *missing) reportOnce(i int, severity finding.Severity, rule finding.Rule, target, field, message, remedy string) {
 	r.addOnce(i, target, finding.Finding{Severity: severity, Rule: rule, Field: field, Message: message, Remedy: remedy, Missing: target})
 }
 

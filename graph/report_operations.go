@@ -11,7 +11,7 @@ import (
 )
 
 // OneOperation is the rule for tasks that Helm runs in only one of its operations.
-const OneOperation = "one-operation"
+const OneOperation finding.Rule = "one-operation"
 
 // operation is an operation of Helm that runs only some hooks. Argo CD runs them at every
 // sync (gitops-engine pkg/sync/hook/helm/type.go).

@@ -9,7 +9,7 @@ import (
 )
 
 // about returns a finding about a node.
-func (r *report) about(i int, severity finding.Severity, rule, message, remedy string) finding.Finding {
+func (r *report) about(i int, severity finding.Severity, rule finding.Rule, message, remedy string) finding.Finding {
 	n := &r.Nodes[i]
 	return finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(),
 		Message: message, Remedy: remedy}
@@ -35,12 +35,12 @@ func operatorGroups(r report) (found []finding.Finding) {
 			isCreated := len(r.ByKey(object.ID{Kind: "Namespace", Name: first.Key.Namespace})) > 0
 			switch {
 			case len(groups) == 0 && isCreated:
-				found = append(found, r.about(in.nodes[0], finding.Warning, "no-operator-group",
+				found = append(found, r.about(in.nodes[0], finding.Warning, "olm-namespace",
 					fmt.Sprintf("the component creates namespace %s without an %s: OLM installs nothing there, "+
 						"which only the log of the catalog operator shows (\"found 0 operatorGroups, expected 1\")", first.Key.Namespace, gk.Kind),
 					"add one "+gk.Kind+" to the namespace"))
 			case len(groups) > 1:
-				found = append(found, r.about(groups[1], finding.Warning, "no-operator-group",
+				found = append(found, r.about(groups[1], finding.Warning, "olm-namespace",
 					fmt.Sprintf("%s is in the same namespace: OLM installs nothing there, "+
 						"which only the log of the catalog operator shows (\"found %d operatorGroups, expected 1\")", r.Nodes[groups[0]].Key, len(groups)),
 					"keep one "+gk.Kind+" per namespace"))
@@ -60,7 +60,7 @@ func operatorApprovals(r report) (found []finding.Finding) {
 		}
 		others := slices.DeleteFunc(slices.Clone(in.nodes), func(i int) bool { return r.Nodes[i].Kind.Operator.IsManual(r.Nodes[i].Object) })
 		if len(others) > 0 {
-			found = append(found, r.about(by, finding.Warning, "manual-approval",
+			found = append(found, r.about(by, finding.Warning, "olm-namespace",
 				fmt.Sprintf("manual approval applies to the whole namespace: %s waits for an approval, too", r.Nodes[others[0]].Key),
 				"move it to a separate namespace, or use the same approval everywhere"))
 		}

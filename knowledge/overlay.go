@@ -91,7 +91,7 @@ func (b *Base) With(name, text string) (*Base, error) { return b.with(name, text
 func (b *Base) WithTenants(name, text string) (*Base, error) { return b.with(name, text, true) }
 
 func (b *Base) with(name, text string, tenants bool) (*Base, error) {
-	r := reader{tenants: tenants, File: settings.File{Name: name, Rule: "bad-ladder", Description: "Ladder's own settings"}, base: b}
+	r := reader{tenants: tenants, File: settings.File{Name: name, Rule: finding.BadSettings, Description: "Ladder's own settings"}, base: b}
 	root, err := r.Parse([]byte(text))
 	if root == nil {
 		return b, err

@@ -68,7 +68,7 @@ func (r *reader) fleet(over *Base, n *yaml.Node) {
 }
 
 // RefusedRule is the rule about settings of a component that only the platform may set.
-const RefusedRule = "platform-setting"
+const RefusedRule finding.Rule = "platform-setting"
 
 // Refused returns errors about the fleet sections in files of the owner of a component.
 func (b *Base) Refused() []finding.Finding { return b.refused }

@@ -49,7 +49,7 @@ func (o Object) AnnotateAll(all []Annotation) (Object, error) {
 	}
 	doc, err := o.doc.annotated(missing)
 	if err != nil {
-		return o, finding.Finding{Severity: finding.Error, Rule: "cannot-annotate", File: o.File, Line: o.Line, Object: o.ID.String(),
+		return o, finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: o.File, Line: o.Line, Object: o.ID.String(),
 			Field: "metadata.annotations", Message: err.Error(), Remedy: "write metadata as a plain mapping"}
 	}
 	o.doc = doc

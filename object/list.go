@@ -37,7 +37,7 @@ func NullLists(file, text string) []finding.Finding {
 		}
 		root, err := parseText(chunk.text)
 		if v := (Value{root}); err == nil && root != nil && isNullList(v) {
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "null-list", File: file,
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "invalid-yaml", File: file,
 				Line:    chunk.line + v.Get("items").Line() - 1,
 				Message: "the items of the list are null, so Argo CD ignores it", Remedy: "write its objects in a list under items, or remove it"})
 		}
@@ -78,7 +78,7 @@ func (d sourceDocument) unfold(v Value) ([]Object, error) {
 			one.line = d.line + item.Line() - 1
 		}
 		if !item.IsMap() {
-			faults = append(faults, d.fault("not-an-object", item.Line(),
+			faults = append(faults, d.fault("invalid-yaml", item.Line(),
 				fmt.Sprintf("items[%d] of the %s is not a mapping", i, v.Get("kind").Text()), "write a Kubernetes object there"))
 			continue
 		}

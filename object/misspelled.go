@@ -65,7 +65,7 @@ func keysOf[T any](m map[string]T) vocabulary {
 func (o Object) misspelled() []finding.Finding {
 	var found []finding.Finding
 	report := func(field, key, message, remedy, question string, v Value) {
-		f := finding.Finding{Severity: finding.Warning, Rule: "misspelled-annotation", File: o.File, Object: o.ID.String(),
+		f := finding.Finding{Severity: finding.Warning, Rule: "bad-annotation", File: o.File, Object: o.ID.String(),
 			Field: "metadata." + field + "[" + key + "]", Message: message, Remedy: remedy}
 		if o.Line > 0 {
 			f.Line = o.Line + v.Line() - 1

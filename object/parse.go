@@ -135,7 +135,7 @@ func (d sourceDocument) objects() ([]Object, error) {
 	}
 	v := Value{root}
 	if !v.IsMap() {
-		return nil, d.fault("not-an-object", root.Line, "the document is "+kindName(v)+", not a Kubernetes object",
+		return nil, d.fault("invalid-yaml", root.Line, "the document is "+kindName(v)+", not a Kubernetes object",
 			"write a mapping with apiVersion, kind and metadata.name")
 	}
 	if err := d.checkSeparator(v); err != nil {
@@ -148,7 +148,7 @@ func (d sourceDocument) objects() ([]Object, error) {
 		return nil, nil
 	}
 	if v.Get("kind").Text() == "List" && v.Get("apiVersion").Text() == "v1" && !v.Get("items").Exists() {
-		return nil, d.fault("not-an-object", v.Line(), "the List has no items", "write its objects in a list under items")
+		return nil, d.fault("invalid-yaml", v.Line(), "the List has no items", "write its objects in a list under items")
 	}
 	return d.shares(&document{text: d.text, root: root})
 }
@@ -236,7 +236,7 @@ func (d sourceDocument) checkText(meta Value, object string) error {
 		if !v.Exists() || v.IsText() {
 			return
 		}
-		f := d.fault("not-text", v.Line(), "must be a string, not "+kindName(v), "write a string")
+		f := d.fault("invalid-yaml", v.Line(), "must be a string, not "+kindName(v), "write a string")
 		if v.isScalar() && (object == "Secret" || strings.HasPrefix(object, "Secret ")) {
 			f.Message, f.Remedy = "without quotes, the value is not a string in YAML, but this field needs one", "quote it"
 		} else if v.isScalar() {
@@ -255,7 +255,7 @@ func (d sourceDocument) checkText(meta Value, object string) error {
 	for _, field := range []string{"labels", "annotations"} {
 		entries := meta.Get(field)
 		if entries.Exists() && !entries.IsMap() {
-			f := d.fault("not-a-mapping", entries.Line(), "must be a mapping, not "+kindName(entries), "write "+field+" as a mapping")
+			f := d.fault("invalid-yaml", entries.Line(), "must be a mapping, not "+kindName(entries), "write "+field+" as a mapping")
 			f.Object, f.Field = object, "metadata."+field
 			faults = append(faults, f)
 		}
@@ -278,7 +278,7 @@ func readAs(v Value) string {
 	return "false"
 }
 
-func (d sourceDocument) fault(rule string, lineInDoc int, message, remedy string) finding.Finding {
+func (d sourceDocument) fault(rule finding.Rule, lineInDoc int, message, remedy string) finding.Finding {
 	f := finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Message: message, Remedy: remedy}
 	if d.line > 0 && lineInDoc > 0 {
 		f.Line = d.line + lineInDoc - 1

@@ -28,7 +28,7 @@ func (o Object) Without(paths ...[]string) (Object, error) {
 	if !ok {
 		var err error
 		if text, err = rewriteWithout(o.doc.content(), present); err != nil {
-			return o, finding.Finding{Severity: finding.Error, Rule: "cannot-edit", File: o.File, Line: o.Line, Object: o.ID.String(),
+			return o, finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: o.File, Line: o.Line, Object: o.ID.String(),
 				Field: strings.Join(present[0], "."), Message: err.Error(), Remedy: "remove the field from the file"}
 		}
 	}

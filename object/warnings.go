@@ -14,11 +14,11 @@ import (
 // Rules that other packages check for.
 const (
 	// DuplicateKey is the rule for duplicate keys of a mapping.
-	DuplicateKey = "duplicate-key"
+	DuplicateKey finding.Rule = "duplicate-key"
 	// InvalidYAML is the rule for text that is not YAML.
-	InvalidYAML = "invalid-yaml"
+	InvalidYAML finding.Rule = "invalid-yaml"
 	// Incomplete is the rule for a manifest without required fields.
-	Incomplete = "incomplete-object"
+	Incomplete finding.Rule = "incomplete-object"
 )
 
 // Warnings reports content that readers of the manifest silently ignore: duplicate
@@ -33,7 +33,7 @@ func (o Object) invalidWeight() []finding.Finding {
 	if _, err := strconv.Atoi(text); err == nil || !ok {
 		return nil
 	}
-	return []finding.Finding{{Severity: finding.Warning, Rule: "bad-weight", File: o.File, Line: o.Line, Object: o.ID.String(),
+	return []finding.Finding{{Severity: finding.Warning, Rule: "bad-annotation", File: o.File, Line: o.Line, Object: o.ID.String(),
 		Field: "metadata.annotations[" + HelmWeight + "]", Message: o.QuoteNumber(text) + " is not an integer, so Helm and Argo CD use 0",
 		Remedy: `use an integer such as "5", or remove the annotation`}}
 }

@@ -52,7 +52,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 	if _, err := fs.Stat(req.Repo, file); err != nil {
 		return s, component.Description{}, nil // the renderer reports the problem with the directory
 	}
-	own := settings.File{Name: req.show(file), Rule: "bad-component", Description: "the component's settings"}
+	own := settings.File{Name: req.show(file), Rule: finding.BadSettings, Description: "the component's settings"}
 	bad := own.Fault
 	data, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
@@ -88,11 +88,11 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 				}
 			}
 			for _, f := range finding.Of(p.Set(&s, values)) {
-				f.Rule, f.File, f.Line, f.Field = "bad-component", req.show(file), value.Line, key.Value
+				f.Rule, f.File, f.Line, f.Field = finding.BadSettings, req.show(file), value.Line, key.Value
 				faults = append(faults, f)
 			}
 		case !slices.Contains(keys, key.Value):
-			f := finding.Finding{Severity: finding.Error, Rule: "bad-component", File: req.show(file), Line: key.Line,
+			f := finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, File: req.show(file), Line: key.Line,
 				Field: key.Value, Message: "unknown key",
 				Remedy: "remove it, or use one of the keys in docs/components.md"}
 			faults = append(faults, f.Asking(finding.Suggest(key.Value, allKeys())))
@@ -194,7 +194,7 @@ func isSamePlace(a, b error) bool {
 func (req Request) locate(ctx context.Context, d component.Description, opt options) (Request, options, error) {
 	c := d.Chart
 	home := req.Dir
-	own := settings.File{Name: req.show(path.Join(home, component.File)), Rule: "bad-component"}
+	own := settings.File{Name: req.show(path.Join(home, component.File)), Rule: finding.BadSettings}
 	fault := func(field, message, remedy string) (Request, options, error) {
 		return req, opt, own.Fault(d.Line("chart"), field, message, remedy)
 	}

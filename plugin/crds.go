@@ -55,7 +55,7 @@ func (s selection) isExternal() func(object.Object) bool {
 	return nil
 }
 
-func (s selection) fault(rule, message, remedy string) finding.Finding {
+func (s selection) fault(rule finding.Rule, message, remedy string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: rule, File: s.dir, Field: "crds: " + string(s.mode),
 		Message: message, Remedy: remedy}
 }
@@ -160,7 +160,7 @@ func FindCRDs(ctx context.Context, req Request, base *knowledge.Base) (CRDSurvey
 }
 
 // NoCRDs is the rule for components that render no CRD with crds: only.
-const NoCRDs = "no-crds"
+const NoCRDs finding.Rule = "no-crds"
 
 // lacksOnlyCRDs reports whether missing CRDs are the only problem.
 func lacksOnlyCRDs(err error) bool {
@@ -228,7 +228,7 @@ func addedObjects(on []crds.Switch, without, with render.Result) []string {
 
 // switchRefused says why a value was not turned on.
 func switchRefused(s crds.Switch, err error, more []string) finding.Finding {
-	f := finding.Finding{Severity: finding.Note, Rule: "crd-switch-refused", Field: s.Path.String(),
+	f := finding.Finding{Severity: finding.Note, Rule: "crd-switch", Field: s.Path.String(),
 		Remedy: "if you want these objects, set it in the Application of the CRDs and in that of the other objects"}
 	if err != nil {
 		cause := finding.Of(err)[0]

@@ -117,7 +117,7 @@ func settingsFromVariables(env map[string]string) (Settings, []error) {
 		case !known:
 			faults = append(faults, unknown(own, whole, Parameter.Variable))
 		case entry && p.Collection == "string":
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: own,
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: own,
 				Message: "the parameter takes one value and has no entries", Remedy: "write " + whole})
 		case entry:
 			if entries[whole] == nil {

@@ -32,7 +32,7 @@ func (req Request) EnvironmentValues(d component.Description, platform component
 
 // NotDeployed is the rule of the error about a component that is not deployed in the
 // environment of a request.
-const NotDeployed = "not-deployed"
+const NotDeployed finding.Rule = "not-deployed"
 
 // IsNotDeployed reports whether this is the only reason for an error of Generate.
 func IsNotDeployed(err error) bool {
@@ -70,7 +70,7 @@ func (req Request) environmentSettings(own Settings, d component.Description, pl
 	slices.Sort(known)
 	known = slices.Compact(known)
 	if len(known) > 0 && !slices.Contains(known, environment) {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter environment",
+		return nil, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: "parameter environment",
 			Message: fmt.Sprintf("unknown environment %q", environment),
 			Remedy:  "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(finding.Suggest(environment,
 			known))

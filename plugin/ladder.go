@@ -59,7 +59,7 @@ func (req Request) ladder(base *knowledge.Base, dir string, tenants bool) (*know
 
 // Unreadable reports a ladder.yaml that cannot be read.
 func Unreadable(name string, err error) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: "bad-ladder", File: name, Message: input.Cause(err),
+	return finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, File: name, Message: input.Cause(err),
 		Remedy: input.UnreadableRemedy(err)}
 }
 

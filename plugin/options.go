@@ -184,12 +184,12 @@ func (req Request) values() input.Values {
 	}
 	read := func(name string) ([]byte, error) {
 		if strings.Contains(name, "://") {
-			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: finding.WithoutCredentials(name),
+			return nil, finding.Finding{Severity: finding.Error, Rule: finding.BadValues, File: finding.WithoutCredentials(name),
 				Message: "values files are not fetched", Remedy: "add the file to the repository and use its path there"}
 		}
 		p := locate(name)
 		if !fs.ValidPath(p) {
-			return nil, finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: name,
+			return nil, finding.Finding{Severity: finding.Error, Rule: finding.BadValues, File: name,
 				Message: "the path leaves the repository", Remedy: "use a path inside the repository, relative to " + req.show(req.Dir)}
 		}
 		return fs.ReadFile(req.Repo, p)

@@ -154,7 +154,7 @@ func (p Parameter) Set(s *Settings, values []string) error {
 }
 
 func (p Parameter) fault(message, remedy string) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "parameter " + p.Name, Message: message, Remedy: remedy}
+	return finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: "parameter " + p.Name, Message: message, Remedy: remedy}
 }
 
 // Key returns the parameter's name in component.yaml, such as apiVersions for
@@ -197,7 +197,7 @@ func parametersFromJSON(text string) ([]passedParameter, []error) {
 	var all []passedParameter
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
 		_, message := object.SyntaxError(err)
-		return nil, []error{finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: "ARGOCD_APP_PARAMETERS",
+		return nil, []error{finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: "ARGOCD_APP_PARAMETERS",
 			Message: "not a list of parameters: " + message,
 			Remedy:  "write spec.source.plugin.parameters as a list of name with string, array or map"}}
 	}
@@ -211,7 +211,7 @@ func settingsFromParameters(all []passedParameter) (Settings, []error) {
 	seen := map[string]bool{}
 	for i, g := range all {
 		if g.Name == "" {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: fmt.Sprintf("parameters[%d]", i),
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: fmt.Sprintf("parameters[%d]", i),
 				Message: "the parameter has no name", Remedy: "add a name, or remove the parameter"})
 			continue
 		}
@@ -324,6 +324,6 @@ func unknown(field, word string, name func(Parameter) string) finding.Finding {
 	for _, p := range parameters {
 		names = append(names, name(p))
 	}
-	return finding.Finding{Severity: finding.Error, Rule: "unknown-parameter", Field: field, Message: "unknown parameter",
+	return finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: field, Message: "unknown parameter",
 		Remedy: "remove it; cmp render --help-all lists the parameters"}.Asking(finding.Suggest(word, names))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/render/random"
+	"github.com/ladder-cmp/ladder/render/repeat"
 )
 
 // The values of the random parameter.
@@ -54,7 +55,7 @@ func (opt *options) derive(from *Random, reason random.WhyRandom) error {
 	if opt.random != randomDerived {
 		return nil
 	}
-	f := finding.Finding{Severity: finding.Error, Rule: "no-seed", Field: "parameter random",
+	f := finding.Finding{Severity: finding.Error, Rule: "random", Field: "parameter random",
 		Message: `"random" is set to derived, but no seed is configured`, Remedy: "configure a seed with --seed-file, or set random: drawn"}
 	if reason == random.NoProject {
 		f.Message = `"random" is set to derived, but Argo CD does not pass the AppProject, which the derivation needs`
@@ -100,7 +101,7 @@ func (r Result) LookupFindings() []finding.Finding {
 		if more := len(requested[file]) - most; more > 0 {
 			requests = fmt.Sprintf("%s and %d more", requests, more)
 		}
-		all = append(all, finding.Finding{Severity: finding.Note, Rule: "lookup", File: file, About: requests,
+		all = append(all, finding.Finding{Severity: finding.Note, Rule: repeat.ClusterDependent, File: file, About: requests,
 			Message: fmt.Sprintf("lookup returns nothing for %s, because Argo CD renders without access to the cluster; "+
 				"the template renders as for an empty cluster", requests),
 			Remedy: "in your values, set what lookup would return"})

@@ -22,7 +22,7 @@ import (
 
 // ExternalChart is the rule for an external chart of component.yaml that is
 // neither vendored nor fetched. Callers that know the chart by name may ignore it.
-const ExternalChart = "chart-elsewhere"
+const ExternalChart finding.Rule = "chart-elsewhere"
 
 // Lock reads the lock file of the component, and reports whether it exists.
 func (req Request) Lock() (remote.Lock, bool, error) {
@@ -35,7 +35,7 @@ func (req Request) Lock() (remote.Lock, bool, error) {
 	}
 	text, err := fs.ReadFile(req.Repo, file)
 	if err != nil {
-		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: "unreadable", File: req.show(file),
+		return remote.Lock{}, true, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: req.show(file),
 			Message: input.Cause(err), Remedy: input.UnreadableRemedy(err)}
 	}
 	lock, err := remote.ParseLock(req.show(file), text)
@@ -83,14 +83,14 @@ func (opt options) fetchFindings() []finding.Finding {
 	from, _ := opt.fetched.From.(remote.Sources)
 	for _, f := range opt.fetched.Fetched() {
 		if f.Content.Warning != "" {
-			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: from.Dir,
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: remote.Source, File: from.Dir,
 				About: f.Ref.String(), Message: f.Ref.String() + ": " + f.Content.Warning,
 				Remedy: "make the source reachable, or pin it with cmp vendor " + from.Dir})
 		}
 		if f.Exact() {
 			continue
 		}
-		note := finding.Finding{Severity: finding.Note, Rule: "remote-version", File: from.Dir,
+		note := finding.Finding{Severity: finding.Note, Rule: remote.Source, File: from.Dir,
 			About: fmt.Sprintf("%s %s", f.Ref, f.Content.Version), Message: fmt.Sprintf("%s resolves to %s", f.Ref, f.Content.Version)}
 		switch {
 		case from.Locked(f.Ref):
@@ -150,7 +150,7 @@ func (req Request) ignoredFiles() []finding.Finding {
 	}
 	var all []finding.Finding
 	for _, name := range names {
-		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "not-rendered", File: req.show(path.Join(req.Dir, name)),
+		all = append(all, finding.Finding{Severity: finding.Warning, Rule: finding.NotRendered, File: req.show(path.Join(req.Dir, name)),
 			Message: "not rendered: " + component.File + " names a remote chart",
 			Remedy:  "make it a separate component, or use the chart in helmCharts of a kustomization"})
 	}
@@ -160,7 +160,7 @@ func (req Request) ignoredFiles() []finding.Finding {
 // fetchChart fetches the chart that component.yaml names, and locates it in the
 // archive.
 func (req Request) fetchChart(ctx context.Context, c component.Chart, opt options) (*externalFiles, error) {
-	fault := func(rule, message, remedy string) finding.Finding {
+	fault := func(rule finding.Rule, message, remedy string) finding.Finding {
 		return finding.Finding{Severity: finding.Error, Rule: rule, Message: message, Remedy: remedy}
 	}
 	if opt.render.Remote == nil {
@@ -170,7 +170,7 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	}
 	ref := c.Ref()
 	got, err := opt.render.Remote.Fetch(ctx, ref)
-	if f := finding.Of(err); len(f) == 1 && (f[0].Rule == remote.NotVendored || f[0].Rule == remote.NotAllowed) {
+	if f := finding.Of(err); len(f) == 1 && f[0].Rule == remote.NotVendored {
 		f[0].Rule = ExternalChart
 		return nil, f[0]
 	}
@@ -179,18 +179,18 @@ func (req Request) fetchChart(ctx context.Context, c component.Chart, opt option
 	}
 	files, err := input.Unpack(got.Data)
 	if err != nil {
-		return nil, fault(remote.Broken, ref.String()+" cannot be unpacked: "+err.Error(), "report this to the publisher of the chart")
+		return nil, fault(remote.Source, ref.String()+" cannot be unpacked: "+err.Error(), "report this to the publisher of the chart")
 	}
 	from := &externalFiles{fsys: files, dir: path.Clean(strings.TrimLeft(c.Path, "/"))}
 	title := strings.TrimSuffix(path.Base(strings.TrimRight(ref.URL, "/")), ".git") + "@" + got.Version
 	if ref.Kind == remote.Chart {
 		title = ref.Chart + "-" + got.Version
 		if from.dir, err = chartDir(files); err != nil {
-			return nil, fault(remote.Broken, ref.String()+" is not a chart: "+err.Error(), "report this to the publisher of the chart")
+			return nil, fault(remote.Source, ref.String()+" is not a chart: "+err.Error(), "report this to the publisher of the chart")
 		}
 	}
 	if info, err := fs.Stat(files, from.dir); err != nil || !info.IsDir() {
-		return nil, fault("bad-component", fmt.Sprintf("directory %s not found in %s", c.Path, ref),
+		return nil, fault(finding.BadSettings, fmt.Sprintf("directory %s not found in %s", c.Path, ref),
 			"correct chart.path, which begins at the root of that repository")
 	}
 	from.title = title
@@ -238,7 +238,7 @@ func (req Request) chartValues(ctx context.Context, d component.Description, opt
 		return file, req.Repo
 	}
 	bad := func(name, message, remedy string) error {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-component",
+		return finding.Finding{Severity: finding.Error, Rule: finding.BadSettings,
 			Message: finding.WithoutCredentials(name) + " " + message, Remedy: remedy}
 	}
 	v := input.Values{Files: d.Chart.ValueFiles, IgnoreMissing: d.Chart.IgnoreMissing, NamedBy: map[string]input.NamedBy{}}

@@ -22,7 +22,7 @@ type away map[string]remote.Content
 func (a away) Fetch(_ context.Context, ref remote.Ref) (remote.Content, error) {
 	c, ok := a[ref.String()]
 	if !ok {
-		return c, finding.Finding{Severity: finding.Error, Rule: remote.NotAllowed, Object: ref.String(), Message: "is not allowed"}
+		return c, finding.Finding{Severity: finding.Error, Rule: remote.NotVendored, Object: ref.String(), Message: "is not allowed"}
 	}
 	return c, nil
 }

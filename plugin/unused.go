@@ -27,12 +27,12 @@ func (req Request) unusedParameters(rendered render.Result, mode crds.Mode) []fi
 			case rendered.Inflated:
 				message = "has no effect: the charts of a kustomization are configured in its helmCharts field"
 			}
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "ignored-parameter", Field: "parameter " + p.Name,
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: finding.BadSettings, Field: "parameter " + p.Name,
 				Message: message, Remedy: "remove it, or check the directory"})
 		}
 	}
 	if prunes && mode != crds.Only {
-		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "ignored-parameter", Field: "parameter crds-prune",
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: finding.BadSettings, Field: "parameter crds-prune",
 			Message: "has no effect without crds: only", Remedy: "remove it, or set crds: only"})
 	}
 	return found

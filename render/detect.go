@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
@@ -113,10 +114,10 @@ func (s source) kind() (Kind, error) {
 	with := func(kinds ...Kind) bool { return slices.Contains(kinds, s.opt.Kind) }
 	switch {
 	case with(Helm, HelmKustomize) && !input.FileExists(s.FS, path.Join(s.Dir, "Chart.yaml")):
-		return "", s.Fault("no-chart", "", "the renderer is set to "+string(s.opt.Kind)+", but the directory has no Chart.yaml",
+		return "", s.Fault(finding.NotFound, "", "the renderer is set to "+string(s.opt.Kind)+", but the directory has no Chart.yaml",
 			"remove this setting, or add a Chart.yaml")
 	case with(Kustomize, HelmKustomize) && !input.FileExists(s.FS, path.Join(s.Dir, kustomize.File(s.FS, s.Dir))):
-		return "", s.Fault("no-kustomization", "", "the renderer is set to "+string(s.opt.Kind)+", but the directory has no kustomization.yaml",
+		return "", s.Fault(finding.NotFound, "", "the renderer is set to "+string(s.opt.Kind)+", but the directory has no kustomization.yaml",
 			"remove this setting, or add a kustomization.yaml")
 	case s.opt.Kind != "":
 		return s.opt.Kind, nil

@@ -91,7 +91,7 @@ func (d Directory) compile() (directory, error) {
 		}
 		g, err := glob.Compile(p.pattern)
 		if err != nil {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-pattern", Field: p.name,
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: p.name,
 				Message: "invalid pattern: " + err.Error(), Remedy: "write a pattern such as {*.yaml,base/*}"})
 		}
 		*p.to = g
@@ -136,7 +136,7 @@ func (s source) directoryFiles() ([]string, []finding.Finding, error) {
 		if d.Type()&fs.ModeSymlink != 0 {
 			info, err := fs.Stat(s.FS, p)
 			if errors.Is(err, fs.ErrNotExist) {
-				f := s.Fault("dangling-symlink", name, "the target of the symlink does not exist, so Ladder ignores the symlink",
+				f := s.Fault(finding.NotFound, name, "the target of the symlink does not exist, so Ladder ignores the symlink",
 					"correct it, or delete it")
 				f.Severity = finding.Warning
 				found = append(found, f)

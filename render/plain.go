@@ -60,7 +60,7 @@ func (s source) manifestFiles(res *Result, include func(name string) bool) error
 // manifestFile adds the objects in a file of the component, and what is to be said of it.
 func (s source) manifestFile(res *Result, name string) error {
 	if base := path.Base(name); !hidden(name) && (base == "Chart.yaml" || kustomize.IsFile(base)) {
-		return s.Fault("nested-component", name, "this chart or kustomization cannot be rendered together with the plain YAML around it",
+		return s.Fault(finding.NotRendered, name, "this chart or kustomization cannot be rendered together with the plain YAML around it",
 			"make the directory "+s.Show(path.Join(s.Dir, path.Dir(name)))+" a separate component, or set renderer: tree to render both")
 	}
 	text, skip, err := s.readUnlessSkipped(name)

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/kustomize"
@@ -37,11 +38,11 @@ type source struct {
 // Rules that other packages check for.
 const (
 	// UnexpectedValues is the rule for values of a component that uses none.
-	UnexpectedValues = "unexpected-values"
+	UnexpectedValues finding.Rule = "unexpected-values"
 	// Empty is the rule for a component that renders to nothing.
 	Empty = input.Empty
 	// NothingToRender is the rule for a directory without anything to render.
-	NothingToRender = "nothing-to-render"
+	NothingToRender finding.Rule = "nothing-to-render"
 )
 
 // Dir renders the component in the directory dir of the repository fsys.
@@ -114,18 +115,18 @@ func (s source) render(ctx context.Context, kind Kind) (Result, error) {
 	case Tree:
 		return s.tree(ctx)
 	}
-	return Result{}, s.Fault("unknown-renderer", "", fmt.Sprintf("unknown renderer %q", kind), "use one of "+kindList())
+	return Result{}, s.Fault(finding.BadSettings, "", fmt.Sprintf("unknown renderer %q", kind), "use one of "+kindList())
 }
 
 func (s source) checkDir() error {
 	info, err := fs.Stat(s.FS, s.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return s.Fault("no-directory", "", "no such directory", "check the path")
+		return s.Fault(finding.NotFound, "", "no such directory", "check the path")
 	case err != nil:
 		return s.Unreadable(err)
 	case !info.IsDir():
-		return s.Fault("no-directory", "", "not a directory", "name the directory of the component")
+		return s.Fault(finding.NotFound, "", "not a directory", "name the directory of the component")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 // base, are not rendered separately.
 func (s source) tree(ctx context.Context) (Result, error) {
 	if detectOne(s.FS, s.Dir) != "" {
-		return Result{}, s.Fault("no-tree", "", "the renderer is set to tree, but the directory is itself a chart or a kustomization",
+		return Result{}, s.Fault(finding.NotFound, "", "the renderer is set to tree, but the directory is itself a chart or a kustomization",
 			"remove this setting, or move the chart or the kustomization into a subdirectory")
 	}
 	parts, err := s.parts()
@@ -30,7 +30,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 		return Result{}, s.Unreadable(err)
 	}
 	if len(parts) == 0 {
-		return Result{}, s.Fault("no-tree", "", "the renderer is set to tree, but no subdirectory contains a chart or kustomization",
+		return Result{}, s.Fault(finding.NotFound, "", "the renderer is set to tree, but no subdirectory contains a chart or kustomization",
 			"remove this setting")
 	}
 	within := func(name string) bool {
@@ -40,7 +40,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 	var res Result
 	err = s.manifestFiles(&res, func(name string) bool {
 		if helm.IsTemplate(name) && !within(name) {
-			templates = append(templates, s.Fault("nested-component", name, "templates are not rendered in a tree",
+			templates = append(templates, s.Fault(finding.NotRendered, name, "templates are not rendered in a tree",
 				"make the directory a separate component, or a chart"))
 		}
 		return isManifest(name) && !reserved(name) && !within(name)
@@ -52,7 +52,7 @@ func (s source) tree(ctx context.Context) (Result, error) {
 			continue
 		}
 		if input.FileExists(s.FS, path.Join(dir, "component.yaml")) {
-			f := s.Fault("unread-settings", "", "this file is ignored: the directory is part of "+s.Show(s.Dir),
+			f := s.Fault(finding.BadSettings, "", "this file is ignored: the directory is part of "+s.Show(s.Dir),
 				"move its settings to "+s.Show(path.Join(s.Dir, "component.yaml"))+", or make the directory a separate component")
 			f.File, f.Severity = s.Show(path.Join(dir, "component.yaml")), finding.Warning
 			res.Findings = append(res.Findings, f)

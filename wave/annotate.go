@@ -185,8 +185,8 @@ func isImmutable(n *graph.Node) bool {
 func (p *Plan) jobFindings() []finding.Finding {
 	var found []finding.Finding
 	for i, n := range p.Graph.Nodes {
-		report := func(severity finding.Severity, rule, message, remedy string) {
-			found = append(found, finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(),
+		report := func(severity finding.Severity, message, remedy string) {
+			found = append(found, finding.Finding{Severity: severity, Rule: "plain-job", File: n.File, Line: n.Line, Object: n.Key.String(),
 				Message: message, Remedy: remedy})
 		}
 		fails := changesFail(&p.Graph.Nodes[i])
@@ -196,7 +196,7 @@ func (p *Plan) jobFindings() []finding.Finding {
 		expires := n.Kind.Expires.Find(n.Root())
 		for _, ttl := range expires {
 			if !n.IsHook() {
-				report(finding.Warning, "expiring-job",
+				report(finding.Warning,
 					fmt.Sprintf("Kubernetes deletes it %s s after it finishes; Argo CD then sees it as missing and runs it again at every sync",
 						ttl.Value.Text()),
 					fmt.Sprintf("remove %s, or make the Job a hook (%s: Sync)", ttl.Field, object.Hook))
@@ -204,11 +204,11 @@ func (p *Plan) jobFindings() []finding.Finding {
 		}
 		switch {
 		case fails:
-			report(finding.Note, "immutable-job", "the Pod template of a Job is immutable, so a sync fails when the template changes",
+			report(finding.Note, "the Pod template of a Job is immutable, so a sync fails when the template changes",
 				fmt.Sprintf("set jobs: hook, which makes the Job a Sync hook that is deleted before each run, or annotate the Job with %s: Sync",
 					object.Hook))
 		case isImmutable(&n) && len(expires) == 0 && n.InSync() && !n.External:
-			report(finding.Note, "immutable-job", "the Pod template of a Job is immutable, so a sync fails when the template changes",
+			report(finding.Note, "the Pod template of a Job is immutable, so a sync fails when the template changes",
 				fmt.Sprintf("annotate the Job with %s: Sync and %s: BeforeHookCreation, or give it a name that changes with the template",
 					object.Hook, object.HookDelete))
 		}

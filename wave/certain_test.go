@@ -56,7 +56,7 @@ func TestErrorsAreCertain(t *testing.T) {
 				names := append([]string{f.Object}, strings.Split(f.About, ", ")...)
 				for at := range names[1:] {
 					tried++
-					byRule[f.Rule]++
+					byRule[string(f.Rule)]++
 					for _, how := range []graph.Reference{{Sign: graph.Convention}, {Fails: graph.Lacks}} {
 						weak := *plan
 						weak.Graph = weaken(plan.Graph, names[at], names[at+1], how)

@@ -64,7 +64,7 @@ func (s *sync) unknownHooks(i int) []finding.Finding {
 		if hook.Type == "" {
 			problem = "no hook type"
 		}
-		f := s.finding(i, finding.Warning, "unknown-hook", problem+effect, remedy)
+		f := s.finding(i, finding.Warning, "bad-annotation", problem+effect, remedy)
 		f.Field, f.About = "metadata.annotations["+hook.Annotation+"]", hook.Type
 		found = append(found, f.Asking(finding.Suggest(hook.Type, types)))
 	}
@@ -182,7 +182,7 @@ func (s *sync) orCompute(byHand string, a, b int) string {
 }
 
 // Late is the rule for objects that depend on a later one.
-const Late = "late"
+const Late finding.Rule = "late"
 
 // isLate reports that a node depends on a later object, possibly through others.
 func (s *sync) isLate(l latePath) finding.Finding {
@@ -294,12 +294,12 @@ func (s *sync) earlyHealth(i int) []finding.Finding {
 	if n.Health.Early == "" || s.at[i].phase != object.Sync || !s.awaits(i) {
 		return nil
 	}
-	return []finding.Finding{s.finding(i, finding.Warning, "early-health",
+	return []finding.Finding{s.finding(i, finding.Warning, "blind-gate",
 		fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Health.Early), n.Health.EarlyFix)}
 }
 
 // GateWithoutDependent is the rule for waits without an effect.
-const GateWithoutDependent = "gate-without-dependent"
+const GateWithoutDependent finding.Rule = "gate-without-dependent"
 
 // unneededGates reports waves that Argo CD waits for although no later object needs any
 // of their objects healthy. Such a wait can only stop the sync. It skips objects for which
@@ -417,7 +417,7 @@ func (s *sync) deletedTogether() []finding.Finding {
 			continue
 		}
 		noted[from.Key.GroupKind()+controller] = true
-		found = append(found, s.finding(r.From, finding.Note, "deleted-together",
+		found = append(found, s.finding(r.From, finding.Note, "deleted-first",
 			fmt.Sprintf("Argo CD deletes this object together with %s, or after it, and then nothing removes its finalizers (%s), "+
 				"so it remains in Terminating", controller, strings.Join(finalizers, ", ")),
 			fmt.Sprintf("annotate it with %s: %s/%s, so that Argo CD deletes it first", graph.After, to.Key.Kind, to.Key.Name)))
@@ -447,7 +447,7 @@ func (s *sync) beforeSmokes() []int {
 }
 
 // finding returns a finding about an object.
-func (s *sync) finding(i int, severity finding.Severity, rule, message, remedy string) finding.Finding {
+func (s *sync) finding(i int, severity finding.Severity, rule finding.Rule, message, remedy string) finding.Finding {
 	n := s.Graph.Nodes[i]
 	return finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(),
 		Message: message, Remedy: remedy}

@@ -113,7 +113,7 @@ func doubtsOf(g *graph.Graph) []doubt {
 }
 
 // OmittedGate is the rule for gates that are left out because of a doubt.
-const OmittedGate = "omitted-gate"
+const OmittedGate finding.Rule = "omitted-gate"
 
 // omittedGates reports the gates that are left out because of doubts: each pair of objects
 // once, and all of one missing object together.

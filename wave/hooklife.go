@@ -33,7 +33,7 @@ func (s *sync) lifeOfHooks() []finding.Finding {
 }
 
 // Recreated is the rule for hooks that Argo CD deletes at every sync, although they should stay.
-const Recreated = "recreated-hook"
+const Recreated finding.Rule = "recreated-hook"
 
 // hookFault is a hook that is deleted although something uses it.
 type hookFault struct {
@@ -46,7 +46,7 @@ type hookFault struct {
 
 // hookFaultKind is what the findings about several hooks have in common.
 type hookFaultKind struct {
-	rule     string
+	rule     finding.Rule
 	severity finding.Severity
 	what     knowledge.Recreated
 }

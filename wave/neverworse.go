@@ -13,7 +13,7 @@ import (
 
 // NeverWorse is the rule for waits with which a sync would certainly hang, and would not in
 // Argo CD's own order.
-const NeverWorse = "never-worse"
+const NeverWorse finding.Rule = "never-worse"
 
 // hangs plays the Sync phase. It returns the objects that the API server refuses, or that Argo
 // CD waits for, since what they certainly need is applied later.

@@ -242,13 +242,13 @@ func checkAnnotations(g *graph.Graph) error {
 	for _, n := range g.Nodes {
 		if text, ok := n.Annotation(object.SyncWave); ok {
 			if wave, err := strconv.Atoi(text); (err == nil || errors.Is(err, strconv.ErrRange)) && (wave > maxWave || wave < -maxWave) {
-				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
-					Field:   "metadata.annotations[" + object.SyncWave + "]",
+				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-annotation", File: n.File, Line: n.Line,
+					Object: n.Key.String(), Field: "metadata.annotations[" + object.SyncWave + "]",
 					Message: strings.Trim(n.QuoteNumber(text), `"`) + " is out of range: Ladder cannot order objects around it",
 					Remedy:  fmt.Sprintf("use a number between -%d and %d", maxWave, maxWave)})
 			} else if err != nil {
-				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-wave", File: n.File, Line: n.Line, Object: n.Key.String(),
-					Field:   "metadata.annotations[" + object.SyncWave + "]",
+				faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-annotation", File: n.File, Line: n.Line,
+					Object: n.Key.String(), Field: "metadata.annotations[" + object.SyncWave + "]",
 					Message: n.QuoteNumber(text) + " is not an integer, so Argo CD ignores the wave",
 					Remedy:  "use an integer such as \"5\", or remove the annotation"})
 			}

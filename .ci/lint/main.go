@@ -23,6 +23,11 @@ import (
 
 func main() {
 	code := texts(".")
+	rules, err := ruled(os.DirFS("."))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lint:", err)
+		os.Exit(2)
+	}
 	cmd := lintcmd.NewCommand("lint")
 	cmd.ParseFlags(os.Args[1:])
 	cmd.AddAnalyzers(simple.Analyzers...)
@@ -34,6 +39,7 @@ func main() {
 		errorlint.NewAnalyzer(),
 		ineffassign.Analyzer,
 		nilness.Analyzer,
+		rules,
 		unusedwrite.Analyzer,
 		waitgroup.Analyzer,
 		unconverted,

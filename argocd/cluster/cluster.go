@@ -143,7 +143,7 @@ var listedKinds = []listedKind{
 }
 
 func notSeen(what string) finding.Finding {
-	return finding.Finding{Severity: finding.Note, Rule: "not-allowed",
+	return finding.Finding{Severity: finding.Note, Rule: finding.NotFound,
 		Message: "this user may not list " + what + ", so they are not checked", Remedy: "select a user with this permission"}
 }
 

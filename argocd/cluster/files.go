@@ -57,7 +57,7 @@ func valuesAmong(arg string, stdin []byte) (v doctor.Values, is bool, err error)
 	}
 	info, err := os.Stat(arg)
 	if err != nil {
-		return v, false, finding.Finding{Severity: finding.Error, Rule: "no-file", File: arg, Message: wholefile.Reason(err),
+		return v, false, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: arg, Message: wholefile.Reason(err),
 			Remedy: `pass manifests, a directory, values for the argo-cd chart, or "-" for standard input`}
 	}
 	if info.IsDir() {
@@ -68,7 +68,7 @@ func valuesAmong(arg string, stdin []byte) (v doctor.Values, is bool, err error)
 		return v, false, nil // which reading its manifests says, too
 	}
 	if v, is = doctor.ChartValues(arg, text); !is && doctor.IsOtherMapping(text) {
-		return v, false, finding.Finding{Severity: finding.Error, Rule: "no-manifests", File: arg,
+		return v, false, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: arg,
 			Message: "this is neither a manifest nor values for the argo-cd chart",
 			Remedy:  "pass manifests, with apiVersion and kind, or such values, with " + strings.Join(doctor.ChartKeys[:2], " or ")}
 	}

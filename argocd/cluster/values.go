@@ -22,12 +22,12 @@ func valuesOf(file string) (doctor.Values, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		line, message := object.SyntaxError(err)
-		return doctor.Values{}, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Line: line,
+		return doctor.Values{}, finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: file, Line: line,
 			Message: message, Remedy: "correct the YAML"}
 	}
 	v, ok := doctor.NamedValues(file, text)
 	if !ok {
-		return v, finding.Finding{Severity: finding.Error, Rule: "no-values", File: file,
+		return v, finding.Finding{Severity: finding.Error, Rule: finding.BadValues, File: file,
 			Message: "it has no values for the argo-cd chart", Remedy: "pass such a file, or manifests without --values"}
 	}
 	return v, nil

@@ -77,7 +77,7 @@ type Flags struct {
 
 // Rule is a check.
 type Rule struct {
-	Name string
+	Name finding.Rule
 	// Severities are the severities of its findings, most severe first.
 	Severities []finding.Severity
 	// Finds describes what the check reports, such as "a sidecar without an image".

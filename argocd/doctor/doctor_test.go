@@ -33,7 +33,7 @@ func TestRules(t *testing.T) {
 	if found := examine(t, doctor.Input{Objects: golden.Must(object.Parse("in.yaml", 1, string(base)))}); len(found) > 0 {
 		t.Errorf("of what has no fault: %v", found)
 	}
-	proved := map[string]bool{}
+	proved := map[finding.Rule]bool{}
 	golden.Archives(t, filepath.Join(cases, "*.txtar"), func(t *testing.T, in txtar.File) []txtar.File {
 		var e doctor.Input
 		switch in.Name {
@@ -56,7 +56,7 @@ func TestRules(t *testing.T) {
 			}
 			f.File, f.Line = "", 0 // of texts that nobody has
 			fmt.Fprintf(&b, "%s %s: %s\n", f.Severity, f.Rule, f.Error())
-			if strings.HasPrefix(filepath.Base(t.Name()), f.Rule) {
+			if strings.HasPrefix(filepath.Base(t.Name()), string(f.Rule)) {
 				proved[f.Rule] = true
 				checkSeverity(t, f)
 			}
@@ -128,7 +128,7 @@ func TestCorpus(t *testing.T) {
 		look := func(text string) (rules []string) {
 			for _, f := range examine(t, doctor.Input{Objects: golden.Must(object.Parse("in.yaml", 1, text))}) {
 				if f.Severity != finding.Note {
-					rules = append(rules, f.Rule)
+					rules = append(rules, string(f.Rule))
 				}
 			}
 			return rules

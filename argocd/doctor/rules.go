@@ -107,14 +107,13 @@ var rules = []Rule{
 			"or that reads certificates from a path where no volume is mounted",
 		"mount the volume tls-certs and pass the file of the host with --remote-ca, or give the host a ca.crt with --remote-credentials",
 		"docs/sources.md", (*installation).checkCACertificates},
-	{"memory", severities{finding.Error, finding.Warning}, "a missing memory limit, or one below the memory that the flags allow",
-		"raise the limit, or lower the flags; docs/operations.md explains how to calculate it", "docs/operations.md, Memory",
-		(*installation).checkMemory},
-	{"parallel", severities{finding.Warning, finding.Note},
-		"a number of concurrent renderings that nobody chose: neither --parallel nor a CPU limit is set, or --parallel is 0; " +
-			"a note on Argo CD's own plugin server",
-		"set --parallel", "Argo CD, reposerver/repository/repository.go (runRepoOperation); docs/operations.md, Memory",
-		(*installation).checkParallel},
+	{"memory", severities{finding.Error, finding.Warning, finding.Note},
+		"a missing memory limit, or one below the memory that the flags allow; a number of concurrent renderings that nobody chose: " +
+			"neither --parallel nor a CPU limit is set, or --parallel is 0, a note on Argo CD's own plugin server",
+		"", "docs/operations.md, Memory; Argo CD, reposerver/repository/repository.go (runRepoOperation)", parts{
+			{finding.Error, "raise the limit, or lower the flags; docs/operations.md explains how to calculate it", (*installation).checkMemory},
+			{finding.Warning, "set --parallel", (*installation).checkParallel},
+		}.find},
 	{"grpc-size", severities{finding.Warning}, "a limit for messages below 100 MiB",
 		"raise it to 100 or more, or remove it", "Argo CD, cmpserver/apiclient/clientset.go", (*installation).checkMessageSize},
 	{"tar-exclusions", severities{finding.Error, finding.Warning, finding.Note},

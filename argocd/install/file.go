@@ -56,7 +56,7 @@ func readFile(in io.Reader, file string) (string, error) {
 		text, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return "", finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err),
+		return "", finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: file, Message: wholefile.Reason(err),
 			Remedy: "name your values or kustomization.yaml"}
 	}
 	return strings.ReplaceAll(string(text), "\r\n", "\n"), nil

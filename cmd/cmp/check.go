@@ -240,7 +240,7 @@ func notExpandedNotes(objs []object.Object) []finding.Finding {
 	var all []finding.Finding
 	for _, o := range objs {
 		if argocd.IsSet(o.ID) {
-			all = append(all, finding.Finding{Severity: finding.Note, Rule: "not-expanded", File: o.File, Line: o.Line, Object: o.ID.String(),
+			all = append(all, finding.Finding{Severity: finding.Note, Rule: finding.NotRendered, File: o.File, Line: o.Line, Object: o.ID.String(),
 				Message: "an ApplicationSet in a file is not expanded, so its Applications are not checked",
 				Remedy:  "name the directory of the file in its repository"})
 		}

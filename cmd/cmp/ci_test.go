@@ -289,7 +289,7 @@ func TestAction(t *testing.T) {
 	c.edit("apps/shop/values.yaml", "replicas: 2", "replicas: two")
 	out = play(apps, 1, list, "-X POST")
 	if body := c.read("body"); !strings.Contains(body, "it cannot be rendered") ||
-		!strings.Contains(out, "error [values-schema]: apps/shop/values.yaml:") {
+		!strings.Contains(out, "error [bad-values]: apps/shop/values.yaml:") {
 		t.Errorf("the comment is\n%s", body)
 	}
 	os.Remove(filepath.Join(c.temp, "comment"))
@@ -388,7 +388,7 @@ func TestPreCommitHooks(t *testing.T) {
 	}
 	c.edit("apps/shop/values.yaml", "replicas: 3", "replicas: three")
 	if out, code := c.run(entry[0], append(entry[1:], changed...)...); code != 1 ||
-		!strings.Contains(out, "error [values-schema]: apps/shop/values.yaml:") {
+		!strings.Contains(out, "error [bad-values]: apps/shop/values.yaml:") {
 		t.Errorf("%d: %s", code, out)
 	}
 	if out, code := c.run(entry[0], append(entry[1:], "apps/bookshelf/kustomization.yaml", "apps/README.md")...); code != 0 ||

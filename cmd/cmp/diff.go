@@ -219,7 +219,7 @@ func sides(ctx context.Context, opt flags.Options, ch checkout.Change, i int) (b
 			continue
 		}
 		if side.Missing && (!ch.Revisions || before.Missing && after.Missing) {
-			return before, after, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: side.Name,
+			return before, after, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: side.Name,
 				Message: "no such directory", Remedy: "check the path"}
 		}
 	}
@@ -248,7 +248,7 @@ func side(ctx context.Context, opt flags.Options, dir string, at *checkout.Commi
 		s.Missing = true
 		return s, nil
 	} else if !info.IsDir() {
-		return s, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: s.Name, Message: "not a directory",
+		return s, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: s.Name, Message: "not a directory",
 			Remedy: "name the directory of the component"}
 	}
 	res, err := plugin.Generate(ctx, req, base)

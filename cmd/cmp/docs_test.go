@@ -24,7 +24,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/golden"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/plugin"
-	"github.com/ladder-cmp/ladder/render/repeat"
 	"github.com/ladder-cmp/ladder/sidecar/serve"
 	"github.com/ladder-cmp/ladder/wave"
 )
@@ -97,12 +96,12 @@ func TestTables(t *testing.T) {
 		"metrics":     metricsTable(t),
 		"keys":        keysTable(t),
 		"rules":       rulesTable(),
-		"varying":     varyingTable(),
 		"profiles":    profilesTable(t),
 		"doctor":      doctorTable(),
 		"adopt":       adopted(t),
 
 		"check-findings": findingsTable(t, "check.md#findings"), "crds-findings": findingsTable(t, "crds.md#findings"),
+		"varying": findingsTable(t, "repeatable.md#finding-them"), "errors": errorsList(),
 	}
 	section := regexp.MustCompile("(?s)(<!-- (" + strings.Join(slices.Collect(maps.Keys(tables)), "|") + ") -->\n)(.*?)(<!-- end -->)")
 	seen := map[string]bool{}
@@ -243,6 +242,18 @@ func findingsTable(t *testing.T, page string) string {
 	return b.String()
 }
 
+// errorsList has the rules whose findings say what to do.
+func errorsList() string {
+	all := rules()
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if r := all[name]; r.Page == "components.md#errors" {
+			fmt.Fprintf(&b, "- `%s`: %s\n", name, r.Finds)
+		}
+	}
+	return b.String()
+}
+
 // adopted is what seed adopt prints of a chart that runs in a cluster.
 func adopted(t *testing.T) string {
 	t.Helper()
@@ -258,14 +269,6 @@ func adopted(t *testing.T) string {
 		t.Fatal(faults.String())
 	}
 	return "```yaml\n" + out.String() + "```\n"
-}
-
-func varyingTable() string {
-	var b strings.Builder
-	for _, r := range repeat.Rules() {
-		fmt.Fprintf(&b, "- `%s` (%s): %s\n", r.Name, r.Severity, r.Finds)
-	}
-	return b.String()
 }
 
 func joined(severities []finding.Severity) string {

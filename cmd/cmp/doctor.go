@@ -121,7 +121,7 @@ func (d installation) readStdin(args []string) ([]byte, error) {
 	}
 	text, err := io.ReadAll(d.Stdin)
 	if err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: finding.StandardInput,
+		return nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: finding.StandardInput,
 			Message: wholefile.Reason(err), Remedy: "pipe manifests or values for the argo-cd chart into the command"}
 	}
 	return text, nil

@@ -109,7 +109,7 @@ func TestDoctorCluster(t *testing.T) {
 		}
 	}
 	cluster.forbidden = "configmaps"
-	if got := look(exitFailed, "--context", "production"); !strings.Contains(got, "note [not-allowed]: this user may not list configmaps") {
+	if got := look(exitFailed, "--context", "production"); !strings.Contains(got, "note [not-found]: this user may not list configmaps") {
 		t.Errorf("without rights for ConfigMaps:\n%s", got)
 	}
 	if got := look(exitFailed, "--context", "other"); !strings.Contains(got, `context "other" does not exist`) ||

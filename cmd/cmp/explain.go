@@ -122,7 +122,7 @@ func findObjects(p *wave.Plan, expr string) ([]int, error) {
 	if same := ofKind(p, expr); question == "" && len(same) <= 3 {
 		question = finding.DidYouMean(same...)
 	}
-	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-object", Object: expr,
+	return nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, Object: expr,
 		Message: "object not found in the component", Remedy: remedy}.Asking(question)
 }
 

@@ -110,7 +110,7 @@ func adoptSecrets(ctx context.Context, o flags.Options, dir string,
 }
 
 func adoptionNote(format string, args ...any) finding.Finding {
-	return finding.Finding{Severity: finding.Note, Rule: "adoption", Message: fmt.Sprintf(format, args...)}
+	return finding.Finding{Severity: finding.Note, Rule: "random", Message: fmt.Sprintf(format, args...)}
 }
 
 // twoSeeds generates two seeds, whose values differ wherever a template generates one.

@@ -43,7 +43,7 @@ const allSets = "*"
 func ParseValues(file string, text []byte) (Values, error) {
 	var v Values
 	if err := yaml.Unmarshal(text, &v); err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file,
+		return nil, finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: file,
 			Message: "not a mapping of ApplicationSets to generators and their lists of parameters",
 			Remedy:  "write a mapping such as {addons: {clusters: [{name: prod, server: https://prod.example.com}]}}"}
 	}
@@ -107,17 +107,18 @@ type Fault struct {
 	UsesValues bool
 }
 
-// Finding returns the fault of an ApplicationSet as a finding of a rule.
-func (f Fault) Finding(set object.Object, severity finding.Severity, rule string) finding.Finding {
-	remedy := "correct the ApplicationSet"
+// Finding returns the fault of an ApplicationSet as a finding.
+func (f Fault) Finding(set object.Object) finding.Finding {
+	found := finding.Finding{Severity: finding.Warning, Rule: "bad-set", File: set.File, Line: set.Line, Object: set.ID.String(),
+		Message: f.Message, Remedy: "correct the ApplicationSet"}
 	switch {
 	case f.NeedsValues:
-		remedy = "list the parameters of the generator in a file, and pass it with --generator-values"
+		found.Severity = finding.Note
+		found.Remedy = "list the parameters of the generator in a file, and pass it with --generator-values"
 	case f.UsesValues:
-		remedy = "add what is missing to the file of --generator-values, or correct the ApplicationSet"
+		found.Remedy = "add what is missing to the file of --generator-values, or correct the ApplicationSet"
 	}
-	return finding.Finding{Severity: severity, Rule: rule, File: set.File, Line: set.Line, Object: set.ID.String(),
-		Message: f.Message, Remedy: remedy}
+	return found
 }
 
 // spec is the part of an ApplicationSet that decides what it generates.

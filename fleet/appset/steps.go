@@ -54,7 +54,7 @@ func labelsIn(o object.Object) map[string]string {
 
 // NoStep is the rule about Applications and components that no step selects, and about steps that
 // select none or sync none.
-const NoStep = "no-step"
+const NoStep finding.Rule = "no-step"
 
 // Of more unselected Applications or empty steps than these, one finding lists a few.
 const (

@@ -121,11 +121,7 @@ func (c Children) Expand(ctx context.Context, parentOf plugin.Parent, plan *wave
 			all = append(all, found)
 		}
 		for _, f := range expanded.Faults {
-			severity, rule := finding.Warning, "bad-set"
-			if f.NeedsValues {
-				severity, rule = finding.Note, "unknown-generator"
-			}
-			found := f.Finding(n.Object, severity, rule)
+			found := f.Finding(n.Object)
 			found.Object = n.Key.String()
 			all = append(all, found)
 		}

@@ -148,7 +148,7 @@ func loadTarget(ctx context.Context, opt LoadOptions, dirs []string) (Loaded, er
 		return all, errInPlace(dirs)
 	}
 	if checkout.GitRoot(all.Root) == "" {
-		return all, finding.Finding{Severity: finding.Error, Rule: "no-checkout", File: dirs[0],
+		return all, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: dirs[0],
 			Message: "not in a git repository, so the paths of the components in it are unknown",
 			Remedy:  "run it in a checkout, or run git init in the root of the repository"}
 	}

@@ -115,7 +115,7 @@ func findApplications(src *fleet.Source, c *checkout.Checkout, opt LoadOptions, 
 
 // errInPlace says that a command generates Applications, which a fleet in place has already.
 func errInPlace(args []string) error {
-	return finding.Finding{Severity: finding.Error, Rule: "in-place", File: strings.Join(args, " "),
+	return finding.Finding{Severity: finding.Error, Rule: finding.Rollout, File: strings.Join(args, " "),
 		Message: "these are Applications, and this command generates manifests of components with component.yaml",
 		Remedy:  "run cmp fleet steps, which orders Applications that exist already"}
 }

@@ -389,7 +389,7 @@ func newText(e steps.Edit, file string) (text []byte, changed bool, err error) {
 		if stays {
 			return nil, false, nil
 		}
-		return nil, false, finding.Finding{Severity: finding.Error, Rule: "not-written", File: e.File,
+		return nil, false, finding.Finding{Severity: finding.Error, Rule: finding.NotWritten, File: e.File,
 			Message: "is a symlink, not a regular file", Remedy: "set the step in its target"}
 	}
 	before, err := os.ReadFile(file)

@@ -15,12 +15,12 @@ import (
 func upToDate(file string, generated []generate.Manifest) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: wholefile.Reason(err),
+		return finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: file, Message: wholefile.Reason(err),
 			Remedy: "use the committed file, or generate it with cmp fleet apps > " + file}
 	}
 	differences, err := generate.Differences(string(text), generated)
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-yaml", File: file, Message: err.Error(), Remedy: "generate the file again"}
+		return finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", File: file, Message: err.Error(), Remedy: "generate the file again"}
 	}
 	var all []error
 	for _, d := range differences {
@@ -35,7 +35,7 @@ func upToDate(file string, generated []generate.Manifest) error {
 func bootstrapped(dir string, generated generate.Bundle) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return finding.Finding{Severity: finding.Error, Rule: "no-file", File: dir, Message: wholefile.Reason(err),
+		return finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: dir, Message: wholefile.Reason(err),
 			Remedy: "use the directory that cmp fleet bootstrap --out wrote"}
 	}
 	written := map[string]string{}
@@ -43,7 +43,7 @@ func bootstrapped(dir string, generated generate.Bundle) error {
 		if name := e.Name(); e.Type().IsRegular() && (path.Ext(name) == ".yaml" || name == generate.ScriptFile) {
 			text, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil {
-				return finding.Finding{Severity: finding.Error, Rule: "no-file", File: filepath.Join(dir, name),
+				return finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: filepath.Join(dir, name),
 					Message: wholefile.Reason(err), Remedy: "allow reading it"}
 			}
 			written[name] = string(text)

@@ -34,7 +34,7 @@ func Applications(f *fleet.Fleet, opt Options) ([]Manifest, []finding.Finding, e
 		faults = slices.Concat(faults, w.labelFaults(), w.setOrderFaults(sets))
 	}
 	if opt.Tiers && w.Settings.Promotion {
-		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-promotion", File: w.Settings.File,
+		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.Rollout, File: w.Settings.File,
 			Line: w.Settings.Line, Field: "fleet.promotion",
 			Message: "each tier contains all environments, so no environment can wait for another",
 			Remedy:  "use --style steps or waves, or remove promotion"})

@@ -120,7 +120,7 @@ func nothingToBootstrap(f *fleet.Fleet, opt BootstrapOptions) error {
 	if len(opt.Only)+len(opt.Skip) > 0 {
 		message, remedy = "--only and --skip select no component", "correct the names"
 	}
-	return finding.Finding{Severity: finding.Error, Rule: "nothing-to-bootstrap", Field: "--until", Message: message, Remedy: remedy}
+	return finding.Finding{Severity: finding.Error, Rule: finding.NotFound, Field: "--until", Message: message, Remedy: remedy}
 }
 
 // until returns the included Applications by step, with the Pod network before everything that
@@ -176,7 +176,7 @@ func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt BootstrapOpt
 		case app.Failed:
 			all = append(all, app.Findings...)
 		case app.IsChartMissing:
-			all = append(all, app.Fault("remote-bootstrap", "chart",
+			all = append(all, app.Fault(finding.Rollout, "chart",
 				"the chart of "+app.Name+" is in another repository, and was not fetched",
 				"run cmp vendor, or put the chart into this repository and name its directory as chart.path"))
 		}
@@ -191,7 +191,7 @@ func cannotBootstrap(f *fleet.Fleet, apps []*fleet.Application, opt BootstrapOpt
 		if dependencyAt >= 0 {
 			where = "comes after it"
 		}
-		found := from.Fault("bootstrap-order", from.StepKey(),
+		found := from.Fault(finding.Rollout, from.StepKey(),
 			fmt.Sprintf("%s depends on %s, which %s: %s", from.Name, to.Name, where, l.Reasons[0]),
 			"move "+to.Name+" to an earlier "+f.Profile.Noun())
 		switch {
@@ -285,7 +285,7 @@ func applied(f *fleet.Fleet, app *fleet.Application) ([]graph.Node, []finding.Fi
 		if f.Applications[n.Part] != app || n.Stub {
 			continue
 		}
-		note := finding.Finding{Severity: finding.Note, Rule: "not-bootstrapped", File: n.File, Line: n.Line, Object: n.Key.String()}
+		note := finding.Finding{Severity: finding.Note, Rule: finding.Rollout, File: n.File, Line: n.Line, Object: n.Key.String()}
 		runs := slices.ContainsFunc(n.Phases(), func(p object.Phase) bool {
 			return slices.Contains([]object.Phase{object.PreSync, object.Sync, object.PostSync}, p)
 		})

@@ -138,7 +138,7 @@ func (w writer) withoutAutomatedSync() []finding.Finding {
 	for _, app := range w.Enabled() {
 		place, _ := w.Profile.Place(app.Step.Number)
 		if automation(w.fields(app).Automated) == nil && !place.Manual {
-			found := app.Fault("automated-in-steps", "automated",
+			found := app.Fault(finding.Rollout, "automated",
 				"automated syncs are off, but Argo CD syncs the Applications of a step itself",
 				"put it at a place with manual: true, or use cmp fleet apps --style waves")
 			found.Severity = finding.Warning

@@ -27,7 +27,7 @@ import (
 func (w writer) rolloutFaults(environment string, sets []fleet.Set) []finding.Finding {
 	var all []finding.Finding
 	if w.Settings.RepoURL == "" {
-		all = append(all, finding.Finding{Severity: finding.Error, Rule: "no-repository", Field: "fleet.repoURL",
+		all = append(all, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: "fleet.repoURL",
 			Message: "the repository of the components is unknown",
 			Remedy:  "set fleet.repoURL in a ladder.yaml above them, or use --repo-url"})
 	}
@@ -51,7 +51,7 @@ func (w writer) rolloutFaults(environment string, sets []fleet.Set) []finding.Fi
 	}
 	for _, app := range w.Enabled() {
 		if !app.Described {
-			all = append(all, app.Fault("not-described", "",
+			all = append(all, app.Fault(finding.BadSettings, "",
 				"missing "+component.File+", from which Argo CD generates the Application",
 				"add one with a name, a namespace and a "+w.Profile.Key))
 		}
@@ -95,7 +95,7 @@ func (w writer) unhealthyFaults() []finding.Finding {
 			continue
 		}
 		reported[at] = true
-		all = append(all, finding.Finding{Severity: finding.Warning, Rule: "never-healthy", File: n.File, Line: n.Line,
+		all = append(all, finding.Finding{Severity: finding.Warning, Rule: finding.Rollout, File: n.File, Line: n.Line,
 			Object: n.Key.String(),
 			Message: fmt.Sprintf("%s may never become healthy: %s; the rollout would wait for it forever",
 				w.Applications[at].Name, n.Health.Never), Remedy: "fix the cause, or configure a health check for this kind in Argo CD"})
@@ -108,7 +108,7 @@ func (w writer) labelFaults() []finding.Finding {
 	var all []finding.Finding
 	for _, app := range w.Enabled() {
 		if app.Step.Set && app.Step.Number < 0 {
-			all = append(all, app.Fault("negative-step", app.StepKey(),
+			all = append(all, app.Fault(finding.Rollout, app.StepKey(),
 				fmt.Sprintf("%s is not a valid label value", app.Step.Text),
 				"use steps from 0 on, or sync waves (cmp fleet apps --style waves), which may be negative"))
 		}
@@ -152,7 +152,7 @@ func (w writer) setOrderFaults(sets []fleet.Set) []finding.Finding {
 		if l.IsCertain() {
 			severity = finding.Error
 		}
-		all = append(all, finding.Finding{Severity: severity, Rule: "cluster-before-environment", File: from.File,
+		all = append(all, finding.Finding{Severity: severity, Rule: finding.Rollout, File: from.File,
 			Message: fmt.Sprintf("%s is for the whole cluster, but depends on %s, which comes later with each environment: %s",
 				from.Name, to.Name, l.Reasons[0]),
 			Remedy: "name the environments of " + from.Name + " in its component.yaml, so that each has its own"})
@@ -281,7 +281,7 @@ func (w writer) reserved(sets []fleet.Set) []finding.Finding {
 	for _, s := range sets {
 		for _, d := range w.deployments(s) {
 			if slices.Contains(taken, d.Name) {
-				all = append(all, d.Fault("reserved-name", "name",
+				all = append(all, d.Fault(finding.BadSettings, "name",
 					fmt.Sprintf("%q is the name of a parent Application of the generated app of apps", d.Name), "rename the component"))
 			}
 		}

@@ -75,7 +75,7 @@ func networkFirst(f *fleet.Fleet, all []*fleet.Application) ([]*fleet.Applicatio
 	}
 	var notes []finding.Finding
 	for _, app := range moved {
-		notes = append(notes, finding.Finding{Severity: finding.Note, Rule: "network-first", File: app.File, Line: app.Line(app.StepKey()),
+		notes = append(notes, finding.Finding{Severity: finding.Note, Rule: finding.Rollout, File: app.File, Line: app.Line(app.StepKey()),
 			Message: app.Name + " is applied after " + all[last].Name +
 				", the Pod network, although its step is not later: its Pods do not start without the network",
 			Remedy: "give " + app.Name + " a later step"})
@@ -91,7 +91,7 @@ func noNetwork(f *fleet.Fleet, all []*fleet.Application, uses map[*fleet.Applica
 		return nil
 	}
 	app := all[at]
-	return []finding.Finding{{Severity: finding.Note, Rule: "network-unknown", File: app.File, Line: app.Line(app.StepKey()),
+	return []finding.Finding{{Severity: finding.Note, Rule: finding.Rollout, File: app.File, Line: app.Line(app.StepKey()),
 		Message: "the Pods of " + app.Name + " need a Pod network, and none of these components is known to provide one",
 		Remedy: "make sure that the cluster has a network already, or that the component which creates it is in an earlier " +
 			f.Profile.Noun()}}

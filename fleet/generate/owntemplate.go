@@ -22,7 +22,7 @@ type OwnTemplate struct {
 // NewOwnTemplate reads a template of the given kind.
 func NewOwnTemplate(file, kind string, text []byte) (*OwnTemplate, error) {
 	fault := func(field, message, remedy string) error {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-template", File: file, Field: field, Message: message, Remedy: remedy}
+		return finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, File: file, Field: field, Message: message, Remedy: remedy}
 	}
 	objs, err := object.Parse(file, 1, string(text))
 	if err != nil {
@@ -49,7 +49,7 @@ func NewOwnTemplate(file, kind string, text []byte) (*OwnTemplate, error) {
 
 // fault returns an error about a field of the template.
 func (t *OwnTemplate) fault(field, message, remedy string) error {
-	return finding.Finding{Severity: finding.Error, Rule: "bad-template", File: t.file, Field: field, Message: message, Remedy: remedy}
+	return finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, File: t.file, Field: field, Message: message, Remedy: remedy}
 }
 
 // field is a field to set; a nil value removes it.

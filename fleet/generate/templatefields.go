@@ -50,7 +50,7 @@ func (w writer) ineffective() []finding.Finding {
 	var all []finding.Finding
 	note := func(file string, line int, prefix string, keys []string) {
 		if len(keys) > 0 {
-			all = append(all, finding.Finding{Severity: finding.Warning, Rule: "template-overrides", File: file, Line: line,
+			all = append(all, finding.Finding{Severity: finding.Warning, Rule: finding.BadSettings, File: file, Line: line,
 				Field:   prefix + keys[0],
 				Message: strings.Join(keys, ", ") + ": no effect with --template, because the fields of " + t.file + " apply",
 				Remedy:  "set them in " + t.file + ", or remove them"})

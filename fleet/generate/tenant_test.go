@@ -91,7 +91,7 @@ func TestOverreach(t *testing.T) {
 			if err == nil || errApps == nil {
 				t.Errorf("it is generated: %v, %v", err, errApps)
 			}
-			isWanted := func(found finding.Finding) bool { return found.Rule == test.want && found.Line == 3 }
+			isWanted := func(found finding.Finding) bool { return string(found.Rule) == test.want && found.Line == 3 }
 			if !slices.ContainsFunc(lint.Findings(f, ""), isWanted) {
 				t.Errorf("lint does not find it:\n%s", fleettest.Texts(lint.Findings(f, "")))
 			}

@@ -49,7 +49,7 @@ func collect(in Input) (written, error) {
 	for _, name := range in.Paths {
 		info, err := fs.Stat(in.Repo, path.Clean(name))
 		if err != nil {
-			return w, finding.Finding{Severity: finding.Error, Rule: "no-file", File: w.show(name), Message: "file or directory not found",
+			return w, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: w.show(name), Message: "file or directory not found",
 				Remedy: "name a file or a directory with Applications"}
 		}
 		if !info.IsDir() {
@@ -63,7 +63,7 @@ func collect(in Input) (written, error) {
 		}
 	}
 	if n := len(w.unparsed); n > 0 {
-		w.findings = append(w.findings, finding.Finding{Severity: finding.Note, Rule: "unread-applications", File: w.unparsed[0],
+		w.findings = append(w.findings, finding.Finding{Severity: finding.Note, Rule: finding.NotRendered, File: w.unparsed[0],
 			Message: "not YAML, so the Applications in it are unknown; all such files: " + finding.Few(w.unparsed),
 			Remedy:  "render them, and pass the output with -"})
 	}

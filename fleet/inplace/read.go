@@ -95,7 +95,7 @@ func (r *reader) reportUnexpanded() {
 			continue
 		}
 		seen[first.fault.Message] = true
-		f := first.fault.Finding(first.set, finding.Note, "unknown-generator")
+		f := first.fault.Finding(first.set)
 		var others []string
 		for _, u := range r.unexpanded {
 			if u.fault.Message == first.fault.Message && u.set.ID != first.set.ID {
@@ -119,7 +119,7 @@ func Read(ctx context.Context, in Input, base *knowledge.Base) (Contents, error)
 	r.Findings, r.Around = written.findings, append(slices.Clone(in.Objects), written.around...)
 	r.readAll(append(slices.Clone(in.Objects), written.objects...))
 	if len(r.Tree.Nodes)+len(written.units) == 0 {
-		return Contents{}, finding.Finding{Severity: finding.Error, Rule: "no-applications", File: r.named(),
+		return Contents{}, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: r.named(),
 			Message: "no Application or ApplicationSet found", Remedy: "name a file or directory that contains some, or a directory of components"}
 	}
 	if err := r.follow(ctx, written.units); err != nil {
@@ -170,7 +170,7 @@ func (r *reader) reportNoRepository() {
 		if app == nil || !slices.ContainsFunc(app.Sources, func(s parent.Source) bool { return s.Chart == "" }) {
 			continue
 		}
-		r.Findings = append(r.Findings, finding.Finding{Severity: finding.Warning, Rule: "no-checkout", File: app.File, Line: app.Line,
+		r.Findings = append(r.Findings, finding.Finding{Severity: finding.Warning, Rule: finding.NotFound, File: app.File, Line: app.Line,
 			Object: app.ID.String(), Message: "not in a git repository, so the directories that sources name are not found",
 			Remedy: "run it in a checkout of their repository, or run git init in its root"})
 		return
@@ -293,7 +293,7 @@ func (r *reader) expand(i int) {
 			r.unexpanded = append(r.unexpanded, unexpanded{f, o})
 			continue
 		}
-		r.Findings = append(r.Findings, f.Finding(o, finding.Warning, "bad-set"))
+		r.Findings = append(r.Findings, f.Finding(o))
 	}
 	r.Findings = append(r.Findings, set.Unselected...)
 	for _, app := range set.Applications {

@@ -106,7 +106,7 @@ func checkAbsent(t *testing.T, files map[string]string, want []string, wantLinks
 	var got []string
 	for _, found := range lint.Findings(f, "") {
 		if found.Severity >= finding.Warning && found.Rule != "wrong-place" {
-			got = append(got, found.Rule+": "+found.Message)
+			got = append(got, string(found.Rule)+": "+found.Message)
 		}
 	}
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {

@@ -83,7 +83,7 @@ func noFinding(a profile.Accepted) string {
 // all exist.
 func (l *checker) unknownName(a profile.Accepted) finding.Finding {
 	if !slices.ContainsFunc(l.rules, func(r Rule) bool { return r.Name == a.Rule }) {
-		var names []string
+		var names []finding.Rule
 		for _, r := range l.rules {
 			names = append(names, r.Name)
 		}

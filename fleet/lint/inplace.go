@@ -17,7 +17,7 @@ import (
 
 // aboutComponents are the rules about component.yaml, and about what a profile reserves: they do not
 // apply to Applications that exist already.
-var aboutComponents = []string{appset.NoStep, ProfilePlaces, helm.BadName, foreignProject, reservedLabel, platformSetting,
+var aboutComponents = []finding.Rule{appset.NoStep, ProfilePlaces, helm.BadName, foreignProject, reservedLabel, platformSetting,
 	fleet.BadEnvironment, notNative, "no-version"}
 
 // apply returns the rules that apply to a fleet.

@@ -111,7 +111,7 @@ func (l *checker) servedObjects() map[object.ID]bool {
 
 // accepts reports whether the owners of the fleet accept a finding of a rule about an
 // Application, for any dependency.
-func (l *checker) accepts(rule string, app *fleet.Application) bool {
+func (l *checker) accepts(rule finding.Rule, app *fleet.Application) bool {
 	return slices.ContainsFunc(l.Settings.Accepted,
 		func(a profile.Accepted) bool { return a.Rule == rule && a.Component == app.Name && a.Needs == "" })
 }

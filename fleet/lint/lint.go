@@ -17,7 +17,7 @@ import (
 
 // Rule is a check of a fleet.
 type Rule struct {
-	Name string
+	Name finding.Rule
 	// Severities are the severities of its findings, the most severe first.
 	Severities []finding.Severity
 	// Finds describes its findings for the documents.
@@ -109,7 +109,7 @@ var rules = []Rule{
 
 // ProfilePlaces is the rule about the places of the profile. Only its findings about places without a
 // component have no field.
-const ProfilePlaces = "profile-places"
+const ProfilePlaces finding.Rule = "profile-places"
 
 // Findings checks a fleet: its component.yaml files and its rendered objects. The findings include
 // components that cannot be rendered, but no other findings of renderings. With an
@@ -190,12 +190,9 @@ func unread(f *fleet.Fleet, file string) bool {
 
 // BlocksRollout reports whether an error of a rule means that a rollout in these steps never
 // ends, because something waits for a later step, or forever.
-func BlocksRollout(rule string) bool {
-	return slices.Contains([]string{fleet.LaterStep, fleet.SameStep, fleet.NeedsDisabled, notRendered}, rule)
+func BlocksRollout(rule finding.Rule) bool {
+	return slices.Contains([]finding.Rule{fleet.LaterStep, fleet.SameStep, fleet.NeedsDisabled, finding.NotRendered}, rule)
 }
-
-// notRendered is the rule about components without manifests.
-const notRendered = "not-rendered"
 
 // BlockingFindings returns the findings of the package which mean that the rollout never ends,
 // or may never end, without those that the owners of the fleet accept.
@@ -209,7 +206,7 @@ func RolloutBlockers(f *fleet.Fleet, environment string) []finding.Finding {
 	all := BlockingFindings(f, environment)
 	for _, app := range f.Renderings(environment) {
 		if app.Failed && fleet.Deployed(app, environment) && app.Part != crds.Only {
-			all = append(all, app.Fault(notRendered, "", app.Name+" does not render, so nothing after it is rolled out",
+			all = append(all, app.Fault(finding.NotRendered, "", app.Name+" does not render, so nothing after it is rolled out",
 				"correct the component; cmp fleet lint lists its errors"))
 		}
 	}

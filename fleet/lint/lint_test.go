@@ -40,7 +40,7 @@ func TestLint(t *testing.T) {
 // TestEveryRuleFinds makes sure that no rule passes over all faults, and that
 // findings have the severities that the rule says.
 func TestEveryRuleFinds(t *testing.T) {
-	seen := map[string]map[finding.Severity]bool{}
+	seen := map[finding.Rule]map[finding.Severity]bool{}
 	fleets := []*fleet.Fleet{fleettest.InPlace(t)}
 	for _, name := range []string{"faults", "faults-waves", "fixes-before"} {
 		fleets = append(fleets, load(t, name))

@@ -22,7 +22,7 @@ import (
 )
 
 // notNative is the rule about components that need the plugin, or a chart in the repository.
-const notNative = "not-native"
+const notNative finding.Rule = "not-native"
 
 // Settings finds what prevents a rollout in the settings of a fleet, and in the component.yaml files
 // of what it deploys: Argo CD would report it too late or not at all.
@@ -161,7 +161,7 @@ func (l *checker) platformSettings() []fault {
 // invalidFleetFields finds fields of the fleet that must not be set for every Application.
 func invalidFleetFields(f *fleet.Fleet) []finding.Finding {
 	var all []finding.Finding
-	fault := func(rule, field, message, remedy string) {
+	fault := func(rule finding.Rule, field, message, remedy string) {
 		all = append(all, finding.Finding{Severity: finding.Error, Rule: rule, File: f.Settings.File, Line: f.Settings.Line,
 			Field: "fleet." + field, Message: message, Remedy: remedy})
 	}

@@ -26,7 +26,7 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 			reported[r] = true
 			fault := finding.Of(r.err)[0]
 			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File,
-				Line: node.Line, Object: node.Key.String(), About: fault.Rule,
+				Line: node.Line, Object: node.Key.String(), About: string(fault.Rule),
 				Message: r.source.Place + " cannot be rendered, so Ladder cannot order it by its contents: " + withoutRemedy(fault),
 				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.Place), Question: fault.Question})
 		}
@@ -48,7 +48,7 @@ func unknownChildren(unknown []string, of graph.Node, what, remedy string) []fin
 		unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 	}
 	names := strings.Join(unknown, ", ")
-	return []finding.Finding{{Severity: finding.Note, Rule: "unknown-child", Object: of.Kind.Kind, About: names,
+	return []finding.Finding{{Severity: finding.Note, Rule: "child-not-rendered", Object: of.Kind.Kind, About: names,
 		Message: "Ladder cannot render these " + what + ": " + names, Remedy: remedy}}
 }
 
@@ -70,7 +70,7 @@ func (f *follower) withoutHealth(g *graph.Graph) []finding.Finding {
 		return nil
 	}
 	kind := f.graph.Nodes[f.nodes[0]].Key.GroupKind()
-	return []finding.Finding{{Severity: finding.Note, Rule: "no-application-health", Object: kind,
+	return []finding.Finding{{Severity: finding.Note, Rule: "blind-gate", Object: kind,
 		Message: "some children wait until others are healthy, but without a health check for " + kind +
 			", Argo CD continues as soon as the Applications exist",
 		Remedy: "add the check that cmp health prints for this component to argocd-cm, if it is missing"}}

@@ -72,8 +72,8 @@ func (f *follower) clusters(all []contents) ([]cluster, []finding.Finding) {
 			// Contradicting objects, or an invalid annotation: the child's own
 			// rendering reports it.
 			fault := finding.Of(err)[0]
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "children-not-compared",
-				Object: f.name(members[0]), About: fault.Rule + " " + fault.Object,
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: finding.NotRendered,
+				Object: f.name(members[0]), About: string(fault.Rule) + " " + fault.Object,
 				Message: "the dependencies between the children are unknown, so they keep their waves: " + fault.Error(),
 				Remedy:  "correct it in the child"})
 			continue

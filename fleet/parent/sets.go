@@ -180,16 +180,16 @@ func (c *setChecker) report(x conflict) finding.Finding {
 		About: fmt.Sprintf("%s, %s", x.from.child, x.to.child)}
 	switch x.kind {
 	case laterStep:
-		f.Rule, f.Message = "set-step",
+		f.Rule, f.Message = "set-order",
 			fmt.Sprintf("%s in step %d needs %s in step %d, which starts only after all Applications of step %d are healthy: %s",
 				x.from.child, x.from.step, x.to.child, x.to.step, x.from.step, x.reason)
 		f.Remedy = fmt.Sprintf("move %s to a later step", x.from.child)
 	case together:
-		f.Severity, f.Rule, f.Message = finding.Note, "set-together",
+		f.Severity, f.Rule, f.Message = finding.Note, "set-order",
 			fmt.Sprintf("Argo CD syncs %s at the same time as %s, which it needs, and depends on retries: %s", x.from.child, x.to.child, x.reason)
 		f.Remedy = "use steps of spec.strategy.rollingSync if the retries are not enough"
 	case laterWave:
-		f.Rule, f.Message = "set-wave",
+		f.Rule, f.Message = "set-order",
 			fmt.Sprintf("%s comes in an earlier wave than %s, which it needs: %s", c.name(x.from), c.name(x.to), x.reason)
 		f.Remedy = "give this object a later sync wave"
 		if x.from.generated() && x.from.step == 0 { // nothing waits for it
@@ -234,7 +234,7 @@ func (c *setChecker) notRendered(node graph.Node, sources []*renderedSource) fin
 	first := sources[0]
 	fault := finding.Of(first.err)[0]
 	f := finding.Finding{Severity: finding.Warning, Rule: "child-not-rendered", File: node.File, Line: node.Line,
-		Object: node.Key.String(), About: fault.Rule,
+		Object: node.Key.String(), About: string(fault.Rule),
 		Message: fmt.Sprintf("%s cannot be rendered, so its dependencies are unknown: %s", first.source.Place, withoutRemedy(fault)),
 		Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+first.source.Place), Question: fault.Question}
 	if len(sources) > 1 {

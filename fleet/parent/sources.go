@@ -128,7 +128,7 @@ func (r Reader) source(s object.Value, refs map[string]bool) Source {
 			src.Place = r.Show(dir)
 		}
 		if !r.HasDir(dir) {
-			src.Err = finding.Finding{Severity: finding.Error, Rule: "no-directory",
+			src.Err = finding.Finding{Severity: finding.Error, Rule: finding.NotFound,
 				Message: "directory not found in the part of the repository that Argo CD sent",
 				Remedy:  "correct the path, or name it in the annotation argocd.argoproj.io/manifest-generate-paths of the parent"}
 		}

@@ -93,7 +93,7 @@ func Allows(list []string, key string) bool {
 // Accepted is an accepted finding with the reason.
 type Accepted struct {
 	// Rule is the rule of the finding.
-	Rule string `yaml:"rule"`
+	Rule finding.Rule `yaml:"rule"`
 	// Component is the name of its Application, or a pattern such as "apps-*"; empty
 	// means any, and findings about no Application.
 	Component string `yaml:"component"`
@@ -108,7 +108,7 @@ type Accepted struct {
 
 // Matches reports whether an entry is about a finding of a rule that concerns an
 // Application and, unless that is empty, what it depends on.
-func (a Accepted) Matches(rule, component, needs string) bool {
+func (a Accepted) Matches(rule finding.Rule, component, needs string) bool {
 	return a.Rule == rule && Named(a.Component, component) && Named(a.Needs, needs)
 }
 

@@ -87,7 +87,7 @@ func read(file settings.File, n *yaml.Node) (any, []error) {
 // patterns. fault gets the key, or none if a key is missing.
 func (a Accepted) check(fault func(key, message, remedy string)) {
 	for _, key := range []struct{ name, value, remedy string }{
-		{"rule", a.Rule, `set "rule" to the rule in the brackets of the finding`},
+		{"rule", string(a.Rule), `set "rule" to the rule in the brackets of the finding`},
 		{"why", a.Why, `set "why" to the reason for accepting the finding`},
 	} {
 		if strings.TrimSpace(key.value) == "" {

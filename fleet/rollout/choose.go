@@ -22,7 +22,8 @@ func CheckDurations(d Durations, fleets ...*fleet.Fleet) error {
 		if slices.ContainsFunc(fleets, func(f *fleet.Fleet) bool { return !slices.Contains(d.unknown(f), name) }) {
 			continue
 		}
-		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "durations", File: d.File, Line: d.Lines[name], Field: name,
+		faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, File: d.File, Line: d.Lines[name],
+			Field:   name,
 			Message: "Application not found in the fleet",
 			Remedy:  "remove the line, or use a name from cmp fleet steps"}.Asking(nearestApplication(fleets[0], name).String()))
 	}
@@ -119,7 +120,7 @@ func FindComponent(f *fleet.Fleet, name string) ([]int, error) {
 	if found != nil {
 		return found, nil
 	}
-	return nil, finding.Finding{Severity: finding.Error, Rule: "no-such-component", Object: name,
+	return nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, Object: name,
 		Message: "component not found in the fleet",
 		Remedy:  "use a name that cmp fleet inventory lists"}.Asking(nearestApplication(f, name).String())
 }

@@ -72,7 +72,7 @@ const longest = 30 * 24 * time.Hour
 // and assumed durations below the key defaults. It reports all faults.
 func ReadDurations(name string, text []byte) (Durations, error) {
 	d := AssumedDurations()
-	f := settings.File{Name: name, Rule: "durations", Description: "durations file"}
+	f := settings.File{Name: name, Rule: finding.BadSettings, Description: "durations file"}
 	d.File = name
 	root, err := f.Parse(text)
 	if err != nil || root == nil {

@@ -50,7 +50,7 @@ func (b *Draft) look(ctx context.Context, dirs []string, force bool) error {
 		info, err := os.Lstat(filepath.Join(b.Base, filepath.FromSlash(dir), component.File))
 		switch {
 		case err == nil && !info.Mode().IsRegular():
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: f.file,
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.NotWritten, File: f.file,
 				Message: "is a symlink, not a regular file", Remedy: "remove it first"})
 			continue
 		case err == nil && !force:
@@ -94,7 +94,7 @@ func (b *Draft) describe(ctx context.Context, f *undescribed) error {
 	}
 	held := locate.Below(b.Repo, f.dir)
 	if within := append(held.Described, held.Others...); kind != render.Helm && len(within) > 0 {
-		return finding.Finding{Severity: finding.Error, Rule: "several-components", File: shown,
+		return finding.Finding{Severity: finding.Error, Rule: "folder-of-components", File: shown,
 			Message: "it holds components itself, such as " + b.Show(slices.Min(within)),
 			Remedy:  "run cmp init --recursive " + shown}
 	}
@@ -319,7 +319,7 @@ func existingFindings(files []string) []finding.Finding {
 	const few = 3
 	var all []finding.Finding
 	for n, file := range files {
-		f := finding.Finding{Severity: finding.Note, Rule: "not-written", File: file,
+		f := finding.Finding{Severity: finding.Note, Rule: finding.NotWritten, File: file,
 			Message: "it already exists and was not changed", Remedy: "use --force to add the missing keys"}
 		if n == few-1 && len(files) > few {
 			f.Message = fmt.Sprintf("the file exists, as do %d others, and is kept", len(files)-few)

@@ -34,13 +34,13 @@ func (p *Plan) Edits() ([]Edit, []finding.Finding) {
 			continue
 		}
 		if n, because := unknown[i]; because {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "not-written", File: row.File, Object: row.Name,
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.NotWritten, File: row.File, Object: row.Name,
 				Message: "its step was not written: it must come " + sentence(p.fleet,
 					n) + ", and the step of " + p.fleet.Applications[n.To].Name + " is unknown", Remedy: "fix the errors of that component first"})
 			continue
 		}
 		if !row.Described {
-			faults = append(faults, finding.Finding{Severity: finding.Warning, Rule: "no-file", File: row.File, Object: row.Name,
+			faults = append(faults, finding.Finding{Severity: finding.Warning, Rule: finding.NotFound, File: row.File, Object: row.Name,
 				Message: "it has no " + component.File + " to write the step " + row.Computed.Text + " into", Remedy: "add one"})
 			continue
 		}
@@ -119,7 +119,7 @@ func (e Edit) Apply(text []byte) ([]byte, error) {
 		var err error
 		if text, err = component.Set(text, c.Key, c.After); err != nil {
 			f := finding.Of(err)[0]
-			f.Rule, f.File, f.Line, f.Field = "not-written", e.File, e.Line(c.Key), c.Key
+			f.Rule, f.File, f.Line, f.Field = finding.NotWritten, e.File, e.Line(c.Key), c.Key
 			return nil, f
 		}
 		text = component.Explain(text, c.Key, c.Why, false)

@@ -335,7 +335,7 @@ func (p *Plan) noPlaceFinding(i int, s candidates, placed []position) finding.Fi
 // reportIgnored reports an inferred dependency that was ignored.
 func (p *Plan) reportIgnored(n Dependency, because string) {
 	app := p.fleet.Applications[n.From]
-	p.Findings = append(p.Findings, finding.Finding{Severity: finding.Warning, Rule: "sign-passed-over", File: app.File, Object: app.Name,
+	p.Findings = append(p.Findings, finding.Finding{Severity: finding.Warning, Rule: finding.Rollout, File: app.File, Object: app.Name,
 		Message: "it should come " + sentence(p.fleet, n) + ", but " + because,
 		Remedy:  "ignore this warning if the component starts without the other one; otherwise split one of them, or change the domain"})
 }
@@ -354,7 +354,7 @@ func (p *Plan) reportStepOrder(dependencies []Dependency) {
 		if !n.IsCertain {
 			severity = finding.Warning
 		}
-		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: "step-order", File: from.File,
+		p.Findings = append(p.Findings, finding.Finding{Severity: severity, Rule: finding.Rollout, File: from.File,
 			Line: from.Line(p.fleet.StepKey(from.Application)), Object: from.Name, Field: p.fleet.StepKey(from.Application),
 			Message: fmt.Sprintf("it keeps %s, but must come %s, and %s is in %s at the earliest",
 				p.fleet.Profile.StepName(from.Computed.Number), sentence(p.fleet, n), to.Name, p.fleet.Profile.StepName(to.Computed.Number)),

@@ -91,7 +91,7 @@ func TestPhasesOfWhatHasNoPlace(t *testing.T) {
 error no-step: early/component.yaml: early: it must come after late, because Thing early needs Thing late, and late is in step 650 at the earliest; but the last place for it is 155, in band foundation; fix: change its domain, add a later place for workloads to the profile, or move its dependencies to an earlier band
 warning no-step: kept/component.yaml: kept: its rung is bootstraps (Thing kept), but no place in apps accepts this rung; fix: add a place to the profile, or change its domain
 error no-step: nothing/component.yaml: nothing: it has no step, and its purpose is unknown; fix: set its rolloutPhase
-warning sign-passed-over: sign/component.yaml: sign: it should come after late, because Thing sign needs Thing late (inferred), but that leaves no place for its dependents; fix: ignore this warning if the component starts without the other one; otherwise split one of them, or change the domain
+warning rollout: sign/component.yaml: sign: it should come after late, because Thing sign needs Thing late (inferred), but that leaves no place for its dependents; fix: ignore this warning if the component starts without the other one; otherwise split one of them, or change the domain
 error no-step: stranger/component.yaml: stranger: it has no domain, and no place in prerequisites is for workloads (Thing stranger); fix: add domain: to its component.yaml, one of apps, cluster, data, data-extended, foundation, observability, platform
 `)
 }
@@ -137,7 +137,7 @@ func TestCircles(t *testing.T) {
 260 after: not set; after a, because Thing after needs Thing a
 260 x: not set; after y, because Thing x needs Thing y (inferred)
 error cycle: a/component.yaml: a: no order satisfies all dependencies: a after b, because Thing a needs Thing b; b not before c, because Thing b needs Thing c; c not before a, because Thing c needs Thing a; fix: move Thing a from a to a separate component after b; the computed steps assume this change
-warning sign-passed-over: y/component.yaml: y: it should come not before x, because Thing y needs Thing x (inferred), but that would create a cycle; fix: ignore this warning if the component starts without the other one; otherwise split one of them, or change the domain
+warning rollout: y/component.yaml: y: it should come not before x, because Thing y needs Thing x (inferred), but that would create a cycle; fix: ignore this warning if the component starts without the other one; otherwise split one of them, or change the domain
 `)
 }
 
@@ -187,7 +187,7 @@ func TestOnlyMissing(t *testing.T) {
 250 consumer: equal; its step is set
 450 late: equal; its step is set
 455 new: not set; after late, because Thing new needs Thing late
-error step-order: consumer/component.yaml: consumer: rolloutPhase: it keeps step 250, but must come after new, because Thing consumer needs Thing new, and new is in step 455 at the earliest; fix: move it, or compute all steps without --only-missing
+error rollout: consumer/component.yaml: consumer: rolloutPhase: it keeps step 250, but must come after new, because Thing consumer needs Thing new, and new is in step 455 at the earliest; fix: move it, or compute all steps without --only-missing
 `)
 }
 

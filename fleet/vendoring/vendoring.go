@@ -68,7 +68,7 @@ func (v *Options) Run(ctx context.Context, dirs []string) (text string, warnings
 	for _, c := range all {
 		for _, f := range c.fetched {
 			if f.Content.Warning != "" {
-				warnings = append(warnings, finding.Finding{Severity: finding.Warning, Rule: "remote-cached", File: c.shown,
+				warnings = append(warnings, finding.Finding{Severity: finding.Warning, Rule: remote.Source, File: c.shown,
 					Object: f.Ref.String(), Message: f.Content.Warning,
 					Remedy: "make the source reachable, and run cmp vendor again"})
 			}
@@ -216,7 +216,7 @@ func (c *vendored) look(ctx context.Context) error {
 	}
 	found := c.was.Stale(c.now, c.checkout.Show(c.file(remote.LockFile)), c.shown)
 	for _, name := range c.unlocked {
-		found = append(found, finding.Finding{Severity: finding.Error, Rule: "unused-vendored-file", File: c.checkout.Show(name),
+		found = append(found, finding.Finding{Severity: finding.Error, Rule: "bad-lock", File: c.checkout.Show(name),
 			Message: "no entry of " + remote.LockFile + " names this file", Remedy: "delete it, or run cmp vendor " + c.shown})
 	}
 	return finding.Err(found)
@@ -284,7 +284,7 @@ func (c *vendored) fill(contents map[string][]byte) error {
 
 // writeFault says why a file of a component cannot be written or removed.
 func (c *vendored) writeFault(name string, err error) error {
-	return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)),
+	return finding.Finding{Severity: finding.Error, Rule: finding.NotWritten, File: c.checkout.Show(c.file(name)),
 		Message: wholefile.Reason(err), Remedy: "check the permissions of the directory"}
 }
 
@@ -293,7 +293,7 @@ func (c *vendored) writeFault(name string, err error) error {
 // targets belong to others.
 func (c *vendored) openVendorDir() (*os.Root, error) {
 	link := func(name string) error {
-		return finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: c.checkout.Show(c.file(name)),
+		return finding.Finding{Severity: finding.Error, Rule: finding.NotWritten, File: c.checkout.Show(c.file(name)),
 			Message: "not a directory; nothing is written or removed there", Remedy: "remove it; cmp vendor makes a directory"}
 	}
 	top := c.file(remote.VendorDir)

@@ -25,7 +25,7 @@ func (s *site) Fetch(_ context.Context, ref remote.Ref) (remote.Content, error) 
 	s.requests++
 	text, exists := s.files[ref.URL]
 	if !exists {
-		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "remote-missing", Object: ref.String(), Message: "not found"}
+		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: remote.Source, Object: ref.String(), Message: "not found"}
 	}
 	return remote.Content{Data: []byte(text), Digest: remote.Digest([]byte(text))}, nil
 }
@@ -86,7 +86,7 @@ func (v vendor) run(opt Options) string {
 	}
 	var rules []string
 	for _, f := range finding.Of(err) {
-		rules = append(rules, f.Rule)
+		rules = append(rules, string(f.Rule))
 	}
 	return "error " + strings.Join(rules, " ")
 }
@@ -170,7 +170,7 @@ func TestUpdate(t *testing.T) {
 func TestFailure(t *testing.T) {
 	v := newVendorTest(t, first, second)
 	delete(v.site.files, second)
-	v.expect(v.run(Options{}), "error remote-missing")
+	v.expect(v.run(Options{}), "error remote-source")
 	v.expectFiles()
 }
 
@@ -179,7 +179,7 @@ func TestEditedFiles(t *testing.T) {
 	v := newVendorTest(t, first)
 	v.run(Options{})
 	v.write("app/"+remote.VendorDir+"/stray.yaml", "stray")
-	v.expect(v.run(Options{Check: true}), "error unused-vendored-file")
+	v.expect(v.run(Options{Check: true}), "error bad-lock")
 	v.expect(v.run(Options{}), "app: 1 source, 1 changed\n  - app/"+remote.VendorDir+"/stray.yaml (not in ladder.lock)")
 	v.expectFiles(configMapNamed("first"))
 	if err := os.RemoveAll("app/" + remote.VendorDir); err != nil {
@@ -219,9 +219,9 @@ func TestSymlinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			v.resources()
-			v.expect(v.run(Options{}), "error bad-out")
+			v.expect(v.run(Options{}), "error not-written")
 			v.resources(second)
-			v.expect(v.run(Options{}), "error bad-out")
+			v.expect(v.run(Options{}), "error not-written")
 			if entries, err := os.ReadDir("others"); err != nil || fmt.Sprint(entries) != "[- file]" {
 				t.Errorf("the directory of others contains %v, %v", entries, err)
 			}

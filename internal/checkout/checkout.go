@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/wholefile"
 )
 
 // Rel returns the path of a directory relative to the repository.
@@ -257,7 +256,7 @@ func InRepository(dir, out string) (string, error) {
 	}
 	rel, err := filepath.Rel(c.Base, abs)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", finding.Finding{Severity: finding.Error, Rule: wholefile.BadOut, File: out,
+		return "", finding.Finding{Severity: finding.Error, Rule: finding.NotWritten, File: out,
 			Message: "it is not in the repository of " + dir + ", from which Argo CD would read it",
 			Remedy:  "name a directory there, or set its path with --path"}
 	}

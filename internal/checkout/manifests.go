@@ -20,19 +20,19 @@ func ReadManifests(stdin io.Reader, name string) ([]object.Object, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: name, Message: wholefile.Reason(err),
+			return nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: name, Message: wholefile.Reason(err),
 				Remedy: `name a file of manifests, or "-" for standard input`}
 		}
 		defer f.Close()
 		in, shown = f, name
 	}
 	if name != "-" && IsDir(name) {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: name, Message: "this is a directory",
+		return nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: name, Message: "this is a directory",
 			Remedy: "name a file of manifests, or render it with cmp render " + name}
 	}
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: shown, Message: wholefile.Reason(err),
+		return nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: shown, Message: wholefile.Reason(err),
 			Remedy: "name a file that can be read, or - for standard input"}
 	}
 	objs, err := object.Parse(shown, 1, string(text))
@@ -40,7 +40,7 @@ func ReadManifests(stdin io.Reader, name string) ([]object.Object, error) {
 		return nil, err
 	}
 	if len(objs) == 0 {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "nothing-to-order", File: shown, Message: "no manifests found",
+		return nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: shown, Message: "no manifests found",
 			Remedy: "check what should have written them"}
 	}
 	for i := range objs {

@@ -46,7 +46,7 @@ func OpenRepository(dir string) (*Repository, error) {
 }
 
 func fault(file, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: "no-revision", File: file, Message: message, Remedy: remedy}
+	return finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: file, Message: message, Remedy: remedy}
 }
 
 // GitCommit is a commit of a repository.

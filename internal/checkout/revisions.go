@@ -56,7 +56,7 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 		if statErr == nil {
 			return Change{}, CheckDir(first) // a file
 		}
-		return Change{}, finding.Finding{Severity: finding.Error, Rule: "no-revision", File: first,
+		return Change{}, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: first,
 			Message: "no such directory, and no git repository around " + dirs[0] + " where it would be a revision",
 			Remedy:  "name two directories, or a revision and then directories of a git repository"}
 	}
@@ -82,7 +82,7 @@ func ReadChange(args []string, directories func([]string) []string) (Change, err
 func repositoryOf(dir string) (*Repository, error) {
 	root := GitRoot(NearestExisting(dir))
 	if root == "" { // the library would open that of the working directory
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-revision", File: dir, Message: "not in a git repository",
+		return nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: dir, Message: "not in a git repository",
 			Remedy: "name a directory in a git repository"}
 	}
 	return OpenRepository(root)
@@ -93,7 +93,7 @@ func (ch Change) CheckDirs() error {
 	var faults []error
 	for _, dir := range ch.After {
 		if ch.Revisions && !isAt(dir, ch.From) && !isAt(dir, ch.To) {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: dir,
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: dir,
 				Message: "no such directory", Remedy: "check the path"})
 		}
 	}

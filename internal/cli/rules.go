@@ -4,13 +4,14 @@ import (
 	_ "embed"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
 // Rule describes a rule to users who do not know its name.
 type Rule struct {
-	Name string `yaml:"rule"`
+	Name finding.Rule `yaml:"rule"`
 	// Finds is what its findings are about, and Fix what to do, in Markdown; empty if each
 	// finding says it.
 	Finds string `yaml:"finds"`
@@ -23,28 +24,13 @@ type Rule struct {
 var rulesText []byte
 
 // Rules are the documented rules by name.
-type Rules map[string]Rule
+type Rules map[finding.Rule]Rule
 
 // NewRules returns the rules that any command can report, and more.
 func NewRules(more ...Rule) Rules {
-	own := settings.Embedded[[]struct {
-		Rule `yaml:",inline"`
-		// Others have the same description: their findings say more.
-		Others []string `yaml:"rules"`
-	}](rulesText)
 	all := Rules{}
-	for _, r := range more {
+	for _, r := range append(more, settings.Embedded[[]Rule](rulesText)...) {
 		all[r.Name] = r
-	}
-	for _, r := range own {
-		for _, name := range r.Others {
-			described := r.Rule
-			described.Name = name
-			all[name] = described
-		}
-		if r.Name != "" {
-			all[r.Name] = r.Rule
-		}
 	}
 	return all
 }

@@ -1,5 +1,7 @@
 package cli
 
+import "github.com/ladder-cmp/ladder/internal/finding"
+
 // sarifLog is the part of SARIF 2.1.0 that a report needs
 // (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html).
 type sarifLog struct {
@@ -22,7 +24,7 @@ type sarifRun struct {
 
 // sarifRule describes a rule. GitHub requires all texts.
 type sarifRule struct {
-	ID               string       `json:"id"`
+	ID               finding.Rule `json:"id"`
 	ShortDescription sarifMessage `json:"shortDescription"`
 	FullDescription  sarifMessage `json:"fullDescription"`
 	Help             sarifMessage `json:"help"`
@@ -30,7 +32,7 @@ type sarifRule struct {
 }
 
 type sarifResult struct {
-	RuleID    string          `json:"ruleId"`
+	RuleID    finding.Rule    `json:"ruleId"`
 	Level     string          `json:"level"`
 	Message   sarifMessage    `json:"message"`
 	Locations []sarifLocation `json:"locations,omitempty"`

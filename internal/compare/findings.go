@@ -40,7 +40,7 @@ func Findings(before []finding.Finding, dirBefore string, after []finding.Findin
 // identity is what the same finding has in common on both sides.
 type identity struct {
 	severity finding.Severity
-	rule     string
+	rule     finding.Rule
 	// file is relative to the directory of the side; empty for findings about objects,
 	// which move between files.
 	file, object, field, missing, about string

@@ -31,7 +31,7 @@ func parseAllow(entries []string) (allowList, []error) {
 	for _, entry := range entries {
 		p, fault := parsePattern(entry)
 		if fault != "" {
-			wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: "bad-allow-list", Object: "allow-list",
+			wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Object: "allow-list",
 				Field: finding.WithoutCredentials(entry), Message: fault,
 				Remedy: "write an address such as https://charts.example.com, oci://ghcr.io/org/* or https://github.com/org"})
 			continue

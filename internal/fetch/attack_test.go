@@ -180,7 +180,7 @@ func TestSparseCharts(t *testing.T) {
 func TestIndexesThatMultiply(t *testing.T) {
 	t.Parallel()
 	const good = "  app:\n  - {name: app, version: 1.0.0, urls: [app.tgz]}\n"
-	for name, c := range map[string]struct{ index, rule, text string }{
+	for name, c := range map[string]struct{ index, outcome, text string }{
 		"an anchor used many times": {
 			"apiVersion: v1\nentries:\n  app:\n  - name: app\n    version: 1.0.0\n    description: &a " + strings.Repeat("x", 1000) +
 				"\n    keywords: [" + strings.Repeat("*a, ", 1500) + "]\n    urls: [app.tgz]\n", "broken", "aliases"},
@@ -205,7 +205,7 @@ func TestIndexesThatMultiply(t *testing.T) {
 			n := newInternet(t)
 			n.host("charts.example.com", serving(map[string]string{"/index.yaml": c.index, "/app.tgz": string(chartArchive(t, "app", "1.0.0"))}))
 			f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}})
-			refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), c.rule, c.text)
+			refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), c.outcome, c.text)
 		})
 	}
 }
@@ -265,7 +265,7 @@ func TestDisguises(t *testing.T) {
 		_, err := f.Fetch(t.Context(), fileRef("https://files.example.com"+path))
 		if err == nil {
 			t.Errorf("%s is fetched", path)
-		} else if got, text := rule(t, err); got != "remote-bad-ref" {
+		} else if got, text := outcomeOf(t, err); got != "bad-ref" {
 			t.Errorf("%s: %s: %s", path, got, text)
 		}
 	}

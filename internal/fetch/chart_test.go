@@ -174,8 +174,8 @@ func TestWrongCharts(t *testing.T) {
 	var all map[string]string
 	n.host("charts.example.com", func(w http.ResponseWriter, r *http.Request) { serving(all)(w, r) })
 	for name, c := range map[string]struct {
-		index, chart string
-		rule, text   string
+		index, chart  string
+		outcome, text string
 	}{
 		"digest": {indexOf("app", release{"1.0.0", "app.tgz", remote.Digest([]byte("other"))}), string(good), "broken",
 			"but the index says sha256:"},
@@ -196,7 +196,7 @@ func TestWrongCharts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all = map[string]string{"/index.yaml": c.index, "/app.tgz": c.chart}
 			f := n.fetcher(Config{Allow: []string{"https://charts.example.com"}, Limits: Limits{Bytes: 4096}})
-			refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), c.rule, c.text)
+			refuse(t, f, chartRef("https://charts.example.com", "1.0.0"), c.outcome, c.text)
 		})
 	}
 }

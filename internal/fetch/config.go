@@ -161,7 +161,7 @@ func (config Config) check(authorities *x509.CertPool) (allowList, error) {
 	_, bads := parsePrivate(config.AllowPrivate)
 	wrong = append(wrong, bads...)
 	bad := func(field, message, remedy string) {
-		wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: "bad-fetching", Field: field, Message: message, Remedy: remedy})
+		wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: field, Message: message, Remedy: remedy})
 	}
 	if l := config.Limits; l.Bytes < 0 || l.Unpacked < 0 || l.Time < 0 || l.Concurrent < 0 || l.Backoff < 0 {
 		bad("limits", "a limit is less than 0", "leave it out for the default")

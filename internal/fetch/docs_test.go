@@ -18,7 +18,7 @@ func TestDocuments(t *testing.T) {
 	}
 	page := string(data)
 	rows := map[outcome][2]string{}
-	for _, m := range regexp.MustCompile("\\| `remote-([a-z-]+)` \\|[^|]*\\| (yes|no) \\| (yes|no) \\|").FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile("\\| `([a-z-]+)` \\|[^|]*\\| (yes|no) \\| (yes|no) \\|").FindAllStringSubmatch(page, -1) {
 		rows[outcome(m[1])] = [2]string{m[2], m[3]}
 	}
 	yes := map[bool]string{true: "yes", false: "no"}
@@ -27,7 +27,7 @@ func TestDocuments(t *testing.T) {
 			continue
 		}
 		if want := [2]string{yes[retryable[o]], yes[replaceable[o]]}; rows[o] != want {
-			t.Errorf("remote-%s: the page says %v, want %v", o, rows[o], want)
+			t.Errorf("%s: the page says %v, want %v", o, rows[o], want)
 		}
 		delete(rows, o)
 	}

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/remote"
 )
 
-// outcome is the result of a fetch, as in metrics and rules of findings.
+// outcome is the result of a fetch, as in metrics.
 type outcome string
 
 const (
@@ -33,7 +34,10 @@ const (
 )
 
 // Changed is the rule for content that differs from the recorded digest.
-const Changed = "remote-" + string(changed)
+const Changed finding.Rule = "changed-source"
+
+// rules are the rules of findings about outcomes; others have remote.Source.
+var rules = map[outcome]finding.Rule{notAllowed: remote.NotVendored, changed: Changed}
 
 var outcomes = []outcome{fetched, stale, badRef, notAllowed, denied, missing, unreachable, slow, untrusted, broken, changed,
 	tooLarge, notCached, canceled}
@@ -65,7 +69,8 @@ func (f *failure) Error() string { return f.message }
 
 // finding converts the failure to a finding about a Ref.
 func (f *failure) finding(of remote.Ref) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: "remote-" + string(f.outcome), Object: of.String(),
+	return finding.Finding{Severity: finding.Error, Rule: cmp.Or(rules[f.outcome], remote.Source), Object: of.String(),
+		About:   string(f.outcome),
 		Message: finding.WithoutCredentials(f.message), Remedy: finding.WithoutCredentials(f.remedy)}
 }
 

@@ -22,10 +22,10 @@ import (
 
 // failureTest is a way in which a source can fail.
 type failureTest struct {
-	serve       http.HandlerFunc // nil is a host that listens to nobody
-	rule, text  string
-	replaceable bool
-	requests    int // with two retries; -1 is however many come in time
+	serve         http.HandlerFunc // nil is a host that listens to nobody
+	outcome, text string
+	replaceable   bool
+	requests      int // with two retries; -1 is however many come in time
 }
 
 var failureTests = map[string]failureTest{
@@ -99,7 +99,7 @@ func TestFailures(t *testing.T) {
 			before := len(n.asked("files.example.com"))
 
 			good = false
-			if c.rule == "timeout" {
+			if c.outcome == "timeout" {
 				config.Limits.Time, kept.Limits.Time = 500*time.Millisecond, 500*time.Millisecond
 			}
 			if c.serve == nil {
@@ -110,15 +110,15 @@ func TestFailures(t *testing.T) {
 				n.hosts["files.example.com:443"] = listener.Addr().String()
 				listener.Close()
 			}
-			refuse(t, n.fetcher(config), ref, c.rule, c.text)
+			refuse(t, n.fetcher(config), ref, c.outcome, c.text)
 			if got := len(n.asked("files.example.com")) - before; got != c.requests && c.requests >= 0 {
 				t.Errorf("%d requests, want %d", got, c.requests)
 			}
-			refuse(t, n.fetcher(kept), ref, c.rule, c.text)
+			refuse(t, n.fetcher(kept), ref, c.outcome, c.text)
 			kept.OnFailure = UseCached
 			f := n.fetcher(kept)
 			if !c.replaceable {
-				refuse(t, f, ref, c.rule, c.text)
+				refuse(t, f, ref, c.outcome, c.text)
 				return
 			}
 			if got := get(t, f, ref); string(got.Data) != "content" || !strings.HasPrefix(got.Warning, "the copy of 2") {

@@ -274,8 +274,8 @@ func serving(all map[string]string) http.HandlerFunc {
 	}
 }
 
-// rule is the name of what a fetch violated, and the whole text.
-func rule(t *testing.T, err error) (string, string) {
+// outcomeOf returns the outcome of a fetch, and the whole text.
+func outcomeOf(t *testing.T, err error) (string, string) {
 	t.Helper()
 	var f finding.Finding
 	if !errors.As(err, &f) {
@@ -284,7 +284,7 @@ func rule(t *testing.T, err error) (string, string) {
 	if f.Remedy == "" || strings.Contains(f.Error(), "\n") {
 		t.Errorf("no remedy, or more than a line: %q", f.Error())
 	}
-	return f.Rule, f.Error()
+	return f.About, f.Error()
 }
 
 func get(t *testing.T, f remote.Fetcher, ref remote.Ref) remote.Content {
@@ -316,7 +316,7 @@ func checkRemedy(t *testing.T, f remote.Fetcher, found finding.Finding) {
 	}
 }
 
-func refuse(t *testing.T, f remote.Fetcher, ref remote.Ref, wantRule, wantText string) {
+func refuse(t *testing.T, f remote.Fetcher, ref remote.Ref, wantOutcome, wantText string) {
 	t.Helper()
 	content, err := f.Fetch(t.Context(), ref)
 	if err == nil {
@@ -326,7 +326,7 @@ func refuse(t *testing.T, f remote.Fetcher, ref remote.Ref, wantRule, wantText s
 	for _, found := range finding.Of(err) {
 		checkRemedy(t, f, found)
 	}
-	if got, text := rule(t, err); got != "remote-"+wantRule || !strings.Contains(text, wantText) {
-		t.Errorf("%s: %s: %s\nwant %s with %q", ref, got, text, wantRule, wantText)
+	if got, text := outcomeOf(t, err); got != wantOutcome || !strings.Contains(text, wantText) {
+		t.Errorf("%s: %s: %s\nwant %s with %q", ref, got, text, wantOutcome, wantText)
 	}
 }

@@ -82,9 +82,9 @@ func bearer(realm string) func(http.ResponseWriter, *http.Request) bool {
 
 // registryTest is a registry that was changed, and the error that it leads to.
 type registryTest struct {
-	change     func(*registryOf)
-	anonymous  bool
-	rule, text string
+	change        func(*registryOf)
+	anonymous     bool
+	outcome, text string
 }
 
 func registryTests(t *testing.T) map[string]registryTest {
@@ -164,8 +164,8 @@ func TestRegistry(t *testing.T) {
 			}
 			f := n.fetcher(Config{Allow: []string{"oci://registry.example.com/charts", "https://tokens.example.org"},
 				Credentials: Credentials{Dir: dir}, Limits: Limits{Bytes: 100_000}})
-			if c.rule != "" {
-				refuse(t, f, ref, c.rule, c.text)
+			if c.outcome != "" {
+				refuse(t, f, ref, c.outcome, c.text)
 			} else if got := get(t, f, ref); got.Version != "1.0.0" || !bytes.Equal(got.Data, g.chart) {
 				t.Errorf("version %s", got.Version)
 			}

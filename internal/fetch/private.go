@@ -28,7 +28,7 @@ func parsePrivate(entries []string) (list privateList, wrong []error) {
 		}
 		star := strings.TrimPrefix(host, "*.")
 		if host != "*" && (star == "" || strings.Trim(star, hostCharacters) != "" || strings.ContainsAny(star, "*:")) {
-			wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: "bad-fetching", Field: "--allow-private",
+			wrong = append(wrong, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: "--allow-private",
 				Message: "\"" + finding.WithoutCredentials(entry) + "\" is neither a host nor a network",
 				Remedy:  "write a host alone, such as charts.corp.example or *.corp.example, or a network such as 10.20.0.0/16"})
 			continue

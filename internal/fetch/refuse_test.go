@@ -37,8 +37,8 @@ func TestRefusedRefs(t *testing.T) {
 	t.Parallel()
 	f := newInternet(t).fetcher(Config{Allow: []string{"https://files.example.com/pub", "https://*", "oci://*"}})
 	for _, c := range []struct {
-		ref        remote.Ref
-		rule, text string
+		ref           remote.Ref
+		outcome, text string
 	}{
 		{fileRef("http://files.example.com/pub/a"), "not-allowed", "not on the allow-list"},
 		{fileRef("https://user:hunter2@files.example.com/pub/a"), "bad-ref", "contains a user or a password"},
@@ -61,7 +61,7 @@ func TestRefusedRefs(t *testing.T) {
 		{remote.Ref{Kind: remote.Chart, URL: "oci://files.example.com/x", Chart: "app", Version: "one"}, "bad-ref",
 			"neither a version nor a range"},
 	} {
-		refuse(t, f, c.ref, c.rule, c.text)
+		refuse(t, f, c.ref, c.outcome, c.text)
 		if _, err := f.Fetch(t.Context(), c.ref); strings.Contains(fmt.Sprint(err), "hunter2") {
 			t.Error(err)
 		}
@@ -91,7 +91,7 @@ func TestRedirects(t *testing.T) {
 	}
 	f := n.fetcher(Config{Allow: []string{"https://files.example.com/pub", "https://other.example.com", "https://github.com/org"},
 		Credentials: Credentials{Dir: dir}, TTL: -1})
-	for _, c := range []struct{ from, to, rule, text string }{
+	for _, c := range []struct{ from, to, outcome, text string }{
 		{"https://files.example.com/pub/a", "/pub/content", "", ""},
 		{"https://files.example.com/pub/a", "https://other.example.com/pub/content", "", ""},
 		{"https://github.com/org/repo/releases/download/v1/a", "https://objects.githubusercontent.com/pub/content", "", ""},
@@ -111,13 +111,13 @@ func TestRedirects(t *testing.T) {
 		{"https://files.example.com/pub/a", "/pub/a", "broken", "redirects in a loop"},
 	} {
 		to = c.to
-		if c.rule == "" {
+		if c.outcome == "" {
 			if got := get(t, f, fileRef(c.from)); string(got.Data) != "content" {
 				t.Errorf("%s to %s: %q", c.from, c.to, got.Data)
 			}
 			continue
 		}
-		refuse(t, f, fileRef(c.from), c.rule, c.text)
+		refuse(t, f, fileRef(c.from), c.outcome, c.text)
 	}
 	for _, host := range []string{"other.example.com", "objects.githubusercontent.com", "evil.example.net"} {
 		for _, r := range n.asked(host) {

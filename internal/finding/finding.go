@@ -32,6 +32,10 @@ const (
 	Note Severity = "note"
 )
 
+// Rule is the stable name of what a finding is about, by which documents explain it and lists of
+// accepted findings name it, such as "duplicate-object".
+type Rule string
+
 // StandardInput is the File of findings about standard input.
 const StandardInput = "standard input"
 
@@ -39,8 +43,7 @@ const StandardInput = "standard input"
 // the place as far as they are known.
 type Finding struct {
 	Severity Severity `json:"severity"`
-	// Rule is the stable name of the violated rule, such as "duplicate-object".
-	Rule string `json:"rule"`
+	Rule     Rule     `json:"rule"`
 	// File is the path of the file inside the repository, with slashes.
 	File string `json:"file,omitempty"`
 	// Line counts from 1; 0 means unknown.
@@ -97,7 +100,7 @@ func (f Finding) Error() string {
 }
 
 // Failed is the rule of errors without a rule.
-const Failed = "failed"
+const Failed Rule = "failed"
 
 // Fault returns an error with a problem and its fix, from a function that does not
 // know the place. The caller adds it.

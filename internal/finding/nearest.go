@@ -94,10 +94,10 @@ func (n *Nearest) Or(otherwise string) string {
 }
 
 // Suggest suggests names that are similar to a word; empty if none is.
-func Suggest(word string, names []string) string {
-	n := NearestTo(word)
+func Suggest[T ~string](word T, names []T) string {
+	n := NearestTo(string(word))
 	for _, name := range names {
-		n.Add(name, name)
+		n.Add(string(name), string(name))
 	}
 	return n.String()
 }

@@ -12,7 +12,10 @@ const mostAlso = 10
 // lists the objects of the others, which one addition or one expectation corrects, too. It has
 // the highest severity of all.
 func Together(all []Finding) []Finding {
-	type cause struct{ rule, missing string }
+	type cause struct {
+		rule    Rule
+		missing string
+	}
 	at := map[cause]int{}
 	var merged []Finding
 	for _, f := range all {

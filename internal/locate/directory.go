@@ -16,7 +16,7 @@ import (
 )
 
 // ComponentsRule is the rule for a directory of components that is not a component.
-const ComponentsRule = "folder-of-components"
+const ComponentsRule finding.Rule = "folder-of-components"
 
 // NotComponent says what to name instead, if a command failed with err because the directory of
 // its request contains components and is none; otherwise it returns err.
@@ -95,9 +95,6 @@ func HoldsOnlyComponents(repo fs.FS, dir string) bool {
 	return Below(repo, dir).undescribed()
 }
 
-// LeftOut is the rule for manifests that no command about several components renders.
-const LeftOut = "left-out"
-
 // rest finds the directories with manifests that belong to no component. Where no component
 // has a component.yaml, these directories are components like the others, unless there are
 // components below them. left are warnings about all others.
@@ -142,7 +139,7 @@ func looseFinding(l render.LooseDir, shown string) finding.Finding {
 }
 
 func leftOut(shown, why, remedy string) finding.Finding {
-	return finding.Finding{Severity: finding.Warning, Rule: LeftOut, File: shown, Message: "left out: " + why, Remedy: remedy}
+	return finding.Finding{Severity: finding.Warning, Rule: finding.NotRendered, File: shown, Message: "left out: " + why, Remedy: remedy}
 }
 
 // CheckFleet reports a directory with components but without any component.yaml,

@@ -92,7 +92,7 @@ func TestFleets(t *testing.T) {
 			var gone []string
 			for _, f := range left {
 				gone = append(gone, strings.TrimPrefix(f.File, "./")+": "+f.Remedy)
-				if f.Rule != locate.LeftOut || f.Severity != finding.Warning {
+				if f.Rule != finding.NotRendered || f.Severity != finding.Warning {
 					t.Errorf("%v is not a warning about what is left out", f)
 				}
 			}

@@ -27,7 +27,7 @@ func (p Paint) Severity(s finding.Severity) string { return p.In(severities[s], 
 func (p Paint) Finding(f finding.Finding) string {
 	rule := ""
 	if f.Rule != "" && f.Rule != finding.Failed {
-		rule = " [" + finding.Sanitize(f.Rule) + "]"
+		rule = " [" + finding.Sanitize(string(f.Rule)) + "]"
 	}
 	return p.Severity(f.Severity) + rule + ": " + f.Error()
 }

@@ -178,7 +178,7 @@ func (l Lock) sorted() []Entry {
 	})
 }
 
-const badLock = "bad-lock"
+const badLock finding.Rule = "bad-lock"
 
 // kinds are the kinds of Refs in a lock.
 var kinds = []string{string(Chart), string(File), string(Repository)}

@@ -11,19 +11,16 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// Rules for sources that were not fetched: NotVendored means that it is not
-// vendored and fetching is disabled, NotAllowed that it is not on the allow-list.
-const (
-	NotVendored = "not-vendored"
-	NotAllowed  = "remote-not-allowed"
-)
+// NotVendored is the rule for a source that is not vendored and may not be fetched: fetching is
+// disabled, or the allow-list does not contain it.
+const NotVendored finding.Rule = "not-vendored"
 
-// Broken is the rule for content that cannot be what was requested.
-const Broken = "remote-broken"
+// Source is the rule for a source that cannot be fetched, is not what was requested, or may change.
+const Source finding.Rule = "remote-source"
 
 // LockMismatch is the rule for a chart whose name or version differs from its
 // lock entry.
-const LockMismatch = "edited-lock"
+const LockMismatch finding.Rule = "edited-lock"
 
 // Vendored returns vendored content according to a lock.
 type Vendored struct {

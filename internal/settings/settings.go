@@ -25,7 +25,8 @@ import (
 // File is a configuration file, for messages.
 type File struct {
 	// Name is its name in messages, Rule the rule for its problems.
-	Name, Rule string
+	Name string
+	Rule finding.Rule
 	// Description describes the file, for users who used its name for a manifest.
 	Description string
 }

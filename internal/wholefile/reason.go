@@ -11,7 +11,7 @@ import (
 func Read(file, remedy string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-file", File: file, Message: Reason(err), Remedy: remedy}
+		return nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: file, Message: Reason(err), Remedy: remedy}
 	}
 	return text, nil
 }

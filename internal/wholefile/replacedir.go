@@ -11,37 +11,31 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
 
-// BadOut is the rule for an output path that cannot be written.
-const BadOut = "bad-out"
-
 // ReplaceDir writes files, by path, to a new or empty directory: all of them or
 // none. With force it replaces an existing directory. Files with the suffix .sh are
 // executable.
 func ReplaceDir(dir string, force bool, files map[string]string) error {
-	fault := func(message, remedy string) error {
-		return finding.Finding{Severity: finding.Error, Rule: BadOut, File: dir, Message: message, Remedy: remedy}
-	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
 	if info, err := os.Lstat(abs); err == nil && !info.IsDir() {
-		return fault("not a directory", "name another")
+		return notWritten(dir, "not a directory", "name another")
 	}
 	if force {
 		if err := mayReplace(abs); err != "" {
-			return fault(err, "name another directory")
+			return notWritten(dir, err, "name another directory")
 		}
 	} else if err := EmptyDir(dir, "remove it, name another, or use --force to replace everything in it"); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
-		return fault(Reason(err), "name another directory")
+		return notWritten(dir, Reason(err), "name another directory")
 	}
 	// Next to it, so that it can be renamed.
 	work, err := os.MkdirTemp(filepath.Dir(abs), "."+filepath.Base(abs)+"-")
 	if err != nil {
-		return fault(Reason(err), "name another directory")
+		return notWritten(dir, Reason(err), "name another directory")
 	}
 	defer os.RemoveAll(work)
 	staged, old := filepath.Join(work, "new"), filepath.Join(work, "old")
@@ -60,13 +54,13 @@ func ReplaceDir(dir string, force bool, files map[string]string) error {
 	}
 	was := os.Rename(abs, old)
 	if was != nil && !os.IsNotExist(was) {
-		return fault(Reason(was), "name another directory")
+		return notWritten(dir, Reason(was), "name another directory")
 	}
 	if err := os.Rename(staged, abs); err != nil {
 		if was == nil {
 			_ = os.Rename(old, abs)
 		}
-		return fault(Reason(err), "name another directory")
+		return notWritten(dir, Reason(err), "name another directory")
 	}
 	return nil
 }
@@ -104,9 +98,13 @@ func EmptyDir(dir, remedy string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return finding.Finding{Severity: finding.Error, Rule: BadOut, File: dir, Message: Reason(err), Remedy: "name another directory"}
+		return notWritten(dir, Reason(err), "name another directory")
 	case len(entries) > 0:
-		return finding.Finding{Severity: finding.Error, Rule: BadOut, File: dir, Message: "the directory is not empty", Remedy: remedy}
+		return notWritten(dir, "the directory is not empty", remedy)
 	}
 	return nil
+}
+
+func notWritten(dir, message, remedy string) error {
+	return finding.Finding{Severity: finding.Error, Rule: finding.NotWritten, File: dir, Message: message, Remedy: remedy}
 }

@@ -59,7 +59,7 @@ var errTooLarge = errors.New("the chart is too large")
 func (s source) loadChart(dir string, parents []string, in *chartSize) (*chart.Chart, error) {
 	files, err := chartFiles(s.FS, dir, in)
 	if errors.Is(err, errTooLarge) {
-		return nil, s.Fault("chart-too-large", "", in.exceeded(),
+		return nil, s.Fault(finding.BadChart, "", in.exceeded(),
 			"list files that are not part of it in .helmignore, and check for symlinks and dependencies that contain the same files several times")
 	}
 	if err != nil {
@@ -72,7 +72,7 @@ func (s source) loadChart(dir string, parents []string, in *chartSize) (*chart.C
 	ch, err := loader.LoadFiles(files)
 	if err != nil && !slices.ContainsFunc(files, func(f *archive.BufferedFile) bool { return f.Name == "Chart.yaml" }) {
 		if by := s.hiddenBy(dir, "Chart.yaml"); by != "" {
-			return nil, finding.Finding{Severity: finding.Error, Rule: "bad-chart", File: s.Show(path.Join(dir, "Chart.yaml")),
+			return nil, finding.Finding{Severity: finding.Error, Rule: finding.BadChart, File: s.Show(path.Join(dir, "Chart.yaml")),
 				Message: "the file is excluded by " + by, Remedy: "correct this line; a line that begins with ! excludes everything else"}
 		}
 	}
@@ -189,7 +189,7 @@ func (s source) loadFault(dir string, err error) finding.Finding {
 	if path.Base(name) == "values.yaml" {
 		f = input.InvalidValues(f.File, data, err)
 	}
-	f.Rule = "bad-chart"
+	f.Rule = finding.BadChart
 	if f.Remedy == generic.Remedy {
 		f.Remedy = "correct the syntax"
 	}
@@ -217,7 +217,7 @@ func (s source) addLocalDependencies(ch *chart.Chart, dir string, parents []stri
 			continue
 		}
 		bad := func(message, remedy string) {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-dependency",
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.BadChart,
 				File: s.Show(path.Join(dir, dependencyFile(ch))),
 				Line: lineOfDependency(ch, dep), Field: "dependencies." + dep.Name, Message: message, Remedy: remedy})
 		}

@@ -59,19 +59,19 @@ func (s source) hiddenDependency(dir, name string) string {
 // chartWarnings reports what Helm ignores of a chart and its dependencies without saying so, and
 // what only Helm 4 refuses, which renders for Argo CD 3.5.
 func (s source) chartWarnings(ch *chart.Chart) (found []finding.Finding) {
-	warn := func(rule, file string, line int, field, message, remedy string) {
-		found = append(found, finding.Finding{Severity: finding.Warning, Rule: rule, File: s.chartFile(ch, file), Line: line,
+	warn := func(file string, line int, field, message, remedy string) {
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: finding.BadChart, File: s.chartFile(ch, file), Line: line,
 			Field: field, Message: message, Remedy: remedy})
 	}
 	if v := ch.Metadata.APIVersion; v != chart.APIVersionV1 && v != chart.APIVersionV2 {
-		warn("chart-version", "Chart.yaml", 0, "apiVersion", "Helm 4 refuses charts of this version, unlike Helm 3", "write v2")
+		warn("Chart.yaml", 0, "apiVersion", "Helm 4 refuses charts of this version, unlike Helm 3", "write v2")
 	}
 	for _, dep := range ch.Metadata.Dependencies {
 		sub := find(ch, func(c *chart.Chart) bool { return c.Name() == dep.Name })
 		if sub != nil && dep.Alias != "" && !slices.ContainsFunc(ch.Dependencies(), func(c *chart.Chart) bool {
 			return c.Name() == dep.Name && chartutil.IsCompatibleRange(dep.Version, c.Metadata.Version)
 		}) {
-			warn("ignored-dependency", dependencyFile(ch), lineOfDependency(ch, dep), "dependencies."+dep.Name,
+			warn(dependencyFile(ch), lineOfDependency(ch, dep), "dependencies."+dep.Name,
 				fmt.Sprintf("charts/ has version %s of this chart, not %s, so Helm ignores the alias %s, with its values and condition",
 					sub.Metadata.Version, dep.Version, dep.Alias),
 				"run helm dependency update, and commit charts/")
@@ -98,7 +98,7 @@ func (s source) valuesWarnings(ch *chart.Chart, nulls, overrides map[string]any,
 	found = append(found, s.opt.Memory.FileWarnings(file, data)...)
 	for _, sub := range ch.Dependencies() {
 		ignoredNulls(nulls[sub.Name()], effective[sub.Name()], overrides[sub.Name()], []string{sub.Name()}, func(key []string) {
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: "ignored-null", File: file,
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: finding.BadChart, File: file,
 				Line: input.LineOf(data, key), Field: input.FieldPath(key),
 				Message: "Helm 4 ignores null here, unlike Helm 3, so the default of the subchart applies",
 				Remedy:  "write the null into a values file that you pass to the chart"})

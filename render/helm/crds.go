@@ -47,7 +47,7 @@ func (s source) describeCRDs(ch *chart.Chart, vals map[string]any) (crdContent, 
 
 // crdTemplate reports that a file of crds/ is a template.
 func crdTemplate(file string, line int) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: "crd-template", File: file, Line: line,
+	return finding.Finding{Severity: finding.Error, Rule: "crd-file", File: file, Line: line,
 		Message: "this is a template, but Helm does not evaluate templates in crds/",
 		Remedy:  "move the file to templates/, or remove the template actions"}
 }
@@ -154,7 +154,7 @@ func ownValues(ch *chart.Chart) map[string]any {
 func (s source) reportCRDSymlink(ch *chart.Chart, found *[]finding.Finding) {
 	dir := strings.TrimPrefix(strings.TrimPrefix(ch.ChartFullPath(), ch.Root().Name()), "/")
 	if target, linked := s.link(path.Join(s.Dir, dir, "crds")); linked {
-		f := s.Fault("crd-symlink", path.Join(dir, "crds"),
+		f := s.Fault("crd-file", path.Join(dir, "crds"),
 			"crds/ is a symlink to "+target+": Ladder follows it, but not every tool does", "replace the symlink with a directory")
 		f.Severity = finding.Note
 		*found = append(*found, f)

@@ -44,7 +44,7 @@ func (s source) addRemoteDependencies(ctx context.Context, ch *chart.Chart, vals
 	if len(missing) > 0 && !s.opt.AllCRDs {
 		enabled, err := withoutDisabled(ch, vals, in)
 		if err != nil {
-			return s.Fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
+			return s.Fault(finding.BadChart, "Chart.yaml", err.Error(), "correct the dependencies and their values")
 		}
 		missing = s.missing(ch, enabled, in)
 	}
@@ -190,12 +190,12 @@ func outline(ch *chart.Chart, in *chartSize) *chart.Chart {
 
 // locate determines the source to fetch for a dependency.
 func (s source) locate(d *dependency, in *chartSize) error {
-	bad := func(rule, message, remedy string) finding.Finding {
-		return finding.Finding{Severity: finding.Error, Rule: rule, File: d.file, Line: lineOfDependency(d.parent, d.listed),
+	bad := func(message, remedy string) finding.Finding {
+		return finding.Finding{Severity: finding.Error, Rule: finding.BadChart, File: d.file, Line: lineOfDependency(d.parent, d.listed),
 			Field: "dependencies." + d.listed.Name, Message: message, Remedy: remedy}
 	}
 	if s.opt.Remote == nil || d.listed.Repository == "" {
-		f := bad("missing-dependency",
+		f := bad(
 			fmt.Sprintf("chart %s %s (from %s) is not in charts/", d.listed.Name, d.listed.Version, d.listed.Repository),
 			"run helm dependency build "+s.Show(s.Dir)+" and commit charts/, or run "+s.VendorCommand(d.listed.Repository))
 		if dir, isHere := in.dirs[d.parent]; isHere {
@@ -214,7 +214,7 @@ func (s source) locate(d *dependency, in *chartSize) error {
 	}
 	version, err := locked(d.parent, d.listed)
 	if err != "" {
-		f := bad("bad-chart-lock", err, "run helm dependency update "+s.Show(s.Dir)+" and commit the lock")
+		f := bad(err, "run helm dependency update "+s.Show(s.Dir)+" and commit the lock")
 		f.Line, f.Field = lineOfDependency(d.parent, nil), "dependencies" // the whole list
 		return f
 	}
@@ -275,7 +275,7 @@ func digestOf(v any) string {
 // add adds a fetched chart as a chart in charts/ would be.
 func (s source) add(d dependency, c remote.Content, in *chartSize) error {
 	bad := func(message string) error {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-dependency", Message: message,
+		return finding.Finding{Severity: finding.Error, Rule: finding.BadChart, Message: message,
 			Remedy: "correct the dependency, or its repository"}
 	}
 	sub, err := loader.LoadArchive(bytes.NewReader(c.Data))
@@ -289,7 +289,7 @@ func (s source) add(d dependency, c remote.Content, in *chartSize) error {
 	}
 	switch {
 	case in.exceeded() != "":
-		return s.Fault("chart-too-large", "", in.exceeded(), "remove dependencies from the chart")
+		return s.Fault(finding.BadChart, "", in.exceeded(), "remove dependencies from the chart")
 	case sub.Name() != d.listed.Name:
 		return bad(fmt.Sprintf("%s resolved to a chart named %s", d.ref, sub.Name()))
 	case !satisfies(d.listed.Version, sub.Metadata.Version):

@@ -163,13 +163,13 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 	}
 	replaced := append(s.chartWarnings(ch), s.replacedDefaults(ch, vals)...)
 	if err := chartutil.ProcessDependencies(ch, vals); err != nil {
-		return Result{}, s.Fault("bad-dependencies", "Chart.yaml", err.Error(), "correct the dependencies and their values")
+		return Result{}, s.Fault(finding.BadChart, "Chart.yaml", err.Error(), "correct the dependencies and their values")
 	}
 	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals, common.ReleaseOptions{
 		Name: s.opt.Name, Namespace: s.opt.Namespace, Revision: 1, IsInstall: true,
 	}, caps, true)
 	if err != nil {
-		return Result{}, s.Fault("bad-values", "values.yaml",
+		return Result{}, s.Fault(finding.BadValues, "values.yaml",
 			goValue.ReplaceAllLiteralString(err.Error(), " a single value"), "correct the values")
 	}
 	replaced = append(replaced, s.valuesWarnings(ch, nulls, vals, top["Values"].(common.Values))...)
@@ -206,30 +206,31 @@ var goValue = lazyregexp.New(`(?s) %!\w\(.*\)`)
 // checkChart reports why "helm template" would refuse a chart before rendering.
 func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
 	var faults []error
-	bad := func(rule, field, message, remedy string) {
-		f := s.Fault(rule, "Chart.yaml", message, remedy)
+	bad := func(field, message, remedy string) {
+		f := s.Fault(finding.BadChart, "Chart.yaml", message, remedy)
 		f.Field = field
 		faults = append(faults, f)
 	}
 	switch ch.Metadata.Type {
 	case "", "application":
 	case "library":
-		bad("library-chart", "type", "a library chart renders nothing by itself", "render a chart that depends on it")
+		bad("type", "a library chart renders nothing by itself", "render a chart that depends on it")
 	default:
-		bad("bad-chart", "type", "unknown chart type "+ch.Metadata.Type, "use application or library")
+		bad("type", "unknown chart type "+ch.Metadata.Type, "use application or library")
 	}
 	if f, invalid := InvalidRelease(s.opt.Name); invalid {
 		faults = append(faults, f)
 	}
 	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
-		bad("kube-version", "kubeVersion", fmt.Sprintf("the chart requires Kubernetes %s, but the version is %s", want, caps.KubeVersion.Version),
+		bad("kubeVersion",
+			fmt.Sprintf("the chart requires Kubernetes %s, but the version is %s", want, caps.KubeVersion.Version),
 			"set kube-version to the cluster's version, or use another version of the chart")
 	}
 	return errors.Join(faults...)
 }
 
 // BadName is the rule for invalid release names, which other packages check for.
-const BadName = "bad-name"
+const BadName finding.Rule = "bad-name"
 
 // ValidReleaseNames is the remedy for an invalid release name.
 const ValidReleaseNames = "use at most 53 lowercase letters, digits, \"-\" and \".\""
@@ -249,7 +250,7 @@ func ValidKubeVersion(version string) bool {
 
 // InvalidKubeVersion returns the finding for an invalid Kubernetes version.
 func InvalidKubeVersion(version string) (f finding.Finding, invalid bool) {
-	return finding.Finding{Severity: finding.Error, Rule: "bad-kube-version", Field: "kube-version",
+	return finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: "kube-version",
 		Message: fmt.Sprintf("%q is not a Kubernetes version", version), Remedy: "use a version such as 1.34.2"}, !ValidKubeVersion(version)
 }
 
@@ -271,10 +272,7 @@ func (s source) capabilities() (*common.Capabilities, error) {
 const maxTemplateFaults = 20
 
 // FailedTemplate is the rule of errors about templates that cannot be executed.
-const FailedTemplate = "template"
-
-// unparsed is the rule for syntax errors in templates.
-const unparsed = "template-syntax"
+const FailedTemplate finding.Rule = "template"
 
 // reported begins the message about what the author of a template reports, with fail or
 // required.
@@ -288,17 +286,16 @@ func (s source) execute(e engine.Engine, ch *chart.Chart, top common.Values) (ma
 		return withoutMarkers(files), nil
 	}
 	var faults []finding.Finding
+	unparsed := false // the first of them is a syntax error
 	for range maxTemplateFaults {
 		parsing := strings.HasPrefix(err.Error(), "parse error")
-		if len(faults) > 0 && faults[0].Rule == unparsed && !parsing {
+		if unparsed && !parsing {
 			// Without a template that cannot be parsed, definitions are missing,
 			// and every further error would be about those.
 			break
 		}
 		fault, failed := s.templateFault(ch, map[string]any(top["Values"].(common.Values)), err)
-		if parsing {
-			fault.Rule = unparsed
-		}
+		unparsed = unparsed || len(faults) == 0 && parsing
 		// Templates may share a helper that includes itself, or include one that failed.
 		if !slices.Contains(faults, fault) && !s.includesFailed(ch, err) {
 			faults = append(faults, fault)

@@ -118,7 +118,7 @@ func addFiles(sum hash.Hash, ch *chart.Chart) {
 }
 
 // Random is the rule of the note about output that differs between renderings.
-const Random = "random"
+const Random finding.Rule = "random"
 
 // nonDeterministic names the objects whose templates called random functions without a
 // seed. If a template renders several objects, some of them may not contain a generated value; only

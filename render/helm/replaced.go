@@ -10,9 +10,6 @@ import (
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
-// ReplacedDefault is the rule for values of another type than the chart's default.
-const ReplacedDefault = "replaced-default"
-
 // replacedDefaults reports values that replace a default of the chart because only one of the
 // two is a mapping: others are merged. Helm logs these, without a file or a fix.
 func (s source) replacedDefaults(ch *chart.Chart, values map[string]any) []finding.Finding {
@@ -28,7 +25,7 @@ func (s source) replacedDefaults(ch *chart.Chart, values map[string]any) []findi
 			inner, isMapping := asMap(value)
 			below, wasMapping := asMap(standard)
 			top := len(at) == len(chartPath(ch))
-			f := finding.Finding{Severity: finding.Note, Rule: ReplacedDefault, Field: input.FieldPath(full),
+			f := finding.Finding{Severity: finding.Note, Rule: finding.BadValues, Field: input.FieldPath(full),
 				Message: "this mapping replaces the chart's default, which is not a mapping",
 				Remedy:  "use the type of the default, unless the chart allows both"}
 			switch {

@@ -20,6 +20,7 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/render/input"
 )
 
@@ -42,7 +43,7 @@ func (s source) validateValues(ch *chart.Chart, values map[string]any) ([]findin
 		}
 		subValues, ok := asMap(raw)
 		if !ok {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: s.Show(path.Join(s.Dir, "values.yaml")),
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.BadValues, File: s.Show(path.Join(s.Dir, "values.yaml")),
 				Field: sub.Name(), Message: "the values of subchart " + sub.Name() + " are not a mapping", Remedy: "write a mapping"})
 			continue
 		}
@@ -66,7 +67,7 @@ func asMap(v any) (map[string]any, bool) {
 func (s source) validateChart(ch *chart.Chart, values map[string]any) (findings []finding.Finding, err error) {
 	file := s.chartFile(ch, "values.schema.json")
 	bad := func(err error) error {
-		return finding.Finding{Severity: finding.Error, Rule: "bad-schema", File: file, Message: err.Error(), Remedy: "correct the schema"}
+		return finding.Finding{Severity: finding.Error, Rule: finding.BadValues, File: file, Message: err.Error(), Remedy: "correct the schema"}
 	}
 	defer func() {
 		if r := recover(); r != nil { // Helm also guards against panics of the library
@@ -78,7 +79,7 @@ func (s source) validateChart(ch *chart.Chart, values map[string]any) (findings 
 		return nil, bad(err)
 	}
 	for _, ref := range c.Remote {
-		findings = append(findings, finding.Finding{Severity: finding.Warning, Rule: "remote-schema", File: file,
+		findings = append(findings, finding.Finding{Severity: finding.Warning, Rule: remote.Source, File: file,
 			Message: "values are not checked against " + ref + ", which is not fetched", Remedy: "copy that schema into " + path.Base(file)})
 	}
 	var invalid *jsonschema.ValidationError
@@ -129,7 +130,7 @@ func (s source) violations(ch *chart.Chart, schemaFile string, err *jsonschema.V
 	printer := message.NewPrinter(language.English)
 	report := func(at []string, violated jsonschema.ErrorKind, msg string) {
 		full := append(chartPath(ch), at...)
-		f := finding.Finding{Severity: finding.Error, Rule: "values-schema", Field: input.FieldPath(full), About: msg, Message: msg}
+		f := finding.Finding{Severity: finding.Error, Rule: finding.BadValues, Field: input.FieldPath(full), About: msg, Message: msg}
 		var flag string
 		if flag, f.File, f.Line = s.valueOrigin(ch, full); flag != "" {
 			f.Field = flag + " " + f.Field

@@ -18,6 +18,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
 
+	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -53,7 +54,7 @@ func RenderTemplates(of input.Source, opt Options) (Result, error) {
 	top, err := util.ToRenderValuesWithSchemaValidation(ch, vals,
 		common.ReleaseOptions{Name: s.opt.Name, Namespace: s.opt.Namespace}, caps, true)
 	if err != nil {
-		return Result{}, s.Fault("bad-values", "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"),
+		return Result{}, s.Fault(finding.BadValues, "values.yaml", goValue.ReplaceAllLiteralString(err.Error(), " a single value"),
 			"correct the values")
 	}
 	vals = top["Values"].(common.Values)

@@ -26,7 +26,7 @@ var (
 // otherIdiom returns the finding for the name of a values file that only other programs can
 // read.
 func otherIdiom(name string) (f finding.Finding, is bool) {
-	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: finding.WithoutCredentials(name)}
+	f = finding.Finding{Severity: finding.Error, Rule: finding.BadValues, File: finding.WithoutCredentials(name)}
 	if m := sourceRef.FindStringSubmatch(name); m != nil {
 		f.Message = "Argo CD sends a plugin only its own source, so it cannot read files of the source $" + m[1]
 		f.Remedy = "write /" + finding.WithoutCredentials(name[len(m[0]):]) + " if the file is in the same repository; otherwise, copy it there"
@@ -56,7 +56,7 @@ func fileWarnings(file string, data []byte) []finding.Finding {
 			Remedy:  "keep one of the two"})
 	}
 	if mac := v.Get("sops", "mac"); mac.IsText() {
-		found = append(found, finding.Finding{Severity: finding.Warning, Rule: "encrypted-values", File: file, Line: mac.Line(), Field: "sops",
+		found = append(found, finding.Finding{Severity: finding.Warning, Rule: finding.BadValues, File: file, Line: mac.Line(), Field: "sops",
 			Message: "the file is encrypted with sops, which neither Argo CD nor Ladder decrypts, so the encrypted text reaches the cluster",
 			Remedy:  "create Secrets in the cluster, for example with an operator"})
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // Empty is the rule for components that render to nothing.
-const Empty = "empty-rendering"
+const Empty finding.Rule = "empty-rendering"
 
 // Source is a component directory in its repository.
 type Source struct {
@@ -43,13 +43,13 @@ func (s Source) Show(path string) string {
 
 // Fault returns a finding about a file of the component, or about its directory if
 // name is empty.
-func (s Source) Fault(rule, name, message, remedy string) finding.Finding {
+func (s Source) Fault(rule finding.Rule, name, message, remedy string) finding.Finding {
 	return finding.Finding{Severity: finding.Error, Rule: rule, File: s.Show(path.Join(s.Dir, name)), Message: message, Remedy: remedy}
 }
 
 // Unreadable reports a file system error, naming the file it is about.
 func (s Source) Unreadable(err error) finding.Finding {
-	f := s.Fault("unreadable", "", Cause(err), UnreadableRemedy(err))
+	f := s.Fault(finding.NotFound, "", Cause(err), UnreadableRemedy(err))
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		f.File = s.Show(pe.Path)

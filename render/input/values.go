@@ -98,14 +98,14 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 			continue
 		}
 		if line := secondDocument(data); line > 0 {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name), Line: line,
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.BadValues, File: v.path(name), Line: line,
 				Message: "a second YAML document starts here, and some versions of Helm ignore it",
 				Remedy:  "move it to a separate file, or remove the line \"---\""})
 			continue
 		}
 		vals, err := loader.LoadValues(bytes.NewReader(data))
 		if err != nil && object.IsBinary(data) {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: "bad-values", File: v.path(name),
+			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.BadValues, File: v.path(name),
 				Message: "binary file, not YAML", Remedy: "name a values file"})
 			continue
 		}
@@ -119,7 +119,7 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 		vals, err := loader.LoadValues(strings.NewReader(text))
 		if err != nil {
 			f := InvalidYAML("", err)
-			f.Rule, f.Field, f.Remedy = "bad-values", inlineValues, "correct the YAML, which must be a mapping"
+			f.Rule, f.Field, f.Remedy = finding.BadValues, inlineValues, "correct the YAML, which must be a mapping"
 			if f.Line > 0 {
 				f.Message += fmt.Sprintf(" (line %d of the mapping)", f.Line)
 			}
@@ -347,7 +347,7 @@ func (v Values) readFault(name string, err error) error {
 		}
 		return f
 	}
-	f = finding.Finding{Severity: finding.Error, Rule: "no-values-file", File: v.path(name), About: named, Message: Cause(err),
+	f = finding.Finding{Severity: finding.Error, Rule: finding.BadValues, File: v.path(name), About: named, Message: Cause(err),
 		Remedy: `correct the path in "values" or "set-file"`}
 	missing, pattern := errors.Is(err, fs.ErrNotExist), isPattern(name) && v.Glob != nil
 	var question string

@@ -142,7 +142,7 @@ func (a *assembly) visit(t *tree, dir, namespace string) (*tree, string, error) 
 		}
 	}
 	if len(variants) > maxVariants {
-		return t, dir, finding.Finding{Severity: finding.Error, Rule: "kustomization", File: t.Show(dir),
+		return t, dir, finding.Finding{Severity: finding.Error, Rule: finding.BadKustomization, File: t.Show(dir),
 			Message: "charts of this base are rendered for more than " + strconv.Itoa(maxVariants) + " namespaces",
 			Remedy:  "make each overlay a separate component of Ladder, with its own component.yaml"}
 	}
@@ -202,7 +202,7 @@ func (a *assembly) fetch(ref remote.Ref) (remote.Content, error) {
 		return remote.Content{}, errNotFetched
 	}
 	if a.requested[ref] = true; len(a.requested) > maxFetched {
-		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization",
+		return remote.Content{}, finding.Finding{Severity: finding.Error, Rule: finding.BadKustomization,
 			Message: fmt.Sprintf("the kustomization and its bases name more than %d remote sources", maxFetched),
 			Remedy:  "check for remote bases that refer to further remote bases without end, or vendor the base"}
 	}
@@ -217,7 +217,7 @@ func (a *assembly) fileAt(address string) (remote.Content, error) {
 // repository fetches a repository as a tree.
 func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	if g.unknownKey != "" {
-		return nil, remote.Content{}, finding.Finding{Severity: finding.Error, Rule: "kustomization",
+		return nil, remote.Content{}, finding.Finding{Severity: finding.Error, Rule: finding.BadKustomization,
 			Message: fmt.Sprintf("unknown parameter %q in the URL of a repository", finding.Sanitize(g.unknownKey)),
 			Remedy:  "use ref or version for a branch, tag or commit; submodules and timeout are allowed, too"}
 	}
@@ -231,7 +231,7 @@ func (a *assembly) repository(g gitAddress) (*tree, remote.Content, error) {
 	}
 	files, err := a.unpack(c.Data)
 	if err != nil {
-		err = finding.Finding{Severity: finding.Error, Rule: "bad-content", Message: ref.String() + ": " + err.Error(),
+		err = finding.Finding{Severity: finding.Error, Rule: "invalid-yaml", Message: ref.String() + ": " + err.Error(),
 			Remedy: "name the files that are needed one by one, or copy them into the repository"}
 		return nil, c, err
 	}

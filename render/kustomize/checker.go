@@ -92,10 +92,6 @@ func (a *assembly) prepare(t *tree, dir, namespace string) (inherits bool, err e
 	return c.inherits && k.Namespace == "", errors.Join(c.faults...)
 }
 
-// DeprecatedField is the rule for deprecated fields of kustomizations, which kustomize still
-// supports.
-const DeprecatedField = "deprecated-field"
-
 // recordDeprecated reports the deprecated fields of a kustomization. kustomize itself logs
 // them without the file, each time it builds the kustomization (kustomize,
 // api/types/kustomization.go, CheckDeprecatedFields).
@@ -114,7 +110,7 @@ func (c *checker) recordDeprecated(k types.Kustomization) {
 		{"vars", "replacements", fixVars, len(k.Vars) > 0},
 	} {
 		if f.used {
-			c.findings = append(c.findings, finding.Finding{Severity: finding.Note, Rule: DeprecatedField, File: c.Show(c.file),
+			c.findings = append(c.findings, finding.Finding{Severity: finding.Note, Rule: finding.BadKustomization, File: c.Show(c.file),
 				Line: lineOfEntry(c.written, f.name+":"), Field: f.name,
 				Message: "kustomize deprecates this field", Remedy: "use " + f.instead + "; " + f.fix})
 		}
@@ -156,7 +152,7 @@ func (c *checker) bad(field, entry, message, remedy string) {
 }
 
 func (c *checker) finding(severity finding.Severity, field, entry, message, remedy string) finding.Finding {
-	f := finding.Finding{Severity: severity, Rule: "kustomization", Message: message, Remedy: remedy}
+	f := finding.Finding{Severity: severity, Rule: finding.BadKustomization, Message: message, Remedy: remedy}
 	return c.at(f, field, entry)
 }
 

@@ -109,7 +109,7 @@ func isUnknown(path []string) bool {
 // invalid reports that the kustomization cannot be decoded.
 func (c *checker) invalid(err error) finding.Finding {
 	f := input.InvalidYAML(c.Show(c.file), err)
-	f.Rule, f.Message, f.Remedy = "kustomization", strings.TrimPrefix(strings.TrimPrefix(f.Message, "not valid YAML: "),
+	f.Rule, f.Message, f.Remedy = finding.BadKustomization, strings.TrimPrefix(strings.TrimPrefix(f.Message, "not valid YAML: "),
 		"json: "), "correct the kustomization"
 	return f
 }

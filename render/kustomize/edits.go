@@ -104,7 +104,7 @@ func (s source) withEdits() (source, error) {
 	}
 	fault := func(field string, err error) error {
 		text := strings.Join(strings.Fields(err.Error()), " ")
-		f := finding.Finding{Severity: finding.Error, Rule: "kustomize-edit", File: s.Show(name), Field: field,
+		f := finding.Finding{Severity: finding.Error, Rule: finding.BadKustomization, File: s.Show(name), Field: field,
 			Message: strings.TrimSuffix(text, "."), Remedy: "change the parameter, or the kustomization"}
 		if m := alreadySet.FindStringSubmatch(text); m != nil {
 			f.Message, f.Remedy = fmt.Sprintf("the kustomization already sets the %s %s", m[1], m[2]),

@@ -176,7 +176,7 @@ func (a *assembly) fault(t *tree, dir string, err error) finding.Finding {
 		}
 		resource = "" // of a kustomization generated for charts
 	}
-	f := finding.Finding{Severity: finding.Error, Rule: "kustomize", File: t.Show(path.Join(dir, File(t.FS, dir))),
+	f := finding.Finding{Severity: finding.Error, Rule: finding.BadKustomization, File: t.Show(path.Join(dir, File(t.FS, dir))),
 		Message: a.userPaths(readable(a.hidden().From(message))), Remedy: "correct the kustomization"}
 	for _, known := range explained {
 		if m := known.message.FindStringSubmatchIndex(f.Message); m != nil {

@@ -108,7 +108,7 @@ func Render(ctx context.Context, of input.Source, opt Options) (res Result, err 
 			return Result{Findings: sortedOnce(a.findings)}, finding.Err(sortedOnce(a.refusedDuplicates()))
 		}
 		if err != nil {
-			return Result{Findings: res.Findings}, s.Fault("kustomize", File(s.FS, s.Dir),
+			return Result{Findings: res.Findings}, s.Fault(finding.BadKustomization, File(s.FS, s.Dir),
 				a.userPaths(readable(a.hidden().From(err.Error()))), "correct the resource "+r.CurId().String())
 		}
 		objs, err := object.Parse(s.Show(path.Join(s.Dir, File(s.FS, s.Dir))), 0, string(text))

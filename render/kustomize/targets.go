@@ -15,10 +15,6 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// UnmatchedPatch is the rule for patches and replacements whose target no object matches, which
-// kustomize ignores in silence.
-const UnmatchedPatch = "unmatched-patch"
-
 // patchTarget is the target of a patch or a replacement that names one object.
 type patchTarget struct {
 	place  finding.Finding
@@ -39,7 +35,6 @@ func (c *checker) recordTarget(k types.Kustomization, field string, target *type
 	if strings.HasPrefix(field, "replacements") {
 		f.Message, f.Remedy = "no object matches the target, so kustomize replaces nothing there", "correct the target, or remove it"
 	}
-	f.Rule = UnmatchedPatch
 	c.targets = append(c.targets, patchTarget{f, *target})
 }
 

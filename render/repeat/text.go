@@ -71,7 +71,7 @@ func (r Rest) write(b *strings.Builder) {
 func (a Adoption) Findings() []finding.Finding {
 	var all []finding.Finding
 	note := func(object, message, remedy string) {
-		all = append(all, finding.Finding{Severity: finding.Note, Rule: "not-adopted", Object: object, Message: message, Remedy: remedy})
+		all = append(all, finding.Finding{Severity: finding.Note, Rule: "random", Object: object, Message: message, Remedy: remedy})
 	}
 	for _, r := range a.Rest {
 		if r.Replacement == "" {

@@ -36,33 +36,13 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
 	"github.com/ladder-cmp/ladder/render"
+	"github.com/ladder-cmp/ladder/render/helm"
 	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
-// The rules.
-const (
-	ruleAPIVersions = "api-versions"
-	ruleKubeVersion = "kube-version-dependent"
-	ruleVolatile    = "volatile"
-)
-
-// Rule describes a rule, for the documentation.
-type Rule struct {
-	Name     string
-	Severity finding.Severity
-	Finds    string
-}
-
-// Rules lists the rules of Vary.
-func Rules() []Rule {
-	return []Rule{
-		{ruleAPIVersions, finding.Warning, "objects that are added, removed or changed by an API version that templates ask the cluster for"},
-		{ruleKubeVersion, finding.Note, "objects that depend on the version of Kubernetes, of the last few"},
-		{ruleVolatile, finding.Warning, "objects that differ on every render, because a template generates a password, a key, " +
-			"a certificate or an identifier, or prints the time"},
-	}
-}
+// ClusterDependent is the rule for templates that ask the cluster, without which Argo CD renders.
+const ClusterDependent finding.Rule = "cluster-dependent"
 
 const (
 	// sharedBytes is the cache size for decoded text: the CRDs of the largest
@@ -154,7 +134,7 @@ func (c *component) volatile(called map[string]bool) []finding.Finding {
 			if words == "" {
 				words = strings.Join(functions, ", ")
 			}
-			found = append(found, finding.Finding{Severity: finding.Warning, Rule: ruleVolatile, File: at.file, Line: at.line,
+			found = append(found, finding.Finding{Severity: finding.Warning, Rule: helm.Random, File: at.file, Line: at.line,
 				Message: fmt.Sprintf(other.message, words, changes), Remedy: remedy})
 		}
 	}
@@ -175,7 +155,7 @@ func (c *component) apiVersions() []finding.Finding {
 	var found []finding.Finding
 	if len(groups) > maxGroups {
 		groups = groups[:maxGroups]
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleAPIVersions, File: c.show(),
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: ClusterDependent, File: c.show(),
 			Message: fmt.Sprintf("templates check more than %d API versions; the others were not tried", maxGroups),
 			Remedy:  "lint parts of the component separately"})
 	}
@@ -206,7 +186,7 @@ func (c *component) affecting(groups []string, candidates map[string]apiVersion)
 		}
 	}
 	a := candidates[groups[0]]
-	f := finding.Finding{Severity: finding.Warning, Rule: ruleAPIVersions, File: cmp.Or(a.file, c.show()), Line: a.line}
+	f := finding.Finding{Severity: finding.Warning, Rule: ClusterDependent, File: cmp.Or(a.file, c.show()), Line: a.line}
 	what := "the API version " + groups[0]
 	if len(groups) > 1 {
 		what = "several of the API versions " + strings.Join(groups, ", ")
@@ -280,7 +260,7 @@ func (c *component) kubeVersions() []finding.Finding {
 			}
 			changes[i] = "an upgrade to " + to + " " + text
 		}
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: ruleKubeVersion, File: at.file, Line: at.line,
+		found = append(found, finding.Finding{Severity: finding.Note, Rule: ClusterDependent, File: at.file, Line: at.line,
 			Message: "the output depends on the Kubernetes version: " + strings.Join(changes, "; "),
 			Remedy: "write kubeVersion: " + render.DefaultKubeVersion +
 				" into component.yaml to pin the version, or expect the change when clusters are upgraded"})

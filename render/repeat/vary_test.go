@@ -64,14 +64,14 @@ func TestRenderings(t *testing.T) {
 	}{
 		"nothing varies": {questions + "  a: b\n", 4, nil},
 		"one API version of many": {questions + "{{- if " + has("g13") + " }}\n  c: d\n{{- end }}\n  a: b\n", 14,
-			[]string{"api-versions:18 if the cluster has the API version g13.example.com/v1, rendering changes ConfigMap a, so"}},
+			[]string{"cluster-dependent:18 if the cluster has the API version g13.example.com/v1, rendering changes ConfigMap a, so"}},
 		"two together": {"{{- if and (" + has("g1") + ") (" + has("g2") + ") }}\n  c: d\n{{- end }}\n  a: b\n", 6,
-			[]string{"api-versions:5 if the cluster has several of the API versions g1.example.com/v1, g2.example.com/v1, " +
+			[]string{"cluster-dependent:5 if the cluster has several of the API versions g1.example.com/v1, g2.example.com/v1, " +
 				"rendering changes ConfigMap a, so"}},
 		"does not render with one": {questions + "{{- if " + has("g05") + " }}{{ fail \"no\" }}{{ end }}\n  a: b\n", 14,
-			[]string{"api-versions:10 if the cluster has the API version g05.example.com/v1, the component does not render: "}},
+			[]string{"cluster-dependent:10 if the cluster has the API version g05.example.com/v1, the component does not render: "}},
 		"one version of Kubernetes": {"{{- if semverCompare \">=1.32-0\" .Capabilities.KubeVersion.Version }}\n  c: d\n{{- end }}\n  a: b\n", 6,
-			[]string{"kube-version-dependent:5 the output depends on the Kubernetes version: an upgrade to 1.32 changes ConfigMap a"}},
+			[]string{"cluster-dependent:5 the output depends on the Kubernetes version: an upgrade to 1.32 changes ConfigMap a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, renderings := find(t, tt.template)

@@ -87,7 +87,7 @@ func TestSourceKnowsDigests(t *testing.T) {
 // TestSourceTellsFaults: what is wrong travels to the worker, with the remedy.
 func TestSourceTellsFaults(t *testing.T) {
 	t.Parallel()
-	denied := finding.Finding{Severity: finding.Error, Rule: "remote-denied", Object: "chart redis", Message: "is refused", Remedy: "log in"}
+	denied := finding.Finding{Severity: finding.Error, Rule: remote.Source, Object: "chart redis", Message: "is refused", Remedy: "log in"}
 	s := (&countedFetcher{err: errors.Join(denied, errors.New("and more"))}).source(0)
 	_, err := fetchingFrom(s).Fetch(t.Context(), remote.Ref{Kind: remote.Chart, Chart: "redis"})
 	if got := finding.Of(err); len(got) != 2 || got[0] != denied || got[1].Message != "and more" {

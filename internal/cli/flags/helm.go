@@ -83,7 +83,7 @@ func (n namedRepositories) resolve(ref remote.Ref) (remote.Ref, error) {
 }
 
 func (n namedRepositories) address(name string) (string, error) {
-	unknown := finding.Finding{Severity: finding.Error, Rule: "unknown-repository",
+	unknown := finding.Finding{Severity: finding.Error, Rule: finding.BadSettings,
 		Message: "the repository is called " + name + " there, but Helm has no repository of that name",
 		Remedy:  "write its address, or run helm repo add " + name + " ADDRESS"}
 	var list struct {
@@ -97,7 +97,7 @@ func (n namedRepositories) address(name string) (string, error) {
 		err = yaml.Unmarshal(text, &list)
 	}
 	if err != nil {
-		return "", finding.Finding{Severity: finding.Error, Rule: "bad-helm-repositories", File: n.file,
+		return "", finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, File: n.file,
 			Message: "cannot be read", Remedy: "correct the file, or write the address of " + name}
 	}
 	for _, r := range list.Repositories {

@@ -90,7 +90,7 @@ func (in *Rendering) givenParams() (map[string][]string, []error) {
 }
 
 func badParam(field, message, remedy string) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: "bad-parameter", Field: field, Message: message, Remedy: remedy}
+	return finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: field, Message: message, Remedy: remedy}
 }
 
 // named are the names of the parameters that --param sets.

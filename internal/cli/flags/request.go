@@ -97,7 +97,7 @@ func KnowledgeAt(dir string, base *knowledge.Base) (*knowledge.Base, error) {
 		if err == nil {
 			message = "not a directory"
 		}
-		return nil, finding.Finding{Severity: finding.Error, Rule: "no-directory", File: dir, Message: message,
+		return nil, finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: dir, Message: message,
 			Remedy: "name the directory of a component with --dir"}
 	}
 	c, err := checkout.Open(dir)
