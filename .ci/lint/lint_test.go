@@ -86,3 +86,14 @@ func TestSpelling(t *testing.T) {
 func TestUnconverted(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), unconverted, "a")
 }
+
+func TestRuled(t *testing.T) {
+	rules, err := ruled(fstest.MapFS{
+		"internal/cli/rules.yaml": {Data: []byte("- rule: late\n  finds: \"it is late\"\n")},
+		"docs/doctor.md":          {Data: []byte("The rules:\n\n- `image` (error): a wrong one\n\nNot `never`.\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	analysistest.Run(t, analysistest.TestData(), rules, "b")
+}

@@ -1,0 +1,5 @@
+package finding
+
+type Rule string
+
+type Finding struct{ Rule Rule }
