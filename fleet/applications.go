@@ -11,8 +11,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet/appofapps"
 	"github.com/ladder-cmp/ladder/fleet/inplace"
-	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
@@ -218,7 +218,7 @@ func (r *sourceRenderer) renderOne(ctx context.Context, read *inplace.Deployed) 
 }
 
 // valueNames returns what the values of a source name that is not rendered.
-func (r *sourceRenderer) valueNames(app *inplace.Deployed, s parent.Source) []ValueName {
+func (r *sourceRenderer) valueNames(app *inplace.Deployed, s appofapps.Source) []ValueName {
 	return namesInSource(s, app.File, app.Line, func(name string) ([]byte, string, error) {
 		text, err := fs.ReadFile(r.src.Repo, name)
 		if r.src.Show != nil {
@@ -250,7 +250,7 @@ func (a *Application) addMissing(base *knowledge.Base, c MissingSource) {
 }
 
 // renderSource renders a source, or returns what is missing.
-func (r *sourceRenderer) renderSource(ctx context.Context, app *inplace.Deployed, s parent.Source) (plugin.Result,
+func (r *sourceRenderer) renderSource(ctx context.Context, app *inplace.Deployed, s appofapps.Source) (plugin.Result,
 	*MissingSource, error) {
 	if s.Err != nil {
 		return r.withoutDirectory(s)
@@ -276,7 +276,7 @@ var defaultBranches = []string{"", "HEAD", "main", "master"}
 
 // withoutDirectory returns what a source is whose directory is not in the repository: wrong, or of
 // another revision.
-func (r *sourceRenderer) withoutDirectory(s parent.Source) (plugin.Result, *MissingSource, error) {
+func (r *sourceRenderer) withoutDirectory(s appofapps.Source) (plugin.Result, *MissingSource, error) {
 	if revision := s.Value.Get("targetRevision").Text(); !slices.Contains(defaultBranches, revision) {
 		ref := remote.Ref{Kind: remote.Repository, URL: s.Value.Get("repoURL").Text(), Version: revision}
 		return plugin.Result{}, &MissingSource{Ref: ref}, nil
@@ -287,7 +287,7 @@ func (r *sourceRenderer) withoutDirectory(s parent.Source) (plugin.Result, *Miss
 }
 
 // generate renders a source in the repository, or a chart. Other plugins are ignored.
-func (r *sourceRenderer) generate(ctx context.Context, app *inplace.Deployed, s parent.Source) (plugin.Result, *MissingSource, error) {
+func (r *sourceRenderer) generate(ctx context.Context, app *inplace.Deployed, s appofapps.Source) (plugin.Result, *MissingSource, error) {
 	byLadder := strings.HasPrefix(s.Value.Get("plugin", "name").Text(), plugin.Name)
 	top := plugin.Request{Repo: r.src.Repo, NoRepository: r.src.NoRepository, Show: r.src.Show, KubeVersion: r.src.KubeVersion,
 		APIVersions: r.src.APIVersions, ArgoCD: r.src.ArgoCD, Memory: r.memory, Remote: r.src.Remote, Files: r.src.files}

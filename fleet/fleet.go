@@ -3,7 +3,7 @@
 // Sync waves order the objects of one Application. Dependencies between components are found in
 // their rendered objects, by the same rules that find references within a component (package
 // graph). The packages below this one use them: steps and rollout compute and simulate the order
-// of the components, lint checks it, and applications and bootstrap generate the manifests for
+// of the components, lint checks it, and generate writes the manifests for
 // it.
 package fleet
 
@@ -98,7 +98,7 @@ type Fleet struct {
 	// Dir is the directory in the repository that contains all of it.
 	Dir string
 	// Settings are the fleet section of its ladder.yaml.
-	Settings profile.Fleet
+	Settings profile.Section
 	Profile  profile.Profile
 	// Projects are the AppProjects that components may choose from; if empty, none may choose.
 	Projects []string

@@ -7,7 +7,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/ladder-cmp/ladder/fleet/parent"
+	"github.com/ladder-cmp/ladder/fleet/appofapps"
 	"github.com/ladder-cmp/ladder/internal/textedit"
 	"github.com/ladder-cmp/ladder/object"
 )
@@ -84,7 +84,7 @@ func namesIn(text []byte, file string) []ValueName {
 
 // namesInSource returns the names in the values of a source: in its Application, and in values
 // files of the repository, which read returns with their paths for messages.
-func namesInSource(s parent.Source, file string, line int, read func(name string) ([]byte, string, error)) []ValueName {
+func namesInSource(s appofapps.Source, file string, line int, read func(name string) ([]byte, string, error)) []ValueName {
 	helm := s.Value.Get("helm")
 	var all []ValueName
 	for _, v := range helm.Get("valueFiles").Items() {

@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"slices"
-
 	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -23,30 +21,6 @@ func toTargets(mentions []facts.Mention) (refs []Reference) {
 		}
 	}
 	return refs
-}
-
-// Creation is a kind that no component of a graph defines, and of which From creates
-// objects according to one of its fields.
-type Creation struct {
-	From  int
-	Kind  knowledge.GroupKind
-	Field string
-	// Until is the state of the CRD that From needs.
-	Until State
-	// Why is the verb of a sentence: From, why, Kind.
-	Why    string
-	Source string
-}
-
-// creations returns the kinds of objects that are created later, each once per object.
-func creations(f *facts.Facts) (all []Creation) {
-	for _, m := range f.Manifests() {
-		if m.Definition < 0 && !slices.ContainsFunc(all, func(c Creation) bool { return c.From == m.From && c.Kind == m.Kind }) {
-			_, until := meaningOf(m.Record.Meaning)
-			all = append(all, Creation{From: m.From, Kind: m.Kind, Field: m.Field, Until: until, Why: m.Record.Why, Source: m.Record.Source})
-		}
-	}
-	return all
 }
 
 // manifests makes an object that later creates another object need the CRD of the other

@@ -62,6 +62,6 @@ func ladderKeys() map[string][]string {
 		}
 	}
 	visit(knowledge.File, knowledge.UserFile)
-	visit("fleet", reflect.TypeFor[profile.Fleet]())
+	visit("fleet", reflect.TypeFor[profile.Section]())
 	return all
 }

@@ -26,7 +26,7 @@ var floors = []struct {
 	{"installation", []string{"argocd", "argocd/cluster", "argocd/doctor", "argocd/health", "argocd/install", "live", "live/cluster"}},
 	{"fleets", []string{"fleet", "fleet/appset", "fleet/children", "fleet/fleettest", "fleet/generate", "fleet/inplace", "fleet/inventory",
 		"fleet/link", "fleet/lint", "fleet/order",
-		"fleet/parent",
+		"fleet/appofapps",
 		"fleet/profile", "fleet/rollout", "fleet/scaffold", "fleet/steps", "fleet/vendoring"}},
 }
 

@@ -56,7 +56,8 @@ var listed = sync.OnceValues(func() ([]goPackage, error) {
 })
 
 var pure = []string{"internal/finding", "object", "internal/settings", "knowledge", "graph/text", "graph/facts", "graph", "wave",
-	"internal/draw", "crds", "graph/hooks", "component", "fleet/profile", "fleet/link", "fleet/parent", "internal/remote", "internal/compare",
+	"internal/draw", "crds", "graph/hooks", "component", "fleet/profile", "fleet/link", "fleet/appofapps", "internal/remote",
+	"internal/compare",
 	"internal/report", "argocd/doctor", "live", "argocd"}
 
 // TestFoldersAreDocumented compares the tables of folders and packages, and the list of

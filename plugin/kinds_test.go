@@ -31,7 +31,7 @@ func TestKindsAreData(t *testing.T) {
 	delete(known, "Group")   // is a subject of rights, too
 	delete(known, "*")       // is any kind
 	read := 0
-	for _, dir := range []string{"knowledge", "graph", "wave", "argocd/health", "internal/draw", "plugin", "fleet/link", "fleet/parent"} {
+	for _, dir := range []string{"knowledge", "graph", "wave", "argocd/health", "internal/draw", "plugin", "fleet/link", "fleet/appofapps"} {
 		files, err := filepath.Glob("../" + dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)

@@ -1,329 +1,247 @@
 package plugin
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/ladder-cmp/ladder/crds"
+	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/graph/hooks"
-	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/lazyregexp"
-	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/render"
-	"github.com/ladder-cmp/ladder/render/helm"
-	"github.com/ladder-cmp/ladder/render/input"
 	"github.com/ladder-cmp/ladder/wave"
 )
 
-// Settings are the parameters from one place: component.yaml, the environment,
-// flags or the Application. Empty fields are not set.
-type Settings struct {
-	Name      string
-	Namespace string
-	Revision  string
-	// Environment selects what component.yaml and ladder.yaml set for an environment.
-	Environment string
-	Values      input.Values
-	KubeVersion string
-	APIVersions []string
-	// ArgoCD is the version of the Argo CD that syncs.
-	ArgoCD string
-	Waves  wave.Style
-	// Hooks says how to treat Helm hooks.
-	Hooks hooks.Mode
-	// CRDs selects a part of the component.
-	CRDs crds.Mode
+// The kinds of components that parameters affect.
+var (
+	charts    = []render.Kind{render.Helm}
+	templated = []render.Kind{render.Helm, render.Template}
+)
 
-	// changes are the parameters that only a rendering reads.
-	changes []func(*options)
-	// parameterNames are the names of the parameters that were set.
-	parameterNames []string
+var ofRendering = []Parameter{
+	{
+		Name: "name", Visible: true, Kinds: templated, Title: "Release name", Item: "string", Collection: "string",
+		Tooltip: "Name of the Helm release, and .Release.Name in templates. The Application's name if empty.",
+		Flag:    "Name of the Helm release, and .Release.Name in templates (default: name in component.yaml, or the name of the directory)",
+		set:     one(func(s *Settings) *string { return &s.Name }),
+	},
+	{
+		Name: "namespace", Visible: true, Short: "n", Title: "Namespace", Item: "string", Collection: "string",
+		Tooltip: "Namespace that templates see, and that Ladder assumes for objects without one. The Application's destination if empty.",
+		Flag: `Namespace that templates see, and that Ladder assumes for objects without one (default: namespace in component.yaml, or "` +
+			defaultNamespace + `")`,
+		set: checked(namespaceFault, one(func(s *Settings) *string { return &s.Namespace })),
+	},
+	{
+		Name: "environment", Visible: true, Title: "Environment", Item: "string", Collection: "string",
+		Tooltip: "Environment of the fleet, whose values from component.yaml and ladder.yaml are used.",
+		set:     one(func(s *Settings) *string { return &s.Environment }),
+	},
+	{
+		Name: "renderer", Visible: true, Title: "Renderer", Item: "string", Collection: "string", Default: "detected",
+		Tooltip: "How to render the directory: helm, kustomize, helm-kustomize, template, plain or tree (the charts and kustomizations below " +
+			"the directory, and the other manifests as plain YAML). Detected from its files if empty; tree is never detected.",
+		Flag: "Renderer: helm, kustomize, helm-kustomize, template or plain; " +
+			"or tree, which is never detected: it renders the charts and kustomizations below the directory, and the other manifests as plain YAML",
+		Choices: words(render.Kinds()...),
+		set:     checked(rendererFault, text(func(o *options) *render.Kind { return &o.render.Kind })),
+	},
+	{
+		Name: "values", Visible: true, Short: "f", Title: "Values files", Item: "string", Collection: "array",
+		Tooltip: "Values files; later ones override earlier ones. Relative to the component's directory; /path is relative to the repository.",
+		Flag:    "Values files; later ones override earlier ones",
+		set:     list(func(s *Settings) *[]string { return &s.Values.Files }),
+	},
+	{
+		Name: "set", Visible: true, Title: "Values", Item: "string", Collection: "map",
+		Tooltip: "Single values by their path, such as image.tag: v2. They override values files.",
+		Flag:    "Set values, such as image.tag=v2; overrides values files",
+		set:     list(func(s *Settings) *[]string { return &s.Values.Set }),
+	},
+	{
+		Name: "set-string", Visible: true, Title: "Text values", Item: "string", Collection: "map",
+		Tooltip: "Like set, but the value is always text, even if it looks like a number.",
+		Flag:    "Set text values, even if they look like numbers",
+		set:     list(func(s *Settings) *[]string { return &s.Values.SetString }),
+	},
+	{
+		Name: "set-file", Visible: true, Title: "Values from files", Item: "string", Collection: "map",
+		Tooltip: "Like set, but the value is the content of the named file.",
+		Flag:    "Set values to the content of files",
+		set:     list(func(s *Settings) *[]string { return &s.Values.SetFile }),
+	},
+	{
+		Name: "kube-version", Visible: true, Kinds: templated, Title: "Kubernetes version", Item: "string", Collection: "string",
+		Default: "in Argo CD, the version of the destination cluster; otherwise " + render.DefaultKubeVersion,
+		Tooltip: "Kubernetes version for .Capabilities in templates, such as 1.34.2. The cluster's if empty.",
+		Flag:    "Kubernetes version for .Capabilities in templates, such as 1.34.2",
+		set:     checked(kubeVersionFault, one(func(s *Settings) *string { return &s.KubeVersion })),
+	},
+	{
+		Name: "api-versions", Visible: true, Kinds: templated, Short: "a", Title: "API versions", Item: "string", Collection: "array",
+		Tooltip: "API versions for .Capabilities in templates, in addition to the cluster's, such as monitoring.coreos.com/v1; " +
+			"capabilities: pinned omits the cluster's.",
+		Flag: "API versions for .Capabilities in templates, such as monitoring.coreos.com/v1",
+		set:  checked(apiVersionFault, list(func(s *Settings) *[]string { return &s.APIVersions })),
+	},
+	{
+		Name: "capabilities", Title: "Capabilities", Item: "string", Collection: "string", Default: capabilitiesOfCluster, Kinds: templated,
+		Tooltip: "API versions in .Capabilities besides the built-in ones. cluster: those of the cluster and of api-versions; " +
+			"pinned: only those of api-versions; fleet: like pinned, and fleet commands add the CRDs that components of earlier steps install.",
+		Choices: words(capabilitiesOfCluster, capabilitiesPinned, capabilitiesOfFleet),
+		set:     text(func(o *options) *string { return &o.capabilities }),
+	},
+	{
+		Name: "skip-tests", Kinds: charts, Title: "Skip tests", Item: "boolean", Collection: "string", Default: "false",
+		Tooltip: "Omit the test hooks of charts. Argo CD never applies them either way.",
+		set:     boolean(func(o *options) *bool { return &o.render.SkipTests }),
+	},
+	{
+		Name: "random", Title: "Random values", Item: "string", Collection: "string", Default: randomDerived + " where there is a seed",
+		Tooltip: "What random functions of charts return. derived: the same values on every render for the same Application and seed; " +
+			"drawn: new values on every render, as in Helm.",
+		Choices: words(randomDerived, randomDrawn),
+		set:     text(func(o *options) *string { return &o.random }),
+	},
 }
 
-// Parameter is an input of a rendering. One table defines the flags of the command
-// line, the parameters of the plugin, the keys of component.yaml and the content of
-// Argo CD's UI, so that the four cannot diverge.
-type Parameter struct {
-	// Name is the name of the plugin parameter, and in --param on the command line. component.yaml uses
-	// camel case, the environment upper case with the prefix LADDER_.
-	Name string
-	// Visible gives the parameter a flag of its own, and Short a one-letter form of it.
-	Visible bool
-	Short   string
-	Title   string
-	// Tooltip describes the parameter in a sentence.
-	Tooltip string
-	// Flag replaces Tooltip on the command line if the meaning of file names or the default
-	// differs there; empty means Tooltip.
-	Flag string
-	// Item is the type of a value: "string" or "boolean".
-	Item string
-	// Collection is the number of values: "string" for one, "array" or "map".
-	Collection string
-	// Default is the value of an unset parameter.
-	Default string
-	// Choices are the allowed values; empty means any.
-	Choices []string
-	// YAML means that a value is a YAML text. component.yaml may contain the YAML
-	// itself.
-	YAML bool
-	// Verbatim means that the values of a map are strings, not Helm expressions.
-	Verbatim bool
-	// Kinds are the kinds of components that the parameter affects; empty means
-	// all.
-	Kinds []render.Kind
+var ofOrder = []Parameter{
+	{
+		Name: "waves", Visible: true, Title: "Waves", Item: "string", Collection: "string", Default: string(wave.Rungs),
+		Tooltip: "How many waves to create. rungs: one wherever Argo CD has to wait for an object; " +
+			"compact: only where an object would otherwise fail or use the wrong data; off: none.",
+		Choices: words(wave.Rungs, wave.Compact, wave.Off),
+		set:     one(func(s *Settings) *wave.Style { return &s.Waves }),
+	},
+	{
+		Name: "author-waves", Visible: true, Title: "Waves in the manifests", Item: "string", Collection: "string", Default: string(wave.Refine),
+		Tooltip: "How to treat existing sync waves. refine: split a wave only if an object in it would fail otherwise; " +
+			"keep: do not change them; override: replace them.",
+		Choices: words(wave.Refine, wave.Keep, wave.Override),
+		set:     text(func(o *options) *wave.AuthorPolicy { return &o.waves.Author }),
+	},
+	{
+		Name: "explain", Title: "Reasons for waves", Item: "string", Collection: "string",
+		Default: string(wave.ExplainOff) + ", or --explain of the server",
+		Tooltip: "Whether to write the reason for each wave, and errors in the order. " +
+			"annotations: as an annotation on the object, which Argo CD's UI shows; off: only in reports.",
+		Choices: words(wave.ExplainOff, wave.InAnnotations),
+		set:     text(func(o *options) *wave.Explain { return &o.waves.Explain }),
+	},
+	{
+		Name: "strict", Title: "Strict", Item: "boolean", Collection: "string", Default: "false",
+		Tooltip: "Fail the rendering in Argo CD if Ladder finds an error in the order, such as waves that certainly hang; " +
+			"otherwise, only the log of the sidecar and the annotations of explain contain it.",
+		set: boolean(func(o *options) *bool { return &o.strict }),
+	},
+	{
+		Name: "argocd-version", Visible: true, Title: "Version of Argo CD", Item: "string", Collection: "string",
+		Default: knowledge.NewestArgoCD.String() + "; in an Argo CD before 3.0, 2.14",
+		Tooltip: "Version of the Argo CD that syncs, such as 3.1, which determines for which kinds it has a health check, and waits.",
+		set:     checked(knowledge.ArgoCDFault, one(func(s *Settings) *string { return &s.ArgoCD })),
+	},
+	{
+		Name: "expects", Title: "Expected objects", Item: "string", Collection: "array",
+		Tooltip: "What exists outside of the component before the sync: objects such as Secret/backup or ClusterIssuer/corp, " +
+			"and API groups such as cert-manager.io, with their CRDs and controllers. It is not reported as missing.",
+		set: checked(graph.ExpectedFault, texts(func(o *options) *[]string { return &o.expects })),
+	},
+	{
+		Name: "jobs", Title: "Jobs", Item: "string", Collection: "string", Default: string(wave.KeepJobs),
+		Tooltip: "How to treat plain Jobs that configure or validate running workloads. " +
+			"hook: make them Sync hooks that Argo CD deletes before each run; keep: do not change them.",
+		Choices: words(wave.KeepJobs, wave.AsHooks),
+		set:     text(func(o *options) *wave.Jobs { return &o.waves.Jobs }),
+	},
+	{
+		Name: "hooks", Visible: true, Title: "Helm hooks", Item: "string", Collection: "string", Default: string(hooks.Keep),
+		Tooltip: "How to treat Helm hooks. order: take them into the order of the Sync phase (Jobs become Sync hooks where their phase is " +
+			"wrong, other objects ordinary ones); keep: do not change them.",
+		Choices: words(hooks.Keep, hooks.Order),
+		set:     one(func(s *Settings) *hooks.Mode { return &s.Hooks }),
+	},
+	{
+		Name: "tests", Title: "Tests", Item: "string", Collection: "string", Default: testsKeep,
+		Tooltip: "How to treat Helm's test hooks, which Argo CD never applies. smoke: run them last in a sync; keep: do not change them.",
+		Choices: words(testsKeep, testsAsSmoke),
+		set:     text(func(o *options) *string { return &o.tests }),
+	},
+	{
+		Name: "crds", Visible: true, Title: "CRDs", Item: "string", Collection: "string", Default: string(crds.Include),
+		Tooltip: "Which part of the component to render. include: everything that its values enable; skip: everything except CRDs; " +
+			"only: its CRDs, including those that a CRD switch disables, and nothing else.",
+		Choices: words(crds.Include, crds.Only, crds.Skip),
+		set:     one(func(s *Settings) *crds.Mode { return &s.CRDs }),
+	},
+	{
+		Name: "crds-prune", Title: "Prune CRDs", Item: "boolean", Collection: "string", Default: "false",
+		Tooltip: "With crds set to only, let Argo CD prune removed CRDs. This deletes all their custom resources.",
+		set:     boolean(func(o *options) *bool { return &o.crds.prune }),
+	},
+	{
+		Name: "crds-upgraders", Title: "CRD upgraders", Item: "string", Collection: "string", Default: upgradersKeep,
+		Tooltip: "How to treat a chart's Jobs that write CRDs when they run. off: disable them through the chart's values; " +
+			"keep: do not change them.",
+		Choices: words(upgradersKeep, upgradersOff),
+		set:     text(func(o *options) *string { return &o.crds.upgraders }),
+	},
+}
 
-	// set stores values: one, the elements of an array, or for a map expressions of
-	// the form key=value.
-	set func(s *Settings, values []string) error
+// The API versions that templates see.
+const (
+	capabilitiesOfCluster = "cluster"
+	capabilitiesPinned    = "pinned"
+	// capabilitiesOfFleet are the pinned API versions, with those that the fleet
+	// installs earlier.
+	capabilitiesOfFleet = "fleet"
+)
+
+// How to treat Helm's tests.
+const (
+	testsKeep    = "keep"
+	testsAsSmoke = "smoke"
+)
+
+func words[T ~string](all ...T) []string {
+	var names []string
+	for _, w := range all {
+		names = append(names, string(w))
+	}
+	return names
+}
+
+// one sets a field to one value.
+func one[T ~string](field func(*Settings) *T) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		*field(s) = T(values[0])
+		return nil
+	}
+}
+
+// checked rejects values that are never valid. Argo CD's information about the
+// cluster is not checked.
+func checked(fault func(value string) error, set func(*Settings, []string) error) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		var faults []error
+		for _, v := range values {
+			faults = append(faults, fault(v))
+		}
+		if err := errors.Join(faults...); err != nil {
+			return err
+		}
+		return set(s, values)
+	}
+}
+
+// list sets a parameter that takes several values.
+func list(field func(*Settings) *[]string) func(*Settings, []string) error {
+	return func(s *Settings, values []string) error {
+		*field(s) = append(*field(s), values...)
+		return nil
+	}
 }
 
 // Parameters returns the table in documentation order.
 func Parameters() []Parameter { return parameters }
 
 var parameters = slices.Concat(ofRendering, ofHelm, ofKustomize, ofDirectory, ofOrder)
-
-func rendererFault(name string) error {
-	if slices.Contains(render.Kinds(), render.Kind(name)) {
-		return nil
-	}
-	return finding.Fault(fmt.Sprintf("unknown renderer %q", name),
-		"use helm, kustomize, helm-kustomize, template, plain or tree").Asking(finding.Suggest(name, words(render.Kinds()...)))
-}
-
-func namespaceFault(name string) error {
-	if object.IsNamespaceName(name) {
-		return nil
-	}
-	return finding.Fault(fmt.Sprintf("%q is not a valid namespace name", name), "use at most 63 lowercase letters, digits and \"-\"")
-}
-
-func kubeVersionFault(version string) error {
-	if helm.ValidKubeVersion(version) {
-		return nil
-	}
-	return finding.Fault(fmt.Sprintf("%q is not a Kubernetes version", version), "use a version such as 1.34.2")
-}
-
-// apiVersions matches "v1", or a group with a version and optionally a kind.
-var apiVersions = lazyregexp.New(`^(v\d\w*|[\w.-]+(/[\w.-]+){1,2})$`)
-
-func apiVersionFault(version string) error {
-	if apiVersions.MatchString(version) {
-		return nil
-	}
-	return finding.Fault(fmt.Sprintf("%q is not an API version", version), "use an API version such as apps/v1 or apps/v1/Deployment")
-}
-
-// WithoutValues returns the settings without values files and single values, for a component
-// that accepts none.
-func (s Settings) WithoutValues() Settings {
-	s.Values = input.Values{Read: s.Values.Read}
-	return s
-}
-
-// Set checks and stores the values of a parameter, wherever they were set; for a map,
-// expressions of the form key=value.
-func (p Parameter) Set(s *Settings, values []string) error {
-	if len(values) == 0 {
-		return nil
-	}
-	s.parameterNames = append(s.parameterNames, p.Name)
-	if p.Collection == "array" && slices.Contains(values, "") {
-		return p.fault("one of the values is empty", "remove the empty value")
-	}
-	if err := p.set(s, values); err != nil {
-		var all []error
-		for _, f := range finding.Of(err) {
-			fault := p.fault(f.Message, f.Remedy)
-			fault.Question = f.Question
-			all = append(all, fault)
-		}
-		return errors.Join(all...)
-	}
-	if last := len(p.Choices) - 1; last > 0 && !slices.Contains(p.Choices, values[0]) {
-		return p.fault(fmt.Sprintf("unknown value %q", values[0]),
-			fmt.Sprintf("write %s or %s", strings.Join(p.Choices[:last], ", "), p.Choices[last])).Asking(finding.Suggest(values[0], p.Choices))
-	}
-	return nil
-}
-
-func (p Parameter) fault(message, remedy string) finding.Finding {
-	return finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: "parameter " + p.Name, Message: message, Remedy: remedy}
-}
-
-// Key returns the parameter's name in component.yaml, such as apiVersions for
-// api-versions.
-func (p Parameter) Key() string {
-	var b strings.Builder
-	upper := false
-	for _, r := range p.Name {
-		if r == '-' {
-			upper = true
-			continue
-		}
-		if upper {
-			r = unicode.ToUpper(r)
-		}
-		b.WriteRune(r)
-		upper = false
-	}
-	return b.String()
-}
-
-// Variable returns the parameter's name as a variable of an Application.
-func (p Parameter) Variable() string {
-	return "LADDER_" + strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_"))
-}
-
-// passedParameter is a parameter as Argo CD passes it.
-type passedParameter struct {
-	Name   string             `json:"name"`
-	String *string            `json:"string"`
-	Array  *[]string          `json:"array"`
-	Map    *map[string]string `json:"map"`
-}
-
-// parametersFromJSON reads ARGOCD_APP_PARAMETERS.
-func parametersFromJSON(text string) ([]passedParameter, []error) {
-	if text == "" || text == "null" {
-		return nil, nil
-	}
-	var all []passedParameter
-	if err := json.Unmarshal([]byte(text), &all); err != nil {
-		_, message := object.SyntaxError(err)
-		return nil, []error{finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: "ARGOCD_APP_PARAMETERS",
-			Message: "not a list of parameters: " + message,
-			Remedy:  "write spec.source.plugin.parameters as a list of name with string, array or map"}}
-	}
-	return all, nil
-}
-
-// settingsFromParameters reads parameters. It reports all problems.
-func settingsFromParameters(all []passedParameter) (Settings, []error) {
-	var s Settings
-	var faults []error
-	seen := map[string]bool{}
-	for i, g := range all {
-		if g.Name == "" {
-			faults = append(faults, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: fmt.Sprintf("parameters[%d]", i),
-				Message: "the parameter has no name", Remedy: "add a name, or remove the parameter"})
-			continue
-		}
-		p, ok := find(func(p Parameter) bool { return p.Name == g.Name })
-		if !ok {
-			faults = append(faults, unknown("parameter "+g.Name, g.Name, func(p Parameter) string { return p.Name }))
-			continue
-		}
-		values, err := p.values(g)
-		if seen[g.Name] {
-			err = p.fault("the parameter is set twice", "keep one of the two")
-		}
-		seen[g.Name] = true
-		if err == nil {
-			err = p.Set(&s, values)
-		}
-		if err != nil {
-			faults = append(faults, err)
-		}
-	}
-	return s, faults
-}
-
-// values checks the type of a passed parameter and flattens it.
-func (p Parameter) values(g passedParameter) ([]string, error) {
-	got := ""
-	switch {
-	case g.Map != nil:
-		got = "map"
-	case g.Array != nil:
-		got = "array"
-	case g.String != nil:
-		got = "string"
-	}
-	if got != p.Collection {
-		message := fmt.Sprintf("must be %s, not %s", article(p.Collection), article(got))
-		if got == "" {
-			message = fmt.Sprintf("must be %s, but has no value", article(p.Collection))
-		}
-		return nil, p.fault(message, "write "+p.example())
-	}
-	switch got {
-	case "array":
-		return *g.Array, nil
-	case "map":
-		return p.expressions(*g.Map), nil
-	}
-	if *g.String == "" {
-		return nil, nil // an empty field of the UI
-	}
-	return []string{*g.String}, nil
-}
-
-func article(collection string) string {
-	if collection == "array" {
-		return "an array"
-	}
-	return "a " + collection
-}
-
-func (p Parameter) example() string {
-	switch p.Collection {
-	case "array":
-		return "array: [...]"
-	case "map":
-		return "map: {key: value}"
-	}
-	if p.Item == "boolean" {
-		return `string: "true"`
-	}
-	return "string: ..."
-}
-
-// expressions formats a map as Helm's --set expects it. A comma separates values
-// there, so one inside a value is escaped, unless the value is a list in braces.
-// Argo CD treats its own Helm parameters the same way (util/helm/helm.go).
-func (p Parameter) expressions(m map[string]string) []string {
-	var all []string
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		value := m[key]
-		if list := strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}"); !p.Verbatim && !list {
-			value = escapeCommas(value)
-		}
-		all = append(all, key+"="+value)
-	}
-	return all
-}
-
-func escapeCommas(value string) string {
-	var b strings.Builder
-	for i, r := range value {
-		if r == ',' && (i == 0 || value[i-1] != '\\') {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-func find(matches func(Parameter) bool) (Parameter, bool) {
-	if i := slices.IndexFunc(parameters, matches); i >= 0 {
-		return parameters[i], true
-	}
-	return Parameter{}, false
-}
-
-// unknown reports an unknown parameter.
-func unknown(field, word string, name func(Parameter) string) finding.Finding {
-	var names []string
-	for _, p := range parameters {
-		names = append(names, name(p))
-	}
-	return finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: field, Message: "unknown parameter",
-		Remedy: "remove it; cmp render --help-all lists the parameters"}.Asking(finding.Suggest(word, names))
-}

@@ -83,7 +83,7 @@ func arrange(in input, c condensation, fewest bool) arrangement {
 	lowest := set.lowest(fewest)
 	latest := set.latest(in.graph, lowest)
 	levels := dense(set.moveDoubtfulLast(in, latest))
-	waves := set.numbers(levels, fewest)
+	waves := set.wavesOf(levels, fewest)
 	return arrangement{set, levels, set.reasons(in.graph, levels, waves), waves}
 }
 
@@ -159,3 +159,40 @@ func awaitedUnits(units []unit, traits []trait) []bool {
 
 // checksAll reports whether a unit comes after all others because it tests them.
 func (s *unitSet) checksAll(u int) bool { return s.traits[u].smoke && len(s.units[u].users) == 0 }
+
+// wavesOf assigns each level a wave: the wave of the highest rung among its awaited
+// units or, for the last level, among all. With fewest, levels are counted from 0.
+func (s *unitSet) wavesOf(levels []int, fewest bool) []int {
+	last := 0
+	for _, level := range levels {
+		last = max(last, level)
+	}
+	if last == 0 {
+		return []int{0}
+	}
+	highest, passive := make([]int, last+1), make([]int, last+1)
+	for u, level := range levels {
+		t := s.traits[u]
+		switch {
+		case s.units[u].gated, !t.passive, level == last:
+			highest[level] = max(highest[level], t.rung)
+		case t.passive:
+			passive[level] = max(passive[level], t.rung)
+		}
+	}
+	for level := range highest {
+		if highest[level] == 0 {
+			highest[level] = passive[level]
+		}
+	}
+	waves := make([]int, last+1)
+	for level := range waves {
+		if level > 0 {
+			waves[level] = waves[level-1] + 1
+		}
+		if !fewest {
+			waves[level] = max(waves[level], highest[level])
+		}
+	}
+	return waves
+}

@@ -68,7 +68,7 @@ type Waiter struct {
 // Audit lists the gate of each phase and wave in sync order, with what can go wrong
 // there. It does not check the order; see Check.
 func (p *Plan) Audit(base *knowledge.Base) []Gate {
-	s := newSync(p, base)
+	s := newSimulation(p, base)
 	waiting := s.waiting()
 	dependents := s.dependentsByNode()
 	absent := map[int][]graph.Absent{}
@@ -138,7 +138,7 @@ func (p *Plan) Audit(base *knowledge.Base) []Gate {
 }
 
 // dependentsByNode maps each object to later objects that need it to be healthy.
-func (s *sync) dependentsByNode() map[int][]Waiter {
+func (s *simulation) dependentsByNode() map[int][]Waiter {
 	all := map[int][]Waiter{}
 	rules := s.defaultConstraints(s.base)
 	last := map[int]int{} // dependent, by object
@@ -161,7 +161,7 @@ func (s *sync) dependentsByNode() map[int][]Waiter {
 
 // waiting maps each object to the first reference of a later object that needs it to
 // be healthy.
-func (s *sync) waiting() map[int]graph.Reference {
+func (s *simulation) waiting() map[int]graph.Reference {
 	users := map[int]graph.Reference{}
 	for _, r := range s.Graph.References {
 		if r.Need == graph.NeedsNot || r.Until != graph.Healthy || s.at[r.From] == never || s.at[r.To] == never ||
@@ -203,7 +203,7 @@ func failsFinally(n graph.Node) string {
 	return "nothing starts it again during a sync if it fails"
 }
 
-func (s *sync) gated(i int, why string) Gated {
+func (s *simulation) gated(i int, why string) Gated {
 	key := s.Graph.Nodes[i].Key
 	return Gated{Node: i, Object: key.String(), Kind: key.GroupKind(), Why: why}
 }

@@ -1,14 +1,12 @@
 package wave
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/internal/digraph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -20,7 +18,7 @@ import (
 // the order itself causes no findings except for gates that may hang on the cluster.
 // Other findings are caused by waves that an author set, by hooks that need an object
 // of a later phase, and by hook types that Argo CD does not know.
-func (s *sync) check() []finding.Finding {
+func (s *simulation) check() []finding.Finding {
 	var found []finding.Finding
 	for i, n := range s.Graph.Nodes {
 		if n.External {
@@ -48,7 +46,7 @@ func (s *sync) check() []finding.Finding {
 }
 
 // unknownHooks reports unknown hook types.
-func (s *sync) unknownHooks(i int) []finding.Finding {
+func (s *simulation) unknownHooks(i int) []finding.Finding {
 	var found []finding.Finding
 	for _, hook := range s.Graph.Nodes[i].UnknownHooks() {
 		effect := ", which Argo CD ignores"
@@ -73,7 +71,7 @@ func (s *sync) unknownHooks(i int) []finding.Finding {
 
 // contradictedAnnotations reports objects that a user wants after another one, but whose
 // hand-written waves say otherwise.
-func (s *sync) contradictedAnnotations() []finding.Finding {
+func (s *simulation) contradictedAnnotations() []finding.Finding {
 	var found []finding.Finding
 	for i := range s.Graph.References {
 		r := &s.Graph.References[i]
@@ -87,7 +85,7 @@ func (s *sync) contradictedAnnotations() []finding.Finding {
 
 // sharedWave reports dependencies that should be there, or healthy, when an object is applied, and
 // are applied together with it.
-func (s *sync) sharedWave(i int) []finding.Finding {
+func (s *simulation) sharedWave(i int) []finding.Finding {
 	at := s.at[i]
 	if at == never {
 		return nil
@@ -119,7 +117,7 @@ func (s *sync) sharedWave(i int) []finding.Finding {
 
 // isIdle reports whether a dependency demands nothing where its object is applied: Argo CD
 // applies the target first, or no webhook of the target is registered yet.
-func (s *sync) isIdle(i int, r *graph.Reference) bool {
+func (s *simulation) isIdle(i int, r *graph.Reference) bool {
 	some, _ := s.registered(r.To, i)
 	return appliedFirst(s.Graph, s.base, r) && s.at[r.To] != never || r.IsAboutWebhook() && !some
 }
@@ -127,19 +125,19 @@ func (s *sync) isIdle(i int, r *graph.Reference) bool {
 // isAlsoLateInHelm reports whether a hook that Helm runs before all other objects only names the
 // target of a reference: a chart that Helm installs does not need it then. Without a store
 // that it is to fill or change, however, such a hook fails.
-func (s *sync) isAlsoLateInHelm(r *graph.Reference) bool {
+func (s *simulation) isAlsoLateInHelm(r *graph.Reference) bool {
 	to := &s.Graph.Nodes[r.To]
 	return r.Inferred() && r.Sign <= graph.Call && !to.Store && s.at[r.To].phase != object.PreSync &&
 		slices.Contains(s.Graph.Nodes[r.From].HelmHooks(), "pre-install")
 }
 
 // isAwaited reports whether Argo CD waits until an object is healthy, and can see it.
-func (s *sync) isAwaited(i int) bool { return s.Graph.Nodes[i].HasHealth && s.awaits(i) }
+func (s *simulation) isAwaited(i int) bool { return s.Graph.Nodes[i].HasHealth && s.awaits(i) }
 
 // isCertain reports whether an object certainly fails because the target of its last
 // reference on the way there is applied later: the object is refused, never gets what it
 // needs, or is awaited in vain. Other references on the way are certain (throughOthers).
-func (s *sync) isCertain(i int, r *graph.Reference) bool {
+func (s *simulation) isCertain(i int, r *graph.Reference) bool {
 	refused := r.IsHard() ||
 		r.Fails == graph.Refused && (r.IsAboutKind() || r.IsAboutNamespace()) // of the object itself, not of one that it deploys
 	if _, all := s.registered(r.To, i); r.IsAboutWebhook() && !all {
@@ -149,7 +147,7 @@ func (s *sync) isCertain(i int, r *graph.Reference) bool {
 }
 
 // sentences returns what references say, each as a sentence, and their targets.
-func (s *sync) sentences(path []*graph.Reference) (sentences, targets []string) {
+func (s *simulation) sentences(path []*graph.Reference) (sentences, targets []string) {
 	subject := "this object"
 	for _, r := range path {
 		sentence := subject + " " + r.Why + " " + s.name(r.To)
@@ -163,7 +161,7 @@ func (s *sync) sentences(path []*graph.Reference) (sentences, targets []string) 
 
 // orCompute returns a remedy by hand, with what lets Ladder compute the waves of two nodes
 // instead: which annotations to delete or, if it has computed none (Off), to run Ladder.
-func (s *sync) orCompute(byHand string, a, b int) string {
+func (s *simulation) orCompute(byHand string, a, b int) string {
 	_, ofA := s.Graph.Nodes[a].Wave()
 	_, ofB := s.Graph.Nodes[b].Wave()
 	ofA, ofB = ofA && s.Places[a].Computed, ofB && s.Places[b].Computed
@@ -185,7 +183,7 @@ func (s *sync) orCompute(byHand string, a, b int) string {
 const Late finding.Rule = "late"
 
 // isLate reports that a node depends on a later object, possibly through others.
-func (s *sync) isLate(l latePath) finding.Finding {
+func (s *simulation) isLate(l latePath) finding.Finding {
 	i, r := l.node, l.last()
 	at, to := s.at[i], s.at[r.To]
 	sentences, targets := s.sentences(l.path)
@@ -224,7 +222,7 @@ func (s *sync) isLate(l latePath) finding.Finding {
 }
 
 // remedyOfPhases says what to do about an object that needs another one of a later phase.
-func (s *sync) remedyOfPhases(i, later int) string {
+func (s *simulation) remedyOfPhases(i, later int) string {
 	to := &s.Graph.Nodes[later]
 	switch {
 	case s.at[i].phase == object.Sync && s.at[later] != never && to.Kind.Pod.IsZero():
@@ -237,46 +235,9 @@ func (s *sync) remedyOfPhases(i, later int) string {
 	return fmt.Sprintf("make this object a Sync hook (%s: Sync), or the other object a hook of the same phase", object.Hook)
 }
 
-// doubtfulGate reports an awaited object that may never become healthy, or may fail the
-// sync.
-func (s *sync) doubtfulGate(i int) []finding.Finding {
-	n := s.Graph.Nodes[i]
-	doubt := cmp.Or(n.Health.Uncertain(), n.TemporarilyDegraded)
-	if n.Idle && n.IsHook() && n.HasHealth && n.Kind.Runs == "once" && s.at[i].phase != object.Sync && s.at[i] != never {
-		return []finding.Finding{s.finding(i, finding.Warning, "doubtful-gate",
-			fmt.Sprintf("Argo CD waits for this hook %s, but %s, so the sync waits until somebody resumes it", s.at[i], doubt),
-			"set spec.suspend to false, or remove its hook annotations")}
-	}
-	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Health.Never != "" {
-		return nil
-	}
-	if n.Kind.Placement == knowledge.WithConsumer && (len(s.users[i]) > 0 || s.isConsumed(i)) {
-		return nil // latePVC reports consumers that are later
-	}
-	effect, remedy := "", "set a retry in the Application's syncPolicy, or a custom health check for "+n.Key.GroupKind()
-	if n.Health.Never != "" { // a retry starts only after a sync that failed, and this one does not end
-		effect, remedy = ", and then the sync hangs", "set a custom health check for "+n.Key.GroupKind()
-		if s.final.phase == object.Sync { // hooks of later phases wait for every wave
-			remedy = s.notAwaited(i) + ", or " + remedy
-		}
-	}
-	if n.Kind.Status != nil && n.Health.TemporarilyDegraded != "" {
-		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
-	}
-	message := fmt.Sprintf("Argo CD waits for this object in wave %d, but %s%s", s.at[i].wave, doubt, effect)
-	if !s.awaits(i) {
-		message = fmt.Sprintf("while Argo CD waits for the hooks in wave %d, the sync fails if this object is Degraded: %s", s.at[i].wave, doubt)
-	}
-	severity := finding.Warning
-	if s.final.phase != object.Sync && (n.Kind.Rung == knowledge.Exposure || !n.Kind.Selects.IsZero()) {
-		severity = finding.Note // a hook after any order waits for it, and most clusters give it an address
-	}
-	return []finding.Finding{s.finding(i, severity, "doubtful-gate", message, remedy)}
-}
-
 // notAwaited says how to keep Argo CD from waiting for an object. It waits for every hook,
 // in whatever wave.
-func (s *sync) notAwaited(i int) string {
+func (s *simulation) notAwaited(i int) string {
 	later := "give it a later wave than all other objects, so that Argo CD does not wait for it"
 	switch {
 	case s.Graph.Nodes[i].IsHook():
@@ -287,124 +248,9 @@ func (s *sync) notAwaited(i int) string {
 	return later
 }
 
-// earlyHealth reports an object that is healthy before the objects it deploys, where a
-// later wave seems to wait for those.
-func (s *sync) earlyHealth(i int) []finding.Finding {
-	n := s.Graph.Nodes[i]
-	if n.Health.Early == "" || s.at[i].phase != object.Sync || !s.awaits(i) {
-		return nil
-	}
-	return []finding.Finding{s.finding(i, finding.Warning, "blind-gate",
-		fmt.Sprintf("the sync continues after wave %d as soon as %s", s.at[i].wave, n.Health.Early), n.Health.EarlyFix)}
-}
-
-// GateWithoutDependent is the rule for waits without an effect.
-const GateWithoutDependent finding.Rule = "gate-without-dependent"
-
-// unneededGates reports waves that Argo CD waits for although no later object needs any
-// of their objects healthy. Such a wait can only stop the sync. It skips objects for which
-// more specific findings exist.
-func (s *sync) unneededGates(specific []finding.Finding) []finding.Finding {
-	justified := s.justified()
-	reported := map[string]bool{} // objects with more specific findings
-	for _, f := range specific {
-		for _, name := range append(f.AlsoObjects(), f.Object) {
-			reported[name] = reported[name] || f.Severity == finding.Error || f.Rule == Late || f.Missing != ""
-		}
-	}
-	unneeded := map[moment][]int{}
-	hooks, needed := map[moment]bool{}, map[moment]bool{}
-	last := never
-	for i := range s.at {
-		if s.at[i].phase == object.Sync && (last == never || s.at[i].compare(last) > 0) {
-			last = s.at[i] // Argo CD waits for this wave if anything follows it, in any order
-		}
-	}
-	for i, n := range s.Graph.Nodes {
-		hooks[s.at[i]] = hooks[s.at[i]] || s.opt.runsAsHook(&s.Graph.Nodes[i])
-		needed[s.at[i]] = needed[s.at[i]] || n.HasHealth && justified[i]
-		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last &&
-			!justified[i] && !isCRD(&n, s.base) && !reported[n.Key.String()] {
-			unneeded[m] = append(unneeded[m], i)
-		}
-	}
-	var found []finding.Finding
-	for m, nodes := range unneeded {
-		if hooks[m] || needed[m] {
-			continue // Argo CD waits for the hook in any order, or for another object's sake
-		}
-		remedy := "move the object to the last wave"
-		if _, set := s.Graph.Nodes[nodes[0]].Wave(); set {
-			remedy += fmt.Sprintf(", or delete its %s annotation, so that Ladder computes the wave", object.SyncWave)
-		}
-		message := fmt.Sprintf("Argo CD waits for this object in wave %d, but no object in a later wave needs this wait; "+
-			"if the object depends on a later one in a way that the manifests do not show, the sync hangs", m.wave)
-		if len(nodes) > 1 {
-			message = fmt.Sprintf("Argo CD waits for this object and %d more in wave %d, but no object in a later wave needs this wait; "+
-				"if one of them depends on a later object in a way that the manifests do not show, the sync hangs", len(nodes)-1, m.wave)
-		}
-		found = append(found, s.finding(nodes[0], finding.Note, GateWithoutDependent, message, remedy))
-	}
-	return found
-}
-
-// justified marks the nodes that a later object needs healthy, and their
-// dependencies.
-func (s *sync) justified() map[int]bool {
-	dependencies := make([][]int, len(s.at))
-	roots := s.beforeSmokes()
-	for _, c := range s.defaultConstraints(s.base) {
-		dependencies[c.dependent] = append(dependencies[c.dependent], c.dependency)
-		if c.together() {
-			dependencies[c.dependency] = append(dependencies[c.dependency], c.dependent) // the two share a wave
-		}
-		if c.gap > 0 && s.at[c.dependent].compare(s.at[c.dependency]) > 0 {
-			roots = append(roots, c.dependency)
-		}
-	}
-	for i := range s.Graph.Nodes {
-		if s.Places[i].Rung.Gates {
-			roots = append(roots, i)
-		}
-	}
-	return digraph.Reachable(roots, func(i int) []int { return dependencies[i] })
-}
-
-// blindGates reports, once for each kind, that Argo CD does not wait for an object that a later one
-// depends on.
-func (s *sync) blindGates() []finding.Finding {
-	var found []finding.Finding
-	noted := map[string]bool{}
-	for i, n := range s.Graph.Nodes {
-		kind, later := n.Key.GroupKind(), s.laterDependents(i)
-		if n.External || noted[kind] || !s.IsBlind(i) {
-			continue
-		}
-		noted[kind] = true
-		lacks, remedy := "it has no health check for "+kind, "add the health check that cmp health prints"
-		switch {
-		case n.Kind.Later != "":
-			lacks = fmt.Sprintf("Argo CD %s has no health check for %s", s.base.ArgoCD(), kind)
-			remedy = UpgradeOrCopy(&n)
-		case n.Kind.Status == nil:
-			remedy = "describe the status of " + kind + " in a ladder.yaml, and add the health check that cmp health prints"
-		}
-		found = append(found, s.finding(i, finding.Warning, "blind-gate",
-			fmt.Sprintf("Argo CD does not wait for this object, on which %s in wave %s depends, because %s",
-				s.name(later[0].Node), s.waveText(later[0].Node), lacks), remedy))
-	}
-	return found
-}
-
-// UpgradeOrCopy says how to get the health check of a later Argo CD for the kind of a node.
-func UpgradeOrCopy(n *graph.Node) string {
-	return fmt.Sprintf("upgrade Argo CD to %s, or copy its check, which is below resource_customizations in its sources, "+
-		"into argocd-cm as resource.customizations.health.%s_%s", n.Kind.Later, n.Key.Group, n.Key.Kind)
-}
-
 // deletedTogether notes, once for each kind and controller, a custom resource that Argo CD
 // deletes together with the controller that removes its finalizers, or after it.
-func (s *sync) deletedTogether() []finding.Finding {
+func (s *simulation) deletedTogether() []finding.Finding {
 	var found []finding.Finding
 	noted := map[string]bool{}
 	for at := range s.Graph.References {
@@ -427,7 +273,7 @@ func (s *sync) deletedTogether() []finding.Finding {
 
 // beforeSmokes returns, for each smoke, the nodes with health in the last wave
 // before it.
-func (s *sync) beforeSmokes() []int {
+func (s *simulation) beforeSmokes() []int {
 	waves := map[moment][]int{}
 	smokes := map[moment]bool{}
 	for i, n := range s.Graph.Nodes {
@@ -447,7 +293,7 @@ func (s *sync) beforeSmokes() []int {
 }
 
 // finding returns a finding about an object.
-func (s *sync) finding(i int, severity finding.Severity, rule finding.Rule, message, remedy string) finding.Finding {
+func (s *simulation) finding(i int, severity finding.Severity, rule finding.Rule, message, remedy string) finding.Finding {
 	n := s.Graph.Nodes[i]
 	return finding.Finding{Severity: severity, Rule: rule, File: n.File, Line: n.Line, Object: n.Key.String(),
 		Message: message, Remedy: remedy}

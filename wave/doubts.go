@@ -1,11 +1,9 @@
 package wave
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
 
@@ -110,37 +108,6 @@ func doubtsOf(g *graph.Graph) []doubt {
 		}
 	}
 	return doubts
-}
-
-// OmittedGate is the rule for gates that are left out because of a doubt.
-const OmittedGate finding.Rule = "omitted-gate"
-
-// omittedGates reports the gates that are left out because of doubts: each pair of objects
-// once, and all of one missing object together.
-func (p *Plan) omittedGates() (found []finding.Finding) {
-	reported, missing := map[[2]int]bool{}, map[string]int{}
-	for _, o := range p.omitted {
-		if reported[[2]int{o.From, o.To}] {
-			continue
-		}
-		reported[[2]int{o.From, o.To}] = true
-		n := &p.Graph.Nodes[o.From]
-		remedy := fmt.Sprintf("if it becomes healthy on your cluster, annotate this object with %s: %s/%s", graph.After,
-			p.Graph.Nodes[o.To].Key.Kind, p.Graph.Nodes[o.To].Key.Name)
-		if o.doubt.entry != "" {
-			if at, known := missing[o.doubt.entry]; known {
-				found[at] = found[at].WithAlso(n.Key.String())
-				continue
-			}
-			missing[o.doubt.entry] = len(found)
-			remedy = fmt.Sprintf("add what is missing to the component or, if it exists outside, write expects: [%s] into component.yaml",
-				o.doubt.entry)
-		}
-		found = append(found, finding.Finding{Severity: finding.Note, Rule: OmittedGate, File: n.File, Line: n.Line,
-			Object: n.Key.String(), Field: o.Field, About: p.name(o.To),
-			Message: fmt.Sprintf("%s %s, but Ladder adds no wait for it: %s", o.Why, p.name(o.To), o.doubt.describe(p.Graph, o.To)), Remedy: remedy})
-	}
-	return found
 }
 
 // withoutController returns custom resources with health whose CRD is in the

@@ -6,4 +6,4 @@ import (
 )
 
 // Check simulates the sync of a plan.
-func (p *Plan) Check(base *knowledge.Base) []finding.Finding { return newSync(p, base).check() }
+func (p *Plan) Check(base *knowledge.Base) []finding.Finding { return newSimulation(p, base).check() }

@@ -18,7 +18,7 @@ type latePath struct {
 func (l latePath) last() *graph.Reference { return l.path[len(l.path)-1] }
 
 // latePaths returns how objects depend on later ones, in the order of the objects.
-func (s *sync) latePaths() (all []latePath) {
+func (s *simulation) latePaths() (all []latePath) {
 	for i := range s.Graph.Nodes {
 		at := s.at[i]
 		if at == never || s.Graph.Nodes[i].External {
@@ -49,19 +49,19 @@ func (s *sync) latePaths() (all []latePath) {
 
 // startsLater reports whether a reference is only inferred, and of an object whose Pods start by
 // themselves at some later time, such as a CronJob.
-func (s *sync) startsLater(r *graph.Reference) bool {
+func (s *simulation) startsLater(r *graph.Reference) bool {
 	return r.Inferred() && s.Graph.Nodes[r.From].Kind.Runs == "later"
 }
 
 // isPermission reports whether a reference is to a binding with the permissions of an object
 // other than an operator.
-func (s *sync) isPermission(r *graph.Reference) bool {
+func (s *simulation) isPermission(r *graph.Reference) bool {
 	return s.Graph.Nodes[r.To].Kind.Permissions == "binding" && s.Graph.Nodes[r.From].Role != knowledge.Controllers
 }
 
 // latePermissions returns how an object depends on later bindings, or on later roles through
 // them. Which of its permissions it uses is unknown, so that one binding in time is enough.
-func (s *sync) latePermissions(i int) (all []latePath) {
+func (s *simulation) latePermissions(i int) (all []latePath) {
 	for _, r := range s.dependencies[i] {
 		if !s.isPermission(r) {
 			continue
@@ -83,7 +83,7 @@ func (s *sync) latePermissions(i int) (all []latePath) {
 
 // throughOthers returns how an object depends on later ones through others without health
 // of their own.
-func (s *sync) throughOthers(i int) (all []latePath) {
+func (s *simulation) throughOthers(i int) (all []latePath) {
 	seen := map[int]bool{i: true}
 	var through func(j int, path []*graph.Reference)
 	through = func(j int, path []*graph.Reference) {

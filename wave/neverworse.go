@@ -17,7 +17,7 @@ const NeverWorse finding.Rule = "never-worse"
 
 // hangs plays the Sync phase. It returns the objects that the API server refuses, or that Argo
 // CD waits for, since what they certainly need is applied later.
-func (s *sync) hangs() (all []latePath) {
+func (s *simulation) hangs() (all []latePath) {
 	for _, l := range s.late {
 		if r := l.last(); s.at[l.node].phase == object.Sync && s.isCertain(l.node, r) && (r.Fails == graph.Refused || s.isAwaited(l.node)) {
 			all = append(all, l)
@@ -28,7 +28,7 @@ func (s *sync) hangs() (all []latePath) {
 
 // worse returns the hangs that Argo CD's own order does not have: that without waves or, if
 // they count, with those of the author.
-func (s *sync) worse() []latePath {
+func (s *simulation) worse() []latePath {
 	hangs := s.hangs()
 	if len(hangs) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (s *sync) worse() []latePath {
 		}
 	}
 	inOwn := map[int]bool{}
-	for _, h := range newSync(&own, s.base).hangs() {
+	for _, h := range newSimulation(&own, s.base).hangs() {
 		inOwn[h.node] = true
 	}
 	return slices.DeleteFunc(hangs, func(h latePath) bool { return inOwn[h.node] })
@@ -52,14 +52,14 @@ func (s *sync) worse() []latePath {
 
 // plan orders the component. It leaves out the waits with which the sync would certainly hang,
 // the fewest first, until it is no worse than Argo CD's own order.
-func (in input) plan() (*sync, error) {
+func (in input) plan() (*simulation, error) {
 	var findings []finding.Finding
 	for {
 		o, err := in.order()
 		if err != nil {
 			return nil, err
 		}
-		s := newSync(&Plan{Graph: in.graph, base: in.base, opt: in.opt, doubts: in.doubts, ordering: o}, in.base)
+		s := newSimulation(&Plan{Graph: in.graph, base: in.base, opt: in.opt, doubts: in.doubts, ordering: o}, in.base)
 		var of latePath
 		var fewest []graph.Reference
 		for _, h := range s.worse() {
@@ -79,7 +79,7 @@ func (in input) plan() (*sync, error) {
 // waitsBefore returns the waits because of which what is missing at a hang is applied later:
 // those between the two objects or, if hand-written waves are kept, what Ladder raised the
 // wave for.
-func (s *sync) waitsBefore(h latePath) (waits []graph.Reference) {
+func (s *simulation) waitsBefore(h latePath) (waits []graph.Reference) {
 	rules := constraints(s.Graph, s.base, s.doubts, holdsByDefault, isLast).rules
 	next := map[int][]constraint{}
 	for _, c := range rules {
@@ -107,7 +107,7 @@ func (s *sync) waitsBefore(h latePath) (waits []graph.Reference) {
 }
 
 // isGate reports whether the order makes the object of a reference wait for the target.
-func (s *sync) isGate(r graph.Reference) bool {
+func (s *simulation) isGate(r graph.Reference) bool {
 	return slices.ContainsFunc(s.dependents[r.To], func(d Dependent) bool { return d.Reference == r }) && s.at[r.From].compare(s.at[r.To]) > 0
 }
 
@@ -118,7 +118,7 @@ func (in input) without(waits []graph.Reference) input {
 }
 
 // leftOut reports the waits that are left out because of a hang.
-func (s *sync) leftOut(h latePath, waits []graph.Reference) finding.Finding {
+func (s *simulation) leftOut(h latePath, waits []graph.Reference) finding.Finding {
 	needs, about := s.sentences(h.path)
 	var conditions []string
 	for _, r := range waits {
@@ -135,7 +135,7 @@ func (s *sync) leftOut(h latePath, waits []graph.Reference) finding.Finding {
 
 // neverWorse holds that the order has no hang that Argo CD's own order does not have. Such a
 // hang is a bug in this package.
-func (s *sync) neverWorse() (found []finding.Finding) {
+func (s *simulation) neverWorse() (found []finding.Finding) {
 	for _, h := range s.worse() {
 		path, about := s.sentences(h.path)
 		f := s.finding(h.node, finding.Error, NeverWorse,

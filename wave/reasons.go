@@ -118,43 +118,6 @@ func (s *unitSet) firstProgramNode(levels []int) (node, level int) {
 	return first, level
 }
 
-// numbers assigns each level a wave: the wave of the highest rung among its awaited
-// units or, for the last level, among all. With fewest, levels are counted from 0.
-func (s *unitSet) numbers(levels []int, fewest bool) []int {
-	last := 0
-	for _, level := range levels {
-		last = max(last, level)
-	}
-	if last == 0 {
-		return []int{0}
-	}
-	highest, passive := make([]int, last+1), make([]int, last+1)
-	for u, level := range levels {
-		t := s.traits[u]
-		switch {
-		case s.units[u].gated, !t.passive, level == last:
-			highest[level] = max(highest[level], t.rung)
-		case t.passive:
-			passive[level] = max(passive[level], t.rung)
-		}
-	}
-	for level := range highest {
-		if highest[level] == 0 {
-			highest[level] = passive[level]
-		}
-	}
-	waves := make([]int, last+1)
-	for level := range waves {
-		if level > 0 {
-			waves[level] = waves[level-1] + 1
-		}
-		if !fewest {
-			waves[level] = max(waves[level], highest[level])
-		}
-	}
-	return waves
-}
-
 // reason returns why a node of a unit has its level.
 func (a *arrangement) reason(in input, u, node int) Reason {
 	why, nodes := a.why[u], a.units[u].nodes

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 
 	"github.com/ladder-cmp/ladder/argocd"
+	"github.com/ladder-cmp/ladder/fleet/appofapps"
 	"github.com/ladder-cmp/ladder/fleet/appset"
-	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
@@ -28,14 +28,14 @@ type Children struct {
 
 // Follow implements plugin.Children.
 func (c Children) Follow(ctx context.Context, of plugin.Parent, g *graph.Graph, base *knowledge.Base) (plugin.Followed, error) {
-	found, err := parent.Follow(ctx, g, base, options(of, base))
+	found, err := appofapps.Follow(ctx, g, base, options(of, base))
 	return plugin.Followed(found), err
 }
 
 // options returns the options to find the children of a component.
-func options(of plugin.Parent, base *knowledge.Base) parent.Options {
+func options(of plugin.Parent, base *knowledge.Base) appofapps.Options {
 	req := of.Request
-	o := parent.Options{Name: req.App.Name, Namespace: of.Namespace, Dir: req.Dir, RepoURL: of.RepoURL, Show: req.Show,
+	o := appofapps.Options{Name: req.App.Name, Namespace: of.Namespace, Dir: req.Dir, RepoURL: of.RepoURL, Show: req.Show,
 		NoRoot: req.NoRepository}
 	if req.Repo != nil {
 		o.Repository = sources{req, base}
@@ -60,7 +60,7 @@ func (s sources) HasDir(dir string) bool {
 }
 
 // Open implements parent.Repository.
-func (s sources) Open(app parent.Child, repoURL string, source parent.Source) parent.Source {
+func (s sources) Open(app appofapps.Child, repoURL string, source appofapps.Source) appofapps.Source {
 	req, err := s.parent.FromSource(app.ID, plugin.App{Name: app.ID.Name, Namespace: app.Namespace, RepoURL: repoURL},
 		source.Dir, source.Value, source.Refs)
 	if d, err := req.Describe(); err == nil && d.Chart.Remote() && !req.Vendored(d.Chart) {
@@ -68,9 +68,9 @@ func (s sources) Open(app parent.Child, repoURL string, source parent.Source) pa
 		return source
 	}
 	source.Err = err
-	source.Render = func(ctx context.Context) (parent.Rendered, error) {
+	source.Render = func(ctx context.Context) (appofapps.Rendered, error) {
 		r, err := req.Refer(ctx, s.base)
-		return parent.Rendered(r), err
+		return appofapps.Rendered(r), err
 	}
 	return source
 }
@@ -103,13 +103,13 @@ func (c Children) Expand(ctx context.Context, parentOf plugin.Parent, plan *wave
 		}
 		return appset.Expand(o, in).Objects()
 	}
-	var generated []parent.Set
+	var generated []appofapps.Set
 	for i, n := range nodes {
 		if !argocd.IsSet(n.Object.ID) || n.External {
 			continue
 		}
 		expanded := appset.Expand(n.Object, in)
-		set := parent.Set{Node: i, Applications: expanded.Objects()}
+		set := appofapps.Set{Node: i, Applications: expanded.Objects()}
 		for _, app := range expanded.Applications {
 			if expanded.Steps > 0 {
 				set.Steps = append(set.Steps, app.Step)
@@ -129,6 +129,6 @@ func (c Children) Expand(ctx context.Context, parentOf plugin.Parent, plan *wave
 	if sets == nil {
 		return nil, nil, nil
 	}
-	found, err := parent.CheckSets(ctx, plan, generated, base, of)
+	found, err := appofapps.CheckSets(ctx, plan, generated, base, of)
 	return sets, append(all, found...), err
 }

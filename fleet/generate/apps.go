@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/profile"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
 )
 
 // rootFile is the name of the parent's file, which a person applies once.
@@ -100,7 +101,7 @@ func (w writer) child(d fleet.Deployment, file string, wave int) (Manifest, erro
 		app.Spec.Source = &native
 	} else {
 		repo.Path = d.Dir
-		repo.Plugin = &argocd.PluginSource{Name: pluginName, Parameters: w.childParameters(d)}
+		repo.Plugin = &argocd.PluginSource{Name: plugin.Name, Parameters: w.childParameters(d)}
 		app.Spec.Source = &repo
 	}
 	if w.preserve {

@@ -5,6 +5,9 @@ package generate
 
 import (
 	"cmp"
+
+	"github.com/ladder-cmp/ladder/fleet/profile"
+
 	_ "embed"
 	"fmt"
 	"maps"
@@ -382,4 +385,15 @@ func wrap(text string) string {
 		line = strings.TrimPrefix(line+" "+word, " ")
 	}
 	return lines(append(all, line)...)
+}
+
+// maxUpdate returns the maxUpdate of a place: 0 if people sync it, nil if it has no limit.
+func maxUpdate(p profile.Place) *int {
+	switch {
+	case p.Manual:
+		return new(int)
+	case p.MaxUpdate > 0:
+		return &p.MaxUpdate
+	}
+	return nil
 }

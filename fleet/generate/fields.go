@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
 
@@ -147,3 +148,18 @@ func (w writer) withoutAutomatedSync() []finding.Finding {
 	}
 	return all
 }
+
+// cluster returns the destination for a server, which is a URL or a name.
+func cluster(server, namespace string) argocd.Destination {
+	if server == "" {
+		server = argocd.InCluster
+	}
+	if strings.Contains(server, "://") || strings.Contains(server, "{{") {
+		return argocd.Destination{Server: server, Namespace: namespace}
+	}
+	return argocd.Destination{Name: server, Namespace: namespace}
+}
+
+// cascade is the finalizer with which Argo CD deletes the resources of an Application
+// before the Application.
+const cascade = "resources-finalizer.argocd.argoproj.io"

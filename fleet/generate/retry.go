@@ -68,3 +68,7 @@ func (w writer) retries() []retryGroup {
 	slices.SortFunc(all, func(x, y retryGroup) int { return strings.Compare(x.Names[0], y.Names[0]) })
 	return all
 }
+
+// defaultRetry is the default retry of a sync: if a webhook is ready but not yet reachable, the
+// first attempt fails.
+var defaultRetry = component.Retry{Limit: 5, Backoff: component.Backoff{Duration: "5s", Factor: 2, MaxDuration: "3m"}}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/ladder-cmp/ladder/argocd"
 	"github.com/ladder-cmp/ladder/component"
+	"github.com/ladder-cmp/ladder/fleet/appofapps"
 	"github.com/ladder-cmp/ladder/fleet/appset"
-	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -41,7 +41,7 @@ type Input struct {
 
 // Deployed is what an Application of the Tree deploys.
 type Deployed struct {
-	parent.Child
+	appofapps.Child
 	// Objects are what its sources render to, as far as they do.
 	Objects []object.Object
 	// IsTemplated means that a chart, a kustomization or jsonnet renders to Objects, so that the
@@ -167,7 +167,7 @@ func (r *reader) reportNoRepository() {
 		return
 	}
 	for _, app := range r.Applications {
-		if app == nil || !slices.ContainsFunc(app.Sources, func(s parent.Source) bool { return s.Chart == "" }) {
+		if app == nil || !slices.ContainsFunc(app.Sources, func(s appofapps.Source) bool { return s.Chart == "" }) {
 			continue
 		}
 		r.Findings = append(r.Findings, finding.Finding{Severity: finding.Warning, Rule: finding.NotFound, File: app.File, Line: app.Line,
@@ -221,12 +221,12 @@ func (r *reader) follow(ctx context.Context, units []string) error {
 func (r *reader) unclaimed(units []string) (*Deployed, []string) {
 	for i, dir := range units {
 		if !slices.ContainsFunc(r.Applications, func(app *Deployed) bool {
-			return app != nil && slices.ContainsFunc(app.Sources, func(s parent.Source) bool {
+			return app != nil && slices.ContainsFunc(app.Sources, func(s appofapps.Source) bool {
 				return s.IsOurs && (s.Dir == dir || strings.HasPrefix(dir, s.Dir+"/"))
 			})
 		}) {
-			return &Deployed{Child: parent.Child{Namespace: "argocd", Cluster: argocd.InCluster,
-				Sources: []parent.Source{{IsOurs: true, Dir: dir, Place: r.show(dir)}}}, node: None}, units[i+1:]
+			return &Deployed{Child: appofapps.Child{Namespace: "argocd", Cluster: argocd.InCluster,
+				Sources: []appofapps.Source{{IsOurs: true, Dir: dir, Place: r.show(dir)}}}, node: None}, units[i+1:]
 		}
 	}
 	return nil, nil
@@ -263,7 +263,7 @@ func (r *reader) add(o object.Object, of int, at Place) int {
 func (r *reader) read(i int) {
 	o := r.Tree.Nodes[i].Object
 	kind, _ := r.base.Kind(o.ID.Group, o.ID.Kind)
-	with := parent.Reader{RepoURL: r.Contents.RepoURL, Show: r.Show}
+	with := appofapps.Reader{RepoURL: r.Contents.RepoURL, Show: r.Show}
 	if r.Repo != nil && !r.NoRepository {
 		with.HasDir = func(dir string) bool {
 			if !fs.ValidPath(dir) {

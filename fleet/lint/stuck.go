@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/ladder-cmp/ladder/argocd"
+	"github.com/ladder-cmp/ladder/fleet/appofapps"
 	"github.com/ladder-cmp/ladder/fleet/inplace"
-	"github.com/ladder-cmp/ladder/fleet/parent"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 )
@@ -72,5 +72,5 @@ func (l *checker) surroundings() argocd.Surroundings {
 
 // contents returns the objects of an Application whose scope is known.
 func (l *checker) contents(app int) []argocd.Content {
-	return parent.Contents(l.Objects, l.Base, func(n *graph.Node) bool { return n.Part == app && !n.Stub })
+	return appofapps.Contents(l.Objects, l.Base, func(n *graph.Node) bool { return n.Part == app && !n.Stub })
 }

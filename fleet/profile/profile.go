@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -20,121 +19,6 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
-
-// Fleet is the fleet section of a ladder.yaml.
-type Fleet struct {
-	// Profile is the name of a built-in profile, which the other fields modify.
-	Profile string `yaml:"profile"`
-	// Name is the name of the ApplicationSet, or of the parent Application.
-	Name string `yaml:"name"`
-	// Parents is the name of the parents of bands, in which "*" is the name of the band; empty means
-	// that of the fleet, "-" and "*".
-	Parents string `yaml:"parents"`
-	// RepoURL and Revision are the source of the components for Argo CD.
-	RepoURL  string `yaml:"repoURL"`
-	Revision string `yaml:"revision"`
-	// Project is the default AppProject of components.
-	Project string `yaml:"project"`
-	// ArgoCDNamespace is the namespace of Applications; argocd if empty.
-	ArgoCDNamespace string `yaml:"argocdNamespace"`
-	// Server is the destination cluster; that of Argo CD if empty.
-	Server string `yaml:"server"`
-	// Environments are the environments of the fleet; none means one.
-	Environments []Environment `yaml:"environments"`
-	// Promotion rolls out the environments one after the other, in their order.
-	Promotion bool `yaml:"promotion"`
-	// SyncOptions are options of every Application.
-	SyncOptions []string `yaml:"syncOptions"`
-	// ApplicationFields are those of every Application.
-	component.ApplicationFields `yaml:",inline"`
-	// Allow is what components may choose.
-	Allow Allow `yaml:"allow"`
-
-	Digits int     `yaml:"digits"`
-	Label  string  `yaml:"label"`
-	Key    string  `yaml:"key"`
-	Style  string  `yaml:"style"`
-	Sets   string  `yaml:"sets"`
-	Places []Place `yaml:"places"`
-	Bands  []Band  `yaml:"bands"`
-
-	// Accepted are findings about the fleet that its owners accept.
-	Accepted []Accepted `yaml:"accepted"`
-
-	// File and Line are the place of the section.
-	File string `yaml:"-"`
-	Line int    `yaml:"-"`
-}
-
-// Allow is what components may choose although the platform decides it: it reaches
-// beyond their own Application. Nothing is allowed that is not listed.
-type Allow struct {
-	// Projects are the AppProjects.
-	Projects []string `yaml:"projects"`
-	// Servers are the clusters, by their URLs or names.
-	Servers []string `yaml:"servers"`
-	// Annotations are those of argoproj.io, which Argo CD and its companions obey.
-	Annotations []string `yaml:"annotations"`
-	// NamespaceMetadata are keys of labels and annotations of namespaces.
-	NamespaceMetadata []string `yaml:"namespaceMetadata"`
-	// BuildOptions are options of kustomize that let a kustomization read the files of others.
-	BuildOptions []string `yaml:"buildOptions"`
-}
-
-// Allows reports whether a list has a key; an entry that ends in "*" is for all keys
-// that begin so.
-func Allows(list []string, key string) bool {
-	return slices.ContainsFunc(list, func(entry string) bool {
-		beginning, open := strings.CutSuffix(entry, "*")
-		return entry == key || open && strings.HasPrefix(key, beginning)
-	})
-}
-
-// Accepted is an accepted finding with the reason.
-type Accepted struct {
-	// Rule is the rule of the finding.
-	Rule finding.Rule `yaml:"rule"`
-	// Component is the name of its Application, or a pattern such as "apps-*"; empty
-	// means any, and findings about no Application.
-	Component string `yaml:"component"`
-	// Needs is the second Application, if the finding is about two, or a pattern;
-	// empty means any.
-	Needs string `yaml:"needs"`
-	// Why is the reason for accepting it.
-	Why string `yaml:"why"`
-	// Line is its line in the ladder.yaml.
-	Line int `yaml:"-"`
-}
-
-// Matches reports whether an entry is about a finding of a rule that concerns an
-// Application and, unless that is empty, what it depends on.
-func (a Accepted) Matches(rule finding.Rule, component, needs string) bool {
-	return a.Rule == rule && Named(a.Component, component) && Named(a.Needs, needs)
-}
-
-// Named reports whether a name or pattern of an accepted finding is that of an
-// Application. "*" stands for any characters.
-func Named(pattern, name string) bool {
-	if pattern == "" {
-		return true
-	}
-	fits, err := path.Match(pattern, name)
-	return err == nil && fits
-}
-
-// Environment is a cluster, or a part of one, that a fleet is deployed to.
-type Environment struct {
-	Name string `yaml:"name"`
-	// Server is its cluster.
-	Server string `yaml:"server"`
-	// Revision is the revision to deploy; empty means the fleet's.
-	Revision string `yaml:"revision"`
-	// NamespaceSuffix is appended to the namespaces of components.
-	NamespaceSuffix string `yaml:"namespaceSuffix"`
-	// Values are values files next to a component.yaml. Components without such a file
-	// do not have values for the environment.
-	Values []string `yaml:"values"`
-}
 
 // Styles of a rollout.
 const (
@@ -249,7 +133,7 @@ func written(name string) (Profile, error) {
 // Of returns the profile that a ladder.yaml defines. Its bands replace those of the
 // named profile; each of its places replaces the one at the same distance in all
 // bands that have it.
-func Of(f Fleet) (Profile, error) {
+func Of(f Section) (Profile, error) {
 	p, err := written(cmp.Or(f.Profile, Default))
 	if err != nil {
 		return p, err
@@ -335,11 +219,6 @@ func (p Profile) check() error {
 		}
 	}
 	return nil
-}
-
-// ParentOf returns the name of the parent of a band, in a fleet with a name.
-func (f Fleet) ParentOf(fleet, band string) string {
-	return strings.ReplaceAll(cmp.Or(f.Parents, fleet+"-*"), "*", band)
 }
 
 // Band returns the band of a step.

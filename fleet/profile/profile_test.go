@@ -22,7 +22,7 @@ func TestBuiltin(t *testing.T) {
 	}
 	for _, name := range profile.Names() {
 		t.Run(name, func(t *testing.T) {
-			p, err := profile.Of(profile.Fleet{Profile: name})
+			p, err := profile.Of(profile.Section{Profile: name})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,14 +61,14 @@ func TestBuiltin(t *testing.T) {
 // what cannot be meant is refused with a remedy.
 func TestOf(t *testing.T) {
 	one := []profile.Band{{Name: "all", To: 9, Places: []profile.Place{{Step: 3, MaxUpdate: 2}}}}
-	p, err := profile.Of(profile.Fleet{Profile: "tiers", Digits: 4, Bands: one})
+	p, err := profile.Of(profile.Section{Profile: "tiers", Digits: 4, Bands: one})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(p.All()) != 1 || p.Write(3) != "0003" || p.Key != "wave" {
 		t.Errorf("places are %v, 3 is written %s, the key is %s", p.All(), p.Write(3), p.Key)
 	}
-	for want, f := range map[string]profile.Fleet{
+	for want, f := range map[string]profile.Section{
 		"unknown profile":      {Profile: "ladders"},
 		"unknown style":        {Style: "jumps"},
 		"cannot hold the step": {Key: "phase"},
@@ -93,7 +93,7 @@ func TestPlacesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := profile.Of(
-		profile.Fleet{Places: []profile.Place{{At: 20, Title: "our operators", Rungs: []string{"controllers"}, MaxUpdate: 7}}})
+		profile.Section{Places: []profile.Place{{At: 20, Title: "our operators", Rungs: []string{"controllers"}, MaxUpdate: 7}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,13 +15,11 @@
 package hooks
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
-	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -161,88 +159,4 @@ func Take(objs []object.Object, base *knowledge.Base, opt Options) (Taken, error
 		return Taken{}, err
 	}
 	return t, nil
-}
-
-// rewritten returns the objects with their decisions applied.
-func rewritten(objs []object.Object, all []Decision) ([]object.Object, error) {
-	of := map[object.Object]*Decision{}
-	for i := range all {
-		of[all[i].before] = &all[i]
-	}
-	out := make([]object.Object, 0, len(objs))
-	for _, o := range objs {
-		d := of[o]
-		if d == nil {
-			out = append(out, o)
-			continue
-		}
-		var err error
-		if d.After, err = d.rewrite(); err != nil {
-			return nil, err
-		}
-		if d.Form != Dropped {
-			out = append(out, d.After)
-		}
-	}
-	return out, nil
-}
-
-// decisions returns an open decision for each Helm hook of a sync: every one moves. Those
-// whose name does not tell them apart stay, and repetitions of ordinary objects are dropped.
-func decisions(objs []object.Object, base *knowledge.Base, opt Options) ([]Decision, error) {
-	f, findings := facts.New([]facts.Part{{Objects: objs, Namespace: opt.Graph.Namespace}}, base,
-		facts.Options{IsExternal: opt.Graph.IsExternal})
-	if err := finding.Err(findings); err != nil {
-		return nil, err
-	}
-	var all []Decision
-	for i := range f.Nodes {
-		n := &f.Nodes[i]
-		events, ok := n.HelmEvents()
-		if !ok || n.External {
-			continue
-		}
-		d := Decision{Key: n.Key, Events: events, Phases: n.Phases(), before: n.Object, kind: n.Kind}
-		d.Weight, _ = n.Wave()
-		d.Form, d.Cause = Ordinary, NotAJob
-		if d.runsOnce() || len(events.Delete) > 0 {
-			d.Form = SyncHook
-		}
-		d.isHome = n.Key.Kind == "Namespace" && n.Key.Group == "" && slices.ContainsFunc(f.Nodes, func(in facts.Node) bool {
-			return in.Key.Namespace == n.Key.Name && (in.Kind.Recreated.Kept || len(in.Get("spec", "volumeClaimTemplates").Items()) > 0)
-		})
-		isEndless := false
-		if d.runsOnce() {
-			commands := f.CommandLines(i)
-			d.looks = f.OnlyLooks(i)
-			isEndless = slices.ContainsFunc(commands, base.IsEndless)
-			for _, command := range commands {
-				d.risk = cmp.Or(d.risk, base.Risk(command))
-			}
-		}
-		switch named := f.ByKey(n.Key); {
-		case slices.ContainsFunc(named, func(j int) bool { return j != i && !f.Nodes[j].IsHook() }):
-			d.Form, d.Cause = Dropped, Repeats
-		case len(named) > 1, n.Generated && !d.runsOnce():
-			d.Form, d.Cause = Stays, Ambiguous
-		case isEndless:
-			d.Form, d.Cause = Stays, Endless
-		case opt.varies(&d):
-			d.Form, d.Cause = Stays, Varies
-		}
-		all = append(all, d)
-	}
-	return all, nil
-}
-
-// varies reports whether the content of a hook differs on every rendering, as far as its
-// template shows.
-func (opt Options) varies(d *Decision) bool {
-	return slices.Contains(opt.Drawn, d.before.File) && d.holdsSecrets()
-}
-
-// holdsSecrets reports whether an object is of a kind for which templates draw values: keys,
-// certificates and passwords are in Secrets, and certificates also in what trusts them.
-func (d *Decision) holdsSecrets() bool {
-	return d.Key.Kind == "Secret" && d.Key.Group == "" || !d.kind.Admits.IsZero() || !d.kind.CA.IsZero()
 }

@@ -78,3 +78,27 @@ func edit(o object.Object, set []object.Annotation, drop []string) (object.Objec
 	}
 	return o.Without(paths...)
 }
+
+// rewritten returns the objects with their decisions applied.
+func rewritten(objs []object.Object, all []Decision) ([]object.Object, error) {
+	of := map[object.Object]*Decision{}
+	for i := range all {
+		of[all[i].before] = &all[i]
+	}
+	out := make([]object.Object, 0, len(objs))
+	for _, o := range objs {
+		d := of[o]
+		if d == nil {
+			out = append(out, o)
+			continue
+		}
+		var err error
+		if d.After, err = d.rewrite(); err != nil {
+			return nil, err
+		}
+		if d.Form != Dropped {
+			out = append(out, d.After)
+		}
+	}
+	return out, nil
+}

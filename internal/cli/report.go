@@ -104,28 +104,6 @@ func (r Report) json() (string, error) {
 	return paint.JSON(out)
 }
 
-// sarif formats the report for code hosts, which show it in the lines of a change.
-// SARIF's levels have the names of our severities.
-func (r Report) sarif() (string, error) {
-	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver.Name, run.Tool.Driver.Version, run.Tool.Driver.InformationURI = "ladder", r.Version, repository
-	run.Tool.Driver.Rules = []sarifRule{}
-	for _, f := range r.Findings {
-		rule := r.Rules[f.Rule].sarif(r.Version)
-		if !slices.Contains(run.Tool.Driver.Rules, rule) {
-			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
-		}
-		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy, Question: f.Question}
-		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
-		if f.File != "" && f.File != finding.StandardInput { // code hosts cannot show it
-			result.Locations = []sarifLocation{location(f)}
-		}
-		run.Results = append(run.Results, result)
-	}
-	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
-	return paint.JSON(log)
-}
-
 // ReportedComponent is the result of rendering a component.
 type ReportedComponent struct {
 	Name string `json:"name"`

@@ -2,10 +2,8 @@ package cli
 
 import (
 	_ "embed"
-	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/settings"
 )
 
@@ -33,26 +31,4 @@ func NewRules(more ...Rule) Rules {
 		all[r.Name] = r
 	}
 	return all
-}
-
-// releases matches the versions that have a tag.
-var releases = lazyregexp.New(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
-
-// links matches links of Markdown, which code hosts show as text.
-var links = lazyregexp.New(`\[([^]]*)\]\([^)]*\)`)
-
-// sarif describes a rule to code hosts. version is that of the program.
-func (r Rule) sarif(version string) sarifRule {
-	ref := "main"
-	if releases.MatchString(version) {
-		ref = "v" + strings.TrimPrefix(version, "v")
-	}
-	r.Finds, r.Fix = links.ReplaceAllString(r.Finds, "$1"), links.ReplaceAllString(r.Fix, "$1")
-	full := r.Finds + "."
-	if r.Fix != "" {
-		full += " Fix: " + r.Fix + "."
-	}
-	uri := repository + "/blob/" + ref + "/docs/" + r.Page
-	return sarifRule{ID: r.Name, ShortDescription: sarifMessage{r.Finds}, FullDescription: sarifMessage{full},
-		Help: sarifMessage{full + " See " + uri}, HelpURI: uri}
 }

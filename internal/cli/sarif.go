@@ -1,6 +1,15 @@
 package cli
 
-import "github.com/ladder-cmp/ladder/internal/finding"
+import (
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
+
+	_ "embed"
+	"slices"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/paint"
+)
 
 // sarifLog is the part of SARIF 2.1.0 that a report needs
 // (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html).
@@ -60,3 +69,47 @@ type sarifRegion struct {
 
 // repository is the address of the project.
 const repository = "https://github.com/ladder-cmp/ladder"
+
+// sarif formats the report for code hosts, which show it in the lines of a change.
+// SARIF's levels have the names of our severities.
+func (r Report) sarif() (string, error) {
+	run := sarifRun{Results: []sarifResult{}}
+	run.Tool.Driver.Name, run.Tool.Driver.Version, run.Tool.Driver.InformationURI = "ladder", r.Version, repository
+	run.Tool.Driver.Rules = []sarifRule{}
+	for _, f := range r.Findings {
+		rule := r.Rules[f.Rule].sarif(r.Version)
+		if !slices.Contains(run.Tool.Driver.Rules, rule) {
+			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
+		}
+		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy, Question: f.Question}
+		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
+		if f.File != "" && f.File != finding.StandardInput { // code hosts cannot show it
+			result.Locations = []sarifLocation{location(f)}
+		}
+		run.Results = append(run.Results, result)
+	}
+	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
+	return paint.JSON(log)
+}
+
+// sarif describes a rule to code hosts. version is that of the program.
+func (r Rule) sarif(version string) sarifRule {
+	ref := "main"
+	if releases.MatchString(version) {
+		ref = "v" + strings.TrimPrefix(version, "v")
+	}
+	r.Finds, r.Fix = links.ReplaceAllString(r.Finds, "$1"), links.ReplaceAllString(r.Fix, "$1")
+	full := r.Finds + "."
+	if r.Fix != "" {
+		full += " Fix: " + r.Fix + "."
+	}
+	uri := repository + "/blob/" + ref + "/docs/" + r.Page
+	return sarifRule{ID: r.Name, ShortDescription: sarifMessage{r.Finds}, FullDescription: sarifMessage{full},
+		Help: sarifMessage{full + " See " + uri}, HelpURI: uri}
+}
+
+// releases matches the versions that have a tag.
+var releases = lazyregexp.New(`^v?[0-9]+\.[0-9]+\.[0-9]+$`)
+
+// links matches links of Markdown, which code hosts show as text.
+var links = lazyregexp.New(`\[([^]]*)\]\([^)]*\)`)

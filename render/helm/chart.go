@@ -17,7 +17,6 @@ import (
 	"helm.sh/helm/v4/pkg/ignore"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
-	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/remote"
 	"github.com/ladder-cmp/ladder/render/input"
 )
@@ -162,50 +161,6 @@ func readContents(fsys fs.FS, dir string, files []*archive.BufferedFile, which [
 		files[which[i]].Data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	})
 }
-
-// badIgnore is the error for a .helmignore that Helm cannot use.
-type badIgnore struct{ error }
-
-// loadFault names the file that makes a chart unreadable. Helm's errors have no types,
-// so their texts decide.
-func (s source) loadFault(dir string, err error) finding.Finding {
-	text := err.Error()
-	name := "Chart.yaml"
-	for _, candidate := range []string{"values.yaml", "Chart.lock", "requirements.yaml", "requirements.lock"} {
-		if strings.Contains(text, "cannot load "+candidate) {
-			name = candidate
-		}
-	}
-	if inner, rest, ok := strings.Cut(text, "error unpacking subchart "); ok && inner == "" {
-		sub, _, _ := strings.Cut(rest, " ")
-		name = path.Join("charts", sub, name)
-		if strings.HasSuffix(sub, ".tgz") {
-			name = path.Join("charts", sub)
-		}
-	}
-	data, _ := fs.ReadFile(s.FS, path.Join(dir, name)) // unless it is in an archive
-	generic := input.InvalidYAML(s.Show(path.Join(dir, name)), err)
-	f := generic
-	if path.Base(name) == "values.yaml" {
-		f = input.InvalidValues(f.File, data, err)
-	}
-	f.Rule = finding.BadChart
-	if f.Remedy == generic.Remedy {
-		f.Remedy = "correct the syntax"
-	}
-	if f.Line > 0 {
-		return f
-	}
-	f.Message = strings.TrimPrefix(f.Message, "not valid YAML: ")
-	f.Remedy = "correct " + path.Base(f.File)
-	if m := missingMetadata.FindStringSubmatch(f.Message); m != nil {
-		f.Field, f.Message, f.Remedy = m[1], "missing value", fmt.Sprintf("add the key %q to Chart.yaml", m[1])
-	}
-	return input.Mistyped(f, err, data)
-}
-
-// missingMetadata is Helm's message about a missing key of Chart.yaml.
-var missingMetadata = lazyregexp.New(`^validation: chart\.metadata\.(\w+) is required$`)
 
 // addLocalDependencies adds file:// dependencies, which "helm dependency build"
 // copies to charts/. A copy in charts/ takes precedence.

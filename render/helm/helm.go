@@ -203,32 +203,6 @@ func Render(ctx context.Context, of input.Source, opt Options) (Result, error) {
 // goValue matches how Go prints a value of the wrong type, which may be a secret.
 var goValue = lazyregexp.New(`(?s) %!\w\(.*\)`)
 
-// checkChart reports why "helm template" would refuse a chart before rendering.
-func (s source) checkChart(ch *chart.Chart, caps *common.Capabilities) error {
-	var faults []error
-	bad := func(field, message, remedy string) {
-		f := s.Fault(finding.BadChart, "Chart.yaml", message, remedy)
-		f.Field = field
-		faults = append(faults, f)
-	}
-	switch ch.Metadata.Type {
-	case "", "application":
-	case "library":
-		bad("type", "a library chart renders nothing by itself", "render a chart that depends on it")
-	default:
-		bad("type", "unknown chart type "+ch.Metadata.Type, "use application or library")
-	}
-	if f, invalid := InvalidRelease(s.opt.Name); invalid {
-		faults = append(faults, f)
-	}
-	if want := ch.Metadata.KubeVersion; want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.String()) {
-		bad("kubeVersion",
-			fmt.Sprintf("the chart requires Kubernetes %s, but the version is %s", want, caps.KubeVersion.Version),
-			"set kube-version to the cluster's version, or use another version of the chart")
-	}
-	return errors.Join(faults...)
-}
-
 // BadName is the rule for invalid release names, which other packages check for.
 const BadName finding.Rule = "bad-name"
 

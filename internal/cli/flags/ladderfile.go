@@ -61,7 +61,7 @@ func KnowledgeWith(named []byte) (*knowledge.Base, error) {
 // ProfileNamed returns a built-in profile, or that of a ladder.yaml.
 func ProfileNamed(named string) (profile.Profile, error) {
 	if slices.Contains(profile.Names(), named) {
-		return profile.Of(profile.Fleet{Profile: named})
+		return profile.Of(profile.Section{Profile: named})
 	}
 	if _, err := os.Stat(named); err != nil {
 		return profile.Profile{}, finding.Usagef("--against: %q is neither a file nor a profile; "+

@@ -1,4 +1,4 @@
-// Package parent orders the Applications of an app of apps.
+// Package appofapps orders the Applications of an app of apps.
 //
 // An app of apps renders to Applications, its children. Their dependencies are in
 // the manifests that they render to. So children in the same repository are
@@ -6,8 +6,8 @@
 // The results are references between the Applications, from which waves are
 // computed like from all others.
 //
-// The package is pure: the caller renders.
-package parent
+// The package is pure: it renders through [Repository].
+package appofapps
 
 import (
 	"cmp"

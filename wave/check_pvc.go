@@ -12,7 +12,7 @@ import (
 
 // latePVC reports a PVC in a wave before its first consumer if its StorageClass has
 // volumeBindingMode WaitForFirstConsumer.
-func (s *sync) latePVC(i int) []finding.Finding {
+func (s *simulation) latePVC(i int) []finding.Finding {
 	if s.Graph.Nodes[i].Kind.Placement != knowledge.WithConsumer || s.at[i] == never || !s.awaits(i) || len(s.users[i]) == 0 ||
 		s.bindsImmediately(i) {
 		return nil
@@ -47,7 +47,7 @@ func (s *sync) latePVC(i int) []finding.Finding {
 // isConsumed reports whether a PVC is bound where Argo CD applies it: at once, or
 // because the sync applies a consumer by then, or a custom resource that probably
 // makes one.
-func (s *sync) isConsumed(i int) bool {
+func (s *simulation) isConsumed(i int) bool {
 	if s.bindsImmediately(i) {
 		return true
 	}
@@ -61,7 +61,7 @@ const classField = "spec.storageClassName"
 
 // foreignClass returns the StorageClass that a PVC names if the component does not
 // contain it.
-func (s *sync) foreignClass(i int) object.ID {
+func (s *simulation) foreignClass(i int) object.ID {
 	n := &s.Graph.Nodes[i]
 	name := n.Get("spec", "storageClassName").Text()
 	for _, r := range n.Kind.References {
@@ -75,7 +75,7 @@ func (s *sync) foreignClass(i int) object.ID {
 // bindsImmediately reports whether a PVC is bound without a consumer: it names its
 // volume, wants a volume without a class, or its class is in the component and
 // binds immediately.
-func (s *sync) bindsImmediately(i int) bool {
+func (s *simulation) bindsImmediately(i int) bool {
 	spec := s.Graph.Nodes[i].Get("spec")
 	if class := spec.Get("storageClassName"); spec.Get("volumeName").Text() != "" || class.IsText() && class.Text() == "" {
 		return true
@@ -85,7 +85,7 @@ func (s *sync) bindsImmediately(i int) bool {
 
 // classes returns the component's StorageClasses that a PVC may use: the one it
 // names, or the default.
-func (s *sync) classes(i int) []int {
+func (s *simulation) classes(i int) []int {
 	var all []int
 	for _, r := range s.Graph.References {
 		if r.From == i && !s.Graph.Nodes[r.To].Kind.Provider.IsZero() {

@@ -9,7 +9,7 @@ import (
 
 // stuckChildren reports Applications that Argo CD waits for and that do not become healthy by
 // themselves, and those that it rejects: one finding for each reason.
-func (s *sync) stuckChildren() []finding.Finding {
+func (s *simulation) stuckChildren() []finding.Finding {
 	type cause struct {
 		graph.Stuck
 		awaited bool

@@ -16,6 +16,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/plugin"
 )
 
 // common returns the part that all Applications have in common.
@@ -27,7 +28,7 @@ func (w writer) common(s fleet.Set) argocd.Template {
 			Project:     w.projectTemplate(),
 			Destination: cluster(s.Destinations[0].Server, `{{ .values.namespace }}`),
 			Source: &argocd.Source{RepoURL: w.Settings.RepoURL, TargetRevision: s.Destinations[0].Revision,
-				Path: `{{ .path.path }}`, Plugin: &argocd.PluginSource{Name: pluginName}},
+				Path: `{{ .path.path }}`, Plugin: &argocd.PluginSource{Name: plugin.Name}},
 			SyncPolicy: argocd.SyncPolicy{Retry: w.defaultRetry()},
 		},
 	}

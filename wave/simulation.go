@@ -11,8 +11,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// sync is a sync as Argo CD performs it.
-type sync struct {
+// simulation is a sync as Argo CD performs it.
+type simulation struct {
 	*Plan
 	base         *knowledge.Base
 	at           []moment
@@ -25,8 +25,8 @@ type sync struct {
 	late         []latePath           // dependencies on what is applied later
 }
 
-// newSync schedules the objects of a plan.
-func newSync(p *Plan, base *knowledge.Base) *sync {
+// newSimulation schedules the objects of a plan.
+func newSimulation(p *Plan, base *knowledge.Base) *simulation {
 	at := p.schedule(base)
 	dependencies, users := requirements(p.Graph)
 	final, endsWithHook := moment{object.PreSync, math.MinInt}, false
@@ -38,7 +38,7 @@ func newSync(p *Plan, base *knowledge.Base) *sync {
 	for i, m := range at {
 		endsWithHook = endsWithHook || m == final && p.opt.runsAsHook(&p.Graph.Nodes[i])
 	}
-	s := &sync{p, base, at, dependencies, users, registrarsOf(p.Graph), final, endsWithHook, inOneWave(p.Graph, at, final), nil}
+	s := &simulation{p, base, at, dependencies, users, registrarsOf(p.Graph), final, endsWithHook, inOneWave(p.Graph, at, final), nil}
 	s.late = s.latePaths()
 	return s
 }
@@ -61,7 +61,7 @@ func registrarsOf(g *graph.Graph) map[int][]int {
 
 // registered reports whether some, and whether all, webhook configurations of a backend are
 // registered when Argo CD applies an object.
-func (s *sync) registered(backend, i int) (some, all bool) {
+func (s *simulation) registered(backend, i int) (some, all bool) {
 	all = true
 	for _, config := range s.registrars[backend] {
 		order := s.at[config].compare(s.at[i])
@@ -169,14 +169,14 @@ func isNeeded(g *graph.Graph, r *graph.Reference) bool {
 
 // awaited reports whether Argo CD waits for a moment: something follows it, or it contains
 // a hook (gitops-engine pkg/sync/sync_context.go).
-func (s *sync) awaited(m moment) bool {
+func (s *simulation) awaited(m moment) bool {
 	return s.final.compare(m) > 0 || m == s.final && s.endsWithHook
 }
 
 // awaits reports whether Argo CD waits until an object is healthy. If the whole sync has one
 // phase and wave, Argo CD waits only for its hooks (multiStep in
 // gitops-engine pkg/sync/sync_context.go); other objects can fail the sync, but not hang it.
-func (s *sync) awaits(i int) bool {
+func (s *simulation) awaits(i int) bool {
 	return s.awaited(s.at[i]) && (!s.single || s.opt.runsAsHook(&s.Graph.Nodes[i]))
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Effect is a row of the table that says what references do to waves: the first row that
 // fits counts. Gates and places come from this table alone; whether a sync works with
-// given waves is for the simulation to say (sync.go).
+// given waves is for the simulation to say (simulation.go).
 type Effect struct {
 	// When describes the references of the row, after "object" and "target" for the two.
 	When string

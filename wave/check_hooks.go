@@ -15,7 +15,7 @@ import (
 // lifeOfHooks reports hooks that other objects use for longer than Argo CD keeps them: it
 // deletes them by their delete policy, and does not start again what uses them. Hooks with
 // the same fault share a finding.
-func (s *sync) lifeOfHooks() []finding.Finding {
+func (s *simulation) lifeOfHooks() []finding.Finding {
 	uses := s.certainUses()
 	var faults []hookFault
 	for i := range s.Graph.Nodes {
@@ -52,7 +52,7 @@ type hookFaultKind struct {
 }
 
 // certainUses returns, by node, a reference of each object that uses it.
-func (s *sync) certainUses() [][]*graph.Reference {
+func (s *simulation) certainUses() [][]*graph.Reference {
 	uses := make([][]*graph.Reference, len(s.Graph.Nodes))
 	for at := range s.Graph.References {
 		r := &s.Graph.References[at]
@@ -67,7 +67,7 @@ func (s *sync) certainUses() [][]*graph.Reference {
 
 // customRecreated says what happens to a custom resource that is a hook of Helm's, if it is no
 // task: what its controller makes for it usually belongs to it.
-func (s *sync) customRecreated(n *graph.Node) knowledge.Recreated {
+func (s *simulation) customRecreated(n *graph.Node) knowledge.Recreated {
 	if _, isHelm := n.HelmEvents(); !isHelm || s.base.Builtin(n.Key.Group) || n.Kind.Runs == "once" || n.DeletePolicy().Succeeded {
 		return knowledge.Recreated{}
 	}
@@ -76,7 +76,7 @@ func (s *sync) customRecreated(n *graph.Node) knowledge.Recreated {
 
 // recreatedHook finds a hook that Argo CD deletes and creates again at every sync, although
 // that harms it or what uses it.
-func (s *sync) recreatedHook(i int, uses [][]*graph.Reference) (hookFault, bool) {
+func (s *simulation) recreatedHook(i int, uses [][]*graph.Reference) (hookFault, bool) {
 	n := &s.Graph.Nodes[i]
 	what := cmp.Or(n.Kind.Recreated, s.customRecreated(n))
 	if what.Why == "" || !n.DeletePolicy().BeforeCreation || n.ID.Name == "" { // of a generated name, it deletes nothing
@@ -106,7 +106,7 @@ func (s *sync) recreatedHook(i int, uses [][]*graph.Reference) (hookFault, bool)
 
 // needsToken reports whether a reference is that of Pods with permissions to their
 // ServiceAccount: without a valid token they have none. The binding may be a hook, too.
-func (s *sync) needsToken(r *graph.Reference) bool {
+func (s *simulation) needsToken(r *graph.Reference) bool {
 	return s.Graph.Nodes[r.To].Key.GroupKind() == "ServiceAccount" &&
 		slices.ContainsFunc(s.Graph.References, func(granted graph.Reference) bool {
 			from, to := &s.Graph.Nodes[granted.From], &s.Graph.Nodes[granted.To]
@@ -117,7 +117,7 @@ func (s *sync) needsToken(r *graph.Reference) bool {
 
 // removedHook finds a hook that Argo CD deletes when the sync succeeds, although other
 // objects still use it, or start only then.
-func (s *sync) removedHook(i int, uses [][]*graph.Reference) (hookFault, bool) {
+func (s *simulation) removedHook(i int, uses [][]*graph.Reference) (hookFault, bool) {
 	n := &s.Graph.Nodes[i]
 	if n.Kind.Recreated.Gone == "" || !n.DeletePolicy().Succeeded {
 		return hookFault{}, false
@@ -133,10 +133,10 @@ func (s *sync) removedHook(i int, uses [][]*graph.Reference) (hookFault, bool) {
 }
 
 // endsWith reports whether the sync succeeds in the step that applies an object.
-func (s *sync) endsWith(i int) bool { return s.at[i] == s.final && !s.endsWithHook }
+func (s *simulation) endsWith(i int) bool { return s.at[i] == s.final && !s.endsWithHook }
 
 // earlyUse returns the first use by a hook that runs before the Sync phase.
-func (s *sync) earlyUse(uses []*graph.Reference) *graph.Reference {
+func (s *simulation) earlyUse(uses []*graph.Reference) *graph.Reference {
 	for _, r := range uses {
 		if s.at[r.From].phase == object.PreSync && s.opt.runsAsHook(&s.Graph.Nodes[r.From]) {
 			return r
@@ -146,7 +146,7 @@ func (s *sync) earlyUse(uses []*graph.Reference) *graph.Reference {
 }
 
 // foundInHooks returns a finding for each kind of fault, in the order of the hooks.
-func (s *sync) foundInHooks(faults []hookFault) []finding.Finding {
+func (s *simulation) foundInHooks(faults []hookFault) []finding.Finding {
 	var order []hookFaultKind
 	byKind := map[hookFaultKind][]hookFault{}
 	for _, f := range faults {
@@ -172,7 +172,7 @@ func (s *sync) foundInHooks(faults []hookFault) []finding.Finding {
 }
 
 // effectOnHook says when Argo CD deletes a hook, who uses it and what happens then.
-func (s *sync) effectOnHook(f hookFault) string {
+func (s *simulation) effectOnHook(f hookFault) string {
 	users, gone := "", f.what.Why
 	if f.use != nil {
 		users = fmt.Sprintf("%s %s it", s.name(f.use.From), f.use.Why)
@@ -194,7 +194,7 @@ func (s *sync) effectOnHook(f hookFault) string {
 }
 
 // keepHook says how to keep the object of a hook.
-func (s *sync) keepHook(f hookFault) string {
+func (s *simulation) keepHook(f hookFault) string {
 	remedy := "remove its hook annotations, so that Argo CD updates and keeps it"
 	if f.what.Kept {
 		remedy += ", and annotate it with " + object.SyncOptions + ": " + object.NoPrune

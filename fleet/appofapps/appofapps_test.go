@@ -1,4 +1,4 @@
-package parent_test
+package appofapps_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ladder-cmp/ladder/fleet/parent"
+	"github.com/ladder-cmp/ladder/fleet/appofapps"
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -22,14 +22,14 @@ type repository map[string]string
 
 func (r repository) HasDir(dir string) bool { _, there := r[dir]; return there }
 
-func (r repository) Open(app parent.Child, _ string, s parent.Source) parent.Source {
+func (r repository) Open(app appofapps.Child, _ string, s appofapps.Source) appofapps.Source {
 	dir := s.Dir
-	s.Render = func(context.Context) (parent.Rendered, error) {
+	s.Render = func(context.Context) (appofapps.Rendered, error) {
 		if r[dir] == "" {
-			return parent.Rendered{}, errors.New("no manifests")
+			return appofapps.Rendered{}, errors.New("no manifests")
 		}
 		g, err := build(r[dir], app.Namespace)
-		return parent.Rendered{Graph: g, Base: knowledge.Default()}, err
+		return appofapps.Rendered{Graph: g, Base: knowledge.Default()}, err
 	}
 	return s
 }
@@ -54,14 +54,14 @@ const (
 	boat = "apiVersion: sea.example.com/v1\nkind: Boat\nmetadata: {name: a}\n"
 )
 
-func follow(t *testing.T, manifests string, repo repository) (before *graph.Graph, res parent.Result) {
+func follow(t *testing.T, manifests string, repo repository) (before *graph.Graph, res appofapps.Result) {
 	t.Helper()
 	g, err := build(manifests, "argocd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err = parent.Follow(t.Context(), g, knowledge.Default(),
-		parent.Options{Namespace: "argocd", Dir: "apps", RepoURL: ours, Repository: repo})
+	res, err = appofapps.Follow(t.Context(), g, knowledge.Default(),
+		appofapps.Options{Namespace: "argocd", Dir: "apps", RepoURL: ours, Repository: repo})
 	if err != nil {
 		t.Fatal(err)
 	}
