@@ -99,6 +99,7 @@ func newCheck(s cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		r.Named = args
 		return s.Report(r, *format, *strict)
 	}
 	return cmd
@@ -137,6 +138,7 @@ func checkDeterminism(cmd *cobra.Command, s cli.Streams, in *command.Any, dirs [
 	if err != nil {
 		return err
 	}
+	r.Named = dirs
 	return s.Report(r, format, strict)
 }
 
@@ -154,6 +156,7 @@ func checkFleet(ctx context.Context, s cli.Streams, in *command.Any, dirs []stri
 	if err != nil {
 		return err
 	}
+	r.Named = dirs
 	return s.Report(r, format, strict)
 }
 

@@ -65,6 +65,7 @@ Exits with 1 if there is an error or, with --strict, a warning.`,
 		if err != nil {
 			return err
 		}
+		r.Named = args
 		return s.Report(r, *format, *strict)
 	}
 	return cmd

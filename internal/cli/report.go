@@ -14,7 +14,9 @@ import (
 // Report is the result of a check. plan is nil if there was no order to check.
 type Report struct {
 	Findings []finding.Finding
-	Plan     *wave.Plan
+	// Named is what the user named. Code hosts show findings there that have no file.
+	Named []string
+	Plan  *wave.Plan
 	Gates    []wave.Gate
 	// Scope is the checked part of a fleet; empty for a component.
 	Scope string

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"github.com/ladder-cmp/ladder/internal/lazyregexp"
-
-	_ "embed"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/paint"
 )
 
@@ -44,7 +44,7 @@ type sarifResult struct {
 	RuleID    finding.Rule    `json:"ruleId"`
 	Level     string          `json:"level"`
 	Message   sarifMessage    `json:"message"`
-	Locations []sarifLocation `json:"locations,omitempty"`
+	Locations []sarifLocation `json:"locations"`
 }
 
 type sarifMessage struct {
@@ -82,14 +82,24 @@ func (r Report) sarif() (string, error) {
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
 		}
 		text := finding.Finding{Object: f.Object, Field: f.Field, Message: f.Message, Remedy: f.Remedy, Question: f.Question}
-		result := sarifResult{RuleID: f.Rule, Level: string(f.Severity), Message: sarifMessage{text.Error()}}
-		if f.File != "" && f.File != finding.StandardInput { // code hosts cannot show it
-			result.Locations = []sarifLocation{location(f)}
+		if f.File == "" || f.File == finding.StandardInput { // GitHub rejects all results if one has no location
+			f.File, f.Line = r.named(), 0
 		}
-		run.Results = append(run.Results, result)
+		run.Results = append(run.Results, sarifResult{RuleID: f.Rule, Level: string(f.Severity),
+			Message: sarifMessage{text.Error()}, Locations: []sarifLocation{location(f)}})
 	}
 	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
 	return paint.JSON(log)
+}
+
+// named returns the first file or directory that the user named, or else the working directory.
+func (r Report) named() string {
+	for _, name := range r.Named {
+		if _, err := os.Stat(name); err == nil {
+			return filepath.ToSlash(name)
+		}
+	}
+	return "."
 }
 
 // sarif describes a rule to code hosts. version is that of the program.

@@ -53,7 +53,7 @@ func (l *sarifLocation) set(uri url.URL, line int) {
 }
 
 // shownFile returns a file of a directory, which code hosts cannot show: the one that makes
-// it a component. Files are returned unchanged.
+// it a component, or else its first one. Files are returned unchanged.
 func shownFile(repo fs.FS, name string) string {
 	if info, err := fs.Stat(repo, name); err != nil || !info.IsDir() {
 		return name
@@ -64,7 +64,21 @@ func shownFile(repo fs.FS, name string) string {
 			return below
 		}
 	}
-	return name
+	first := name
+	_ = fs.WalkDir(repo, name, func(file string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return fs.SkipDir
+		}
+		switch hidden := strings.HasPrefix(e.Name(), ".") && file != name; {
+		case hidden && e.IsDir():
+			return fs.SkipDir
+		case e.Type().IsRegular() && !hidden:
+			first = file
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return first
 }
 
 var (
