@@ -323,11 +323,13 @@ func (r *missing) missingNamespaces() {
 	}
 }
 
-// unknownKinds reports unknown kinds of built-in groups, which the API server refuses.
+// unknownKinds reports unknown kinds of built-in groups, and versions that a CRD of the component
+// does not serve: the API server rejects them.
 func (r *missing) unknownKinds() {
 	for _, kind := range r.Kinds() {
 		gk := r.KindOf(kind)
-		if _, defined := r.Defined(gk); defined {
+		if def, defined := r.Defined(gk); defined {
+			r.unservedVersions(kind, r.Nodes[def.Node])
 			continue
 		}
 		names, wrong := r.Base.CheckBuiltin(gk.Group, gk.Kind)
@@ -343,5 +345,28 @@ func (r *missing) unknownKinds() {
 			Object:  r.Nodes[kind.From].Key.String(),
 			Message: "unknown kind in " + version + ": the API server rejects it",
 			Remedy:  "correct apiVersion or kind"}.Asking(finding.Suggest(gk.Kind, names)).WithAlso(others...))
+	}
+}
+
+// unservedVersions reports the objects of a kind in versions that its CRD does not serve.
+func (r *missing) unservedVersions(kind facts.KindRange, crd facts.Node) {
+	var served []string
+	for _, v := range crd.Get("spec", "versions").Items() {
+		if v.Get("served").Text() == "true" {
+			served = append(served, v.Get("name").Text())
+		}
+	}
+	if len(served) == 0 || crd.Key.GroupKind() != "CustomResourceDefinition.apiextensions.k8s.io" {
+		return
+	}
+	for i := kind.From; i < kind.To; i++ {
+		n := r.Nodes[i]
+		group, version, _ := strings.Cut(n.Get("apiVersion").Text(), "/")
+		if slices.Contains(served, version) || group == "" {
+			continue
+		}
+		r.addOnce(i, version, finding.Finding{Severity: finding.Error, Rule: UnknownKind, Field: "apiVersion", Object: n.Key.String(),
+			Message: fmt.Sprintf("%s serves %s, and not %s: the API server rejects it", crd.Key, strings.Join(served, ", "), version),
+			Remedy:  "use a version that it serves"}.Asking(finding.Suggest(version, served)))
 	}
 }
