@@ -109,13 +109,14 @@ type Fault struct {
 
 // Finding returns the fault of an ApplicationSet as a finding.
 func (f Fault) Finding(set object.Object) finding.Finding {
-	found := finding.Finding{Severity: finding.Warning, Rule: "bad-set", File: set.File, Line: set.Line, Object: set.ID.String(),
+	found := finding.Finding{Severity: finding.Error, Rule: "bad-set", File: set.File, Line: set.Line, Object: set.ID.String(),
 		Message: f.Message, Remedy: "correct the ApplicationSet"}
 	switch {
 	case f.NeedsValues:
 		found.Severity = finding.Note
 		found.Remedy = "list the parameters of the generator in a file, and pass it with --generator-values"
 	case f.UsesValues:
+		found.Severity = finding.Warning
 		found.Remedy = "add what is missing to the file of --generator-values, or correct the ApplicationSet"
 	}
 	return found
