@@ -70,6 +70,16 @@ func (t Tree) position(i int) int {
 	return n.Step
 }
 
+// Rollout returns the topmost node that a node is in if nothing orders the topmost nodes, so that
+// each rolls out what it creates by itself; None otherwise, and for a topmost node.
+func (t Tree) Rollout(of int) int {
+	top := t.path(of)[0]
+	if top == of || slices.ContainsFunc(t.Children(None), func(i int) bool { return t.Nodes[i].Wave.Set }) {
+		return None
+	}
+	return top
+}
+
 // Rank is the place of a node in the order of the whole tree.
 type Rank struct {
 	// Number counts from 0. Nodes that nothing orders may have the same.

@@ -103,6 +103,9 @@ func NewLayout(f *fleet.Fleet, name string, stepOf func(i int) component.Step) L
 			l.Sets = append(l.Sets, Set{Name: setName(f, k.set)})
 		}
 		slices.SortFunc(steps[k].Applications, f.Compare)
+		if f.InPlace() && k.set > 0 && keys[0].set != keys[len(keys)-1].set { // they have the same numbers
+			steps[k].Title = f.Tree.Nodes[k.set-1].Object.ID.Name
+		}
 		set := &l.Sets[len(l.Sets)-1]
 		set.Steps = append(set.Steps, *steps[k])
 	}
@@ -112,8 +115,12 @@ func NewLayout(f *fleet.Fleet, name string, stepOf func(i int) component.Step) L
 
 // setOf returns the index of the set that contains an Application: 0 if there is only
 // one, otherwise that of its band. An Application outside of all bands belongs to the
-// band of its domain, if there is one.
+// band of its domain, if there is one. Of Applications that exist already, it is one more than the
+// node that rolls them out.
 func setOf(f *fleet.Fleet, app *fleet.Application, at component.Step) int {
+	if f.InPlace() {
+		return 1 + f.Tree.Rollout(app.Node)
+	}
 	if f.Profile.Sets != profile.Independent {
 		return 0
 	}
@@ -129,7 +136,7 @@ func setOf(f *fleet.Fleet, app *fleet.Application, at component.Step) int {
 }
 
 func setName(f *fleet.Fleet, set int) string {
-	if f.Profile.Sets != profile.Independent {
+	if f.InPlace() || f.Profile.Sets != profile.Independent {
 		return ""
 	}
 	return f.Profile.Bands[set].Name
