@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
@@ -64,14 +65,7 @@ func (n *Node) load() error {
 func (n *Node) IsLink() bool { return n.Mode&fs.ModeSymlink != 0 }
 
 // SortedNames returns the sorted names of a directory's children.
-func (n *Node) SortedNames() []string {
-	names := make([]string, 0, len(n.Children))
-	for name := range n.Children {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (n *Node) SortedNames() []string { return slices.Sorted(maps.Keys(n.Children)) }
 
 // MakeDirs returns the directory of that name, and creates it and its parents if
 // needed. making, if not nil, is called before each is created, and may return an
