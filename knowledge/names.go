@@ -107,10 +107,12 @@ type nameFile struct {
 		Unless []string `yaml:"unless"`
 	} `yaml:"once"`
 	// Risks are words of command lines that stop, keep or remove what is there, InPods those of
-	// commands in other Pods, and Endless those of commands that never end.
+	// commands in other Pods, Endless those of commands that never end, and Signals those that end
+	// others.
 	Risks   []string `yaml:"risks"`
 	InPods  []string `yaml:"inPods"`
 	Endless []string `yaml:"endless"`
+	Signals []string `yaml:"signals"`
 	// Validations are words in names of Jobs that validate a configuration.
 	Validations []string `yaml:"validations"`
 	// Guards are words in names of objects that come before a migration, or may with those
@@ -227,6 +229,7 @@ type programFile struct {
 	Waiters      []Waiter      `yaml:"waiters"`
 	Testers      []Waiter      `yaml:"testers"`
 	Writers      []Writer      `yaml:"writers"`
+	Endless      []Endless     `yaml:"endless"`
 	TrustWriters []TrustWriter `yaml:"trustWriters"`
 	// SecretWords are words of variables and flags whose value is the name of a Secret.
 	SecretWords []string `yaml:"secretWords"`

@@ -16,10 +16,13 @@ import (
 func (s *simulation) doubtfulGate(i int) []finding.Finding {
 	n := s.Graph.Nodes[i]
 	doubt := cmp.Or(n.Health.Uncertain(), n.TemporarilyDegraded)
-	if n.Idle && n.IsHook() && n.HasHealth && n.Kind.Runs == "once" && s.at[i].phase != object.Sync && s.at[i] != never {
+	if (n.Idle || n.NeverFix != "") && n.IsHook() && n.HasHealth && n.Kind.Runs == "once" && s.at[i].phase != object.Sync && s.at[i] != never {
+		effect, remedy := ", so the sync waits until somebody resumes it", "set spec.suspend to false, or remove its hook annotations"
+		if !n.Idle {
+			effect, remedy = ", and then the sync hangs", n.NeverFix
+		}
 		return []finding.Finding{s.finding(i, finding.Warning, "doubtful-gate",
-			fmt.Sprintf("Argo CD waits for this hook %s, but %s, so the sync waits until somebody resumes it", s.at[i], doubt),
-			"set spec.suspend to false, or remove its hook annotations")}
+			fmt.Sprintf("Argo CD waits for this hook %s, but %s%s", s.at[i], doubt, effect), remedy)}
 	}
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Health.Never != "" {
 		return nil
@@ -33,6 +36,7 @@ func (s *simulation) doubtfulGate(i int) []finding.Finding {
 		if s.final.phase == object.Sync { // hooks of later phases wait for every wave
 			remedy = s.notAwaited(i) + ", or " + remedy
 		}
+		remedy = cmp.Or(n.NeverFix, remedy)
 	}
 	if n.Kind.Status != nil && n.Health.TemporarilyDegraded != "" {
 		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
@@ -178,6 +182,7 @@ func (p *Plan) omittedGates() (found []finding.Finding) {
 		n := &p.Graph.Nodes[o.From]
 		remedy := fmt.Sprintf("if it becomes healthy on your cluster, annotate this object with %s: %s/%s", graph.After,
 			p.Graph.Nodes[o.To].Key.Kind, p.Graph.Nodes[o.To].Key.Name)
+		remedy = cmp.Or(p.Graph.Nodes[o.doubt.root].NeverFix, remedy)
 		if o.doubt.entry != "" {
 			if at, known := missing[o.doubt.entry]; known {
 				found[at] = found[at].WithAlso(n.Key.String())

@@ -320,11 +320,9 @@ func decisions(objs []object.Object, base *knowledge.Base, opt Options) ([]Decis
 		d.isHome = n.Key.Kind == "Namespace" && n.Key.Group == "" && slices.ContainsFunc(f.Nodes, func(in facts.Node) bool {
 			return in.Key.Namespace == n.Key.Name && (in.Kind.Recreated.Kept || len(in.Get("spec", "volumeClaimTemplates").Items()) > 0)
 		})
-		isEndless := false
 		if d.runsOnce() {
 			commands := f.CommandLines(i)
 			d.looks = f.OnlyLooks(i)
-			isEndless = slices.ContainsFunc(commands, base.IsEndless)
 			for _, command := range commands {
 				d.risk = cmp.Or(d.risk, base.Risk(command))
 			}
@@ -334,7 +332,7 @@ func decisions(objs []object.Object, base *knowledge.Base, opt Options) ([]Decis
 			d.Form, d.Cause = Dropped, Repeats
 		case len(named) > 1, n.Generated && !d.runsOnce():
 			d.Form, d.Cause = Stays, Ambiguous
-		case isEndless:
+		case f.Incompletion(i).Why != "":
 			d.Form, d.Cause = Stays, Endless
 		case opt.varies(&d):
 			d.Form, d.Cause = Stays, Varies

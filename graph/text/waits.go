@@ -389,7 +389,7 @@ func isFailure(c command) bool {
 // scriptIn returns the script that a command line runs: after "-c" of a shell, or in a
 // mounted file, with its arguments.
 func (w *waitReader) scriptIn(words []string) (text string, arguments []string, failsAtOnce, ok bool) {
-	isShell := slices.Contains([]string{"sh", "bash", "ash", "dash", "zsh", "ksh"}, path.Base(words[0]))
+	isShell := IsShell(words[0])
 	for i, word := range words {
 		switch {
 		case !isShell || i > 0 && !strings.HasPrefix(word, "-"):
@@ -403,6 +403,11 @@ func (w *waitReader) scriptIn(words []string) (text string, arguments []string, 
 		}
 	}
 	return "", nil, false, false
+}
+
+// IsShell reports whether a program is a shell.
+func IsShell(program string) bool {
+	return slices.Contains([]string{"sh", "bash", "ash", "dash", "zsh", "ksh"}, path.Base(program))
 }
 
 var shebang = lazyregexp.New(`^#!\S*/(?:ba|da|a)?sh -\w*e`)

@@ -1,0 +1,85 @@
+package facts
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/ladder-cmp/ladder/graph/text"
+	"github.com/ladder-cmp/ladder/knowledge"
+	"github.com/ladder-cmp/ladder/object"
+)
+
+// Incompletion says why a Job is never complete, and what to do; empty if nothing shows that.
+type Incompletion struct{ Why, Fix string }
+
+// Incompletion returns why a Job or a Pod that runs once is never complete: a container of it does
+// not end.
+func (f *Facts) Incompletion(i int) Incompletion {
+	n := &f.Nodes[i]
+	isJob := n.Key.GroupKind() == "Job.batch"
+	if policy := n.Get("spec", "restartPolicy").Text(); !isJob && (n.Key.GroupKind() != "Pod" || policy != "Never" && policy != "OnFailure") {
+		return Incompletion{}
+	}
+	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
+		for _, list := range []string{"initContainers", "containers"} {
+			for at, c := range tmpl.Value.Get("spec", list).Items() {
+				if list == "initContainers" && c.Get("restartPolicy").Text() == "Always" {
+					continue
+				}
+				if why := f.neverEnds(i, tmpl.Value, c, Join(tmpl.Field, fmt.Sprintf("spec.%s[%d]", list, at))); why != "" {
+					return Incompletion{why, fixOf(tmpl.Value)}
+				}
+			}
+		}
+	}
+	return Incompletion{}
+}
+
+// fixOf says what to do with a container of a Pod that does not end.
+func fixOf(pod object.Value) string {
+	if len(pod.Get("spec", "containers").Items())+len(pod.Get("spec", "initContainers").Items()) == 1 {
+		return "let it end when its work is done, or run it in a Deployment or CronJob"
+	}
+	return "make this container an init container with restartPolicy: Always, which ends with the others, or end it when they have ended"
+}
+
+// neverEnds says why a container does not end by itself, and no other container ends it; empty if
+// nothing shows that.
+func (f *Facts) neverEnds(i int, pod, c object.Value, field string) string {
+	command, arguments := Texts(c.Get("command")), Texts(c.Get("args"))
+	if len(command) == 0 && len(arguments) > 0 && text.IsShell(arguments[0]) {
+		command, arguments = arguments, nil
+	}
+	own := f.saidBy(i, pod, c)
+	found := text.NeverEnds(f.Base, text.Program{Command: command, Arguments: arguments, Files: f.scriptFiles(i, pod, c),
+		Variables: f.variablesOf(i, c, field)})
+	if by, ok := f.Base.EndlessImage(c.Get("image").Text(), command, arguments); ok && found.Command == "" && !by.EndsWith(own) {
+		found.By = by
+	}
+	if found.By == nil && found.Command == "" {
+		return ""
+	}
+	by, shares := cmp.Or(found.By, &knowledge.Endless{}), pod.Get("spec", "shareProcessNamespace").True()
+	for _, list := range []string{"initContainers", "containers"} {
+		for _, other := range pod.Get("spec", list).Items() {
+			if other.Get("name").Text() != c.Get("name").Text() && f.Base.Stops(by, own, f.saidBy(i, pod, other), shares) {
+				return ""
+			}
+		}
+	}
+	says := "never ends (" + found.Command + ")"
+	if by.Why != "" {
+		says = by.Why + " until somebody stops it"
+	}
+	return fmt.Sprintf("its container %s %s, so the %s is never complete", cmp.Or(c.Get("name").Text(), "?"), says, f.Nodes[i].Key.Kind)
+}
+
+// saidBy returns what a container runs, with its variables.
+func (f *Facts) saidBy(i int, pod, c object.Value) string {
+	all := f.scripts(i, pod, c)
+	for _, v := range c.Get("env").Items() {
+		all = append(all, v.Get("name").Text()+"="+v.Get("value").Text())
+	}
+	return strings.Join(all, "\n")
+}
