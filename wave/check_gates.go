@@ -36,7 +36,9 @@ func (s *simulation) doubtfulGate(i int) []finding.Finding {
 		if s.final.phase == object.Sync { // hooks of later phases wait for every wave
 			remedy = s.notAwaited(i) + ", or " + remedy
 		}
-		remedy = cmp.Or(n.NeverFix, remedy)
+		if n.NeverFix != "" {
+			effect, remedy = ", and then the sync hangs or fails", n.NeverFix
+		}
 	}
 	if n.Kind.Status != nil && n.Health.TemporarilyDegraded != "" {
 		remedy = "apply the health check that cmp health prints, or set a retry in the Application's syncPolicy"
@@ -89,7 +91,7 @@ func (s *simulation) unneededGates(specific []finding.Finding) []finding.Finding
 		hooks[s.at[i]] = hooks[s.at[i]] || s.opt.runsAsHook(&s.Graph.Nodes[i])
 		needed[s.at[i]] = needed[s.at[i]] || n.HasHealth && justified[i]
 		if m := s.at[i]; n.HasHealth && n.Health.Early == "" && !n.External && m.phase == object.Sync && m != last &&
-			!justified[i] && !isCRD(&n, s.base) && !reported[n.Key.String()] {
+			!justified[i] && n.NeverFix == "" && !isCRD(&n, s.base) && !reported[n.Key.String()] {
 			unneeded[m] = append(unneeded[m], i)
 		}
 	}

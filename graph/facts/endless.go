@@ -10,16 +10,24 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Incompletion says why a Job is never complete, and what to do; empty if nothing shows that.
+// Incompletion says why a Job may never be complete for Argo CD, and what to do; empty if nothing
+// shows that.
 type Incompletion struct{ Why, Fix string }
 
-// Incompletion returns why a Job or a Pod that runs once is never complete: a container of it does
-// not end.
+// Incompletion returns why a Job or a Pod that runs once may never be complete for Argo CD: a
+// container of it does not end, or Kubernetes deletes it at once.
 func (f *Facts) Incompletion(i int) Incompletion {
 	n := &f.Nodes[i]
 	isJob := n.Key.GroupKind() == "Job.batch"
 	if policy := n.Get("spec", "restartPolicy").Text(); !isJob && (n.Key.GroupKind() != "Pod" || policy != "Never" && policy != "OnFailure") {
 		return Incompletion{}
+	}
+	const soon = 10 // seconds after which Argo CD has certainly seen the end
+	for _, ttl := range n.Kind.Expires.Find(n.Root()) {
+		if seconds, ok := ttl.Value.Int(); ok && seconds < soon && !n.IsHook() {
+			return Incompletion{fmt.Sprintf("Kubernetes deletes it %d s after it finishes, perhaps before Argo CD sees that", seconds),
+				fmt.Sprintf("remove %s, or make the Job a hook (%s: Sync)", ttl.Field, object.Hook)}
+		}
 	}
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, list := range []string{"initContainers", "containers"} {
