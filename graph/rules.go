@@ -61,6 +61,7 @@ var derivations = []derivation{
 	secretWriters, // Jobs that write Secrets for controllers
 	laterCAs,      // PostSync Jobs without which an API is not trusted
 	webhooks,      // objects and the webhooks that must admit them
+	affinities,    // Pods that are scheduled beside others
 	creators,      // workloads that may create what others read
 	possibilities, // what no derivation may conclude from
 }

@@ -176,6 +176,11 @@ func (l loop) resolve(g *graph.Graph) resolution {
 				user, migration := &g.Nodes[l.rules[i].dependent], g.Nodes[l.rules[i].dependency].Key
 				y.warning = l.finding(g, finding.Warning, i, "it may start before "+migration.String()+", since these objects refer to each other: ",
 					"annotate it with "+facts.After+": "+migration.Kind+"/"+migration.Name+" if it must come later")
+				if slices.ContainsFunc(l.within, func(in int) bool {
+					return l.rules[in].dependent == l.rules[i].dependency && blocks(g, l.rules[in].ref)
+				}) { // a wait that a user demands would hang
+					y.warning.Remedy = "remove one of these references"
+				}
 				y.warning.File, y.warning.Line, y.warning.Object = user.File, user.Line, user.Key.String()
 			}
 		}
