@@ -45,10 +45,10 @@ func (a *Absent) Absence(g *Graph) string {
 // absentIn returns the objects that the component needs, and neither contains nor creates.
 // Objects that a workload may create at run time are not absent for Pods, which start as
 // soon as they exist. They are absent for an object that is checked only once, which may
-// be Degraded until they exist.
-func absentIn(f *facts.Facts) (all []Absent) {
+// be Degraded until they exist, unless it waits for the Job that writes them.
+func absentIn(f *facts.Facts, set Set) (all []Absent) {
 	for _, u := range f.Unresolved() {
-		if u.Created || u.Named {
+		if u.Created || u.Named || len(u.Later) == 0 && waitsForWriter(set, &u) {
 			continue
 		}
 		a := Absent{From: u.From, ID: u.ID, Entry: f.ExpectedEntry(u.From, u.ID), Field: u.Field, Why: u.Record.Why,
@@ -62,6 +62,16 @@ func absentIn(f *facts.Facts) (all []Absent) {
 		return cmp.Or(cmp.Compare(x.From, y.From), facts.CompareIDs(x.ID, y.ID), cmp.Compare(x.Field, y.Field), cmp.Compare(x.Why, y.Why))
 	})
 	return all
+}
+
+// waitsForWriter reports whether an object waits until what writes its target is healthy.
+func waitsForWriter(set Set, u *facts.Unresolved) bool {
+	for r := range set.Of(u.From) {
+		if r.Need == Needs && r.Until == Healthy && r.Product == u.ID && r.Field == u.Field {
+			return true
+		}
+	}
+	return false
 }
 
 // Creation is a kind that no component of a graph defines, and of which From creates
@@ -91,11 +101,11 @@ func creations(f *facts.Facts) (all []Creation) {
 // danglingIn returns the references of several components to what none of them creates: Secrets
 // and ConfigMaps that Pods need, and classes, issuers, stores and the like. A single component
 // says less: others may create what it names.
-func danglingIn(f *facts.Facts) []Absent {
+func danglingIn(f *facts.Facts, set Set) []Absent {
 	if !f.Joined {
 		return nil
 	}
-	all := slices.DeleteFunc(absentIn(f), func(a Absent) bool { return !facts.IsData(a.ID) || len(a.Later) > 0 })
+	all := slices.DeleteFunc(absentIn(f, set), func(a Absent) bool { return !facts.IsData(a.ID) || len(a.Later) > 0 })
 	for _, mentions := range [][]facts.Mention{f.Reads(), f.UnmetConventions()} {
 		for i := range mentions {
 			m := &mentions[i]

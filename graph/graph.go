@@ -186,12 +186,12 @@ func build(rules rules, parts []Part, base *knowledge.Base, opt facts.Options) (
 		roles, set = roles.With(f, claims), set.With(more)
 	}
 	set = set.except(asked.Exceptions)
-	in := report{Facts: f, Roles: roles, Set: set, Absent: absentIn(f)}
+	in := report{Facts: f, Roles: roles, Set: set, Absent: absentIn(f, set)}
 	for _, report := range reports {
 		findings = append(findings, report(in)...)
 	}
 	g := &Graph{Nodes: nodesOf(f, roles, set), References: set.all, Aside: set.aside, Claims: roles.claims, Absent: in.Absent,
-		Dangling:  danglingIn(f),
+		Dangling:  danglingIn(f, set),
 		Creations: creations(f), Findings: findings}
 	g.sort()
 	return g, nil
