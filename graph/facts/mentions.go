@@ -368,7 +368,7 @@ func readName(rec *knowledge.Reference, v knowledge.Found) (name, bool) {
 	}
 	group, written := writtenGroup(v.Value)
 	for _, to := range rec.To {
-		if to.Kind == kind && (!written || to.Group == group) {
+		if strings.EqualFold(to.Kind, kind) && (!written || to.Group == group) {
 			m.gk = to
 			return m, true
 		}
