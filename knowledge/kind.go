@@ -263,6 +263,9 @@ type Reference struct {
 	When []Condition `yaml:"when"`
 
 	Meaning Meaning `yaml:"meaning"`
+	// Labels means that the values are labels, in a mapping or in expressions of a selector.
+	// The names are "key=value".
+	Labels bool `yaml:"labels"`
 	// Every means all objects of the kinds in To, in the namespace of the object
 	// or, with namespace "any", in the component. At is not set.
 	Every bool `yaml:"every"`

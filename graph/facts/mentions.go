@@ -174,7 +174,7 @@ func (r *fieldReader) apply(from int, rec *knowledge.Reference, at object.Value,
 			r.cover(from, Join(prefix, v.Field)+"."+rec.Name)
 			r.addClones(from, rec, v.Value)
 		}
-		if m, ok := readName(rec, v); ok {
+		for _, m := range readNames(rec, v) {
 			m.field = Join(prefix, m.field)
 			r.add(from, rec, m)
 		}
@@ -221,31 +221,6 @@ func (r *fieldReader) applyToEvery(from int, rec *knowledge.Reference) {
 	}
 	r.mentions = append(r.mentions, m)
 	r.addDoubt(from, rec.Doubt, m)
-}
-
-// applyVia applies a record that holds only if the object refers to a third one with
-// certain content, which contains the target.
-func (r *fieldReader) applyVia(from int, rec *knowledge.Reference, at object.Value, prefix string) {
-	third := &knowledge.Reference{To: rec.Via.To, Name: "name"}
-	for _, v := range rec.Via.At.Find(r.Nodes[from].Root()) {
-		m, ok := readName(third, v)
-		if !ok {
-			continue
-		}
-		for _, by := range r.resolve(r.identify(from, m), third) {
-			n := &r.Nodes[by]
-			if len(rec.Via.Has.Find(n.Root())) == 0 {
-				continue
-			}
-			for _, v := range rec.At.Find(at) {
-				if m, ok := readName(rec, v); ok {
-					m.field = Join(prefix, m.field)
-					m.namespace = cmp.Or(m.namespace, rec.Via.Namespace.Text(n.Root()), rec.Via.Default)
-					r.add(from, rec, m)
-				}
-			}
-		}
-	}
 }
 
 // add adds the mention of a name, and records what is read or created at run time.
