@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"slices"
+
 	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/knowledge"
 	"github.com/ladder-cmp/ladder/object"
@@ -79,8 +81,10 @@ func products(f *facts.Facts, _ Roles) (refs []Reference) {
 		if len(producers) == 0 && m.Anywhere() {
 			producers = f.ProducerAnywhere(m.ID)
 		}
+		programs := programsWriting(f, m, producers)
 		for _, p := range producers {
-			if f.Nodes[p].Part != f.Nodes[m.From].Part && f.HasOwnWriter(*m) {
+			runs := isWrittenWhileRunning(f, p, m.ID)
+			if f.Nodes[p].Part != f.Nodes[m.From].Part && f.HasOwnWriter(*m) || runs && !slices.Contains(programs, p) {
 				continue
 			}
 			r := ofRecord(m)
@@ -89,6 +93,9 @@ func products(f *facts.Facts, _ Roles) (refs []Reference) {
 				r.Until = Exists
 			}
 			r.Fails, r.Unless = failsSoftly(m.Record), ""
+			if runs && len(programs) > 1 {
+				r.Need, r.Until = MayNeed, Exists // the Pods of any of them suffice
+			}
 			if f.Nodes[m.From].Kind.Rung == knowledge.Exposure && f.IsService(m.ID) {
 				r.Need, r.Until = MayNeed, Exists // a route is there before what it leads to
 			}
@@ -105,6 +112,27 @@ func products(f *facts.Facts, _ Roles) (refs []Reference) {
 		}
 	}
 	return refs
+}
+
+// programsWriting returns the producers of a target that write it while their Pods run, and keep
+// running. The reader needs none of them if its own Pods do, too.
+func programsWriting(f *facts.Facts, m *facts.Mention, producers []int) (all []int) {
+	for _, p := range producers {
+		switch n := &f.Nodes[p]; {
+		case !isWrittenWhileRunning(f, p, m.ID):
+		case p == m.From:
+			return nil
+		case n.Serves() && n.InSync():
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// isWrittenWhileRunning reports whether an object exists as soon as, and as long as, Pods of its
+// producer run.
+func isWrittenWhileRunning(f *facts.Facts, producer int, id object.ID) bool {
+	return !f.Nodes[producer].Kind.Pod.IsZero() && f.WritesUnready(producer, id)
 }
 
 // namespaceMakers makes objects in a namespace that an operator creates wait for the

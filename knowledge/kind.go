@@ -358,6 +358,8 @@ type Via struct {
 	To Targets `yaml:"to"`
 	// Has is a path that must be set in it.
 	Has Path `yaml:"has"`
+	// Its means that At of the reference is a path in it.
+	Its bool `yaml:"its"`
 	// Namespace is the path of the target's namespace in it, and Default that
 	// namespace if the path is unset.
 	Namespace Path   `yaml:"namespace"`

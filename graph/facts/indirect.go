@@ -14,18 +14,25 @@ import (
 // certain content, which contains the target.
 func (r *fieldReader) applyVia(from int, rec *knowledge.Reference, at object.Value, prefix string) {
 	third := &knowledge.Reference{To: rec.Via.To, Name: "name"}
-	for _, v := range rec.Via.At.Find(r.Nodes[from].Root()) {
+	for _, v := range rec.Via.At.Find(at) {
 		m, ok := readName(third, v)
-		if !ok {
+		if !ok || prefix != "" && r.isUnmounted(from, at, v.Field) {
 			continue
 		}
 		for _, by := range r.resolve(r.identify(from, m), third) {
 			n := &r.Nodes[by]
-			if len(rec.Via.Has.Find(n.Root())) == 0 {
+			if !rec.Via.Has.IsZero() && len(rec.Via.Has.Find(n.Root())) == 0 {
 				continue
 			}
-			for _, v := range rec.At.Find(at) {
-				for _, m := range readNames(rec, v) {
+			in := at
+			if rec.Via.Its {
+				in = n.Root()
+			}
+			for _, its := range rec.At.Find(in) {
+				for _, m := range readNames(rec, its) {
+					if rec.Via.Its {
+						m.field = v.Field
+					}
 					m.field = Join(prefix, m.field)
 					m.namespace = cmp.Or(m.namespace, rec.Via.Namespace.Text(n.Root()), rec.Via.Default)
 					r.add(from, rec, m)
