@@ -126,7 +126,7 @@ func danglingIn(f *facts.Facts, set Set) []Absent {
 func isShared(f *facts.Facts, m *facts.Mention) bool {
 	kind, _ := f.Base.Kind(m.ID.Group, m.ID.Kind)
 	switch {
-	case m.ID.Name == "" || strings.ContainsAny(m.ID.Name, "*$({ "), m.Record.Soft, m.Record.Manifest:
+	case m.ID.Name == "" || strings.ContainsAny(m.ID.Name, "*$({ "), m.Record.Soft, m.Record.Manifest, !m.Record.Within.IsZero():
 		return false
 	case kind.AlwaysInstalled || len(kind.Defines) > 0 || kind.Rung == knowledge.Workloads:
 		return false

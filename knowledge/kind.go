@@ -266,6 +266,9 @@ type Reference struct {
 	// Labels means that the values are labels, in a mapping or in expressions of a selector.
 	// The names are "key=value".
 	Labels bool `yaml:"labels"`
+	// Within is the path of references to the objects that contain what is named, such as the
+	// store of a key. The target is then a part of such an object.
+	Within Path `yaml:"within"`
 	// Every means all objects of the kinds in To, in the namespace of the object
 	// or, with namespace "any", in the component. At is not set.
 	Every bool `yaml:"every"`

@@ -7,8 +7,8 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-// Not every name is that of an object: a label stands for the nodes that have it. Others stand in
-// a third object.
+// Not every name is that of an object: a label stands for the nodes that have it, and a key is a
+// part of the store in which it is. Others stand in a third object.
 
 // applyVia applies a record that holds only if the object refers to a third one with
 // certain content, which contains the target.
@@ -37,6 +37,23 @@ func (r *fieldReader) applyVia(from int, rec *knowledge.Reference, at object.Val
 					m.namespace = cmp.Or(m.namespace, rec.Via.Namespace.Text(n.Root()), rec.Via.Default)
 					r.add(from, rec, m)
 				}
+			}
+		}
+	}
+}
+
+// applyWithin applies a record about a part of the objects to which another field refers.
+func (r *fieldReader) applyWithin(from int, rec *knowledge.Reference, at object.Value, prefix string) {
+	whole := &knowledge.Reference{To: rec.To, Name: "name"}
+	for _, v := range rec.Within.Find(at) {
+		in, ok := readName(whole, v)
+		if !ok {
+			continue
+		}
+		for _, v := range rec.At.Find(at) {
+			for _, m := range readNames(rec, v) {
+				m.gk, m.namespace, m.name, m.field = in.gk, in.namespace, in.name+"["+m.name+"]", Join(prefix, m.field)
+				r.add(from, rec, m)
 			}
 		}
 	}

@@ -152,6 +152,10 @@ func (r *fieldReader) apply(from int, rec *knowledge.Reference, at object.Value,
 		r.applyVia(from, rec, at, prefix)
 		return
 	}
+	if !rec.Within.IsZero() {
+		r.applyWithin(from, rec, at, prefix)
+		return
+	}
 	if rec.Every {
 		r.applyToEvery(from, rec)
 		return
