@@ -301,8 +301,8 @@ func (o jobOrder) shareWave(workloads []int, job int, why string) (refs []Refere
 }
 
 // jobsBeside orders the Jobs with a migration's image that are not migrations themselves.
-// Like workloads, they use its result, unless they create what it migrates: where that is in
-// no store of the component, a word that says so is enough.
+// Like workloads, they use its result, unless they create what it migrates: words say so that
+// are about a database or, where that is in no store of the component, about anything.
 func (o jobOrder) jobsBeside(migration int, needs map[int]Reference) (refs []Reference) {
 	knowsStore := slices.ContainsFunc(slices.Collect(maps.Keys(needs)), o.IsStore) || len(o.namedStores(migration)) > 0
 	seen := map[int]bool{}
@@ -310,7 +310,7 @@ func (o jobOrder) jobsBeside(migration int, needs map[int]Reference) (refs []Ref
 		for _, j := range o.byImage[[2]string{o.Nodes[migration].Key.Namespace, image}].others {
 			switch {
 			case seen[j]:
-			case !knowsStore && o.CreatesData(j):
+			case !knowsStore && o.CreatesData(j), o.CreatesDatabase(j):
 				refs = append(refs, possible(o.Facts, migration, j, "spec", Image, "may migrate what is created by"))
 			default:
 				refs = append(refs, o.waitForMigration([]int{j}, migration, sharesImage)...)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ladder-cmp/ladder/graph/facts"
 	"github.com/ladder-cmp/ladder/graph/text"
@@ -15,9 +16,9 @@ import (
 // says what it is for, points to it. A smoke is applied last anyway. This is the last
 // derivation, so that no other concludes anything from it.
 func possibilities(f *facts.Facts, roles Roles, s Set) ([]Claim, []Reference) {
-	refs := makersNearby(f, roles)
-	refs = slices.Concat(refs, storesNearby(f, roles, s.With(refs)), jobsNearby(f, roles, s), namersOfAbsent(f, roles),
-		wordsOfNames(f, roles, s), nodeAgents(f, roles, s), hostsOfNames(f, roles))
+	refs, prepared := makersNearby(f, roles), preparers(f, roles, s)
+	refs = slices.Concat(refs, storesNearby(f, roles, s.With(refs)), jobsNearby(f, roles, s), prepared, namersOfAbsent(f, roles),
+		wordsOfNames(f, roles, s, prepared), nodeAgents(f, roles, s), hostsOfNames(f, roles))
 	return nil, append(refs, operatorsBehind(f, roles, s.With(refs))...)
 }
 
@@ -120,7 +121,7 @@ func jobsNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 		for _, i := range f.PodsOf(job.Part) {
 			n := &f.Nodes[i]
 			if n.Serves() && n.InSync() && n.Key.Namespace == job.Key.Namespace && roles.Of(i) == "" && !f.IsStore(i) {
-				refs = append(refs, possible(f, i, j, "spec.template", Beside, "may use what is prepared by"))
+				refs = append(refs, possible(f, i, j, "spec.template", Beside, mayPrepareFor))
 			}
 		}
 	}
@@ -164,27 +165,32 @@ func possible(f *facts.Facts, from, to int, field string, sign Sign, why string)
 // what a text that it reads names: a workload, a Job or a custom resource, directly or by its
 // Service, one of its Pods, or the Secret that it writes. About a custom resource, any other
 // reference says more. A store calls no application, whose name is often that of a database
-// or a user, and neither does a migration.
-func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
+// or a user, and neither does a migration, nor what may prepare its store; and what a program sends to a store names none.
+func wordsOfNames(f *facts.Facts, roles Roles, s Set, prepared []Reference) (refs []Reference) {
 	named := targetsByName(f)
+	prepares := map[int]bool{}
+	for i := range prepared {
+		prepares[prepared[i].To] = true
+	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		if n.Kind.Runs == "later" || !n.InSync() || roles.Of(i) == knowledge.Smokes {
 			continue
 		}
 		seen := map[int]bool{i: true}
-		calls := func(to int, w facts.Word) bool {
+		calls := func(to int) bool {
 			switch {
 			case f.MayBeStore(to):
 				return true
 			case n.Kind.Runs == "once": // a migration waits for stores only
-				return f.MigrationWord(i) == ""
+				return f.MigrationWord(i) == "" && !prepares[i]
 			}
 			return !f.IsStore(i)
 		}
 		for _, w := range slices.Concat(f.Words(i), f.Hints(i)) {
+			outside := sync.OnceValue(func() []int { return named.in(f, f.OutsideStores(i, w), n) })
 			for _, to := range named.in(f, w.Word, n) {
-				if seen[to] || !calls(to, w) {
+				if seen[to] || !calls(to) || !f.MayBeStore(to) && !slices.Contains(outside(), to) {
 					continue
 				}
 				seen[to] = true
@@ -200,16 +206,20 @@ func wordsOfNames(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 
 // hostsOfNames makes a program may need the Ingress or route whose host a text that it reads
 // names, and the programs behind it: an issuer of tokens, for example,
-// which a program asks when it starts.
+// which a program asks when it starts. A migration may need only what lets it out, such as a
+// ServiceEntry: without a health check, and without a program behind it.
 func hostsOfNames(f *facts.Facts, roles Roles) (refs []Reference) {
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		if n.Kind.Pod.IsZero() || n.Kind.Runs == "later" || !n.InSync() || roles.Of(i) == knowledge.Smokes || f.IsStore(i) ||
-			n.Kind.Runs == "once" && f.MigrationWord(i) != "" {
+		if n.Kind.Pod.IsZero() || n.Kind.Runs == "later" || !n.InSync() || roles.Of(i) == knowledge.Smokes || f.IsStore(i) {
 			continue
 		}
+		isMigration := n.Kind.Runs == "once" && f.MigrationWord(i) != ""
 		exposed := f.Exposed(i)
 		for _, to := range slices.Sorted(maps.Keys(exposed)) {
+			if isMigration && (f.Nodes[to].HasHealth || len(f.Behind(to)) > 0) {
+				continue
+			}
 			refs = append(refs, possible(f, i, to, exposed[to], Word, "mentions a host of"))
 			for _, server := range f.Behind(to) {
 				if server != i {

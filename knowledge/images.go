@@ -79,6 +79,11 @@ func (b *Base) NamesStore(name string) bool {
 // IsStorePort reports whether programs that keep data usually listen at a port.
 func (b *Base) IsStorePort(port string) bool { return slices.Contains(programs().Stores.Ports, port) }
 
+// IsStoreClient reports whether a program sends its arguments and its input to a store.
+func (b *Base) IsStoreClient(program string) bool {
+	return slices.Contains(programs().Stores.Clients, program)
+}
+
 // IsStoreTool reports whether an image is that of a tool for such a program.
 func (b *Base) IsStoreTool(image string) bool {
 	return slices.ContainsFunc(imageWords(image), func(word string) bool { return slices.Contains(programs().Stores.Tools, word) })

@@ -84,9 +84,25 @@ func (b *Base) AppliesManifests(command []string) (applies, replaces bool) {
 // CreatesData reports whether a name, or a script as words separated by blanks, says that a
 // Job creates what others then use.
 func (b *Base) CreatesData(texts ...string) bool {
+	return sayAny(texts, names().Creations) || b.CreatesDatabase(texts...)
+}
+
+// CreatesDatabase reports the same of a database.
+func (b *Base) CreatesDatabase(texts ...string) bool { return sayAny(texts, names().DatabaseCreations) }
+
+// LoadsData reports whether the name of a Job, or a command as words separated by blanks, says that
+// it loads data, and creates nothing for it.
+func (b *Base) LoadsData(name string, commands ...string) bool {
+	loads := names().Loads
+	return (sayAny([]string{name}, loads.Names) || sayAny(commands, loads.Commands)) && !b.CreatesDatabase(append(commands, name)...) &&
+		!slices.ContainsFunc(commands, func(command string) bool { return strings.Contains(command, "create ") })
+}
+
+// sayAny reports whether one of some texts contains one of some words.
+func sayAny(texts, all []string) bool {
 	isLetter := func(c byte) bool { return c >= 'a' && c <= 'z' }
 	return slices.ContainsFunc(texts, func(text string) bool {
-		return slices.ContainsFunc(names().Creations, func(words string) bool { return ContainsWord(text, words, isLetter) })
+		return slices.ContainsFunc(all, func(words string) bool { return ContainsWord(text, words, isLetter) })
 	})
 }
 

@@ -78,6 +78,13 @@ type nameFile struct {
 	Waiting []string `yaml:"waiting"`
 	// Creations are words of Jobs that create what others then use.
 	Creations []string `yaml:"creations"`
+	// DatabaseCreations are such words of Jobs that create a database.
+	DatabaseCreations []string `yaml:"databaseCreations"`
+	// Loads are words of Jobs that load data into what a migration made.
+	Loads struct {
+		Names    []string `yaml:"names"`
+		Commands []string `yaml:"commands"`
+	} `yaml:"loads"`
 	// MigrationCommands recognizes the commands of migrations.
 	MigrationCommands struct {
 		// Words are words of such a command, in their order.
@@ -254,8 +261,10 @@ type programFile struct {
 		// Copies are words of kinds that are about copies of their data.
 		Copies []string `yaml:"copies"`
 		// Ports are ports at which they usually listen.
-		Ports  []string `yaml:"ports"`
-		Source string   `yaml:"source"`
+		Ports []string `yaml:"ports"`
+		// Clients are programs that send their arguments and their input to a store.
+		Clients []string `yaml:"clients"`
+		Source  string   `yaml:"source"`
 	} `yaml:"stores"`
 }
 

@@ -183,11 +183,7 @@ func (f *Facts) IsDescription(word Word, j int) bool {
 // CreatesData reports whether the name or the command line of a Job says that it creates
 // what others then use, and the Job calls no program but stores.
 func (f *Facts) CreatesData(j int) bool {
-	texts := []string{f.Nodes[j].ID.Name}
-	for _, command := range f.commandsOf(j) {
-		texts = append(texts, strings.Join(command, " "))
-	}
-	if !f.Base.CreatesData(texts...) {
+	if !f.Base.CreatesData(f.textsOf(j)...) {
 		return false
 	}
 	for _, w := range f.Words(j) {
@@ -198,6 +194,40 @@ func (f *Facts) CreatesData(j int) bool {
 		}
 	}
 	return true
+}
+
+// CreatesDatabase reports whether the name or the command line of a Job says that it creates a
+// database.
+func (f *Facts) CreatesDatabase(j int) bool {
+	return f.Base.MakesDatabase(f.Nodes[j].ID.Name) != "" || f.Base.CreatesDatabase(f.textsOf(j)...)
+}
+
+// LoadsData reports whether the name or the command line of a Job says that it loads data into
+// what a migration made.
+func (f *Facts) LoadsData(j int) bool {
+	texts := f.textsOf(j)
+	return f.Base.LoadsData(texts[0], texts[1:]...)
+}
+
+// textsOf returns the name of a Job and its commands.
+func (f *Facts) textsOf(j int) []string {
+	texts := []string{f.Nodes[j].ID.Name}
+	for _, command := range f.commandsOf(j) {
+		texts = append(texts, strings.Join(command, " "))
+	}
+	return texts
+}
+
+// WaitsForMigration reports whether the name of an init container says that it waits for a
+// migration.
+func (f *Facts) WaitsForMigration(j int) bool {
+	n := &f.Nodes[j]
+	return slices.ContainsFunc(n.Kind.Pod.Find(n.Root()), func(tmpl knowledge.Found) bool {
+		return slices.ContainsFunc(tmpl.Value.Get("spec", "initContainers").Items(), func(c object.Value) bool {
+			name := c.Get("name").Text()
+			return f.Base.SaysWait(name) && f.Base.Migration(name) != ""
+		})
+	})
 }
 
 // initializesCluster reports whether a command line or script of a Job initializes a

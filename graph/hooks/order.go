@@ -38,6 +38,8 @@ type ordering struct {
 	aside []graph.SetAside
 	// leads returns the nodes that a node needs or may need, also through others.
 	leads func(int) map[int]bool
+	// leadsSurely is the same without what a Job itself only may need.
+	leadsSurely func(int) map[int]bool
 }
 
 func (t Taken) newOrdering(g *graph.Graph) *ordering {
@@ -53,19 +55,27 @@ func (t Taken) newOrdering(g *graph.Graph) *ordering {
 			o.hooks[n], o.nodes = d, append(o.nodes, n)
 		}
 	}
+	o.leads = o.reach(func(*graph.Reference) bool { return false })
+	o.leadsSurely = o.reach(o.isWeak)
+	return o
+}
+
+// reach returns a function for the nodes to which a node leads, without some of its own
+// references.
+func (o *ordering) reach(leavesOut func(*graph.Reference) bool) func(int) map[int]bool {
 	needs := map[int][]*graph.Reference{}
-	for at := range g.References {
+	for at := range o.g.References {
 		// That a Job merely stands beside a program says less than its event.
-		if r := &g.References[at]; r.Need != graph.NeedsNot && (r.Sign != graph.Beside || g.Nodes[r.To].Kind.Runs != "once") {
+		if r := &o.g.References[at]; r.Need != graph.NeedsNot && (r.Sign != graph.Beside || o.g.Nodes[r.To].Kind.Runs != "once") {
 			needs[r.From] = append(needs[r.From], r)
 		}
 	}
 	known := map[int]map[int]bool{}
-	o.leads = func(n int) map[int]bool {
+	return func(n int) map[int]bool {
 		if known[n] == nil {
 			known[n] = digraph.Reachable([]int{n}, func(from int) (all []int) {
 				for _, r := range needs[from] {
-					if from != n || !o.isIdleCall(r) {
+					if from != n || !o.isIdleCall(r) && !leavesOut(r) {
 						all = append(all, r.To)
 					}
 				}
@@ -74,7 +84,12 @@ func (t Taken) newOrdering(g *graph.Graph) *ordering {
 		}
 		return known[n]
 	}
-	return o
+}
+
+// isWeak reports whether a reference only shows that a Job may need something: it says less than
+// the weights of hooks.
+func (o *ordering) isWeak(r *graph.Reference) bool {
+	return r.Need == graph.MayNeed && r.Until == graph.Together && r.Sign <= graph.Image && o.g.Nodes[r.From].Kind.Runs == "once"
 }
 
 // isIdleCall reports whether a reference only seems to say that a hook, which Helm runs before
@@ -169,12 +184,26 @@ func (o *ordering) byWeight() (refs []graph.Reference) {
 			sameSide := x.Events.IsBefore() == y.Events.IsBefore()
 			isEarlier := (sameSide && x.Weight < y.Weight || x.Events.IsBefore() && !y.Events.IsBefore()) &&
 				!o.isInstalledBy(then, first) || o.isInstalledBy(first, then)
-			if isEarlier && o.acts(first) && o.acts(then) && !o.leads(first)[then] {
+			if isEarlier && o.acts(first) && o.acts(then) && !o.leadsSurely(first)[then] {
 				refs = append(refs, o.after(then, first))
+				o.setAsideWeak(first, then)
 			}
 		}
 	}
 	return refs
+}
+
+// setAsideWeak collects what only seems to say that a hook needs one of a higher weight, or that
+// any Job needs one that comes after the migration of a program.
+func (o *ordering) setAsideWeak(first, then int) {
+	for at := range o.g.References {
+		r := &o.g.References[at]
+		leadsBack := r.From == first && (r.To == then || o.g.Nodes[r.To].Kind.Runs != "once" && o.leads(r.To)[then])
+		isKnown := func(a graph.SetAside) bool { return a.Reference == *r }
+		if o.isWeak(r) && (leadsBack || r.To == then && o.isAwaited(first)) && !slices.ContainsFunc(o.aside, isKnown) {
+			o.aside = append(o.aside, graph.SetAside{Reference: *r, By: o.after(then, first)})
+		}
+	}
 }
 
 // beforeChart puts the Jobs that Helm runs before the chart before its workloads, except those
