@@ -38,7 +38,7 @@ type ordering struct {
 	aside []graph.SetAside
 	// leads returns the nodes that a node needs or may need, also through others.
 	leads func(int) map[int]bool
-	// leadsSurely is the same without what a Job itself only may need.
+	// leadsSurely is the same without the weak references of a Job itself.
 	leadsSurely func(int) map[int]bool
 }
 
@@ -86,10 +86,11 @@ func (o *ordering) reach(leavesOut func(*graph.Reference) bool) func(int) map[in
 	}
 }
 
-// isWeak reports whether a reference only shows that a Job may need something: it says less than
-// the weights of hooks.
+// isWeak reports whether a reference only shows that a Job may need another one, or a word that may
+// name something: it says less than the weights of hooks. A store beside it says more.
 func (o *ordering) isWeak(r *graph.Reference) bool {
-	return r.Need == graph.MayNeed && r.Until == graph.Together && r.Sign <= graph.Image && o.g.Nodes[r.From].Kind.Runs == "once"
+	return r.Need == graph.MayNeed && r.Until == graph.Together && r.Sign <= graph.Image &&
+		o.g.Nodes[r.From].Kind.Runs == "once" && (o.g.Nodes[r.To].Kind.Runs == "once" || r.Sign == graph.Word)
 }
 
 // isIdleCall reports whether a reference only seems to say that a hook, which Helm runs before
