@@ -17,7 +17,7 @@ type Report struct {
 	// Named is what the user named. Code hosts show findings there that have no file.
 	Named []string
 	Plan  *wave.Plan
-	Gates    []wave.Gate
+	Gates []wave.Gate
 	// Scope is the checked part of a fleet; empty for a component.
 	Scope string
 	// Version is the version of the program, and Rules describe its rules, for reports that name
