@@ -107,7 +107,7 @@ type connection struct {
 	secret    facts.SecretKey
 }
 
-// jobs returns the Jobs of the Sync phase that are no tests.
+// jobs returns the Jobs of the Sync phase, except smoke tests.
 func (p preparation) jobs(roles Roles) (all []int) {
 	for j := range p.Nodes {
 		if n := &p.Nodes[j]; n.Kind.Runs == "once" && !n.Kind.Pod.IsZero() && n.InSync() && !n.Idle && roles.Of(j) != knowledge.Smokes {

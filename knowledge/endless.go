@@ -44,7 +44,7 @@ func (b *Base) EndlessCommand(words []string) (*Endless, bool) {
 		}
 	}
 	if path.Base(words[0]) == "sleep" && slices.ContainsFunc(words[1:], isLongerThanADay) {
-		return &all[0], true
+		return b.EndlessCommand([]string{"sleep", "infinity"})
 	}
 	return nil, false
 }
