@@ -3,11 +3,14 @@ package argocd
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Result is how a sync ended.
@@ -61,6 +64,35 @@ func (o Outcome) Raced() bool {
 func Race(text string) bool {
 	webhook := strings.Contains(text, "failed calling webhook") && strings.Contains(text, "connection refused")
 	return webhook || strings.Contains(text, "no matches for kind")
+}
+
+var noMatch = regexp.MustCompile(`no matches for kind "(\w+)" in version "([^"/]+)/`)
+
+// Overlooked reports whether a sync failed only because the API server did not list kinds
+// whose definitions had been established for a second or more: the part of [Outcome.Raced]
+// that the order is certainly not to blame for.
+func (o Outcome) Overlooked(definitions []*unstructured.Unstructured) bool {
+	established := map[schema.GroupKind]bool{}
+	for _, d := range definitions {
+		group, _, _ := unstructured.NestedString(d.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(d.Object, "spec", "names", "kind")
+		conditions, _, _ := unstructured.NestedSlice(d.Object, "status", "conditions")
+		for _, c := range conditions {
+			c, _ := c.(map[string]any)
+			since, err := time.Parse(time.RFC3339, fmt.Sprint(c["lastTransitionTime"]))
+			if c["type"] == "Established" && c["status"] == "True" && err == nil {
+				// Both times are in seconds.
+				established[schema.GroupKind{Group: group, Kind: kind}] = o.Status.OperationState.FinishedAt.Sub(since) > time.Second
+			}
+		}
+	}
+	for _, text := range o.Errors {
+		m := noMatch.FindStringSubmatch(text)
+		if m == nil || !established[schema.GroupKind{Group: m[2], Kind: m[1]}] {
+			return false
+		}
+	}
+	return o.Result == Failed && len(o.Errors) > 0
 }
 
 // note records what has gone wrong so far.

@@ -96,6 +96,23 @@ func (k *Kube) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, 
 	return client.Get(ctx, name, metav1.GetOptions{})
 }
 
+// Definitions reads all CustomResourceDefinitions.
+func (k *Kube) Definitions(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	client, err := k.Resource(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, "")
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing CustomResourceDefinitions: %w", err)
+	}
+	var all []*unstructured.Unstructured
+	for i := range list.Items {
+		all = append(all, &list.Items[i])
+	}
+	return all, nil
+}
+
 // Merge changes an object by a JSON merge patch.
 func (k *Kube) Merge(ctx context.Context, gvk schema.GroupVersionKind, namespace, name, patch string) error {
 	client, err := k.Resource(gvk, namespace)
