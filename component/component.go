@@ -151,7 +151,8 @@ func Decode(f settings.File, root *yaml.Node) (Description, []error) {
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		if !slices.Contains(known, key.Value) {
+		if !slices.Contains(known, key.Value) { // a parameter
+			d.lines[key.Value] = key.Line
 			continue
 		}
 		if seen[key.Value] { // duplicate keys are reported together

@@ -78,8 +78,8 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 			switch p.Name {
 			case "values":
 				maps.Copy(s.Values.NamedBy, namesOf(own.Name, key.Value, value))
-			case "set-file":
-				maps.Copy(s.Values.NamedBy, namesOfContents(own.Name, key.Value, value))
+			case "set", "set-string", "set-file":
+				maps.Copy(s.Values.NamedBy, p.placesIn(own.Name, key.Value, value))
 			}
 			if p.Name == "crds" {
 				p.Choices = append(slices.Clone(p.Choices), component.Split)
@@ -143,15 +143,21 @@ func namesOf(file, key string, list *yaml.Node) map[string]input.NamedBy {
 	return places
 }
 
-// namesOfContents returns the places where a mapping names files whose content is a value.
-func namesOfContents(file, key string, mapping *yaml.Node) map[string]input.NamedBy {
+// placesIn returns the places where a mapping sets values, or names files whose content is a value.
+func (p Parameter) placesIn(file, key string, mapping *yaml.Node) map[string]input.NamedBy {
 	for mapping.Kind == yaml.AliasNode {
 		mapping = mapping.Alias
 	}
 	places := map[string]input.NamedBy{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		name, value := mapping.Content[i], mapping.Content[i+1]
-		places[value.Value] = input.NamedBy{File: file, Line: value.Line, Field: key + "." + name.Value}
+		place := input.NamedBy{File: file, Line: name.Line, Field: key + "." + name.Value}
+		for _, expr := range p.expressions(map[string]string{name.Value: value.Value}) {
+			places[expr] = place
+		}
+		if p.Name == "set-file" {
+			places[value.Value] = place
+		}
 	}
 	return places
 }

@@ -70,10 +70,13 @@ func (req Request) environmentSettings(own Settings, d component.Description, pl
 	slices.Sort(known)
 	known = slices.Compact(known)
 	if len(known) > 0 && !slices.Contains(known, environment) {
-		return nil, finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: "parameter environment",
+		f := finding.Finding{Severity: finding.Error, Rule: finding.BadSettings, Field: "parameter environment",
 			Message: fmt.Sprintf("unknown environment %q", environment),
-			Remedy:  "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}.Asking(finding.Suggest(environment,
-			known))
+			Remedy:  "add it to fleet.environments in ladder.yaml, or use an environment that is listed there"}
+		if !slices.ContainsFunc(req.Settings, func(s Settings) bool { return s.Environment != "" }) {
+			f.File, f.Line, f.Field = req.show(path.Join(req.Dir, component.File)), d.Line("environment"), "environment"
+		}
+		return nil, f.Asking(finding.Suggest(environment, known))
 	}
 	if !d.IsIn(environment) && !req.AllowUndeployed {
 		return nil, req.notDeployedError(d, environment)
@@ -85,13 +88,18 @@ func (req Request) environmentSettings(own Settings, d component.Description, pl
 	}
 	s := Settings{Namespace: settings.Namespace, Values: req.values()}
 	s.Values.Files, s.Values.NamedBy = files, map[string]input.NamedBy{}
-	field := "environments." + environment + ".values"
+	place := func(at, ignore string) input.NamedBy {
+		at = "environments." + environment + "." + at
+		return input.NamedBy{File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(at), Field: at, Ignore: ignore}
+	}
 	for i, name := range settings.Values {
-		at := fmt.Sprintf("%s[%d]", field, i)
-		s.Values.NamedBy[name] = input.NamedBy{File: req.show(path.Join(req.Dir, component.File)), Line: d.Line(at), Field: at,
-			Ignore: "ignoreMissingValueFiles"}
+		s.Values.NamedBy[name] = place(fmt.Sprintf("values[%d]", i), "ignoreMissingValueFiles")
 	}
 	p, _ := find(func(p Parameter) bool { return p.Name == "set" })
-	err := p.Set(&s, p.expressions(set))
-	return []Settings{s}, err
+	for key, value := range set {
+		for _, expr := range p.expressions(map[string]string{key: value}) {
+			s.Values.NamedBy[expr] = place("set."+key, "")
+		}
+	}
+	return []Settings{s}, p.Set(&s, p.expressions(set))
 }

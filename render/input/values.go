@@ -41,13 +41,13 @@ type Values struct {
 	// of the same base name in the form used in Files. Both are optional.
 	From    string
 	Similar func(name string) []string
-	// NamedBy maps Files to the fields that name them, for findings.
+	// NamedBy maps Files and expressions to the fields that hold them, for findings.
 	NamedBy map[string]NamedBy
 	// IgnoreMissing ignores missing Files, and patterns that match nothing.
 	IgnoreMissing bool
 }
 
-// NamedBy is the field that names a file.
+// NamedBy is the field that names a file, or sets a value.
 type NamedBy struct {
 	File  string
 	Line  int
@@ -133,8 +133,14 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 		for i, expr := range set.exprs {
 			err := set.parseInto(expr, base)
 			//lint:ignore errorlint a finding among others would take their place
-			if f, ok := err.(finding.Finding); ok && f.Field == set.flag && len(set.exprs) > 1 {
-				f.Message = fmt.Sprintf("entry %d: %s", i+1, f.Message) // it has no key to identify it
+			if f, ok := err.(finding.Finding); ok {
+				place, placed := v.NamedBy[expr]
+				switch {
+				case placed && f.File == "":
+					f.File, f.Line, f.Field = place.File, place.Line, place.Field
+				case f.Field == set.flag && len(set.exprs) > 1:
+					f.Message = fmt.Sprintf("entry %d: %s", i+1, f.Message) // it has no key to identify it
+				}
 				err = f
 			}
 			faults = append(faults, err)
@@ -390,7 +396,7 @@ func Origin(all []Values, at []string) (flag, file string, line int) {
 			for _, expr := range slices.Backward(set.exprs) {
 				own := map[string]any{}
 				if set.parse(expr, own) == nil && sets(own, at) {
-					return set.flag, "", 0
+					return set.flag, v.NamedBy[expr].File, v.NamedBy[expr].Line
 				}
 			}
 		}
