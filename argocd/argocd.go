@@ -25,9 +25,12 @@ func IsApplication(id object.ID) bool { return id.Group == Group && id.Kind == "
 // IsSet reports whether an object is an ApplicationSet.
 func IsSet(id object.ID) bool { return id.Group == Group && id.Kind == "ApplicationSet" }
 
-// SourcesOf returns the sources in the spec of an Application. Argo CD ignores the single one if
-// there is a list.
+// SourcesOf returns the sources in the spec of an Application. Argo CD ignores the others if there
+// is a hydrator, and the single one if there is a list (GetSource and HasMultipleSources).
 func SourcesOf(spec object.Value) []object.Value {
+	if dry := spec.Get("sourceHydrator", "drySource"); dry.Exists() {
+		return []object.Value{dry}
+	}
 	if all := spec.Get("sources").Items(); len(all) > 0 {
 		return all
 	}

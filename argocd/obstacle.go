@@ -88,6 +88,15 @@ func (s Surroundings) Obstacles(app object.Object, contents []Content, synced bo
 		all = append(all, Obstacle{"it is not synced automatically",
 			"set syncPolicy.automated, or sync the Application by hand each time", Unasked})
 	}
+	for _, source := range SourcesOf(spec) {
+		content := source.Get("path").Text() + source.Get("chart").Text()
+		if content == "" && spec.Get("sources").Exists() {
+			content = source.Get("ref").Text()
+		}
+		if content == "" || source.Get("repoURL").Text() == "" { // validateSourcePermissions
+			all = append(all, Obstacle{"it has a source without repoURL, or without path and chart", "complete the source", Refused})
+		}
+	}
 	return append(append(all, s.unknownCluster(spec)...), s.refusals(app, contents)...)
 }
 

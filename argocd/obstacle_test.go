@@ -21,7 +21,7 @@ func parsed(t *testing.T, manifests string) []object.Object {
 // (IsDestinationPermitted, IsGroupKindNamePermitted, IsSourcePermitted and SyncWindows).
 func TestObstacles(t *testing.T) {
 	t.Parallel()
-	const automated = "syncPolicy: {automated: {}}, source: {repoURL: https://git.example.com/p.git}, " +
+	const automated = "syncPolicy: {automated: {}}, source: {repoURL: https://git.example.com/p.git, path: .}, " +
 		"destination: {server: https://kubernetes.default.svc, namespace: shop}"
 	const inShop = automated + ", project: shop"
 	const anywhere = "sourceRepos: ['*'], destinations: [{server: '*', namespace: '*'}], clusterResourceWhitelist: [{group: '*', kind: '*'}]"
@@ -47,6 +47,9 @@ func TestObstacles(t *testing.T) {
 			""},
 		{"another source", inShop, "project shop {" + strings.Replace(anywhere, "'*'", "'https://other.example.com/*'", 1) + "}",
 			"does not allow its source"},
+		{"a source that is hydrated", "syncPolicy: {automated: {}}, project: shop, " +
+			"sourceHydrator: {drySource: {repoURL: https://git.example.com/p.git, path: .}}",
+			"project shop {" + strings.Replace(anywhere, "'*'", "'https://other.example.com/*'", 1) + "}", "does not allow its source"},
 		{"the same source", inShop, "project shop {" + strings.Replace(anywhere, "'*'", "https://git.example.com/P", 1) + "}", ""},
 		{"kinds of the cluster", inShop, "project shop {sourceRepos: ['*'], destinations: [{server: '*', namespace: '*'}]}",
 			"deploy ClusterRole.rbac.authorization.k8s.io"},
@@ -70,7 +73,14 @@ func TestObstacles(t *testing.T) {
 			"cluster stage", "registers its cluster prod"},
 		{"a known cluster", "syncPolicy: {automated: {}}, destination: {name: stage, namespace: a}", "cluster stage", ""},
 		{"clusters are unknown", "syncPolicy: {automated: {}}, destination: {name: prod, namespace: a}", "", ""},
+		{"no path", "syncPolicy: {automated: {}}, source: {repoURL: https://git.example.com/p.git}", "", "without path and chart"},
+		{"no path beside others", "syncPolicy: {automated: {}}, sources: [{repoURL: https://x, path: .}, {repoURL: https://x}]", "",
+			"without path and chart"},
+		{"values files", "syncPolicy: {automated: {}}, sources: [{repoURL: https://x, path: .}, {repoURL: https://x, ref: values}]", "", ""},
 	} {
+		if !strings.Contains(c.spec, "ource") {
+			c.spec += ", source: {repoURL: https://git.example.com/p.git, path: .}"
+		}
 		app := parsed(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: app}, spec: {"+c.spec+"}}")[0]
 		var got []string
 		for _, o := range argocd.NewSurroundings(around(t, c.around)).Obstacles(app, []argocd.Content{
@@ -105,7 +115,8 @@ func around(t *testing.T, text string) []object.Object {
 // CD ignores not.
 func TestSyncedByOthers(t *testing.T) {
 	t.Parallel()
-	app := parsed(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: app}, spec: {project: default}}")[0]
+	app := parsed(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: app}, "+
+		"spec: {project: default, source: {repoURL: https://git.example.com/p.git, path: .}}}")[0]
 	if all := (argocd.Surroundings{}).Obstacles(app, nil, true); len(all) > 0 {
 		t.Errorf("got %v", all)
 	}

@@ -16,6 +16,7 @@ func (f *follower) name(i int) string { return f.graph.Nodes[f.nodes[i]].Key.Str
 func (f *follower) reportUnordered(all []contents) []finding.Finding {
 	var found []finding.Finding
 	var unknown []string
+	kind := ""
 	reported := map[*renderedSource]bool{}
 	for i, c := range all {
 		node := f.graph.Nodes[f.nodes[i]]
@@ -31,15 +32,16 @@ func (f *follower) reportUnordered(all []contents) []finding.Finding {
 				Remedy:  cmp.Or(fault.Remedy, "check it with cmp render "+r.source.Place), Question: fault.Question})
 		}
 		if len(c.unknown) > 0 && len(c.parts)+len(c.charts) == 0 {
+			kind = node.Kind.Kind
 			unknown = append(unknown, fmt.Sprintf("%s (%s)", node.Key, strings.Join(c.unknown, ", ")))
 		}
 	}
-	return append(found, unknownChildren(unknown, f.graph.Nodes[f.nodes[0]], "Applications, so it does not know what they depend on",
+	return append(found, unknownChildren(unknown, kind, "Applications, so it does not know what they depend on",
 		"add the "+graph.After+" annotation to those that must come later")...)
 }
 
 // unknownChildren reports the children of a parent that Ladder knows nothing of.
-func unknownChildren(unknown []string, of graph.Node, what, remedy string) []finding.Finding {
+func unknownChildren(unknown []string, kind, what, remedy string) []finding.Finding {
 	n := len(unknown)
 	if n == 0 {
 		return nil
@@ -48,7 +50,7 @@ func unknownChildren(unknown []string, of graph.Node, what, remedy string) []fin
 		unknown = append(unknown[:maxMentioned], fmt.Sprintf("and %d more", n-maxMentioned))
 	}
 	names := strings.Join(unknown, ", ")
-	return []finding.Finding{{Severity: finding.Note, Rule: "child-not-rendered", Object: of.Kind.Kind, About: names,
+	return []finding.Finding{{Severity: finding.Note, Rule: "child-not-rendered", Object: kind, About: names,
 		Message: "Ladder cannot render these " + what + ": " + names, Remedy: remedy}}
 }
 

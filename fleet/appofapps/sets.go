@@ -206,6 +206,7 @@ func (c *setChecker) report(x conflict) finding.Finding {
 func (c *setChecker) unseen(all []contents) []finding.Finding {
 	var found []finding.Finding
 	var unknown []string
+	kind := ""
 	failed := map[int][]*renderedSource{}
 	for i, content := range all {
 		u := c.units[i]
@@ -218,13 +219,14 @@ func (c *setChecker) unseen(all []contents) []finding.Finding {
 			}
 		}
 		if len(content.unknown) > 0 && len(content.parts)+len(content.charts) == 0 {
+			kind = c.graph.Nodes[u.node].Kind.Kind
 			unknown = append(unknown, fmt.Sprintf("%s (%s)", u.child, strings.Join(content.unknown, ", ")))
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(failed)) {
 		found = append(found, c.notRendered(c.graph.Nodes[node], failed[node]))
 	}
-	return append(found, unknownChildren(unknown, c.graph.Nodes[c.nodes[len(c.nodes)-1]],
+	return append(found, unknownChildren(unknown, kind,
 		"generated Applications, so it does not check their order", "check their order by hand")...)
 }
 

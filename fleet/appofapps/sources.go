@@ -104,8 +104,8 @@ func (r Reader) Read(o object.Object, deploys knowledge.Path) Child {
 			}
 		}
 		for _, s := range sources {
-			if s.Get("ref").Text() != "" && s.Get("path").Text() == "" && s.Get("chart").Text() == "" {
-				continue // only provides values files
+			if s.Get("path").Text() == "" && s.Get("chart").Text() == "" {
+				continue // only provides values files, or is invalid
 			}
 			c.Sources = append(c.Sources, r.source(s, refs))
 		}
