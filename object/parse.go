@@ -117,8 +117,11 @@ func (d sourceDocument) objects() ([]Object, error) {
 		about, remedy := message, "correct the syntax there"
 		if errors.As(err, new(trailing)) {
 			remedy = "separate the objects with a line \"---\", or remove what is not an object"
-		} else if isUnknownAnchor(syntaxError.FindStringSubmatch(err.Error())[2]) {
+		} else if said := syntaxError.FindStringSubmatch(err.Error())[2]; isUnknownAnchor(said) {
 			remedy = "quote the value, or define the anchor in the same document"
+			if before, _, found := strings.Cut(d.text, "*"+strings.TrimSuffix(strings.TrimPrefix(said, "unknown anchor '"), "' referenced")); found {
+				line = 1 + strings.Count(before, "\n") // the library names none
+			}
 		} else if at, culprit, fix := Culprit(d.text, line, message); culprit != "" {
 			line, message, remedy = at, culprit, fix
 			about = message
@@ -311,10 +314,27 @@ func parseText(text string) (*yaml.Node, error) {
 	if err := checkAliases(text, &doc); err != nil {
 		return nil, err
 	}
+	if key := notScalar(&doc); key != nil {
+		return nil, fmt.Errorf("yaml: line %d: a key is a mapping or a list", key.Line)
+	}
 	if root := doc.Content[0]; root.Tag != "!!null" || root.Kind != yaml.ScalarNode {
 		return root, nil
 	}
 	return nil, nil
+}
+
+// notScalar returns a key that is a mapping or list, such as what a template prints a value with:
+// JSON has none, so that all other readers refuse it.
+func notScalar(n *yaml.Node) *yaml.Node {
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && (c.Kind == yaml.MappingNode || c.Kind == yaml.SequenceNode) {
+			return c
+		}
+		if key := notScalar(c); key != nil {
+			return key
+		}
+	}
+	return nil
 }
 
 // fromInvalid returns the rest of a text from the first byte that is not UTF-8.

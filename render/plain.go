@@ -88,6 +88,8 @@ func (s source) manifestFile(res *Result, name string) error {
 		case strings.Contains(text, "{{"):
 			faults[i].Remedy = "if this is a template, rename it to " + path.Base(name) + ".tmpl"
 		case faults[i].Rule == object.Incomplete && faults[i].Remedy != object.AddFields: // names the mistake
+		case faults[i].Rule == object.Incomplete && strings.EqualFold(strings.TrimSuffix(name, path.Ext(name)), "chart"):
+			faults[i].Remedy = "if this is a chart, rename the file to Chart.yaml"
 		case faults[i].Rule == object.Incomplete && path.Ext(name) == ".json": // JSON has no comments
 			faults[i].Remedy = "add the missing fields, or leave the file out (exclude: " + name + ") if it contains no manifests"
 		case faults[i].Rule == object.Incomplete:
