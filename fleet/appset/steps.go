@@ -154,7 +154,10 @@ func (e expansion) emptySteps(set Set, found stepFinding) []finding.Finding {
 	var all []finding.Finding
 	var numbers []string
 	for i, s := range e.Strategy.RollingSync.Steps {
-		if slices.ContainsFunc(set.Applications, func(app Generated) bool { return app.Step == i+1 }) {
+		// A last step for all others waits for Applications to come.
+		isForOthers := i > 0 && i+1 == len(e.Strategy.RollingSync.Steps) &&
+			!slices.ContainsFunc(s.MatchExpressions, func(x argocd.Expression) bool { return x.Operator != "NotIn" })
+		if isForOthers || slices.ContainsFunc(set.Applications, func(app Generated) bool { return app.Step == i+1 }) {
 			continue
 		}
 		why, suggestion := "it selects "+s.String(), ""
