@@ -125,7 +125,7 @@ func Rendering(f *fleet.Fleet, environment string, isSelected func(*fleet.Applic
 
 // Failures returns the findings of severity Error in an environment, or in all if it is empty.
 func Failures(f *fleet.Fleet, environment string) []finding.Finding {
-	return slices.DeleteFunc(Rendering(f, environment, nil), func(found finding.Finding) bool { return found.Severity != finding.Error })
+	return slices.DeleteFunc(append(Rendering(f, environment, nil), f.Reading...), func(found finding.Finding) bool { return found.Severity != finding.Error })
 }
 
 // always returns the message of a finding that does not depend on the checked environments.
