@@ -5,14 +5,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 )
 
 // Endless is a program that does not end before somebody stops it.
 type Endless struct {
 	// Commands are the program without its directory, with words that it needs.
 	Commands []string `yaml:"commands"`
-	// Images are the repositories of images that run it, without the registry, with one of
-	// Arguments as their first argument, if there are any.
+	// Images are the repositories of images that run it, without the registry, unless their first
+	// argument is another subcommand than Arguments.
 	Images    []string `yaml:"images"`
 	Arguments []string `yaml:"arguments"`
 	// Unless are parts of its arguments, variables and files with which it ends by itself.
@@ -53,20 +55,27 @@ func (b *Base) EndlessCommand(words []string) (*Endless, bool) {
 // behind an entrypoint, if it does not end by itself.
 func (b *Base) EndlessImage(image string, command, arguments []string) (*Endless, bool) {
 	e, ok := running(image, programs().Endless, func(e Endless) []string { return e.Images })
-	if !ok || len(command) == 0 && len(e.Arguments) == 0 {
-		return &e, ok
+	if !ok {
+		return nil, false
 	}
 	if len(command) == 0 {
-		return &e, len(arguments) > 0 && slices.Contains(e.Arguments, arguments[0])
+		isOther := len(arguments) > 0 && subcommand.MatchString(arguments[0]) && !slices.Contains(e.Arguments, arguments[0])
+		return &e, !isOther
 	}
 	words := slices.Concat(command, arguments)
 	for i := range min(len(words), 3) {
 		if by, ok := b.EndlessCommand(words[i:]); ok {
 			return by, true
 		}
+		if words[i] != "--" && words[i][:min(1, len(words[i]))] == "-" || path.Base(words[i]) == "timeout" {
+			break // its value, or what ends it
+		}
 	}
 	return nil, false
 }
+
+// subcommand matches an argument that says what a program does.
+var subcommand = lazyregexp.New(`^[a-z][a-z-]*$`)
 
 // begins reports whether a command line starts with a command, whose flags may stand anywhere.
 func begins(words, command []string) bool {
@@ -76,15 +85,15 @@ func begins(words, command []string) bool {
 // EndsWith reports whether the program ends by itself, given its arguments, variables and files.
 func (e *Endless) EndsWith(text string) bool { return containsPart(" "+text+" ", e.Unless) }
 
-// Stops reports whether another container ends a program, given what both run. A signal reaches it
-// only if they share their processes.
-func (b *Base) Stops(e *Endless, own, other string, sharesProcesses bool) bool {
+// Stops reports whether another container ends a program, given what both run, which is hidden if
+// only the image says it. A signal reaches it only if they share their processes.
+func (b *Base) Stops(e *Endless, own, other string, isHidden, sharesProcesses bool) bool {
 	isSignaled := sharesProcesses && b.SendsSignals(other)
 	if len(e.Stops) == 0 {
 		return isSignaled
 	}
 	return slices.ContainsFunc(e.Stops, func(s Stop) bool {
-		isTold := containsPart(other, s.Says) || len(s.Says) == 0 && isSignaled
+		isTold := containsPart(other, s.Says) || len(s.Says) == 0 && isSignaled || isHidden && len(s.Needs) > 0
 		return isTold && (len(s.Needs) == 0 || containsPart(own, s.Needs))
 	})
 }
@@ -102,13 +111,5 @@ func containsPart(text string, parts []string) bool {
 func isLongerThanADay(duration string) bool {
 	number := strings.TrimRight(duration, "smhd")
 	seconds, err := strconv.ParseFloat(number, 64)
-	switch strings.TrimPrefix(duration, number) {
-	case "m":
-		seconds *= 60
-	case "h":
-		seconds *= 60 * 60
-	case "d":
-		seconds *= 24 * 60 * 60
-	}
-	return err == nil && seconds >= 24*60*60
+	return err == nil && seconds*map[string]float64{"": 1, "s": 1, "m": 60, "h": 60 * 60, "d": 24 * 60 * 60}[duration[len(number):]] >= 24*60*60
 }

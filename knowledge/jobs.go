@@ -94,7 +94,7 @@ func (b *Base) CreatesDatabase(texts ...string) bool { return sayAny(texts, name
 // it loads data, and creates nothing for it.
 func (b *Base) LoadsData(name string, commands ...string) bool {
 	loads := names().Loads
-	return (sayAny([]string{name}, loads.Names) || sayAny(commands, loads.Commands)) && !b.CreatesDatabase(append(commands, name)...) &&
+	return sayAny(commands, loads.Tables) || (sayAny([]string{name}, loads.Names) || sayAny(commands, loads.Commands)) && !b.CreatesDatabase(append(commands, name)...) &&
 		!slices.ContainsFunc(commands, func(command string) bool { return strings.Contains(command, "create ") })
 }
 
@@ -210,9 +210,6 @@ func (b *Base) Risk(command string) string {
 
 // RunsInPods reports whether a command line or script runs something in another Pod.
 func (b *Base) RunsInPods(command string) bool { return saysOneOf(command, names().InPods) != "" }
-
-// IsEndless reports whether a command line or script never ends.
-func (b *Base) IsEndless(command string) bool { return saysOneOf(command, names().Endless) != "" }
 
 // saysOneOf returns the first of some words that a command line or script contains.
 func saysOneOf(command string, any []string) string {

@@ -84,6 +84,7 @@ type nameFile struct {
 	Loads struct {
 		Names    []string `yaml:"names"`
 		Commands []string `yaml:"commands"`
+		Tables   []string `yaml:"tables"`
 	} `yaml:"loads"`
 	// MigrationCommands recognizes the commands of migrations.
 	MigrationCommands struct {
@@ -114,11 +115,9 @@ type nameFile struct {
 		Unless []string `yaml:"unless"`
 	} `yaml:"once"`
 	// Risks are words of command lines that stop, keep or remove what is there, InPods those of
-	// commands in other Pods, Endless those of commands that never end, and Signals those that end
-	// others.
+	// commands in other Pods, and Signals those that end others.
 	Risks   []string `yaml:"risks"`
 	InPods  []string `yaml:"inPods"`
-	Endless []string `yaml:"endless"`
 	Signals []string `yaml:"signals"`
 	// Validations are words in names of Jobs that validate a configuration.
 	Validations []string `yaml:"validations"`

@@ -12,7 +12,11 @@ import (
 
 // Incompletion says why a Job may never be complete for Argo CD, and what to do; empty if nothing
 // shows that.
-type Incompletion struct{ Why, Fix string }
+type Incompletion struct {
+	Why, Fix string
+	// NeverEnds means that a container of it does not end.
+	NeverEnds bool
+}
 
 // Incompletion returns why a Job or a Pod that runs once may never be complete for Argo CD: a
 // container of it does not end, or Kubernetes deletes it at once.
@@ -25,8 +29,8 @@ func (f *Facts) Incompletion(i int) Incompletion {
 	const soon = 10 // seconds after which Argo CD has certainly seen the end
 	for _, ttl := range n.Kind.Expires.Find(n.Root()) {
 		if seconds, ok := ttl.Value.Int(); ok && seconds < soon && !n.IsHook() {
-			return Incompletion{fmt.Sprintf("Kubernetes deletes it %d s after it finishes, perhaps before Argo CD sees that", seconds),
-				fmt.Sprintf("remove %s, or make the Job a hook (%s: Sync)", ttl.Field, object.Hook)}
+			return Incompletion{Why: fmt.Sprintf("Kubernetes deletes it %d s after it finishes, perhaps before Argo CD sees that", seconds),
+				Fix: fmt.Sprintf("remove %s, or make the Job a hook (%s: Sync)", ttl.Field, object.Hook)}
 		}
 	}
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
@@ -36,7 +40,7 @@ func (f *Facts) Incompletion(i int) Incompletion {
 					continue
 				}
 				if why := f.neverEnds(i, tmpl.Value, c, Join(tmpl.Field, fmt.Sprintf("spec.%s[%d]", list, at))); why != "" {
-					return Incompletion{why, fixOf(tmpl.Value)}
+					return Incompletion{Why: why, Fix: fixOf(tmpl.Value), NeverEnds: true}
 				}
 			}
 		}
@@ -59,7 +63,7 @@ func (f *Facts) neverEnds(i int, pod, c object.Value, field string) string {
 	if len(command) == 0 && len(arguments) > 0 && text.IsShell(arguments[0]) {
 		command, arguments = arguments, nil
 	}
-	own := f.saidBy(i, pod, c)
+	own := f.saidBy(i, pod, c, field)
 	found := text.NeverEnds(f.Base, text.Program{Command: command, Arguments: arguments, Files: f.scriptFiles(i, pod, c),
 		Variables: f.variablesOf(i, c, field)})
 	if by, ok := f.Base.EndlessImage(c.Get("image").Text(), command, arguments); ok && found.Command == "" && !by.EndsWith(own) {
@@ -71,7 +75,8 @@ func (f *Facts) neverEnds(i int, pod, c object.Value, field string) string {
 	by, shares := cmp.Or(found.By, &knowledge.Endless{}), pod.Get("spec", "shareProcessNamespace").True()
 	for _, list := range []string{"initContainers", "containers"} {
 		for _, other := range pod.Get("spec", list).Items() {
-			if other.Get("name").Text() != c.Get("name").Text() && f.Base.Stops(by, own, f.saidBy(i, pod, other), shares) {
+			isHidden := list == "containers" && !other.Get("command").Exists()
+			if other.Get("name").Text() != c.Get("name").Text() && f.Base.Stops(by, own, f.saidBy(i, pod, other, field), isHidden, shares) {
 				return ""
 			}
 		}
@@ -84,10 +89,10 @@ func (f *Facts) neverEnds(i int, pod, c object.Value, field string) string {
 }
 
 // saidBy returns what a container runs, with its variables.
-func (f *Facts) saidBy(i int, pod, c object.Value) string {
+func (f *Facts) saidBy(i int, pod, c object.Value, field string) string {
 	all := f.scripts(i, pod, c)
-	for _, v := range c.Get("env").Items() {
-		all = append(all, v.Get("name").Text()+"="+v.Get("value").Text())
+	for name, value := range f.variablesOf(i, c, field) {
+		all = append(all, name+"="+value)
 	}
 	return strings.Join(all, "\n")
 }

@@ -46,6 +46,9 @@ func (r *endReader) list(all []command) Endless {
 		case isOptional:
 			return Endless{}
 		}
+		if len(c.words) > 0 && (c.words[0] == "." || c.words[0] == "source") {
+			return Endless{} // what is there may end it
+		}
 		if len(c.words) > 0 && c.words[0] == "wait" && len(background) > 0 {
 			at := slices.IndexFunc(background, func(e Endless) bool { return e.Command != "" })
 			if at >= 0 && (len(c.words) == 1 || len(background) == 1) {
@@ -74,7 +77,7 @@ func chainOf(all []command, i int) (first, last int) {
 func (r *endReader) command(c command) Endless {
 	switch c.keyword {
 	case "until", "while":
-		if isAlways(c) && leavesOf(c.body) == 0 {
+		if isAlways(c) && leavesOf(c.body) == 0 && !r.mayEnd(c.body) {
 			return Endless{Command: c.keyword + " " + strings.Join(c.condition[0].words, " ")}
 		}
 	case "(", "{":
@@ -122,10 +125,10 @@ func (r *endReader) simple(words []string) (found Endless) {
 	if by, ok := r.base.EndlessCommand(words); ok {
 		return Endless{strings.Join(words[:min(len(words), 3)], " "), by}
 	}
-	if words[0] == "echo" || words[0] == "printf" {
+	if !interpreter.MatchString(path.Base(words[0])) {
 		return Endless{}
 	}
-	for _, word := range words[1:] { // of another language
+	for _, word := range words[1:] {
 		if file, ok := r.program.Files[path.Clean(word)]; ok {
 			word = file
 		}
@@ -151,7 +154,7 @@ func (r *endReader) script(text string, arguments []string) (found Endless) {
 	functions := r.functions
 	r.functions = s.functions
 	r.inside(arguments, func() { found = r.list(s.commands) })
-	if r.functions = functions; found.By != nil && r.base.Stops(found.By, text, text, false) {
+	if r.functions = functions; found.By != nil && r.base.Stops(found.By, text, text, false, false) {
 		return Endless{}
 	}
 	return found
@@ -162,9 +165,6 @@ func (r *endReader) foreign(text string) Endless {
 	if m := forever.FindString(text); m != "" && !leaving.MatchString(text) {
 		return Endless{Command: strings.TrimRight(m, ":{; \n")}
 	}
-	if r.base.IsEndless(text) && !r.base.SendsSignals(text) {
-		return Endless{Command: "a command of its script"}
-	}
 	return Endless{}
 }
 
@@ -172,5 +172,7 @@ var (
 	// counting matches a loop of bash without a condition.
 	counting = lazyregexp.New(`\bfor\s*\(\(\s*;\s*;\s*\)\)`)
 	forever  = lazyregexp.New(`\bwhile\s*(?:\(\s*)?(?:True|true|1|:)\s*(?:\)\s*)?[:{;\n]|\bfor\s*\(\s*;\s*;\s*\)`)
-	leaving  = lazyregexp.New(`\b(?:break|return|exit|_exit|quit|kill|raise|throw|die)\b`)
+	leaving  = lazyregexp.New(`\b(?:break|return|exit|_exit|quit|kill|raise|throw|die|assert|yield|daemon|create_task)\b`)
+	// interpreter matches programs that run scripts of other languages than the shell's.
+	interpreter = lazyregexp.New(`^(?:python|node|nodejs|deno|bun|ruby|php|perl)[\d.]*$`)
 )

@@ -101,13 +101,7 @@ func (w *waitReader) list(all []command, at place) {
 // placeIn returns the place of a command in a list. It is one of a chain of commands that
 // "&&", "||" and "|" join. What follows "&&" runs only if the program fails otherwise.
 func (w *waitReader) placeIn(all []command, i int, at place) place {
-	first, last := i, i
-	for first > 0 && all[first-1].then != ";" && all[first-1].then != "&" {
-		first--
-	}
-	for last < len(all)-1 && all[last].then != ";" && all[last].then != "&" {
-		last++
-	}
+	first, last := chainOf(all, i)
 	has := func(from, to int, operator string) bool {
 		return slices.ContainsFunc(all[from:to], func(c command) bool { return c.then == operator })
 	}
@@ -153,6 +147,8 @@ func (w *waitReader) loop(c command, isSure bool) {
 	}
 	condition := c.condition
 	switch {
+	case w.mayEnd(c.body):
+		return
 	case isEndless:
 		condition = guardOf(c.body)
 	case leavesOf(c.body) > 0:
@@ -221,11 +217,11 @@ var number = lazyregexp.New(`^\d+$`)
 
 // tests returns the simple commands that must succeed for a list to succeed.
 func (w *waitReader) tests(list []command) (all [][]string) {
-	first := len(list) - 1
-	for first > 0 && list[first-1].then != ";" && list[first-1].then != "&" {
-		first--
+	if len(list) == 0 {
+		return nil
 	}
-	if first < 0 || slices.ContainsFunc(list[first:], func(c command) bool { return c.then == "||" || c.then == "&" || c.negated }) {
+	first, _ := chainOf(list, len(list)-1)
+	if slices.ContainsFunc(list[first:], func(c command) bool { return c.then == "||" || c.then == "&" || c.negated }) {
 		return nil
 	}
 	for i, c := range list[first:] {
@@ -341,7 +337,7 @@ func leavesOf(all []command) (n int) {
 		if len(c.words) > 0 && c.keyword == "" && (c.words[0] == "break" || c.words[0] == "return") {
 			n++
 		}
-		if c.keyword == "case" && slices.Contains(c.words, "break") {
+		if c.keyword == "case" && (slices.Contains(c.words, "break") || slices.Contains(c.words, "return")) {
 			n++
 		}
 		if !slices.Contains([]string{"until", "while", "for"}, c.keyword) {
@@ -351,6 +347,14 @@ func leavesOf(all []command) (n int) {
 		}
 	}
 	return n + exitsHere(all)
+}
+
+// mayEnd reports whether a function that commands call ends the program well.
+func (w *waitReader) mayEnd(all []command) bool {
+	return slices.ContainsFunc(all, func(c command) bool {
+		isCall := c.keyword == "" && len(c.words) > 0 && exitsOf(w.functions[c.words[0]]) > 0
+		return isCall || w.mayEnd(c.condition) || w.mayEnd(c.body) || w.mayEnd(c.otherwise)
+	})
 }
 
 // exitsOf counts the commands in a list that end the program well.
@@ -381,7 +385,7 @@ func isFailure(c command) bool {
 	case len(c.words) == 0 || c.keyword != "":
 		return false
 	case c.words[0] == "exit" || c.words[0] == "return":
-		return len(c.words) > 1 && c.words[1] != "0"
+		return len(c.words) > 1 && c.words[1] != "0" && !strings.Contains(c.words[1], "$")
 	}
 	return c.words[0] == "false"
 }
