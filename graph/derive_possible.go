@@ -115,7 +115,13 @@ func namersOfAbsent(f *facts.Facts, roles Roles) (refs []Reference) {
 func jobsNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	for j := range f.Nodes {
 		job := &f.Nodes[j]
-		if job.Kind.Runs != "once" || !job.InSync() || job.Idle || roles.Of(j) == knowledge.Smokes || f.IsGuard(j) || !mayPrepare(f, s, j) {
+		if job.Kind.Runs != "once" || !job.InSync() || job.Idle || roles.Of(j) == knowledge.Smokes || f.IsGuard(j) {
+			continue
+		}
+		// Of one that calls nothing and is needed by nobody, nothing is known.
+		only, some := callsStores(f, s, j)
+		isNeeded := func(i int) bool { return doesNeed(s, i, j) }
+		if !only || !some && slices.ContainsFunc(s.Referrers(j), isNeeded) || f.Incompletion(j).NeverEnds {
 			continue
 		}
 		for _, i := range f.PodsOf(job.Part) {
@@ -128,19 +134,17 @@ func jobsNearby(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	return refs
 }
 
-// mayPrepare reports whether a Job may prepare something in a store: it waits for one, and for
-// no other program, or nothing shows what it waits for, nor who needs it.
-func mayPrepare(f *facts.Facts, s Set, job int) bool {
-	inStore := false
+// callsStores reports whether a Job needs no program but stores, and whether it needs one.
+func callsStores(f *facts.Facts, s Set, job int) (only, some bool) {
 	for r := range s.Of(job) {
 		if n := &f.Nodes[r.To]; r.Need == Needs && (n.Serves() || f.IsStore(r.To)) {
 			if !f.IsStore(r.To) {
-				return false
+				return false, some
 			}
-			inStore = true
+			some = true
 		}
 	}
-	return inStore || !slices.ContainsFunc(s.Referrers(job), func(i int) bool { return doesNeed(s, i, job) })
+	return true, some
 }
 
 // doesNeed reports whether one node needs another.

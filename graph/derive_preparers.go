@@ -15,7 +15,7 @@ import (
 // and to nothing else: one of them may create the database, the role or the bucket that it uses.
 // What uses the result of a migration itself, or loads data into it, prepares nothing for others.
 func preparers(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
-	p := preparation{f, s, map[string]bool{}}
+	p := preparation{f, s, map[string]bool{}, targetsByName(f)}
 	users := p.usersByStore(roles)
 	reached := map[int]map[int]bool{} // by Job that may prepare something
 	for to, all := range users {
@@ -42,9 +42,27 @@ func preparers(f *facts.Facts, roles Roles, s Set) (refs []Reference) {
 	return refs
 }
 
-// mayPrepare reports whether a Job may prepare its store for others.
+// mayPrepare reports whether a Job may prepare its store for others. One that names a program may
+// need that, unless it shows what it does in the store.
 func (p preparation) mayPrepare(j int) bool {
-	return !p.IsGuard(j) && !p.WaitsForMigration(j) && !p.LoadsData(j) && p.callsOnlyStores(j)
+	if onlyStores, _ := callsStores(p.Facts, p.set, j); !onlyStores || p.IsGuard(j) || p.WaitsForMigration(j) || p.LoadsData(j) {
+		return false
+	}
+	if p.Nodes[j].Get("spec", "backoffLimit").Text() == "0" && !p.CreatesDatabase(j) {
+		return false // it does not try again if it needs what the others make
+	}
+	return p.RunsClient(j) || p.CreatesDatabase(j) || !p.namesProgram(j)
+}
+
+// namesProgram reports whether what a Job reads names a program that is no store, outside of what
+// it sends to one.
+func (p preparation) namesProgram(j int) bool {
+	n := &p.Nodes[j]
+	return slices.ContainsFunc(slices.Concat(p.Words(j), p.Hints(j)), func(w facts.Word) bool {
+		return slices.ContainsFunc(p.named.in(p.Facts, p.OutsideStores(j, w), n), func(to int) bool {
+			return p.Nodes[to].Serves() && !p.MayBeStore(to)
+		})
+	})
 }
 
 // usesMigration reports whether a migration is among the nodes that a Job needs.
@@ -95,6 +113,7 @@ type preparation struct {
 	set Set
 	// servers are those outside the components on which Jobs use databases.
 	servers map[string]bool
+	named   targets
 }
 
 // connection is a store to which Jobs connect: a node, a server outside the components, or
@@ -110,7 +129,8 @@ type connection struct {
 // jobs returns the Jobs of the Sync phase, except smoke tests.
 func (p preparation) jobs(roles Roles) (all []int) {
 	for j := range p.Nodes {
-		if n := &p.Nodes[j]; n.Kind.Runs == "once" && !n.Kind.Pod.IsZero() && n.InSync() && !n.Idle && roles.Of(j) != knowledge.Smokes {
+		if n := &p.Nodes[j]; n.Kind.Runs == "once" && !n.Kind.Pod.IsZero() && n.InSync() && !n.Idle && roles.Of(j) != knowledge.Smokes &&
+			!p.Incompletion(j).NeverEnds {
 			all = append(all, j)
 		}
 	}
@@ -168,16 +188,6 @@ func serversElsewhere(f *facts.Facts, j int) map[string]bool {
 		}
 	}
 	return all
-}
-
-// callsOnlyStores reports whether a Job needs no program but stores.
-func (p preparation) callsOnlyStores(j int) bool {
-	for r := range p.set.Of(j) {
-		if r.Need == Needs && p.Nodes[r.To].Serves() && !p.IsStore(r.To) {
-			return false
-		}
-	}
-	return true
 }
 
 // needs returns what a node needs, and what it calls although nothing shows whether it waits.

@@ -41,11 +41,11 @@ func (f *Facts) isNamespaceOf(term object.Value, from, to *Node) bool {
 	return slices.Contains(named, to.Key.Namespace) || selects && f.namespaceAllows(term, *to, false)
 }
 
-// hasLabelsOf reports whether labels are those of a Pod for the keys that a term says.
+// hasLabelsOf reports whether labels are those of a Pod for the keys that a term says. Kubernetes
+// ignores keys that the Pod does not have.
 func hasLabelsOf(pod, term, labels object.Value) bool {
-	own := func(key string) string { return pod.Get("metadata", "labels").Get(key).Text() }
-	return !slices.ContainsFunc(Texts(term.Get("matchLabelKeys")), func(key string) bool { return own(key) != labels.Get(key).Text() }) &&
-		!slices.ContainsFunc(Texts(term.Get("mismatchLabelKeys")), func(key string) bool {
-			return labels.Get(key).Exists() && own(key) == labels.Get(key).Text()
-		})
+	own := pod.Get("metadata", "labels")
+	differs := func(key string) bool { return own.Get(key).Exists() && own.Get(key).Text() != labels.Get(key).Text() }
+	return !slices.ContainsFunc(Texts(term.Get("matchLabelKeys")), differs) &&
+		!slices.ContainsFunc(Texts(term.Get("mismatchLabelKeys")), func(key string) bool { return own.Get(key).Exists() && !differs(key) })
 }

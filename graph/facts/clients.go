@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/graph/text"
 	"github.com/ladder-cmp/ladder/knowledge"
@@ -17,6 +18,12 @@ func (f *Facts) OutsideStores(i int, w Word) text.Word {
 	}
 	w.Value = text.OutsideStores(f.Base, w.Word)
 	return w.Word
+}
+
+// RunsClient reports whether a command of a workload is the client of a store.
+func (f *Facts) RunsClient(i int) bool {
+	isClient := func(word string) bool { return text.IsStoreClient(f.Base, word) }
+	return slices.ContainsFunc(f.CommandLines(i), func(line string) bool { return slices.ContainsFunc(strings.Fields(line), isClient) })
 }
 
 // clientArguments returns the fields of the arguments of containers that run the client of a

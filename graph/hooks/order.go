@@ -201,7 +201,7 @@ func (o *ordering) setAsideWeak(first, then int) {
 		r := &o.g.References[at]
 		leadsBack := r.From == first && (r.To == then || o.g.Nodes[r.To].Kind.Runs != "once" && o.leads(r.To)[then])
 		isKnown := func(a graph.SetAside) bool { return a.Reference == *r }
-		if o.isWeak(r) && (leadsBack || r.To == then && o.isAwaited(first)) && !slices.ContainsFunc(o.aside, isKnown) {
+		if o.isWeak(r) && (leadsBack || r.To == then && o.hooks[r.From] != nil && o.isAwaited(first)) && !slices.ContainsFunc(o.aside, isKnown) {
 			o.aside = append(o.aside, graph.SetAside{Reference: *r, By: o.after(then, first)})
 		}
 	}
