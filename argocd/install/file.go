@@ -17,6 +17,9 @@ const (
 	FormKustomize = "kustomize"
 )
 
+// nameFile is the remedy for a file that is something else.
+const nameFile = "name your values or kustomization.yaml"
+
 // Merged is what Merge writes.
 type Merged struct {
 	Text string
@@ -57,7 +60,7 @@ func readFile(in io.Reader, file string) (string, error) {
 	}
 	if err != nil {
 		return "", finding.Finding{Severity: finding.Error, Rule: finding.NotFound, File: file, Message: wholefile.Reason(err),
-			Remedy: "name your values or kustomization.yaml"}
+			Remedy: nameFile}
 	}
 	return strings.ReplaceAll(string(text), "\r\n", "\n"), nil
 }

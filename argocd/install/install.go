@@ -18,6 +18,8 @@ import (
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/textedit"
+	"github.com/ladder-cmp/ladder/object"
+	"github.com/ladder-cmp/ladder/render/kustomize"
 )
 
 // repository is where the images of releases are.
@@ -63,6 +65,9 @@ func Values(text string, o Options) (string, error) {
 	if isKustomization(root) {
 		return "", finding.Fault("this is a kustomization, not values for the argo-cd chart", "use --print kustomize")
 	}
+	if object.IsManifest(root) {
+		return "", finding.Fault("this is a Kubernetes object, not values for the argo-cd chart", nameFile)
+	}
 	for _, key := range []string{"argo-cd", "argocd"} {
 		if lookUp(root, key) != nil && !slices.ContainsFunc(doctor.ChartKeys, func(known string) bool { return lookUp(root, known) != nil }) {
 			add = entry(key, add)
@@ -80,6 +85,10 @@ func Kustomization(text string, o Options) (string, error) {
 	}
 	if !isKustomization(root) && areValues(root) {
 		return "", finding.Fault("these are values for the argo-cd chart, not a kustomization", "use --print values")
+	}
+	if !kustomize.IsKustomization(text) {
+		return "", finding.Fault("this is not a kustomization that kustomize accepts",
+			"name your kustomization.yaml, or correct what kustomize build reports")
 	}
 	values := template()
 	patches := &yaml.Node{Kind: yaml.SequenceNode}

@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/ladder-cmp/ladder/deploy"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/textedit"
+	"github.com/ladder-cmp/ladder/object"
 )
 
 // container is the name of the sidecar.
@@ -48,21 +50,37 @@ func mapping(text string) (*yaml.Node, error) {
 	var doc yaml.Node
 	documents := yaml.NewDecoder(strings.NewReader(text))
 	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return nil, finding.Fault(err.Error(), "correct the YAML")
+		return nil, invalid(text, err)
 	}
 	if err := documents.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, finding.Fault("it has a second document", "pass a file with one document")
 	}
 	if err := doc.Decode(new(any)); err != nil { // duplicate keys, an anchor that contains itself
-		return nil, finding.Fault(err.Error(), "correct the YAML")
+		return nil, invalid(text, err)
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1, Column: 1}, nil
 	}
-	if doc.Content[0].Kind != yaml.MappingNode || doc.Content[0].Style&yaml.FlowStyle != 0 {
-		return nil, finding.Fault("it is not a mapping in block style", "write one key per line")
+	switch root := doc.Content[0]; {
+	case root.Kind == yaml.SequenceNode:
+		return nil, finding.Fault("it contains a list, not a mapping", nameFile)
+	case root.Kind != yaml.MappingNode:
+		return nil, finding.Fault("it contains a single value, not a mapping", nameFile)
+	case root.Style&yaml.FlowStyle != 0:
+		return nil, finding.Fault("it is a mapping in flow style", "write one key per line")
 	}
 	return doc.Content[0], nil
+}
+
+// invalid reports text that is not YAML.
+func invalid(text string, err error) finding.Finding {
+	if _, other := sigsyaml.YAMLToJSON([]byte(text)); other != nil {
+		err = other // its line is where the parser fails, which other commands report, too
+	}
+	line, message := object.SyntaxError(err)
+	f := finding.Fault("not valid YAML: "+message, "correct the syntax there")
+	f.Rule, f.Line = object.InvalidYAML, min(line, strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1) // at the end, it is one too large
+	return f
 }
 
 // keeps reports whether a text still means what it meant before the merge: it has places

@@ -81,6 +81,13 @@ func (c *checker) decode() (k types.Kustomization, faults []error) {
 	}
 }
 
+// IsKustomization reports whether kustomize accepts a text: it refuses unknown fields, and allows a
+// missing kind.
+func IsKustomization(text string) bool {
+	var k types.Kustomization
+	return k.Unmarshal([]byte(text)) == nil && len(k.EnforceFields()) == 0
+}
+
 // topFields lists the fields of a kustomization.
 func topFields() []string {
 	var all []string
