@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/ladder-cmp/ladder/argocd/doctor"
 	"github.com/ladder-cmp/ladder/argocd/health"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
@@ -31,6 +32,11 @@ type Merged struct {
 // Merge merges the sidecar into a file, into standard input ("-"), or into nothing, in one of
 // the forms.
 func Merge(in io.Reader, file, form string, o Options) (Merged, error) {
+	if o.Image != "" {
+		if err := doctor.CheckImage(o.Image); err != nil {
+			return Merged{}, finding.Usagef("%s: %w; fix: write REGISTRY/NAME:TAG or REGISTRY/NAME@DIGEST", imageFlag, err)
+		}
+	}
 	text, err := readFile(in, file)
 	if err != nil {
 		return Merged{}, err

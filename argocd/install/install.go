@@ -180,10 +180,6 @@ func (o Options) image(old string) (string, error) {
 	ours := strings.HasPrefix(old, repository+":") || strings.HasPrefix(old, repository+"@")
 	switch {
 	case o.Image != "":
-		if err := doctor.CheckImage(o.Image); err != nil {
-			return "", finding.Finding{Severity: finding.Error, Rule: finding.Failed, Field: imageFlag, Message: err.Error(),
-				Remedy: "write REGISTRY/NAME:TAG or REGISTRY/NAME@DIGEST"}
-		}
 		return o.Image, nil
 	case !doctor.IsPlaceholder(old) && (!ours || o.Released == "" || strings.HasPrefix(old, o.Released+"@")):
 		return old, nil
