@@ -51,11 +51,18 @@ available are left out, with a warning for each.`,
 		kinds := base.KindsWithStatus()
 		if !all {
 			var unknown []finding.Finding
-			if kinds, unknown, err = neededHealth(cmd.Context(), s, in, args); err != nil {
+			var partial bool
+			if kinds, unknown, partial, err = neededHealth(cmd.Context(), s, in, args); err != nil {
 				return err
 			}
 			s.Warn(unknown...)
-			if len(kinds)+len(unknown) == 0 {
+			switch {
+			case len(kinds)+len(unknown) > 0:
+			case partial:
+				s.Note("nothing to print for the components that were read: Argo CD has a suitable health check for every object " +
+					"that their syncs wait for; what was left out may need one")
+				return nil
+			default:
 				s.Note("nothing to print: Argo CD has a suitable health check for every object that a sync waits for")
 				return nil
 			}
@@ -72,12 +79,13 @@ available are left out, with a warning for each.`,
 	return cmd
 }
 
-// neededHealth returns what healthOf returns for a component, or for all components of a fleet.
+// neededHealth returns what healthOf returns for a component, or for all components of a fleet, and
+// whether some were left out.
 func neededHealth(ctx context.Context, s cli.Streams, in *command.Any, dirs []string) (kinds []knowledge.Kind,
-	unknown []finding.Finding, err error) {
+	unknown []finding.Finding, partial bool, err error) {
 	isFleet, err := in.IsFleet(dirs)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	add := func(res plugin.Result) {
 		needed, notes := healthOf(res.Plan, res.Plan.Audit(res.Base))
@@ -88,21 +96,21 @@ func neededHealth(ctx context.Context, s cli.Streams, in *command.Any, dirs []st
 		if err == nil {
 			add(res)
 		}
-		return kinds, unknown, err
+		return kinds, unknown, false, err
 	}
 	opt, err := in.FleetOptions()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	opt.Source.Assume = true
 	opt.Source.Rendered = func(_ *fleet.Application, res plugin.Result) { add(res) }
 	loaded, err := command.Load(ctx, opt, dirs)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	s.Warn(loaded.Omissions...)
 	if err := finding.Err(lint.Rendering(loaded.Fleet, opt.Source.Environment, (*fleet.Application).HasFailed)); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	if loaded.Fleet.Profile.Style == profile.Waves { // a parent waits for its children
 		for _, k := range loaded.Fleet.Base.KindsWithStatus() {
@@ -111,7 +119,7 @@ func neededHealth(ctx context.Context, s cli.Streams, in *command.Any, dirs []st
 			}
 		}
 	}
-	return kinds, append(unknown, missingCharts(loaded.Fleet)...), nil
+	return kinds, append(unknown, missingCharts(loaded.Fleet)...), len(loaded.Omissions) > 0, nil
 }
 
 // missingCharts returns a note for each chart or file that a fleet deploys and that is not available.
