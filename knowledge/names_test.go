@@ -76,3 +76,14 @@ func TestInitialization(t *testing.T) {
 		}
 	}
 }
+
+func TestPlural(t *testing.T) {
+	for kind, want := range map[string]string{
+		"Certificate": "certificates", "Ingress": "ingresses", "NetworkPolicy": "networkpolicies", "Gateway": "gateways",
+		"StorageClass": "storageclasses", "Prometheus": "prometheuses", "Mesh": "meshes", "Box": "boxes", "Proxy": "proxies", "Relay": "relays",
+	} {
+		if got := knowledge.Plural(kind); got != want {
+			t.Errorf("Plural(%s) = %s, want %s", kind, got, want)
+		}
+	}
+}

@@ -155,3 +155,15 @@ func FullKind(word string) string {
 	}
 	return word
 }
+
+// Plural returns the regular English plural of a kind, in lower case.
+func Plural(kind string) string {
+	word := strings.ToLower(kind)
+	switch {
+	case strings.HasSuffix(word, "s"), strings.HasSuffix(word, "x"), strings.HasSuffix(word, "ch"), strings.HasSuffix(word, "sh"):
+		return word + "es"
+	case strings.HasSuffix(word, "y") && !strings.ContainsAny(word[max(0, len(word)-2):len(word)-1], "aeiou"):
+		return word[:len(word)-1] + "ies"
+	}
+	return word + "s"
+}

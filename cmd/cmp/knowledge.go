@@ -12,6 +12,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/cli/flags"
 	"github.com/ladder-cmp/ladder/internal/finding"
+	"github.com/ladder-cmp/ladder/internal/lazyregexp"
 	"github.com/ladder-cmp/ladder/internal/paint"
 	"github.com/ladder-cmp/ladder/knowledge"
 )
@@ -89,16 +90,24 @@ func (a *question) Find(arg string) error {
 	}
 	if kind, group, ok := strings.Cut(arg, "."); ok {
 		_, known := a.group(group)
+		if version, rest, ok := strings.Cut(group, "."); ok && !known && apiVersion.MatchString(version) { // as kubectl takes it
+			group = groupName(rest)
+			_, known = a.group(group)
+		}
 		if kind == "" || group == "" || !known && strings.ToLower(arg) == arg {
 			return notFound(arg, "unknown API group", "use "+arg+"/KIND for a kind in it").Asking(a.nearest(arg).String())
 		}
 		a.qualified(group, kind)
 		return nil
 	}
-	named := knowledge.FullKind(arg)
+	var all []knowledge.Kind
+	for _, g := range a.Groups {
+		all = append(all, g.Kinds...)
+	}
+	named := spelled(arg, all)
 	for _, g := range a.Groups {
 		for _, k := range g.Kinds {
-			if !strings.EqualFold(k.Kind, named) {
+			if k.Kind != named {
 				continue
 			}
 			if g.Builtin && len(a.Kinds) == 0 { // usually the one that users mean
@@ -130,16 +139,26 @@ func (a *question) group(name string) (knowledge.Group, bool) {
 	return a.Groups[at], true
 }
 
-// qualified looks up a kind in a group, in any spelling.
-func (a *question) qualified(group, kind string) {
-	kind = knowledge.FullKind(kind)
-	if g, ok := a.group(group); ok {
-		for _, k := range g.Kinds {
-			if strings.EqualFold(k.Kind, kind) {
-				kind = k.Kind
-			}
+// apiVersion matches the version of a kind.
+var apiVersion = lazyregexp.New(`^v\d+((alpha|beta)\d+)?$`)
+
+// spelled returns the one of some kinds that a word is, in any case, or is a short name or the
+// plural of; the full kind if it is none of them.
+func spelled(word string, kinds []knowledge.Kind) string {
+	word = knowledge.FullKind(word)
+	for _, spelling := range []func(string) string{strings.ToLower, knowledge.Plural} {
+		at := slices.IndexFunc(kinds, func(k knowledge.Kind) bool { return spelling(k.Kind) == strings.ToLower(word) })
+		if at >= 0 {
+			return kinds[at].Kind
 		}
 	}
+	return word
+}
+
+// qualified looks up a kind in a group, in any spelling.
+func (a *question) qualified(group, kind string) {
+	g, _ := a.group(group)
+	kind = spelled(kind, g.Kinds)
 	if group == coreGroup {
 		group = ""
 	}
@@ -236,7 +255,7 @@ func (a *question) record(k knowledge.Kind) string {
 		line("    %s", strings.ReplaceAll(strings.TrimSuffix(table, "\n"), "\n", "\n    "))
 	}
 	if rest := k.Rest("kind", "scope", "rung", "why", "source", "health", "references", "sees"); rest != "" {
-		line("  besides: %s", strings.ReplaceAll(strings.TrimSuffix(rest, "\n"), "\n", ", "))
+		line("  besides:\n    %s", strings.ReplaceAll(strings.TrimSuffix(rest, "\n"), "\n", "\n    "))
 	}
 	if _, packages := a.Base.Origin(k.Group, k.Kind); len(packages) > 0 {
 		var names []string

@@ -17,6 +17,12 @@ func TestFindKind(t *testing.T) {
 		{arg: "cert-manager.io/certificate", kind: "cert-manager.io/Certificate"},
 		{arg: "Certificate.cert-manager.io", kind: "cert-manager.io/Certificate"},
 		{arg: "certificate", kind: "cert-manager.io/Certificate", text: "certmanager.k8s.io  Certificate"}, // both, to choose from
+		{arg: "cert-manager.io/Certificates", kind: "cert-manager.io/Certificate"},
+		{arg: "certificates.cert-manager.io", kind: "cert-manager.io/Certificate"},
+		{arg: "gateways", kind: "gateway.networking.k8s.io/Gateway"},
+		{arg: "Deployment.v1.apps", kind: "apps/Deployment", text: "  besides:\n    pod: spec.template\n    recreated:\n      why: "},
+		{arg: "pods.v1.", kind: "/Pod"},
+		{arg: "Endpoints", kind: "/Endpoints"},
 		{arg: "deploy", kind: "apps/Deployment", text: "scope:   namespaced"},
 		{arg: "core/ConfigMap", kind: "/ConfigMap", text: "group:   core"},
 		{arg: "cm", kind: "/ConfigMap"},

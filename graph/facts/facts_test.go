@@ -7,17 +7,6 @@ import (
 	"github.com/ladder-cmp/ladder/object"
 )
 
-func TestPlural(t *testing.T) {
-	for kind, want := range map[string]string{
-		"Certificate": "certificates", "Ingress": "ingresses", "NetworkPolicy": "networkpolicies", "Gateway": "gateways",
-		"StorageClass": "storageclasses", "Prometheus": "prometheuses", "Mesh": "meshes", "Box": "boxes", "Proxy": "proxies", "Relay": "relays",
-	} {
-		if got := pluralOf(kind); got != want {
-			t.Errorf("pluralOf(%s) = %s, want %s", kind, got, want)
-		}
-	}
-}
-
 func TestSelectorExpressions(t *testing.T) {
 	objs, err := object.Parse("", 0, `
 apiVersion: v1

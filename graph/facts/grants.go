@@ -285,7 +285,8 @@ func ByGroup(rules []Rule) map[string][]Rule {
 func (f *Facts) MayChange(i int, id object.ID) bool {
 	for _, serviceAccount := range f.ServiceAccounts(i) {
 		for _, r := range f.GrantedTo(serviceAccount) {
-			if r.Allows(id.Group, pluralOf(id.Kind), "create", "update", "patch") && (len(r.Names) == 0 || slices.Contains(r.Names, id.Name)) {
+			if r.Allows(id.Group, knowledge.Plural(id.Kind), "create", "update", "patch") &&
+				(len(r.Names) == 0 || slices.Contains(r.Names, id.Name)) {
 				return true
 			}
 		}

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/ladder-cmp/ladder/knowledge"
 )
@@ -148,19 +147,7 @@ func (f *Facts) Plural(n Node) string {
 	if def, ok := f.defined[knowledge.GroupKind{Group: n.ID.Group, Kind: n.ID.Kind}]; ok && def.Plural != "" {
 		return def.Plural
 	}
-	return pluralOf(n.ID.Kind)
-}
-
-// pluralOf returns the regular English plural of a kind, in lower case.
-func pluralOf(kind string) string {
-	word := strings.ToLower(kind)
-	switch {
-	case strings.HasSuffix(word, "s"), strings.HasSuffix(word, "x"), strings.HasSuffix(word, "ch"), strings.HasSuffix(word, "sh"):
-		return word + "es"
-	case strings.HasSuffix(word, "y") && !strings.ContainsAny(word[max(0, len(word)-2):len(word)-1], "aeiou"):
-		return word[:len(word)-1] + "ies"
-	}
-	return word + "s"
+	return knowledge.Plural(n.ID.Kind)
 }
 
 // Installer is a node that installs kinds at run time.

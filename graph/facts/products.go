@@ -151,7 +151,7 @@ func (f *Facts) writersOf(part int, id object.ID) []writer {
 		return known
 	}
 	var all []writer
-	resource := pluralOf(id.Kind)
+	resource := knowledge.Plural(id.Kind)
 	for _, i := range f.PodsOf(part) {
 		n := &f.Nodes[i]
 		if n.Kind.Runs == "later" || !n.IsApplied() {
@@ -202,11 +202,12 @@ func (f *Facts) MayWrite(i int, id object.ID) bool {
 	if n.Kind.Runs == "once" && id.Group == "" && f.Tokens(i)[id.Name] && f.scriptCreates(i, id.Kind) {
 		return true
 	}
+	resource := knowledge.Plural(id.Kind)
 	about := slices.DeleteFunc(f.RulesOfNode(i), func(r Rule) bool {
 		return r.In != "" && r.In != id.Namespace || len(r.Names) > 0 && !slices.Contains(r.Names, id.Name) ||
-			!r.Allows(id.Group, pluralOf(id.Kind), r.Verbs...)
+			!r.Allows(id.Group, resource, r.Verbs...)
 	})
-	return slices.ContainsFunc(about, func(r Rule) bool { return r.Allows(id.Group, pluralOf(id.Kind), "create", "update", "patch") }) &&
+	return slices.ContainsFunc(about, func(r Rule) bool { return r.Allows(id.Group, resource, "create", "update", "patch") }) &&
 		(f.Tokens(i)[id.Name] || slices.ContainsFunc(about, func(r Rule) bool { return len(r.Names) > 0 }))
 }
 
