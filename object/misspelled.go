@@ -1,6 +1,7 @@
 package object
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -61,7 +62,7 @@ func keysOf[T any](m map[string]T) vocabulary {
 }
 
 // misspelled reports annotations that Argo CD and Helm ignore because of a mistake in their
-// key or value. It quotes a value only if it resembles a known one: it may be anything else.
+// key or value.
 func (o Object) misspelled() []finding.Finding {
 	var found []finding.Finding
 	report := func(field, key, message, remedy, question string, v Value) {
@@ -86,14 +87,13 @@ func (o Object) misspelled() []finding.Finding {
 			case e.Key == SyncOptions && slices.Contains(applicationOptions, option):
 				report("annotations", e.Key, option+" is an option of the Application, so Argo CD ignores it here",
 					"set it in spec.syncPolicy.syncOptions of the Application", "", e.Value)
-			case question == "":
+			default:
 				remedy := "correct it, or remove it"
 				if len(words) <= 4 {
 					remedy = "use " + strings.Join(words, " or ")
 				}
-				report("annotations", e.Key, "the annotation contains a value that Argo CD and Helm ignore", remedy, "", e.Value)
-			default:
-				report("annotations", e.Key, "Argo CD and Helm ignore the unknown value \""+item+"\"", "", question, e.Value)
+				report("annotations", e.Key, fmt.Sprintf("Argo CD and Helm ignore the unknown value %q", finding.CutMiddle(item, 60)),
+					remedy, question, e.Value)
 			}
 		}
 	}
