@@ -72,7 +72,7 @@ func (req Request) readComponent() (Settings, component.Description, error) {
 		case known:
 			values, ok := p.fromYAML(value)
 			if !ok {
-				faults = append(faults, bad(value.Line, key.Value, p.mistyped(value), p.typeRemedy(value)))
+				faults = append(faults, p.mistypedFault(own, key.Value, value))
 				continue
 			}
 			switch p.Name {
@@ -297,9 +297,9 @@ func (p Parameter) textsOf(n *yaml.Node) ([]string, bool) {
 	return all, true
 }
 
-func allScalars(nodes []*yaml.Node) bool {
-	return !slices.ContainsFunc(nodes, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode })
-}
+func allScalars(nodes []*yaml.Node) bool { return !slices.ContainsFunc(nodes, isNotScalar) }
+
+func isNotScalar(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }
 
 func scalars(nodes []*yaml.Node) []string {
 	var all []string
@@ -307,6 +307,17 @@ func scalars(nodes []*yaml.Node) []string {
 		all = append(all, n.Value)
 	}
 	return all
+}
+
+// mistypedFault reports a value of component.yaml that does not have the parameter's type, or the
+// entry of a mapping that is the reason.
+func (p Parameter) mistypedFault(f settings.File, key string, n *yaml.Node) error {
+	i := slices.IndexFunc(n.Content, isNotScalar)
+	if p.Collection != "map" || n.Kind != yaml.MappingNode || i%2 != 1 {
+		return f.Fault(n.Line, key, p.mistyped(n), p.typeRemedy(n))
+	}
+	entry := n.Content[i]
+	return f.Fault(entry.Line, key+"."+n.Content[i-1].Value, "must be a single value, not "+p.describeActual(entry), p.typeRemedy(n))
 }
 
 // mistyped says why a value of component.yaml does not have the parameter's type.
@@ -376,10 +387,9 @@ func (p Parameter) describeActual(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.MappingNode:
-		if !allScalars(n.Content) {
-			return "a mapping that contains lists or mappings"
-		}
 		return "a mapping"
+	case yaml.AliasNode:
+		return "an alias"
 	}
 	if p.Item != "boolean" {
 		return "a single value"
