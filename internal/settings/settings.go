@@ -191,7 +191,7 @@ func (c *checker) value(n *yaml.Node, t reflect.Type, field, key string) {
 		})...)
 	case c.choices[key] != nil && !slices.Contains(c.choices[key], n.Value):
 		named := slices.DeleteFunc(slices.Clone(c.choices[key]), func(s string) bool { return s == "" })
-		c.faults = append(c.faults, c.Fault(n.Line, field, fmt.Sprintf("unknown %s %q", key, n.Value),
+		c.faults = append(c.faults, c.Fault(n.Line, field, fmt.Sprintf("unknown value %q", n.Value),
 			"use one of "+strings.Join(named, ", ")).Asking(finding.Suggest(n.Value, named)))
 	}
 }

@@ -124,8 +124,8 @@ street: Main Street
 	{"a number is a string", "name: 2", ""},
 	{"a value of a map", "labels:\n  a: [b]", "2 labels.a: must be a string, not a list; write labels: ..."},
 
-	{"not among the choices", "mode: full-servce", `1 mode: unknown mode "full-servce"; did you mean "full-service"?`},
-	{"like none of the choices", "mode: zzzz", `1 mode: unknown mode "zzzz"; use one of full-service, self-service`},
+	{"not among the choices", "mode: full-servce", `1 mode: unknown value "full-servce"; did you mean "full-service"?`},
+	{"like none of the choices", "mode: zzzz", `1 mode: unknown value "zzzz"; use one of full-service, self-service`},
 	{"the choice to reset", "mode: ''", ""},
 
 	{"a message of the type", "price: free", "1 price: nothing is free"},
