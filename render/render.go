@@ -76,7 +76,7 @@ func Dir(ctx context.Context, fsys fs.FS, dir string, opt Options) (Result, erro
 		left := opt.Directory.excluding()
 		switch {
 		case kind == Plain && len(left) > 0:
-			out = joinNames(left) + ", which exclude files"
+			out = "the options that exclude files (" + joinNames(left) + ")"
 		case kind == Kustomize:
 			out = "the resources of the kustomization, and patches that delete them"
 		}
