@@ -14,6 +14,7 @@ import (
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
 	"github.com/ladder-cmp/ladder/internal/wholefile"
+	"github.com/ladder-cmp/ladder/knowledge"
 )
 
 // Values of --style, beside the styles of profiles.
@@ -123,6 +124,11 @@ func (o *apps) kind() string {
 
 // verify rejects invalid combinations. The style may be unknown before the fleet is loaded.
 func (o *apps) verify() error {
+	if o.ArgoCD != "" {
+		if err := knowledge.ArgoCDFault(o.ArgoCD); err != nil {
+			return finding.Usagef("--argocd-version: %v", err)
+		}
+	}
 	o.Tiers, o.Sets = o.style == styleTiers || o.style == styleSets, o.style == styleSets
 	switch {
 	case o.style == "":

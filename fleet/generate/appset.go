@@ -75,8 +75,9 @@ func newWriter(f *fleet.Fleet, opt Options) (writer, []fleet.Set, error) {
 	if err != nil {
 		return w, nil, err
 	}
-	w.ordered, err = atLeast(opt.ArgoCD, deletesInOrder)
-	return w, sets, err
+	release, ok := knowledge.ReleaseOf(opt.ArgoCD)
+	w.ordered = !ok || !release.Before(deletesInOrder)
+	return w, sets, nil
 }
 
 // deployments returns the Applications of a set at its destinations, by step.
@@ -126,23 +127,6 @@ func ApplicationSets(f *fleet.Fleet, opt Options) ([]Manifest, []finding.Finding
 		all = append(all, m)
 	}
 	return all, faults, nil
-}
-
-// atLeast reports whether a release of Argo CD is the given one or newer; empty means the newest.
-func atLeast(release string, than knowledge.Release) (bool, error) {
-	if release == "" {
-		return true, nil
-	}
-	r, ok := knowledge.ReleaseOf(release)
-	if !ok {
-		return false, fmt.Errorf("%q is not an Argo CD release; use a release such as %s or %s", release, knowledge.OldestArgoCD,
-			knowledge.NewestArgoCD)
-	}
-	if r.Before(knowledge.OldestArgoCD) {
-		return false, fmt.Errorf("release %s of Argo CD does not support the generated ApplicationSet; use %s or later", release,
-			knowledge.OldestArgoCD)
-	}
-	return !r.Before(than), nil
 }
 
 func (w writer) applicationSet(s fleet.Set) (Manifest, error) {
