@@ -60,6 +60,7 @@ func (in *Rendering) addParam() {
 	cli.PutFlags(in.Flags, cli.RenderingFlags, paramFlag)
 	cli.SetList(in.Flags.Lookup(paramFlag), rows)
 	flag := in.Flags.Lookup(paramFlag)
+	flag.DefValue = "" // pflag knows only its own types as empty
 	flag.Value = paramValue{flag.Value, flag.Value.(pflag.SliceValue), in.parameters}
 }
 
