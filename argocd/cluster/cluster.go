@@ -82,18 +82,21 @@ func (c Cluster) Config() (*rest.Config, error) {
 	if c.Kubeconfig != "" {
 		text, err := os.ReadFile(c.Kubeconfig)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s; correct --kubeconfig", c.Kubeconfig, wholefile.Reason(err))
+			return nil, fmt.Errorf("%s: %s; fix: correct --kubeconfig", c.Kubeconfig, wholefile.Reason(err))
 		}
 		if !isKubeconfig(text) {
-			return nil, fmt.Errorf("%s: not a kubeconfig; correct --kubeconfig, or pass manifests without it", c.Kubeconfig)
+			return nil, fmt.Errorf("%s: not a kubeconfig; fix: correct --kubeconfig, or pass manifests without it", c.Kubeconfig)
 		}
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.Kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
 		&clientcmd.ConfigOverrides{CurrentContext: c.Context}).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, finding.Fault("no kubeconfig was found", "set KUBECONFIG, or pass --kubeconfig")
+	}
 	if err != nil {
-		return nil, fmt.Errorf("the kubeconfig cannot be used: %w; correct --kubeconfig, KUBECONFIG or --context", err)
+		return nil, fmt.Errorf("invalid kubeconfig: %w; fix: correct --kubeconfig, KUBECONFIG or --context", err)
 	}
 	config.Timeout = requestTimeout
 	config.UserAgent = c.UserAgent

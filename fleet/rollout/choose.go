@@ -158,7 +158,7 @@ func DurationsIn(file string) (Durations, error) {
 	}
 	text, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
-		return Durations{}, fmt.Errorf("%s: no such file; correct --durations", file)
+		return Durations{}, fmt.Errorf("%s: no such file; fix: correct --durations", file)
 	}
 	if err != nil {
 		return Durations{}, plugin.Unreadable(file, err)

@@ -41,7 +41,7 @@ func ReadLadder(file string) ([]byte, error) {
 	}
 	text, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
-		return nil, fmt.Errorf("%s: no such file; correct --ladder or %s", file, LadderVariable)
+		return nil, fmt.Errorf("%s: no such file; fix: correct --ladder or %s", file, LadderVariable)
 	}
 	if err != nil {
 		return nil, plugin.Unreadable(file, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ladder-cmp/ladder/internal/wholefile"
 	"github.com/ladder-cmp/ladder/render/random"
 )
 
@@ -39,7 +40,8 @@ func ReadSeed(file string) (*random.Seed, error) {
 	}
 	content, err := read(file)
 	if err != nil {
-		return nil, fmt.Errorf("--seed-file: %w; fix: correct --seed-file or %s, or make a seed with cmp seed", err, SeedVariable)
+		return nil, fmt.Errorf("--seed-file: %s: %s; fix: correct --seed-file or %s, or make a seed with cmp seed", file,
+			wholefile.Reason(err), SeedVariable)
 	}
 	s, err := random.ParseSeed(content)
 	if err != nil {
@@ -56,7 +58,7 @@ func read(file string) ([]byte, error) {
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err == nil && len(content) > maxBytes {
-		err = fmt.Errorf("%s is larger than %d bytes", file, maxBytes)
+		err = fmt.Errorf("the file is larger than %d bytes", maxBytes)
 	}
 	return content, err
 }
