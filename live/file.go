@@ -24,6 +24,8 @@ func FromObjects(all []object.Object, app object.ID) (Snapshot, error) {
 			apps = append(apps, o.ID)
 		}
 	}
+	anywhere := app
+	anywhere.Namespace = ""
 	switch {
 	case len(apps) == 0:
 		return snap, finding.Fault("the file has no Application", "export it, too: kubectl get applications -n "+app.Namespace+" -o yaml")
@@ -31,7 +33,10 @@ func FromObjects(all []object.Object, app object.ID) (Snapshot, error) {
 		snap.Application = apps[0]
 	case app.Name == "":
 		return snap, finding.Fault(fmt.Sprintf("the file has %d Applications", len(apps)), "name one of them")
-	case !slices.Contains(apps, app):
+	case slices.Contains(apps, app):
+	case slices.Contains(apps, anywhere): // an export without namespaces
+		snap.Application = anywhere
+	default:
 		return snap, NoApplication(fmt.Sprintf("Application %s in namespace %s is not in the file", app.Name, app.Namespace), app, all)
 	}
 	return snap, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,7 @@ import (
 
 func newWhy(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "why APP",
+		Use:   "why [NAMESPACE/]APP",
 		Short: "Say why a sync hangs or failed",
 		Long: `Read an Application and the objects that its sync waits for, and print in ten lines what
 it waits for, what is behind that, the proof, and the fix. Any Application will do.
@@ -49,6 +50,9 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 		app := object.ID{Group: argocd.Group, Kind: "Application", Namespace: c.Namespace}
 		if len(args) > 0 {
 			app.Name = args[0]
+			if namespace, name, ok := strings.Cut(args[0], "/"); ok { // as the argocd CLI takes it
+				app.Namespace, app.Name = namespace, name
+			}
 		} else if *file == "" {
 			return finding.Usagef("missing APP; fix: name the Application")
 		}
@@ -60,7 +64,7 @@ Exit codes: 0 healthy; 1 hangs or failed, or an error; 3 slow, but going on.`,
 			}
 			snap, err := live.FromObjects(objs, app)
 			if err != nil {
-				return err
+				return inExport(objs[0].File, err)
 			}
 			return writeDiagnosis(s, live.Diagnose(snap, base), *format)
 		}
@@ -88,10 +92,17 @@ func asExport(err error) error {
 	all := finding.Of(err)
 	for i := range all {
 		if all[i].Rule == object.Incomplete {
-			all[i].Message, all[i].Remedy = "this is not an exported object", "pass what kubectl get -o yaml prints; see whether it failed"
+			all[i].Message, all[i].Remedy = "not an exported object", "pass the output of a kubectl get -o yaml that succeeded"
 		}
 	}
 	return finding.Err(all)
+}
+
+// inExport names the file of an export in an error about it.
+func inExport(file string, err error) error {
+	fault := finding.Of(err)[0]
+	fault.File = file
+	return fault
 }
 
 // writeDiagnosis prints a diagnosis, and returns its exit code.
