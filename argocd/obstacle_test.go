@@ -73,26 +73,44 @@ func TestObstacles(t *testing.T) {
 			"cluster stage", "registers its cluster prod"},
 		{"a known cluster", "syncPolicy: {automated: {}}, destination: {name: stage, namespace: a}", "cluster stage", ""},
 		{"clusters are unknown", "syncPolicy: {automated: {}}, destination: {name: prod, namespace: a}", "", ""},
-		{"no path", "syncPolicy: {automated: {}}, source: {repoURL: https://git.example.com/p.git}", "", "without path and chart"},
-		{"no path beside others", "syncPolicy: {automated: {}}, sources: [{repoURL: https://x, path: .}, {repoURL: https://x}]", "",
-			"without path and chart"},
-		{"values files", "syncPolicy: {automated: {}}, sources: [{repoURL: https://x, path: .}, {repoURL: https://x, ref: values}]", "", ""},
 	} {
 		if !strings.Contains(c.spec, "ource") {
 			c.spec += ", source: {repoURL: https://git.example.com/p.git, path: .}"
 		}
 		app := parsed(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: app}, spec: {"+c.spec+"}}")[0]
-		var got []string
-		for _, o := range argocd.NewSurroundings(around(t, c.around)).Obstacles(app, []argocd.Content{
-			{ID: object.ID{Kind: "Secret", Name: "a"}, Namespaced: true},
-			{ID: object.ID{Group: "apps", Kind: "Deployment", Namespace: "kube-system", Name: "a"}, Namespaced: true},
-			{ID: object.ID{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "a"}},
-		}, false) {
-			got = append(got, o.Why)
-		}
-		if text := strings.Join(got, "; "); c.want == "" && text != "" || !strings.Contains(text, c.want) || c.want != "" && len(got) != 1 {
-			t.Errorf("%s: %q, want %q", c.name, text, c.want)
-		}
+		expectObstacle(t, c.name, app, c.around, c.want)
+	}
+}
+
+// TestSources asks which sources Argo CD rejects (validateSourcePermissions).
+func TestSources(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		"source: {repoURL: https://git.example.com/p.git}":                                "without path and chart",
+		"source: {path: .}":                                                               "without repoURL",
+		"source: {repoURL: https://git.example.com/p.git, ref: values}":                   "without path and chart",
+		"sources: [{repoURL: https://x, path: .}, {repoURL: https://x}]":                  "without path and chart",
+		"sources: [{repoURL: https://x, path: .}, {repoURL: https://x, ref: values}]":     "",
+		"sourceHydrator: {drySource: {repoURL: https://x, path: .}}, source: {path: old}": "",
+	} {
+		app := parsed(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: app}, spec: {syncPolicy: {automated: {}}, "+spec+"}}")
+		expectObstacle(t, spec, app[0], "", want)
+	}
+}
+
+// expectObstacle compares the only obstacle of an Application with a part of its reason; empty for none.
+func expectObstacle(t *testing.T, name string, app object.Object, surroundings, want string) {
+	t.Helper()
+	var got []string
+	for _, o := range argocd.NewSurroundings(around(t, surroundings)).Obstacles(app, []argocd.Content{
+		{ID: object.ID{Kind: "Secret", Name: "a"}, Namespaced: true},
+		{ID: object.ID{Group: "apps", Kind: "Deployment", Namespace: "kube-system", Name: "a"}, Namespaced: true},
+		{ID: object.ID{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "a"}},
+	}, false) {
+		got = append(got, o.Why)
+	}
+	if text := strings.Join(got, "; "); want == "" && text != "" || !strings.Contains(text, want) || want != "" && len(got) != 1 {
+		t.Errorf("%s: %q, want %q", name, text, want)
 	}
 }
 

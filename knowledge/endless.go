@@ -111,5 +111,6 @@ func containsPart(text string, parts []string) bool {
 func isLongerThanADay(duration string) bool {
 	number := strings.TrimRight(duration, "smhd")
 	seconds, err := strconv.ParseFloat(number, 64)
-	return err == nil && seconds*map[string]float64{"": 1, "s": 1, "m": 60, "h": 60 * 60, "d": 24 * 60 * 60}[duration[len(number):]] >= 24*60*60
+	unit := map[string]float64{"": 1, "s": 1, "m": 60, "h": 60 * 60, "d": 24 * 60 * 60}[duration[len(number):]]
+	return err == nil && seconds*unit >= 24*60*60
 }

@@ -91,10 +91,11 @@ func (b *Base) CreatesData(texts ...string) bool {
 func (b *Base) CreatesDatabase(texts ...string) bool { return sayAny(texts, names().DatabaseCreations) }
 
 // LoadsData reports whether the name of a Job, or a command as words separated by blanks, says that
-// it loads data, and creates nothing for it.
+// it loads data, and creates nothing for it, or that it uses tables.
 func (b *Base) LoadsData(name string, commands ...string) bool {
 	loads := names().Loads
-	return sayAny(commands, loads.Tables) || (sayAny([]string{name}, loads.Names) || sayAny(commands, loads.Commands)) && !b.CreatesDatabase(append(commands, name)...) &&
+	saysLoad := sayAny([]string{name}, loads.Names) || sayAny(commands, loads.Commands)
+	return sayAny(commands, loads.Tables) || saysLoad && !b.CreatesDatabase(append(commands, name)...) &&
 		!slices.ContainsFunc(commands, func(command string) bool { return strings.Contains(command, "create ") })
 }
 

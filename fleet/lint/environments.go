@@ -125,7 +125,8 @@ func Rendering(f *fleet.Fleet, environment string, isSelected func(*fleet.Applic
 
 // Failures returns the findings of severity Error in an environment, or in all if it is empty.
 func Failures(f *fleet.Fleet, environment string) []finding.Finding {
-	return slices.DeleteFunc(append(Rendering(f, environment, nil), f.Reading...), func(found finding.Finding) bool { return found.Severity != finding.Error })
+	all := append(Rendering(f, environment, nil), f.Reading...)
+	return slices.DeleteFunc(all, func(found finding.Finding) bool { return found.Severity != finding.Error })
 }
 
 // always returns the message of a finding that does not depend on the checked environments.

@@ -129,6 +129,11 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 		}
 		base = loader.MergeMaps(base, vals)
 	}
+	return base, errors.Join(append(faults, v.setIn(base)...)...)
+}
+
+// setIn sets the values of expressions in a tree.
+func (v Values) setIn(base map[string]any) (faults []error) {
 	for _, set := range v.expressions() {
 		for i, expr := range set.exprs {
 			err := set.parseInto(expr, base)
@@ -146,7 +151,7 @@ func (v Values) mergeInto(base map[string]any, ignoreMissing bool) (map[string]a
 			faults = append(faults, err)
 		}
 	}
-	return base, errors.Join(faults...)
+	return faults
 }
 
 // SyntaxErrors returns the syntax errors of expressions, regardless of files and other
