@@ -86,14 +86,15 @@ func TestObstacles(t *testing.T) {
 func TestSources(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
-		"source: {repoURL: https://git.example.com/p.git}":                                "without path and chart",
-		"source: {path: .}":                                                               "without repoURL",
+		"source: {repoURL: https://git.example.com/p.git}": "without path and chart",
+		"source: {path: .}": "without repoURL",
 		"source: {repoURL: https://git.example.com/p.git, ref: values}":                   "without path and chart",
 		"sources: [{repoURL: https://x, path: .}, {repoURL: https://x}]":                  "without path and chart",
 		"sources: [{repoURL: https://x, path: .}, {repoURL: https://x, ref: values}]":     "",
 		"sourceHydrator: {drySource: {repoURL: https://x, path: .}}, source: {path: old}": "",
 	} {
-		app := parsed(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: app}, spec: {syncPolicy: {automated: {}}, "+spec+"}}")
+		app := parsed(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: app}, "+
+			"spec: {syncPolicy: {automated: {}}, "+spec+"}}")
 		expectObstacle(t, spec, app[0], "", want)
 	}
 }
