@@ -10,6 +10,7 @@ import (
 	"github.com/ladder-cmp/ladder/fleet/generate"
 	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/profile"
+	"github.com/ladder-cmp/ladder/fleet/rollout"
 	"github.com/ladder-cmp/ladder/internal/checkout"
 	"github.com/ladder-cmp/ladder/internal/cli"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -70,6 +71,9 @@ Exits with 1 if there is an error or, with --check, if the file is outdated.`,
 		}
 		opt.Environment = in.Source.Environment
 		all, err := loadFleet(cmd.Context(), s, in, args, loadTarget)
+		if err == nil {
+			err = rollout.CheckEnvironment(all.Fleet, opt.Environment)
+		}
 		if err != nil {
 			return err
 		}
