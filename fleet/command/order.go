@@ -12,6 +12,7 @@ import (
 
 	"github.com/ladder-cmp/ladder/fleet"
 	"github.com/ladder-cmp/ladder/fleet/inplace"
+	"github.com/ladder-cmp/ladder/fleet/lint"
 	"github.com/ladder-cmp/ladder/fleet/order"
 	"github.com/ladder-cmp/ladder/fleet/steps"
 	"github.com/ladder-cmp/ladder/internal/cli"
@@ -36,7 +37,7 @@ func (f stepsFlags) runInPlace(s cli.Streams, all *fleet.Fleet, args []string) e
 		return p.write(s, *f.check)
 	}
 	text, err := p.render(*f.format, *f.diff, cli.PaintFor(s.Out))
-	return printSteps(s, text, err, p.Findings)
+	return printSteps(s, text, err, append(lint.Failures(all, ""), p.Findings...))
 }
 
 // placed shows and writes the order of Applications that exist already.
