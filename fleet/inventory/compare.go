@@ -205,7 +205,7 @@ func withDescriptionsOf(f *fleet.Fleet, other *fleet.Fleet) *fleet.Fleet {
 // comparableFindings returns the findings without those about a component.yaml that is invalid
 // on the other side, because its other findings are unknown there.
 func (p part) comparableFindings(other part, environment string) []finding.Finding {
-	return slices.DeleteFunc(p.findings(environment), func(f finding.Finding) bool {
+	return slices.DeleteFunc(p.findings(other, environment), func(f finding.Finding) bool {
 		return slices.ContainsFunc(p.Components, func(c *fleet.Component) bool {
 			return c.File == f.File && !c.Unread && unreadAt(other.Fleet, relativeDir(p.Fleet, c))
 		})
@@ -245,17 +245,17 @@ func (p part) applicationStep(name string) ApplicationStep {
 	return s
 }
 
-// findings returns the findings of the fleet and of its renderings. It omits steps without
+// findings returns the findings of the fleet, and of its renderings on both sides. It omits steps without
 // components, because the list of steps shows them, and missing steps if no component has a
 // component.yaml that could name one.
-func (p part) findings(environment string) []finding.Finding {
+func (p part) findings(other part, environment string) []finding.Finding {
 	described := slices.ContainsFunc(p.Components, func(c *fleet.Component) bool { return c.Described })
 	all := slices.DeleteFunc(lint.Findings(p.Fleet, environment), func(f finding.Finding) bool {
 		return f.Rule == lint.ProfilePlaces && f.Field == "" || f.Rule == appset.NoStep && !described
 	})
 	var rendered []*fleet.Application // lint reports the others
 	for _, name := range p.names {
-		if app := p.apps[name]; !app.Failed {
+		if app := p.apps[name]; !app.Failed && !other.failed([2]string{name, name}) {
 			rendered = append(rendered, app)
 		}
 	}
