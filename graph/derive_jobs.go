@@ -114,7 +114,7 @@ func jobs(f *facts.Facts, roles Roles, s Set) (claims []Claim, refs []Reference)
 				refs = append(refs, o.withStrangers(r, needs))
 			}
 		}
-		if !job.InSync() { // its phase decides; wave.Check reports whether it can run there
+		if !job.InSync() { // its phase decides; package wave reports whether it can run there
 			refs = append(refs, o.outsideSync(j, needs)...)
 			continue
 		}

@@ -90,10 +90,8 @@ func (n *Node) Uncertain() string {
 
 // Annotations by which users order objects (package facts reads them).
 const (
-	After    = facts.After
-	NotAfter = facts.NotAfter
-	OnRung   = facts.OnRung
-	Expects  = facts.Expects
+	After   = facts.After
+	Expects = facts.Expects
 )
 
 // ExpectedFault returns an error for an entry of Options.Expects that cannot be read.

@@ -12,7 +12,7 @@ import (
 // Reference says what From needs of To. Both are indexes into Graph.Nodes.
 //
 // There are three answers: From needs To, may need it, or does not. Package wave reads
-// nothing else: only what is needed can make a wait (see wave.Effects).
+// nothing else: only what is needed can make a wait (see the table in wave/effects.go).
 type Reference struct {
 	From, To int
 	// Field is the field of From with the reference, such as

@@ -74,7 +74,7 @@ func (r *missing) addOnce(i int, target string, found finding.Finding) {
 func (r *missing) absentObjects() {
 	for _, a := range r.Absent {
 		if len(a.Later) > 0 {
-			continue // wave.Check reports who creates it too late
+			continue // package wave reports who creates it too late
 		}
 		severity, effect := finding.Warning, "the Pods of this object do not start until the "+a.ID.Kind+" exists"
 		if facts.IsData(a.ID) {

@@ -44,7 +44,6 @@ type groupFile struct {
 
 // podFile is pods.yaml: what a Pod refers to.
 type podFile struct {
-	Shape  string `yaml:"shape"`
 	Source string `yaml:"source"`
 	// Everywhere lists objects that Kubernetes creates in every namespace or
 	// cluster, as Kind/name, with "*" for any suffix.

@@ -45,7 +45,7 @@ func containersOf(pod object.Object) (all []container) {
 	return all
 }
 
-// age is how long the Pod has been there.
+// podAge is how long the Pod has been there.
 func (s *scene) podAge(pod object.Object) int64 {
 	return cmp.Or(s.age(pod.Get("status", "startTime").Text()), s.created(pod))
 }

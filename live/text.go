@@ -26,12 +26,7 @@ func (p position) String() string {
 
 // duration formats seconds for people.
 func duration(seconds int64) string {
-	count := func(n int64, unit string) string {
-		if n == 1 {
-			return "1 " + unit
-		}
-		return fmt.Sprintf("%d %ss", n, unit)
-	}
+	count := func(n int64, unit string) string { return finding.Counted(int(n), unit) }
 	switch {
 	case seconds < 120:
 		return count(max(seconds, 0), "second")

@@ -32,7 +32,7 @@ func (s *simulation) check() []finding.Finding {
 	}
 	found = finding.Together(found) // PVCs of one class
 	for _, l := range s.late {
-		found = append(found, s.isLate(l))
+		found = append(found, s.lateFinding(l))
 	}
 	found = append(found, s.unneededGates(found)...)
 	found = append(found, s.contradictedAnnotations()...)
@@ -77,7 +77,7 @@ func (s *simulation) contradictedAnnotations() []finding.Finding {
 		r := &s.Graph.References[i]
 		from, to := s.at[r.From], s.at[r.To]
 		if r.Explicit() && from != never && to != never && from.phase == to.phase && to.compare(from) > 0 && s.yielded[*r] == "" {
-			found = append(found, s.isLate(latePath{r.From, []*graph.Reference{r}}))
+			found = append(found, s.lateFinding(latePath{r.From, []*graph.Reference{r}}))
 		}
 	}
 	return found
@@ -182,8 +182,8 @@ func (s *simulation) orCompute(byHand string, a, b int) string {
 // Late is the rule for objects that depend on a later one.
 const Late finding.Rule = "late"
 
-// isLate reports that a node depends on a later object, possibly through others.
-func (s *simulation) isLate(l latePath) finding.Finding {
+// lateFinding reports that a node depends on a later object, possibly through others.
+func (s *simulation) lateFinding(l latePath) finding.Finding {
 	i, r := l.node, l.last()
 	at, to := s.at[i], s.at[r.To]
 	sentences, targets := s.sentences(l.path)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -164,7 +163,7 @@ func (s *simulation) foundInHooks(faults []hookFault) []finding.Finding {
 			for _, f := range all[1:] {
 				names = append(names, s.name(f.node))
 			}
-			message += "; the same goes for " + listed(names)
+			message += "; the same goes for " + finding.Several(names)
 		}
 		found = append(found, s.finding(all[0].node, kind.severity, kind.rule, message, s.keepHook(all[0])))
 	}
@@ -207,15 +206,4 @@ func (s *simulation) keepHook(f hookFault) string {
 		remedy += fmt.Sprintf("; %s, which %s it, must then not be a hook either", s.name(f.early.From), f.early.Why)
 	}
 	return remedy
-}
-
-// maxListed is how many names a finding lists.
-const maxListed = 5
-
-// listed names some objects, and counts the others.
-func listed(names []string) string {
-	if more := len(names) - maxListed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }

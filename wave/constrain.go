@@ -102,12 +102,12 @@ func constraints(g *graph.Graph, base *knowledge.Base, doubts []doubt, isGate fu
 	return constraintSet{rules, map[graph.Reference]string{}, omitted}
 }
 
-// isLast is for orders in which no object has an author's wave.
-func isLast(int) bool { return false }
+// noneFollowed is for orders in which no object has an author's wave.
+func noneFollowed(int) bool { return false }
 
 // constraints returns the constraints without the waits that are left out.
-func (in input) constraints(isGate func(WaitReason) bool, isAwaited func(int) bool) constraintSet {
-	d := constraints(in.graph, in.base, in.doubts, isGate, isAwaited)
+func (in input) constraints(isGate func(WaitReason) bool, isFollowed func(int) bool) constraintSet {
+	d := constraints(in.graph, in.base, in.doubts, isGate, isFollowed)
 	for i := range d.rules {
 		if c := &d.rules[i]; c.gap > 0 && slices.Contains(in.leftOut, *c.ref) {
 			c.gap, c.reason = 0, ""

@@ -80,7 +80,7 @@ func (in input) plan() (*simulation, error) {
 // those between the two objects or, if hand-written waves are kept, what Ladder raised the
 // wave for.
 func (s *simulation) waitsBefore(h latePath) (waits []graph.Reference) {
-	rules := constraints(s.Graph, s.base, s.doubts, holdsByDefault, isLast).rules
+	rules := constraints(s.Graph, s.base, s.doubts, holdsByDefault, noneFollowed).rules
 	next := map[int][]constraint{}
 	for _, c := range rules {
 		next[c.dependent] = append(next[c.dependent], c)

@@ -106,7 +106,7 @@ func (in input) arrangeAll() (constraintSet, arrangement, error) {
 	if fewest {
 		isGate = WaitReason.fails
 	}
-	d := in.constraints(isGate, isLast)
+	d := in.constraints(isGate, noneFollowed)
 	c, err := condense(in.graph, in.syncNodes(), d.rules)
 	if err != nil {
 		return constraintSet{}, arrangement{}, err
@@ -123,7 +123,7 @@ func (p *Plan) defaultConstraints(base *knowledge.Base) []constraint {
 	if p.rules != nil {
 		return p.rules
 	}
-	return constraints(p.Graph, base, p.doubts, holdsByDefault, isLast).rules
+	return constraints(p.Graph, base, p.doubts, holdsByDefault, noneFollowed).rules
 }
 
 // numberedArrangement is an arrangement with the waves of its levels.

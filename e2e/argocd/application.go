@@ -14,11 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kinds of Argo CD's own.
-var (
-	ApplicationKind    = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
-	ApplicationSetKind = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "ApplicationSet"}
-)
+// ApplicationKind is the kind of Applications.
+var ApplicationKind = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
 
 // Source is where the manifests of an Application come from.
 type Source struct {
@@ -117,7 +114,6 @@ type Status struct {
 	OperationState *Operation  `json:"operationState"`
 	Resources      []Resource  `json:"resources"`
 	Conditions     []Condition `json:"conditions"`
-	ReconciledAt   time.Time   `json:"reconciledAt"`
 }
 
 // Operation is a sync, running or done.
@@ -152,7 +148,6 @@ type Task struct {
 	Status    string `json:"status"`
 	Message   string `json:"message"`
 	HookPhase string `json:"hookPhase"`
-	SyncPhase string `json:"syncPhase"`
 }
 
 func (t Task) failed() bool {
@@ -161,14 +156,13 @@ func (t Task) failed() bool {
 
 // Resource is an object of the Application.
 type Resource struct {
-	Group           string `json:"group"`
-	Kind            string `json:"kind"`
-	Namespace       string `json:"namespace"`
-	Name            string `json:"name"`
-	Status          string `json:"status"`
-	Hook            bool   `json:"hook"`
-	RequiresPruning bool   `json:"requiresPruning"`
-	Health          *struct {
+	Group     string `json:"group"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Status    string `json:"status"`
+	Hook      bool   `json:"hook"`
+	Health    *struct {
 		Status  string `json:"status"`
 		Message string `json:"message"`
 	} `json:"health"`

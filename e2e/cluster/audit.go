@@ -26,7 +26,6 @@ var AuditPolicy []byte
 // Event is a request that the API server has answered, most often a write.
 type Event struct {
 	Time        time.Time       // when it was answered, to the microsecond
-	Received    time.Time       // when it came in
 	Verb        string          // create, update, patch, delete or deletecollection; get, list or watch
 	Group       string          // API group, empty for the core group
 	Version     string          // API version
@@ -172,15 +171,14 @@ type auditRecord struct {
 		Code    int
 		Message string
 	}
-	RequestObject            json.RawMessage
-	RequestReceivedTimestamp time.Time
-	StageTimestamp           time.Time
+	RequestObject  json.RawMessage
+	StageTimestamp time.Time
 }
 
 func (r auditRecord) event() Event {
 	ref := r.ObjectRef
 	return Event{
-		Time: r.StageTimestamp, Received: r.RequestReceivedTimestamp, Verb: r.Verb,
+		Time: r.StageTimestamp, Verb: r.Verb,
 		Group: ref.APIGroup, Version: ref.APIVersion, Resource: ref.Resource, Subresource: ref.Subresource,
 		Namespace: ref.Namespace, Name: ref.Name,
 		User: r.User.Username, UserAgent: r.UserAgent,

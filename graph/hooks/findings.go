@@ -3,7 +3,6 @@ package hooks
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ladder-cmp/ladder/graph"
 	"github.com/ladder-cmp/ladder/internal/finding"
@@ -98,15 +97,11 @@ func (d *Decision) finding(severity finding.Severity, message, remedy string) fi
 
 // became names at most three hooks, and says what they became.
 func became(all []*Decision, one, several string) string {
-	const most = 3
 	var names []string
-	for _, d := range all[:min(most, len(all))] {
+	for _, d := range all {
 		names = append(names, d.Key.String())
 	}
-	text := strings.Join(names, ", ")
-	if more := len(all) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
+	text := finding.Few(names)
 	if len(all) == 1 {
 		return text + " became " + one
 	}

@@ -61,6 +61,9 @@ func parsePattern(entry string) (pattern, string) {
 	return p, ""
 }
 
+// hasUser is the fault of an address with credentials.
+const hasUser = "contains a user or a password"
+
 // parseAddress parses a URL written by a user, and says what is wrong with it. A
 // URL that two programs could read differently is invalid.
 func parseAddress(address string) (*url.URL, string) {
@@ -75,7 +78,7 @@ func parseAddress(address string) (*url.URL, string) {
 	case u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "oci":
 		return nil, "is neither https:// nor oci://"
 	case u.User != nil:
-		return nil, "contains a user or a password"
+		return nil, hasUser
 	case strings.Trim(u.Host, hostCharacters) != "":
 		return nil, "has a host that is not written in ASCII"
 	case u.Fragment != "":

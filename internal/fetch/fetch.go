@@ -363,7 +363,7 @@ func (f *Fetcher) address(ref remote.Ref) (*url.URL, *failure) {
 			" nor ") + ", and others are not fetched"
 	}
 	switch {
-	case fault == "contains a user or a password":
+	case fault == hasUser:
 		return nil, failed(badRef, "take them out of the address and mount them as files", "its address %s, which others can read", fault)
 	case fault != "":
 		return nil, failed(badRef, "correct the address", "its address %s", fault)

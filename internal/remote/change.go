@@ -103,7 +103,7 @@ func (l Lock) Stale(requested Lock, name, dir string) []finding.Finding {
 	var all []finding.Finding
 	for _, e := range l.Entries {
 		if _, needed := requested.Has(e); !needed {
-			all = append(all, finding.Finding{Severity: finding.Error, Rule: "bad-lock", File: name, Line: e.Line, Object: e.String(),
+			all = append(all, finding.Finding{Severity: finding.Error, Rule: badLock, File: name, Line: e.Line, Object: e.String(),
 				Message: fmt.Sprintf("%s no longer needs it", dir), Remedy: "run cmp vendor " + dir})
 		}
 	}

@@ -39,7 +39,7 @@ func hashed(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestVectors holds what is derived against values that are in use by now. There is no
+// TestSeedVectors holds what is derived against values that are in use by now. There is no
 // way to update the file: a difference means that every database behind a seed would get
 // another password. What is to be derived otherwise gets a version of its own.
 func TestSeedVectors(t *testing.T) {

@@ -43,7 +43,7 @@ type Component struct {
 	// NotTried is the number of values that were not tried because of maxTried.
 	NotTried int
 	setters  map[Field]setter
-	// instead maps a Secret to the value that names a replacement for it.
+	// replacements maps a Secret to the value that names a replacement for it.
 	replacements map[object.ID]string
 }
 
@@ -224,7 +224,7 @@ type Adoption struct {
 type Rest struct {
 	Secret object.ID
 	Keys   []string
-	// Instead is the value that names a replacement for the Secret; empty if there
+	// Replacement is the value that names a replacement for the Secret; empty if there
 	// is none.
 	Replacement string
 }
