@@ -220,7 +220,7 @@ func TestSecretsStayInside(t *testing.T) {
 		plantedInSettings(), plantedInApplications(), plantedInParameters()} {
 		maps.Copy(all, group)
 	}
-	s := startServe(t, "LADDER_SERVE_LOG_LEVEL=debug", "LADDER_SERVE_TIMEOUT=20s")
+	s := startServe(t, "LADDER_SERVE_LOG_LEVEL=debug", "LADDER_SERVE_TIMEOUT=10m")
 	hidden := func(where, text string) {
 		t.Helper()
 		if strings.Contains(text, planted) || strings.Contains(text, plantedBase64) {

@@ -35,7 +35,8 @@ type served struct {
 	ended chan struct{}
 }
 
-// startServe starts the program with variables besides what it needs.
+// startServe starts the program with variables besides what it needs. A rendering takes as long as
+// it takes, on a busy machine too.
 func startServe(t testing.TB, vars ...string) *served {
 	t.Helper()
 	return serveProgram(t, "cmp", vars...)
@@ -50,8 +51,8 @@ func serveProgram(t testing.TB, program string, vars ...string) *served {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	s := &served{socket: filepath.Join(dir, "ladder.sock"), ended: make(chan struct{})}
 	s.cmd = exec.Command(program, "serve", "--plugin-dir", dir)
-	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LADDER_SERVE_LOG_FORMAT=json", "LADDER_SERVE_OPERATIONS_ADDRESS=127.0.0.1:0"},
-		vars...)
+	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LADDER_SERVE_LOG_FORMAT=json", "LADDER_SERVE_OPERATIONS_ADDRESS=127.0.0.1:0",
+		"LADDER_SERVE_RENDER_TIMEOUT=10m"}, vars...)
 	out, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
