@@ -188,7 +188,8 @@ func (r *missing) missingServers() {
 			}
 			for _, v := range rec.At.Find(n.Root()) {
 				id, field, ok := r.Named(i, rec, v)
-				if !ok || len(r.ByKey(id)) > 0 || r.MayBeMade(id) || r.Expects(i, id) || r.ExpectsServer(i) {
+				if !ok || len(r.ByKey(id)) > 0 || r.MayBeMade(id) || r.Expects(i, id) || r.ExpectsServer(i) ||
+					r.Base.Everywhere(id.Kind, id.Name) {
 					continue
 				}
 				switch message := "it " + rec.Why + " " + id.String(); {

@@ -90,7 +90,7 @@ func (o Object) misspelled() []finding.Finding {
 			default:
 				remedy := "correct it, or remove it"
 				if len(words) <= 4 {
-					remedy = "use " + strings.Join(words, " or ")
+					remedy = "use " + strings.Join(words, " or ") + ", or remove it"
 				}
 				report("annotations", e.Key, fmt.Sprintf("Argo CD and Helm ignore the unknown value %q", finding.CutMiddle(item, 60)),
 					remedy, question, e.Value)

@@ -110,6 +110,8 @@ func (s source) templateFault(ch *chart.Chart, vals any, err error) (finding.Fin
 		f = f.Asking(finding.Suggest(noTemplate.FindStringSubmatch(message)[1], definedIn(ch)))
 	case call != "":
 		f.Message, f.Remedy = call, "read the value from .Values instead"
+	case strings.Contains(message, "at <.Release."):
+		f.Remedy = "correct the template, which reads what this version of Helm does not set"
 	case root != nil:
 		f.Remedy = "in range and with, the dot is another value: write $." + root[1] +
 			"; a template that include calls needs the root as its argument"
