@@ -3,6 +3,7 @@ package graph
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ladder-cmp/ladder/graph/facts"
 )
@@ -14,7 +15,7 @@ func affinities(f *facts.Facts, _ Roles, s Set) (_ []Claim, refs []Reference) {
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		for _, pods := range n.Kind.Pod.Find(n.Root()) {
-			terms := pods.Value.Get("spec", "affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+			terms := pods.Value.Get(strings.Split(required, ".")...)
 			for at, term := range terms.Items() {
 				all := f.SelectedBeside(i, pods.Value, term)
 				others := slices.DeleteFunc(slices.Clone(all), func(to int) bool { return s.Refers(to, i) })

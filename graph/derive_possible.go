@@ -169,7 +169,8 @@ func possible(f *facts.Facts, from, to int, field string, sign Sign, why string)
 // what a text that it reads names: a workload, a Job or a custom resource, directly or by its
 // Service, one of its Pods, or the Secret that it writes. About a custom resource, any other
 // reference says more. A store calls no application, whose name is often that of a database
-// or a user, and neither does a migration, nor what may prepare its store; and what a program sends to a store names none.
+// or a user, and neither does a migration, nor what may prepare its store; and what a program sends
+// to a store names none.
 func wordsOfNames(f *facts.Facts, roles Roles, s Set, prepared []Reference) (refs []Reference) {
 	named := targetsByName(f)
 	prepares := map[int]bool{}

@@ -54,8 +54,8 @@ func (p preparation) mayPrepare(j int) bool {
 	return p.RunsClient(j) || p.CreatesDatabase(j) || !p.namesProgram(j)
 }
 
-// namesProgram reports whether what a Job reads names a program that is no store, outside of what
-// it sends to one.
+// namesProgram reports whether what a Job reads names a program other than a store, outside of what
+// it sends to a store.
 func (p preparation) namesProgram(j int) bool {
 	n := &p.Nodes[j]
 	return slices.ContainsFunc(slices.Concat(p.Words(j), p.Hints(j)), func(w facts.Word) bool {
