@@ -55,7 +55,7 @@ type Node struct {
 	Doubt string
 	// DoubtEntry is the entry of expects that ends Doubt.
 	DoubtEntry string
-	// NeverFix says what to do where Health.Never depends on its own manifest.
+	// NeverFix says what to do where Health.Never or Doubt depends on its own manifest.
 	NeverFix string
 	// Expected means that a user says that the CRD and the controller of the object exist
 	// outside of the component.
@@ -211,6 +211,7 @@ func nodesOf(f *facts.Facts, roles Roles, set Set) []Node {
 		nodes[i].Health.Never = cmp.Or(nodes[i].Health.Never, doubts.Never)
 		if incomplete := f.Incompletion(i); nodes[i].Health.Never == "" {
 			nodes[i].Health.Never, nodes[i].NeverFix = incomplete.Why, incomplete.Fix
+			nodes[i].Doubt = cmp.Or(incomplete.Doubt, nodes[i].Doubt)
 		}
 		if counting.Rung == knowledge.Controllers && !counting.Companion {
 			nodes[i].Reconciles = reconciledGroups(f, i)

@@ -67,7 +67,7 @@ func (b *Base) EndlessImage(image string, command, arguments []string) (*Endless
 		if by, ok := b.EndlessCommand(words[i:]); ok {
 			return by, true
 		}
-		if words[i] != "--" && words[i][:min(1, len(words[i]))] == "-" || path.Base(words[i]) == "timeout" {
+		if words[i] != "--" && strings.HasPrefix(words[i], "-") || path.Base(words[i]) == "timeout" {
 			break // its value, or what ends it
 		}
 	}
@@ -85,17 +85,23 @@ func begins(words, command []string) bool {
 // EndsWith reports whether the program ends by itself, given its arguments, variables and files.
 func (e *Endless) EndsWith(text string) bool { return containsPart(" "+text+" ", e.Unless) }
 
-// Stops reports whether another container ends a program, given what both run, which is hidden if
-// only the image says it. A signal reaches it only if they share their processes.
-func (b *Base) Stops(e *Endless, own, other string, isHidden, sharesProcesses bool) bool {
+// Stops reports whether another container ends a program, given what both run. A signal reaches it
+// only if they share their processes.
+func (b *Base) Stops(e *Endless, own, other string, sharesProcesses bool) bool {
 	isSignaled := sharesProcesses && b.SendsSignals(other)
 	if len(e.Stops) == 0 {
 		return isSignaled
 	}
 	return slices.ContainsFunc(e.Stops, func(s Stop) bool {
-		isTold := containsPart(other, s.Says) || len(s.Says) == 0 && isSignaled || isHidden && len(s.Needs) > 0
+		isTold := containsPart(other, s.Says) || len(s.Says) == 0 && isSignaled
 		return isTold && (len(s.Needs) == 0 || containsPart(own, s.Needs))
 	})
+}
+
+// IsStoppable reports whether a program is set up to be stopped by another container, given what it
+// runs: the image of that container may contain what does so.
+func (e *Endless) IsStoppable(own string) bool {
+	return slices.ContainsFunc(e.Stops, func(s Stop) bool { return len(s.Needs) > 0 && containsPart(own, s.Needs) })
 }
 
 // SendsSignals reports whether a command line or script ends other programs.

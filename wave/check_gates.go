@@ -16,12 +16,16 @@ import (
 func (s *simulation) doubtfulGate(i int) []finding.Finding {
 	n := s.Graph.Nodes[i]
 	doubt := cmp.Or(n.Health.Uncertain(), n.TemporarilyDegraded)
+	isPossible, severity := doubt == "" && n.NeverFix != "", finding.Warning
+	if isPossible {
+		doubt, severity = n.Doubt, finding.Note
+	}
 	if (n.Idle || n.NeverFix != "") && n.IsHook() && n.HasHealth && n.Kind.Runs == "once" && s.at[i].phase != object.Sync && s.at[i] != never {
 		effect, remedy := ", so the sync waits until somebody resumes it", "set spec.suspend to false, or remove its hook annotations"
 		if !n.Idle {
 			effect, remedy = ", and then the sync hangs", n.NeverFix
 		}
-		return []finding.Finding{s.finding(i, finding.Warning, "doubtful-gate",
+		return []finding.Finding{s.finding(i, severity, "doubtful-gate",
 			fmt.Sprintf("Argo CD waits for this hook %s, but %s%s", s.at[i], doubt, effect), remedy)}
 	}
 	if !n.HasHealth || doubt == "" || s.at[i].phase != object.Sync || !s.awaited(s.at[i]) || !s.awaits(i) && n.Health.Never != "" {
@@ -47,7 +51,9 @@ func (s *simulation) doubtfulGate(i int) []finding.Finding {
 	if !s.awaits(i) {
 		message = fmt.Sprintf("while Argo CD waits for the hooks in wave %d, the sync fails if this object is Degraded: %s", s.at[i].wave, doubt)
 	}
-	severity := finding.Warning
+	if isPossible {
+		remedy = n.NeverFix
+	}
 	if s.final.phase != object.Sync && (n.Kind.Rung == knowledge.Exposure || !n.Kind.Selects.IsZero()) {
 		severity = finding.Note // a hook after any order waits for it, and most clusters give it an address
 	}

@@ -16,6 +16,9 @@ type Incompletion struct {
 	Why, Fix string
 	// NeverEnds means that a container of it does not end.
 	NeverEnds bool
+	// Doubt says what may keep it from being complete if Why is empty: what would end the container
+	// is hidden in an image.
+	Doubt string
 }
 
 // Incompletion returns why a Job or a Pod that runs once may never be complete for Argo CD: a
@@ -33,19 +36,22 @@ func (f *Facts) Incompletion(i int) Incompletion {
 				Fix: fmt.Sprintf("remove %s, or make the Job a hook (%s: Sync)", ttl.Field, object.Hook)}
 		}
 	}
+	var doubtful Incompletion
 	for _, tmpl := range n.Kind.Pod.Find(n.Root()) {
 		for _, list := range []string{"initContainers", "containers"} {
 			for at, c := range tmpl.Value.Get("spec", list).Items() {
 				if list == "initContainers" && c.Get("restartPolicy").Text() == "Always" {
 					continue
 				}
-				if why := f.neverEnds(i, tmpl.Value, c, Join(tmpl.Field, fmt.Sprintf("spec.%s[%d]", list, at))); why != "" {
-					return Incompletion{Why: why, Fix: fixOf(tmpl.Value), NeverEnds: true}
+				found := f.neverEnds(i, tmpl.Value, c, Join(tmpl.Field, fmt.Sprintf("spec.%s[%d]", list, at)))
+				if found.NeverEnds {
+					return found
 				}
+				doubtful = cmp.Or(doubtful, found)
 			}
 		}
 	}
-	return Incompletion{}
+	return doubtful
 }
 
 // fixOf says what to do with a container of a Pod that does not end.
@@ -56,9 +62,9 @@ func fixOf(pod object.Value) string {
 	return "make this container an init container with restartPolicy: Always, which ends with the others, or end it when they have ended"
 }
 
-// neverEnds says why a container does not end by itself, and no other container ends it; empty if
-// nothing shows that.
-func (f *Facts) neverEnds(i int, pod, c object.Value, field string) string {
+// neverEnds says why a container does not end by itself, and no other container ends it, or only one
+// whose image may; empty if nothing shows that.
+func (f *Facts) neverEnds(i int, pod, c object.Value, field string) Incompletion {
 	command, arguments := Texts(c.Get("command")), Texts(c.Get("args"))
 	if len(command) == 0 && len(arguments) > 0 && text.IsShell(arguments[0]) {
 		command, arguments = arguments, nil
@@ -70,22 +76,32 @@ func (f *Facts) neverEnds(i int, pod, c object.Value, field string) string {
 		found.By = by
 	}
 	if found.By == nil && found.Command == "" {
-		return ""
+		return Incompletion{}
 	}
+	isHidden := false
 	by, shares := cmp.Or(found.By, &knowledge.Endless{}), pod.Get("spec", "shareProcessNamespace").True()
 	for _, list := range []string{"initContainers", "containers"} {
 		for _, other := range pod.Get("spec", list).Items() {
-			isHidden := list == "containers" && !other.Get("command").Exists()
-			if other.Get("name").Text() != c.Get("name").Text() && f.Base.Stops(by, own, f.saidBy(i, pod, other, field), isHidden, shares) {
-				return ""
+			if other.Get("name").Text() == c.Get("name").Text() {
+				continue
 			}
+			if f.Base.Stops(by, own, f.saidBy(i, pod, other, field), shares) {
+				return Incompletion{}
+			}
+			isHidden = isHidden || list == "containers" && !other.Get("command").Exists()
 		}
+	}
+	container, kind := cmp.Or(c.Get("name").Text(), "?"), f.Nodes[i].Key.Kind
+	if isHidden && by.IsStoppable(own) {
+		return Incompletion{Fix: fixOf(pod), Doubt: fmt.Sprintf("its container %s %s until another container stops it, "+
+			"which no manifest shows; without that, the %s is never complete", container, by.Why, kind)}
 	}
 	says := "never ends (" + found.Command + ")"
 	if by.Why != "" {
 		says = by.Why + " until somebody stops it"
 	}
-	return fmt.Sprintf("its container %s %s, so the %s is never complete", cmp.Or(c.Get("name").Text(), "?"), says, f.Nodes[i].Key.Kind)
+	return Incompletion{Fix: fixOf(pod), NeverEnds: true,
+		Why: fmt.Sprintf("its container %s %s, so the %s is never complete", container, says, kind)}
 }
 
 // saidBy returns what a container runs, with its variables.

@@ -154,7 +154,7 @@ func (r *endReader) script(text string, arguments []string) (found Endless) {
 	functions := r.functions
 	r.functions = s.functions
 	r.inside(arguments, func() { found = r.list(s.commands) })
-	if r.functions = functions; found.By != nil && r.base.Stops(found.By, text, text, false, false) {
+	if r.functions = functions; found.By != nil && r.base.Stops(found.By, text, text, false) {
 		return Endless{}
 	}
 	return found
